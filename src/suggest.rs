@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_fingers_is_near_and_another_word_is_not() {
+    fn typo_is_near_and_another_word_is_not() {
         let known = ["keep-size", "SubagentStop", "parser-team"];
         assert_eq!(nearest("keep_sise", &known, 2), Some("keep-size"));
         assert_eq!(nearest("subagentstop", &known, 2), Some("SubagentStop"));
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_seen_through_and_a_guess_is_not_made() {
+    fn suggestion_is_made_only_for_a_typo() {
         assert_eq!(nearest("keep_size", &["keep", "keep-size"], 1), Some("keep-size"));
         assert_eq!(nearest("PreToolUs", &["PreToolUse", "PostToolUse"], 1), Some("PreToolUse"));
         assert_eq!(nearest("moed", &["mode", "run"], 1), Some("mode"), "swapped neighbors");

@@ -41,7 +41,7 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let client = client::look(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting));
+    let client = client::probe(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting));
     let (facts, mut health) = check(context, &client);
     let steps = fix::plan(&facts, &health);
     let mut done: Vec<String> = Vec::new();

@@ -8,16 +8,13 @@ use super::installation::{
 use crate::clock;
 use crate::context::Context;
 use crate::error::Result;
-use crate::settings::change::{Change, hooks};
 use crate::settings::client::{self, ClientVersion};
 use crate::settings::command::{HookProgram, quoted};
-use crate::settings::document;
-use crate::settings::entries;
-use crate::settings::error::read_strict;
+use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::SettingsFile;
+use crate::settings::hook_command;
 use crate::settings::install_record::{Record, Records};
-use crate::settings::installed_hooks;
-use crate::settings::plan;
+use crate::settings::plan::{self, count};
 use crate::settings::version::{FIRST_WITH_TEAMS, Version};
 
 #[derive(Debug, clap::Args)]
@@ -56,7 +53,7 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     };
     let client = match args.client_version {
         Some(version) => ClientVersion::Known(version),
-        None => client::ask(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting)),
+        None => client::probe(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting)).answer,
     };
     let records = Records::at(context.paths.installs());
     let _lock = if target.dry_run { None } else { Some(records.lock()?) };
@@ -65,23 +62,23 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         file.sweep();
     }
     let path = file.path.display();
-    let before = installed_hooks::found(file.bytes());
+    let before = hook_command::ours(&lenient_data(file.bytes()));
     let needs = needed_hooks(context, &before)?;
-    let wanted = entries::wanted(&client, &program, &before, &needs)?;
+    let wanted = plan::wanted(&client, &program, &before, &needs)?;
     // Hooks that only newer versions support are kept if Claude Code's version is unknown.
     let keeps_newer = matches!(client, ClientVersion::Unknown(_))
-        && wanted != entries::wanted(&client, &program, &[], &needs)?;
+        && wanted != plan::wanted(&client, &program, &[], &needs)?;
     let after = plan::with_hooks(file.bytes(), &wanted).map_err(|cause| edit_error(&file, cause))?;
-    let flaw = read_strict(&after).err();
+    let flaw = check_strict(&after).err();
     let is_changed = after != file.bytes();
     let new = NewContent { context, records: &records, file: &file, after: &after };
     if !is_changed {
         // If Claude Code ignores the file, the warning is printed below.
         if flaw.is_none() {
-            print(format!("nothing to do: {path} already has all {}", hooks(wanted.len())));
+            print(format!("nothing to do: {path} already has all {}", count(wanted.len(), "hook")));
         }
         let known = records.find(&file.real);
-        let is_new = known.is_none_or(|known| target.is_of_project() && !known.left(file.bytes()));
+        let is_new = known.is_none_or(|known| target.is_of_project() && !known.has_installed(file.bytes()));
         if !target.dry_run && is_new {
             // The hooks may be another user's. From now on they are this user's, and the plugin leaves their events to
             // them.
@@ -91,7 +88,7 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         print_diff(context, &file, &after)?;
     } else {
         let backup = new.write(&program, &client)?;
-        print(Change::between(&before, &wanted).describe(&path.to_string()));
+        print(plan::describe(&before, &wanted, &path.to_string()));
         let version = match &client {
             _ if keeps_newer => String::new(),
             ClientVersion::Known(version) => format!(", for Claude Code {version}"),
@@ -128,7 +125,7 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         }
         ClientVersion::Known(version) => print_unsupported(context, *version)?,
     }
-    if document::no_hook_runs(&after) {
+    if lenient_data(&after).get("disableAllHooks") == Some(&true.into()) {
         print(format!("warning: no hook runs while `disableAllHooks` is true in {path}"));
     }
     print_hooks_of_rules(context, &needs, &wanted)?;
@@ -147,7 +144,7 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
 
 /// Prints what this version of Claude Code does not support.
 fn print_unsupported(context: &Context, version: Version) -> Result<()> {
-    let missing = entries::unknown_to(version)?;
+    let missing = plan::unknown_to(version)?;
     if !missing.is_empty() {
         let missing = missing.join(", ");
         context.ui.eprint_line(&format!("note: Claude Code {version} does not support {missing}"));
@@ -179,7 +176,7 @@ impl NewContent<'_> {
         if let Err(error) = self.file.replace(self.after) {
             match earlier {
                 Some(earlier) => records.write(real, &earlier)?,
-                None => records.forget(real)?,
+                None => records.remove(real)?,
             }
             return Err(error);
         }
@@ -190,7 +187,7 @@ impl NewContent<'_> {
     fn remember(&self, program: &HookProgram, client: &ClientVersion) -> Result<Option<PathBuf>> {
         let NewContent { context, records, file, after } = self;
         // After a repeated install, the version and the content to restore are still those before the first.
-        let earlier = records.find(&file.real).filter(|earlier| earlier.left(file.bytes()));
+        let earlier = records.find(&file.real).filter(|earlier| earlier.has_installed(file.bytes()));
         let mut record = Record::new(clock::stamp(context.clock.now()), &file.path, after);
         program.as_str().clone_into(&mut record.command);
         record.client = match client {
@@ -199,17 +196,17 @@ impl NewContent<'_> {
         };
         let mut backup = None;
         if let Some(content) = &file.content {
-            backup = Some(records.keep(&file.real, content)?.1);
+            backup = Some(records.save_content(&file.real, content)?.1);
             if let Some(earlier) = earlier {
                 record.original = earlier.original;
                 record.made_directory = earlier.made_directory;
             } else {
                 let original = plan::without_hooks(content).map_err(|cause| edit_error(file, cause))?;
-                record.original = Some(records.keep(&file.real, &original)?.0);
+                record.original = Some(records.save_content(&file.real, &original)?.0);
             }
         } else {
             record.made_directory = file.make_directory()?
-                || file.real.parent().is_some_and(|directory| records.have_made(directory));
+                || file.real.parent().is_some_and(|directory| records.created_directory(directory));
         }
         records.write(&file.real, &record)?;
         Ok(backup)

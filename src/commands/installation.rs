@@ -7,16 +7,13 @@ use crate::config::{Code, Problem, Rule, everywhere, misnamed_file};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::settings::command::{quoted, shell_invocation};
-use crate::settings::coverage::Unasked;
-use crate::settings::diff;
-use crate::settings::entries::Entry;
-use crate::settings::error::read_strict;
-use crate::settings::file::SettingsFile;
-use crate::settings::installed::Installed;
-use crate::settings::installed_hooks;
-use crate::settings::needs::Needs;
-use crate::settings::scope::{self, Scope};
-use crate::settings::tools::Tools;
+use crate::settings::document::{check_strict, lenient_data};
+use crate::settings::file::{Scope, SettingsFile};
+use crate::settings::hook_command::{Entry, calls};
+use crate::settings::installed::{Installed, UncoveredRule};
+use crate::settings::layer::absolute;
+use crate::settings::needs::{Needs, Tools};
+use crate::settings::plan;
 
 /// Maximum number of custom hooks to list.
 const MAX_LISTED: usize = 3;
@@ -44,8 +41,8 @@ impl SettingsTarget {
 
     pub fn read(&self, context: &Context) -> Result<SettingsFile> {
         let path = match &self.settings {
-            Some(path) => scope::absolute(path)?,
-            None => scope::settings_of(self.scope, &context.env, &context.paths)?,
+            Some(path) => absolute(path)?,
+            None => self.scope.kind().path(&context.env, &context.paths)?,
         };
         SettingsFile::read(&path)
     }
@@ -62,11 +59,9 @@ impl SettingsTarget {
     /// The command line of another subcommand for the same file.
     pub fn command(&self, context: &Context, subcommand: &str, file: &SettingsFile) -> String {
         let call = format!("{} {subcommand}", shell_invocation(&context.env));
-        match (&self.settings, self.scope) {
-            (Some(_), _) => format!("{call} --settings {}", quoted(&file.path.to_string_lossy())),
-            (None, Scope::User) => call,
-            (None, Scope::Project) => format!("{call} --scope project"),
-            (None, Scope::Local) => format!("{call} --scope local"),
+        match &self.settings {
+            Some(_) => format!("{call} --settings {}", quoted(&file.path.to_string_lossy())),
+            None => call + self.scope.kind().option(),
         }
     }
 }
@@ -74,7 +69,7 @@ impl SettingsTarget {
 /// Prints the change that would be made.
 pub fn print_diff(context: &Context, file: &SettingsFile, after: &[u8]) -> Result<()> {
     let text = |bytes| String::from_utf8_lossy(bytes);
-    let changes = diff::unified(&text(file.bytes()), &text(after));
+    let changes = plan::diff(&text(file.bytes()), &text(after));
     let path = file.path.display().to_string();
     let path = crate::ui::escape(&path);
     // The settings are JSON and may contain any text.
@@ -83,9 +78,10 @@ pub fn print_diff(context: &Context, file: &SettingsFile, after: &[u8]) -> Resul
 
 /// Lists the custom hooks that call teamkeep, which are left unchanged. Returns whether there are any.
 pub fn list_custom_hooks(context: &Context, content: &[u8]) -> bool {
-    let custom = installed_hooks::custom_calls(content);
+    let custom: Vec<Entry> =
+        calls(&lenient_data(content)).into_iter().filter(|entry| !entry.is_written()).collect();
     for entry in custom.iter().take(MAX_LISTED) {
-        let line = entry.group.pointer("/hooks/0/command").and_then(|line| line.as_str()).unwrap_or_default();
+        let line = entry.hook().get("command").and_then(|line| line.as_str()).unwrap_or_default();
         let line: String = line.chars().take(100).collect();
         context.ui.eprint_line(&format!(
             "note: left unchanged: your {} hook also calls teamkeep: `{line}`",
@@ -102,7 +98,7 @@ pub fn list_custom_hooks(context: &Context, content: &[u8]) -> bool {
 pub fn edit_error(file: &SettingsFile, cause: String) -> Error {
     let error = Error::caused(format!("cannot edit {}", file.path.display()), cause)
         .hint("nothing was changed; fix the file, or choose another one: --settings PATH");
-    match read_strict(file.bytes()).err() {
+    match check_strict(file.bytes()).err() {
         Some(flaw) => error.hint(flaw.edit(&file.path)),
         None => error,
     }
@@ -117,7 +113,7 @@ pub fn needed_hooks(context: &Context, installed: &[Entry]) -> Result<Needs> {
         context.ui.eprint_line(
             "note: some policy files cannot be used, so no hook is removed; see: teamkeep policy check",
         );
-        needs.keep(installed);
+        needs.add_entries(installed);
     }
     Ok(needs)
 }
@@ -150,8 +146,8 @@ pub fn uncovered_rules(context: &Context, rules: &[Rule]) -> Result<Vec<Problem>
     if rules.is_empty() {
         return Ok(Vec::new());
     }
-    let installed = Installed::find(&context.env, &context.paths, false)?;
-    let problem = |unasked: Unasked| {
+    let installed = Installed::find(&context.env, &context.paths)?;
+    let problem = |unasked: UncoveredRule| {
         let position =
             unasked.place.rsplit_once(':').and_then(|(path, line)| Some((path, line.parse().ok()?)));
         let (path, at) = match position {
@@ -165,5 +161,5 @@ pub fn uncovered_rules(context: &Context, rules: &[Rule]) -> Result<Vec<Problem>
         let hint = Some(installed.remedy(&unasked));
         Problem { code: Code::RuleNotAsked, path: path.to_path_buf(), at, message, hint }
     };
-    Ok(installed.coverage.unasked(rules).into_iter().map(problem).collect())
+    Ok(installed.coverage.uncovered(rules).into_iter().map(problem).collect())
 }

@@ -4,11 +4,11 @@ use super::installation::{SettingsTarget, edit_error, list_custom_hooks, print_d
 use crate::context::Context;
 use crate::error::Result;
 use crate::fs::Lock;
-use crate::settings::change::hooks;
+use crate::settings::document::lenient_data;
 use crate::settings::file::SettingsFile;
+use crate::settings::hook_command;
 use crate::settings::install_record::{Record, Records};
-use crate::settings::installed_hooks;
-use crate::settings::plan;
+use crate::settings::plan::{self, count};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -24,7 +24,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     let records = Records::at(context.paths.installs());
     let _lock = if args.target.dry_run { None } else { lock(context, &records)? };
     let file = args.target.read(context)?;
-    let record = records.find(&file.real).filter(|record| record.left(file.bytes()));
+    let record = records.find(&file.real).filter(|record| record.has_installed(file.bytes()));
     let (after, how) = content_before(&records, &file, record.as_ref())?;
     let path = file.path.display();
     if after == file.content {
@@ -33,8 +33,8 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         print_diff(context, &file, after.as_deref().unwrap_or_default())?;
     } else {
         // A store that is not writable must not prevent an uninstall.
-        let backup = records.keep(&file.real, file.bytes());
-        let count = hooks(installed_hooks::count(file.bytes()));
+        let backup = records.save_content(&file.real, file.bytes());
+        let count = count(hook_command::ours(&lenient_data(file.bytes())).len(), "hook");
         if let Some(content) = &after {
             file.replace(content)?;
             print(format!("removed {count} from {path}{how}"));
@@ -52,7 +52,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
             Ok((_, backup)) => print(format!("backup: {}", backup.display())),
             Err(error) => print(format!("note: no backup was kept: {error}")),
         }
-        if let Err(error) = records.forget(&file.real) {
+        if let Err(error) = records.remove(&file.real) {
             print(format!("note: cannot delete the install record: {error}"));
         }
     }
@@ -84,7 +84,7 @@ fn content_before(
     let Some(content) = &file.content else { return Ok((None, "")) };
     let original = match record {
         Some(Record { original: None, .. }) => return Ok((None, "")),
-        Some(Record { original: Some(original), .. }) => records.kept(&file.real, original),
+        Some(Record { original: Some(original), .. }) => records.saved_content(&file.real, original),
         None => None,
     };
     if original.is_some() {

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_larger_the_program_the_less_it_looks_at() {
+    fn larger_program_accepts_less_text() {
         let small = BoundedRegex::of("git push.*--force").unwrap();
         assert_eq!(small.max_input_len(), 2 << 20);
         let long = "x".repeat(small.max_input_len());
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_repeats_without_measure_is_refused_at_once() {
+    fn unbounded_repetition_is_rejected() {
         for large in [r"\w{5000}", "(?:(?:a{100}){100}){100}", "(?:(?:(?:x{1000}){1000}){1000}){1000}"] {
             assert_eq!(BoundedRegex::of(large).unwrap_err(), RegexTooCostly::TooLarge, "{large}");
         }

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sound_file_is_understood_once_and_the_same_the_second_time() {
+    fn valid_file_is_cached_with_equal_result() {
         let dir = tempfile::tempdir().unwrap();
         let (files, cache) = files(dir.path());
         std::fs::write(&files.user, RULES).unwrap();
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_file_a_project_s_file_and_a_damaged_memo_are_looked_at_anew() {
+    fn changed_file_project_file_and_damaged_cache_are_read_again() {
         let dir = tempfile::tempdir().unwrap();
         let (files, cache) = files(dir.path());
         std::fs::write(&files.user, RULES).unwrap();
@@ -148,7 +148,7 @@ mod tests {
     const PROJECT: &str = "[[rule]]\nname = \"theirs\"\naction = \"block\"\nreason = \"no\"\nmatch = { \"/tool_input/command\" = \"/(/\" }\n";
 
     #[test]
-    fn a_project_s_expressions_are_not_compiled_by_a_call_and_its_file_does_not_forget_the_user_s() {
+    fn hook_call_does_not_compile_project_expressions_and_keeps_the_cache() {
         let dir = tempfile::tempdir().unwrap();
         let (files, cache) = files(dir.path());
         std::fs::write(&files.user, RULES).unwrap();
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_s_file_that_cannot_be_looked_at_is_not_taken_for_none() {
+    fn inaccessible_project_file_does_not_count_as_missing() {
         let dir = tempfile::tempdir().unwrap();
         let (mut files, _) = files(dir.path());
         std::fs::write(&files.user, RULES).unwrap();
@@ -188,7 +188,7 @@ mod tests {
         assert!(!load(&files).is_broken(), "below a file there is none");
     }
     #[test]
-    fn a_link_to_nothing_is_not_taken_for_none() {
+    fn broken_link_does_not_count_as_missing() {
         let dir = tempfile::tempdir().unwrap();
         let (mut files, _) = files(dir.path());
         let link = |name: &str| std::os::unix::fs::symlink("nowhere", dir.path().join(name)).unwrap();

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn no_key_is_there_twice() {
+    fn keys_are_unique() {
         let mut paths: Vec<&str> = KEYS.iter().map(|key| key.path).collect();
         paths.sort_unstable();
         assert!(paths.windows(2).all(|pair| pair[0] != pair[1]));

@@ -65,7 +65,7 @@ mod tests {
     use crate::config::BoundedRegex;
 
     #[test]
-    fn what_stands_for_itself_at_the_beginning_is_needed() {
+    fn literal_prefix_is_required() {
         let cases = [
             ("git push.*--force", Some("git push")),
             ("^rm -rf", Some("rm -rf")),
@@ -92,7 +92,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_text_without_it_is_never_meant(
+        fn text_without_the_literal_never_matches(
             pieces in prop::collection::vec(
                 prop::sample::select(vec![
                     "a", "b", "ab", "^", "$", ".", ".*", "?", "*", "+", "{0}", "{2}", "|", "(", ")", "[ab]", "[^a]", "[|]", "[]|]", "[^]]", "[(]", "[", "]", r"\|",

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_the_place_the_key_and_what_was_meant() {
+    fn error_names_position_key_and_suggestion() {
         let error = error_of("[log]\n# more\n  keep_size = \"1 GiB\"\n");
         assert_eq!(
             error.to_string(),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_stands_at_the_path_there_is_a_configuration() {
+    fn any_file_at_the_path_yields_a_configuration() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("teamkeep.toml");
         assert!(Config::load(&path).1.is_none(), "a missing file is fine");

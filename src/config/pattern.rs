@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_glob_knows_no_paths() {
+    fn glob_star_matches_slashes() {
         for (glob, text) in [
             ("*", "a/b"),
             ("*parser*", "mend src/parser/mod.rs"),
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn stars_alone_mean_what_the_whole_language_means() {
+    fn fast_path_for_stars_equals_the_glob_library() {
         for pattern in ["a*", "*a", "*a*", "a*a", "a*b*a", "*ab*b*", "ab*ba", "*ä*", "é*"] {
             for text in ["", "a", "aa", "ab", "aba", "abba", "abab", "bab", "ba", "xäy", "é", "aXbYa"] {
                 let whole = Pattern::new(pattern).unwrap().matches(text);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_says_why() {
+    fn invalid_glob_is_rejected_with_the_reason() {
         for bad in ["", "[a", "a**b", "***"] {
             assert!(check_glob(bad).is_err(), "{bad}");
         }

@@ -137,13 +137,13 @@ mod tests {
     }
 
     #[test]
-    fn the_template_and_its_examples_keep_to_the_schema() {
+    fn template_and_examples_match_the_schema() {
         assert_eq!(flaw_of(TEMPLATE), None);
         assert_eq!(flaw_of(&crate::config::tests::with_examples()), None);
     }
 
     #[test]
-    fn the_schema_refuses_what_the_check_refuses() {
+    fn schema_rejects_what_validation_rejects() {
         for bad in [
             "[polity]\n",
             "[log]\nkeep = \"90\"\n",

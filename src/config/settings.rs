@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tenth_rule_comes_after_the_second() {
+    fn tenth_rule_follows_the_second() {
         let mut settings = Settings::new();
         for place in 0..12 {
             for (key, value) in [("name", format!("r{place}")), ("action", "warn".to_owned())] {

@@ -43,7 +43,7 @@ fn the_template_has_every_key_with_its_default_and_the_words_of_the_table() {
 }
 
 #[test]
-fn the_examples_of_the_template_are_sound() {
+fn template_examples_are_valid() {
     let source = Source::new(Path::new("default.toml"), &with_examples());
     assert_eq!(check(&source).problems, []);
     let config = Config::parse(&source.text, &source.path).unwrap();
@@ -53,7 +53,7 @@ fn the_examples_of_the_template_are_sound() {
 }
 
 #[test]
-fn a_pattern_needs_a_name_of_its_own_and_finds_something() {
+fn privacy_pattern_needs_a_unique_name_and_a_nonempty_match() {
     let wrong = |text: &str| -> Vec<String> {
         let source = Source::new(Path::new("teamkeep.toml"), text);
         check(&source)

@@ -2,13 +2,12 @@
 
 use serde::Serialize;
 
-use super::code::Code;
+use super::Code;
 
 /// The verdict, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// No problem.
     Ok,
     /// It could not be determined.
     Unknown,
@@ -18,71 +17,56 @@ pub enum Verdict {
     Bad,
 }
 
-impl Verdict {
-    /// All verdicts.
-    pub const ALL: &[Verdict] = &[Verdict::Ok, Verdict::Unknown, Verdict::Warn, Verdict::Bad];
+/// The result of a check, before [`super::run_checks`] adds the check's code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnosis {
+    pub verdict: Verdict,
+    pub what: String,
+    pub fix: Option<String>,
+}
 
-    /// Its name.
-    pub fn word(self) -> &'static str {
-        match self {
-            Verdict::Ok => "ok",
-            Verdict::Unknown => "unknown",
-            Verdict::Warn => "warn",
-            Verdict::Bad => "bad",
-        }
+/// No problem.
+pub fn ok(what: impl Into<String>) -> Diagnosis {
+    Diagnosis { verdict: Verdict::Ok, what: what.into(), fix: None }
+}
+
+/// It could not be determined.
+pub fn unknown(what: impl Into<String>) -> Diagnosis {
+    Diagnosis { verdict: Verdict::Unknown, ..ok(what) }
+}
+
+/// It works, but could be better.
+pub fn warn(what: impl Into<String>) -> Diagnosis {
+    Diagnosis { verdict: Verdict::Warn, ..ok(what) }
+}
+
+/// It does not work.
+pub fn bad(what: impl Into<String>) -> Diagnosis {
+    Diagnosis { verdict: Verdict::Bad, ..ok(what) }
+}
+
+impl Diagnosis {
+    pub fn with_fix(self, fix: impl Into<String>) -> Diagnosis {
+        Diagnosis { fix: Some(fix.into()), ..self }
+    }
+}
+
+impl From<Diagnosis> for Vec<Diagnosis> {
+    fn from(diagnosis: Diagnosis) -> Self {
+        vec![diagnosis]
     }
 }
 
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The check.
     pub code: Code,
-    /// The verdict.
     pub verdict: Verdict,
     /// One line. It may quote files, so escape it for a terminal.
     pub what: String,
     /// The command that fixes it, or an instruction.
     #[serde(rename = "mend")]
     pub fix: Option<String>,
-}
-
-impl Finding {
-    fn new(code: Code, verdict: Verdict, what: impl Into<String>) -> Finding {
-        Finding { code, verdict, what: what.into(), fix: None }
-    }
-
-    /// No problem.
-    pub fn ok(code: Code, what: impl Into<String>) -> Finding {
-        Finding::new(code, Verdict::Ok, what)
-    }
-
-    /// It could not be determined.
-    pub fn unknown(code: Code, what: impl Into<String>) -> Finding {
-        Finding::new(code, Verdict::Unknown, what)
-    }
-
-    /// It works, but could be better.
-    pub fn warn(code: Code, what: impl Into<String>) -> Finding {
-        Finding::new(code, Verdict::Warn, what)
-    }
-
-    /// It does not work.
-    pub fn bad(code: Code, what: impl Into<String>) -> Finding {
-        Finding::new(code, Verdict::Bad, what)
-    }
-
-    /// The same with a fix.
-    pub fn with_fix(mut self, fix: impl Into<String>) -> Finding {
-        self.fix = Some(fix.into());
-        self
-    }
-}
-
-impl From<Finding> for Vec<Finding> {
-    fn from(finding: Finding) -> Self {
-        vec![finding]
-    }
 }
 
 /// The results of all checks.
@@ -98,18 +82,12 @@ impl Health {
         self.count(Verdict::Bad) == 0
     }
 
-    /// The number of results with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.findings.iter().filter(|finding| finding.verdict == verdict).count()
     }
 
-    /// The results of a check.
-    pub fn of(&self, code: Code) -> impl Iterator<Item = &Finding> {
-        self.findings.iter().filter(move |finding| finding.code == code)
-    }
-
     /// Whether a check found a problem.
     pub fn has_issue(&self, code: Code) -> bool {
-        self.of(code).any(|finding| finding.verdict >= Verdict::Warn)
+        self.findings.iter().any(|finding| finding.code == code && finding.verdict >= Verdict::Warn)
     }
 }

@@ -5,13 +5,12 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-use super::code::Code;
-use super::facts::Facts;
 use super::finding::Health;
-use super::store::{OpenPath, is_record, open_to_others};
+use super::store::{OpenPath, is_store, open_to_others};
+use super::{Code, Facts};
 use crate::error::{Error, Result};
 use crate::fs::with_path;
-use crate::settings::layer::{InstalledHook, Kind};
+use crate::settings::layer::Kind;
 
 /// One fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +22,7 @@ pub enum FixStep {
 }
 
 /// The checks that `install` fixes if the hooks are in the user's settings.
-const INSTALLED: &[Code] = &[
+const FIXED_BY_INSTALL: &[Code] = &[
     Code::ClientEvents,
     Code::HooksComplete,
     Code::HooksTwice,
@@ -37,18 +36,17 @@ const INSTALLED: &[Code] = &[
 /// The fixes for these results. Hooks and settings of others, a project's files and team directories are not changed.
 pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<FixStep> {
     let mut steps = Vec::new();
-    let user = facts.layer(Kind::User);
-    let is_editable = user.is_some_and(|user| !user.is_lost());
-    let ours = user.is_some_and(|user| user.ours().iter().any(InstalledHook::is_written));
-    let nowhere = health.has_issue(Code::HooksInstalled);
-    // If an event runs a command of the user's beside teamkeep's hook, the user must decide.
-    let own = || facts.ours().iter().any(|ours| !ours.is_written());
-    let amiss =
-        || INSTALLED.iter().any(|code| health.has_issue(*code) && !(*code == Code::HooksTwice && own()));
-    if is_editable && (nowhere || (ours && amiss())) {
-        steps.push(FixStep::Install);
+    if let Some(user) = facts.layers.iter().find(|layer| layer.kind == Kind::User && !layer.is_lost()) {
+        let is_installed = user.ours().iter().any(|ours| ours.entry.is_written());
+        // If an event runs a command of the user's beside teamkeep's hook, the user must decide.
+        let is_custom = || facts.ours().iter().any(|ours| !ours.entry.is_written());
+        let is_fixable = |code: &Code| health.has_issue(*code) && !(*code == Code::HooksTwice && is_custom());
+        if health.has_issue(Code::HooksInstalled) || (is_installed && FIXED_BY_INSTALL.iter().any(is_fixable))
+        {
+            steps.push(FixStep::Install);
+        }
     }
-    if is_record(&facts.paths.store) {
+    if is_store(&facts.paths.store) {
         steps.extend(open_to_others(&facts.paths.store).into_iter().map(FixStep::Shut));
     }
     steps
@@ -75,24 +73,23 @@ pub fn restrict_permissions(path: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
-    use crate::doctor::facts::tests::facts;
-    use crate::doctor::finding::Finding;
-    use crate::settings::layer::Kind;
+    use crate::doctor::finding::{Finding, Verdict};
+    use crate::doctor::tests::facts;
     use crate::settings::version::Version;
+    use serde_json::{Value, json};
 
     /// Whether an install is planned for a problem of this check.
     fn installs(settings: &[(Kind, Value)], code: Code) -> bool {
         let mut facts = facts(Version(2, 1, 328), settings);
         let paths = crate::paths::Paths { store: "/no/such/record".into(), ..facts.paths.clone() };
         facts.paths = &paths;
-        plan(&facts, &Health { findings: vec![Finding::bad(code, "it is broken")] }) == [FixStep::Install]
+        let finding = Finding { code, verdict: Verdict::Bad, what: String::new(), fix: None };
+        plan(&facts, &Health { findings: vec![finding] }) == [FixStep::Install]
     }
 
     #[test]
-    fn only_what_is_ours_in_the_user_s_file_is_mended() {
+    fn install_is_planned_only_for_hooks_in_the_user_file() {
         let ours = || json!({"hooks": {"Stop": [{"hooks": [{"command": "/bin/teamkeep hook stop"}]}]}});
         let user = [(Kind::User, ours())];
         assert!(installs(&user, Code::HookCommand) && installs(&user, Code::HooksComplete));

@@ -1,110 +1,278 @@
-//! Checks that teamkeep's hooks are installed and complete, and their timeout at SessionEnd.
+//! Checks teamkeep's hooks: where they are installed, whether they are complete and called once, their matchers, and
+//! their timeout at SessionEnd.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::code::Code;
-use super::facts::Facts;
-use super::finding::Finding;
+use super::Facts;
+use super::finding::{Diagnosis, bad, ok, unknown, warn};
 use crate::error::Result;
-use crate::settings::change::count;
+use crate::payload;
 use crate::settings::client::ClientVersion;
-use crate::settings::command::HookProgram;
-use crate::settings::entries::{Entry, wanted};
+use crate::settings::command::{HookProgram, quoted};
 use crate::settings::layer::{InstalledHook, Kind, SettingsLayer};
-use crate::settings::needs::Needs;
+use crate::settings::needs::{Needs, evaluate};
+use crate::settings::plan::{count, wanted};
+use crate::settings::plugin_dedupe;
 use crate::settings::version::Version;
 
+/// Events whose matcher Claude Code ignores.
+const UNMATCHED: &[&str] = &["UserPromptSubmit", "Stop", "TeammateIdle", "TaskCreated", "TaskCompleted"];
+/// Limits for the length of a matcher in bytes and for the matchers of one event: those of a repository could be slow.
+const MAX_MATCHER_BYTES: usize = 4_096;
+const MAX_MATCHERS: usize = 64;
+/// Maximum number of listed matchers.
+const MAX_LISTED_MATCHERS: usize = 8;
+/// Maximum number of listed programs.
+const MAX_LISTED: usize = 5;
+
 /// Checks where they are installed.
-pub fn installed(facts: &Facts<'_>) -> Finding {
+pub fn installed(facts: &Facts<'_>) -> Diagnosis {
     let in_file = |layer: &SettingsLayer| {
-        let (written, own): (Vec<_>, Vec<_>) = layer.ours().into_iter().partition(InstalledHook::is_written);
+        let ours = layer.ours();
         // A command of the user's that calls teamkeep is not a hook that `install` counts.
-        let counts = [(written.len(), "hook"), (own.len(), "custom hook")];
+        let written = ours.iter().filter(|ours| ours.entry.is_written()).count();
+        let counts = [(written, "hook"), (ours.len() - written, "custom hook")];
         let counts = counts.into_iter().filter(|(number, _)| *number > 0);
         let counts: Vec<String> = counts.map(|(number, thing)| count(number, thing)).collect();
         (!counts.is_empty()).then(|| format!("{} in {}", counts.join(" and "), layer.path.display()))
     };
     let mut places: Vec<String> = facts.layers.iter().filter_map(in_file).collect();
     places.extend(facts.plugins.iter().map(|plugin| format!("the plugin {plugin}")));
-    if places.is_empty() {
-        // Hooks in a file that Claude Code cannot read do not run.
-        if let Some(lost) = facts.layer(Kind::User).filter(|user| user.is_lost()) {
-            let path = lost.path.display();
-            let what = format!("hooks in {path} do not count: Claude Code cannot read the file");
-            return Finding::unknown(Code::HooksInstalled, what);
-        }
-        let what = "teamkeep's hooks are not installed";
-        return Finding::bad(Code::HooksInstalled, what).with_fix(facts.install());
+    if !places.is_empty() {
+        return ok(places.join("; "));
     }
-    Finding::ok(Code::HooksInstalled, places.join("; "))
+    // Hooks in a file that Claude Code cannot read do not run.
+    match facts.layers.iter().find(|layer| layer.kind == Kind::User && layer.is_lost()) {
+        Some(lost) => {
+            let path = lost.path.display();
+            unknown(format!("hooks in {path} do not count: Claude Code cannot read the file"))
+        }
+        None => bad("teamkeep's hooks are not installed").with_fix(facts.install()),
+    }
 }
 
 /// Checks that there is a hook for every event that Claude Code has.
-pub fn complete(facts: &Facts<'_>) -> Finding {
-    missing(facts).unwrap_or_else(|error| Finding::unknown(Code::HooksComplete, error.to_string()))
+pub fn complete(facts: &Facts<'_>) -> Diagnosis {
+    missing(facts).unwrap_or_else(|error| unknown(error.to_string()))
 }
 
-fn missing(facts: &Facts<'_>) -> Result<Finding> {
-    let ours = facts.ours();
+fn missing(facts: &Facts<'_>) -> Result<Diagnosis> {
+    let (ours, has_plugin) = (facts.ours(), !facts.plugins.is_empty());
     if ours.is_empty() {
-        return Ok(match facts.plugins.is_empty() {
-            true => Finding::unknown(Code::HooksComplete, "no hooks to check"),
-            false => Finding::ok(Code::HooksComplete, "the plugin has its own hooks"),
-        });
+        let plugin = "the plugin has its own hooks";
+        return Ok(if has_plugin { ok(plugin) } else { unknown("no hooks to check") });
     }
-    let all = wanted(&facts.asked.answer, &HookProgram::named("teamkeep")?, &[], &Needs::builtin()?)?;
-    let missing: Vec<String> = all
-        .iter()
-        .filter(|entry| !ours.iter().any(|ours| ours.entry.event == entry.event))
-        .map(|entry| entry.event.clone())
-        .collect();
-    if missing.is_empty() || !facts.plugins.is_empty() {
-        let whom = match facts.version() {
-            Some(version) => format!("of Claude Code {version}"),
-            None => "that every version with agent teams has".to_owned(),
-        };
-        let what = format!("all {} {whom} are recorded", count(all.len(), "event"));
-        return Ok(Finding::ok(Code::HooksComplete, what));
+    let all = wanted(&facts.probe.answer, &HookProgram::named("teamkeep")?, &[], &Needs::builtin()?)?;
+    let events = all.iter().map(|entry| entry.event.as_str());
+    let missing: Vec<&str> =
+        events.filter(|event| !ours.iter().any(|ours| ours.entry.event == *event)).collect();
+    if !missing.is_empty() && !has_plugin {
+        return Ok(warn(format!("no hook for {}", missing.join(", "))).with_fix(facts.install()));
     }
-    let what = format!("no hook for {}", missing.join(", "));
-    Ok(Finding::warn(Code::HooksComplete, what).with_fix(facts.install()))
+    let whom = match facts.version() {
+        Some(version) => format!("of Claude Code {version}"),
+        None => "that every version with agent teams has".to_owned(),
+    };
+    Ok(ok(format!("all {} {whom} are recorded", count(all.len(), "event"))))
 }
 
 /// Checks the timeout of the SessionEnd hook.
-pub fn budget(facts: &Facts<'_>) -> Finding {
+pub fn budget(facts: &Facts<'_>) -> Diagnosis {
     let ours = facts.ours();
     let ends = ours.iter().filter(|ours| ours.entry.event == "SessionEnd");
     let budgets: Vec<Option<f64>> =
-        ends.map(|ours| ours.hook().get("timeout").and_then(Value::as_f64)).collect();
-    let code = Code::SessionEndBudget;
+        ends.map(|ours| ours.entry.hook().get("timeout").and_then(Value::as_f64)).collect();
+    if budgets.is_empty() && facts.plugins.is_empty() {
+        return unknown("no SessionEnd hook to check");
+    }
     if budgets.is_empty() {
-        return match facts.plugins.is_empty() {
-            true => Finding::unknown(code, "no SessionEnd hook to check"),
-            false => {
-                let what = "the plugin's SessionEnd hook has 1.5 seconds and leaves longer work to a background process";
-                Finding::ok(code, what)
-            }
-        };
+        return ok(
+            "the plugin's SessionEnd hook has 1.5 seconds and leaves longer work to a background process",
+        );
     }
     match budgets.into_iter().flatten().reduce(f64::max) {
-        None => {
-            let what = "the SessionEnd hook has no `timeout`; all SessionEnd hooks share 1.5 seconds";
-            Finding::warn(code, what).with_fix(facts.install())
-        }
+        None => warn("the SessionEnd hook has no `timeout`; all SessionEnd hooks share 1.5 seconds")
+            .with_fix(facts.install()),
         Some(seconds) if seconds < 2.0 => {
-            let what = format!("the SessionEnd hook has a `timeout` of {seconds} s, which may be too short");
-            Finding::warn(code, what).with_fix(facts.install())
+            warn(format!("the SessionEnd hook has a `timeout` of {seconds} s, which may be too short"))
+                .with_fix(facts.install())
         }
-        Some(seconds) => Finding::ok(code, format!("the SessionEnd hook has a `timeout` of {seconds} s")),
+        Some(seconds) => ok(format!("the SessionEnd hook has a `timeout` of {seconds} s")),
     }
 }
 
+/// Finds events that run two different hooks. Claude Code runs the same one in several files once.
+pub fn duplicates(facts: &Facts<'_>) -> Diagnosis {
+    let ours = facts.ours();
+    let mut handlers: BTreeMap<&str, BTreeSet<Vec<String>>> = BTreeMap::new();
+    for ours in &ours {
+        handlers.entry(&ours.entry.event).or_default().insert(handler(ours));
+    }
+    let twice: Vec<_> = handlers.iter().filter(|(_, handlers)| handlers.len() > 1).collect();
+    if let Some((event, commands)) = twice.first() {
+        let programs: Vec<&str> =
+            commands.iter().filter_map(|words| words.first()).map(String::as_str).take(MAX_LISTED).collect();
+        let others = match twice.len() {
+            1 => String::new(),
+            more => format!(" and {} more", more - 1),
+        };
+        let has_event = |layer: &&SettingsLayer| layer.ours().iter().any(|ours| ours.entry.event == ***event);
+        let files = facts.layers.iter().filter(has_event).map(|layer| layer.path.display().to_string());
+        let files: Vec<String> = files.collect();
+        let own = ours.iter().find(|ours| ours.entry.event == ***event && !ours.entry.is_written());
+        // An install replaces all of teamkeep's hooks in one file. Of several files one must be chosen. The user's own
+        // command stays.
+        let fix = match (own, files.len()) {
+            (Some(own), _) => edit(own),
+            (None, 1) => facts.install(),
+            (None, _) => uninstall(facts),
+        };
+        let (programs, files) = (programs.join(", "), files.join(", "));
+        let what = format!("teamkeep is called twice at {event}{others}: {programs} (in {files})");
+        return bad(what).with_fix(fix);
+    }
+    let (Some(plugin), false) = (facts.plugins.first(), ours.is_empty()) else {
+        return ok("no event calls teamkeep twice");
+    };
+    let Some(other) = ours.iter().find(|ours| !is_left_to(facts, ours)) else {
+        return ok(format!("the plugin {plugin} skips the events that the hooks in the settings record"));
+    };
+    let (event, path) = (&other.entry.event, other.layer.path.display());
+    let why = match plugin_dedupe::saved_installs(&other.layer.path, facts.paths) {
+        Some(_) => "the hook was changed since you installed it",
+        None => "you did not install the hook",
+    };
+    let fix = match other.entry.is_written() {
+        true => other.layer.command(&facts.installer, "install").unwrap_or_default(),
+        false => edit(other),
+    };
+    warn(format!("the plugin {plugin} and the hook in {path} both record {event}; {why}")).with_fix(fix)
+}
+
+/// Whether the plugin leaves its events to this hook: it is in the user's settings, or unchanged since this user
+/// installed it.
+fn is_left_to(facts: &Facts<'_>, ours: &InstalledHook<'_>) -> bool {
+    let installed = || plugin_dedupe::installed(&ours.layer.path, facts.paths).is_some();
+    ours.entry.is_written() && (matches!(ours.layer.kind, Kind::User | Kind::Managed) || installed())
+}
+
+/// The identity of a hook: the words of teamkeep's call, or the whole command of the user.
+fn handler(ours: &InstalledHook<'_>) -> Vec<String> {
+    match ours.entry.hook().get("command").and_then(Value::as_str).filter(|_| !ours.entry.is_written()) {
+        Some(line) => vec![format!("`{}`", line.chars().take(80).collect::<String>())],
+        None => ours.entry.words(),
+    }
+}
+
+/// The instruction for a command of the user's.
+fn edit(ours: &InstalledHook<'_>) -> String {
+    let path = quoted(&ours.layer.path.to_string_lossy());
+    format!("${{EDITOR:-vi}} {path}  # remove teamkeep from that command")
+}
+
+/// The command that removes the hooks from the file of lower precedence.
+fn uninstall(facts: &Facts<'_>) -> String {
+    let last = facts.layers.iter().rev().find(|layer| !layer.ours().is_empty());
+    last.and_then(|layer| layer.command(&facts.call, "uninstall"))
+        .unwrap_or_else(|| format!("{} uninstall", facts.call))
+}
+
+/// Checks that no matcher prevents a needed hook call, event by event.
+pub fn matchers(facts: &Facts<'_>) -> Vec<Diagnosis> {
+    let ours = facts.ours();
+    let mut matchers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for ours in &ours {
+        matchers.entry(&ours.entry.event).or_default().push(ours.entry.matcher());
+    }
+    let found = matchers.iter().filter_map(|(event, matchers)| matcher_problem(event, matchers));
+    let found: Vec<Diagnosis> = found.map(|problem| problem.with_fix(facts.install())).collect();
+    match (found.is_empty(), ours.is_empty()) {
+        (false, _) => found,
+        (true, true) => unknown("no matchers to check").into(),
+        (true, false) => ok("the matchers cover everything that teamkeep records").into(),
+    }
+}
+
+/// The problem with the matchers of an event, if any.
+fn matcher_problem(event: &str, matchers: &[&str]) -> Option<Diagnosis> {
+    // `rules-asked` checks the hooks that only rules need.
+    let is_unlimited = matchers.iter().any(|matcher| matches!(*matcher, "" | "*"));
+    if payload::Kind::named(event).is_for_rules() || UNMATCHED.contains(&event) || is_unlimited {
+        return None;
+    }
+    if matchers.len() > MAX_MATCHERS {
+        return Some(unknown(format!("too many matchers to check at {event}: {}", matchers.len())));
+    }
+    let all = matchers.iter().take(MAX_LISTED_MATCHERS).copied().collect::<Vec<_>>().join(", ");
+    let subjects = subjects(event);
+    if subjects.is_empty() {
+        return Some(warn(format!("the {event} hook runs only for {all:?}")));
+    }
+    let mut excluded = Vec::new();
+    for subject in &subjects {
+        let evaluate =
+            |matcher: &&str| (matcher.len() <= MAX_MATCHER_BYTES).then(|| evaluate(matcher, subject))?;
+        match matchers.iter().map(evaluate).collect::<Option<Vec<bool>>>() {
+            None => return Some(unknown(format!("cannot interpret the {event} matcher {all:?}"))),
+            Some(matches) if matches.contains(&true) => {}
+            Some(_) => excluded.push(subject.as_str()),
+        }
+    }
+    if excluded.is_empty() {
+        None
+    } else if excluded.len() == subjects.len() {
+        Some(bad(format!("the {event} hook never runs: {all:?} matches no recorded tool or event")))
+    } else {
+        let names = excluded.join(", ");
+        Some(warn(format!("the {event} hook does not run for {names}: its matcher is {all:?}")))
+    }
+}
+
+/// The names that the matcher of an event must match.
+fn subjects(event: &str) -> Vec<String> {
+    let words = match event {
+        "SessionStart" => "startup|resume|clear|compact".to_owned(),
+        "SessionEnd" => "clear|logout|prompt_input_exit|other".to_owned(),
+        "PreCompact" => "manual|auto".to_owned(),
+        _ => matcher_of(event).unwrap_or_default(),
+    };
+    words.split('|').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
 /// The matcher that the hook of an event needs, if any.
-pub fn matcher_of(event: &str) -> Option<String> {
+fn matcher_of(event: &str) -> Option<String> {
     // The newest version has all events.
     let client = ClientVersion::Known(Version(u32::MAX, 0, 0));
-    let all: Vec<Entry> =
-        wanted(&client, &HookProgram::named("teamkeep").ok()?, &[], &Needs::builtin().ok()?).ok()?;
+    let all = wanted(&client, &HookProgram::named("teamkeep").ok()?, &[], &Needs::builtin().ok()?).ok()?;
     let entry = all.into_iter().find(|entry| entry.event == event)?;
     entry.group.get("matcher").and_then(Value::as_str).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Verdict;
+
+    fn verdict(event: &str, matchers: &[&str]) -> Option<Verdict> {
+        matcher_problem(event, matchers).map(|finding| finding.verdict)
+    }
+
+    #[test]
+    fn matcher_problem_is_found_for_recorded_tools() {
+        let tools = matcher_of("PreToolUse").unwrap();
+        assert_eq!(verdict("PreToolUse", &[&tools]), None);
+        for wide in ["", "*", ".*", "T|.+"] {
+            assert_eq!(verdict("PreToolUse", &[wide]), None, "{wide}");
+        }
+        assert_eq!(verdict("PreToolUse", &["Bash"]), Some(Verdict::Bad));
+        assert_eq!(verdict("PreToolUse", &["sendmessage"]), Some(Verdict::Bad), "letters count");
+        assert_eq!(verdict("PostToolUse", &["SendMessage|Task"]), Some(Verdict::Warn));
+        assert_eq!(verdict("PostToolUse", &["Bash", "Team.*|Agent|Send.*|Task.*"]), None);
+        assert_eq!(verdict("PreToolUse", &["(?!x)"]), Some(Verdict::Unknown), "no expression of ours");
+        assert_eq!(verdict("SessionStart", &["startup"]), Some(Verdict::Warn));
+        assert_eq!(verdict("SubagentStop", &["alice"]), Some(Verdict::Warn));
+        assert_eq!(verdict("Stop", &["Bash"]), None, "the client does not look at it");
+    }
 }

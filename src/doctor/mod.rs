@@ -1,29 +1,185 @@
 //! Checks the whole setup: Claude Code, its settings, teamkeep's hooks, the policy, the store.
 //!
-//! [`Facts`] are collected once. The table in `code` has one function for each check, which turns them into findings.
+//! [`Facts`] are collected once. The table of codes names one function for each check, which turns them into findings.
 //! Only [`fix`] changes anything, and only with safe fixes.
 
-mod answer;
-mod client;
-mod client_flags;
-mod code;
-mod duplicate_hooks;
-mod enabled;
-mod events;
-mod facts;
+mod claude_code;
 mod finding;
 pub mod fix;
 mod hooks;
-mod lists;
-mod matcher;
-mod plugin;
 mod policy;
 mod program;
 mod record;
 mod store;
-mod teams;
-mod versions;
+mod test_call;
 
-pub use code::{Code, run_checks};
-pub use facts::Facts;
+use serde::Serialize;
+
+use crate::clock::Time;
+use crate::config::{Effective, Files, Problem};
+use crate::env::Env;
+use crate::paths::Paths;
+use crate::settings::client::{ClientVersion, VersionProbe};
+use crate::settings::command::{shell_invocation, typed_to_install};
+use crate::settings::layer::{InstalledHook, SettingsLayer, layers, plugins, with_most_hooks};
+use crate::settings::version::Version;
+use finding::Diagnosis;
 pub use finding::{Finding, Health, Verdict};
+
+macro_rules! codes {
+    ($($code:ident $check:path, $name:literal $about:literal,)*) => {
+        /// A check. The names are stable.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Code { $($code,)* }
+
+        impl Code {
+            /// All checks in the order of the output.
+            pub const ALL: &[Code] = &[$(Code::$code,)*];
+
+            /// Its name in kebab-case.
+            pub fn name(self) -> &'static str {
+                match self { $(Code::$code => $name,)* }
+            }
+
+            /// Its description for the documentation.
+            pub fn about(self) -> &'static str {
+                match self { $(Code::$code => $about,)* }
+            }
+
+            fn run(self, facts: &Facts<'_>) -> Vec<Diagnosis> {
+                match self { $(Code::$code => $check(facts).into(),)* }
+            }
+        }
+    };
+}
+
+codes! {
+    Client claude_code::version, "client" "Claude Code is found, and prints its version within ten seconds.",
+    ClientEvents claude_code::events, "client-events" "Claude Code supports every event and hook format in its settings. Before 2.1.101, one unknown event makes it ignore the whole file.",
+    AgentTeams claude_code::teams, "agent-teams" "Agent teams are enabled in the environment or in a settings file, and this version of Claude Code has them.",
+    TaskTools claude_code::tasks, "task-tools" "The task tools are on. Since 2.1.233 they are off by default on current models, and without them the gates that check tasks are inactive.",
+    Settings claude_code::settings, "settings" "Claude Code can read each of its settings files: strict JSON, no dangling symlink.",
+    HooksEnabled claude_code::hooks_enabled, "hooks-enabled" "No setting disables hooks (`disableAllHooks`, `allowManagedHooksOnly`).",
+    HooksInstalled hooks::installed, "hooks-installed" "The hooks are in a settings file that Claude Code reads, or in an enabled plugin.",
+    HooksComplete hooks::complete, "hooks-complete" "There is a hook for every event that this version of Claude Code has and teamkeep records.",
+    HooksTwice hooks::duplicates, "hooks-twice" "No event calls teamkeep twice.",
+    HookMatcher hooks::matchers, "hook-matcher" "No matcher excludes tools or events that teamkeep records.",
+    SessionEndBudget hooks::budget, "session-end-budget" "The SessionEnd hook has a `timeout`. Without one, all SessionEnd hooks share 1.5 seconds.",
+    HookCommand program::check, "hook-command" "The program that the hooks run exists and is executable.",
+    HookAnswer test_call::check, "hook-answer" "That program accepts a test payload, responds as a hook must, and records it. The test uses a temporary store.",
+    SearchPath program::search_path, "search-path" "`teamkeep` is in `PATH`.",
+    Versions test_call::versions, "versions" "The hooks, `PATH` and this program have the same version of teamkeep.",
+    PolicyFiles policy::files, "policy-files" "The configuration and policy files in force are valid.",
+    PolicyTrust policy::trust, "policy-trust" "The current version of the project's checks and rules is trusted.",
+    RulesAsked policy::coverage, "rules-asked" "The installed hooks cover the events and tools of every rule in force.",
+    StorePrivate store::private, "store-private" "The store belongs to you, and no other user can read it.",
+    StoreWritable store::writable, "store-writable" "The store is writable, or can be created, and each of its directories is a directory.",
+    StoreRoom store::free_space, "store-room" "There is free space on the disk of the store.",
+    LastEvent record::last_event, "last-event" "Shows when the last event was recorded. Claude Code was not used for more than an hour after it without an event.",
+    NewestRun record::newest_run, "newest-run" "`teamkeep verify` finds no damage in the newest run.",
+    OwnFailures record::failures, "own-failures" "No hook call reported an error in the last 24 hours.",
+    TaskLists record::task_lists, "task-lists" "Every task of a running team is in a task list that the hooks know. The gates cannot see tasks in other lists.",
+    TeamFiles record::team_files, "team-files" "Every file of a running team can be read. The gates cannot see what is behind a symlink, a special file or a missing permission.",
+    StaleTeams record::stale_teams, "stale-teams" "No team directory belongs to a Claude Code process that has exited. Such directories are reported and never deleted.",
+}
+
+impl Serialize for Code {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
+/// Runs all checks without changing anything: the hooks' program is tested with a temporary store.
+pub fn run_checks(facts: &Facts<'_>) -> Health {
+    let run = |code: &Code| {
+        let code = *code;
+        let finding = move |Diagnosis { verdict, what, fix }| Finding { code, verdict, what, fix };
+        code.run(facts).into_iter().map(finding)
+    };
+    Health { findings: Code::ALL.iter().flat_map(run).collect() }
+}
+
+/// The input of the checks.
+#[derive(Debug)]
+pub struct Facts<'a> {
+    pub env: &'a Env,
+    pub paths: &'a Paths,
+    pub now: Time,
+    /// The answer of `claude --version`.
+    pub probe: VersionProbe,
+    /// The settings files, highest precedence first.
+    pub layers: Vec<SettingsLayer>,
+    /// Enabled teamkeep plugins.
+    pub plugins: Vec<String>,
+    /// The policy in force.
+    pub policy: Effective,
+    /// The problem with the name of the configuration file.
+    pub misnamed: Option<Problem>,
+    /// The command by which the user calls this program.
+    pub call: String,
+    /// The command by which the user runs `install`, which needs a program named `teamkeep`.
+    pub installer: String,
+}
+
+impl<'a> Facts<'a> {
+    /// Collects them, without changing anything.
+    pub fn gather(
+        (env, paths): (&'a Env, &'a Paths),
+        (files, misnamed): (&Files, Option<Problem>),
+        now: Time,
+        probe: VersionProbe,
+    ) -> Facts<'a> {
+        let layers = layers(env, paths);
+        let plugins = plugins(&layers);
+        let policy = crate::config::layers::load(files);
+        let (call, installer) = (shell_invocation(env), typed_to_install(env));
+        Facts { env, paths, now, probe, layers, plugins, policy, misnamed, call, installer }
+    }
+
+    /// Claude Code's version, if known.
+    pub fn version(&self) -> Option<Version> {
+        match self.probe.answer {
+            ClientVersion::Known(version) => Some(version),
+            ClientVersion::Unknown(_) => None,
+        }
+    }
+
+    /// All of teamkeep's hooks that Claude Code finds.
+    fn ours(&self) -> Vec<InstalledHook<'_>> {
+        self.layers.iter().flat_map(SettingsLayer::ours).collect()
+    }
+
+    /// The command that installs into the file with most of teamkeep's hooks, else into the user's.
+    fn install(&self) -> String {
+        let most = with_most_hooks(&self.layers).and_then(|layer| layer.command(&self.installer, "install"));
+        most.unwrap_or_else(|| format!("{} install", self.installer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::settings::layer::{Kind, State};
+
+    /// The facts for this version of Claude Code with these settings, highest precedence first.
+    pub fn facts(version: Version, settings: &[(Kind, Value)]) -> Facts<'static> {
+        let env: &'static Env = Box::leak(Box::default());
+        let paths: &'static Paths = Box::leak(Box::new(Paths::find(env)));
+        let path = |kind: Kind| PathBuf::from(format!("/{kind:?}.json"));
+        let layer = |(kind, value): &(Kind, Value)| SettingsLayer {
+            kind: *kind,
+            path: path(*kind),
+            state: State::Read(value.clone()),
+        };
+        let layers: Vec<SettingsLayer> = settings.iter().map(layer).collect();
+        let probe = VersionProbe { at: Some("claude".into()), answer: ClientVersion::Known(version) };
+        let (plugins, policy) = (plugins(&layers), Effective::default());
+        let now = crate::clock::parse("2026-02-03T04:05:06Z").unwrap();
+        let (call, installer) = ("teamkeep".to_owned(), "teamkeep".to_owned());
+        Facts { env, paths, now, probe, layers, plugins, policy, misnamed: None, call, installer }
+    }
+}

@@ -1,17 +1,20 @@
-//! Checks the recorded data: the last event, the newest run, failures of teamkeep.
+//! Checks the recorded data: the last event, the newest run, failures of teamkeep, and the teams that run or are stale.
 
 use std::path::Path;
 
-use super::code::Code;
-use super::facts::Facts;
-use super::finding::Finding;
+use super::Facts;
+use super::finding::{Diagnosis, bad, ok, unknown, warn};
 use crate::archive::Archive;
 use crate::clock::{self, Time};
 use crate::error::Result;
-use crate::event::OVERRIDE;
+use crate::event::{OVERRIDE, SafeName};
 use crate::fs::read_regular;
 use crate::log::{self, Parts, Range};
-use crate::settings::change::count;
+use crate::process::is_gone;
+use crate::restore::holder;
+use crate::settings::command::{quoted, shell_operand};
+use crate::settings::plan::count;
+use crate::team::{TeamConfig, erasing};
 use crate::verify::{Scope, Verifier};
 
 /// Seconds after which a session that writes without an event is taken to have no hooks. A single turn of one agent
@@ -20,30 +23,28 @@ const QUIET_SECONDS: i64 = 60 * 60;
 /// Seconds in a day.
 const DAY_SECONDS: i64 = 24 * 60 * 60;
 /// Maximum size of a day's diagnostics in bytes.
-const MAX_BYTES: u64 = 64 << 20;
+const MAX_DIAGNOSTICS_BYTES: u64 = 64 << 20;
+/// Maximum size of a team's configuration in bytes.
+const MAX_CONFIG_BYTES: u64 = 16 << 20;
+/// Maximum number of listed teams.
+const MAX_LISTED: usize = 5;
 
 /// Checks the time of the last event, and whether Claude Code was used since.
-pub fn last_event(facts: &Facts<'_>) -> Finding {
-    let code = Code::LastEvent;
-    let last = match log::last(&facts.paths.log(), &Parts::default(), Range::default(), 1, |line| {
-        line.recorded.event != OVERRIDE
-    }) {
+pub fn last_event(facts: &Facts<'_>) -> Diagnosis {
+    let is_event = |line: &log::Line| line.recorded.event != OVERRIDE;
+    let last = match log::last(&facts.paths.log(), &Parts::default(), Range::default(), 1, is_event) {
         Ok(last) => last.lines.back().and_then(|line| clock::parse(&line.recorded.at)),
-        Err(error) => return Finding::bad(code, format!("cannot read the log: {error}")),
+        Err(error) => return bad(format!("cannot read the log: {error}")),
     };
-    let used = facts.paths.client.as_deref().and_then(last_used);
     let Some(last) = last else {
-        let what = "no events recorded yet; start a Claude Code session";
-        return Finding::unknown(code, what);
+        return unknown("no events recorded yet; start a Claude Code session");
     };
     let what = format!("last event: {}", when(last, facts.now));
+    let used = facts.paths.client.as_deref().and_then(last_used);
     match used.filter(|used| (*used - last).num_seconds() > QUIET_SECONDS) {
-        Some(used) => {
-            let what = format!("{what}, but Claude Code was used {}", when(used, facts.now));
-            let mend = "check /hooks in Claude Code; restart sessions that started before the install";
-            Finding::warn(code, what).with_fix(mend)
-        }
-        None => Finding::ok(code, what),
+        Some(used) => warn(format!("{what}, but Claude Code was used {}", when(used, facts.now)))
+            .with_fix("check /hooks in Claude Code; restart sessions that started before the install"),
+        None => ok(what),
     }
 }
 
@@ -60,81 +61,157 @@ fn last_used(client: &Path) -> Option<Time> {
 /// `2026-02-03 04:05:06 UTC (3 hours ago)`.
 fn when(time: Time, now: Time) -> String {
     let seconds = (now - time).num_seconds().max(0);
-    let age = match seconds {
-        0..60 => "just now".to_owned(),
-        60..3_600 => format!("{} ago", count((seconds / 60) as usize, "minute")),
-        3_600..DAY_SECONDS => format!("{} ago", count((seconds / 3_600) as usize, "hour")),
-        _ => format!("{} ago", count((seconds / DAY_SECONDS) as usize, "day")),
+    let (number, unit) = match seconds {
+        0..60 => return format!("{} (just now)", clock::moment(time)),
+        60..3_600 => (seconds / 60, "minute"),
+        3_600..DAY_SECONDS => (seconds / 3_600, "hour"),
+        _ => (seconds / DAY_SECONDS, "day"),
     };
-    format!("{} ({age})", clock::moment(time))
+    format!("{} ({} ago)", clock::moment(time), count(number as usize, unit))
 }
 
 /// Checks that the newest run is complete. If the store cannot be read, that is a finding, and the other checks still run.
-pub fn newest_run(facts: &Facts<'_>) -> Finding {
-    let mend = || format!("{} verify", facts.call);
-    inspect(facts).unwrap_or_else(|error| Finding::bad(Code::NewestRun, error.to_string()).with_fix(mend()))
+pub fn newest_run(facts: &Facts<'_>) -> Diagnosis {
+    let verify = format!("{} verify", facts.call);
+    inspect(facts, &verify).unwrap_or_else(|error| bad(error.to_string()).with_fix(verify))
 }
 
-fn inspect(facts: &Facts<'_>) -> Result<Finding> {
-    let (code, config) = (Code::NewestRun, &facts.policy.config);
-    let archive = Archive::open(facts.paths.archive(), config);
+fn inspect(facts: &Facts<'_>, verify: &str) -> Result<Diagnosis> {
+    let archive = archive(facts);
     let (runs, damaged) = archive.runs();
     if let Some(why) = archive.why_unlisted() {
-        let what = format!("cannot list the runs: {why}");
-        return Ok(Finding::bad(code, what).with_fix(format!("{} verify", facts.call)));
+        return Ok(bad(format!("cannot list the runs: {why}")).with_fix(verify));
     }
     if let Some(run) = damaged.first() {
-        let what = archive.why_damaged(run);
-        return Ok(Finding::bad(code, what).with_fix(format!("{} verify", facts.call)));
+        return Ok(bad(archive.why_damaged(run)).with_fix(verify));
     }
     let Some(run) = runs.iter().rev().find(|run| run.team.is_some()).or(runs.last()) else {
-        return Ok(Finding::unknown(code, "no run recorded yet"));
+        return Ok(unknown("no run recorded yet"));
     };
     let (log, sessions, policy) = (facts.paths.log(), facts.paths.sessions(), facts.paths.policy());
     let scope = Scope::Run(run.run.clone());
     let verifier = Verifier { archive: &archive, log: &log, sessions: &sessions, policy: &policy, scope };
-    let findings = verifier.run(&mut |_| ())?;
+    let damage = verifier.run(&mut |_| ())?.count;
     let name = run.team.as_deref().unwrap_or("a session without a team");
-    Ok(match findings.count {
-        0 => Finding::ok(code, format!("the newest run is undamaged: {name} ({})", run.run)),
-        damaged => {
-            let damaged = count(usize::try_from(damaged).unwrap_or(usize::MAX), "place");
-            let what = format!("the newest run, {name}, is damaged in {damaged}");
-            Finding::bad(code, what).with_fix(format!("{} verify {}", facts.call, run.run))
-        }
-    })
+    if damage == 0 {
+        return Ok(ok(format!("the newest run is undamaged: {name} ({})", run.run)));
+    }
+    let damage = count(usize::try_from(damage).unwrap_or(usize::MAX), "place");
+    let what = format!("the newest run, {name}, is damaged in {damage}");
+    Ok(bad(what).with_fix(format!("{verify} {}", run.run)))
+}
+
+fn archive(facts: &Facts<'_>) -> Archive {
+    Archive::open(facts.paths.archive(), &facts.policy.config)
 }
 
 /// Checks the failures of hook calls.
-pub fn failures(facts: &Facts<'_>) -> Finding {
-    let code = Code::OwnFailures;
+pub fn failures(facts: &Facts<'_>) -> Diagnosis {
     let dir = facts.paths.diagnostics();
     let files = std::fs::read_dir(&dir).into_iter().flatten().flatten();
-    let mut notes: Vec<(Time, String)> = files
-        .filter_map(|file| read_regular(&file.path(), MAX_BYTES).ok())
-        .flat_map(|(bytes, _)| {
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            text.lines().filter_map(note).collect::<Vec<_>>()
-        })
-        .filter(|(at, _)| (facts.now - *at).num_seconds() <= DAY_SECONDS)
-        .collect();
-    notes.sort();
-    match notes.last() {
-        None => Finding::ok(code, "no hook errors in the last 24 hours"),
-        Some((_, newest)) => {
-            let notes = count(notes.len(), "hook error");
-            let what = format!("{notes} in the last 24 hours; newest: {newest}");
-            Finding::warn(code, what).with_fix(format!("see {}", dir.display()))
-        }
-    }
+    let read = files.filter_map(|file| read_regular(&file.path(), MAX_DIAGNOSTICS_BYTES).ok());
+    let failures = read.flat_map(|(bytes, _)| {
+        String::from_utf8_lossy(&bytes).lines().filter_map(failure).collect::<Vec<_>>()
+    });
+    let mut failures: Vec<(Time, String)> =
+        failures.filter(|(at, _)| (facts.now - *at).num_seconds() <= DAY_SECONDS).collect();
+    failures.sort();
+    let Some((_, newest)) = failures.last() else { return ok("no hook errors in the last 24 hours") };
+    let errors = count(failures.len(), "hook error");
+    warn(format!("{errors} in the last 24 hours; newest: {newest}"))
+        .with_fix(format!("see {}", dir.display()))
 }
 
 /// `<time> [<pid>] <message>`.
-fn note(line: &str) -> Option<(Time, String)> {
+fn failure(line: &str) -> Option<(Time, String)> {
     let (time, rest) = line.split_once(" [")?;
     let (_, message) = rest.split_once("] ")?;
-    let short: String = message.chars().take(200).collect();
-    Some((clock::parse(time)?, short))
+    Some((clock::parse(time)?, message.chars().take(200).collect()))
+}
+
+/// Checks that no running team has tasks in a list that the hooks do not know.
+pub fn task_lists(facts: &Facts<'_>) -> Diagnosis {
+    let archive = archive(facts);
+    let unlisted = archive.open_subjects().into_iter().find_map(|subject| {
+        let task = archive.index(&subject)?.lists.missing().next()?.to_owned();
+        Some((subject.team().map(SafeName::to_string)?, task))
+    });
+    let Some((team, task)) = unlisted else {
+        return ok("every task of the running teams is in a task list that the hooks know");
+    };
+    let (team, task) = (shell_operand(&team), shell_operand(&task));
+    warn(format!(
+        "team {team}: task {task} is not in any task list that the hooks know, so the gates cannot see it"
+    ))
+    .with_fix(
+        "set CLAUDE_CODE_TASK_LIST_ID under \"env\" in ~/.claude/settings.json, or unset it everywhere; then restart \
+         Claude Code",
+    )
+}
+
+/// Checks that the files of the running teams can be read.
+pub fn team_files(facts: &Facts<'_>) -> Diagnosis {
+    let archive = archive(facts);
+    let unreadable = archive.open_subjects().into_iter().find_map(|subject| {
+        let team = subject.team()?.as_str();
+        let index = archive.index(&subject)?;
+        let lists = index.lists(Some(team), None);
+        let is_used = |path: &str| {
+            let list = path.strip_prefix("tasks/").and_then(|path| path.split('/').next());
+            !path.contains(".json.tmp") && list.is_none_or(|list| lists.prefix(list).is_some())
+        };
+        let mut lost = index.files.iter().filter(|(path, seen)| seen.object.is_none() && is_used(path));
+        let (path, seen) = lost.next()?;
+        Some((team.to_owned(), path.clone(), seen.skipped.clone().unwrap_or_else(|| "not stored".to_owned())))
+    });
+    let Some((team, path, why)) = unreadable else {
+        return ok("every file of the running teams can be read");
+    };
+    let team = shell_operand(&team);
+    let full = facts.paths.client.as_ref().map_or_else(|| path.clone().into(), |client| client.join(&path));
+    warn(format!("team {team}: {path} cannot be read ({why}), so the gates cannot see it"))
+        .with_fix(format!("ls -ld {}; then restore the file or directory", quoted(&full.to_string_lossy())))
+}
+
+/// Finds teams whose Claude Code process is certainly gone. They are reported and never deleted.
+pub fn stale_teams(facts: &Facts<'_>) -> Diagnosis {
+    let Some(client) = facts.paths.client.as_deref() else {
+        return unknown("cannot find Claude Code's teams: HOME is not set");
+    };
+    let teams = std::fs::read_dir(client.join("teams")).into_iter().flatten().flatten();
+    let names = teams.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut stale: Vec<String> =
+        names.filter(|name| SafeName::new(name).is_some() && is_stale(client, name)).collect();
+    stale.sort();
+    let Some(first) = stale.first() else { return ok("no stale team directories") };
+    let (listed, others) = stale.split_at(stale.len().min(MAX_LISTED));
+    let mut names = listed.join(", ");
+    if !others.is_empty() {
+        names += &format!(" and {} more", others.len());
+    }
+    let team = shell_operand(erasing(first).unwrap_or(first));
+    let path = client.join("teams").join(first);
+    warn(format!("{} whose Claude Code process has exited: {names}", count(stale.len(), "team"))).with_fix(
+        format!("check with `{} show {team}`, then: rm -r {}", facts.call, quoted(&path.to_string_lossy())),
+    )
+}
+
+fn is_stale(client: &Path, name: &str) -> bool {
+    let config = read_regular(&client.join("teams").join(name).join("config.json"), MAX_CONFIG_BYTES);
+    let Some(team) = config.ok().and_then(|(bytes, _)| TeamConfig::parse(&bytes)) else { return false };
+    match team.lead_process {
+        Some(lead) => is_gone(lead.pid, lead.space.as_deref(), lead.start.as_deref()),
+        // Claude Code before 2.1.328 names no process, and after `/clear` its session has another id than the team's
+        // lead. As long as any session runs, it may be this one.
+        None => holder(client, name).is_none() && !has_running_session(client),
+    }
+}
+
+/// Whether a session that Claude Code has noted (`sessions/<pid>.json`) may still run.
+fn has_running_session(client: &Path) -> bool {
+    let notes = std::fs::read_dir(client.join("sessions")).into_iter().flatten().flatten();
+    let mut pids = notes.filter_map(|note| note.path().file_stem()?.to_str()?.parse::<u32>().ok());
+    pids.any(|pid| !is_gone(pid, None, None))
 }
 
 #[cfg(test)]
@@ -142,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_age_is_told_in_the_largest_unit() {
+    fn age_is_shown_in_the_largest_unit() {
         let now = clock::parse("2026-02-03T04:05:06Z").unwrap();
         let age = |seconds: i64| when(now - chrono::TimeDelta::seconds(seconds), now);
         assert_eq!(age(-5), "2026-02-03 04:05:11 UTC (just now)");

@@ -12,7 +12,7 @@ use crate::payload::Kind;
 use crate::policy::{Reason, escaped, failure};
 use crate::response::Answer;
 use crate::settings::command::quoted;
-use crate::settings::installed::Installed;
+use crate::settings::installed::{Coverage, Installed};
 
 impl Attributed<'_> {
     pub fn prepare_response(&mut self) {
@@ -74,8 +74,12 @@ impl Recorder {
         if self.config.rule.is_empty() {
             return None;
         }
-        let installed = Installed::find(&self.env, &self.paths, true).ok()?;
-        let unasked = installed.coverage.unasked(&self.config.rule);
+        let mut installed = Installed::find(&self.env, &self.paths).ok()?;
+        if installed.coverage.is_empty() {
+            // This hook runs, so it is the plugin's.
+            installed.coverage = Coverage::of_plugin().ok()?;
+        }
+        let unasked = installed.coverage.uncovered(&self.config.rule);
         let first = unasked.first()?;
         let more = match unasked.len() {
             1 => String::new(),

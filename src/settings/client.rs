@@ -27,58 +27,41 @@ const MAX_OUTPUT_BYTES: usize = 16 * 1024;
 /// The known version of Claude Code, or why it is unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClientVersion {
-    /// Claude Code or the user gave it.
     Known(Version),
-    /// Unknown, for this reason.
     Unknown(String),
 }
 
-/// The result of asking.
 #[derive(Debug, Clone)]
 pub struct VersionProbe {
     /// The program that was asked, as called; `None` if there is none.
     pub at: Option<PathBuf>,
-    /// Its answer.
     pub answer: ClientVersion,
 }
 
-/// Asks the first program found on the search path, or else where its installers put it. `say` is called if it takes
+/// Asks the first program found on the search path, or else where its installers put it. `notify` is called if it takes
 /// long.
-pub fn ask(env: &Env, paths: &Paths, say: impl FnMut(&str)) -> ClientVersion {
-    look(env, paths, say).answer
-}
-
-/// Like [`ask`], and returns which program it was.
-pub fn look(env: &Env, paths: &Paths, mut say: impl FnMut(&str)) -> VersionProbe {
-    let mut places: Vec<(PathBuf, PathBuf)> = Vec::new();
-    places.extend(find(NAME, env).map(|found| (PathBuf::from(NAME), found)));
+pub fn probe(env: &Env, paths: &Paths, mut notify: impl FnMut(&str)) -> VersionProbe {
     let installed = [
         paths.client.as_ref().map(|client| client.join("local").join(NAME)),
         env.home.as_ref().map(|home| home.join(".local/bin").join(NAME)),
     ];
     // Nothing in the current directory is run.
     let installed = installed.into_iter().flatten().filter(|path| path.is_absolute());
-    places.extend(installed.map(|path| (path.clone(), path)));
-    for (at, path) in places {
-        let waiting =
-            format!("waiting for `{} --version`, {} seconds at most", at.display(), TIMEOUT.as_secs());
+    let on_path = find(NAME, env).map(|found| (PathBuf::from(NAME), found));
+    for (at, path) in on_path.into_iter().chain(installed.map(|path| (path.clone(), path))) {
+        let call = format!("{} --version", at.display());
+        let waiting = format!("waiting for `{call}`, {} seconds at most", TIMEOUT.as_secs());
         let mut command = Command::new(&path);
         command.arg("--version");
-        match version_of(command, TIMEOUT, || say(&waiting)) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => {
-                let why = format!("cannot run {}: {error}", at.display());
-                return VersionProbe { at: Some(at), answer: ClientVersion::Unknown(why) };
-            }
-            Ok(Ok(version)) => return VersionProbe { at: Some(at), answer: ClientVersion::Known(version) },
-            Ok(Err(problem)) => {
-                let why = format!("`{} --version` {problem}", at.display());
-                return VersionProbe { at: Some(at), answer: ClientVersion::Unknown(why) };
-            }
-        }
+        let answer = match version_of(command, TIMEOUT, || notify(&waiting)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) => ClientVersion::Unknown(format!("cannot run {}: {error}", at.display())),
+            Ok(Ok(version)) => ClientVersion::Known(version),
+            Ok(Err(problem)) => ClientVersion::Unknown(format!("`{call}` {problem}")),
+        };
+        return VersionProbe { at: Some(at), answer };
     }
-    let nowhere = "`claude` not found in PATH".to_owned();
-    VersionProbe { at: None, answer: ClientVersion::Unknown(nowhere) }
+    VersionProbe { at: None, answer: ClientVersion::Unknown("`claude` not found in PATH".to_owned()) }
 }
 
 /// The version that a command prints, or the problem. Its output counts even if it then hangs. `notify` is called if it
@@ -115,9 +98,9 @@ fn version_of(
 }
 
 /// The version in the first line, once the line is complete.
-fn first_line(said: &[u8]) -> Option<Version> {
-    let end = said.iter().position(|byte| *byte == b'\n')?;
-    Version::find(&String::from_utf8_lossy(&said[..end]))
+fn first_line(output: &[u8]) -> Option<Version> {
+    let end = output.iter().position(|byte| *byte == b'\n')?;
+    Version::find(&String::from_utf8_lossy(&output[..end]))
 }
 
 #[cfg(test)]
@@ -131,18 +114,18 @@ mod tests {
     }
 
     #[test]
-    fn a_version_counts_whatever_the_exit_code() {
+    fn version_counts_with_any_exit_code() {
         assert_eq!(printed("echo '2.1.328 (Claude Code)'; exit 3"), Ok(Version(2, 1, 328)));
     }
 
     #[test]
-    fn a_complaint_about_something_else_is_not_taken_for_the_version() {
+    fn version_of_another_program_is_ignored() {
         let script = "echo 'node 18.0.0 will not do for long'; sleep 0.1; echo '2.1.328 (Claude Code)'";
         assert_eq!(printed(script), Ok(Version(2, 1, 328)));
     }
 
     #[test]
-    fn a_client_that_hangs_is_ended_with_its_children() {
+    fn hanging_client_is_killed_with_its_children() {
         assert_eq!(printed("sleep 1000 & sleep 1000"), Err("did not respond"));
     }
 
@@ -156,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_no_version() {
+    fn output_without_a_version_is_reported() {
         for script in ["echo hello", "true", "head -c 100000 /dev/zero", "printf '\\377\\376'"] {
             assert_eq!(printed(script), Err("printed no version"));
         }

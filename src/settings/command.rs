@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Access;
-use serde_json::{Map, Value};
 
 use crate::env::Env;
 use crate::error::{Error, Result};
@@ -23,10 +22,9 @@ impl HookProgram {
     /// Its file name is not `teamkeep`, so `uninstall` would not recognize it.
     pub fn named(command: &str) -> Result<HookProgram> {
         if !is_named(command) {
-            return Err(Error::usage(format!(
-                "cannot install the command {command}: its file name is not {NAME}"
-            ))
-            .hint("uninstall identifies hooks by that name; rename the binary, or create a link"));
+            let what = format!("cannot install the command {command}: its file name is not {NAME}");
+            return Err(Error::usage(what)
+                .hint("uninstall identifies hooks by that name; rename the binary, or create a link"));
         }
         if command == NAME {
             return Ok(HookProgram(command.to_owned()));
@@ -42,9 +40,10 @@ impl HookProgram {
     /// # Errors
     /// It has no path that can be written to a settings file.
     pub fn running(env: &Env) -> Result<HookProgram> {
-        let running = std::env::current_exe()
-            .map_err(|error| Error::caused("cannot determine the path of the running program", error))
-            .map_err(|error| error.hint("set it: --command PATH"))?;
+        let running = std::env::current_exe().map_err(|error| {
+            Error::caused("cannot determine the path of the running program", error)
+                .hint("set it: --command PATH")
+        })?;
         let called = std::env::args_os().next().unwrap_or_default();
         HookProgram::at(&stable(&running, &called, env.search.as_deref()))
     }
@@ -58,7 +57,6 @@ impl HookProgram {
         }
     }
 
-    /// The path or the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -70,47 +68,27 @@ impl HookProgram {
 
     /// Why hooks that call it cannot run, if so.
     pub fn unrunnable_reason(&self, env: &Env) -> Option<String> {
-        if self.is_bare() {
-            let missing = on_search_path(env).is_none();
-            missing.then(|| format!("{NAME} is not in PATH; hooks fail until it is"))
-        } else {
-            let missing = !is_executable(Path::new(&self.0));
-            missing.then(|| format!("{} is not executable; hooks fail until it is", self.0))
-        }
-    }
-
-    /// Sets this program in a hook; without `with_args` as one shell command line.
-    pub fn put_into(&self, hook: &mut Map<String, Value>, with_args: bool) {
-        let mut command = if with_args { self.0.clone() } else { quoted(&self.0) };
-        if !with_args && let Some(Value::Array(args)) = hook.shift_remove("args") {
-            for arg in args.iter().filter_map(Value::as_str) {
-                command.push(' ');
-                command.push_str(&quoted(arg));
-            }
-        }
-        hook.insert("command".to_owned(), Value::String(command));
+        let (runs, problem) = match self.is_bare() {
+            true => (on_search_path(env).is_some(), "not in PATH"),
+            false => (is_executable(Path::new(&self.0)), "not executable"),
+        };
+        (!runs).then(|| format!("{} is {problem}; hooks fail until it is", self.0))
     }
 }
 
 /// How a user calls the running program from a shell: by name if the search path leads to it, else by path.
 pub fn shell_invocation(env: &Env) -> String {
-    match own_path(env) {
-        Some(path) => quoted(&path.to_string_lossy()),
-        None => NAME.to_owned(),
-    }
+    own_path(env).map_or_else(|| NAME.to_owned(), |path| quoted(&path.to_string_lossy()))
 }
 
-/// How a user calls the running program to install it: as [`typed`], if that name is recognized in hooks, else by a
-/// link with that name, with the command that creates it.
+/// How a user calls the running program to install it: as [`shell_invocation`] if hooks with that name are recognized,
+/// else by a link with that name, with the command that creates it.
 pub fn typed_to_install(env: &Env) -> String {
     let own = own_path(env).filter(|path| path.file_name() != Some(OsStr::new(NAME)));
     let Some(path) = own else { return shell_invocation(env) };
-    let word = |path: &Path| quoted(&path.to_string_lossy());
     let link = path.with_file_name(NAME);
-    if is_executable(&link) {
-        return word(&link);
-    }
-    format!("ln -s {} {} && {}", word(&path), word(&link), word(&link))
+    let [program, called] = [&path, &link].map(|path| quoted(&path.to_string_lossy()));
+    if is_executable(&link) { called } else { format!("ln -s {program} {called} && {called}") }
 }
 
 /// The path of the running program, unless the search path leads to it.
@@ -123,7 +101,7 @@ pub fn own_path(env: &Env) -> Option<PathBuf> {
     Some(stable(&running, &called, env.search.as_deref()))
 }
 
-/// The program of that name on the search path.
+/// teamkeep on the search path.
 pub fn on_search_path(env: &Env) -> Option<PathBuf> {
     find(NAME, env)
 }
@@ -131,10 +109,11 @@ pub fn on_search_path(env: &Env) -> Option<PathBuf> {
 /// A program on the search path. Empty and relative entries are skipped: they lead to the current directory, and
 /// nothing may be run only because it is there.
 pub fn find(name: &str, env: &Env) -> Option<PathBuf> {
-    std::env::split_paths(env.search.as_deref()?)
-        .filter(|dir| dir.is_absolute())
-        .map(|dir| dir.join(name))
-        .find(|path| is_executable(path))
+    candidates(name, env.search.as_deref()?).find(|path| is_executable(path))
+}
+
+fn candidates(name: &str, search: &OsStr) -> impl Iterator<Item = PathBuf> {
+    std::env::split_paths(search).filter(|dir| dir.is_absolute()).map(move |dir| dir.join(name))
 }
 
 /// The certain path of a hook's program, whoever runs it. A relative entry of the search path leads to the session's
@@ -154,23 +133,18 @@ pub fn is_executable(path: &Path) -> bool {
     path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok()
 }
 
-/// Whether two paths are the same file.
+/// Whether two paths lead to the same file.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
 /// The path of the running program that stays valid for longest.
 fn stable(running: &Path, called: &OsStr, search: Option<&OsStr>) -> PathBuf {
-    let same = |path: &Path| is_same(path, running);
-    let on_path = search.and_then(|search| {
-        std::env::split_paths(search)
-            .filter(|dir| dir.is_absolute())
-            .map(|dir| dir.join(NAME))
-            .find(|candidate| same(candidate))
-    });
+    let on_path =
+        search.and_then(|search| candidates(NAME, search).find(|candidate| is_same(candidate, running)));
     let as_called = || {
         let path = std::path::absolute(called).ok()?;
-        (called.as_encoded_bytes().contains(&b'/') && same(&path)).then_some(path)
+        (called.as_encoded_bytes().contains(&b'/') && is_same(&path, running)).then_some(path)
     };
     on_path.or_else(as_called).unwrap_or_else(|| running.to_path_buf())
 }
@@ -200,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_on_the_search_path_is_preferred_to_what_it_points_to() {
+    fn link_on_the_search_path_is_preferred_to_its_target() {
         let dir = tempfile::tempdir().unwrap();
         let (cellar, bin, other) =
             (dir.path().join("v1/teamkeep"), dir.path().join("bin"), dir.path().join("other"));
@@ -218,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_word_is_nothing_certain_where_the_session_s_directory_is_searched_first() {
+    fn bare_name_is_not_trusted_if_a_relative_directory_is_searched_first() {
         let dir = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/bin/sh", dir.path().join("teamkeep")).unwrap();
         let found = |search: &str| {
@@ -230,12 +204,12 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_looks_like_an_option_is_none() {
+    fn operand_that_looks_like_an_option_is_escaped() {
         assert_eq!((shell_operand("-rf").as_str(), shell_operand("it's").as_str()), ("-- -rf", "'it'\\''s'"));
     }
 
     #[test]
-    fn a_program_that_could_not_be_told_again_is_refused() {
+    fn program_with_another_name_is_rejected() {
         assert!(HookProgram::named("/bin/keep").is_err());
         assert!(HookProgram::named("teamkeep hook").is_err());
         assert_eq!(HookProgram::named("teamkeep").unwrap().as_str(), "teamkeep");

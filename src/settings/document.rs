@@ -1,13 +1,14 @@
-//! A settings text: JSON with comments, as a tree that keeps every byte.
+//! A settings text: JSON with comments, as a tree that keeps every byte, and why Claude Code cannot read it.
 
 use std::collections::HashSet;
-use std::fmt::Write;
+use std::fmt::{self, Write};
+use std::path::Path;
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstNode, CstObject, CstRootNode};
 use serde_json::Value;
 
-use crate::settings::error::SettingsError;
+use crate::settings::command::quoted;
 
 /// JSON with comments and trailing commas only.
 const OPTIONS: ParseOptions = ParseOptions {
@@ -28,23 +29,11 @@ const BOM: &str = "\u{feff}";
 
 /// A parsed settings text, whose `hooks`, if any, have the structure that Claude Code reads.
 pub struct Document {
-    /// The whole text.
     pub root: CstRootNode,
-    /// The settings.
     pub settings: CstObject,
-    /// The object with the hooks.
     pub hooks: Option<CstObject>,
     /// The matcher groups of each event.
     pub events: Vec<(String, CstArray)>,
-}
-
-/// A difference between a text and strict JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Extension {
-    /// The line.
-    pub line: usize,
-    /// Its kind.
-    pub what: &'static str,
 }
 
 impl Document {
@@ -60,10 +49,9 @@ impl Document {
             SettingsError::at(error.line_display(), first.into_iter().chain(letters).collect::<String>())
         })?;
         let settings = root.object_value().ok_or_else(|| SettingsError::new("it is not a JSON object"))?;
+        let properties = settings.properties();
         let mut document = Document { root, settings, hooks: None, events: Vec::new() };
-        let properties = document.settings.properties();
-        let mut hooks =
-            properties.iter().filter(|property| property.decoded_name().as_deref() == Some("hooks"));
+        let mut hooks = properties.iter().filter(|one| one.decoded_name().as_deref() == Some("hooks"));
         let Some(property) = hooks.next() else { return Ok(document) };
         if hooks.next().is_some() {
             return Err(SettingsError::new("it has the key `hooks` twice"));
@@ -73,9 +61,9 @@ impl Document {
         let mut seen = HashSet::new();
         for event in hooks.properties() {
             let name = event.decoded_name().unwrap_or_default();
-            let groups = event
-                .array_value()
-                .ok_or_else(|| SettingsError::new(format!("its `hooks.{name}` is not an array")))?;
+            let Some(groups) = event.array_value() else {
+                return Err(SettingsError::new(format!("its `hooks.{name}` is not an array")));
+            };
             if !seen.insert(name.clone()) {
                 return Err(SettingsError::new(format!("its `hooks` has the key `{name}` twice")));
             }
@@ -90,11 +78,11 @@ impl Document {
         self.settings.to_serde_value().unwrap_or_default()
     }
 
-    /// The first part that is not strict JSON, if any.
+    /// The line and kind of the first part that is not strict JSON, if any.
     ///
     /// # Errors
     /// The text is invalid even without its comments and trailing commas.
-    pub fn first_extension(&self) -> Result<Option<Extension>, SettingsError> {
+    pub fn first_extension(&self) -> Result<Option<(usize, &'static str)>, SettingsError> {
         let (mut strict, mut first) = (String::new(), None);
         write_strict(&CstNode::from(self.root.clone()), &mut strict, &mut first);
         match serde_json::from_str::<serde::de::IgnoredAny>(&strict) {
@@ -109,7 +97,7 @@ impl Document {
 }
 
 /// Writes a node as strict JSON, with blanks for comments and trailing commas, and notes the first of these.
-fn write_strict(node: &CstNode, out: &mut String, first: &mut Option<Extension>) {
+fn write_strict(node: &CstNode, out: &mut String, first: &mut Option<(usize, &'static str)>) {
     let is_item = |node: CstNode| !node.is_trivia() && !node.is_token();
     let what = match node {
         CstNode::Container(container) => {
@@ -122,7 +110,7 @@ fn write_strict(node: &CstNode, out: &mut String, first: &mut Option<Extension>)
             return;
         }
     };
-    first.get_or_insert_with(|| Extension { line: out.matches('\n').count() + 1, what });
+    first.get_or_insert_with(|| (out.matches('\n').count() + 1, what));
     out.extend(node.to_string().chars().map(|c| if c == '\n' { c } else { ' ' }));
 }
 
@@ -135,15 +123,61 @@ pub fn text_of(content: &[u8]) -> Result<(&'static str, &str), String> {
     Ok(text.strip_prefix(BOM).map_or(("", text), |text| (BOM, text)))
 }
 
-/// The settings of a content; comments and trailing commas are allowed. `None` if it cannot be read.
-pub fn lenient_data(content: &[u8]) -> Option<Value> {
-    let (_, text) = text_of(content).ok()?;
-    Document::parse(text).ok().map(|document| document.data())
+/// The settings of a content; comments and trailing commas are allowed. Null if it cannot be read.
+pub fn lenient_data(content: &[u8]) -> Value {
+    let document = text_of(content).ok().and_then(|(_, text)| Document::parse(text).ok());
+    document.map(|document| document.data()).unwrap_or_default()
 }
 
-/// Whether these settings disable all hooks.
-pub fn no_hook_runs(content: &[u8]) -> bool {
-    lenient_data(content).is_some_and(|settings| settings.get("disableAllHooks") == Some(&Value::Bool(true)))
+/// Checks a content as Claude Code does: strict JSON. An empty file has no settings.
+///
+/// # Errors
+/// The first error in the content.
+pub fn check_strict(content: &[u8]) -> Result<(), SettingsError> {
+    let (_, text) = text_of(content).map_err(|what| {
+        let valid = std::str::from_utf8(content).err().map_or(0, |error| error.valid_up_to());
+        SettingsError::at(content.iter().take(valid).filter(|byte| **byte == b'\n').count() + 1, what)
+    })?;
+    let document = Document::parse(if text.trim().is_empty() { "{}" } else { text })?;
+    match document.first_extension()? {
+        Some((line, what)) => Err(SettingsError::at(line, format!("{what} is not valid JSON"))),
+        None => Ok(()),
+    }
+}
+
+/// An error in a settings file. Claude Code ignores the whole file then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingsError {
+    /// The line, if known.
+    pub line: Option<usize>,
+    pub what: String,
+}
+
+impl SettingsError {
+    fn new(what: impl Into<String>) -> SettingsError {
+        SettingsError { line: None, what: what.into() }
+    }
+
+    fn at(line: usize, what: impl Into<String>) -> SettingsError {
+        SettingsError { line: Some(line), what: what.into() }
+    }
+
+    /// The line and the problem, without its effect.
+    pub fn cause(&self) -> String {
+        self.line.map_or(String::new(), |line| format!("line {line}: ")) + &self.what
+    }
+
+    /// The command that opens the file at the error.
+    pub fn edit(&self, path: &Path) -> String {
+        let line = self.line.map_or(String::new(), |line| format!("+{line} "));
+        format!("${{EDITOR:-vi}} {line}{}", quoted(&path.to_string_lossy()))
+    }
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}; Claude Code ignores the whole file", self.cause())
+    }
 }
 
 #[cfg(test)]
@@ -151,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_that_claude_code_cannot_read_is_refused_with_the_reason() {
+    fn text_that_claude_code_cannot_read_is_rejected_with_the_reason() {
         for (text, why) in [
             ("[]", "it is not a JSON object"),
             ("// nothing", "it is not a JSON object"),
@@ -183,5 +217,53 @@ mod tests {
     fn deep_nesting_is_an_error_and_not_a_crash() {
         assert!(Document::parse(&"{\"a\":".repeat(100_000)).is_err());
         assert!(Document::parse(&"[".repeat(100_000)).is_err());
+    }
+
+    fn error(content: &[u8]) -> Option<String> {
+        check_strict(content).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_first_error_is_shown_with_its_line() {
+        for fine in [&b"{}"[..], b"", b"\n \n", b"\xef\xbb\xbf{\"a\": [1, {}]}\r\n"] {
+            assert_eq!(error(fine), None);
+        }
+        for (content, what) in [
+            (
+                &b"{\n \"a\": 1 // one\n}"[..],
+                "line 2: a comment is not valid JSON; Claude Code ignores the whole file",
+            ),
+            (
+                b"{\n \"a\": \"// none\",\n \"b\": 1 /* one */\n}",
+                "line 3: a comment is not valid JSON; Claude Code ignores the whole file",
+            ),
+            (
+                b"{\n \"a\": 1,\n\n /* x */ }",
+                "line 2: a trailing comma is not valid JSON; Claude Code ignores the whole file",
+            ),
+            (
+                b"{\r\n \"a\": [1,\r\n]}",
+                "line 2: a trailing comma is not valid JSON; Claude Code ignores the whole file",
+            ),
+            (b"{\n \"a\": 1\n \"b\": 2}", "line 2: expected comma; Claude Code ignores the whole file"),
+            (
+                b"{\"a\": 1,\n \"\xff\": 2}",
+                "line 2: it is not UTF-8 (invalid utf-8 sequence of 1 bytes from index 11); Claude Code ignores the whole file",
+            ),
+            (
+                b"{\"a\": 1, // one\n \"b\": \"\t\"}",
+                "line 2: control character (\\u0000-\\u001F) found while parsing a string; Claude Code ignores the whole file",
+            ),
+            (b"{\"hooks\": []}", "its `hooks` is not an object; Claude Code ignores the whole file"),
+        ] {
+            assert_eq!(error(content).as_deref(), Some(what));
+        }
+    }
+
+    #[test]
+    fn the_file_is_opened_at_the_line() {
+        let error = |line| SettingsError { line, what: String::new() };
+        assert_eq!(error(Some(7)).edit(Path::new("/a b")), "${EDITOR:-vi} +7 '/a b'");
+        assert_eq!(error(None).edit(Path::new("/a")), "${EDITOR:-vi} /a");
     }
 }

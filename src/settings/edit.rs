@@ -14,70 +14,79 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::settings::document::Document;
-use crate::settings::entries::Entry;
-use crate::settings::hook_command;
+use crate::settings::hook_command::{self, Entry};
 
 /// The text with these entries at the end.
 pub fn insert(document: &Document, entries: &[Entry]) -> String {
     let layout = Layout::of(document);
-    let groups = by_event(entries);
-    match &document.hooks {
-        None => {
-            let events: Map<String, Value> =
-                groups.into_iter().map(|(event, groups)| (event.to_owned(), Value::Array(groups))).collect();
-            let settings = Container::of(document.settings.clone());
-            let indent = layout.item_indent(&settings);
-            let hooks = property("hooks", &layout.render(&Value::Object(events), &indent));
-            settings.append(vec![hooks], &layout, &indent);
-        }
-        Some(hooks) => {
-            // The indentation is computed before the text changes.
-            let indent = layout.item_indent(&Container::of(hooks.clone()));
-            let mut missing = Vec::new();
-            let mut edits = Vec::new();
-            for (event, groups) in groups {
-                match document.events.iter().find(|(name, _)| name == event) {
-                    Some((_, array)) => {
-                        let array = Container::of(array.clone());
-                        let indent = layout.item_indent(&array);
-                        let groups = groups.iter().map(|group| layout.render(group, &indent)).collect();
-                        edits.push((array, groups, indent));
-                    }
-                    None => missing.push(property(event, &layout.render(&Value::Array(groups), &indent))),
-                }
+    let mut events: Map<String, Value> = Map::new();
+    for entry in entries {
+        let groups = events.entry(&entry.event).or_insert_with(|| Value::Array(Vec::new()));
+        groups.as_array_mut().into_iter().for_each(|groups| groups.push(entry.group.clone()));
+    }
+    let Some(hooks) = &document.hooks else {
+        let settings = Container::of(document.settings.clone());
+        let indent = layout.item_indent(&settings);
+        let hooks = property("hooks", &layout.render(&Value::Object(events), &indent));
+        settings.append(vec![hooks], &layout, &indent);
+        return document.root.to_string();
+    };
+    // The indentation is computed before the text changes.
+    let indent = layout.item_indent(&Container::of(hooks.clone()));
+    let mut missing = Vec::new();
+    let mut edits = Vec::new();
+    for (event, groups) in &events {
+        match document.events.iter().find(|(name, _)| name == event) {
+            Some((_, array)) => {
+                let array = Container::of(array.clone());
+                let indent = layout.item_indent(&array);
+                let groups = groups.as_array().into_iter().flatten();
+                let groups = groups.map(|group| layout.render(group, &indent)).collect();
+                edits.push((array, groups, indent));
             }
-            for (array, groups, indent) in edits {
-                array.append(groups, &layout, &indent);
-            }
-            Container::of(hooks.clone()).append(missing, &layout, &indent);
+            None => missing.push(property(event, &layout.render(groups, &indent))),
         }
     }
+    for (array, groups, indent) in edits {
+        array.append(groups, &layout, &indent);
+    }
+    Container::of(hooks.clone()).append(missing, &layout, &indent);
     document.root.to_string()
 }
 
+fn property(name: &str, value: &str) -> String {
+    format!("{}: {value}", Value::from(name))
+}
+
+/// The treatment of the blanks before removed items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blanks {
+    Remove,
+    Keep,
+}
+
 /// The text without every command of teamkeep, the groups that contain nothing else, and the events and the `hooks`
-/// object that contain nothing else and were created by teamkeep. With `tidy` the blanks before them are removed, too.
-pub fn remove(document: &Document, tidy: bool) -> String {
+/// object that contain nothing else and were created by teamkeep.
+pub fn remove(document: &Document, blanks: Blanks) -> String {
     if let Some(hooks) = &document.hooks {
-        let gone: Vec<bool> = document.events.iter().map(|(_, groups)| clear_event(groups, tidy)).collect();
-        if Container::of(hooks.clone()).remove_or_report(&gone, tidy) {
-            let settings = Container::of(document.settings.clone());
+        let gone: Vec<bool> = document.events.iter().map(|(_, groups)| clear_event(groups, blanks)).collect();
+        if Container::of(hooks.clone()).remove_or_report(&gone, blanks) {
             let properties = document.settings.properties();
-            let gone = properties.iter().map(|one| one.decoded_name().as_deref() == Some("hooks")).collect();
-            settings.remove_hooks(gone, tidy);
+            let gone = properties.iter().map(|one| one.decoded_name().as_deref() == Some("hooks"));
+            Container::of(document.settings.clone()).remove_hooks(&gone.collect::<Vec<_>>(), blanks);
         }
     }
     document.root.to_string()
 }
 
 /// Removes teamkeep's commands from an event. Returns whether the whole event is to be removed.
-fn clear_event(groups: &CstArray, tidy: bool) -> bool {
-    let gone: Vec<bool> = groups.elements().iter().map(|group| clear_group(group, tidy)).collect();
-    Container::of(groups.clone()).remove_or_report(&gone, tidy)
+fn clear_event(groups: &CstArray, blanks: Blanks) -> bool {
+    let gone: Vec<bool> = groups.elements().iter().map(|group| clear_group(group, blanks)).collect();
+    Container::of(groups.clone()).remove_or_report(&gone, blanks)
 }
 
 /// Removes teamkeep's commands from a group. Returns whether the whole group is to be removed.
-fn clear_group(group: &CstNode, tidy: bool) -> bool {
+fn clear_group(group: &CstNode, blanks: Blanks) -> bool {
     let Some(commands) = group.as_object().and_then(|group| group.array_value("hooks")) else { return false };
     let is_ours =
         |command: &CstNode| command.to_serde_value().is_some_and(|hook| hook_command::is_ours(&hook));
@@ -85,24 +94,8 @@ fn clear_group(group: &CstNode, tidy: bool) -> bool {
     if !ours.contains(&false) {
         return !ours.is_empty();
     }
-    Container::of(commands).remove(&ours, tidy);
+    Container::of(commands).remove(&ours, blanks);
     false
-}
-
-fn property(name: &str, value: &str) -> String {
-    format!("{}: {value}", Value::from(name))
-}
-
-/// The groups of each event, in the order of the events.
-fn by_event(entries: &[Entry]) -> Vec<(&str, Vec<Value>)> {
-    let mut events: Vec<(&str, Vec<Value>)> = Vec::new();
-    for entry in entries {
-        match events.iter_mut().find(|(event, _)| *event == entry.event) {
-            Some((_, groups)) => groups.push(entry.group.clone()),
-            None => events.push((&entry.event, vec![entry.group.clone()])),
-        }
-    }
-    events
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +111,12 @@ enum PartKind {
 struct Part {
     kind: PartKind,
     text: String,
+}
+
+impl Part {
+    fn has_line_break(&self) -> bool {
+        self.text.contains(['\n', '\r'])
+    }
 }
 
 /// An object or array to edit.
@@ -188,7 +187,7 @@ impl Container {
     }
 
     /// Removes these items, each with one comma.
-    fn remove(mut self, gone: &[bool], tidy: bool) {
+    fn remove(mut self, gone: &[bool], blanks: Blanks) {
         if !gone.contains(&true) {
             return;
         }
@@ -197,7 +196,7 @@ impl Container {
         let last_kept = gone.iter().rposition(|gone| !gone);
         let mut deleted = Vec::new();
         for (index, at) in self.all(PartKind::Item).enumerate().filter(|(index, _)| gone[*index]) {
-            let is_blank = |before: &usize| tidy && self.parts[*before].kind == PartKind::Blank;
+            let is_blank = |at: &usize| blanks == Blanks::Remove && self.parts[*at].kind == PartKind::Blank;
             deleted.extend((0..at).rev().take_while(is_blank));
             deleted.push(at);
             let is_followed = is_trailing || last_kept.is_some_and(|kept| kept > index);
@@ -210,28 +209,29 @@ impl Container {
 
     /// Removes these items. If the container is then empty and was created by teamkeep, it is unchanged and to be removed
     /// itself: then this returns true.
-    fn remove_or_report(self, gone: &[bool], tidy: bool) -> bool {
-        if !gone.is_empty() && !gone.contains(&false) && self.is_created() {
-            return true;
+    fn remove_or_report(self, gone: &[bool], blanks: Blanks) -> bool {
+        let is_gone = !gone.is_empty() && !gone.contains(&false) && self.is_created();
+        if !is_gone {
+            self.remove(gone, blanks);
         }
-        self.remove(gone, tidy);
-        false
+        is_gone
     }
 
     /// Removes the `hooks` object from the settings, and restores `{}` if nothing is left.
-    fn remove_hooks(mut self, gone: Vec<bool>, tidy: bool) {
-        if tidy && !gone.contains(&false) && self.has_no_comment() && self.starts_with_line_break() {
+    fn remove_hooks(mut self, gone: &[bool], blanks: Blanks) {
+        let is_tidy = blanks == Blanks::Remove && self.has_no_comment() && self.starts_with_line_break();
+        if is_tidy && !gone.contains(&false) {
             self.parts.retain(|part| part.kind == PartKind::Bracket);
             return self.write();
         }
-        self.remove(&gone, tidy);
+        self.remove(gone, blanks);
     }
 
     /// Whether teamkeep created this container: in a container that existed, the first inserted item directly follows
     /// the bracket. A container with a comment stays.
     fn is_created(&self) -> bool {
         let first = self.all(PartKind::Item).next();
-        let is_on_one_line = first.is_some_and(|first| !has_line_break(&self.parts[first]));
+        let is_on_one_line = first.is_some_and(|first| !self.parts[first].has_line_break());
         self.has_no_comment() && (self.starts_with_line_break() || is_on_one_line)
     }
 
@@ -240,7 +240,7 @@ impl Container {
     }
 
     fn starts_with_line_break(&self) -> bool {
-        self.parts.iter().take_while(|part| part.kind != PartKind::Item).any(has_line_break)
+        self.parts.iter().take_while(|part| part.kind != PartKind::Item).any(Part::has_line_break)
     }
 
     /// The indentation of an item, if it is the first on its line.
@@ -250,10 +250,6 @@ impl Container {
         let newline = if indent.is_some() { part(2) } else { part(1) };
         newline.filter(|newline| newline.ends_with('\n')).map(|_| indent.unwrap_or_default())
     }
-}
-
-fn has_line_break(part: &Part) -> bool {
-    part.text.contains(['\n', '\r'])
 }
 
 /// The formatting of a file, so that insertions match it.
@@ -318,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn the_layout_is_learned_from_the_file() {
+    fn layout_is_detected_in_the_file() {
         assert_eq!(layout("{\r\n\t\"a\": 1\r\n}"), Layout { newline: "\r\n", unit: "\t".to_owned() });
         assert_eq!(layout("{\n    \"a\": 1\n}").unit, "    ");
         assert_eq!(layout("  {\n     \"a\": 1\n  }").unit, "   ");
@@ -328,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn commas_and_comments_are_those_of_the_container_itself() {
+    fn container_has_only_its_own_commas_and_comments() {
         let text = "{\"a\": [1, /* in */ 2] /* x */ , // y\n \"b\": 2, }";
         let settings = Container::of(Document::parse(text).unwrap().settings);
         let comments: Vec<&str> =

@@ -1,22 +1,48 @@
-//! A settings file on disk: links resolved, read and replaced as a whole.
+//! A settings file on disk: found by scope, read, and replaced as a whole with its metadata.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{Access, OFlags};
+use rustix::fs::{Access, OFlags, XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
+use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::fs;
 use crate::settings::command::quoted;
-use crate::settings::file_metadata;
+use crate::settings::layer::{Kind, content, resolve_links};
 
-/// Maximum size of a settings file in bytes.
-const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// After this time, temporary files of a killed install can be removed.
 const STALE: Duration = Duration::from_secs(600);
+/// The access control list of a file. With a list, the group bits of the mode are its mask; a mode without its list
+/// would grant access to others.
+const ACCESS: &str = "system.posix_acl_access";
+/// The kernel's limit for all names, and for one value, in bytes.
+const MAX_XATTR_BYTES: usize = 64 * 1024;
+
+/// The sessions that the hooks apply to, in the terms of Claude Code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Scope {
+    /// All your sessions: ~/.claude/settings.json
+    #[default]
+    User,
+    /// All sessions in this project, for everyone: .claude/settings.json
+    Project,
+    /// Your sessions in this project: .claude/settings.local.json
+    Local,
+}
+
+impl Scope {
+    pub fn kind(self) -> Kind {
+        match self {
+            Scope::User => Kind::User,
+            Scope::Project => Kind::Project,
+            Scope::Local => Kind::Local,
+        }
+    }
+}
 
 /// A settings file as found.
 #[derive(Debug, Clone)]
@@ -35,7 +61,7 @@ impl SettingsFile {
     /// # Errors
     /// It is a broken link, not a regular file, too large, or unreadable.
     pub fn read(path: &Path) -> Result<SettingsFile> {
-        let real = behind_links(path)?;
+        let real = resolve_links(path)?;
         let content = content(&real).map_err(|error| {
             Error::from(error).hint("nothing was changed; choose another file: --settings PATH")
         })?;
@@ -75,22 +101,18 @@ impl SettingsFile {
     /// It changed since it was read, or cannot be written; then it is unchanged.
     pub fn replace(&self, content: &[u8]) -> Result<()> {
         if self.content.is_some() {
-            rustix::fs::access(&self.real, Access::WRITE_OK).map_err(|error| {
-                Error::from(fs::with_path(error.into(), "write", &self.real)).hint("nothing was changed")
-            })?;
+            rustix::fs::access(&self.real, Access::WRITE_OK)
+                .map_err(|error| self.failure(error.into(), "write"))?;
         }
         let temporary = fs::temporary_path(&self.real);
         let replaced = match self.write(&temporary, content) {
-            Ok(true) => self.unchanged().and_then(|()| {
-                std::fs::rename(&temporary, &self.real)
-                    .map_err(|error| refused(fs::with_path(error, "replace", &self.real)))
+            Ok(true) => self.check_unchanged().and_then(|()| {
+                std::fs::rename(&temporary, &self.real).map_err(|error| self.failure(error, "replace"))
             }),
-            Ok(false) => self.unchanged().and_then(|()| self.write_over(content)),
+            Ok(false) => self.overwrite(content),
             // A shorter content needs no space.
-            Err(error) if is_full(&error) && content.len() <= self.bytes().len() => {
-                self.unchanged().and_then(|()| self.write_over(content))
-            }
-            Err(error) => Err(refused(fs::with_path(error, "write beside", &self.real))),
+            Err(error) if is_full(&error) && content.len() <= self.bytes().len() => self.overwrite(content),
+            Err(error) => Err(self.failure(error, "write beside")),
         };
         // After a rename it no longer exists.
         let _ = std::fs::remove_file(&temporary);
@@ -110,29 +132,31 @@ impl SettingsFile {
     /// # Errors
     /// It changed since it was read, or cannot be removed.
     pub fn remove(&self) -> Result<()> {
-        self.unchanged()?;
-        std::fs::remove_file(&self.real).map_err(|error| refused(fs::with_path(error, "remove", &self.real)))
+        self.check_unchanged()?;
+        std::fs::remove_file(&self.real).map_err(|error| self.failure(error, "remove"))
     }
 
     /// Writes a new file. Returns whether it has everything that the old one has, so that it may replace it.
     fn write(&self, temporary: &Path, content: &[u8]) -> io::Result<bool> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
-        if self.content.is_none() {
-            let mut file = options.open(temporary)?;
-            file.write_all(content)?;
-            return file.sync_all().map(|()| true);
+        if self.content.is_some() {
+            // Private until the old file's permissions are known.
+            options.mode(0o600);
         }
-        // Private until the old file's permissions are known.
-        let mut file = options.mode(0o600).open(temporary)?;
-        let same = file_metadata::copy_metadata(fs::open_regular(&self.real)?.file(), &file)?;
+        let mut file = options.open(temporary)?;
+        let is_complete = match &self.content {
+            Some(_) => copy_metadata(fs::open_regular(&self.real)?.file(), &file)?,
+            None => true,
+        };
         file.write_all(content)?;
         file.sync_all()?;
-        Ok(same)
+        Ok(is_complete)
     }
 
     /// Overwrites the file in place. The old content is restored on failure.
-    fn write_over(&self, content: &[u8]) -> Result<()> {
+    fn overwrite(&self, content: &[u8]) -> Result<()> {
+        self.check_unchanged()?;
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
         let opened = OpenOptions::new().write(true).custom_flags(flags).open(&self.real);
         let write = |file: &File, content: &[u8]| {
@@ -145,23 +169,21 @@ impl SettingsFile {
                 let _ = write(&file, self.bytes());
             })
         });
-        written.map_err(|error| {
-            Error::from(fs::with_path(error, "write", &self.real)).hint("nothing was changed")
-        })
+        written.map_err(|error| self.failure(error, "write"))
     }
 
-    fn unchanged(&self) -> Result<()> {
+    fn check_unchanged(&self) -> Result<()> {
         if content(&self.real)? == self.content {
             return Ok(());
         }
         Err(Error::new(format!("cannot replace {}: another process changed it", self.path.display()))
             .hint("nothing was changed; run the command again"))
     }
-}
 
-/// The error for a failed write.
-fn refused(error: io::Error) -> Error {
-    Error::from(error).hint("nothing was changed")
+    /// The error for a failed operation.
+    fn failure(&self, error: io::Error, operation: &str) -> Error {
+        Error::from(fs::with_path(error, operation, &self.real)).hint("nothing was changed")
+    }
 }
 
 /// Whether the disk is full.
@@ -169,27 +191,54 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
-fn content(real: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::read_regular(real, MAX_BYTES) {
-        Ok((bytes, _)) => Ok(Some(bytes)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+/// Gives `new` the owner, mode and attributes of `old`. Returns `false` if it cannot have all of them, or if `old` has
+/// hard links: then it must not replace it. The new file never grants more access than the old one.
+fn copy_metadata(old: &File, new: &File) -> io::Result<bool> {
+    let then = old.metadata()?;
+    if then.nlink() > 1 {
+        return Ok(false);
     }
+    // Only a privileged user can change the owner, or set a group of others.
+    let _ = fchown(new, Some(then.uid()), Some(then.gid()));
+    let now = new.metadata()?;
+    if (now.uid(), now.gid()) != (then.uid(), then.gid()) {
+        return Ok(false);
+    }
+    let Ok(names) = xattr_names(old) else { return Ok(false) };
+    // The directory may have given it a default list.
+    match fremovexattr(new, ACCESS) {
+        Ok(()) | Err(Errno::NODATA | Errno::NOTSUP) => {}
+        Err(_) => return Ok(false),
+    }
+    new.set_permissions(Permissions::from_mode(then.mode() & 0o7700))?;
+    for name in names {
+        let Ok(value) = xattr(old, &name) else { return Ok(false) };
+        // Some attributes only the system can set.
+        let has_value = xattr(new, &name).is_ok_and(|now| now == value);
+        if !has_value && fsetxattr(new, name.as_slice(), &value, XattrFlags::empty()).is_err() {
+            return Ok(false);
+        }
+    }
+    // With a list, this is its mask.
+    new.set_permissions(Permissions::from_mode(then.mode() & 0o7777))?;
+    Ok(new.metadata()?.mode() & 0o7777 == then.mode() & 0o7777)
 }
 
-/// The file of a path, with the links of its directory resolved as well, so that each file has one name.
-fn behind_links(path: &Path) -> Result<PathBuf> {
-    if path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
-        return path.canonicalize().map_err(|error| {
-            let what = format!("cannot follow the link {}", path.display());
-            Error::caused(what, error).hint("nothing was changed; fix or remove the link")
-        });
-    }
-    let directory = path.parent().and_then(|directory| directory.canonicalize().ok());
-    Ok(match (directory, path.file_name()) {
-        (Some(directory), Some(name)) => directory.join(name),
-        _ => path.to_path_buf(),
-    })
+fn xattr_names(file: &File) -> rustix::io::Result<Vec<Vec<u8>>> {
+    let mut names = vec![0; MAX_XATTR_BYTES];
+    let length = match flistxattr(file, names.as_mut_slice()) {
+        Err(Errno::NOTSUP) => 0,
+        length => length?,
+    };
+    names.truncate(length);
+    Ok(names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect())
+}
+
+fn xattr(file: &File, name: &[u8]) -> rustix::io::Result<Vec<u8>> {
+    let mut value = vec![0; MAX_XATTR_BYTES];
+    let length = fgetxattr(file, name, value.as_mut_slice())?;
+    value.truncate(length);
+    Ok(value)
 }
 
 #[cfg(test)]
@@ -199,7 +248,7 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     #[test]
-    fn a_link_stays_a_link_and_the_mode_stays_the_mode() {
+    fn replace_preserves_links_and_modes() {
         let dir = tempfile::tempdir().unwrap();
         let (real, link) = (dir.path().join("real.json"), dir.path().join("link.json"));
         std::fs::write(&real, "{}").unwrap();
@@ -215,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_two_names_keeps_them_both() {
+    fn replace_preserves_hard_links() {
         let dir = tempfile::tempdir().unwrap();
         let (one, other) = (dir.path().join("settings.json"), dir.path().join("dotfiles.json"));
         std::fs::write(&one, "{\"a\": 1}").unwrap();
@@ -229,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_somebody_else_is_not_overwritten() {
+    fn replace_does_not_overwrite_a_concurrent_change() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("settings.json");
         let absent = SettingsFile::read(&path).unwrap();
@@ -245,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_and_a_link_to_nowhere_are_refused() {
+    fn directory_and_broken_link_are_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let link = dir.path().join("link.json");
         symlink("nowhere.json", &link).unwrap();
@@ -253,5 +302,65 @@ mod tests {
         assert!(error.to_string().starts_with("cannot follow the link "), "{error}");
         let error = SettingsFile::read(dir.path()).unwrap_err();
         assert!(error.to_string().ends_with(" is not a regular file"), "{error}");
+    }
+
+    /// A list in the kernel's format: `user::rw-, user:1:rw-, group::---, mask::rw-, other::---`.
+    fn list() -> Vec<u8> {
+        let mut bytes = 2_u32.to_le_bytes().to_vec();
+        let nobody = u32::MAX;
+        for (tag, may, id) in
+            [(1_u16, 6_u16, nobody), (2, 6, 1), (4, 0, nobody), (0x10, 6, nobody), (0x20, 0, nobody)]
+        {
+            bytes.extend(tag.to_le_bytes());
+            bytes.extend(may.to_le_bytes());
+            bytes.extend(id.to_le_bytes());
+        }
+        bytes
+    }
+
+    fn pair() -> (tempfile::TempDir, File, File) {
+        let dir = tempfile::tempdir().unwrap();
+        let [old, new] = ["old", "new"].map(|name| File::create_new(dir.path().join(name)).unwrap());
+        for file in [&old, &new] {
+            file.set_permissions(Permissions::from_mode(0o600)).unwrap();
+        }
+        (dir, old, new)
+    }
+
+    fn set(file: &File, name: &str, value: &[u8]) -> bool {
+        match fsetxattr(file, name, value, XattrFlags::empty()) {
+            // Not every file system supports them.
+            Err(Errno::NOTSUP) => false,
+            other => other.map(|()| true).unwrap(),
+        }
+    }
+
+    #[test]
+    fn access_control_list_is_copied_with_its_mode() {
+        let (_dir, old, new) = pair();
+        let listed = set(&old, ACCESS, &list());
+        assert!(copy_metadata(&old, &new).unwrap());
+        assert_eq!(xattr(&new, ACCESS.as_bytes()).ok(), listed.then(list));
+        let mode = |file: &File| file.metadata().unwrap().mode() & 0o7777;
+        assert_eq!((mode(&new), mode(&old)), if listed { (0o660, 0o660) } else { (0o600, 0o600) });
+    }
+
+    #[test]
+    fn default_list_of_the_directory_grants_no_access() {
+        let (_dir, old, new) = pair();
+        set(&new, ACCESS, &list());
+        assert!(copy_metadata(&old, &new).unwrap());
+        assert!(xattr(&new, ACCESS.as_bytes()).is_err());
+        assert_eq!(new.metadata().unwrap().mode() & 0o7777, 0o600);
+    }
+
+    #[test]
+    fn attributes_are_copied_unless_there_is_a_hard_link() {
+        let (dir, old, new) = pair();
+        let kept = set(&old, "user.note", b"mine");
+        assert!(copy_metadata(&old, &new).unwrap());
+        assert_eq!(xattr(&new, b"user.note").ok(), kept.then(|| b"mine".to_vec()));
+        std::fs::hard_link(dir.path().join("old"), dir.path().join("other")).unwrap();
+        assert!(!copy_metadata(&old, &new).unwrap());
     }
 }

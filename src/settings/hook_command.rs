@@ -1,7 +1,5 @@
-//! Classifies a hook in a settings file: one that `install` wrote, a user's command that calls teamkeep, or another
-//! one.
-//!
-//! Only the first is ever edited or removed. A command that does anything else belongs to its author.
+//! Finds teamkeep's hooks in settings, and classifies them: hooks that `install` wrote, and commands of the user that
+//! call teamkeep. Only the first are ever edited or removed. A command that does anything else belongs to its author.
 
 use serde_json::Value;
 
@@ -16,16 +14,67 @@ const SHELLS: [&str; 5] = ["bash", "dash", "ksh", "sh", "zsh"];
 /// Maximum depth of nested command lines.
 const DEPTH: usize = 2;
 
+/// An event, and a matcher group with only one command.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    pub event: String,
+    pub group: Value,
+}
+
+impl Entry {
+    /// The command.
+    pub fn hook(&self) -> &Value {
+        self.group.pointer("/hooks/0").unwrap_or(&Value::Null)
+    }
+
+    /// The matcher; empty if there is none.
+    pub fn matcher(&self) -> &str {
+        self.group.get("matcher").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// teamkeep and its arguments in the command.
+    pub fn words(&self) -> Vec<String> {
+        of(self.hook()).unwrap_or_default()
+    }
+
+    /// Whether it is as `install` writes it. Otherwise it is the user's own command.
+    pub fn is_written(&self) -> bool {
+        is_ours(self.hook())
+    }
+}
+
+/// The hooks in settings that `install` wrote.
+pub fn ours(settings: &Value) -> Vec<Entry> {
+    select(settings, is_ours)
+}
+
+/// Every command in settings that calls teamkeep, whoever wrote it.
+pub fn calls(settings: &Value) -> Vec<Entry> {
+    select(settings, |hook| of(hook).is_some())
+}
+
+fn select(settings: &Value, is_selected: impl Fn(&Value) -> bool) -> Vec<Entry> {
+    let mut found = Vec::new();
+    for (event, groups) in settings.get("hooks").and_then(Value::as_object).into_iter().flatten() {
+        for group in groups.as_array().into_iter().flatten() {
+            let hooks = group.get("hooks").and_then(Value::as_array).into_iter().flatten();
+            for hook in hooks.filter(|hook| is_selected(hook)) {
+                let mut group = group.clone();
+                group["hooks"] = Value::Array(vec![hook.clone()]);
+                found.push(Entry { event: event.clone(), group });
+            }
+        }
+    }
+    found
+}
+
 /// Whether a hook, in either form, is exactly a call that some version of `install` writes: the program, `hook`, an
 /// event, and optionally `--plugin`.
 pub fn is_ours(hook: &Value) -> bool {
-    if hook.get("type").is_some_and(|kind| kind != "command") {
-        return false;
-    }
-    let Some(command) = hook.get("command").and_then(Value::as_str) else { return false };
+    let Some(command) = command(hook) else { return false };
     match hook.get("args") {
         None => {
-            let words = words(command);
+            let words = split(command, |_| false).concat();
             let spelled: Vec<String> = words.iter().map(|word| quoted(word)).collect();
             is_plain(&words) && spelled.join(" ") == command
         }
@@ -36,14 +85,16 @@ pub fn is_ours(hook: &Value) -> bool {
 
 /// The words of a hook's call of `teamkeep hook`, starting with the program, also within a longer command.
 pub fn of(hook: &Value) -> Option<Vec<String>> {
-    if hook.get("type").is_some_and(|kind| kind != "command") {
-        return None;
-    }
-    let command = hook.get("command").and_then(Value::as_str)?;
+    let command = command(hook)?;
     match hook.get("args").and_then(Value::as_array) {
         Some(args) if !args.is_empty() => called(with_args(command, args), 0),
         _ => in_line(command, 0),
     }
+}
+
+fn command(hook: &Value) -> Option<&str> {
+    let is_command = hook.get("type").is_none_or(|kind| kind == "command");
+    hook.get("command").and_then(Value::as_str).filter(|_| is_command)
 }
 
 /// The program and its arguments. A value that is not a string becomes an empty word, to keep the positions.
@@ -65,7 +116,8 @@ fn is_plain(words: &[String]) -> bool {
 
 /// The first call of teamkeep in a shell command line.
 fn in_line(line: &str, depth: usize) -> Option<Vec<String>> {
-    commands(line).into_iter().find_map(|words| called(words, depth))
+    let commands = split(line, |c| ";&|()<>`\n".contains(c));
+    commands.into_iter().find_map(|words| called(words, depth))
 }
 
 /// The call of teamkeep in these words, without what precedes it.
@@ -95,16 +147,8 @@ fn is_assignment(word: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// The words of a shell command line, with quotes and backslashes resolved.
-fn words(line: &str) -> Vec<String> {
-    split(line, |_| false).into_iter().flatten().collect()
-}
-
-/// The commands of a shell command line, separated by `;`, `&&`, pipes, brackets and the like, each as words.
-fn commands(line: &str) -> Vec<Vec<String>> {
-    split(line, |c| ";&|()<>`\n".contains(c))
-}
-
+/// The commands of a shell command line between characters that end one, each as words with quotes and backslashes
+/// resolved.
 fn split(line: &str, ends: impl Fn(char) -> bool) -> Vec<Vec<String>> {
     let (mut all, mut words, mut word) = (Vec::new(), Vec::new(), None::<String>);
     let mut chars = line.chars();
@@ -115,10 +159,7 @@ fn split(line: &str, ends: impl Fn(char) -> bool) -> Vec<Vec<String>> {
                 all.push(std::mem::take(&mut words));
             }
             ' ' | '\t' | '\n' => words.extend(word.take()),
-            '\'' => {
-                let word = word.get_or_insert_default();
-                word.extend(chars.by_ref().take_while(|c| *c != '\''));
-            }
+            '\'' => word.get_or_insert_default().extend(chars.by_ref().take_while(|c| *c != '\'')),
             '"' => {
                 let word = word.get_or_insert_default();
                 while let Some(c) = chars.next().filter(|c| *c != '"') {
@@ -140,7 +181,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn ours_is_what_install_writes_and_nothing_beside_it() {
+    fn hooks_that_install_writes_are_ours() {
         for ours in [
             json!({"command": "teamkeep hook stop"}),
             json!({"type": "command", "command": "/old/place/teamkeep hook task-created", "timeout": 3}),
@@ -154,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_the_user_s_own_that_calls_us_is_known_and_is_not_ours() {
+    fn custom_command_that_calls_teamkeep_is_found_but_not_ours() {
         for line in [
             "teamkeep hook stop && ./my-gate.sh",
             "teamkeep hook stop; ./mine",
@@ -197,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_call_us_is_somebody_else_s() {
+    fn command_that_does_not_call_teamkeep_is_not_found() {
         for other in [
             json!({"command": "/bin/teamkeep"}),
             json!({"command": "/bin/teamkeep report"}),
@@ -216,11 +257,12 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_quoted_for_the_shell_only_where_it_must_be() {
+    fn path_is_quoted_for_the_shell_only_if_needed() {
         assert_eq!(quoted("/usr/local/bin/teamkeep"), "/usr/local/bin/teamkeep");
         for path in ["/a b/teamkeep", "/it's/teamkeep", "/$HOME/teamkeep", "/\"x\\/teamkeep", "/ü/teamkeep"]
         {
-            assert_eq!(words(&format!("{} hook", quoted(path))), [path, "hook"]);
+            let line = format!("{} hook", quoted(path));
+            assert_eq!(split(&line, |_| false), [[path, "hook"]]);
             let out = std::process::Command::new("sh")
                 .args(["-c", &format!("printf %s {}", quoted(path))])
                 .output()

@@ -16,7 +16,6 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// One settings file with teamkeep's hooks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Format version.
     pub v: u32,
     /// When it was installed.
     pub at: String,
@@ -43,14 +42,7 @@ impl Document for Record {
     }
 }
 
-/// The records of all settings files.
-#[derive(Debug)]
-pub struct Records {
-    dir: PathBuf,
-}
-
 impl Record {
-    /// A record with the current time.
     pub fn new(at: String, settings: &Path, after: &[u8]) -> Record {
         Record {
             v: V,
@@ -65,13 +57,18 @@ impl Record {
     }
 
     /// Whether this content is the installed one.
-    pub fn left(&self, content: &[u8]) -> bool {
+    pub fn has_installed(&self, content: &[u8]) -> bool {
         self.after == hash(content)
     }
 }
 
+/// The records of all settings files, in a directory that need not exist.
+#[derive(Debug)]
+pub struct Records {
+    dir: PathBuf,
+}
+
 impl Records {
-    /// The records in this directory, which need not exist.
     pub fn at(dir: PathBuf) -> Records {
         Records { dir }
     }
@@ -105,14 +102,7 @@ impl Records {
 
     /// The install record of a settings file. An unreadable record counts as none: the hooks can be removed without it.
     pub fn find(&self, real: &Path) -> Option<Record> {
-        Records::read(&self.record(real))
-    }
-
-    fn read(file: &JsonFile<Record>) -> Option<Record> {
-        match file.read() {
-            Ok(Content::Valid(record)) => Some(record),
-            _ => None,
-        }
+        read(&self.file(real))
     }
 
     /// Every settings file with a record.
@@ -123,16 +113,15 @@ impl Records {
     fn all(&self) -> impl Iterator<Item = Record> {
         let all = std::fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.path());
         all.filter(|path| path.extension().is_some_and(|kind| kind == "json"))
-            .filter_map(|path| Records::read(&JsonFile::at(path)))
+            .filter_map(|path| read(&JsonFile::at(path)))
     }
 
     /// Whether this directory was created for another settings file in it that still exists.
-    pub fn have_made(&self, directory: &Path) -> bool {
+    pub fn created_directory(&self, directory: &Path) -> bool {
         self.all().any(|record| {
             let file = Path::new(&record.settings);
-            record.made_directory
-                && file.is_file()
-                && file.parent().and_then(|parent| parent.canonicalize().ok()).as_deref() == Some(directory)
+            let parent = || file.parent().and_then(|parent| parent.canonicalize().ok());
+            record.made_directory && file.is_file() && parent().as_deref() == Some(directory)
         })
     }
 
@@ -141,41 +130,48 @@ impl Records {
     /// # Errors
     /// Writing fails.
     pub fn write(&self, real: &Path, record: &Record) -> Result<()> {
-        self.record(real).write_synced(record)?;
+        self.file(real).write_synced(record)?;
         Ok(())
     }
 
-    /// Deletes the install record of a settings file. The kept contents stay.
+    /// Deletes the install record of a settings file. The saved contents stay.
     ///
     /// # Errors
     /// Deleting fails.
-    pub fn forget(&self, real: &Path) -> Result<()> {
-        Ok(self.record(real).remove()?)
+    pub fn remove(&self, real: &Path) -> Result<()> {
+        Ok(self.file(real).remove()?)
     }
 
-    /// Keeps a content of a settings file; returns its hash and path.
+    /// Saves a content of a settings file; returns its hash and path.
     ///
     /// # Errors
     /// Writing fails.
-    pub fn keep(&self, real: &Path, content: &[u8]) -> Result<(String, PathBuf)> {
+    pub fn save_content(&self, real: &Path, content: &[u8]) -> Result<(String, PathBuf)> {
         let hash = hash(content);
         let path = self.backup(real, &hash);
         fs::write_synced(&path, content)?;
         Ok((hash, path))
     }
 
-    /// A kept content, if it still exists and is intact.
-    pub fn kept(&self, real: &Path, wanted: &str) -> Option<Vec<u8>> {
+    /// A saved content, if it still exists and is intact.
+    pub fn saved_content(&self, real: &Path, wanted: &str) -> Option<Vec<u8>> {
         let (bytes, _) = fs::read_regular(&self.backup(real, wanted), u64::from(u32::MAX)).ok()?;
         (hash(&bytes) == wanted).then_some(bytes)
     }
 
-    fn record(&self, real: &Path) -> JsonFile<Record> {
-        JsonFile::at(self.dir.join(format!("{}.json", short(&key(real)))))
+    fn file(&self, real: &Path) -> JsonFile<Record> {
+        JsonFile::at(self.dir.join(format!("{}.json", key(real))))
     }
 
     fn backup(&self, real: &Path, content: &str) -> PathBuf {
-        self.dir.join(format!("{}-{}.bak", short(&key(real)), short(content)))
+        self.dir.join(format!("{}-{}.bak", key(real), short(content)))
+    }
+}
+
+fn read(file: &JsonFile<Record>) -> Option<Record> {
+    match file.read() {
+        Ok(Content::Valid(record)) => Some(record),
+        _ => None,
     }
 }
 
@@ -184,7 +180,7 @@ fn hash(bytes: &[u8]) -> String {
 }
 
 fn key(real: &Path) -> String {
-    hash(real.as_os_str().as_encoded_bytes())
+    short(&hash(real.as_os_str().as_encoded_bytes()))
 }
 
 /// A short hash for a file name. A value from a record is never used as a path.
@@ -197,19 +193,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_kept_is_given_back_only_when_it_is_whole() {
+    fn saved_content_is_returned_only_if_intact() {
         let dir = tempfile::tempdir().unwrap();
         let records = Records::at(dir.path().join("installs"));
         let real = Path::new("/home/somebody/.claude/settings.json");
-        let (hash, path) = records.keep(real, b"{}").unwrap();
-        assert_eq!(records.kept(real, &hash).unwrap(), b"{}");
+        let (hash, path) = records.save_content(real, b"{}").unwrap();
+        assert_eq!(records.saved_content(real, &hash).unwrap(), b"{}");
         std::fs::write(path, "{ }").unwrap();
-        assert_eq!(records.kept(real, &hash), None);
-        assert_eq!(records.kept(real, "../../etc/passwd"), None);
+        assert_eq!(records.saved_content(real, &hash), None);
+        assert_eq!(records.saved_content(real, "../../etc/passwd"), None);
     }
 
     #[test]
-    fn a_record_of_another_format_counts_as_none() {
+    fn record_of_another_format_counts_as_none() {
         let dir = tempfile::tempdir().unwrap();
         let records = Records::at(dir.path().to_path_buf());
         let real = Path::new("/settings.json");
@@ -220,7 +216,7 @@ mod tests {
         record.v = 2;
         records.write(real, &record).unwrap();
         assert_eq!(records.find(real), None);
-        records.forget(real).unwrap();
-        records.forget(real).unwrap();
+        records.remove(real).unwrap();
+        records.remove(real).unwrap();
     }
 }

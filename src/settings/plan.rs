@@ -1,12 +1,104 @@
-//! Computes and checks the new text of a settings file before anything is written.
+//! The change of a settings file: the hooks that it needs, its new text, which is checked before anything is written,
+//! and its description for the user.
 
-use serde_json::Value;
+use std::fmt::Write;
+use std::ops::Range;
 
+use serde_json::{Map, Value, json};
+use similar::{ChangeTag, TextDiff};
+
+use crate::error;
+use crate::payload::KNOWN;
+use crate::settings::client::ClientVersion;
+use crate::settings::command::{HookProgram, quoted};
 use crate::settings::document::{Document, text_of};
-use crate::settings::edit;
-use crate::settings::entries::Entry;
-use crate::settings::hook_command;
-use crate::settings::installed_hooks::ours;
+use crate::settings::edit::{self, Blanks};
+use crate::settings::hook_command::{self, Entry, ours};
+use crate::settings::needs::{Needs, embedded};
+use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, knows, since};
+use crate::ui::escape;
+
+/// Timeout in seconds of a hook that only rules need.
+const RULE_TIMEOUT: u64 = 10;
+/// Maximum number of listed events: all that teamkeep has hooks for.
+const MAX_LISTED: usize = 16;
+/// Lines shown around a change.
+const CONTEXT_LINES: usize = 3;
+
+/// The entries that this version of Claude Code needs, each with this program: those of the embedded file, with wider
+/// matchers where a rule needs them; `there` are those that the file already has.
+///
+/// # Errors
+/// The embedded file is invalid, which a test rules out.
+pub fn wanted(
+    client: &ClientVersion,
+    program: &HookProgram,
+    there: &[Entry],
+    needs: &Needs,
+) -> error::Result<Vec<Entry>> {
+    let mut entries = embedded()?;
+    for (event, matcher) in needs.matchers() {
+        match (entries.iter_mut().find(|entry| entry.event == event), matcher) {
+            (Some(entry), Some(matcher)) => entry.group["matcher"] = Value::String(matcher),
+            (Some(_), None) => {}
+            (None, matcher) => entries.extend(rule_entry(event, matcher)),
+        }
+    }
+    let before = |event: &str| there.iter().find(|entry| entry.event == event);
+    entries.retain(|entry| match client {
+        // An older version may ignore the whole file because of an unknown event.
+        ClientVersion::Known(version) => knows(*version, &entry.event).unwrap_or(*version >= FIRST_LENIENT),
+        // An unknown version gets what every version with agent teams understands. Existing entries were made for a
+        // known version and stay.
+        ClientVersion::Unknown(_) => {
+            knows(FIRST_WITH_TEAMS, &entry.event) == Some(true) || before(&entry.event).is_some()
+        }
+    });
+    for entry in &mut entries {
+        let with_args = match client {
+            ClientVersion::Known(version) => *version >= FIRST_WITH_ARGS,
+            ClientVersion::Unknown(_) => match before(&entry.event) {
+                Some(before) => has_args(before),
+                None => !there.is_empty() && there.iter().all(has_args),
+            },
+        };
+        let hooks = entry.group.get_mut("hooks").and_then(Value::as_array_mut).into_iter().flatten();
+        for hook in hooks.filter_map(Value::as_object_mut) {
+            let mut command = program.as_str().to_owned();
+            if !with_args {
+                let args = hook.shift_remove("args").unwrap_or_default();
+                let args = args.as_array().into_iter().flatten().filter_map(Value::as_str);
+                command = std::iter::once(&*command).chain(args).map(quoted).collect::<Vec<_>>().join(" ");
+            }
+            hook.insert("command".to_owned(), Value::String(command));
+        }
+    }
+    Ok(entries)
+}
+
+/// The entry of an event that the embedded file does not have.
+fn rule_entry(event: &str, matcher: Option<String>) -> Option<Entry> {
+    let subcommand = KNOWN.iter().find(|row| row.1 == event)?.2;
+    let hook = json!({"type": "command", "command": "teamkeep", "args": ["hook", subcommand], "timeout": RULE_TIMEOUT});
+    let mut group = Map::new();
+    group.extend(matcher.map(|matcher| ("matcher".to_owned(), matcher.into())));
+    group.insert("hooks".to_owned(), json!([hook]));
+    Some(Entry { event: event.to_owned(), group: Value::Object(group) })
+}
+
+/// Whether an entry has the form that needs no shell.
+fn has_args(entry: &Entry) -> bool {
+    entry.hook().get("args").is_some()
+}
+
+/// The events of the embedded file that this version does not have.
+///
+/// # Errors
+/// As [`wanted`].
+pub fn unknown_to(version: Version) -> error::Result<Vec<String>> {
+    let late = |entry: &Entry| since(&entry.event).is_some_and(|since| version < since);
+    Ok(embedded()?.into_iter().filter(late).map(|entry| entry.event).collect())
+}
 
 /// The content with exactly these entries of teamkeep, each once; unchanged if that is already so.
 ///
@@ -44,13 +136,13 @@ pub fn without_hooks(content: &[u8]) -> Result<Vec<u8>, String> {
 /// Removes teamkeep's entries, with the blanks around them if the settings stay intact.
 fn strip(text: &str) -> Result<String, String> {
     let expected = others(parse(text)?.data());
-    let attempt = |tidy| {
-        let after = edit::remove(&parse(text).ok()?, tidy);
+    let attempt = |blanks| {
+        let after = edit::remove(&parse(text).ok()?, blanks);
         let now = parse(&after).ok()?.data();
         (ours(&now).is_empty() && others(now) == expected).then_some(after)
     };
-    attempt(true)
-        .or_else(|| attempt(false))
+    attempt(Blanks::Remove)
+        .or_else(|| attempt(Blanks::Keep))
         .ok_or_else(|| "removing the hooks would alter other settings".to_owned())
 }
 
@@ -85,193 +177,75 @@ fn others(mut settings: Value) -> Value {
     settings
 }
 
+/// How the hooks changed, in one line: `replaced 12 hooks in settings.json, added 3: …`.
+pub fn describe(before: &[Entry], after: &[Entry], path: &str) -> String {
+    let mut removed: Vec<&Entry> = before.iter().collect();
+    let mut take = |is_same: &dyn Fn(&Entry) -> bool| {
+        let index = removed.iter().position(|entry| is_same(entry));
+        index.map(|index| removed.remove(index)).is_some()
+    };
+    let new: Vec<&Entry> = after.iter().filter(|entry| !take(&|old| old == *entry)).collect();
+    let added: Vec<&Entry> =
+        new.iter().copied().filter(|entry| !take(&|old| old.event == entry.event)).collect();
+    if before.is_empty() {
+        return format!("installed {} in {path}", count(added.len(), "hook"));
+    }
+    let names =
+        |entries: &[&Entry]| named(&entries.iter().map(|entry| entry.event.as_str()).collect::<Vec<_>>());
+    let parts = [
+        ("replaced", "in", new.len() - added.len(), String::new()),
+        ("added", "to", added.len(), names(&added)),
+        ("removed", "from", removed.len(), names(&removed)),
+    ];
+    let mut line = String::new();
+    for (verb, preposition, number, names) in parts.into_iter().filter(|(_, _, number, _)| *number > 0) {
+        line += &match line.as_str() {
+            "" => format!("{verb} {} {preposition} {path}", count(number, "hook")),
+            _ => format!(", {verb} {number}"),
+        };
+        if !names.is_empty() {
+            line += &format!(": {names}");
+        }
+    }
+    line
+}
+
+/// A number of things: `1 event`, `2 events`.
+pub fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The names, limited in number.
+pub fn named(events: &[&str]) -> String {
+    let (listed, others) = events.split_at(events.len().min(MAX_LISTED));
+    let names = listed.join(", ");
+    if others.is_empty() { names } else { format!("{names} and {} more", others.len()) }
+}
+
+/// The changed lines in the format of `diff -u`, without its two header lines.
+pub fn diff(before: &str, after: &str) -> String {
+    let diff = TextDiff::from_lines(before, after);
+    let mut out = String::new();
+    for hunk in diff.grouped_ops(CONTEXT_LINES) {
+        let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { continue };
+        let old = first.old_range().start..last.old_range().end;
+        let new = first.new_range().start..last.new_range().end;
+        // An empty side names the line before it.
+        let line = |range: &Range<usize>| range.start + usize::from(!range.is_empty());
+        let _ = writeln!(out, "@@ -{},{} +{},{} @@", line(&old), old.len(), line(&new), new.len());
+        for change in hunk.iter().flat_map(|op| diff.iter_changes(op)) {
+            let sign = match change.tag() {
+                ChangeTag::Equal => ' ',
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+            };
+            let text = change.value().trim_end_matches(['\r', '\n']);
+            let safe: Vec<_> = text.split('\t').map(escape).collect();
+            let _ = writeln!(out, "{sign}{}", safe.join("\t"));
+        }
+    }
+    out
+}
+
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::settings::client::ClientVersion;
-    use crate::settings::command::HookProgram;
-    use crate::settings::entries;
-    use crate::settings::installed_hooks::count;
-    use crate::settings::needs::Needs;
-    use crate::settings::version::Version;
-
-    /// Two entries; one has a matcher.
-    fn few() -> Vec<Entry> {
-        let program = HookProgram::named("/bin/teamkeep").unwrap();
-        let client = ClientVersion::Known(Version(2, 1, 138));
-        let mut few = entries::wanted(&client, &program, &[], &Needs::builtin().unwrap()).unwrap();
-        few.retain(|entry| ["Stop", "PreToolUse"].contains(&entry.event.as_str()));
-        few[0].group["matcher"] = "Agent".into();
-        few
-    }
-
-    fn installed(before: &str) -> String {
-        let after = String::from_utf8(with_hooks(before.as_bytes(), &few()).unwrap()).unwrap();
-        let twice = with_hooks(after.as_bytes(), &few()).unwrap();
-        assert_eq!(String::from_utf8(twice).unwrap(), after, "twice is once");
-        if !before.trim().is_empty() {
-            let back = without_hooks(after.as_bytes()).unwrap();
-            assert_eq!(String::from_utf8(back).unwrap(), before, "and back again");
-        }
-        after
-    }
-
-    #[test]
-    fn an_empty_file_and_an_empty_object_become_what_one_would_write_by_hand() {
-        let by_hand = r#"{
-  "hooks": {
-    "PreToolUse": [
-      {
-        "matcher": "Agent",
-        "hooks": [
-          {
-            "type": "command",
-            "command": "/bin/teamkeep hook pre-tool-use",
-            "timeout": 10
-          }
-        ]
-      }
-    ],
-    "Stop": [
-      {
-        "hooks": [
-          {
-            "type": "command",
-            "command": "/bin/teamkeep hook stop",
-            "timeout": 10
-          }
-        ]
-      }
-    ]
-  }
-}
-"#;
-        assert_eq!(installed("{}\n"), by_hand);
-        assert_eq!(installed(""), by_hand);
-        assert_eq!(installed(" \n"), by_hand);
-        assert_eq!(installed("{}"), by_hand.trim_end());
-    }
-
-    #[test]
-    fn ours_come_behind_what_is_there_in_the_manner_of_the_file() {
-        let before = "{\r\n\t// mine\r\n\t\"hooks\": {\r\n\t\t\"Stop\": [\r\n\t\t\t{\"hooks\": []} // why\r\n\t\t],\r\n\t},\r\n\t\"z\": 1\r\n}";
-        insta::assert_snapshot!(installed(before).replace("\r\n", "␍\n"), @r#"
-        {␍
-        	// mine␍
-        	"hooks": {␍
-        		"Stop": [␍
-        			{"hooks": []}, // why␍
-        			{␍
-        				"hooks": [␍
-        					{␍
-        						"type": "command",␍
-        						"command": "/bin/teamkeep hook stop",␍
-        						"timeout": 10␍
-        					}␍
-        				]␍
-        			}␍
-        		],␍
-        		"PreToolUse": [␍
-        			{␍
-        				"matcher": "Agent",␍
-        				"hooks": [␍
-        					{␍
-        						"type": "command",␍
-        						"command": "/bin/teamkeep hook pre-tool-use",␍
-        						"timeout": 10␍
-        					}␍
-        				]␍
-        			}␍
-        		],␍
-        	},␍
-        	"z": 1␍
-        }
-        "#);
-    }
-
-    #[test]
-    fn what_was_there_and_empty_is_there_and_empty_again() {
-        for before in [
-            "{\"hooks\": {}}",
-            "{ \"hooks\" : { } }",
-            "{\n  \"hooks\": {\n  }\n}\n",
-            "{\"hooks\": {\"Stop\": []}}",
-            "{\"hooks\": {\"Stop\": [ ], \"PreToolUse\": [\n]}}",
-            "{\"hooks\": {\"Stop\": [ /* none */ ], \"Other\": [],}}",
-            "{\"hooks\": { // none\n}}",
-            "{\n}",
-            "{\n\n}\n\n",
-            "{ // nothing here\n}",
-            "{ /* nothing here */ }",
-            "\u{feff}{\"a\": [1, 2, {}],}\n",
-            "// head\n{\"a\": 1 /* one */ , /* two */ // three\n}\n// tail",
-            "{\"a\":1}",
-            "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"x\"}]}]}}",
-        ] {
-            installed(before);
-        }
-    }
-
-    #[test]
-    fn what_the_user_changed_since_stays() {
-        let mut after = installed("{\n  \"a\": 1\n}\n");
-        after = after.replace("\"a\": 1,\n", "\"a\": 2, // two\n\n");
-        after = after.replace("  }\n}\n", "  }, // ours\n  \"b\": 3\n}\n");
-        after =
-            after.replace("\"Stop\": [\n", "\"Stop\": [\n      {\"hooks\": [{\"command\": \"mine\"}]},\n");
-        let back = without_hooks(after.as_bytes()).unwrap();
-        insta::assert_snapshot!(String::from_utf8(back).unwrap(), @r#"
-        {
-          "a": 2, // two
-
-          "hooks": {
-            "Stop": [
-              {"hooks": [{"command": "mine"}]}
-            ]
-          }, // ours
-          "b": 3
-        }
-        "#);
-    }
-
-    #[test]
-    fn a_file_that_another_program_wrote_anew_is_left_without_a_trace_of_ours() {
-        let settings: Value = serde_json::from_str(&installed("{\"a\": 1}")).unwrap();
-        let back = without_hooks(settings.to_string().as_bytes()).unwrap();
-        assert_eq!(String::from_utf8(back).unwrap(), "{\"a\":1}");
-        let only: Value = serde_json::from_str(&installed("{}")).unwrap();
-        assert_eq!(without_hooks(only.to_string().as_bytes()).unwrap(), b"{}");
-    }
-
-    #[test]
-    fn a_comment_before_ours_never_swallows_what_follows() {
-        let text = "{\"a\": 1, // mine\n\"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"teamkeep hook stop\"}]}]}}";
-        let back = without_hooks(text.as_bytes()).unwrap();
-        assert_eq!(String::from_utf8(back).unwrap(), "{\"a\": 1 // mine\n}");
-    }
-
-    #[test]
-    fn an_older_install_is_replaced_and_its_neighbours_stay() {
-        let before = r#"{"hooks": {"Stop": [{"hooks": [
-            {"command": "first"}, {"command": "'/old place/teamkeep' hook stop"}, {"command": "last"}]}],
-            "Gone": [{"hooks": [{"command": "/old/teamkeep", "args": ["hook", "notification"]}]}]}}"#;
-        let after: Value = serde_json::from_slice(&with_hooks(before.as_bytes(), &few()).unwrap()).unwrap();
-        assert_eq!(count(after.to_string().as_bytes()), 2);
-        let stop =
-            serde_json::json!([{"hooks": [{"command": "first"}, {"command": "last"}]}, few()[1].group]);
-        assert_eq!(after["hooks"]["Stop"], stop);
-        assert_eq!(after["hooks"].get("Gone"), None);
-    }
-
-    #[test]
-    fn what_is_already_so_is_left_as_it_is_wherever_it_stands() {
-        let group = |entry: &Entry| entry.group.to_string();
-        let few = few();
-        let text = format!(
-            "{{\"hooks\":{{\"Stop\":[{}], \"PreToolUse\":[{}]}}, // ours\n \"b\": 1}}",
-            group(&few[1]),
-            group(&few[0])
-        );
-        assert_eq!(with_hooks(text.as_bytes(), &few).unwrap(), text.as_bytes());
-    }
-}
+mod tests;

@@ -12,30 +12,25 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::env::Env;
 use crate::fs;
 use crate::paths::Paths;
 use crate::settings::command::{NAME, is_executable, is_same, on_search_path, resolve_trusted};
-use crate::settings::entries;
 use crate::settings::hook_command;
-use crate::settings::hook_matcher::{PATTERNS, matches};
 use crate::settings::install_record::{Record, Records};
-use crate::settings::layer::MANAGED;
-use crate::settings::tools::Tools;
+use crate::settings::layer::{MANAGED, MAX_BYTES};
+use crate::settings::needs::{MAX_PATTERNS, Tools, matches, timeout};
 
-/// Maximum size of a settings file in bytes.
-const MAX_BYTES: u64 = 16 << 20;
 /// Maximum size of a project's settings file in bytes, because reading it costs time in each hook call.
-const MOST_OF_PROJECT: u64 = 1 << 20;
+const MAX_PROJECT_BYTES: u64 = 1 << 20;
 /// Longest timeout in seconds that every version of Claude Code accepts.
 const MAX_TIMEOUT_SECONDS: f64 = 3600.0;
 
 /// The facts of a hook call that a matcher can use, and the caller.
 #[derive(Debug, Clone, Copy)]
 pub struct HookEvent<'a> {
-    /// The event's name.
     pub event: &'a str,
     /// The tool, at a tool event.
     pub tool: Option<&'a str>,
@@ -44,38 +39,31 @@ pub struct HookEvent<'a> {
 }
 
 /// Whether a settings file of this session runs teamkeep's hook for this call.
-pub fn settings_cover_event(
-    occasion: HookEvent<'_>,
-    env: &Env,
-    paths: &Paths,
-    project: Option<&Path>,
-) -> bool {
+pub fn settings_cover_event(call: HookEvent<'_>, env: &Env, paths: &Paths, project: Option<&Path>) -> bool {
     let user = paths.client.iter().map(|client| client.join("settings.json"));
-    let mut own = user.chain([PathBuf::from(MANAGED)]);
-    let of_project = |name: &str| Some(project?.join(".claude").join(name));
-    own.any(|file| {
-        groups(&file, MAX_BYTES, occasion).is_some_and(|groups| owner_runs(&groups, occasion, env))
-    }) || ["settings.json", "settings.local.json"].into_iter().filter_map(of_project).any(|file| {
-        groups(&file, MOST_OF_PROJECT, occasion)
-            .is_some_and(|groups| project_runs(&groups, occasion, env, || installed(&file, paths)))
-    })
+    user.chain([PathBuf::from(MANAGED)])
+        .any(|file| read_groups(&file, MAX_BYTES, call).is_some_and(|groups| owner_runs(&groups, call, env)))
+        || ["settings.json", "settings.local.json"].into_iter().any(|name| {
+            let Some(file) = project.map(|project| project.join(".claude").join(name)) else { return false };
+            read_groups(&file, MAX_PROJECT_BYTES, call)
+                .is_some_and(|groups| project_runs(&groups, call, env, || installed(&file, paths)))
+        })
 }
 
 /// The matcher groups of this event in a file, if there may be a hook of teamkeep among them. A file that Claude Code
 /// cannot read has none.
-fn groups(file: &Path, most: u64, occasion: HookEvent<'_>) -> Option<Vec<Value>> {
-    let (content, _) = fs::read_linked(file, most).ok()?;
-    groups_in(&content, occasion)
+fn read_groups(file: &Path, max_bytes: u64, call: HookEvent<'_>) -> Option<Vec<Value>> {
+    groups(&fs::read_linked(file, max_bytes).ok()?.0, call)
 }
 
-fn groups_in(content: &[u8], occasion: HookEvent<'_>) -> Option<Vec<Value>> {
+fn groups(content: &[u8], call: HookEvent<'_>) -> Option<Vec<Value>> {
     let content = content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content);
     // Most files need not be parsed.
     if !content.windows(NAME.len()).any(|part| part == NAME.as_bytes()) {
         return None;
     }
     let mut settings = serde_json::from_slice::<Value>(content).ok()?;
-    match settings.get_mut("hooks")?.get_mut(occasion.event)?.take() {
+    match settings.get_mut("hooks")?.get_mut(call.event)?.take() {
         Value::Array(groups) => Some(groups),
         _ => None,
     }
@@ -90,30 +78,34 @@ pub fn saved_installs(file: &Path, paths: &Paths) -> Option<Record> {
 /// unreadable for Claude Code.
 pub fn installed(file: &Path, paths: &Paths) -> Option<String> {
     let record = saved_installs(file, paths)?;
-    let (content, _) = fs::read_linked(file, MOST_OF_PROJECT).ok()?;
-    record.left(&content).then_some(record.command)
+    let (content, _) = fs::read_linked(file, MAX_PROJECT_BYTES).ok()?;
+    record.has_installed(&content).then_some(record.command)
 }
 
 /// Whether the user's or the administrator's settings run teamkeep's hook.
-fn owner_runs(groups: &[Value], occasion: HookEvent<'_>, env: &Env) -> bool {
-    let ours =
-        groups.iter().filter(|group| hooks(group).any(|hook| is_called(hook, occasion) && runs(hook, env)));
-    let mut patterns = PATTERNS;
-    ours.into_iter().any(|group| matches(group.get("matcher"), occasion.tool, &mut patterns))
+fn owner_runs(groups: &[Value], call: HookEvent<'_>, env: &Env) -> bool {
+    let runs = |hook: &Value| {
+        is_called(hook, call) && program(hook, env).is_some_and(|program| is_executable(&program))
+    };
+    let mut patterns = MAX_PATTERNS;
+    groups
+        .iter()
+        .filter(|group| hooks(group).any(runs))
+        .any(|group| matches(group.get("matcher"), call.tool, &mut patterns))
 }
 
 /// Whether a project's settings run teamkeep's hook: exactly as `install` writes it, with this program or the
 /// installed one.
 fn project_runs(
     groups: &[Value],
-    occasion: HookEvent<'_>,
+    call: HookEvent<'_>,
     env: &Env,
     installed: impl FnOnce() -> Option<String>,
 ) -> bool {
     let is_written = |hook: &&Value| {
-        is_called(hook, occasion)
+        is_called(hook, call)
             && has_only(hook, &["type", "command", "args", "timeout"])
-            && has_time(hook, occasion.event)
+            && has_time(hook, call.event)
     };
     let mut written = groups
         .iter()
@@ -122,19 +114,17 @@ fn project_runs(
             // Only patterns that `install` writes: Claude Code may interpret others differently, and they may take long.
             let is_written = matcher.and_then(Value::as_str).and_then(Tools::of_matcher).is_some();
             has_only(group, &["matcher", "hooks"])
-                && matches(matcher, occasion.tool, &mut usize::from(is_written))
+                && matches(matcher, call.tool, &mut usize::from(is_written))
         })
         .flat_map(|group| hooks(group).filter(is_written))
         .filter_map(|hook| program(hook, env))
-        .take(PATTERNS)
+        .take(MAX_PATTERNS)
         .peekable();
     if written.peek().is_none() {
         return false;
     }
     let Some(installed) = installed() else { return false };
-    let running = std::env::current_exe().ok();
-    let found = on_search_path(env);
-    let known = [running.as_deref(), found.as_deref(), Some(Path::new(&installed))];
+    let known = [std::env::current_exe().ok(), on_search_path(env), Some(PathBuf::from(installed))];
     written.any(|program| {
         is_executable(&program)
             && known.iter().flatten().any(|known| known.is_absolute() && is_same(known, &program))
@@ -146,18 +136,12 @@ fn hooks(group: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// Whether Claude Code runs teamkeep with this. A call that itself leaves events to others does not count.
-fn is_called(hook: &Value, occasion: HookEvent<'_>) -> bool {
-    let is_command = hook.get("type").is_some_and(|kind| kind == "command");
+fn is_called(hook: &Value, call: HookEvent<'_>) -> bool {
     let yields = || hook_command::of(hook).is_some_and(|words| words.iter().any(|word| word == "--plugin"));
-    is_command
+    hook.get("type").is_some_and(|kind| kind == "command")
         && hook_command::is_ours(hook)
         && !yields()
-        && (occasion.knows_args || hook.get("args").is_none())
-}
-
-/// Whether the program of a hook exists.
-fn runs(hook: &Value, env: &Env) -> bool {
-    program(hook, env).is_some_and(|program| is_executable(&program))
+        && (call.knows_args || hook.get("args").is_none())
 }
 
 /// The certain path of a hook's program.
@@ -166,17 +150,14 @@ fn program(hook: &Value, env: &Env) -> Option<PathBuf> {
 }
 
 fn has_only(value: &Value, keys: &[&str]) -> bool {
-    value
-        .as_object()
-        .is_some_and(|map: &Map<String, Value>| map.keys().all(|key| keys.contains(&key.as_str())))
+    value.as_object().is_some_and(|map| map.keys().all(|key| keys.contains(&key.as_str())))
 }
 
 /// Whether a hook has at least the timeout that `install` sets, and none that 2.1.47 ignores.
 fn has_time(hook: &Value, event: &str) -> bool {
-    let time = hook.get("timeout").and_then(Value::as_f64);
-    time.is_some_and(|time| {
-        entries::timeout(event).is_some_and(|least| (least..=MAX_TIMEOUT_SECONDS).contains(&time))
-    })
+    hook.get("timeout")
+        .and_then(Value::as_f64)
+        .is_some_and(|time| timeout(event).is_some_and(|least| (least..=MAX_TIMEOUT_SECONDS).contains(&time)))
 }
 
 #[cfg(test)]
@@ -198,7 +179,7 @@ mod tests {
 
     fn runs_in(content: &str, event: &str, tool: Option<&str>) -> bool {
         let occasion = occasion(event, tool);
-        groups_in(content.as_bytes(), occasion).is_some_and(|groups| owner_runs(&groups, occasion, &env()))
+        groups(content.as_bytes(), occasion).is_some_and(|groups| owner_runs(&groups, occasion, &env()))
     }
 
     /// An executable named `teamkeep`.
@@ -211,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_of_ours_at_the_event_runs_and_nothing_else_does() {
+    fn only_a_hook_that_install_writes_covers_an_event() {
         let (_dir, program) = a_program();
         let stop = |hook: &str| format!(r#"{{"hooks": {{"Stop": [{{"hooks": [{{{hook}}}]}}]}}}}"#);
         let with_args = format!(r#""type": "command", "command": "{program}", "args": ["hook", "stop"]"#);
@@ -221,7 +202,7 @@ mod tests {
         assert!(runs_in(&line, "Stop", None));
         assert!(!runs_in(&ours, "SessionStart", None));
         let old = HookEvent { knows_args: false, ..occasion("Stop", None) };
-        let by_old = |content: &str| owner_runs(&groups_in(content.as_bytes(), old).unwrap(), old, &env());
+        let by_old = |content: &str| owner_runs(&groups(content.as_bytes(), old).unwrap(), old, &env());
         assert!(by_old(&line) && !by_old(&ours), "a client that knows no args runs the bare program");
         let not = [
             "",
@@ -245,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_project_s_only_what_install_writes_counts_and_only_where_it_was_installed() {
+    fn project_hook_counts_only_as_written_and_only_if_installed() {
         let exe = tempfile::tempdir().unwrap();
         let running = exe.path().join("teamkeep");
         std::os::unix::fs::symlink(std::env::current_exe().unwrap(), &running).unwrap();
@@ -253,7 +234,7 @@ mod tests {
         let (_dir, fake) = a_program();
         let written = |program: &str, version| {
             let client = ClientVersion::Known(version);
-            let all = entries::wanted(
+            let all = crate::settings::plan::wanted(
                 &client,
                 &HookProgram::named(program).unwrap(),
                 &[],
@@ -299,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_without_end_are_not_looked_at() {
+    fn costly_patterns_are_not_evaluated() {
         let (_dir, program) = a_program();
         let hook = json!([{"type": "command", "command": format!("{program} hook pre-tool-use")}]);
         let group = |matcher: &str| json!({"matcher": matcher, "hooks": hook});
@@ -308,7 +289,7 @@ mod tests {
         assert!(owner(&[group("^Agent$")]));
         assert!(!owner(&[group(&format!("Agent{}", "|x.".repeat(500)))]));
         assert!(!owner(&[group("(((a{0,99}){0,99}){0,99}|Agent)")]));
-        let mut many = vec![group("^other$"); PATTERNS];
+        let mut many = vec![group("^other$"); MAX_PATTERNS];
         many.push(group("^Agent$"));
         assert!(!owner(&many));
         many.push(group("Agent"));

@@ -1,4 +1,4 @@
-//! A version of Claude Code, and what depends on it.
+//! A version of Claude Code, and the events that each version has.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,21 +8,78 @@ use std::str::FromStr;
 pub struct Version(pub u32, pub u32, pub u32);
 
 /// The text after the version in the output of `claude --version`.
-const NAME: &str = "(Claude Code)";
+const PRODUCT: &str = "(Claude Code)";
 
 /// The first version with agent teams and their events.
 pub const FIRST_WITH_TEAMS: Version = Version(2, 1, 33);
-
 /// The first version that ignores an unknown event; earlier ones skip the whole file.
 pub const FIRST_LENIENT: Version = Version(2, 1, 101);
-
 /// The first version that runs a hook's command without a shell (`args`).
 pub const FIRST_WITH_ARGS: Version = Version(2, 1, 139);
+/// The newest checked version.
+const NEWEST: Version = Version(2, 1, 328);
+
+/// The first version with each recorded event. Before 2.1.101 Claude Code ignores a whole settings file with an
+/// unknown event. All other recorded events are older than agent teams.
+pub const SINCE: &[(&str, Version)] = &[
+    ("SubagentStart", Version(2, 0, 43)),
+    ("TeammateIdle", Version(2, 1, 33)),
+    ("TaskCompleted", Version(2, 1, 33)),
+    ("StopFailure", Version(2, 1, 78)),
+    ("FileChanged", Version(2, 1, 83)),
+    ("TaskCreated", Version(2, 1, 84)),
+];
+
+/// The first version of events that other tools may have hooks for.
+const OTHERS: &[(&str, Version)] = &[
+    ("ConfigChange", Version(2, 1, 49)),
+    ("WorktreeCreate", Version(2, 1, 50)),
+    ("WorktreeRemove", Version(2, 1, 50)),
+    ("CwdChanged", Version(2, 1, 83)),
+];
+
+/// Events by the first checked version that has them, with the last one that does not. The oldest checked version is
+/// 2.1.47.
+#[rustfmt::skip]
+const RANGES: &[(Version, Version, &[&str])] = &[
+    (Version(0, 0, 0), Version(0, 0, 0), &[
+        "PreToolUse", "PostToolUse", "PostToolUseFailure", "Notification", "UserPromptSubmit", "SessionStart",
+        "SessionEnd", "Stop", "SubagentStop", "PreCompact", "PermissionRequest", "Setup",
+    ]),
+    (Version(2, 1, 47), Version(2, 1, 177), &[
+        "PostToolBatch", "UserPromptExpansion", "PostCompact", "PermissionDenied", "Elicitation", "ElicitationResult",
+        "InstructionsLoaded", "MessageDisplay",
+    ]),
+    (Version(2, 1, 177), NEWEST, &["PreModelSwitch", "PostModelSwitch", "DirectoryAdded"]),
+];
+
+/// The first version with an event, if it was added later and that is documented.
+pub fn since(event: &str) -> Option<Version> {
+    SINCE.iter().chain(OTHERS).find(|(name, _)| *name == event).map(|(_, since)| *since)
+}
+
+/// Whether any version is known to have an event.
+pub fn exists(event: &str) -> bool {
+    since(event).is_some() || RANGES.iter().any(|(_, _, events)| events.contains(&event))
+}
+
+/// Whether a version has an event; `None` if unknown.
+pub fn knows(client: Version, event: &str) -> Option<bool> {
+    if let Some(since) = since(event) {
+        return Some(client >= since);
+    }
+    match RANGES.iter().find(|(_, _, events)| events.contains(&event)) {
+        Some((_, with, _)) if client >= *with => Some(true),
+        Some((without, _, _)) => (client <= *without).then_some(false),
+        // A newer version may have it.
+        None => (client <= NEWEST).then_some(false),
+    }
+}
 
 impl Version {
     /// Finds the `X.Y.Z` in the output of `claude --version`: the one before the product's name, else the first.
     pub fn find(text: &str) -> Option<Version> {
-        let named = text.lines().filter_map(|line| line.trim_end().strip_suffix(NAME));
+        let named = text.lines().filter_map(|line| line.trim_end().strip_suffix(PRODUCT));
         named.chain([text]).find_map(|text| {
             text.split(|c: char| c.is_whitespace() || c == '(' || c == ')')
                 .find_map(|word| word.trim_start_matches('v').parse().ok())
@@ -35,15 +92,14 @@ impl FromStr for Version {
 
     /// Parses `X.Y.Z`; a suffix such as `-beta.1` is ignored.
     fn from_str(text: &str) -> Result<Version, String> {
-        let bad = || format!("invalid version `{text}`; expected a value such as 2.1.139");
         let core = text.split(['-', '+']).next().unwrap_or_default();
-        let mut numbers = core.split('.').map(|part| {
-            let digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-            digits.then(|| part.parse::<u32>().ok()).flatten()
-        });
-        let mut next = || numbers.next().flatten().ok_or_else(bad);
-        let version = Version(next()?, next()?, next()?);
-        if numbers.next().is_some() { Err(bad()) } else { Ok(version) }
+        let number = |part: &str| {
+            part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse::<u32>().ok()).flatten()
+        };
+        match core.split('.').map(number).collect::<Vec<_>>()[..] {
+            [Some(major), Some(minor), Some(patch)] => Ok(Version(major, minor, patch)),
+            _ => Err(format!("invalid version `{text}`; expected a value such as 2.1.139")),
+        }
     }
 }
 
@@ -58,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_is_found_in_what_clients_print() {
+    fn version_is_found_in_client_output() {
         assert_eq!(Version::find("2.1.328 (Claude Code)\n"), Some(Version(2, 1, 328)));
         assert_eq!(Version::find("warning: old node\nclaude v2.1.47\n"), Some(Version(2, 1, 47)));
         assert_eq!(Version::find("node 18.0.0 is old\n2.1.47 (Claude Code)\n"), Some(Version(2, 1, 47)));
@@ -69,8 +125,29 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_ordered_by_number_not_by_letter() {
+    fn versions_are_ordered_by_number() {
         assert!(Version(2, 1, 139) > Version(2, 1, 47));
         assert!(Version(2, 2, 0) > Version(2, 1, 999));
+    }
+
+    #[test]
+    fn client_has_an_event_or_not_or_it_is_unknown() {
+        for (client, event, known) in [
+            (Version(2, 1, 47), "Stop", Some(true)),
+            (Version(2, 1, 400), "Stop", Some(true)),
+            (Version(2, 1, 83), "TaskCreated", Some(false)),
+            (Version(2, 1, 84), "TaskCreated", Some(true)),
+            (Version(2, 1, 47), "PostCompact", Some(false)),
+            (Version(2, 1, 100), "PostCompact", None),
+            (Version(2, 1, 177), "PostCompact", Some(true)),
+            (Version(2, 1, 177), "DirectoryAdded", Some(false)),
+            (Version(2, 1, 328), "DirectoryAdded", Some(true)),
+            (Version(2, 1, 47), "Bogus", Some(false)),
+            (Version(2, 1, 328), "Bogus", Some(false)),
+            (Version(2, 1, 329), "Bogus", None),
+        ] {
+            assert_eq!(knows(client, event), known, "{client} {event}");
+        }
+        assert!(exists("PostCompact") && exists("ConfigChange") && !exists("Bogus"));
     }
 }

@@ -191,7 +191,7 @@ fn doctor_does_not_restrict_a_directory_with_other_content() {
 }
 
 #[test]
-fn what_is_in_the_place_of_a_directory_of_the_store_is_told_and_the_other_checks_are_made() {
+fn doctor_reports_a_file_in_place_of_a_store_directory_and_continues() {
     for part in ["log", "archive", "sessions", "policy", "diagnostics"] {
         let home = well();
         record(&home);

@@ -40,7 +40,7 @@ fn install_reports_its_changes_and_how_to_undo_them() {
 }
 
 #[test]
-fn the_example_is_what_an_install_writes() {
+fn example_settings_are_what_install_writes() {
     let example = include_str!("../../../hooks/settings.example.json");
     let home = Home::with("{\n  \"env\": {\n    \"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS\": \"1\"\n  }\n}\n");
     home.ok("install --command teamkeep");
@@ -131,7 +131,7 @@ fn saved_files_are_private_to_the_user() {
 }
 
 #[test]
-fn the_clients_own_directory_is_where_it_says() {
+fn claude_config_dir_selects_the_settings_file() {
     let home = Home::new();
     std::fs::create_dir(home.at("elsewhere")).unwrap();
     let run =
@@ -142,7 +142,7 @@ fn the_clients_own_directory_is_where_it_says() {
 }
 
 #[test]
-fn a_shared_file_gets_a_path_of_this_machine_only_with_a_word_of_warning() {
+fn install_warns_about_a_machine_specific_path_in_a_shared_file() {
     let home = Home::new();
     assert!(home.ok("install --scope project").err.contains("note: this shared file now contains a path"));
     let result = home.ok("install --scope project --command teamkeep");

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::support::install_home::{Home, MINE, result};
 
 #[test]
-fn an_old_client_gets_the_old_form_and_only_what_it_knows() {
+fn install_writes_for_an_old_client_only_what_it_supports() {
     let home = Home::with("{}");
     home.client("2.1.47 (Claude Code)");
     assert_snapshot!(home.ok("install").err, @"
@@ -48,7 +48,7 @@ fn install_reports_a_client_without_team_support() {
 }
 
 #[test]
-fn without_a_client_the_hooks_are_those_that_every_client_knows() {
+fn install_without_a_client_writes_hooks_that_every_client_supports() {
     let home = Home::with("{}");
     std::fs::remove_file(home.at("bin/claude")).unwrap();
     assert_snapshot!(home.ok("install").err, @"
@@ -71,7 +71,7 @@ fn without_a_client_the_hooks_are_those_that_every_client_knows() {
 }
 
 #[test]
-fn not_knowing_the_client_takes_nothing_away_from_an_install() {
+fn install_with_an_unknown_client_keeps_existing_hooks() {
     let home = Home::with(MINE);
     home.ok("install");
     let installed = home.read();
@@ -105,7 +105,7 @@ fn not_knowing_the_client_takes_nothing_away_from_an_install() {
 }
 
 #[test]
-fn hooks_that_are_replaced_or_removed_are_counted() {
+fn install_counts_replaced_and_removed_hooks() {
     let home = Home::with("{}");
     home.ok("install --client-version 2.1.47");
     let first = |line: &str| home.ok(line).err.lines().next().unwrap().to_owned();
@@ -116,7 +116,7 @@ fn hooks_that_are_replaced_or_removed_are_counted() {
 }
 
 #[test]
-fn a_client_that_hangs_is_not_waited_for_long_nor_in_silence() {
+fn install_reports_the_wait_for_a_hanging_client_and_ends_it() {
     let home = Home::with("{}");
     std::fs::remove_file(home.at("bin/claude.says")).unwrap();
     // A pipe that nobody writes to: the client waits for its own words.
@@ -151,7 +151,7 @@ fn install_does_not_run_a_client_from_the_current_directory() {
 }
 
 #[test]
-fn a_program_of_the_current_directory_is_passed_over_for_the_next_on_the_search_path() {
+fn hooks_do_not_run_a_program_of_the_current_directory() {
     let home = Home::new();
     std::os::unix::fs::symlink("/bin/false", home.at("teamkeep")).unwrap();
     let mut command = home.command("doctor -v");

@@ -117,7 +117,7 @@ fn uninstall_reports_hooks_that_call_a_missing_binary() {
 }
 
 #[test]
-fn a_binary_that_hooks_call_is_removed_alone_with_a_warning() {
+fn uninstall_warns_if_hooks_call_the_removed_binary() {
     let clone = Clone::new();
     clone.ok(&[]);
     assert_snapshot!(clone.fails(&["--uninstall", "--no-hooks"]), @"
@@ -134,7 +134,7 @@ fn a_binary_that_hooks_call_is_removed_alone_with_a_warning() {
 }
 
 #[test]
-fn a_binary_that_other_settings_call_stays_until_they_are_clean() {
+fn binary_stays_while_other_settings_call_it() {
     let clone = Clone::new();
     clone.ok(&[]);
     let binary = clone.at(".local/bin/teamkeep");
@@ -162,7 +162,7 @@ fn a_binary_that_other_settings_call_stays_until_they_are_clean() {
 }
 
 #[test]
-fn settings_that_cannot_be_edited_and_call_nothing_keep_nobody() {
+fn uneditable_settings_without_hooks_do_not_prevent_an_uninstall() {
     for settings in ["{\"hooks\": []}", "{\"hooks\": [], \"model\": \"teamkeep\"}"] {
         let clone = Clone::new();
         clone.ok(&["--no-hooks"]);

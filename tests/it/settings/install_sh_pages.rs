@@ -46,7 +46,7 @@ fn man_pages_and_completions_are_installed_and_removed() {
 }
 
 #[test]
-fn zsh_is_told_where_its_completions_are_when_it_does_not_look_there() {
+fn install_sh_prints_the_zsh_completions_path_if_zsh_does_not_search_it() {
     let clone = Clone::new();
     with_pages(&clone);
     let zsh = Path::new(ROOT).join("tests/fixtures/zsh");
@@ -93,7 +93,7 @@ fn other_man_pages_are_unchanged() {
 }
 
 #[test]
-fn nothing_of_the_current_directory_is_run_and_no_link_is_written_through() {
+fn install_sh_runs_nothing_from_the_current_directory_and_follows_no_link() {
     let clone = Clone::new();
     with_pages(&clone);
     std::fs::write(clone.at("victim"), "mine").unwrap();

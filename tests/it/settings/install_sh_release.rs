@@ -10,7 +10,7 @@ use super::install_sh_sandbox::Clone;
 use crate::support::install_home::MINE;
 
 #[test]
-fn a_binary_that_lies_beside_is_taken_and_nothing_is_built() {
+fn binary_next_to_the_script_is_installed_without_a_build() {
     let clone = Clone::new();
     std::fs::remove_file(clone.at("bin/cargo")).unwrap();
     std::fs::copy(env!("CARGO_BIN_EXE_teamkeep"), clone.at("clone/teamkeep")).unwrap();
@@ -25,7 +25,7 @@ fn a_binary_that_lies_beside_is_taken_and_nothing_is_built() {
 }
 
 #[test]
-fn a_binary_that_is_not_what_its_checksum_says_is_refused() {
+fn binary_with_a_wrong_checksum_is_rejected() {
     let clone = Clone::new();
     std::fs::copy(env!("CARGO_BIN_EXE_teamkeep"), clone.at("clone/teamkeep")).unwrap();
     let sum = Command::new("sha256sum").arg("teamkeep").current_dir(clone.at("clone")).output().unwrap();
@@ -45,7 +45,7 @@ fn a_binary_that_is_not_what_its_checksum_says_is_refused() {
 }
 
 #[test]
-fn a_binary_for_another_machine_is_refused_and_never_tried() {
+fn binary_for_another_machine_is_rejected_and_not_run() {
     let clone = Clone::new();
     // What a shell that takes it for a script would run.
     let mut program = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\xf3\0\ntouch ran\n".to_vec();

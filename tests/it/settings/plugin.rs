@@ -6,8 +6,7 @@ use std::process::Command;
 
 use serde_json::{Map, Value, json};
 use teamkeep::payload::Kind;
-use teamkeep::settings::client_events::since;
-use teamkeep::settings::version::Version;
+use teamkeep::settings::version::{Version, since};
 use tempfile::TempDir;
 
 use crate::support::client_files::Lead;
@@ -123,7 +122,7 @@ fn plugin_hooks_match_the_hooks_that_install_writes() {
 }
 
 #[test]
-fn a_file_of_the_plugin_s_hooks_names_no_event_that_came_later_than_the_file_says() {
+fn plugin_hook_files_name_only_events_of_their_version() {
     // A client skips the whole of a file that names one event which it does not know.
     for (path, patch) in [
         ("hooks/hooks.json", 33),
@@ -184,7 +183,7 @@ fn plugin_reports_a_missing_binary_once_a_session_and_no_hook_fails() {
 }
 
 #[test]
-fn the_script_that_builds_the_binary_is_named_where_there_is_one() {
+fn doctor_names_the_script_that_builds_the_plugin_binary() {
     let sandbox = Sandbox::new();
     let place = sandbox.home().join("my clone");
     for bin in ["bin", "plugin/bin"] {
@@ -323,7 +322,7 @@ fn plugin_reports_a_foreign_binary_once_and_no_hook_fails() {
 }
 
 #[test]
-fn a_client_that_knows_no_args_is_served_by_what_the_payload_says() {
+fn plugin_reads_the_event_from_the_payload_if_the_client_passes_no_args() {
     let (sandbox, plugin) = (Sandbox::new(), Plugin::new(true));
     let payload = Lead::of(&sandbox, ONE).payload("Stop", json!({}));
     let both = [&[][..], &["hook"]]
@@ -340,7 +339,7 @@ fn a_client_that_knows_no_args_is_served_by_what_the_payload_says() {
 }
 
 #[test]
-fn a_run_is_found_by_the_id_of_a_session_that_took_part() {
+fn run_is_found_by_the_id_of_any_of_its_sessions() {
     let sandbox = Sandbox::new();
     let lead = Lead::named(&sandbox, ONE, "parser-team");
     lead.roster(1_770_091_200_000, &["bob"]);

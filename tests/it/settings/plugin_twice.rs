@@ -85,7 +85,7 @@ fn settings_and_plugin_record_and_evaluate_each_event_once() {
 }
 
 #[test]
-fn tools_that_only_a_rule_looks_at_are_recorded_and_judged_once_beside_the_plugin() {
+fn tools_of_a_rule_are_recorded_and_evaluated_once_with_the_plugin() {
     for scope in ["user", "project"] {
         let (sandbox, plugin) = (Sandbox::new(), Plugin::new(true));
         sandbox.write_config(
@@ -196,7 +196,7 @@ fn repository_settings_do_not_silence_the_plugin() {
 }
 
 #[test]
-fn a_repository_s_matchers_keep_neither_a_hook_nor_the_doctor() {
+fn costly_matchers_of_a_repository_do_not_delay_hooks_or_doctor() {
     let (sandbox, plugin) = (Sandbox::new(), Plugin::new(true));
     let lead = Lead::of(&sandbox, ONE);
     let project = sandbox.home().join("parser/.claude");

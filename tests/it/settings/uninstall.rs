@@ -74,7 +74,7 @@ fn uninstall_preserves_a_created_file_with_later_changes() {
 }
 
 #[test]
-fn an_empty_file_is_empty_again() {
+fn uninstall_restores_an_empty_file() {
     for empty in ["", "\n", "\u{feff}"] {
         let home = Home::with(empty);
         home.ok("install");

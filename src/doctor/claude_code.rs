@@ -1,0 +1,350 @@
+//! Checks Claude Code: its version, its switches, and the settings files that it reads.
+
+use serde_json::Value;
+
+use super::Facts;
+use super::finding::{Diagnosis, bad, ok, unknown, warn};
+use crate::config::{Gate, Mode, Policy, PrematureShutdown};
+use crate::settings::client::ClientVersion;
+use crate::settings::command::find;
+use crate::settings::document::check_strict;
+use crate::settings::layer::{Kind, SettingsLayer, State};
+use crate::settings::plan::{count, named};
+use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, exists, knows};
+
+const TEAMS: &str = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS";
+const TASKS: &str = "CLAUDE_CODE_ENABLE_TODO_TOOLS";
+
+/// Since this version the task tools are off on current models unless enabled.
+const FIRST_WITHOUT_TASKS: Version = Version(2, 1, 233);
+
+/// Checks the answer of `claude --version`.
+pub fn version(facts: &Facts<'_>) -> Diagnosis {
+    match (&facts.probe.at, &facts.probe.answer) {
+        (Some(at), ClientVersion::Known(version)) => {
+            // The bare name is looked up on the search path.
+            let path = at.to_str().and_then(|name| find(name, facts.env));
+            ok(format!("Claude Code {version} ({})", path.as_ref().unwrap_or(at).display()))
+        }
+        (Some(at), ClientVersion::Unknown(why)) => {
+            unknown(why).with_fix(format!("run `{} --version` and fix the error", at.display()))
+        }
+        (None, ClientVersion::Unknown(why)) => {
+            bad(why).with_fix("install Claude Code, or add `claude` to PATH")
+        }
+        // The user gave the version.
+        (None, ClientVersion::Known(version)) => ok(format!("Claude Code {version}")),
+    }
+}
+
+/// The value of a variable in a session, and its origin: settings files override the environment.
+fn value_of(name: &str, layers: &[SettingsLayer], env: Option<&String>) -> Option<(String, String)> {
+    let set = |layer: &SettingsLayer| {
+        let value = match layer.value()?.get("env")?.get(name)? {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        Some((value, layer.path.display().to_string()))
+    };
+    layers.iter().find_map(set).or_else(|| env.map(|value| (value.clone(), "the environment".to_owned())))
+}
+
+fn is_on(value: &str) -> bool {
+    matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on")
+}
+
+fn set(facts: &Facts<'_>, name: &str) -> String {
+    let user = facts.layers.last().map(|layer| layer.path.display().to_string());
+    let path = user.unwrap_or_else(|| "settings.json".to_owned());
+    format!("set \"{name}\": \"1\" under \"env\" in {path}")
+}
+
+/// Checks that agent teams are enabled.
+pub fn teams(facts: &Facts<'_>) -> Diagnosis {
+    if let Some(version) = facts.version().filter(|version| *version < FIRST_WITH_TEAMS) {
+        let what = format!("Claude Code {version} has no agent teams (added in {FIRST_WITH_TEAMS})");
+        return bad(what).with_fix("claude update");
+    }
+    let why = match value_of(TEAMS, &facts.layers, facts.env.agent_teams.as_ref()) {
+        Some((value, from)) if is_on(&value) => return ok(format!("agent teams are on ({TEAMS} in {from})")),
+        Some((value, from)) => format!("{value:?} in {from}"),
+        None => "not set".to_owned(),
+    };
+    warn(format!("agent teams are off: {TEAMS} is {why}")).with_fix(set(facts, TEAMS))
+}
+
+/// Checks that the task tools are enabled.
+pub fn tasks(facts: &Facts<'_>) -> Diagnosis {
+    let Some(version) = facts.version() else {
+        return unknown("task tools unknown: Claude Code version not found");
+    };
+    match value_of(TASKS, &facts.layers, facts.env.task_tools.as_ref()) {
+        Some((value, from)) if is_on(&value) => {
+            return ok(format!("the task tools are on ({TASKS} in {from})"));
+        }
+        _ if version < FIRST_WITHOUT_TASKS => {
+            return ok(format!("the task tools are on by default in Claude Code {version}"));
+        }
+        _ => {}
+    }
+    let policy = &facts.policy.config.policy;
+    let inactive = enabled_task_gates(policy);
+    let mut what = format!(
+        "the task tools are off by default on current models since Claude Code {FIRST_WITHOUT_TASKS}"
+    );
+    if !inactive.is_empty() {
+        let verb = if inactive.len() == 1 { "is" } else { "are" };
+        let names: Vec<&str> = inactive.iter().map(|gate| gate.name()).collect();
+        what += &format!("; {} {verb} inactive", names.join(" and "));
+    }
+    what += shutdown_without_tasks(&policy.premature_shutdown);
+    // A check of the user's that never runs is a problem.
+    let diagnosis = if inactive.contains(&Gate::CompletionCheck) { bad(what) } else { warn(what) };
+    diagnosis.with_fix(set(facts, TASKS))
+}
+
+/// The enabled gates that need tasks.
+fn enabled_task_gates(policy: &Policy) -> Vec<Gate> {
+    let has_checks =
+        |gate: &Gate| *gate != Gate::CompletionCheck || !policy.completion_check.check.is_empty();
+    let is_enabled =
+        |gate: &Gate| gate.needs_tasks() && gate.mode(policy) != Some(Mode::Off) && has_checks(gate);
+    Gate::ALL.into_iter().filter(is_enabled).collect()
+}
+
+/// How the shutdown gate works without tasks: by missing reports.
+fn shutdown_without_tasks(gate: &PrematureShutdown) -> &'static str {
+    match (gate.mode, gate.without_tasks) {
+        (Mode::Off, _) => "",
+        (_, Mode::Off) => "; premature-shutdown allows every shutdown",
+        (_, Mode::Warn) => {
+            "; premature-shutdown only warns, based on missing reports (`without-tasks` is \"warn\")"
+        }
+        (_, Mode::Block) => "; premature-shutdown blocks based on missing reports",
+    }
+}
+
+/// Checks that Claude Code can read each settings file.
+pub fn settings(facts: &Facts<'_>) -> Vec<Diagnosis> {
+    let unread = facts.layers.iter().filter_map(|layer| {
+        let path = layer.path.display().to_string();
+        match &layer.state {
+            State::Unreadable(why) => {
+                let what = if why.contains(&path) { why.clone() } else { format!("{path}: {why}") };
+                Some(bad(what).with_fix(format!("make {path} a readable file, or remove it")))
+            }
+            State::Invalid(content) => {
+                let error = check_strict(content).err()?;
+                Some(bad(format!("{path}: {error}")).with_fix(error.edit(&layer.path)))
+            }
+            State::Missing | State::Read(_) => None,
+        }
+    });
+    let found: Vec<Diagnosis> = unread.collect();
+    if !found.is_empty() {
+        return found;
+    }
+    let there = facts.layers.iter().filter(|layer| layer.value().is_some());
+    let there: Vec<String> = there.map(|layer| layer.path.display().to_string()).collect();
+    if there.is_empty() {
+        return ok("no settings file yet").into();
+    }
+    let files = count(there.len(), "settings file");
+    ok(format!("Claude Code can read {files}: {}", there.join(", "))).into()
+}
+
+/// Checks that hooks are not disabled.
+pub fn hooks_enabled(facts: &Facts<'_>) -> Vec<Diagnosis> {
+    let mut found: Vec<Diagnosis> = Vec::new();
+    for layer in facts.layers.iter().filter(|layer| layer.has("disableAllHooks")) {
+        let path = layer.path.display();
+        found.push(
+            bad(format!("no hook runs: `disableAllHooks` is true in {path}"))
+                .with_fix(format!("remove `disableAllHooks` from {path}")),
+        );
+    }
+    let managed = facts.layers.iter().filter(|layer| layer.kind == Kind::Managed);
+    for layer in managed.filter(|layer| layer.has("allowManagedHooksOnly") && layer.ours().is_empty()) {
+        let path = layer.path.display();
+        let fix =
+            format!("ask the administrator of {path} to add the hooks from hooks/settings.example.json");
+        found.push(
+            bad(format!("only the administrator's hooks run: `allowManagedHooksOnly` in {path}"))
+                .with_fix(fix),
+        );
+    }
+    if found.is_empty() {
+        found.push(ok("no setting disables hooks"));
+    }
+    found
+}
+
+/// Checks every event in every file, and the form of teamkeep's hooks.
+pub fn events(facts: &Facts<'_>) -> Vec<Diagnosis> {
+    let Some(version) = facts.version() else {
+        return unknown("supported events unknown: Claude Code version not found").into();
+    };
+    let layers = facts.layers.iter();
+    let found = layers.flat_map(|layer| {
+        [unknown_events(layer, version, &facts.installer), args(layer, version, &facts.installer)]
+    });
+    let found: Vec<Diagnosis> = found.flatten().collect();
+    if !found.is_empty() {
+        return found;
+    }
+    ok(format!("Claude Code {version} supports every event in its settings")).into()
+}
+
+fn unknown_events(layer: &SettingsLayer, version: Version, call: &str) -> Option<Diagnosis> {
+    let hooks = layer.value()?.get("hooks").and_then(Value::as_object)?;
+    let of = |known: Option<bool>| -> Vec<&str> {
+        hooks.keys().filter(|event| knows(version, event) == known).map(String::as_str).collect()
+    };
+    let path = layer.path.display();
+    let events = of(Some(false));
+    if events.is_empty() {
+        let unsure = of(None);
+        let what = format!("Claude Code {version} may not support {} in {path}", named(&unsure));
+        return (!unsure.is_empty()).then(|| unknown(what));
+    }
+    let names = named(&events);
+    let ours = layer.ours();
+    let is_ours =
+        |event: &&str| ours.iter().any(|ours| ours.entry.is_written() && ours.entry.event == **event);
+    let install = layer.command(call, "install").filter(|_| events.iter().all(is_ours));
+    let fix = install.unwrap_or_else(|| match events.iter().all(|event| exists(event)) {
+        true => format!("remove {names} from {path}, or upgrade Claude Code"),
+        false => format!("remove {names} from {path}, or correct the spelling"),
+    });
+    let diagnosis = if version < FIRST_LENIENT {
+        bad(format!("Claude Code {version} ignores all of {path}, because it does not support {names}"))
+    } else {
+        warn(format!("Claude Code {version} does not support {names} in {path}; those hooks never run"))
+    };
+    Some(diagnosis.with_fix(fix))
+}
+
+/// Checks that Claude Code supports the `args` of teamkeep's hooks.
+fn args(layer: &SettingsLayer, version: Version, call: &str) -> Option<Diagnosis> {
+    let with_args = layer.ours().iter().filter(|ours| ours.entry.hook().get("args").is_some()).count();
+    if with_args == 0 || version >= FIRST_WITH_ARGS {
+        return None;
+    }
+    let (hooks, path) = (count(with_args, "hook"), layer.path.display());
+    let what = format!("Claude Code {version} does not support `args`, which {hooks} in {path} use");
+    Some(bad(what).with_fix(layer.command(call, "install").unwrap_or("upgrade Claude Code".to_owned())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Verdict;
+    use crate::doctor::tests::facts;
+    use crate::settings::client::VersionProbe;
+    use serde_json::json;
+
+    #[test]
+    fn version_check_rates_known_unknown_and_missing_clients() {
+        let asked = |at: Option<&str>, answer| VersionProbe { at: at.map(Into::into), answer };
+        let unknown = || ClientVersion::Unknown("it hangs".to_owned());
+        let verdict = |asked| {
+            let mut facts = facts(Version(2, 1, 328), &[]);
+            facts.probe = asked;
+            super::version(&facts).verdict
+        };
+        assert_eq!(verdict(asked(Some("claude"), ClientVersion::Known(Version(2, 1, 328)))), Verdict::Ok);
+        assert_eq!(verdict(asked(Some("claude"), unknown())), Verdict::Unknown);
+        assert_eq!(verdict(asked(None, unknown())), Verdict::Bad);
+    }
+
+    #[test]
+    fn the_documented_time_limit_is_the_one_in_use() {
+        assert!(crate::doctor::Code::Client.about().ends_with(" within ten seconds."));
+        assert_eq!(crate::settings::client::TIMEOUT.as_secs(), 10);
+    }
+
+    #[test]
+    fn file_with_the_highest_precedence_sets_a_variable() {
+        let env = |value: Value| json!({"env": {TEAMS: value, TASKS: "1"}});
+        let settings = [(Kind::Managed, env(json!("0"))), (Kind::User, env(json!("1")))];
+        let finding = teams(&facts(Version(2, 1, 328), &settings));
+        assert_eq!(finding.verdict, Verdict::Warn);
+        assert_eq!(finding.what, format!("agent teams are off: {TEAMS} is \"0\" in /Managed.json"));
+        for on in [json!("1"), json!(1), json!(true), json!("true")] {
+            let finding = teams(&facts(Version(2, 1, 328), &[(Kind::User, env(on))]));
+            assert_eq!(finding.verdict, Verdict::Ok);
+        }
+    }
+
+    #[test]
+    fn task_tools_are_off_from_2_1_233_on() {
+        let verdict = |version, settings: &[(Kind, Value)]| tasks(&facts(version, settings)).verdict;
+        let nothing = [(Kind::User, json!({}))];
+        assert_eq!(verdict(Version(2, 1, 232), &nothing), Verdict::Ok);
+        assert_eq!(verdict(Version(2, 1, 233), &nothing), Verdict::Warn);
+        let on = [(Kind::User, json!({"env": {TASKS: "1"}}))];
+        assert_eq!(verdict(Version(2, 1, 233), &on), Verdict::Ok);
+    }
+
+    #[test]
+    fn administrator_can_allow_only_managed_hooks() {
+        let ours = json!({"hooks": {"Stop": [{"hooks": [{"command": "/bin/teamkeep hook stop"}]}]}});
+        let with = |managed: Value| {
+            let facts = facts(Version(2, 1, 328), &[(Kind::Managed, managed), (Kind::User, ours.clone())]);
+            hooks_enabled(&facts).remove(0)
+        };
+        let only = json!({"allowManagedHooksOnly": true});
+        let finding = with(only.clone());
+        assert_eq!(finding.verdict, Verdict::Bad);
+        assert_eq!(
+            finding.what,
+            "only the administrator's hooks run: `allowManagedHooksOnly` in /Managed.json"
+        );
+        let mut both = ours.clone();
+        both["allowManagedHooksOnly"] = json!(true);
+        assert_eq!(with(both).verdict, Verdict::Ok, "ours are among them");
+        assert_eq!(with(json!({"allowManagedHooksOnly": false})).verdict, Verdict::Ok);
+        assert_eq!(with(json!({"disableAllHooks": true})).verdict, Verdict::Bad);
+        let user = facts(Version(2, 1, 328), &[(Kind::User, only)]);
+        assert_eq!(hooks_enabled(&user)[0].verdict, Verdict::Ok, "only an administrator can say so");
+    }
+
+    #[test]
+    fn unknown_event_is_an_error_for_an_old_client_and_a_warning_for_a_newer_one() {
+        let theirs = json!({"hooks": {"WorktreeCreate": [{"hooks": [{"command": "mine"}]}]}});
+        let late =
+            json!({"hooks": {"TaskCreated": [{"hooks": [{"command": "teamkeep hook task-created"}]}]}});
+        let found =
+            |version, kind, value: &Value| events(&facts(version, &[(kind, value.clone())])).remove(0);
+        assert_eq!(found(Version(2, 1, 49), Kind::User, &theirs).verdict, Verdict::Bad);
+        assert_eq!(found(Version(2, 1, 50), Kind::User, &theirs).verdict, Verdict::Ok);
+        let ours = found(Version(2, 1, 83), Kind::User, &late);
+        assert_eq!((ours.verdict, ours.fix.as_deref()), (Verdict::Bad, Some("teamkeep install")));
+        let local = found(Version(2, 1, 83), Kind::Local, &late);
+        assert_eq!(local.fix.as_deref(), Some("teamkeep install --scope local"));
+        let managed = found(Version(2, 1, 83), Kind::Managed, &late);
+        assert_eq!(
+            managed.fix.as_deref(),
+            Some("remove TaskCreated from /Managed.json, or upgrade Claude Code")
+        );
+    }
+
+    #[test]
+    fn event_that_no_client_has_is_reported_for_any_hook() {
+        let with =
+            |command: &str| json!({"hooks": {"Bogus": [{"hooks": [{"command": command}]}], "Stop": []}});
+        let found = |version, command| events(&facts(version, &[(Kind::User, with(command))])).remove(0);
+        let theirs = found(Version(2, 1, 328), "true");
+        assert_eq!(theirs.verdict, Verdict::Warn);
+        assert_eq!(
+            theirs.what,
+            "Claude Code 2.1.328 does not support Bogus in /User.json; those hooks never run"
+        );
+        assert_eq!(theirs.fix.as_deref(), Some("remove Bogus from /User.json, or correct the spelling"));
+        let ours = found(Version(2, 1, 328), "teamkeep hook teammate-idle");
+        assert_eq!((ours.verdict, ours.fix.as_deref()), (Verdict::Warn, Some("teamkeep install")));
+        assert_eq!(found(Version(2, 1, 47), "true").verdict, Verdict::Bad);
+        let newer = found(Version(2, 1, 329), "true");
+        assert_eq!((newer.verdict, newer.fix), (Verdict::Unknown, None), "it may have got it");
+    }
+}
