@@ -22,7 +22,6 @@ pub struct Cli {
     command: Command,
 }
 
-/// Options of every command.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
 struct Options {
@@ -110,7 +109,6 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("Run by Claude Code", &["hook"]),
 ];
 
-/// Runs a whole command line.
 pub fn main(args: &[OsString]) -> ExitCode {
     if let Some(shell) = Env::completing() {
         return commands::completions::complete(parser(), &shell, args);

@@ -8,7 +8,6 @@ use crate::paths::Paths;
 use crate::ui::Ui;
 use crate::ui::pager::{Choice, Paged};
 
-/// Everything that a command depends on.
 #[derive(Debug)]
 pub struct Context {
     pub env: Env,
@@ -19,7 +18,6 @@ pub struct Context {
 }
 
 impl Context {
-    /// Builds the context from this process's environment.
     pub fn new(ui: Ui) -> Result<Context> {
         match Context::lenient(ui)? {
             (context, None) => Ok(context),
@@ -43,7 +41,6 @@ impl Context {
         self.ui.paged(choice)
     }
 
-    /// The policy files for the current project.
     pub fn policy_files(&self) -> Files {
         Files::find(&self.paths, self.env.project_dir().as_deref())
     }

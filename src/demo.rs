@@ -44,9 +44,7 @@ struct Step {
 #[derive(Debug)]
 pub struct DemoOutcome {
     pub paths: Paths,
-    /// The line number of each hook call.
     pub lines: Vec<usize>,
-    /// The time of the last hook call.
     pub end: Time,
     _scratch: TempDir,
 }

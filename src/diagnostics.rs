@@ -13,9 +13,7 @@ use crate::unicode;
 
 const PREFIX: &str = "teamkeep";
 const SUFFIX: &str = "log";
-/// Number of daily files that are kept.
 const MAX_KEPT: usize = 7;
-/// Maximum length of a message, in characters.
 const MAX_CHARS: usize = 2_000;
 
 /// Appends one line, `<time> [<pid>] <message>`, to the day's file in this directory. Creates nothing before the first

@@ -17,13 +17,11 @@ use crate::timeline::{Interval, RunCatalog};
 /// A larger transcript is read from Claude Code's file, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// The collection in progress.
 struct Collector<'a> {
     archive: &'a Archive,
     redactor: Option<&'a Redactor>,
     done: &'a mut dyn FnMut(u64),
     buffer: TempBuffer,
-    /// The hashes of the collected contents.
     collected: BTreeSet<String>,
     problems: Vec<String>,
     missing: BTreeSet<String>,
@@ -130,7 +128,6 @@ fn bundled(
 }
 
 impl Collector<'_> {
-    /// Adds a content of the archive under its new name.
     fn add_content(&mut self, hash: &str) -> Result<()> {
         if self.renamed.contains_key(hash) || self.collected.contains(hash) || self.missing.contains(hash) {
             return Ok(());

@@ -13,7 +13,6 @@ use crate::fs;
 use crate::log::{self, Lines, Position, Raw};
 use crate::timeline::RunCatalog;
 
-/// Maximum size in bytes of a file that is read into memory.
 const MAX_BYTES: u64 = 1 << 28;
 
 /// A validated bundle that is not imported yet.
@@ -25,7 +24,6 @@ pub struct UnpackedBundle {
     pub events: u64,
     pub verdicts: u64,
     staging: Staging,
-    /// Contents that are transcripts.
     transcripts: BTreeSet<String>,
 }
 
@@ -39,7 +37,6 @@ pub enum ImportOutcome {
 }
 
 impl UnpackedBundle {
-    /// Validates the files in the staging directory.
     pub(super) fn of(manifest: Manifest, staging: Staging) -> Result<UnpackedBundle> {
         let path = |name: &str| staged_path(staging.path(), name);
         let run = read_run(&path(RUN), &manifest)?;

@@ -9,10 +9,8 @@ use serde_json::Value;
 use crate::archive::Objects;
 use crate::error::{Cause, Error, Result};
 
-/// The format version.
 const VERSION: u64 = 1;
 
-/// The name of the first entry.
 pub(super) const MANIFEST: &str = "manifest.json";
 pub(super) const RUN: &str = "run.json";
 pub(super) const SNAPSHOTS: &str = "snapshots.jsonl";
@@ -21,7 +19,6 @@ pub(super) const TRANSCRIPTS: &str = "transcripts.json";
 /// Prefix of a content's hash.
 const OBJECTS: &str = "objects/";
 
-/// The content of a bundle.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     pub v: u64,
@@ -37,7 +34,6 @@ pub struct Manifest {
     /// Contents that its journal names and that were already lost.
     #[serde(default)]
     pub missing: BTreeSet<String>,
-    /// The other entries, in order.
     pub entries: Vec<Part>,
 }
 
@@ -68,7 +64,6 @@ pub(super) fn staged_path(dir: &Path, name: &str) -> PathBuf {
 }
 
 impl Manifest {
-    /// Parses and validates a manifest.
     pub fn parse(bytes: &[u8], max_bytes: u64) -> Result<Manifest> {
         let invalid = |why: Cause| Error::caused("its manifest is invalid", why);
         let value: Value = serde_json::from_slice(bytes).map_err(|error| invalid(error.into()))?;
@@ -114,7 +109,6 @@ impl Manifest {
     }
 }
 
-/// The error for a bundle that is too large.
 pub(super) fn too_large(size: u64, max_bytes: u64) -> Error {
     let what = format!("its unpacked size is at least {size} bytes; the maximum is {max_bytes}");
     Error::new(what).hint("if you trust its source: --max-size \"16 GiB\"")

@@ -20,7 +20,6 @@ pub(super) struct TempBuffer {
     pub(super) parts: Vec<Part>,
 }
 
-/// A part that is being written.
 pub(super) struct PartWriter<'a> {
     file: BufWriter<&'a mut File>,
     hasher: blake3::Hasher,
@@ -70,7 +69,6 @@ impl Write for PartWriter<'_> {
     }
 }
 
-/// A run's parts.
 #[derive(Debug)]
 pub struct Bundle {
     pub manifest: Manifest,
@@ -82,7 +80,6 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// Number of bytes before compression.
     pub fn size(&self) -> u64 {
         self.manifest.entries.iter().map(|part| part.size).sum()
     }

@@ -15,7 +15,6 @@ use crate::archive::Staging;
 use crate::error::{Error, Result};
 use crate::fs;
 
-/// The default maximum of the unpacked size, in bytes.
 const MAX_BYTES: u64 = 4 << 30;
 /// Maximum size of a manifest in bytes; about 100 bytes per content.
 const MAX_MANIFEST_BYTES: u64 = 64 << 20;
@@ -146,7 +145,6 @@ fn read_error(error: io::Error) -> Error {
     }
 }
 
-/// Bytes read and unpacked.
 #[derive(Default)]
 struct Meter {
     packed: Cell<u64>,
@@ -174,7 +172,6 @@ impl<R: Read> Read for CountingReader<R> {
     }
 }
 
-/// Stops unpacking at the limits.
 struct LimitedReader<R> {
     from: R,
     max_bytes: u64,

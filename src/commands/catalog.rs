@@ -10,9 +10,7 @@ use crate::redact::Redactor;
 use crate::timeline::{OpenedRun, RunCatalog};
 use crate::view;
 
-/// The most problems that are printed one by one.
 const MAX_LISTED: usize = 5;
-/// The forms of a time, for an invalid one.
 const TIME_FORMS: &str = "expected 2026-11-20 04:40 (local), 2026-11-20T04:40:00Z, 2026-11-20, today, yesterday, now, an age (10m, 2h, 1w), \
                           or the time since the start of the run (+1m30s)";
 
@@ -49,7 +47,6 @@ pub fn parse_time(text: &str, start: Option<Time>, now: Time) -> Result<Time> {
     time.ok_or_else(|| Error::usage(format!("invalid time {text:?}{why}")).hint(TIME_FORMS))
 }
 
-/// Parses an optional time of a run.
 pub fn time_of_run(context: &Context, text: Option<&str>, run: &RunRecord) -> Result<Option<Time>> {
     let start = clock::parse(&run.started_at);
     text.map(|text| parse_time(text, start, context.clock.now())).transpose()
@@ -84,7 +81,6 @@ pub fn warn_outside_run(context: &Context, run: &RunRecord, times: &[(&str, &str
     }
 }
 
-/// Warns about log lines that cannot be read.
 pub fn warn_unreadable(context: &Context, errors: &ReadErrors) {
     errors.first.iter().for_each(|error| context.ui.warn(error));
     let more = errors.count.saturating_sub(errors.first.len() as u64);
@@ -101,7 +97,6 @@ pub fn damaged(catalog: &RunCatalog) -> impl Iterator<Item = String> {
     })
 }
 
-/// Warns about data that cannot be read.
 pub fn warn_damaged(context: &Context, catalog: &RunCatalog, opened: &OpenedRun) {
     let mut problems: Vec<String> = opened.problems.first.iter().map(ToString::to_string).collect();
     let unlisted = opened.problems.count.saturating_sub(problems.len() as u64) as usize;

@@ -19,7 +19,6 @@ use crate::payload::KNOWN;
 use crate::timeline::{Kind, RunCatalog, Summary, merge, summary_cache};
 use crate::ui::Ui;
 
-/// The variable that a script sets when it asks for candidates.
 const VARIABLE: &str = "TEAMKEEP_COMPLETE";
 const NAME: &str = "teamkeep";
 /// The most recent runs whose agents are candidates.
@@ -47,7 +46,6 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     output::print(context, &script(&args.shell)?)
 }
 
-/// The script of a shell.
 fn script(shell: &str) -> Result<String> {
     let mut text = Vec::new();
     completer(shell)?.write_registration(VARIABLE, NAME, NAME, NAME, &mut text)?;
@@ -131,7 +129,6 @@ fn teams() -> Vec<String> {
     runs.filter_map(|run| run.name().map(str::to_owned)).collect()
 }
 
-/// The agents of the most recent runs.
 fn agents() -> Vec<String> {
     let Some(catalog) = recorded() else { return Vec::new() };
     let recent: Vec<_> =

@@ -157,7 +157,6 @@ fn print_unsupported(context: &Context, version: Version) -> Result<()> {
     Ok(())
 }
 
-/// A new content of a settings file, before it is written.
 struct NewContent<'a> {
     context: &'a Context,
     records: &'a Records,

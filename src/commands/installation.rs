@@ -15,7 +15,6 @@ use crate::settings::layer::absolute;
 use crate::settings::needs::{Needs, Tools};
 use crate::settings::plan;
 
-/// Maximum number of custom hooks to list.
 const MAX_LISTED: usize = 3;
 
 #[derive(Debug, clap::Args)]
@@ -66,7 +65,6 @@ impl SettingsTarget {
     }
 }
 
-/// Prints the change that would be made.
 pub fn print_diff(context: &Context, file: &SettingsFile, after: &[u8]) -> Result<()> {
     let text = |bytes| String::from_utf8_lossy(bytes);
     let changes = plan::diff(&text(file.bytes()), &text(after));

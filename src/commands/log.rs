@@ -90,40 +90,35 @@ fn print_events(
     let catalog = if has_marks { catalog(context).ok() } else { None };
     let count = args.count.or((args.follow && args.since.is_none()).then_some(BEFORE));
     let mut follower = Follower::new(&dir, range);
-    let problems = match (run, count) {
-        (Some((catalog, run)), _) if !args.follow => {
-            let mut lines = Vec::new();
-            let read = catalog.lines_of(run, |line| {
-                if range.holds(&line.recorded.at) && args.filter.selects(line) {
-                    lines.push(line.clone());
-                }
-                Ok(())
-            });
-            let problems = read.map_err(io::Error::other)?;
-            lines.drain(..lines.len().saturating_sub(count.unwrap_or(usize::MAX)));
-            printer.mark(Some(catalog), lines.iter())?;
-            lines.iter().try_for_each(|line| printer.print(line))?;
-            problems
-        }
-        (_, Some(count)) => {
-            let last = log::last(&dir, &parts, range, count, is_selected)?;
-            printer.mark(catalog.as_ref(), last.lines.iter())?;
-            last.lines.iter().try_for_each(|line| printer.print(line))?;
-            follower = last.follower;
-            last.problems
-        }
-        (_, None) if args.follow => ReadErrors::default(),
-        (_, None) => {
-            if catalog.is_some() {
-                let reports = Reader::with(&dir, &parts, range)?;
-                let reports: Vec<Line> =
-                    reports.filter(|line| is_completion(line) && is_selected(line)).collect();
-                printer.mark(catalog.as_ref(), reports.iter())?;
+    let problems = if let (Some((catalog, run)), false) = (run, args.follow) {
+        let mut lines = Vec::new();
+        let read = catalog.lines_of(run, |line| {
+            if range.holds(&line.recorded.at) && args.filter.selects(line) {
+                lines.push(line.clone());
             }
-            let mut reader = Reader::with(&dir, &parts, range)?;
-            reader.by_ref().filter(is_selected).try_for_each(|line| printer.print(&line))?;
-            reader.into_problems()
+            Ok(())
+        });
+        let problems = read.map_err(io::Error::other)?;
+        let skipped = lines.len().saturating_sub(count.unwrap_or(usize::MAX));
+        printer.print_all(Some(catalog), &lines[skipped..])?;
+        problems
+    } else if let Some(count) = count {
+        let last = log::last(&dir, &parts, range, count, is_selected)?;
+        printer.print_all(catalog.as_ref(), &Vec::from(last.lines))?;
+        follower = last.follower;
+        last.problems
+    } else if args.follow {
+        ReadErrors::default()
+    } else {
+        if catalog.is_some() {
+            let reader = Reader::with(&dir, &parts, range)?;
+            let completions: Vec<Line> =
+                reader.filter(|line| is_completion(line) && is_selected(line)).collect();
+            printer.mark(catalog.as_ref(), &completions)?;
         }
+        let mut reader = Reader::with(&dir, &parts, range)?;
+        reader.by_ref().filter(is_selected).try_for_each(|line| printer.print(&line))?;
+        reader.into_problems()
     };
     // Waits for the pager.
     printer.out.flush()?;
@@ -182,14 +177,10 @@ impl Printer {
 
     /// Marks completions among these lines that Claude Code reported too early, in the newest [`MAX_MARKED`] runs that have
     /// any. JSON stays as recorded.
-    fn mark<'a>(
-        &mut self,
-        catalog: Option<&RunCatalog>,
-        lines: impl Iterator<Item = &'a Line>,
-    ) -> io::Result<()> {
+    fn mark(&mut self, catalog: Option<&RunCatalog>, lines: &[Line]) -> io::Result<()> {
         let (Some(view), Some(catalog)) = (&mut self.view, catalog) else { return Ok(()) };
-        let ids: BTreeSet<&String> =
-            lines.filter(|line| is_completion(line)).filter_map(|line| line.recorded.run.as_ref()).collect();
+        let completions = lines.iter().filter(|line| is_completion(line));
+        let ids: BTreeSet<&String> = completions.filter_map(|line| line.recorded.run.as_ref()).collect();
         let runs = catalog.runs.iter().rev().filter(|run| ids.contains(&run.run));
         let runs: Vec<&RunRecord> = runs.take(MAX_MARKED).collect();
         if !runs.is_empty() {
@@ -204,6 +195,11 @@ impl Printer {
         if let Some(view) = &mut self.view {
             view.columns = ui.columns();
         }
+    }
+
+    fn print_all(&mut self, catalog: Option<&RunCatalog>, lines: &[Line]) -> io::Result<()> {
+        self.mark(catalog, lines)?;
+        lines.iter().try_for_each(|line| self.print(line))
     }
 
     fn print(&mut self, line: &Line) -> io::Result<()> {

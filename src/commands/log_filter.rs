@@ -82,7 +82,6 @@ impl Filter {
     }
 }
 
-/// Every name in the log.
 #[derive(Default)]
 struct Names {
     events: BTreeSet<String>,
@@ -110,7 +109,6 @@ impl Names {
     }
 }
 
-/// The error for a name that nothing recorded has.
 fn unknown(what: &str, name: &str, known: &BTreeSet<String>) -> Option<Error> {
     let names: Vec<&str> = known.iter().map(String::as_str).collect();
     (!known.contains(name)).then(|| suggest::unknown(what, name, &names))

@@ -6,11 +6,12 @@ use std::process::{Command, Stdio};
 
 use serde::Serialize;
 
+use crate::config::Problem;
 use crate::context::Context;
 use crate::error::{Cause, Error, Result};
 use crate::fs;
 use crate::ui;
-use crate::view::Document;
+use crate::view::{self, Document, count};
 
 /// The programs that open a file: the first one that is installed is used.
 const OPENERS: &[&str] = if cfg!(target_os = "macos") { &["open"] } else { &["xdg-open", "wslview"] };
@@ -61,7 +62,6 @@ pub fn page_with(context: &Context, each: impl FnOnce(&mut dyn Write) -> io::Res
     write(BufWriter::new(context.paged()), each)
 }
 
-/// Prints one JSON value, indented.
 pub fn print_json(context: &Context, value: &impl Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(value).map_err(Error::from_json)?;
     print_json_text(context, &format!("{text}\n"))
@@ -71,10 +71,22 @@ pub fn print_json_text(context: &Context, text: &str) -> Result<()> {
     write(context.ui.json(), |out| out.write_all(text.as_bytes()))
 }
 
-/// Writes one JSON value and a line break.
 pub fn json_line(out: &mut (impl Write + ?Sized), value: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *out, value)?;
     out.write_all(b"\n")
+}
+
+/// Prints problems of configuration files to stderr.
+pub fn print_problems(context: &Context, problems: &[Problem]) {
+    context.ui.print_err(&view::problems(problems, context.ui.columns()));
+}
+
+/// `2 errors and 1 warning`.
+pub fn counted_problems(problems: &[Problem]) -> String {
+    let errors = problems.iter().filter(|problem| problem.is_error()).count();
+    let counts = [(errors, "error"), (problems.len() - errors, "warning")];
+    let counts = counts.iter().filter(|(number, _)| *number > 0).map(|(number, what)| count(*number, what));
+    counts.collect::<Vec<_>>().join(" and ")
 }
 
 /// Writes a file atomically, readable only by the user. A device or a pipe is written to directly.
@@ -103,7 +115,6 @@ pub fn already_exists(path: &Path) -> Error {
         .hint("use --force to overwrite, or choose another file")
 }
 
-/// The directory of a file, which must exist.
 pub fn check_directory(path: &Path) -> Result<&Path> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if dir.is_dir() {
@@ -124,7 +135,6 @@ pub fn temporary(page: &[u8]) -> Result<PathBuf> {
         .map_err(|error| Error::caused("cannot write a temporary file", error).hint("choose a file: -o FILE"))
 }
 
-/// Opens a page in the browser.
 pub fn open(path: &Path) -> Result<()> {
     let failed = |why: Cause| {
         let path = path.display();

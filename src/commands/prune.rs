@@ -99,7 +99,6 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     Ok(if problems.is_empty() && !is_forgotten { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The plan, for people.
 fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
     let mut document = Document::default();
     let mut add = |line: String| document.paragraph(line);
@@ -165,7 +164,6 @@ fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
     document
 }
 
-/// The plan and what came of it, for programs.
 fn object(survey: &Inventory, plan: &Plan, pruned: Option<&Pruned>) -> Value {
     let run = |index: usize, why: &str| {
         let run = &survey.runs[index].run;

@@ -115,7 +115,6 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Removes secrets and personal data.
 fn redacted(context: &Context, run: &RunRecord, report: &Report) -> Result<Report> {
     report.redacted(&redactor(context, run)?).map_err(|error| {
         Error::new(format!("cannot redact the report: {error}"))

@@ -95,7 +95,6 @@ fn status_line(context: &Context) -> Option<StatusLine> {
     StatusLine::find(&catalog::archive(context), wanted, &paths, &overrides, context.clock.now())
 }
 
-/// The session that Claude Code names on stdin.
 fn session_of_stdin() -> Option<String> {
     #[derive(Deserialize)]
     struct Input {
@@ -137,7 +136,6 @@ fn watch(context: &Context) -> Result<ExitCode> {
     Ok(end)
 }
 
-/// The status at the last read.
 struct LiveStatus {
     status: Status,
     segments: Vec<Segment>,

@@ -239,7 +239,6 @@ fn gate_results(source: &PolicySource, facts: &Facts<'_>, findings: &[Finding]) 
     gates.chain(rules).chain([("completion-check".to_owned(), check)]).collect()
 }
 
-/// The effect of the loop guard on a verdict.
 fn guard_result(verdict: &Verdict, source: &PolicySource) -> String {
     match verdict {
         Verdict { paused: true, .. } => {

@@ -18,7 +18,6 @@ use crate::payload::Payload;
 use crate::policy::{Attempt, Guard, Judgement, RecordedVerdict, TeamState, Verdict};
 use crate::retention;
 
-/// Maximum number of ids that an error lists.
 const MAX_LISTED: usize = 5;
 
 pub struct ExplainInput {
@@ -130,7 +129,6 @@ fn candidate_indexes(call: &CallContext<'_>, archive: &Archive) -> BTreeMap<Safe
     indexes.collect()
 }
 
-/// A recorded event with its run.
 pub struct RecordedEvent {
     archive: Archive,
     record: Record,

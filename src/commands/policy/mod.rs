@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::commands::config::{self, Part};
+use crate::commands::output;
 use crate::config::{Config, Files, PROJECT_FILE, Policy, Rule, layers};
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -33,7 +34,7 @@ enum Command {
     #[command(
         after_help = "Examples:\n  teamkeep policy show\n  teamkeep policy show --json | jq -r '.settings[] | [.key, .origin.layer] | @tsv'"
     )]
-    Show(config::show::Args),
+    Show(config::ShowArgs),
     /// Trust this project's checks and rules (until the file changes)
     Trust(trust::Args),
     /// Backtest a policy against recorded runs
@@ -55,7 +56,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         Command::Check(args) => return config::check(context, args, Part::Policy),
         Command::Trust(args) => return trust::run(context, args),
         Command::Test(args) => return test::run(context, args),
-        Command::Show(args) => config::show::run(context, args, Part::Policy)?,
+        Command::Show(args) => config::show(context, args, Part::Policy)?,
         Command::Explain(args) => explain::run(context, args)?,
         Command::Pause(args) => overrides::pause(context, args)?,
         Command::Resume(args) => overrides::resume(context, args)?,
@@ -129,7 +130,7 @@ fn load(context: &Context, name: String, user: PathBuf, project: Option<PathBuf>
     let name = match &effective.project {
         Some(project) => {
             effective.problems.retain(|problem| problem.path != context.paths.config);
-            config::report(context, &effective.problems);
+            output::print_problems(context, &effective.problems);
             format!("{name}, and {}", escape(&project.path.display().to_string()))
         }
         None => name,

@@ -98,7 +98,6 @@ pub struct ListArgs {
     output: JsonOption,
 }
 
-/// Parses a duration. A number without a unit is invalid.
 fn duration(text: &str) -> std::result::Result<TimeDelta, String> {
     let bare = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let span =
@@ -112,7 +111,6 @@ fn duration(text: &str) -> std::result::Result<TimeDelta, String> {
     }
 }
 
-/// A valid name of a team or a teammate.
 fn safe_name(text: &str) -> std::result::Result<String, String> {
     SafeName::new(text)
         .map(|name| name.to_string())

@@ -155,7 +155,6 @@ impl TestCase {
     }
 }
 
-/// Opens these runs and files.
 fn open(context: &Context, names: &[String]) -> Result<Vec<TestCase>> {
     let (files, runs): (Vec<&String>, Vec<&String>) =
         names.iter().partition(|name| Path::new(name).is_file());

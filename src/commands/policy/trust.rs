@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::commands::config::{counted, report};
 use crate::commands::installation::uncovered_rules;
-use crate::commands::output::{print, print_document};
+use crate::commands::output::{counted_problems, print, print_document, print_problems};
 use crate::config::trust::{Trust, name_of};
 use crate::config::{Files, Mode, PROJECT_FILE, Project, TrustState, layers, source};
 use crate::context::Context;
@@ -64,7 +63,9 @@ fn trust(context: &Context, args: &Args, files: &Files, file: &Path) -> Result<E
         return Err(match problems.is_empty() {
             true => Error::not_found(format!("no such file: {}", file.display()))
                 .hint("to trust another project: teamkeep policy trust --project DIR"),
-            false => Error::new(format!("cannot trust {}: it has {}", file.display(), counted(&problems))),
+            false => {
+                Error::new(format!("cannot trust {}: it has {}", file.display(), counted_problems(&problems)))
+            }
         });
     };
     let path = project.path.display();
@@ -75,7 +76,7 @@ fn trust(context: &Context, args: &Args, files: &Files, file: &Path) -> Result<E
         }
         TrustState::Trusted => {
             context.ui.eprint_line(&format!("{path} is already trusted"));
-            report(context, &uncovered_rules(context, &project.rules)?);
+            print_problems(context, &uncovered_rules(context, &project.rules)?);
             return Ok(ExitCode::SUCCESS);
         }
         TrustState::Untrusted => "",
@@ -91,7 +92,7 @@ fn trust(context: &Context, args: &Args, files: &Files, file: &Path) -> Result<E
     }
     Trust::change(&files.trust, |files| files.insert(project.name.clone(), project.hash.clone()))?;
     context.ui.eprint_line(&format!("trusted {}, hash {}", project.name.display(), &project.hash[..16]));
-    report(context, &uncovered_rules(context, &project.rules)?);
+    print_problems(context, &uncovered_rules(context, &project.rules)?);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -15,7 +15,6 @@ use crate::timeline::{
 use crate::ui;
 use crate::view::{self, EntryLines, TimelineOptions};
 
-/// Interval of checks for changes.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Reading takes only a part of the time: after each read, the command waits this many times as long.
 const RESTS: u32 = 4;
@@ -24,7 +23,6 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// How long an ended run is followed: a background process is still archiving its transcripts.
 const LINGER_TIME: Duration = Duration::from_secs(5);
 
-/// Follows a run until it ends.
 pub fn follow(context: &Context, args: &Args, run: &str, filter: &Filter) -> Result<ExitCode> {
     let began = Instant::now();
     let mut printer = FollowPrinter::new(context, args);
@@ -66,7 +64,6 @@ pub fn follow(context: &Context, args: &Args, run: &str, filter: &Filter) -> Res
     }
 }
 
-/// The timeline as last read.
 struct Snapshot {
     catalog: RunCatalog,
     opened: OpenedRun,
@@ -92,14 +89,12 @@ impl Snapshot {
         Ok(Snapshot { catalog, opened, timeline, fingerprint, read, changed, cost })
     }
 
-    /// Whether nothing can have changed.
     fn is_current(&self) -> bool {
         let fingerprint = self.opened.runs.first().map(|run| self.catalog.fingerprint(&run.run));
         self.read.elapsed() < CHECK_INTERVAL && fingerprint.as_ref() == Some(&self.fingerprint)
     }
 }
 
-/// Prints entries in the requested format.
 struct FollowPrinter<'a> {
     context: &'a Context,
     out: Box<dyn Write>,

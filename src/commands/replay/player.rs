@@ -15,7 +15,6 @@ use crate::ui;
 use crate::ui::terminal::{InputEvent, Screen};
 use crate::view::{self, EntryLines, PlayerView, ShownEntry, TimelineOptions};
 
-/// Interval between two frames.
 const FRAME: Duration = Duration::from_millis(50);
 /// Maximum duration of a pause during playback.
 const MAX_PAUSE: Duration = Duration::from_secs(2);
@@ -49,7 +48,6 @@ impl Speed {
     }
 }
 
-/// Plays the part of the run that the filter selects.
 pub fn play(
     context: &Context,
     args: &Args,
@@ -90,7 +88,6 @@ pub fn play(
     Ok(ExitCode::SUCCESS)
 }
 
-/// A run to play.
 struct Playlist<'a> {
     run: &'a RunData,
     timeline: &'a Timeline,
@@ -130,7 +127,6 @@ impl<'a> Playlist<'a> {
         played.collect()
     }
 
-    /// Prints each entry at its time.
     fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         if !self.is_json {
             let heading = view::heading(self.run, self.timeline).to_terminal(self.options.columns);
@@ -190,7 +186,6 @@ impl<'a> Playlist<'a> {
     }
 }
 
-/// The screen during playback.
 struct Player<'a> {
     list: &'a Playlist<'a>,
     steps: Vec<Step<'a>>,
@@ -198,7 +193,6 @@ struct Player<'a> {
     board: LiveState,
     /// The number of steps that are on the screen.
     passed: usize,
-    /// The clock of the run.
     now: Time,
     /// Played time, without pauses by the user.
     played: Duration,

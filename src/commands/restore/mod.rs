@@ -84,10 +84,11 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let opened = catalog.open_runs(&[run])?;
     let run = opened.runs.first().ok_or_else(|| catalog.empty())?;
     let at = moment_of_run(context, args.at.as_deref(), &run.run)?;
+    let source = RestoreSource { context, args, archive: &catalog.archive, run, at };
     let code = match (&args.to, &args.tasks) {
         // Without a slash at the end, which would follow a symlink.
-        (Some(to), _) => files(context, args, &catalog.archive, run, (at, to.components().collect()))?,
-        (None, Some(list)) => tasks::run(context, args, &catalog.archive, run, (at, list))?,
+        (Some(to), _) => restore_files(&source, &to.components().collect::<PathBuf>())?,
+        (None, Some(list)) => tasks::restore_tasks(&source, list)?,
         (None, None) => {
             return Err(Error::usage(
                 "missing what to restore; expected --to DIR, --tasks TEAM or --undo ID",
@@ -98,16 +99,20 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     Ok(code)
 }
 
+/// The run to restore, and the time of the state.
+struct RestoreSource<'a> {
+    context: &'a Context,
+    args: &'a Args,
+    archive: &'a Archive,
+    run: &'a RunData,
+    at: Option<String>,
+}
+
 /// Writes a run's files into a directory. After an error, nothing is left in it.
-fn files(
-    context: &Context,
-    args: &Args,
-    archive: &Archive,
-    run: &RunData,
-    (at, to): (Option<String>, PathBuf),
-) -> Result<ExitCode> {
+fn restore_files(source: &RestoreSource<'_>, to: &Path) -> Result<ExitCode> {
+    let RestoreSource { context, args, archive, run, at } = source;
     let failed = |why: Cause| Error::caused(format!("cannot restore to {}", to.display()), why);
-    let directory = std::path::absolute(&to).map_err(|error| failed(error.into()))?;
+    let directory = std::path::absolute(to).map_err(|error| failed(error.into()))?;
     // Claude Code would take the files for a running team.
     if context.paths.client.as_deref().is_some_and(|client| is_within(&directory, client)) {
         return Err(failed("it is inside Claude Code's directory".into())
@@ -142,7 +147,6 @@ fn is_within(directory: &Path, other: &Path) -> bool {
     canonical(directory).starts_with(canonical(other))
 }
 
-/// Undoes a task restore.
 fn undo(context: &Context, args: &Args, id: &str) -> Result<ExitCode> {
     let records = UndoLog::at(context.paths.restores());
     let _lock = if args.dry_run { None } else { Some(records.lock()?) };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::{Args, DRY_RUN};
+use super::{DRY_RUN, RestoreSource};
 use crate::archive::{Archive, CaptureScope};
 use crate::clock;
 use crate::context::Context;
@@ -15,17 +15,11 @@ use crate::restore::{
 };
 use crate::settings::command::shell_invocation;
 use crate::team::mailbox;
-use crate::timeline::RunData;
 use crate::view;
 
 /// Prints the plan, and writes with `--yes`. After an error, the list is unchanged.
-pub fn run(
-    context: &Context,
-    args: &Args,
-    archive: &Archive,
-    run: &RunData,
-    (at, list): (Option<String>, &str),
-) -> Result<ExitCode> {
+pub fn restore_tasks(source: &RestoreSource<'_>, list: &str) -> Result<ExitCode> {
+    let RestoreSource { context, args, archive, run, at } = source;
     let client = client(context)?;
     let list = list_in_use(archive, List::of(list, &client)?);
     let own = run.history.ids.main().is_some_and(|main| list.is(main));
@@ -34,14 +28,10 @@ pub fn run(
         run.run.lead_session.clone().filter(|lead| is_list_of(&list.name, lead))
     });
     let restore = TaskRestore {
-        context,
-        args,
-        archive,
-        source: Source::of(archive, run, at.as_deref()),
+        source,
+        recorded: Source::of(archive, run, at.as_deref()),
         options: Options { all: args.all, keep_owners: args.keep_owners, own },
         records: UndoLog::at(context.paths.restores()),
-        run,
-        at,
         client,
         session,
         list,
@@ -78,20 +68,15 @@ fn list_in_use(archive: &Archive, list: List) -> List {
     }
 }
 
-/// Whether a list is called after a session.
 fn is_list_of(list: &str, session: &str) -> bool {
     list == session || list.strip_prefix("session-").is_some_and(|head| session.get(..8) == Some(head))
 }
 
 struct TaskRestore<'a> {
-    context: &'a Context,
-    args: &'a Args,
-    archive: &'a Archive,
-    source: Source,
+    source: &'a RestoreSource<'a>,
+    recorded: Source,
     options: Options,
     records: UndoLog,
-    run: &'a RunData,
-    at: Option<String>,
     client: PathBuf,
     list: List,
     /// The session of the list, if known.
@@ -102,22 +87,22 @@ impl TaskRestore<'_> {
     /// Plans for the current list, and returns its content as well.
     fn plan(&self, dir: Option<&DirHandle>) -> Result<(Plan, TaskList)> {
         let content = TaskList::read(dir)?;
-        let plan = restore::plan(&self.source, &content, &self.earlier(&content), self.options)?;
+        let plan = restore::plan(&self.recorded, &content, &self.earlier(&content), self.options)?;
         let plan = Plan {
-            run: self.run.run.run.clone(),
-            team: self.run.run.team.clone(),
-            at: self.at.clone(),
+            run: self.source.run.run.run.clone(),
+            team: self.source.run.run.team.clone(),
+            at: self.source.at.clone(),
             list: self.list.name.clone(),
             directory: self.client.join("tasks").join(&self.list.name).to_string_lossy().into_owned(),
             held_by: restore::holder(&self.client, &self.list.name)
-                .or_else(|| restore::user(self.archive, &self.list.name)),
+                .or_else(|| restore::user(self.source.archive, &self.list.name)),
             ..plan
         };
         Ok((plan, content))
     }
 
     fn check_not_in_use(&self, plan: &Plan) -> Result<()> {
-        let Some(holder) = plan.held_by.as_ref().filter(|_| !self.args.force) else { return Ok(()) };
+        let Some(holder) = plan.held_by.as_ref().filter(|_| !self.source.args.force) else { return Ok(()) };
         let what = format!("cannot restore into task list {}", self.list.name);
         Err(Error::caused(what, holder.clone())
             .hint("end that session first, or pass --force to add the tasks while it runs"))
@@ -128,12 +113,12 @@ impl TaskRestore<'_> {
     fn earlier(&self, content: &TaskList) -> BTreeMap<String, String> {
         let client = self.client.to_string_lossy();
         let is_same = |record: &UndoRecord| {
-            record.run == self.run.run.run && record.list == self.list.name && record.client == client
+            record.run == self.source.run.run.run && record.list == self.list.name && record.client == client
         };
         let written = self.records.all().into_iter().filter(is_same).flat_map(|record| record.tasks);
         let existing = written.filter(|task| {
             let now = content.tasks.get(&task.id).and_then(Option::as_ref);
-            let then = self.source.tasks.get(&task.was);
+            let then = self.recorded.tasks.get(&task.was);
             let subject = |subject: &Option<String>| subject.clone().unwrap_or_default();
             now.zip(then).is_some_and(|(now, then)| subject(&now.subject) == subject(&then.task.subject))
         });
@@ -146,12 +131,12 @@ impl TaskRestore<'_> {
         let root = DirHandle::open(&self.client.canonicalize().map_err(failed)?)?;
         let (tasks, _) = root.open_or_create_dir("tasks")?;
         let (dir, created_list) = tasks.open_or_create_dir(&self.list.name)?;
-        let at = clock::stamp(self.context.clock.now());
+        let at = clock::stamp(self.source.context.clock.now());
         let record = UndoRecord {
             v: 1,
-            id: self.records.next(&self.run.run.run, &at, &dir.path),
+            id: self.records.next(&self.source.run.run.run, &at, &dir.path),
             at,
-            run: self.run.run.run.clone(),
+            run: self.source.run.run.run.clone(),
             client: self.client.to_string_lossy().into_owned(),
             list: self.list.name.clone(),
             tasks: Vec::new(),
@@ -184,7 +169,8 @@ impl TaskRestore<'_> {
     /// version, `CLAUDE_CODE_TASK_LIST_ID` overrides it.
     fn start_command(&self) -> String {
         let name = &self.list.name;
-        let is_overridden = self.context.env.task_list.as_deref().is_some_and(|list| mailbox(list) != *name);
+        let is_overridden =
+            self.source.context.env.task_list.as_deref().is_some_and(|list| mailbox(list) != *name);
         let variable = match &self.session {
             Some(session) if is_list_of(name, session) && !is_overridden => String::new(),
             _ => format!("CLAUDE_CODE_TASK_LIST_ID={name} "),
@@ -195,16 +181,15 @@ impl TaskRestore<'_> {
         format!("{variable}claude {} {session}", if is_known { "--resume" } else { "--session-id" })
     }
 
-    /// Prints the result and the next commands.
     fn report(&self, plan: &Plan) -> ExitCode {
-        let ui = &self.context.ui;
+        let ui = &self.source.context.ui;
         if plan.tasks.is_empty() {
             return ExitCode::SUCCESS;
         }
         if let Some(undo) = &plan.undo {
             let count = view::count(plan.tasks.len(), "task");
             ui.eprint_line(&format!("restored {count} into task list {}", plan.list));
-            let program = shell_invocation(&self.context.env);
+            let program = shell_invocation(&self.source.context.env);
             ui.eprint_line(&format!("to undo: {program} restore --undo {undo}"));
             if plan.held_by.is_none() {
                 ui.eprint_line(&format!("hint: start a session with this list: {}", self.start_command()));
@@ -214,7 +199,7 @@ impl TaskRestore<'_> {
         if let Some(holder) = &plan.held_by {
             ui.eprint_line(&format!("note: {holder}: --yes needs --force"));
         }
-        if self.args.dry_run || ui.is_terminal() {
+        if self.source.args.dry_run || ui.is_terminal() {
             ui.eprint_line(&format!("{DRY_RUN} Re-run with --yes to write."));
             return ExitCode::SUCCESS;
         }

@@ -1,20 +1,29 @@
 //! `teamkeep config`. `teamkeep policy` uses [`check`] and [`show`] for its [`Part`].
 
-pub mod show;
-
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use serde_json::{Value as Json, json};
+
 use super::installation::uncovered_rules;
-use super::output::{print, print_json};
+use super::output::{JsonOption, counted_problems, print, print_json, print_problems};
+use super::policy::trust;
+use crate::config::keys::KEYS;
 use crate::config::schema::schema;
-use crate::config::{Code, Excerpts, Files, PROJECT_FILE, Problem, TEMPLATE, layers, misnamed_file};
+use crate::config::{
+    Code, Effective, Excerpts, Files, Origin, PROJECT_FILE, Problem, TEMPLATE, TrustState, layers,
+    misnamed_file,
+};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::fs;
 use crate::ui::escape;
-use crate::view::{self, count};
+use crate::view::{self, Document, plain};
+
+/// Wider keys and values do not widen their columns.
+const MAX_KEY_CHARS: usize = 60;
+const MAX_VALUE_CHARS: usize = 30;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -33,7 +42,7 @@ enum Command {
     #[command(
         after_help = "Examples:\n  teamkeep config show\n  teamkeep config show --json | jq -r '.settings[] | [.key, .origin.layer] | @tsv'"
     )]
-    Show(show::Args),
+    Show(ShowArgs),
     /// Print the paths of the configuration files
     #[command(
         after_help = "Examples:\n  teamkeep config path\n  teamkeep config path && teamkeep config check"
@@ -63,7 +72,6 @@ pub struct CheckArgs {
     files: Vec<PathBuf>,
 }
 
-/// A part of the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     Whole,
@@ -90,25 +98,12 @@ impl Part {
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     match &args.command {
         Command::Check(args) => return check(context, args, Part::Whole),
-        Command::Show(args) => show::run(context, args, Part::Whole)?,
+        Command::Show(args) => show(context, args, Part::Whole)?,
         Command::Path => print_paths(context)?,
         Command::Init(args) => init(context, args)?,
         Command::Schema => print_json(context, &schema())?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Prints problems to stderr.
-pub fn report(context: &Context, problems: &[Problem]) {
-    context.ui.print_err(&view::problems(problems, context.ui.columns()));
-}
-
-/// `2 errors and 1 warning`.
-pub fn counted(problems: &[Problem]) -> String {
-    let errors = problems.iter().filter(|problem| problem.is_error()).count();
-    let counts = [(errors, "error"), (problems.len() - errors, "warning")];
-    let counts = counts.iter().filter(|(number, _)| *number > 0).map(|(number, what)| count(*number, what));
-    counts.collect::<Vec<_>>().join(" and ")
 }
 
 /// Lists the problems in this part of the files, or of the active ones. Exit code 1 if there are errors.
@@ -127,7 +122,7 @@ pub fn check(context: &Context, args: &CheckArgs, part: Part) -> Result<ExitCode
     let end = match (problems.is_empty(), files.is_empty()) {
         (true, true) => "no configuration file; the defaults apply".to_owned(),
         (true, false) => format!("no problems in {}", files.join(", ")),
-        (false, _) => counted(&problems),
+        (false, _) => counted_problems(&problems),
     };
     print(context, &format!("{}{end}\n", view::problems(&problems, context.ui.columns())))?;
     Ok(ExitCode::from(u8::from(problems.iter().any(Problem::is_error))))
@@ -189,4 +184,110 @@ fn init(context: &Context, args: &InitArgs) -> Result<()> {
     }
     context.ui.eprint_line(&format!("wrote {} with every key at its default", path.display()));
     Ok(())
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ShowArgs {
+    #[command(flatten)]
+    output: JsonOption,
+}
+
+#[derive(serde::Serialize)]
+struct Row<'a> {
+    key: &'a str,
+    value: Json,
+    origin: &'a Origin,
+}
+
+/// Prints each key of a part, its value and its origin.
+pub fn show(context: &Context, args: &ShowArgs, part: Part) -> Result<()> {
+    context.check_config_path()?;
+    let files = context.policy_files();
+    let effective = layers::load(&files);
+    let uncovered = uncovered_rules(context, &effective.config.rule)?;
+    let rows = rows(&effective, part);
+    let problems: Vec<_> = effective.problems.iter().chain(&uncovered).collect();
+    let project = effective.project.as_ref().map(|project| {
+        let checks: Vec<&str> = project.checks.iter().map(|check| check.run.as_str()).collect();
+        let rules: Vec<&str> = project.rules.iter().map(|rule| rule.name.as_str()).collect();
+        json!({
+            "path": project.path, "hash": project.hash, "standing": project.standing,
+            "checks": checks, "rules": rules,
+        })
+    });
+    let Files { user, project: project_file, .. } = &files;
+    let object = json!({
+        "v": 1,
+        "files": {"user": user, "project": project_file},
+        "settings": rows,
+        "project": project,
+        "problems": problems,
+    });
+    args.output.print(context, &object, || document(&rows, &effective))?;
+    if !args.output.json {
+        print_problems(context, &uncovered);
+        if !effective.problems.is_empty() {
+            let found = counted_problems(&effective.problems);
+            let command = part.check_command();
+            context.ui.warn(format!("{found} in the configuration files; see: {command}"));
+        }
+    }
+    Ok(())
+}
+
+/// Every key of the part, then the items of its lists, such as the checks and rules that run.
+fn rows(effective: &Effective, part: Part) -> Vec<Row<'_>> {
+    let keys = || KEYS.iter().filter(|key| part.contains(key.path));
+    let single = keys().filter(|key| !key.path.contains("[]")).map(|key| {
+        let default = || key.default.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        let set = effective.settings.get(key.path);
+        let value = set.map_or_else(default, |set| set.value.clone());
+        Row { key: key.path, value, origin: effective.origin(key.path) }
+    });
+    let mut rows: Vec<Row<'_>> = single.collect();
+    let mut lists: Vec<&str> = keys().filter_map(|key| Some(key.path.split_once("[].")?.0)).collect();
+    lists.dedup();
+    for list in lists {
+        for index in 0.. {
+            // In the order of the table of keys.
+            let names = KEYS.iter().filter_map(|key| key.path.strip_prefix(list)?.strip_prefix("[]."));
+            let set =
+                names.filter_map(|name| effective.settings.get_key_value(&format!("{list}[{index}].{name}")));
+            let before = rows.len();
+            rows.extend(set.map(|(key, set)| Row { key, value: set.value.clone(), origin: &set.origin }));
+            if rows.len() == before {
+                break;
+            }
+        }
+    }
+    rows
+}
+
+fn document(rows: &[Row<'_>], effective: &Effective) -> Document {
+    let mut document = Document::default();
+    let cells = rows.iter().map(|row| {
+        let cells = [row.key.to_owned(), row.value.to_string(), row.origin.place()];
+        cells.map(|cell| escape(&cell).into_owned())
+    });
+    let cells: Vec<[String; 3]> = cells.collect();
+    let width = |text: &String| text.chars().count();
+    let widest = |column: usize, most: usize| {
+        cells.iter().map(|row| width(&row[column])).filter(|width| *width <= most).max().unwrap_or(0)
+    };
+    let widths = [widest(0, MAX_KEY_CHARS), widest(1, MAX_VALUE_CHARS)];
+    for [key, value, place] in &cells {
+        let cell = |text: &String, column: usize| plain(text).width(widths[column].max(width(text)) + 1);
+        document.line([cell(key, 0), cell(value, 1), plain(place)]);
+    }
+    if let Some(project) = &effective.project {
+        let why = match project.standing {
+            TrustState::Nothing | TrustState::Trusted => return document,
+            TrustState::Untrusted => "not trusted",
+            TrustState::Changed => "changed after it was trusted",
+        };
+        document.blank();
+        document.paragraph(format!("ignored: {} is {why} (teamkeep policy trust)", project.path.display()));
+        document.append(trust::wants(project));
+    }
+    document
 }
