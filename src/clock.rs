@@ -81,10 +81,8 @@ pub fn parse_span(text: &str) -> Option<i64> {
     (total.is_finite() && total < 9e15).then_some(total.round() as i64)
 }
 
-/// Whether the zone is that of `TZ` or of the system.
 static IS_LOCAL: AtomicBool = AtomicBool::new(false);
 
-/// Uses the time zone of `TZ`, or of the system, from now on.
 pub fn use_local() {
     IS_LOCAL.store(true, Ordering::Relaxed);
 }
@@ -187,7 +185,6 @@ impl When {
     }
 }
 
-/// Parses a date with an optional time and zone.
 fn dated(text: &str) -> Option<When> {
     let (text, offset) = zone(text);
     let naive = naive(text.trim_end())?;

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use crate::clock;
 use crate::error::Error;
 
-/// Every variable that this program reads, and its effect.
 pub const VARIABLES: &[(&str, &str)] = &[
     ("TEAMKEEP_HOME", "Absolute path of the store, instead of the platform's data directory"),
     (
@@ -90,7 +89,6 @@ impl Env {
         value("LESS").is_some()
     }
 
-    /// The shell that asks for completions, if one does.
     pub fn completing() -> Option<String> {
         text("TEAMKEEP_COMPLETE")
     }

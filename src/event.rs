@@ -11,7 +11,6 @@ use crate::clock::{self, Time};
 /// The event of a pause or an allowance. A command records it, not a hook.
 pub const OVERRIDE: &str = "PolicyOverride";
 
-/// Claude Code's name for a team's lead.
 pub const LEAD: &str = "team-lead";
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -42,7 +41,6 @@ impl ActorKind {
     pub const ALL: &[ActorKind] =
         &[ActorKind::Lead, ActorKind::Teammate, ActorKind::Subagent, ActorKind::Helper, ActorKind::Unknown];
 
-    /// The word for it, as in the log.
     pub fn word(self) -> &'static str {
         match self {
             ActorKind::Lead => "lead",
@@ -94,7 +92,6 @@ pub struct Event<'a> {
     /// Why the payload is not one JSON object; `payload` holds its text or base64 then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub malformed: Option<&'a str>,
-    /// The verdict about another event, if this line is a verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<&'a RawValue>,
     /// The payload, verbatim except for line breaks between tokens.
@@ -130,7 +127,6 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// The first invalid field.
     pub fn flaw(&self) -> Option<String> {
         if Id::known(&self.id).is_none() {
             return Some(format!("invalid id {:?}", self.id));

@@ -11,11 +11,9 @@ use serde_json::value::RawValue;
 use crate::json;
 use crate::model::Tool;
 
-/// Maximum length of a name, an id or a state.
 const MAX_CHARS: usize = 200;
 const MAX_PATH_CHARS: usize = 4_096;
 
-/// The placeholder for a text: its size in bytes and its BLAKE3 hash.
 pub fn digest_placeholder(text: &[u8]) -> String {
     placeholder(text.len() as u64, &blake3::hash(text).to_hex())
 }
@@ -43,7 +41,6 @@ pub fn payload(raw: &RawValue) -> Box<RawValue> {
     to_raw(&value)
 }
 
-/// Replaces the text of a malformed payload.
 pub fn malformed_payload(raw: &RawValue) -> Box<RawValue> {
     let whole = json::parse_lossy(raw.get().as_bytes()).unwrap_or_default();
     let text = ["text", "base64"].iter().find_map(|key| whole.get(key)?.as_str()).unwrap_or(raw.get());
@@ -72,7 +69,6 @@ pub fn file<'a>(path: &str, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     Cow::Owned(reduced.to_string().into_bytes())
 }
 
-/// A position in a payload or a file.
 #[derive(Clone, Copy)]
 struct Position<'a> {
     /// The key of the value; for items of a list, the key of the list.
@@ -103,7 +99,6 @@ impl<'a> Position<'a> {
     }
 }
 
-/// Replaces each text by its placeholder.
 fn reduce(value: &mut Value, at: Position<'_>) {
     match value {
         Value::String(text) => {
@@ -123,7 +118,6 @@ fn reduce(value: &mut Value, at: Position<'_>) {
     }
 }
 
-/// An automatic notice of Claude Code, which is JSON in the text of a message.
 fn reduced_notice(text: &str) -> Option<String> {
     let is_json = text.trim_start().starts_with('{');
     let mut value = is_json.then(|| json::parse_lossy(text.as_bytes())).flatten()?;

@@ -98,7 +98,6 @@ impl Tool {
     }
 }
 
-/// A fact that a step reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     pub severity: Severity,
@@ -134,7 +133,6 @@ pub enum NoteCode {
     Other,
 }
 
-/// A limit of one capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// The time limit of one call; the next call continues.

@@ -72,7 +72,6 @@ pub fn start_of(pid: u32) -> Option<String> {
     rest.split(' ').nth(19).map(str::to_owned)
 }
 
-/// Whether one of these signals arrived.
 static CAME: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// Whether a signal that arrives now ends the process, as by default.

@@ -53,7 +53,6 @@ impl Ui {
         io::BufWriter::with_capacity(64 * 1024, io::stdout())
     }
 
-    /// Prints one line to stderr, unless the command is quiet.
     pub fn eprint_line(&self, line: &str) {
         if !self.quiet {
             prefixed(Style::new(), "", line);
@@ -147,7 +146,6 @@ pub fn quiet(result: io::Result<()>) -> io::Result<()> {
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The progress line. In a pipe it is not shown.
 #[derive(Debug)]
 pub struct Progress {
     what: String,

@@ -23,7 +23,6 @@ pub fn fold(name: &str) -> Cow<'_, str> {
     Cow::Owned(words.join("-").to_lowercase())
 }
 
-/// Whether a character counts in a name.
 fn is_named(c: char) -> bool {
     is_space(c)
         || !(c.is_control() || is_invisible(c) || is_prefix_mark(c) || c == char::REPLACEMENT_CHARACTER)

@@ -117,7 +117,7 @@ impl Archive {
             && !is_going();
         (is_known && !self.is_metadata_only(index.as_ref())).then(|| Captured {
             index,
-            notes: seen.problems.into_iter().map(Note::store_failure).collect(),
+            notes: seen.problems,
             ..Captured::default()
         })
     }
@@ -171,7 +171,7 @@ impl Archive {
         let going = is_going.then(|| self.look_at_erasing(subject, known.as_ref(), client)).flatten();
         let Some(going) = going else {
             if known.is_none() && seen.found.is_empty() {
-                let notes = seen.problems.into_iter().map(Note::store_failure).collect();
+                let notes = seen.problems;
                 return Captured { notes, ..Captured::default() };
             }
             return self.keep(subject, client, call, lock, known, &seen).noted(is_damaged, subject);

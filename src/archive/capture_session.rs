@@ -87,7 +87,7 @@ impl<'a> CaptureSession<'a> {
             has_unsynced_names: false,
             changed: Vec::new(),
             gone: Vec::new(),
-            notes: scan.problems.iter().map(Note::store_failure).collect(),
+            notes: scan.problems.clone(),
             left: 0,
             run_changed: false,
             index_changed: false,

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::event::SafeName;
 use crate::fs::Stamp;
+use crate::model::Note;
 use crate::team;
 
 /// An entry of a directory.
@@ -33,7 +34,7 @@ pub struct Scan {
     /// The entries.
     pub found: BTreeMap<String, ScannedEntry>,
     /// The entries that could not be read, and why.
-    pub problems: Vec<String>,
+    pub problems: Vec<Note>,
     /// Whether the team's directory exists.
     pub team_dir: bool,
     /// The directory of the team's files, and its current path, if Claude Code has renamed it to delete it.
@@ -194,7 +195,7 @@ impl Scan {
     /// A missing file is not a problem.
     fn miss(&mut self, path: &str, error: &io::Error) {
         if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
-            self.problems.push(format!("cannot read {path}: {error}"));
+            self.problems.push(Note::store_failure(format!("cannot read {path}: {error}")));
         }
     }
 }

@@ -24,10 +24,8 @@ use crate::model::Tool;
 use crate::payload::{Kind, Payload, Spawn};
 use crate::team::{directory, erasing};
 
-/// Indexed teams by name.
 type Known = BTreeMap<SafeName, Index>;
 
-/// A teammate by team and name.
 type TeamMember = (SafeName, String);
 
 #[derive(Debug, Clone, Copy)]

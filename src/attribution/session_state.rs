@@ -22,7 +22,6 @@ pub struct SessionState {
     pub agents: Agents,
     /// Whether an agent other than the lead acted in the session.
     pub company: bool,
-    /// Claude Code's version.
     pub version: Option<String>,
     pub run: Option<String>,
     /// When the session was last found to be in no team, by the file system's clock.
@@ -34,7 +33,6 @@ pub struct SessionState {
     /// How often TeamDelete was last blocked because of files that could not be archived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<BlockedDeletes>,
-    /// The last tool calls that Claude Code may announce again.
     #[serde(skip_serializing_if = "RecentCalls::is_empty")]
     pub announced: RecentCalls,
 }
@@ -43,7 +41,6 @@ impl Document for SessionState {
     const MAX_BYTES: u64 = 1 << 24;
 }
 
-/// How often a TeamDelete was blocked with this many files not archived.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BlockedDeletes {

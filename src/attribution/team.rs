@@ -26,7 +26,6 @@ pub struct ResolvedTeam {
 pub struct CandidateTeams {
     /// The teams, starting with those that the evidence names.
     pub subjects: Vec<CaptureScope>,
-    /// Reasons why a team may be missing.
     pub unseen: Vec<String>,
     /// The file system's clock before the search. A session without a team remains without one until a team changes
     /// after this time.

@@ -248,7 +248,6 @@ impl Attributed<'_> {
     }
 }
 
-/// Whether a list with this highest number has already assigned the number of the task.
 fn was_given(highest: &[u8], task: &str) -> bool {
     let number = |text: &str| text.trim().parse::<u64>().ok();
     let highest = std::str::from_utf8(highest).ok().and_then(number);

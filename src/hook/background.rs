@@ -32,7 +32,6 @@ pub enum BackgroundMode {
     Inline,
 }
 
-/// The hook call that starts the remaining work.
 #[derive(Debug, Clone, Copy)]
 pub struct FinishStart {
     /// Claude Code's process, if it is about to exit.
@@ -54,7 +53,6 @@ impl Recorder {
         self.paths.log().join(".pruned")
     }
 
-    /// Starts the remaining work.
     pub(super) fn finish_later(&self, started: FinishStart) -> io::Result<()> {
         if self.finish == BackgroundMode::Inline {
             let notes = [finish(self, FinishStart { client: None, ..started }), prune(self)].concat();

@@ -82,7 +82,6 @@ impl Attributed<'_> {
         evaluation
     }
 
-    /// Evaluates the gates and the rules for the event.
     fn ask_gates(&self) -> Evaluation {
         let (call, recorder, by) = (&self.call, self.call.recorder, &self.by);
         let team = by.resolved.team.as_ref();
@@ -125,7 +124,6 @@ impl Attributed<'_> {
         }
     }
 
-    /// Stores a tool call that was not blocked and may be announced again, with its verdicts.
     fn remember_announcement(&mut self, evaluation: &Evaluation) {
         let call = &self.call;
         let earlier = call.again.clone();

@@ -74,7 +74,6 @@ fn recorder() -> (Recorder, Option<Error>) {
     (Recorder { env, paths, config, problems, clock, finish: BackgroundMode::Detached }, unsafe_store)
 }
 
-/// The fields of a payload that a hook's matcher in the settings uses.
 #[derive(Default, Deserialize)]
 struct Call<'a> {
     #[serde(default, borrow)]

@@ -65,7 +65,6 @@ impl Lines {
         Ok(Lines { from: Box::new(from), position: Position::default() })
     }
 
-    /// Lines in memory.
     pub(super) fn over(bytes: Vec<u8>) -> Lines {
         Lines { from: Box::new(io::Cursor::new(bytes)), position: Position::default() }
     }

@@ -14,7 +14,6 @@ use super::lines::Raw;
 use super::reader::{Parsed, VERSION, growing, parse};
 use super::{Line, Parts, Range, ReadErrors, Reader, Segment};
 
-/// The first fields of a line, without its payload.
 #[derive(Debug, Deserialize)]
 pub struct LineHeader<'a> {
     #[serde(default)]

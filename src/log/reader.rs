@@ -44,7 +44,6 @@ impl Reader {
         Reader::with(dir, &Parts::default(), range)
     }
 
-    /// Reads the log in this directory, with the parts of removed segments.
     pub fn with(dir: &Path, parts: &Parts, range: Range) -> io::Result<Reader> {
         let segments = parts.with_log(dir)?;
         let growing = growing(&segments).cloned();
@@ -78,7 +77,6 @@ impl Reader {
         self.problems
     }
 
-    /// The next line of the open segment; `None` at its end.
     fn next_here(&mut self, parse: &impl Fn(Raw) -> Parsed) -> Option<Result<Line, Option<ReadError>>> {
         let open = self.open.as_mut()?;
         let problem = |line, why| Some(ReadError { path: open.path.clone(), line, why });

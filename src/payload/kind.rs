@@ -106,7 +106,6 @@ impl Kind {
             .map_or(Kind::Unknown, |row| row.0)
     }
 
-    /// Claude Code's spelling; `Unknown` for an unknown event.
     pub fn name(self) -> &'static str {
         KNOWN.iter().find(|row| row.0 == self).map_or("Unknown", |row| row.1)
     }

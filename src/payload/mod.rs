@@ -23,7 +23,6 @@ use crate::model::Tool;
 /// A payload. All getters are tolerant: they return `None` for a field that is missing or has another type.
 #[derive(Debug)]
 pub struct Payload {
-    /// The text to record, on one line.
     pub raw: Box<RawValue>,
     pub malformed: Option<Malformed>,
     /// Whether some values are missing from the parsed fields because of a limit. The text is complete nevertheless.
@@ -31,7 +30,6 @@ pub struct Payload {
     fields: Value,
 }
 
-/// Why a payload is not a single JSON object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed(pub String);
 
@@ -132,7 +130,6 @@ impl Payload {
         self.text("session_id")
     }
 
-    /// The agent id, if there is one and it is not empty.
     pub fn agent_id(&self) -> Option<&str> {
         self.text("agent_id").filter(|id| !id.is_empty())
     }

@@ -17,7 +17,6 @@ pub enum MessageKind {
     Other(String),
 }
 
-/// A SendMessage call, in either shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     pub kind: MessageKind,

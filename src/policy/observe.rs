@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::ledger::{PendingToolCall, fits, mark};
 use super::{Judged, Ledger, MemberActivity};
+use crate::client::compat::is_json_text;
 use crate::event::{ActorKind, LEAD};
 use crate::model::{TaskStatus, Tool};
 use crate::payload::{Kind, Message, MessageKind, Payload, Spawn, TaskUpdate};
@@ -279,9 +280,7 @@ impl Ledger {
     }
 }
 
-/// A SendMessage call, as its recipient interprets it. 2.1.47 delivers a plain text that is one of Claude Code's own messages
-/// in JSON as that message: a request stops its recipient, and an approval in the lead's inbox removes a member from the
-/// team. Later versions reject the text before any hook runs.
+/// A SendMessage call, as its recipient interprets it.
 pub struct Sent {
     pub message: Message,
     /// The teammate that an approval names, which is not always the sender.
@@ -291,10 +290,7 @@ pub struct Sent {
 impl Sent {
     pub fn of(payload: &Payload) -> Option<Sent> {
         let message = Message::of(payload.tool_input(), payload.tool_response())?;
-        let is_json = message.kind == MessageKind::Plain
-            && message.text.trim_start().starts_with('{')
-            && serde_json::from_str::<Value>(&message.text).is_ok();
-        let notice = if is_json { Notice::read(&message.text) } else { None };
+        let notice = if is_json_text(&message) { Notice::read(&message.text) } else { None };
         let (kind, from, request) = match notice {
             Some(Notice { kind, request, .. }) if kind == "shutdown_request" => {
                 (MessageKind::ShutdownRequest, None, request)

@@ -53,12 +53,10 @@ pub struct Run {
 }
 
 impl Run {
-    /// A run without input, of which stdout is read until it exits.
     pub fn new(command: Command, limit: Duration) -> Run {
         Run { command, stdin: Stdio::null(), captured: CapturedOutput::Out, until: Until::Exit, limit }
     }
 
-    /// Runs it and collects its output, until this is larger than the limit.
     pub fn collect(self, max_bytes: usize) -> io::Result<(Outcome, Vec<u8>)> {
         let mut output = Vec::new();
         let outcome = self.supervise(|progress| {
@@ -70,7 +68,6 @@ impl Run {
         Ok((outcome, output))
     }
 
-    /// Runs it and reports its progress to an observer, who may stop it.
     pub fn supervise(
         mut self,
         mut observer: impl FnMut(Progress<'_>) -> ControlFlow<()>,

@@ -70,7 +70,6 @@ impl<'a> Changed<'a> {
     }
 }
 
-/// Whether the next value is a secret as a whole.
 #[derive(Default)]
 struct Secret {
     /// The key before it names a secret.
@@ -108,7 +107,6 @@ impl Secret {
     }
 }
 
-/// A string after redaction; `None` if no rule matched.
 fn redact_string(redactor: &Redactor, string: &Token<'_>, depth: usize) -> Option<String> {
     // A string that cannot be decoded exactly is kept, unless it contains JSON.
     let keeps_text = !string.is_exact && !string.decoded.trim_start().starts_with(['{', '[']);
@@ -148,7 +146,6 @@ fn inner(token: &str) -> &str {
     closed.unwrap_or(inner)
 }
 
-/// A string in a JSON text.
 struct Token<'a> {
     /// The characters between the quotes.
     written: &'a str,

@@ -52,7 +52,6 @@ pub(super) struct Found<'a> {
 const SECRET: &str =
     r"(?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|credentials?|private[_-]?key|access[_-]?key)";
 
-/// Suffixes of keys whose whole value is secret.
 const SECRET_KEY: &str = r"(?:api[_-]?key|secret|passw(?:or)?d|passphrase|private[_-]?key|access[_-]?key|(?:access|auth|refresh|id|session|messaging|bearer|csrf)[_-]?token|authorization)";
 
 const CURL: &[&str] = &[

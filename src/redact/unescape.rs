@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-/// Maximum number of repeated decodings, for strings inside strings.
 const MAX_DEPTH: usize = 4;
 
 /// A text with decoded escapes, and its positions in the original text.
@@ -14,7 +13,6 @@ pub(super) struct View {
 }
 
 impl View {
-    /// The range in the original text for a range of the decoded text.
     pub fn written(&self, decoded: &Range<usize>) -> Range<usize> {
         self.offset(decoded.start)..self.offset(decoded.end)
     }
@@ -26,7 +24,6 @@ impl View {
     }
 }
 
-/// How many backslashes begin an escape.
 #[derive(Clone, Copy)]
 enum Backslashes {
     One,

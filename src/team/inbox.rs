@@ -64,7 +64,6 @@ pub struct Notice {
     /// The agent that the notice is about, or its sender.
     pub from: Option<String>,
     pub timestamp: Option<String>,
-    /// The reason, summary, text or plan.
     pub text: Option<String>,
     pub task: Option<String>,
 }

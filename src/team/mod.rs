@@ -16,13 +16,11 @@ pub use inbox::{Entry, Notice, entries, fresh_entries};
 pub use lists::{HIGHEST_NUMBER, Lists, NamedLists};
 pub use transcript::{Delivered, Record, Spent, Tokens, TranscriptItem, read_as, records};
 
-/// The first non-empty string under one of these keys.
 pub(crate) fn text(value: &Value, keys: &[&str]) -> Option<String> {
     let mut texts = keys.iter().filter_map(|key| value.get(key)?.as_str());
     texts.find(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// The first integer under one of these keys.
 pub(crate) fn whole(value: &Value, keys: &[&str]) -> Option<i64> {
     keys.iter().find_map(|key| {
         let number = value.get(key)?;
@@ -30,7 +28,6 @@ pub(crate) fn whole(value: &Value, keys: &[&str]) -> Option<i64> {
     })
 }
 
-/// The directory of a team's configuration.
 pub fn directory(team: &str) -> String {
     compat::config_directory(&mailbox(team))
 }
@@ -69,7 +66,6 @@ pub fn without_reference(word: &str) -> &str {
     parts.filter(|(_, reference)| hex(reference)).map_or(word, |(name, _)| name.trim())
 }
 
-/// Whether this is a UUID, like session ids.
 pub fn is_uuid(name: &str) -> bool {
     name.len() == 36
         && name.bytes().enumerate().all(|(place, byte)| match place {
@@ -84,7 +80,6 @@ pub fn erasing(directory: &str) -> Option<&str> {
     (!name.is_empty() && is_uuid(uuid)).then_some(name)
 }
 
-/// A file or directory of a team, by its path below Claude Code's directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TeamPath<'a> {
     Team,

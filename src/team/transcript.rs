@@ -223,7 +223,6 @@ fn attribute(head: &str, name: &str) -> Option<String> {
     Some(value[..value.find('"')?].to_owned())
 }
 
-/// Token usage of one message of the model, from one line of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spent {
     /// The message's id. Each part of a message has its own line, with the usage of the message so far.

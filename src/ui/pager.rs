@@ -17,7 +17,6 @@ const LESS: &str = "FRX";
 
 #[derive(Debug, Clone, Default)]
 pub struct Choice {
-    /// A command for `sh`; none when there is no pager.
     command: Option<String>,
     is_less_set: bool,
 }

@@ -13,7 +13,6 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwins
 /// The terminal before the screen was opened, so that a panic can restore it.
 static BEFORE: Mutex<Option<Before>> = Mutex::new(None);
 
-/// The terminal's modes, if stdin is a terminal.
 struct Before(Option<Termios>);
 
 /// Switches to the alternate screen without a cursor, and back.
@@ -76,12 +75,10 @@ impl Screen {
         put(OPEN)
     }
 
-    /// Whether keys are read.
     pub fn is_typed(&self) -> bool {
         self.typed
     }
 
-    /// Columns and rows.
     pub fn size(&self) -> (usize, usize) {
         let size = tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0);
         size.map_or((80, 24), |size| (size.ws_col.into(), size.ws_row.into()))

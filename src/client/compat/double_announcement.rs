@@ -35,7 +35,6 @@ pub struct RecentCall {
 }
 
 impl RecentCall {
-    /// Creates the announcement of an event, if its tool call may be announced again.
     pub fn of(payload: &Payload, kind: Kind, event: &str) -> Option<RecentCall> {
         let (tool, input) = (payload.tool_name()?, payload.tool_input().as_object()?);
         let again = match Tool::named(tool) {

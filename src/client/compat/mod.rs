@@ -3,6 +3,7 @@
 
 mod client_process;
 mod double_announcement;
+mod messages_as_text;
 mod pane_without_role;
 mod team_names;
 mod trackers;
@@ -10,6 +11,7 @@ mod unnamed_agents;
 
 pub use client_process::find_client_ancestor;
 pub use double_announcement::{RecentCall, RecentCalls};
+pub use messages_as_text::is_json_text;
 pub use pane_without_role::may_be_teammate;
 pub use team_names::{config_directory, is_of_team};
 pub use trackers::is_tracker;

@@ -32,7 +32,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("log", &["clock", "config", "error", "event", "fs", "model"]),
     ("archive", &["clock", "config", "error", "event", "fs", "json", "metadata_only", "model", "team"]),
     ("retention", &["archive", "clock", "config", "error", "fs", "log"]),
-    ("policy", &["model", "clock", "config", "event", "json", "payload", "team", "unicode"]),
+    ("policy", &["client", "model", "clock", "config", "event", "json", "payload", "team", "unicode"]),
     (
         "enforcement",
         &["archive", "clock", "config", "event", "fs", "json", "payload", "policy", "process", "unicode"],
