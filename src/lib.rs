@@ -4,6 +4,8 @@
 //! which run ([`attribution`]) → the event ([`event`], [`log`]) → the verdict ([`enforcement`]) → [`response`]. [`hook`]
 //! runs these steps. [`enforcement`] collects facts about the team; [`policy`] decides by them and by [`config`].
 //!
+//! Code for old versions of Claude Code, and for quirks of one version, is in [`client::compat`].
+//!
 //! After a run has ended, [`retention`] copies its events into the archive, so that the log can drop them.
 //!
 //! Commands: [`timeline`] merges all recorded data of a run, [`report`] summarizes it and [`view`] formats it.

@@ -50,7 +50,8 @@ impl Attributed<'_> {
         let in_team = self.by.resolved.member && self.by.run.is_some();
         let by_rule = Rules::of(&recorder.config.rule).are_asked(kind);
         let is_blocked = self.outcome.answer.exit == BLOCK_EXIT_CODE;
-        let unusable = recorder.unusable(kind, in_team || by_rule);
+        let unusable =
+            recorder.unusable(kind).map(|(own, other)| if in_team || by_rule { own } else { other });
         let failure = self.found.store_failures().next().filter(|_| self.outcome.answer.exit != 0);
         // A malformed payload cannot be judged. An event that could not be recorded is judged nevertheless.
         if let Some(malformed) = &payload.malformed {

@@ -112,23 +112,24 @@ fn notice(kind: Kind, actor: &Actor, verdict: &Verdict) -> Option<String> {
 }
 
 impl Recorder {
-    /// The verdict when a policy file cannot be used. With `on-error = "block"` the defaults do not replace it: an
-    /// event that `concerns` the policy is blocked regardless of the gates. Otherwise the verdict is only recorded,
-    /// because the diagnostics have the problem already.
-    pub(super) fn unusable(&self, kind: Kind, concerns: bool) -> Option<Verdict> {
+    /// The verdicts when a policy file cannot be used: for an event that concerns the policy, and for others. With
+    /// `on-error = "block"` the defaults do not replace the file: the former is blocked regardless of the gates. The latter
+    /// is only recorded, because it was reported when the session began.
+    pub(super) fn unusable(&self, kind: Kind) -> Option<(Verdict, Verdict)> {
         let error = self.problems.iter().find(|problem| problem.is_error() && kind.is_judged())?;
         let place = escaped(&error.place(), MAX_CHARS);
         let verdict = |reason| failure::verdict(self.config.policy.on_error, kind, failure::UNUSABLE, reason);
-        let held = verdict(format!(
+        let blocked = verdict(format!(
             "teamkeep cannot use the policy file {place}, and on-error = \"block\" blocks this action until the file is \
              fixed. Report this to the user; `teamkeep policy check` shows the errors."
         ));
-        if concerns && held.decision == Decision::Block {
-            return Some(held);
-        }
         let reason = format!("the policy file {place} cannot be used; using the defaults");
-        // It was reported when the session began.
-        Some(Verdict { decision: Decision::Allow, repeated: true, ..verdict(reason) })
+        let recorded = Verdict { decision: Decision::Allow, repeated: true, ..verdict(reason) };
+        Some(if blocked.decision == Decision::Block {
+            (blocked, recorded)
+        } else {
+            (recorded.clone(), recorded)
+        })
     }
 
     /// The verdict when the policy failed or its state could not be written, as `on-error` defines it.

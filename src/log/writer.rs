@@ -1,13 +1,13 @@
 //! Appending: one write under the lock, and never a lost line.
 
 use std::borrow::Cow;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use fs_err::File;
 use fs_err::os::unix::fs::FileExt;
-use fs_err::{File, OpenOptions};
 
 use super::{SegmentName, segments};
 use crate::clock::{self, Time};
@@ -73,11 +73,16 @@ impl Log {
             let (now, then) = (clock::stamp(at), clock::stamp(name.start()));
             format!("the clock went back to {now}: the log's segment {name} began at {then}")
         }));
-        let usable =
-            former.as_ref().filter(|name| name.has_room(at)).map(|name| SegmentTail::open(&self.dir, name));
-        let fits = |tail: &SegmentTail| tail.has_room(line, self.limits.segment_size);
-        let tail = match usable {
-            Some(Ok(tail)) if fits(&tail) => tail,
+        let open = |name: &SegmentName| {
+            let file = fs::Appender::open(&self.dir.join(name.as_str()))?;
+            Ok((name.clone(), file.is_torn()?, file))
+        };
+        let has_room = |file: &fs::Appender| {
+            let size = file.length();
+            size == 0 || size.saturating_add(line.len() as u64) <= self.limits.segment_size
+        };
+        let (name, is_torn, mut file) = match former.as_ref().filter(|name| name.has_room(at)).map(open) {
+            Some(Ok(tail)) if has_room(&tail.2) => tail,
             other => {
                 notes.extend(other.and_then(io::Result::err).map(|error| error.to_string()));
                 // Named before it is made: a writer that is killed in between leaves a name to be made later.
@@ -85,75 +90,32 @@ impl Log {
                 let named = set_current_name(&lock.file, &name);
                 notes
                     .extend(named.err().map(|error| format!("cannot name the segment in the lock: {error}")));
-                SegmentTail::open(&self.dir, &name)?
+                open(&name)?
             }
         };
-        if tail.torn {
-            notes.push(format!(
-                "the last line of {} was incomplete: its writer was probably killed",
-                tail.name
-            ));
+        if is_torn {
+            notes.push(format!("the last line of {name} was incomplete: its writer was probably killed"));
         }
-        tail.append(line)?;
+        file.append_line(line)?;
         drop(lock);
         if self.durable {
-            tail.file.sync_data()?;
+            file.sync()?;
             fs::sync(&self.dir)?;
         }
         let notes = notes.into_iter().map(Note::problem).collect();
-        Ok(Appended { segment: tail.name, notes })
+        Ok(Appended { segment: name, notes })
     }
 
     fn append_alone(&self, line: &[u8], at: Time) -> io::Result<SegmentName> {
         let name = SegmentName::single_line(at);
         let path = self.dir.join(name.as_str());
-        let mut file = fs::open_private(OpenOptions::new().append(true).create_new(true), &path)?;
-        file.write_all(line).inspect_err(|_| drop(std::fs::remove_file(&path)))?;
+        let mut file = fs::Appender::create(&path)?;
+        file.append(line).inspect_err(|_| drop(std::fs::remove_file(&path)))?;
         if self.durable {
-            file.sync_data()?;
+            file.sync()?;
             fs::sync(&self.dir)?;
         }
         Ok(name)
-    }
-}
-
-struct SegmentTail {
-    name: SegmentName,
-    file: File,
-    size: u64,
-    /// Whether the last line has no line break: its writer was killed.
-    torn: bool,
-}
-
-impl SegmentTail {
-    fn open(dir: &Path, name: &SegmentName) -> io::Result<SegmentTail> {
-        let path = dir.join(name.as_str());
-        let file = fs::open_private(OpenOptions::new().read(true).append(true).create(true), &path)?;
-        let metadata = file.metadata()?;
-        if !metadata.is_file() {
-            return Err(io::Error::other(format!("{} is not a regular file", path.display())));
-        }
-        let size = metadata.len();
-        let mut last = [b'\n'];
-        if size > 0 {
-            file.read_exact_at(&mut last, size - 1)?;
-        }
-        Ok(SegmentTail { name: name.clone(), file, size, torn: last != [b'\n'] })
-    }
-
-    /// Whether the line fits. An empty segment has room for any line.
-    fn has_room(&self, line: &[u8], limit: u64) -> bool {
-        let more = line.len() as u64 + u64::from(self.torn);
-        self.size == 0 || self.size.saturating_add(more) <= limit
-    }
-
-    fn append(&self, line: &[u8]) -> io::Result<()> {
-        let line = match self.torn {
-            true => Cow::Owned([b"\n", line].concat()),
-            false => Cow::Borrowed(line),
-        };
-        // One write, unless the disk takes only a part; the second write then returns the error.
-        (&self.file).write_all(&line).inspect_err(|_| drop(self.file.set_len(self.size)))
     }
 }
 

@@ -1,5 +1,8 @@
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::Duration;
+
+use fs_err::OpenOptions;
 
 use super::*;
 use crate::clock::parse;
