@@ -81,26 +81,24 @@ impl SessionState {
             merged.agents.note(id, name);
         }
         merged.company |= self.company;
-        let newer = |mine: &Option<String>, old: &Option<String>, theirs: &mut Option<String>| {
-            if mine != old {
-                theirs.clone_from(mine);
-            }
-        };
-        newer(&self.team, &before.team, &mut merged.team);
-        newer(&self.name, &before.name, &mut merged.name);
-        newer(&self.version, &before.version, &mut merged.version);
-        newer(&self.run, &before.run, &mut merged.run);
-        newer(&self.changed, &before.changed, &mut merged.changed);
-        if self.refused != before.refused {
-            merged.refused = self.refused;
-        }
+        changed(&self.team, &before.team, &mut merged.team);
+        changed(&self.name, &before.name, &mut merged.name);
+        changed(&self.version, &before.version, &mut merged.version);
+        changed(&self.run, &before.run, &mut merged.run);
+        changed(&self.changed, &before.changed, &mut merged.changed);
+        changed(&self.refused, &before.refused, &mut merged.refused);
+        changed(&self.teamless, &before.teamless, &mut merged.teamless);
         if self.announced != before.announced {
             merged.announced.merge(&self.announced, &before.announced);
         }
-        if self.teamless != before.teamless {
-            merged.teamless = self.teamless;
-        }
         file(dir, session).write(&merged).map(drop)
+    }
+}
+
+/// Takes over a field that this call has changed.
+fn changed<T: Clone + PartialEq>(own: &T, before: &T, merged: &mut T) {
+    if own != before {
+        merged.clone_from(own);
     }
 }
 

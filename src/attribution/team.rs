@@ -119,24 +119,21 @@ fn list_team_dirs(teams: &Path, unseen: &mut Vec<String>) -> Vec<(SafeName, Safe
         }
     };
     for entry in listing {
-        match entry {
-            Ok(entry) => match entry.file_name().to_str().and_then(SafeName::new) {
-                // A directory that is being deleted still belongs to its team.
-                Some(name) => {
-                    let erased = team::erasing(name.as_str()).map(SafeName::new);
-                    let is_special = entry.file_type().is_ok_and(|kind| !kind.is_dir() && !kind.is_file());
-                    let team = erased.unwrap_or_else(|| Some(name.clone()));
-                    names.extend(team.map(|team| (team, name, is_special)));
-                }
-                None if entry.file_type().is_ok_and(|kind| kind.is_dir()) => {
-                    unseen.push(format!("{:?} is {UNSAFE_NAME}", entry.file_name()));
-                }
-                None => {}
-            },
+        let entry = match entry {
+            Ok(entry) => entry,
             Err(error) => {
                 unseen.push(format!("cannot read the directory of teams: {error}"));
                 break;
             }
+        };
+        let kind = entry.file_type().ok();
+        if let Some(name) = entry.file_name().to_str().and_then(SafeName::new) {
+            // A directory that is being deleted still belongs to its team.
+            let team = SafeName::new(team::erasing(name.as_str()).unwrap_or(name.as_str()));
+            let is_special = kind.is_some_and(|kind| !kind.is_dir() && !kind.is_file());
+            names.extend(team.map(|team| (team, name, is_special)));
+        } else if kind.is_some_and(|kind| kind.is_dir()) {
+            unseen.push(format!("{:?} is {UNSAFE_NAME}", entry.file_name()));
         }
     }
     names.sort();

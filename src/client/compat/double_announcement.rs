@@ -7,8 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::model::Tool;
 use crate::payload::{Kind, Payload};
@@ -16,9 +17,10 @@ use crate::payload::{Kind, Payload};
 /// Maximum number of calls to keep. The second comes right after the first, or not at all.
 const MAX_CALLS: usize = 8;
 
-/// The last tool calls that may be announced again, the newest last.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RecentCalls(Vec<RecentCall>);
+/// The last tool calls that may be announced again, the newest last: a JSON array of [`RecentCall`]s, which is parsed
+/// only for the few hook calls that need it. Empty if there are none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RecentCalls(String);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -70,10 +72,13 @@ impl RecentCall {
 
 impl RecentCalls {
     pub fn earlier(&self, payload: &Payload, kind: Kind) -> Option<RecentCall> {
-        if kind != Kind::PreToolUse || payload.cut {
+        if kind != Kind::PreToolUse || self.is_empty() || payload.cut {
             return None;
         }
-        self.0.iter().rfind(|call| call.is_again(payload)).cloned()
+        // As it is written in the array.
+        let id = serde_json::to_string(payload.tool_use_id()?).ok()?;
+        let known = if self.0.contains(&id) { self.parse() } else { return None };
+        known.into_iter().rfind(|call| call.is_again(payload))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -81,10 +86,11 @@ impl RecentCalls {
     }
 
     pub fn note(&mut self, announced: RecentCall) {
-        self.0.retain(|known| known.call != announced.call);
-        self.0.push(announced);
-        let surplus = self.0.len().saturating_sub(MAX_CALLS);
-        self.0.drain(..surplus);
+        let mut known = self.parse();
+        known.retain(|call| call.call != announced.call);
+        known.push(announced);
+        let surplus = known.len().saturating_sub(MAX_CALLS);
+        self.0 = serde_json::to_string(&known[surplus..]).unwrap_or_default();
     }
 
     /// Adds the announcements that another hook call stored; it had these `before`.
@@ -93,8 +99,25 @@ impl RecentCalls {
             self.clone_from(other);
             return;
         }
-        let known = self.0.clone();
-        other.0.iter().filter(|one| !known.contains(one)).for_each(|one| self.note(one.clone()));
+        let known = self.parse();
+        other.parse().into_iter().filter(|call| !known.contains(call)).for_each(|call| self.note(call));
+    }
+
+    fn parse(&self) -> Vec<RecentCall> {
+        serde_json::from_str(&self.0).unwrap_or_default()
+    }
+}
+
+impl Serialize for RecentCalls {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let text = if self.is_empty() { "[]" } else { &self.0 };
+        RawValue::from_string(text.to_owned()).map_err(serde::ser::Error::custom)?.serialize(out)
+    }
+}
+
+impl<'de> Deserialize<'de> for RecentCalls {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<RecentCalls, D::Error> {
+        <&RawValue>::deserialize(from).map(|text| RecentCalls(text.get().to_owned()))
     }
 }
 
@@ -167,10 +190,12 @@ mod tests {
         };
         let (mine, mut theirs) = (with("u2"), with("u3"));
         theirs.merge(&mine, &before);
-        let calls: Vec<String> = theirs.0.into_iter().map(|known| known.call).collect();
+        let calls: Vec<String> = theirs.parse().into_iter().map(|known| known.call).collect();
         assert_eq!(calls, ["u1", "u3", "u2"]);
         let mut same = before.clone();
         same.merge(&mine, &before);
         assert_eq!(same, mine);
+        let damaged: RecentCalls = serde_json::from_str("7").unwrap();
+        assert!(damaged.parse().is_empty());
     }
 }

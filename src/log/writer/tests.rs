@@ -122,7 +122,7 @@ fn a_segment_that_is_a_link_or_cannot_be_opened_is_not_written() {
     let outside = dir.path().join("outside");
     std::fs::rename(&path, &outside).unwrap();
     symlink(&outside, &path).unwrap();
-    assert!(log.append(b"two", noon()).unwrap().notes[0].text.contains("cannot open "));
+    assert!(log.append(b"two", noon()).unwrap().notes[0].text.contains("failed to open "));
     assert_eq!(std::fs::read_to_string(&outside).unwrap(), "one\n");
     assert_eq!(contents(dir.path()), ["two\n"]);
 }
