@@ -80,38 +80,37 @@ pub fn expectations(text: &str) -> Result<Vec<Expectation>, String> {
     lines.map(read).collect()
 }
 
-/// Compares the verdicts with the expectations. `found` is by event; `exists` tests whether an event exists. With
-/// `strict`, every other event must have no verdict.
+/// Compares the verdicts with the expectations. `found` is by event; `exists` tests whether an event exists.
 pub fn check(
     expected: &[Expectation],
     found: &HashMap<String, &Found>,
     exists: impl Fn(&str) -> bool,
-    strict: bool,
 ) -> Vec<Unmet> {
-    let mut unmet = Vec::new();
-    for expectation in expected {
+    let unmet = expected.iter().filter_map(|expectation| {
         let event = &expectation.event;
         let found = found.get(event).map(|found| found.judgement.verdicts.as_slice());
         let why = match exists(event) {
             true => expectation.differs(found.unwrap_or_default()),
             false => Some("no such event".to_owned()),
         };
-        unmet.extend(why.map(|why| Unmet { event: event.clone(), why }));
-    }
-    if strict {
-        let is_expected = |event: &str| expected.iter().any(|expectation| expectation.event == event);
-        let others = found.iter().map(|(event, found)| (event, found.judgement.verdicts.as_slice()));
-        let others = others.filter(|(event, verdicts)| !verdicts.is_empty() && !is_expected(event));
-        let mut others: Vec<Unmet> = others
-            .map(|(event, verdicts)| {
-                let why = format!("expected no verdict, but found: {}", list(verdicts));
-                Unmet { event: event.clone(), why }
-            })
-            .collect();
-        others.sort_by(|a, b| a.event.cmp(&b.event));
-        unmet.extend(others);
-    }
-    unmet
+        why.map(|why| Unmet { event: event.clone(), why })
+    });
+    unmet.collect()
+}
+
+/// The events with a verdict for which none is expected.
+pub fn unexpected(expected: &[Expectation], found: &HashMap<String, &Found>) -> Vec<Unmet> {
+    let is_expected = |event: &str| expected.iter().any(|expectation| expectation.event == event);
+    let others = found.iter().map(|(event, found)| (event, found.judgement.verdicts.as_slice()));
+    let others = others.filter(|(event, verdicts)| !verdicts.is_empty() && !is_expected(event));
+    let mut others: Vec<Unmet> = others
+        .map(|(event, verdicts)| {
+            let why = format!("expected no verdict, but found: {}", list(verdicts));
+            Unmet { event: event.clone(), why }
+        })
+        .collect();
+    others.sort_by(|a, b| a.event.cmp(&b.event));
+    others
 }
 
 impl Expectation {

@@ -3,16 +3,18 @@
 
 mod finding;
 mod result_cache;
-mod shell;
 mod worktree;
 
+use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::config::Check;
 use crate::fs::Lock;
-use crate::policy::Reason;
-use crate::process::supervise::{Outcome, shell_code};
+use crate::policy::{Reason, escaped};
+use crate::process::supervise::{CapturedOutput, Outcome, Progress, Run, shell_code};
 
 pub use finding::{CompletedTask, finding};
 pub use worktree::directory;
@@ -22,6 +24,10 @@ use result_cache::ResultCache;
 /// Time for all checks of one call. It is less than the 600 s after which Claude Code stops waiting and allows the
 /// completion.
 pub const BUDGET: Duration = Duration::from_secs(570);
+
+const MAX_OUTPUT_BYTES: usize = 16 * 1024;
+const MAX_OUTPUT_LINES: usize = 10;
+const MAX_LINE_CHARS: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckResult {
@@ -127,7 +133,7 @@ impl CheckRunner<'_> {
         }
         let could_not_run =
             |error| CheckOutcome::CouldNotRun { why: format!("no shell could be started: {error}") };
-        let (ended, last_lines) = shell::run(&self.check.run, self.cwd, limit).map_err(could_not_run)?;
+        let (ended, last_lines) = run_shell(&self.check.run, self.cwd, limit).map_err(could_not_run)?;
         Ok(match ended {
             Outcome::Ended(status) if status.success() => CheckOutcome::Passed,
             Outcome::Ended(status) => CheckOutcome::Failed { exit: shell_code(status), last_lines },
@@ -137,6 +143,49 @@ impl CheckRunner<'_> {
 
     fn left(&self) -> Duration {
         self.budget.saturating_sub(self.start.elapsed())
+    }
+}
+
+/// Runs a shell command in a directory. Returns how it ended and its last output lines, escaped.
+fn run_shell(line: &str, cwd: &Path, limit: Duration) -> io::Result<(Outcome, Vec<String>)> {
+    let mut tail = Tail::default();
+    let run = Run { captured: CapturedOutput::Both, ..Run::new(shell(line, cwd), limit) };
+    let outcome = run.supervise(|progress| {
+        if let Progress::Output(bytes) = progress {
+            tail.take(bytes);
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok((outcome, tail.lines()))
+}
+
+fn shell(line: &str, cwd: &Path) -> Command {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", line]).current_dir(cwd).env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
+    command
+}
+
+#[derive(Debug, Default)]
+struct Tail(Vec<u8>);
+
+impl Tail {
+    fn take(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(&bytes[bytes.len().saturating_sub(MAX_OUTPUT_BYTES)..]);
+        if self.0.len() > 2 * MAX_OUTPUT_BYTES {
+            self.0.drain(..self.0.len() - MAX_OUTPUT_BYTES);
+        }
+    }
+
+    /// The last lines that are not blank, without colors and in their final state: a progress bar rewrites its line.
+    fn lines(&self) -> Vec<String> {
+        let kept = &self.0[self.0.len().saturating_sub(MAX_OUTPUT_BYTES)..];
+        let text = String::from_utf8_lossy(kept);
+        let text = anstream::adapter::strip_str(&text).to_string();
+        let lines = text.lines().map(|line| line.trim_end().rsplit('\r').next().unwrap_or_default());
+        let last = lines.rev().filter(|line| !line.trim().is_empty()).take(MAX_OUTPUT_LINES);
+        let mut last: Vec<String> = last.map(|line| escaped(line.trim_end(), MAX_LINE_CHARS)).collect();
+        last.reverse();
+        last
     }
 }
 

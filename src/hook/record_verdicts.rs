@@ -94,13 +94,6 @@ fn notice(kind: Kind, actor: &Actor, verdict: &Verdict) -> Option<String> {
                 _ => "this action".to_owned(),
             };
             let times = match verdict.blocks.unwrap_or_default() {
-                0 => {
-                    return Some(format!(
-                        "teamkeep allowed {what}: it cannot count further blocks ({}: {})",
-                        verdict.source(),
-                        without_prefix(&verdict.reason)
-                    ));
-                }
                 1 => "once".to_owned(),
                 times => format!("{times} times"),
             };

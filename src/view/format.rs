@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_and_sizes_are_short() {
+    fn durations_sizes_counts_and_ids_are_short() {
         let spans = [0, 90, -99, -100, 12_345, 65_000, 7_384_000, 273_900_000, -5_640].map(span);
         assert_eq!(
             spans,

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_helper_is_shown_as_one() {
+    fn the_log_names_helpers() {
         let helper =
             r#"{"at":"noon","event":"SubagentStop","actor":{"name":null,"id":"a1","kind":"helper"}}"#;
         let mut out = Vec::new();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_begins_with_its_date_and_nothing_drives_the_terminal() {
+    fn each_day_has_a_heading_and_control_characters_are_escaped() {
         let mut view = LogView::default();
         let mut out = Vec::new();
         for recorded in [
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn each_event_is_told_in_a_few_words() {
+    fn each_event_is_described_in_a_few_words() {
         use serde_json::json;
         let nothing = || json!(null);
         let told = [
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_says_what_it_decided_which_gate_and_why() {
+    fn a_verdict_is_described_by_decision_gate_and_reason() {
         let verdict =
             r#"{"decision":"block","gate":"rule","code":"c","reason":"no\nmore","rule":"no-push","of":"e"}"#;
         let line = format!(r#"{{"v":1,"event":"Verdict","verdict":{verdict},"payload":null}}"#);
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_odd_is_said() {
+    fn warnings_and_malformed_payloads_are_described() {
         let line = r#"{"v":1,"event":"Stop","warning":"named otherwise","payload":{}}"#;
         assert_eq!(detail(&serde_json::from_str(line).unwrap()), "(named otherwise)");
         let line = r#"{"v":1,"event":"Stop","malformed":"stdin was empty","payload":{"text":""}}"#;

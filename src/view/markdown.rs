@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn text_from_outside_is_text() {
+    fn text_is_escaped_for_markdown_and_html() {
         assert_eq!(
             escape("a|b <img> *x* [y](z) `c`\n@all"),
             r"a\|b &lt;img&gt; \*x\* \[y\](z) \`c\`\\n\@all"

@@ -134,7 +134,11 @@ fn unmet(args: &Args, expected: &[Expectation], results: &[(&TestCase, &Record, 
             found.extend(event.map(|event| (event, one)));
         }
     }
-    backtest::check(expected, &found, |event| exists.contains(event), args.strict)
+    let mut unmet = backtest::check(expected, &found, |event| exists.contains(event));
+    if args.strict {
+        unmet.extend(backtest::unexpected(expected, &found));
+    }
+    unmet
 }
 
 /// The runs of one store.

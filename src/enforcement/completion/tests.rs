@@ -2,6 +2,7 @@
 
 mod commands;
 mod kept;
+mod output;
 mod places;
 mod turns;
 

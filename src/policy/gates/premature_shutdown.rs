@@ -59,8 +59,10 @@ enum Act<'a> {
     AskAll,
     /// TaskStop of one member.
     Stop,
-    /// TaskStop with an id that belongs to one of several members, or, if the flag is false, perhaps to none.
-    StopOne(&'a str, bool),
+    /// TaskStop with an id that belongs to one of several members.
+    StopOne(&'a str),
+    /// The same, and the id may belong to none.
+    StopPerhaps(&'a str),
     /// TeamDelete.
     Delete,
     /// A teammate's approval of its shutdown.
@@ -116,11 +118,11 @@ impl<'c, 'a> Shutdown<'c, 'a> {
 
     fn findings(&self) -> Vec<Finding> {
         match self.act {
-            Act::StopOne(_, is_teammate) => return self.one_of(is_teammate).into_iter().collect(),
+            Act::StopOne(_) | Act::StopPerhaps(_) => return self.one_of().into_iter().collect(),
             Act::ApproveOne(named) => {
                 let open = named.and_then(|name| Some((name, self.unfinished(name)?)));
                 let certain = open.map(|(name, (mode, open))| self.object(mode, name, &open));
-                return certain.or_else(|| self.one_of(true)).into_iter().collect();
+                return certain.or_else(|| self.one_of()).into_iter().collect();
             }
             _ => {}
         }
@@ -147,7 +149,8 @@ impl<'c, 'a> Shutdown<'c, 'a> {
 
     /// The finding if one of several members is stopped and it is unknown which: it is blocked only if certainly one of
     /// them is stopped and none has finished. A member that has left has finished.
-    fn one_of(&self, certainly: bool) -> Option<Finding> {
+    fn one_of(&self) -> Option<Finding> {
+        let certainly = !matches!(self.act, Act::StopPerhaps(_));
         let there = self.names.iter().filter(|name| !self.case.team.ledger.left.contains(**name));
         let open: Vec<_> = there.filter_map(|name| Some((*name, self.unfinished(name)?))).collect();
         let all_block =
@@ -196,8 +199,8 @@ impl<'c, 'a> Shutdown<'c, 'a> {
             (Act::Approve | Act::ApproveOne(_), _) => "approval-with-open-work",
             (Act::Ask | Act::AskAll, OpenWork::Report) => "shutdown-without-report",
             (Act::Ask | Act::AskAll, _) => "shutdown-of-busy-teammate",
-            (Act::Stop | Act::StopOne(..), OpenWork::Report) => "stop-without-report",
-            (Act::Stop | Act::StopOne(..), _) => "stop-of-busy-teammate",
+            (Act::Stop | Act::StopOne(_) | Act::StopPerhaps(_), OpenWork::Report) => "stop-without-report",
+            (Act::Stop | Act::StopOne(_) | Act::StopPerhaps(_), _) => "stop-of-busy-teammate",
             (Act::Delete, OpenWork::Report) => "deletion-without-report",
             (Act::Delete, _) => "deletion-of-busy-team",
         };
@@ -231,7 +234,9 @@ impl<'c, 'a> Shutdown<'c, 'a> {
         match self.act {
             Act::Ask | Act::AskAll => reason.then("a shutdown request to ").name(name),
             Act::Stop => reason.then("stopping ").name(name),
-            Act::StopOne(id, _) => reason.then("stopping ").name(id).then(", which may be ").name(name),
+            Act::StopOne(id) | Act::StopPerhaps(id) => {
+                reason.then("stopping ").name(id).then(", which may be ").name(name)
+            }
             Act::Delete => reason.then("deleting the team of ").name(name),
             Act::Approve => reason.then("approving your shutdown"),
             Act::ApproveOne(_) => {
@@ -303,11 +308,11 @@ fn stop<'a>(case: &Case<'a>, id: &'a str) -> (Act<'a>, Vec<&'a str>) {
     }
     match case.team.ledger.unnamed(id) {
         Some(TeammateRef::One(name)) => (Act::Stop, vec![name]),
-        Some(TeammateRef::Among(all)) => (Act::StopOne(id, true), all.iter().map(String::as_str).collect()),
-        Some(TeammateRef::Any) => (Act::StopOne(id, true), case.names.teammates().to_vec()),
+        Some(TeammateRef::Among(all)) => (Act::StopOne(id), all.iter().map(String::as_str).collect()),
+        Some(TeammateRef::Any) => (Act::StopOne(id), case.names.teammates().to_vec()),
         // Ids of teammates start with this character, ids of shells and subagents do not.
         None if id.starts_with('t') && id.chars().all(|c| c.is_ascii_alphanumeric()) => {
-            (Act::StopOne(id, false), case.names.teammates().to_vec())
+            (Act::StopPerhaps(id), case.names.teammates().to_vec())
         }
         None => (Act::Stop, Vec::new()),
     }

@@ -40,7 +40,7 @@ fn names_and_ids_that_are_too_long_are_not_kept() {
 }
 
 #[test]
-fn both_shapes_of_a_message_tell_its_recipient_and_are_said_by_its_sender() {
+fn both_shapes_of_a_message_are_noted_for_recipient_and_sender() {
     for input in [
         json!({"to": "bob", "message": "Is it good?"}),
         json!({"type": "message", "recipient": "bob", "content": "Is it good?"}),
@@ -62,7 +62,7 @@ fn both_shapes_of_a_message_tell_its_recipient_and_are_said_by_its_sender() {
 }
 
 #[test]
-fn an_answer_that_is_told_before_its_question_is_still_the_answer() {
+fn an_answer_that_is_recorded_before_its_question_counts() {
     let mut scene = Scene::with(&[]);
     let (question, answer) =
         (json!({"to": "alice", "message": "Which?"}), json!({"to": "bob", "message": "This."}));
@@ -75,7 +75,7 @@ fn an_answer_that_is_told_before_its_question_is_still_the_answer() {
 }
 
 #[test]
-fn a_message_that_was_not_sent_tells_nobody() {
+fn a_message_that_was_not_sent_is_not_an_instruction() {
     let mut scene = Scene::with(&[]);
     let mut failed = after("SendMessage", json!({"to": "bob", "message": "Go on."}));
     failed["tool_response"]["success"] = json!(false);
@@ -84,7 +84,7 @@ fn a_message_that_was_not_sent_tells_nobody() {
 }
 
 #[test]
-fn a_task_tells_its_owner_unless_the_owner_took_it() {
+fn an_assigned_task_is_an_instruction_unless_the_owner_took_it() {
     let mut scene = Scene::with(&[]);
     let take = json!({"taskId": "1", "owner": "bob", "status": "in_progress"});
     scene.happens(&mate("bob"), &after("TaskUpdate", take.clone()));
@@ -96,7 +96,7 @@ fn a_task_tells_its_owner_unless_the_owner_took_it() {
 }
 
 #[test]
-fn a_spawn_tells_and_its_first_turn_may_begin_before_it() {
+fn a_spawn_is_an_instruction_and_its_first_turn_may_start_before_it_returns() {
     let mut scene = Scene::with(&[]);
     let input = json!({"name": "bob", "description": "Review it"});
     let role = Actor { name: Some("bob".to_owned()), id: None, kind: ActorKind::Subagent };
@@ -115,7 +115,7 @@ fn a_spawn_tells_and_its_first_turn_may_begin_before_it() {
 }
 
 #[test]
-fn who_was_asked_to_stop_is_stopping_until_the_answer() {
+fn a_teammate_is_stopping_from_the_request_until_its_answer() {
     let mut scene = Scene::with(&[]);
     scene.happens(&lead(), &after("SendMessage", ask("bob")));
     assert!(bob(&scene).stopping && bob(&scene).last_instruction().is_none());
@@ -128,7 +128,7 @@ fn who_was_asked_to_stop_is_stopping_until_the_answer() {
 }
 
 #[test]
-fn a_pane_that_closes_takes_its_member_and_a_deleted_team_everybody() {
+fn the_end_of_a_pane_removes_its_member_and_team_delete_all_members() {
     let mut scene = Scene::with(&[]);
     scene.says(&lead(), "bob", "Go on.");
     scene.happens(&mate("bob"), &json!({"hook_event_name": "SessionEnd"}));
@@ -139,7 +139,7 @@ fn a_pane_that_closes_takes_its_member_and_a_deleted_team_everybody() {
 }
 
 #[test]
-fn a_completion_that_never_came_back_ends_with_the_turn() {
+fn a_completion_that_never_returned_ends_with_the_turn() {
     let mut scene = Scene::with(&[]);
     let complete = used(before("TaskUpdate", json!({"taskId": 2, "status": "completed"})), "c");
     scene.happens(&mate("bob"), &complete);
@@ -154,7 +154,7 @@ fn a_completion_that_never_came_back_ends_with_the_turn() {
 }
 
 #[test]
-fn what_never_comes_back_does_not_pile_up() {
+fn the_number_of_pending_calls_is_limited() {
     let mut scene = Scene::with(&[]);
     for id in 0..2000 {
         let complete = before("TaskUpdate", json!({"taskId": "2", "status": "completed"}));
@@ -164,7 +164,7 @@ fn what_never_comes_back_does_not_pile_up() {
 }
 
 #[test]
-fn the_oldest_is_forgotten_and_a_completion_last() {
+fn the_oldest_pending_call_is_dropped_and_a_completion_last() {
     let mut scene = Scene::with(&[]);
     let say = |id: &str| used(before("SendMessage", json!({"to": "bob", "message": "Go on."})), id);
     scene.happens(&Actor::unknown(), &say("z"));

@@ -31,7 +31,7 @@ fn refused(scene: &mut Scene) -> bool {
 }
 
 #[test]
-fn an_idle_teammate_is_not_at_work_though_the_client_says_that_it_runs() {
+fn an_idle_teammate_is_not_working_although_it_is_listed_as_running() {
     let (mut scene, bob) = (spawned(), mate("bob"));
     assert!(!refused(&mut scene), "its first turn is yet to begin");
     scene.happens(&bob, &json!({"hook_event_name": "SubagentStart"}));
@@ -45,7 +45,7 @@ fn an_idle_teammate_is_not_at_work_though_the_client_says_that_it_runs() {
 }
 
 #[test]
-fn what_a_teammate_is_told_in_a_turn_it_reads_in_the_next() {
+fn a_message_during_a_turn_is_read_in_the_next() {
     let (mut scene, bob) = (spawned(), mate("bob"));
     scene.happens(&bob, &json!({"hook_event_name": "SubagentStart"}));
     scene.says(&mate("alice"), "bob", "It is ready.");
@@ -60,7 +60,7 @@ fn what_a_teammate_is_told_in_a_turn_it_reads_in_the_next() {
 }
 
 #[test]
-fn who_is_kept_from_its_idle_has_mail_or_is_asked_to_stop_is_at_work() {
+fn a_teammate_with_a_blocked_idle_with_mail_or_asked_to_stop_is_working() {
     let (mut scene, bob) = (spawned(), mate("bob"));
     scene.happens(&bob, &json!({"hook_event_name": "SubagentStart"}));
     scene.happens(&bob, &json!({"hook_event_name": "SubagentStop"}));
@@ -77,7 +77,7 @@ fn who_is_kept_from_its_idle_has_mail_or_is_asked_to_stop_is_at_work() {
 }
 
 #[test]
-fn who_runs_is_known_by_the_words_of_its_spawn_or_by_its_name() {
+fn a_running_teammate_is_known_by_its_description_or_name() {
     for (words, is_bob) in [("Review it", true), ("bob: You are bob", true), ("nobody knows", true)] {
         let mut scene = spawned();
         assert_eq!(scene.codes(&lead(), &stop(listed(words))).is_empty(), is_bob, "{words}");
@@ -89,7 +89,7 @@ fn who_runs_is_known_by_the_words_of_its_spawn_or_by_its_name() {
 }
 
 #[test]
-fn what_the_lead_owns_may_be_a_subagent_s_and_what_nobody_owns_anybody_s() {
+fn a_task_of_the_lead_may_be_a_subagent_s_and_an_unassigned_one_anyone_s() {
     let mut scene = spawned();
     let subagent = json!([{"id": "a1", "type": "subagent", "status": "running", "description": "Look"}]);
     for task in [
@@ -105,7 +105,7 @@ fn what_the_lead_owns_may_be_a_subagent_s_and_what_nobody_owns_anybody_s() {
 }
 
 #[test]
-fn a_task_that_waits_is_attended_while_somebody_is_at_work_on_what_it_waits_for() {
+fn a_task_that_waits_for_one_in_work_is_attended() {
     let (mut scene, bob) = (spawned(), mate("bob"));
     scene.happens(&bob, &json!({"hook_event_name": "SubagentStart"}));
     scene.happens(&bob, &json!({"hook_event_name": "SubagentStop"}));
@@ -149,7 +149,7 @@ fn a_task_whose_owner_waits_is_attended() {
 }
 
 #[test]
-fn what_the_lead_owns_waits_for_a_teammate_that_it_asked() {
+fn a_task_of_the_lead_waits_for_a_teammate_that_it_asked() {
     let mut scene = spawned();
     scene.task(json!({"id": "2", "status": "in_progress", "owner": "team-lead"}));
     scene.happens(&mate("alice"), &json!({"hook_event_name": "SubagentStart"}));
@@ -164,7 +164,7 @@ fn what_the_lead_owns_waits_for_a_teammate_that_it_asked() {
 }
 
 #[test]
-fn whether_somebody_works_who_is_no_teammate_nobody_can_tell() {
+fn an_owner_that_is_not_a_teammate_is_not_checked() {
     let mut scene = spawned();
     let give = after("TaskUpdate", json!({"taskId": "2", "owner": "researcher"}));
     scene.happens(&lead(), &give);
@@ -177,7 +177,7 @@ fn whether_somebody_works_who_is_no_teammate_nobody_can_tell() {
 }
 
 #[test]
-fn where_the_client_lists_nothing_the_first_turn_of_who_was_spawned_is_yet_to_come() {
+fn without_a_list_a_spawned_teammate_counts_as_working() {
     let (mut scene, end) = (spawned(), json!({"hook_event_name": "Stop"}));
     assert!(scene.codes(&lead(), &end).is_empty());
     scene.task(json!({"id": "2", "status": "in_progress", "owner": "alice"}));
@@ -185,7 +185,7 @@ fn where_the_client_lists_nothing_the_first_turn_of_who_was_spawned_is_yet_to_co
 }
 
 #[test]
-fn the_lead_of_a_recorded_run_is_told_where_nobody_works() {
+fn the_lead_of_a_recorded_run_is_blocked_when_nobody_works() {
     let mut policy = Policy::default();
     policy.lead_stops_early.mode = Mode::Block;
     let mut told = String::new();

@@ -39,7 +39,7 @@ fn a_busy_teammate_is_not_asked_to_stop_in_either_shape_or_spelling() {
 }
 
 #[test]
-fn a_busy_teammate_is_not_stopped_by_whatever_word() {
+fn a_busy_teammate_is_not_stopped_under_any_name() {
     let mut scene = busy();
     let spawn = json!({"hook_event_name": "PostToolUse", "tool_name": "Agent", "tool_use_id": "t",
         "tool_input": {"name": "bob", "description": "Review it"},
@@ -82,7 +82,7 @@ fn a_team_is_not_deleted_while_a_teammate_is_busy() {
 }
 
 #[test]
-fn settings_say_what_counts_as_unfinished_and_who_is_exempt() {
+fn settings_decide_what_is_unfinished_and_who_is_exempt() {
     let mut scene = busy();
     scene.policy.premature_shutdown.pending = true;
     assert_eq!(asked(&mut scene, "carol"), [("shutdown-of-busy-teammate", BLOCK)]);
@@ -144,7 +144,7 @@ fn request(scene: &mut Scene, guard: &mut Guard, paused: bool) -> Option<Verdict
 }
 
 #[test]
-fn an_approval_with_open_work_is_found_unless_its_request_was_let_through() {
+fn an_approval_with_open_work_is_blocked_unless_its_request_was_allowed() {
     let (mut scene, mut guard) = (busy(), Guard::default());
     let answer = before("SendMessage", approve("bob"));
     assert_eq!(scene.codes(&mate("bob"), &answer), [("approval-with-open-work", BLOCK)]);
@@ -167,7 +167,7 @@ fn an_approval_with_open_work_is_found_unless_its_request_was_let_through() {
 }
 
 #[test]
-fn the_lead_is_not_ended() {
+fn the_lead_cannot_be_stopped() {
     let mut scene = Scene::with(&[]);
     for to in ["team-lead", "@team-lead", "Team-Lead", "team-lead@parser-team"] {
         assert_eq!(
@@ -201,7 +201,7 @@ fn a_request_id_does_not_make_the_lead_a_teammate() {
 }
 
 #[test]
-fn a_request_to_somebody_who_is_not_there_is_told_who_is() {
+fn a_request_to_an_absent_teammate_lists_the_teammates() {
     let mut scene = busy();
     let found = scene.judge(&lead(), &before("SendMessage", ask("bobby")));
     assert_eq!((found[0].code, found[0].decision), ("shutdown-of-absent-teammate", WARN));

@@ -58,7 +58,7 @@ fn a_task_that_changes_its_owner_again_and_again_does_not_block_forever() {
 }
 
 #[test]
-fn who_waits_for_a_task_is_left_alone() {
+fn a_teammate_that_waits_for_a_task_may_go_idle() {
     let mut scene = held();
     scene.task(json!({"id": "2", "status": "in_progress", "owner": "bob", "blockedBy": ["1"]}));
     assert!(idles(&mut scene, "bob").is_empty());
@@ -71,7 +71,7 @@ fn who_waits_for_a_task_is_left_alone() {
 }
 
 #[test]
-fn who_says_that_it_waits_is_left_alone() {
+fn a_teammate_that_marks_its_task_as_waiting_may_go_idle() {
     let mut scene = held();
     let task = |said: serde_json::Value| json!({"id": "2", "status": "in_progress", "owner": "bob", "metadata": said});
     for said in [json!({"waiting": true}), json!({"waiting": "for the build"})] {
@@ -92,7 +92,7 @@ fn who_says_that_it_waits_is_left_alone() {
 }
 
 #[test]
-fn who_waits_for_an_answer_is_left_alone_until_it_comes() {
+fn a_teammate_that_waits_for_an_answer_may_go_idle_until_it_comes() {
     let mut scene = held();
     scene.says(&lead(), "bob", "Go on.");
     scene.says(&mate("bob"), "alice", "Which grammar do you mean?");
@@ -104,7 +104,7 @@ fn who_waits_for_an_answer_is_left_alone_until_it_comes() {
 }
 
 #[test]
-fn who_has_mail_or_was_asked_to_stop_is_left_alone() {
+fn a_teammate_with_mail_or_a_shutdown_request_may_go_idle() {
     let mut scene = held();
     scene.policy.report_before_idle.mode = Mode::Block;
     scene.policy.idle_with_work.mode = Mode::Block;

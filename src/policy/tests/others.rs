@@ -11,7 +11,7 @@ fn update(id: &str, status: &str) -> Value {
 }
 
 #[test]
-fn a_task_is_not_begun_or_completed_before_what_it_waits_for() {
+fn a_task_is_not_started_or_completed_before_its_dependencies() {
     let mut scene = Scene::with(&[
         ("1", "in_progress", "alice", &[]),
         ("2", "pending", "bob", &["1", "9"]),
@@ -77,7 +77,7 @@ fn teammates_are_spawned_as_the_settings_allow() {
 }
 
 #[test]
-fn teammates_that_are_being_spawned_count_as_well() {
+fn teammates_that_are_being_spawned_count() {
     let mut scene = Scene::with(&[]);
     scene.team.members.truncate(1);
     (scene.policy.team_size.mode, scene.policy.team_size.most) = (Mode::Block, 1);

@@ -39,7 +39,7 @@ fn matches(rule: Rule, actor: &Actor, fields: &Value) -> bool {
 }
 
 #[test]
-fn a_rule_says_what_it_is_and_where_it_stands() {
+fn a_rule_s_finding_has_its_name_and_place() {
     let mut scene = Scene::with(&[]);
     scene.rules.push(rule("no-tools", Mode::Block));
     let found = &scene.judge(&mate("bob"), &bash("ls"))[0];
@@ -63,7 +63,7 @@ fn a_warning_at_an_idle_names_who_goes_idle() {
 }
 
 #[test]
-fn a_rule_looks_at_its_events_in_either_spelling() {
+fn a_rule_matches_its_events_in_either_spelling() {
     for spelled in ["TeammateIdle", "teammate-idle"] {
         let rule = Rule { events: vec![spelled.to_owned()], ..rule("r", Mode::Warn) };
         assert!(
@@ -84,7 +84,7 @@ fn a_rule_looks_at_its_events_in_either_spelling() {
 }
 
 #[test]
-fn a_rule_looks_at_its_tools_actors_and_teams() {
+fn a_rule_matches_its_tools_actors_and_teams() {
     let tools = |tools: &str| Rule { tools: vec![tools.to_owned()], ..rule("r", Mode::Block) };
     assert!(
         matches(tools("B*"), &mate("bob"), &bash("ls")) && !matches(tools("Read"), &mate("bob"), &bash("ls"))
@@ -101,7 +101,7 @@ fn a_rule_looks_at_its_tools_actors_and_teams() {
 }
 
 #[test]
-fn a_rule_looks_at_any_part_of_the_payload() {
+fn a_rule_can_match_any_part_of_the_payload() {
     let bob = mate("bob");
     for (pointer, wanted) in [
         ("/tool_input/command", "rm *"),
@@ -161,7 +161,7 @@ fn written(rules: Vec<Rule>, bytes: usize, on_error: OnError) -> Vec<Finding> {
 }
 
 #[test]
-fn a_rule_that_cannot_look_at_a_value_says_so_and_never_no() {
+fn a_rule_that_cannot_read_a_value_is_undecided() {
     let named = |name: &str| Rule { name: name.to_owned(), ..when("/tool_input/content", "/push.*--force/") };
     let rules = || vec![named("a"), named("b"), named("c")];
     assert!(written(rules(), 2 << 20, OnError::Allow).is_empty(), "it looks at all of it");
@@ -188,7 +188,7 @@ fn a_rule_that_cannot_look_at_a_value_says_so_and_never_no() {
 }
 
 #[test]
-fn rules_that_are_out_of_time_or_cannot_be_compiled_fail_as_the_policy_does() {
+fn rules_that_are_late_or_cannot_be_compiled_are_failures_of_the_policy() {
     let mut scene = Scene::with(&[]);
     let payload = super::scene::payload(&bash("rm x"));
     let actor = mate("bob");
@@ -225,7 +225,7 @@ fn rules_that_are_out_of_time_or_cannot_be_compiled_fail_as_the_policy_does() {
 }
 
 #[test]
-fn what_a_payload_hides_behind_its_depth_is_not_taken_for_absent() {
+fn a_value_below_the_parsed_depth_is_not_treated_as_missing() {
     let found = |wanted: &str| {
         let deep = format!("{}{{\"c\":\"rm x\"}}{}", "{\"d\":".repeat(130), "}".repeat(130));
         let text = format!(r#"{{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{deep}}}"#);
@@ -261,7 +261,7 @@ fn said_of(input: &str, pointer: &str, wanted: &str) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_list_or_an_object_that_was_not_opened_whole_is_not_matched_as_if_it_were() {
+fn a_partly_parsed_array_or_object_is_undecided() {
     let deep = format!(r#"{{"a":"x","b":{}"--force"{}}}"#, "[".repeat(140), "]".repeat(140));
     let many = format!(r#"{{"a":"x","edits":[{}"--force"]}}"#, "1,".repeat(120_000));
     assert_eq!(said_of(&deep, "/tool_input", "/--force/"), ["rule-undecided"]);
@@ -273,7 +273,7 @@ fn a_list_or_an_object_that_was_not_opened_whole_is_not_matched_as_if_it_were() 
 }
 
 #[test]
-fn a_name_that_is_too_long_for_a_glob_or_comes_too_late_is_not_taken_for_another() {
+fn a_name_that_is_too_long_for_a_glob_or_too_late_is_undecided() {
     let globbed = |globs: [&str; 3]| Rule {
         tools: vec!["Edit".to_owned(), globs[0].to_owned()],
         actor: globs[1].to_owned(),

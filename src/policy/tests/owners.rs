@@ -14,7 +14,7 @@ fn scene(owner: &str) -> Scene {
 }
 
 #[test]
-fn an_owner_is_a_member_by_whatever_word() {
+fn an_owner_is_resolved_in_every_spelling() {
     for owner in ["bob", "@bob", "bob@parser-team", "abob-7dfce", "BOB", " bob"] {
         let mut scene = scene(owner);
         let request = before("SendMessage", ask("bob"));
@@ -30,7 +30,7 @@ fn an_owner_is_a_member_by_whatever_word() {
 }
 
 #[test]
-fn two_members_whose_names_differ_in_case_alone_are_two() {
+fn two_members_whose_names_differ_only_in_case_are_distinct() {
     let mut scene = scene("Bob@parser-team");
     scene.team.members.push("Bob".to_owned());
     assert!(scene.codes(&lead(), &before("SendMessage", ask("bob"))).is_empty());

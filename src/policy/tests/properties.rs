@@ -215,12 +215,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_gate_blocks_the_same_too_often_nor_where_nothing_can_be_blocked_nor_at_length(steps in steps(), most in 0..4u32) {
+    fn blocks_are_limited_and_only_at_events_that_can_be_blocked(steps in steps(), most in 0..4u32) {
         play(&steps, most)?;
     }
 
     #[test]
-    fn whatever_is_tried_again_and_again_goes_through(
+    fn repeating_an_action_is_allowed_in_the_end(
         actor in actor(),
         event in event(),
         tasks in proptest::collection::vec(task(), 0..6),

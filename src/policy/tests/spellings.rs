@@ -21,7 +21,7 @@ fn stopped(scene: &mut Scene, word: &str) -> Vec<(&'static str, Decision)> {
 }
 
 #[test]
-fn whoever_is_busy_is_stopped_by_no_spelling_of_the_name() {
+fn no_spelling_of_the_name_stops_a_busy_member() {
     let mut scene = scene();
     for word in [
         "BOB",
@@ -55,7 +55,7 @@ fn whoever_is_busy_is_stopped_by_no_spelling_of_the_name() {
 }
 
 #[test]
-fn a_request_also_comes_by_the_name_of_the_inbox_and_by_nothing_less() {
+fn a_request_reaches_a_member_by_its_inbox_name() {
     let mut scene = scene();
     for word in ["my.agent", "my/agent", "my.agent@parser-team"] {
         assert_eq!(asked(&mut scene, word), [("shutdown-of-busy-teammate", Block)], "{word:?}");
@@ -66,7 +66,7 @@ fn a_request_also_comes_by_the_name_of_the_inbox_and_by_nothing_less() {
 }
 
 #[test]
-fn one_word_may_fold_to_a_name_and_be_spelled_like_another_s_inbox() {
+fn one_name_may_fold_to_a_member_and_be_the_inbox_of_another() {
     let mut scene = scene();
     scene.team.members.push("myagent".to_owned());
     assert_eq!(asked(&mut scene, "my\u{ad}agent"), [("shutdown-of-busy-teammate", Block)]);
@@ -74,7 +74,7 @@ fn one_word_may_fold_to_a_name_and_be_spelled_like_another_s_inbox() {
 }
 
 #[test]
-fn of_two_members_that_fold_to_the_same_the_very_name_is_meant() {
+fn of_two_members_that_fold_alike_the_exact_name_is_used() {
     let mut scene = scene();
     scene.team.members.push("Bob".to_owned());
     assert!(asked(&mut scene, "Bob").is_empty() && stopped(&mut scene, "Bob").is_empty());
@@ -116,7 +116,7 @@ fn the_lead_is_protected_in_every_spelling() {
 }
 
 #[test]
-fn what_is_said_to_a_spelling_is_said_to_the_member() {
+fn a_message_to_another_spelling_reaches_the_member() {
     let mut scene = scene();
     scene.says(&mate("my-agent"), "team-lead", "Hello");
     scene.happens(&lead(), &after("SendMessage", ask("my.agent")));

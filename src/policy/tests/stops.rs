@@ -42,7 +42,7 @@ fn a_background_task_that_is_described_by_a_name_is_that_teammate() {
 }
 
 #[test]
-fn one_of_several_is_held_back_where_none_of_them_has_finished_and_warned_of_where_one_has_not() {
+fn a_stop_of_one_of_several_is_blocked_if_none_has_finished_and_warned_if_some_have() {
     let mut scene = Scene::with(&[("2", "in_progress", "bob", &[])]);
     for name in ["alice", "bob"] {
         spawn(&mut scene, name, "worker");
@@ -67,7 +67,7 @@ fn one_of_several_is_held_back_where_none_of_them_has_finished_and_warned_of_whe
 }
 
 #[test]
-fn an_id_that_was_never_listed_is_warned_of_where_it_can_be_a_teammate_s() {
+fn an_unlisted_id_in_the_form_of_a_teammate_s_is_warned_about() {
     let mut scene = Scene::with(&[("2", "in_progress", "bob", &[])]);
     assert_eq!(stopped(&mut scene, "tq3k2"), [("stop-of-busy-teammate", WARN)]);
     for other in ["b77", "bash_1", "a828a7acb7ed848eb", "t 1", "team-lead"] {
@@ -78,7 +78,7 @@ fn an_id_that_was_never_listed_is_warned_of_where_it_can_be_a_teammate_s() {
 }
 
 #[test]
-fn ids_do_not_pile_up() {
+fn the_number_of_background_ids_is_limited() {
     let mut scene = Scene::with(&[]);
     for number in 0..600 {
         list(&mut scene, &[(&format!("t{number}"), "nobody knows")]);

@@ -27,7 +27,7 @@ fn with_code<'a>(found: &'a [Found], code: &str) -> Vec<&'a Finding> {
 }
 
 #[test]
-fn the_request_to_a_busy_teammate_is_found_and_those_to_teammates_that_are_done_are_not() {
+fn only_the_request_to_a_busy_teammate_is_found() {
     for name in WITH_TASKS {
         let found = found(name);
         let requests = with_code(&found, "shutdown-of-busy-teammate");
@@ -38,7 +38,7 @@ fn the_request_to_a_busy_teammate_is_found_and_those_to_teammates_that_are_done_
 }
 
 #[test]
-fn what_the_default_policy_blocks_in_the_recorded_runs() {
+fn the_default_policy_blocks_these_events_of_the_recorded_runs() {
     for name in WITH_TASKS {
         let found = found(name);
         let all = found.iter().flat_map(|found| &found.findings);
@@ -57,7 +57,7 @@ fn what_the_default_policy_blocks_in_the_recorded_runs() {
 }
 
 #[test]
-fn what_the_default_policy_warns_of_in_the_recorded_runs() {
+fn the_default_policy_warns_at_these_events_of_the_recorded_runs() {
     let mut told = String::new();
     for name in ALL {
         for found in found(name) {
@@ -85,7 +85,7 @@ fn what_the_default_policy_warns_of_in_the_recorded_runs() {
 }
 
 #[test]
-fn the_reasons_in_a_recorded_run() {
+fn the_reasons_in_a_recorded_run_are_these() {
     let found = found("v328-inprocess");
     let mut reasons: Vec<&str> =
         found.iter().flat_map(|found| &found.findings).map(|finding| finding.reason.as_str()).collect();
@@ -139,7 +139,7 @@ fn checks_are_due_at_completions_and_not_at_ends_of_turns() {
 }
 
 #[test]
-fn a_team_that_is_done_owes_nothing_when_the_client_erased_its_tasks() {
+fn a_finished_team_owes_no_report_after_its_tasks_were_erased() {
     let last = found("v328-gc").pop().unwrap();
     assert!(last.team.tasks.is_empty() && last.team.ledger.tasked);
 }

@@ -16,7 +16,7 @@ fn refused(scene: &mut Scene) -> bool {
 }
 
 #[test]
-fn what_a_teammate_has_not_begun_does_not_keep_it_where_all_that_it_works_on_is_held_up() {
+fn pending_tasks_do_not_block_an_idle_while_all_work_in_progress_waits() {
     for held_up in [json!({"metadata": {"waiting": "for a review"}}), json!({"blockedBy": ["9"]})] {
         let mut scene = held();
         let mut task = json!({"id": "1", "status": "in_progress", "owner": "bob"});
@@ -33,7 +33,7 @@ fn what_a_teammate_has_not_begun_does_not_keep_it_where_all_that_it_works_on_is_
 }
 
 #[test]
-fn who_asked_waits_until_whoever_was_asked_says_something() {
+fn a_question_is_answered_by_any_message_of_the_asked_agent() {
     let mut scene = held();
     scene.says(&mate("bob"), "team-lead", "Shall I use X or Y?");
     assert!(!refused(&mut scene));
@@ -52,7 +52,7 @@ fn who_asked_waits_until_whoever_was_asked_says_something() {
 }
 
 #[test]
-fn who_asked_everybody_waits_for_anybody_and_a_task_is_an_answer_as_well() {
+fn a_question_to_everyone_is_answered_by_anyone_or_by_a_task() {
     let mut scene = held();
     scene.says(&mate("alice"), "bob", "Hello.");
     scene.says(&mate("bob"), "*", "Who knows Y?");
@@ -66,7 +66,7 @@ fn who_asked_everybody_waits_for_anybody_and_a_task_is_an_answer_as_well() {
 }
 
 #[test]
-fn a_clock_that_is_set_back_changes_nothing_of_what_came_first() {
+fn the_order_of_events_does_not_depend_on_the_clock() {
     let mut scene = Scene::with(&[]);
     scene.policy.report_before_idle.mode = Mode::Block;
     scene.says(&lead(), "bob", "Review it.");
@@ -87,7 +87,7 @@ fn a_clock_that_is_set_back_changes_nothing_of_what_came_first() {
 }
 
 #[test]
-fn questions_do_not_pile_up() {
+fn the_number_of_open_questions_is_limited() {
     let mut scene = held();
     for number in 0..500 {
         scene.says(&mate("bob"), &format!("m{number}"), "Who are you?");

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_character_of_the_data_means_anything_to_html_and_the_data_stay_the_same() {
+    fn json_for_html_has_no_special_characters_and_keeps_its_value() {
         let text = "</script><!-- <script> &lt; \u{2028}\u{2029} é \u{202e} \\u003c";
         let safe = json(&text);
         assert!(!safe.contains(['<', '>', '&', '\u{2028}', '\u{2029}']), "{safe}");
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_looks_like_a_place_is_left_as_it_is() {
+    fn inserted_parts_are_not_searched_for_places() {
         let page = fill("a {{one}} b {{two}} c", &[("one", "{{two}}"), ("two", "2")]);
         assert_eq!(page, "a {{two}} b 2 c");
     }

@@ -19,7 +19,7 @@ fn team(config: &str) -> Team {
 }
 
 #[test]
-fn an_approval_after_a_refused_request_is_a_breach_in_a_test_as_well() {
+fn policy_test_blocks_an_approval_after_a_blocked_request() {
     let team = team("");
     team.task(2, "in_progress", "bob", &[]);
     assert_eq!([team.ask("bob"), team.approve("bob")], [2, 2]);
@@ -27,7 +27,7 @@ fn an_approval_after_a_refused_request_is_a_breach_in_a_test_as_well() {
 }
 
 #[test]
-fn a_rule_s_warning_of_a_request_excuses_no_approval() {
+fn a_rule_that_warns_about_a_request_does_not_allow_the_approval() {
     let team = team("[[rule]]\nname = \"w\"\ntools = [\"SendMessage\"]\naction = \"warn\"\n");
     team.task(1, "completed", "bob", &[]);
     assert_eq!(team.ask("bob"), 0);
@@ -37,7 +37,7 @@ fn a_rule_s_warning_of_a_request_excuses_no_approval() {
 }
 
 #[test]
-fn of_everybody_who_was_asked_only_the_one_who_was_let_go_may_approve() {
+fn only_the_teammate_whose_shutdown_was_allowed_may_approve_a_request_to_everyone() {
     let team = team("");
     team.task(1, "in_progress", "alice", &[]);
     team.sandbox.run(&["policy", "allow", "shutdown", "alice"]);
@@ -51,7 +51,7 @@ fn of_everybody_who_was_asked_only_the_one_who_was_let_go_may_approve() {
 }
 
 #[test]
-fn a_request_to_everybody_that_went_out_is_told_once_and_no_approval_of_it() {
+fn an_allowed_request_to_everyone_is_reported_once() {
     let team = team("[policy.premature-shutdown]\nmode = \"off\"\n");
     team.task(1, "in_progress", "alice", &[]);
     team.task(2, "in_progress", "bob", &[]);
@@ -63,7 +63,7 @@ fn a_request_to_everybody_that_went_out_is_told_once_and_no_approval_of_it() {
 }
 
 #[test]
-fn a_tool_that_was_refused_opened_no_turn() {
+fn a_blocked_tool_call_starts_no_turn() {
     let rule = "[[rule]]\nname = \"r\"\ntools = [\"Bash\"]\naction = \"block\"\nreason = \"no\"\n";
     let team = team(&format!("[policy.premature-shutdown]\nopen-turn = true\n{rule}"));
     team.event("SubagentStop", Some("bob"), json!({}));
@@ -93,7 +93,7 @@ fn a_rule_is_counted_over_a_session_its_subagents_and_its_team() {
 }
 
 #[test]
-fn a_warning_is_not_told_again_when_a_session_comes_to_a_run() {
+fn a_warning_is_not_shown_again_when_a_session_joins_a_run() {
     let team = Team::new("[[rule]]\nname = \"r\"\ntools = [\"Bash\"]\naction = \"warn\"\n");
     let told = || {
         let fields = json!({"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": "t"});

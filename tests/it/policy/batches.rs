@@ -36,7 +36,7 @@ fn ask(sandbox: &Sandbox, id: &str) -> CommandResult {
 }
 
 #[test]
-fn the_calls_of_one_message_are_refused_together_and_count_once() {
+fn the_calls_of_one_message_are_blocked_together_and_count_once() {
     let sandbox = busy("");
     says(&sandbox, "m1", &["a", "b", "c", "d", "e"]);
     let codes: Vec<_> = ["a", "b", "c", "d", "e"].map(|id| ask(&sandbox, id).code).into();
@@ -57,7 +57,7 @@ fn the_calls_of_one_message_are_refused_together_and_count_once() {
 }
 
 #[test]
-fn calls_that_are_made_by_hand_are_refused_and_use_nothing_up() {
+fn forged_calls_are_blocked_and_do_not_count() {
     let sandbox = busy("");
     says(&sandbox, "m1", &["a"]);
     assert_eq!(ask(&sandbox, "a").code, Some(2));
@@ -85,7 +85,7 @@ fn calls_that_are_made_by_hand_are_refused_and_use_nothing_up() {
 }
 
 #[test]
-fn sixteen_requests_at_once_are_all_refused() {
+fn sixteen_concurrent_requests_are_all_blocked() {
     for shown in [true, false] {
         let sandbox = busy("");
         let ids: Vec<String> = (0..16).map(|number| format!("u{number}")).collect();
@@ -111,7 +111,7 @@ fn sixteen_requests_at_once_are_all_refused() {
 }
 
 #[test]
-fn a_block_stays_one_while_others_count_and_not_for_ever() {
+fn a_block_stays_a_block_while_other_calls_are_counted_but_not_forever() {
     let sandbox = busy("[log]\nlock-patience = \"20ms\"\n");
     says(&sandbox, "m1", &["a", "b", "c"]);
     assert_eq!(ask(&sandbox, "a").code, Some(2));
@@ -133,7 +133,7 @@ fn a_block_stays_one_while_others_count_and_not_for_ever() {
 }
 
 #[test]
-fn a_directory_of_the_policy_s_that_is_none_is_a_failure_of_the_policy() {
+fn a_policy_directory_that_is_not_a_directory_is_a_failure_of_the_policy() {
     for (on_error, code) in [("allow", 0), ("block", 2)] {
         for link in [false, true] {
             let sandbox = busy(&format!("[policy]\non-error = \"{on_error}\"\n"));

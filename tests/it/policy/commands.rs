@@ -25,7 +25,7 @@ fn user(home: &Home, text: &str) {
 }
 
 #[test]
-fn without_a_file_the_defaults_are_in_force() {
+fn without_a_file_the_defaults_apply() {
     let home = Home::new();
     assert_eq!(home.ok("policy check").out, "no configuration file; the defaults apply\n");
     assert_eq!(
@@ -38,7 +38,7 @@ fn without_a_file_the_defaults_are_in_force() {
 }
 
 #[test]
-fn init_writes_the_template_and_never_over_a_file_unless_told() {
+fn init_replaces_a_file_only_with_force() {
     let home = Home::new();
     home.ok("config init");
     assert_eq!(home.ok("policy check").out, "no problems in ~/.config/teamkeep/teamkeep.toml\n");
@@ -54,7 +54,7 @@ fn init_writes_the_template_and_never_over_a_file_unless_told() {
 }
 
 #[test]
-fn check_tells_everything_on_stdout_and_works_with_a_file_that_other_commands_refuse() {
+fn check_prints_to_stdout_and_reads_files_that_other_commands_reject() {
     let home = Home::new();
     user(&home, "[log]\nkeep = \"90\"\n[polcy]\n[policy]\non-error = \"\\u001b[31m\"\n");
     let result = home.run("policy check");
@@ -90,7 +90,7 @@ fn check_tells_everything_on_stdout_and_works_with_a_file_that_other_commands_re
 }
 
 #[test]
-fn a_mistyped_variable_is_an_error_of_the_check_and_no_obstacle_to_a_first_file() {
+fn check_rejects_a_mistyped_variable_and_init_does_not() {
     let home = Home::new();
     let path = home.at("typo/teamkeep.toml");
     let run = |line: &str| home.command(line).env("TEAMKEEP_CONFIG", &path).output().unwrap();
@@ -142,7 +142,7 @@ fn check_takes_other_files() {
 }
 
 #[test]
-fn a_project_is_trusted_by_a_person_who_sees_what_would_run() {
+fn trust_shows_the_commands_and_asks() {
     let home = Home::new();
     project(&home, RUNS);
     let shown = home.ok("policy show");
@@ -183,7 +183,7 @@ fn a_project_is_trusted_by_a_person_who_sees_what_would_run() {
 }
 
 #[test]
-fn a_project_with_nothing_to_run_or_no_sense_is_not_trusted() {
+fn a_project_without_commands_or_with_errors_cannot_be_trusted() {
     let home = Home::new();
     let result = home.run("policy trust --yes");
     assert_eq!(result.code, Some(1));
@@ -202,7 +202,7 @@ fn a_project_with_nothing_to_run_or_no_sense_is_not_trusted() {
 }
 
 #[test]
-fn what_a_project_says_cannot_drive_the_terminal() {
+fn text_of_a_project_file_is_escaped_for_the_terminal() {
     let home = Home::new();
     project(&home, "[[policy.completion-check.check]]\nrun = \"true\\u001b[2K\\u202e\\nrm -rf ~\"\n");
     let asked = home.run("policy trust");
@@ -213,7 +213,7 @@ fn what_a_project_says_cannot_drive_the_terminal() {
 }
 
 #[test]
-fn show_is_spelled_for_programs_too() {
+fn policy_show_has_json_output() {
     let home = Home::new();
     user(&home, "[policy]\nmax-blocks = 5\n");
     project(&home, RUNS);
@@ -233,7 +233,7 @@ fn show_is_spelled_for_programs_too() {
 }
 
 #[test]
-fn the_configuration_has_all_tables_and_the_policy_is_a_part_of_it() {
+fn the_policy_is_one_table_of_the_configuration() {
     let home = Home::new();
     user(
         &home,

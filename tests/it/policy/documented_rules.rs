@@ -84,7 +84,7 @@ fn call(home: &Home, payload: &Value) -> Vec<CommandResult> {
 }
 
 #[test]
-fn the_rules_of_the_documentation_are_asked_by_the_hooks_that_an_install_writes() {
+fn installed_hooks_cover_the_documented_rules() {
     let mut asked = Vec::new();
     for (page, block) in examples() {
         let rules: Vec<Rule> = Config::parse(&block, Path::new(&page)).unwrap().rule;

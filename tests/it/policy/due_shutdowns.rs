@@ -51,7 +51,7 @@ fn gone(sandbox: &Sandbox) {
 }
 
 #[test]
-fn who_has_no_work_in_progress_is_stopped() {
+fn a_teammate_without_work_in_progress_can_be_stopped() {
     let (eve, id) = (agent_id("eve"), format!("carol@{TEAM}"));
     let rows = [
         ("no task", request("eve")),
@@ -73,7 +73,7 @@ fn who_has_no_work_in_progress_is_stopped() {
 }
 
 #[test]
-fn who_agrees_to_stop_without_work_stops() {
+fn a_teammate_without_work_may_approve_its_shutdown() {
     let (sandbox, flat_stage) = (crew(""), flat_crew(""));
     for name in ["carol", "dave", "eve"] {
         let id = format!("shutdown-1700000000000@{name}");
@@ -88,7 +88,7 @@ fn who_agrees_to_stop_without_work_stops() {
 }
 
 #[test]
-fn what_stops_nobody_is_not_refused() {
+fn an_action_that_stops_no_teammate_is_allowed() {
     let reject = json!({"type": "shutdown_response", "request_id": "shutdown-1@bob", "approve": false, "reason": "not yet"});
     let plan = json!({"type": "plan_approval_response", "request_id": "plan-1@bob", "approve": true});
     let rows = [
@@ -124,7 +124,7 @@ fn what_stops_nobody_is_not_refused() {
 }
 
 #[test]
-fn what_was_settled_before_holds_nobody() {
+fn finished_work_blocks_no_shutdown() {
     let rows: [(&str, Setup); 7] = [
         ("the lead completed the task", |sandbox| task(sandbox, 2, "completed", "bob")),
         ("the lead deleted it", |sandbox| {
@@ -149,7 +149,7 @@ fn what_was_settled_before_holds_nobody() {
 }
 
 #[test]
-fn what_a_human_lets_through_goes_through() {
+fn overrides_allow_the_action() {
     let rows: [(&str, &str, Setup); 8] = [
         ("exempt", "[policy.premature-shutdown]\nexempt = [\"bob\"]\n", nothing),
         ("exempt, spelled", "[policy.premature-shutdown]\nexempt = [\"BOB\"]\n", nothing),
@@ -172,7 +172,7 @@ fn what_a_human_lets_through_goes_through() {
 }
 
 #[test]
-fn who_was_let_go_may_agree() {
+fn a_teammate_whose_shutdown_was_allowed_may_approve_it() {
     let sandbox = crew("");
     run(&sandbox, "policy allow shutdown bob");
     let (tool, input) = request("bob");
@@ -184,7 +184,7 @@ fn who_was_let_go_may_agree() {
 }
 
 #[test]
-fn a_team_whose_work_is_settled_is_deleted() {
+fn a_team_without_open_work_can_be_deleted() {
     let rows: [(&str, Setup); 4] = [
         ("all work is completed", all_done),
         ("what is left is the lead's", |sandbox| {
@@ -209,7 +209,7 @@ fn a_team_whose_work_is_settled_is_deleted() {
 }
 
 #[test]
-fn a_request_to_all_goes_out_when_all_are_done() {
+fn a_request_to_everyone_is_allowed_when_all_are_done() {
     let sandbox = crew("");
     all_done(&sandbox);
     let all = json!({"to": "*", "message": {"type": "shutdown_request", "reason": "done"}});

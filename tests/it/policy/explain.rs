@@ -8,7 +8,7 @@ use crate::support::reenact::{Trace, local};
 use crate::support::sandbox::{Sandbox, lines};
 
 #[test]
-fn a_decision_is_explained_and_nothing_is_changed() {
+fn explain_changes_nothing() {
     let sandbox = Sandbox::new();
     let mut played = Trace::read("v328-inprocess", BEGAN);
     let payload = played.steps[ASKED - 1]["payload"].clone();
@@ -85,7 +85,7 @@ fn a_recorded_event_is_explained_as_of_its_time() {
 }
 
 #[test]
-fn the_recorded_verdict_is_printed_beside_todays() {
+fn the_recorded_verdict_is_printed_next_to_the_new_one() {
     let team = Team::new("");
     team.roster(&["bob"]);
     team.spawn("bob");

@@ -73,7 +73,7 @@ tools = ["Bash"]
 }
 
 #[test]
-fn a_syntax_error_stands_alone_and_a_double_key_does_not() {
+fn a_syntax_error_is_the_only_problem_and_a_double_key_is_not() {
     assert_eq!(found("a = \n[policy\nx = 1\n"), ["1:5 syntax", "2:8 syntax"]);
     assert_eq!(
         found("[log]\nkeep = \"1d\"\nkeep = \"2d\"\n[hook]\nslow = 3\n"),
@@ -91,7 +91,7 @@ fn a_gate_that_may_never_block_is_an_error() {
 }
 
 #[test]
-fn a_quoted_name_with_dots_is_no_path() {
+fn a_quoted_key_with_dots_is_not_a_path() {
     for text in ["\"policy.on-error\" = \"block\"", "\"rule[]\" = 1", "[\"log.keep\"]", "\"\" = 1"] {
         assert_eq!(
             found(text),
@@ -102,14 +102,14 @@ fn a_quoted_name_with_dots_is_no_path() {
 }
 
 #[test]
-fn a_flood_of_problems_is_cut() {
+fn the_number_of_listed_problems_is_limited() {
     assert_eq!(found(&"[[rule]]\n".repeat(50_000)).len(), 100);
     let line = format!("rule = [{}]", "{},".repeat(50_000));
     assert_eq!(found(&line).len(), 100);
 }
 
 #[test]
-fn a_bad_file_is_one_clear_problem_and_the_defaults_stand() {
+fn a_bad_file_is_reported_once_and_the_defaults_apply() {
     let place = Place::new("", "");
     let at = |name: &str| place.dir.path().join(name);
     symlink(at("loop"), at("loop")).unwrap();
@@ -145,7 +145,7 @@ fn a_bad_file_is_one_clear_problem_and_the_defaults_stand() {
 }
 
 #[test]
-fn a_file_that_may_not_be_read_is_a_problem_and_a_missing_one_is_none() {
+fn an_unreadable_file_is_a_problem_and_a_missing_one_is_not() {
     let place = Place::new("[hook]\nwatch = false\n", "");
     assert!(!place.load().config.hook.watch && place.load().problems.is_empty());
     std::fs::set_permissions(&place.files.user, std::fs::Permissions::from_mode(0o000)).unwrap();
@@ -161,7 +161,7 @@ fn a_file_that_may_not_be_read_is_a_problem_and_a_missing_one_is_none() {
 }
 
 #[test]
-fn a_broken_file_of_the_user_still_says_what_happens_when_the_policy_fails() {
+fn the_on_error_of_a_broken_user_file_applies() {
     let place = Place::new("[policy]\non-error = \"block\"\nmax-blocks = \"x\"\n[log]\nkeep = \"1d\"\n", "");
     let effective = place.load();
     assert_eq!(codes(&effective), ["wrong-type"]);
@@ -172,14 +172,14 @@ fn a_broken_file_of_the_user_still_says_what_happens_when_the_policy_fails() {
 }
 
 #[test]
-fn the_events_that_can_be_judged_are_those_that_can_be_held_back() {
+fn the_judged_events_are_those_that_can_be_blocked() {
     for (kind, name, _) in KNOWN {
         assert_eq!(JUDGED.contains(kind), Answer::block(*kind, "no").exit == 2, "{name}");
     }
 }
 
 #[test]
-fn a_problem_is_spelled_in_json_with_its_code() {
+fn a_problem_in_json_has_its_code() {
     let problems = check(&Source::new(Path::new("x"), "a = 1")).problems;
     let json: Value = serde_json::to_value(&problems[0]).unwrap();
     assert_eq!((json["code"].as_str(), json["at"][0].as_u64()), (Some("unknown-key"), Some(1)));

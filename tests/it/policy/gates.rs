@@ -36,7 +36,7 @@ fn agrees(sandbox: &Sandbox) -> CommandResult {
 }
 
 #[test]
-fn the_lead_of_a_recorded_run_does_not_stop_while_the_owner_is_idle() {
+fn the_lead_of_a_recorded_run_cannot_stop_while_the_owner_is_idle() {
     for (name, stops) in
         [("v47-inprocess", 1), ("v177-inprocess", 0), ("v328-inprocess", 3), ("v328-panes", 1)]
     {
@@ -51,7 +51,7 @@ fn the_lead_of_a_recorded_run_does_not_stop_while_the_owner_is_idle() {
 }
 
 #[test]
-fn a_busy_teammate_is_not_stopped_by_the_id_that_a_recorded_run_lists_it_by() {
+fn a_busy_teammate_is_not_stopped_by_its_listed_id() {
     for (name, id, other) in
         [("v177-inprocess", "tdavuffwh", "twfowgdq2"), ("v328-inprocess", "trnjrafg5", "tq4g941l3")]
     {
@@ -79,7 +79,7 @@ fn a_busy_teammate_is_not_stopped_by_the_id_that_a_recorded_run_lists_it_by() {
 }
 
 #[test]
-fn a_request_that_was_only_warned_of_frees_no_approval() {
+fn a_warned_request_does_not_allow_the_approval() {
     let sandbox = busy("[policy.premature-shutdown]\nmode = \"warn\"\n");
     assert_eq!(told(&sandbox, ask()).code, Some(0));
     sandbox.write_config("");
@@ -90,7 +90,7 @@ fn a_request_that_was_only_warned_of_frees_no_approval() {
 }
 
 #[test]
-fn an_allowed_request_that_failed_frees_no_approval() {
+fn a_failed_request_does_not_allow_the_approval() {
     let sandbox = busy("");
     let allow = || assert_eq!(sandbox.run(&["policy", "allow", "shutdown", "bob"]).code, Some(0));
     allow();
@@ -104,7 +104,7 @@ fn an_allowed_request_that_failed_frees_no_approval() {
 }
 
 #[test]
-fn a_shutdown_that_is_allowed_is_not_used_up_by_a_warning() {
+fn a_warning_does_not_use_up_an_allowance() {
     let sandbox = busy("");
     assert_eq!(sandbox.run(&["policy", "allow", "shutdown", "bob"]).code, Some(0));
     let stop = told(&sandbox, call("TaskStop", "stop", json!({"task_id": "t1x"})));
@@ -114,7 +114,7 @@ fn a_shutdown_that_is_allowed_is_not_used_up_by_a_warning() {
 }
 
 #[test]
-fn a_request_to_everybody_is_blocked_no_more_often_than_one_to_somebody() {
+fn a_request_to_everyone_counts_like_one_to_a_single_name() {
     let sandbox = busy("");
     with_carol(&sandbox);
     let all = json!({"to": "*", "message": {"type": "shutdown_request", "reason": "done"}});
@@ -125,7 +125,7 @@ fn a_request_to_everybody_is_blocked_no_more_often_than_one_to_somebody() {
 }
 
 #[test]
-fn a_name_that_is_too_long_is_not_kept() {
+fn a_name_that_is_too_long_is_not_stored() {
     let sandbox = busy("[policy]\non-error = \"block\"\n");
     let name = "x".repeat(9 << 20);
     told(&sandbox, call("Agent", "spawn", json!({"name": name, "prompt": "Go."})));
@@ -135,7 +135,7 @@ fn a_name_that_is_too_long_is_not_kept() {
 }
 
 #[test]
-fn spawns_that_overlap_are_no_more_than_may_be() {
+fn overlapping_spawns_stay_within_the_limit() {
     let sandbox = busy("[policy.team-size]\nmode = \"block\"\nmost = 2\n");
     let spawn = |name: &str| told(&sandbox, call("Agent", name, json!({"name": name, "prompt": "Go."})));
     let codes: Vec<_> = ["carol", "dave", "erin"].into_iter().map(|name| spawn(name).code).collect();
@@ -145,7 +145,7 @@ fn spawns_that_overlap_are_no_more_than_may_be() {
 }
 
 #[test]
-fn a_report_counts_though_the_clock_was_set_back() {
+fn a_report_counts_although_the_clock_was_set_back() {
     let sandbox = busy("[policy.report-before-idle]\nmode = \"block\"\n");
     let say = |to: &str, text: &str| call("SendMessage", text, json!({"to": to, "message": text}));
     let sent = json!({"success": true});

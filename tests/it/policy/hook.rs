@@ -6,7 +6,7 @@ use super::gate_sandbox::{SESSION, TEAM, busy, shutdown, told, with_carol};
 use crate::support::sandbox::Sandbox;
 
 #[test]
-fn who_lets_one_teammate_go_lets_nobody_else_go_with_it() {
+fn allowing_one_shutdown_does_not_allow_others() {
     let sandbox = busy("");
     with_carol(&sandbox);
     let allow = |name: &str| assert_eq!(sandbox.run(&["policy", "allow", "shutdown", name]).code, Some(0));
@@ -30,7 +30,7 @@ fn who_lets_one_teammate_go_lets_nobody_else_go_with_it() {
 }
 
 #[test]
-fn an_idle_gate_that_blocks_comes_to_an_end() {
+fn a_blocking_idle_gate_allows_the_idle_in_the_end() {
     let sandbox = busy("[policy.idle-with-work]\nmode = \"block\"\n");
     let idle = json!({"hook_event_name": "TeammateIdle", "teammate_name": "bob", "team_name": TEAM, "agent_id": "abob-1", "agent_type": "bob"});
     let codes: Vec<_> = (0..6).map(|_| told(&sandbox, idle.clone()).code).collect();
@@ -58,7 +58,7 @@ fn a_completion_is_checked_and_the_end_of_a_turn_is_not() {
 }
 
 #[test]
-fn a_check_runs_in_the_project_and_not_where_the_teammate_went() {
+fn a_check_runs_in_the_project_whatever_the_current_directory() {
     let sandbox = busy("[[policy.completion-check.check]]\nrun = \"test -e good\"\n");
     let (project, elsewhere) = (sandbox.home().join("parser"), sandbox.home().join("elsewhere"));
     std::fs::create_dir(&elsewhere).unwrap();
@@ -87,7 +87,7 @@ fn a_check_runs_in_the_project_and_not_where_the_teammate_went() {
 }
 
 #[test]
-fn a_rule_of_the_user_s_own_holds_back_with_its_reason() {
+fn a_user_rule_blocks_with_its_reason() {
     let rule = "[[rule]]\nname = \"no-force\"\nevents = [\"PreToolUse\"]\ntools = [\"Bash\"]\nmatch = { \"/tool_input/command\" = \"*push --force*\" }\naction = \"block\"\nreason = \"Force pushes are the user's to make.\"\n";
     let sandbox = busy(rule);
     let bash = |command: &str| json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": command}});
@@ -104,7 +104,7 @@ fn a_rule_of_the_user_s_own_holds_back_with_its_reason() {
 }
 
 #[test]
-fn a_replay_counts_blocks_over_a_pause_and_tells_no_request_that_was_held_back() {
+fn a_replay_counts_blocks_across_a_pause_and_omits_blocked_requests() {
     let sandbox = busy("");
     let ask = |id: &str| {
         let input = json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "enough"}});
@@ -130,7 +130,7 @@ fn a_replay_counts_blocks_over_a_pause_and_tells_no_request_that_was_held_back()
 }
 
 #[test]
-fn an_event_that_names_no_session_is_asked_of_the_rules_and_counted() {
+fn rules_judge_and_count_events_without_a_session() {
     let sandbox = Sandbox::judging();
     sandbox.write_config("[[rule]]\nname = \"r\"\ntools = [\"Bash\"]\naction = \"block\"\nreason = \"no\"\n");
     for session in [Value::Null, json!("../..")] {
@@ -143,7 +143,7 @@ fn an_event_that_names_no_session_is_asked_of_the_rules_and_counted() {
 }
 
 #[test]
-fn a_name_in_another_case_and_a_stray_task_file_open_no_way_past_the_gate() {
+fn another_case_of_a_name_or_a_stray_task_file_does_not_get_past_the_gate() {
     let ask = |to: &str| json!({"hook_event_name": "PreToolUse", "tool_name": "SendMessage", "tool_input": {"to": to, "message": {"type": "shutdown_request"}}});
     let stop = |word: &str| json!({"hook_event_name": "PreToolUse", "tool_name": "TaskStop", "tool_input": {"task_id": "", "taskId": word}});
     for payload in [ask("bob"), ask("Bob"), ask("@BOB"), stop("bob"), stop("Bob@parser-team")] {
@@ -164,7 +164,7 @@ fn a_name_in_another_case_and_a_stray_task_file_open_no_way_past_the_gate() {
 }
 
 #[test]
-fn a_subagent_whose_role_is_spelled_like_a_teammate_does_not_end_its_turn() {
+fn a_subagent_type_that_equals_a_teammate_does_not_end_its_turn() {
     let sandbox = busy("[policy]\npremature-shutdown = { open-turn = true }\n");
     let task = json!({"id": "2", "subject": "Review", "status": "completed", "owner": "bob"});
     sandbox.write(&format!("tasks/{TEAM}/2.json"), task);

@@ -6,7 +6,7 @@ use super::gate_sandbox::{SESSION, TEAM, busy, pairs, shutdown, told, verdicts};
 use crate::support::sandbox::Sandbox;
 
 #[test]
-fn a_broken_policy_is_told_at_the_start_and_never_silently_off() {
+fn a_broken_policy_is_reported_at_the_start_of_a_session() {
     let sandbox = busy("[policy.idle-with-work]\nmode = \"never\"\n");
     let result = told(&sandbox, json!({"hook_event_name": "SessionStart", "source": "startup"}));
     let answer: Value = serde_json::from_str(&result.out).unwrap();
@@ -17,7 +17,7 @@ fn a_broken_policy_is_told_at_the_start_and_never_silently_off() {
 }
 
 #[test]
-fn a_policy_that_cannot_be_used_holds_back_what_on_error_says() {
+fn an_unusable_policy_follows_on_error() {
     let broken = "[policy]\non-error = \"block\"\nmax-blocks = \"x\"\n";
     let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
     let task = |event: &str| json!({"hook_event_name": event, "task_id": "2", "task_subject": "Review", "team_name": TEAM});
@@ -57,7 +57,7 @@ fn unusable(sandbox: &Sandbox, what: &str) {
 }
 
 #[test]
-fn an_unusable_policy_is_told_at_the_start_in_the_check_and_at_every_verdict() {
+fn an_unusable_policy_is_reported_at_session_start_by_check_and_in_each_verdict() {
     for what in ["directory", "loop", "nothing", "huge", "bytes", "pipe", "syntax"] {
         let sandbox = busy("");
         unusable(&sandbox, what);
@@ -95,7 +95,7 @@ fn an_unusable_policy_is_told_at_the_start_in_the_check_and_at_every_verdict() {
 }
 
 #[test]
-fn a_file_that_holds_everything_back_is_on_record_at_each_event() {
+fn an_unusable_file_that_blocks_is_recorded_at_each_event() {
     let sandbox = busy("[policy]\non-error = \"block\"\nmax-blocks = \"x\"\n");
     let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
     assert_eq!(told(&sandbox, bash).code, Some(2));
@@ -104,7 +104,7 @@ fn a_file_that_holds_everything_back_is_on_record_at_each_event() {
 }
 
 #[test]
-fn a_configuration_that_is_named_by_a_relative_path_is_never_silently_off() {
+fn a_relative_configuration_path_is_reported() {
     for name in ["teamkeep.toml", "/nowhere/teamkeep.toml"] {
         let sandbox = busy("");
         std::fs::write(
@@ -134,7 +134,7 @@ fn a_configuration_that_is_named_by_a_relative_path_is_never_silently_off() {
 }
 
 #[test]
-fn a_configuration_below_a_file_or_a_link_to_nothing_is_told_in_the_hook_the_check_and_an_explanation() {
+fn an_unreadable_configuration_path_is_reported_by_hook_check_and_explain() {
     let sandbox = Sandbox::judging();
     std::fs::write(sandbox.home().join("file"), "").unwrap();
     let usual = sandbox.home().join(".config/teamkeep/teamkeep.toml");
@@ -158,7 +158,7 @@ fn a_configuration_below_a_file_or_a_link_to_nothing_is_told_in_the_hook_the_che
 }
 
 #[test]
-fn rules_that_go_off_in_the_midst_of_a_session_are_told_once_and_on_record() {
+fn rules_that_lose_trust_during_a_session_are_reported_and_recorded_once() {
     let sandbox = Sandbox::judging();
     let file = sandbox.home().join("parser/.claude/teamkeep.toml");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();

@@ -6,7 +6,7 @@ use super::gate_sandbox::{TEAM, busy, pairs, shutdown, told, verdicts};
 use crate::support::sandbox::{CommandResult, Sandbox};
 
 #[test]
-fn no_input_of_a_tool_blinds_the_gates() {
+fn no_tool_input_hides_work_from_the_gates() {
     let wide = format!("\"x\":[{}0],", "0,".repeat(100_001));
     let deep = format!("\"x\":{}0{},", "{\"d\":".repeat(130), "}".repeat(130));
     for before in ["", &wide, &deep] {
@@ -33,7 +33,7 @@ fn unreadable() -> [(&'static str, Vec<u8>); 3] {
 }
 
 #[test]
-fn what_cannot_be_understood_is_held_back_where_the_policy_says_so() {
+fn a_malformed_payload_is_blocked_only_with_on_error_block() {
     for (event, stdin) in unreadable() {
         assert_eq!(busy("").feed(event, &stdin, &[]).code, Some(1));
         let result = busy("[policy]\non-error = \"block\"\n").feed(event, &stdin, &[]);
@@ -49,7 +49,7 @@ fn what_cannot_be_understood_is_held_back_where_the_policy_says_so() {
 }
 
 #[test]
-fn an_event_that_cannot_be_recorded_is_judged_all_the_same() {
+fn an_event_that_cannot_be_recorded_is_still_judged() {
     let sandbox = busy("");
     let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}});
     assert_eq!(told(&sandbox, bash.clone()).code, Some(0));
@@ -63,7 +63,7 @@ fn an_event_that_cannot_be_recorded_is_judged_all_the_same() {
 }
 
 #[test]
-fn a_store_that_cannot_be_written_holds_back_only_where_the_policy_says_so() {
+fn a_read_only_store_blocks_only_with_on_error_block() {
     for (policy, code) in [("", 1), ("[policy]\non-error = \"block\"\n", 2)] {
         let sandbox = busy(policy);
         std::fs::write(sandbox.keep("log").parent().unwrap(), "in the way").unwrap();
@@ -73,7 +73,7 @@ fn a_store_that_cannot_be_written_holds_back_only_where_the_policy_says_so() {
 }
 
 #[test]
-fn rules_on_a_huge_input_come_to_an_end_and_say_that_they_did_not_look() {
+fn rules_on_a_huge_input_end_in_time_and_are_undecided() {
     let rule = |number: usize| {
         format!(
             "[[rule]]\nname = \"no-force-{number}\"\ntools = [\"Write\"]\nmatch = {{ \"/tool_input/content\" = \"/(.*a){{30}}\\\\w{{200}}b{number}/\" }}\naction = \"block\"\nreason = \"no\"\n"
@@ -107,7 +107,7 @@ fn hinder_counts(sandbox: &Sandbox) {
 }
 
 #[test]
-fn a_block_that_cannot_be_counted_is_on_record_and_goes_on_or_not_as_on_error_says() {
+fn a_block_that_cannot_be_counted_is_recorded_and_follows_on_error() {
     let lasting = "[[rule]]\nname = \"r\"\ntools = [\"SendMessage\"]\naction = \"block\"\nreason = \"no\"\nlasting = true\n";
     let block = "[policy]\non-error = \"block\"\n";
     for (policy, code) in [("", 0), (block, 2), (lasting, 2)] {
@@ -139,7 +139,7 @@ fn a_block_that_cannot_be_counted_is_on_record_and_goes_on_or_not_as_on_error_sa
 }
 
 #[test]
-fn on_a_full_disk_a_shutdown_is_warned_of_although_nothing_can_be_kept() {
+fn on_a_full_disk_a_shutdown_is_warned_about() {
     let sandbox = busy("");
     assert_eq!(told(&sandbox, json!({"hook_event_name": "Stop"})).code, Some(0));
     let mut shell = std::process::Command::new("/bin/sh");
@@ -153,7 +153,7 @@ fn on_a_full_disk_a_shutdown_is_warned_of_although_nothing_can_be_kept() {
 }
 
 #[test]
-fn an_idle_that_cannot_be_counted_is_never_held_back() {
+fn an_idle_that_cannot_be_counted_is_never_blocked() {
     let sandbox = busy("[policy]\non-error = \"block\"\nidle-with-work = { mode = \"block\" }\n");
     hinder_counts(&sandbox);
     let idle = json!({"hook_event_name": "TeammateIdle", "teammate_name": "bob", "team_name": TEAM, "agent_id": "abob-1", "agent_type": "bob"});

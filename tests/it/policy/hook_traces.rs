@@ -26,7 +26,7 @@ fn requests(answers: &[(Value, CommandResult)]) -> Vec<(&str, &CommandResult)> {
 }
 
 #[test]
-fn the_premature_shutdown_of_every_recorded_run_is_held_back() {
+fn the_premature_shutdown_of_every_recorded_run_is_blocked() {
     for name in ["v47-inprocess", "v177-inprocess", "v328-inprocess", "v328-panes"] {
         let sandbox = Sandbox::judging();
         let answers = Trace::read(name, BEGAN).answers(&sandbox);
@@ -47,7 +47,7 @@ fn the_premature_shutdown_of_every_recorded_run_is_held_back() {
 }
 
 #[test]
-fn whom_no_hook_names_the_transcripts_name_in_the_story_of_a_verdict() {
+fn transcripts_name_the_agent_of_a_verdict_that_no_hook_names() {
     let sandbox = Sandbox::judging();
     Trace::read("v47-inprocess", BEGAN).answers(&sandbox);
     sandbox.finish();
@@ -62,7 +62,7 @@ fn whom_no_hook_names_the_transcripts_name_in_the_story_of_a_verdict() {
 }
 
 #[test]
-fn what_went_out_though_it_was_held_back_is_told_as_sent() {
+fn a_request_that_was_sent_despite_a_block_is_shown_as_sent() {
     let sandbox = Sandbox::judging();
     Trace::read("v328-panes", BEGAN).answers(&sandbox);
     sandbox.finish();
@@ -82,7 +82,7 @@ fn what_went_out_though_it_was_held_back_is_told_as_sent() {
 }
 
 #[test]
-fn a_team_without_tasks_is_warned_and_never_held_back() {
+fn a_team_without_tasks_is_only_warned() {
     let sandbox = Sandbox::judging();
     let answers = Trace::read("v328-notasks", BEGAN).answers(&sandbox);
     assert!(answers.iter().all(|(_, result)| result.code == Some(0)));
@@ -99,7 +99,7 @@ fn until_bob_is_asked(sandbox: &Sandbox) -> String {
 }
 
 #[test]
-fn the_fourth_try_goes_through_and_is_told() {
+fn the_fourth_attempt_is_allowed_and_reported() {
     let sandbox = Sandbox::judging();
     let request = until_bob_is_asked(&sandbox);
     // Each try is a message of its own.
@@ -132,7 +132,7 @@ fn the_fourth_try_goes_through_and_is_told() {
 }
 
 #[test]
-fn a_human_lets_one_shutdown_through_or_pauses_the_gate() {
+fn a_user_allows_one_shutdown_or_pauses_the_gate() {
     let sandbox = Sandbox::judging();
     let request = until_bob_is_asked(&sandbox);
     let ask = || sandbox.feed("pre-tool-use", local(&sandbox, &request).as_bytes(), &[]).code;

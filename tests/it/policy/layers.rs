@@ -5,7 +5,7 @@ use teamkeep::config::{Config, Layer, Mode, OnError, Origin};
 use super::policy_dirs::{Place, codes};
 
 #[test]
-fn a_project_can_tighten() {
+fn a_project_can_tighten_the_policy() {
     let place = Place::new(
         "[policy.premature-shutdown]\nexempt = [\"bob\", \"eve\"]\n[policy.team-size]\nmost = 5\nmodels = [\"claude-*\"]\n",
         r#"[policy]
@@ -40,7 +40,7 @@ models = ["claude-opus-4"]
 }
 
 #[test]
-fn a_project_cannot_loosen_and_the_rest_of_its_file_stands() {
+fn a_project_cannot_loosen_the_policy_and_the_rest_of_its_file_applies() {
     let user = r#"[policy]
 on-error = "block"
 [policy.premature-shutdown]
@@ -100,7 +100,7 @@ mode = "block"
 }
 
 #[test]
-fn a_list_of_what_is_allowed_of_which_nothing_is_left_does_not_allow_everything() {
+fn an_allow_list_that_becomes_empty_allows_nothing() {
     let user = "[policy.team-size]\nmodels = [\"claude-*\"]\n";
     for project in ["[]", "[\"gpt\"]", "[\"*\"]"] {
         let place = Place::new(user, &format!("[policy.team-size]\nmodels = {project}\n"));
@@ -111,7 +111,7 @@ fn a_list_of_what_is_allowed_of_which_nothing_is_left_does_not_allow_everything(
 }
 
 #[test]
-fn the_user_s_file_is_no_project_s_file_even_where_it_stands_in_one() {
+fn the_user_file_is_not_a_project_file_even_inside_a_project() {
     let mut place = Place::new("", "[log]\nkeep = \"1d\"\n[policy.protect-lead]\nmode = \"off\"\n");
     place.files.user = place.project().to_path_buf();
     let effective = place.load();
@@ -120,7 +120,7 @@ fn the_user_s_file_is_no_project_s_file_even_where_it_stands_in_one() {
 }
 
 #[test]
-fn a_broken_file_of_a_project_is_left_out_whole_but_for_what_it_says_of_errors() {
+fn a_broken_project_file_is_ignored_except_for_its_on_error() {
     let place = Place::new(
         "",
         "[policy]\nprotect-lead = { mode = \"block\" }\nteam-size = { mode = \"block\" }\nnonsense = 1\n",

@@ -15,7 +15,7 @@ fn write_task(sandbox: &Sandbox, task: &Value) {
 }
 
 #[test]
-fn half_a_surrogate_pair_in_a_name_hides_nobody() {
+fn a_lone_surrogate_in_a_name_does_not_hide_a_member() {
     let sandbox = busy("");
     let payload = format!(
         r#"{{"session_id":"{SESSION}","hook_event_name":"PreToolUse","tool_name":"TaskStop","tool_input":{{"task_id":"b\ud800ob"}}}}"#
@@ -36,7 +36,7 @@ fn a_task_that_is_marked_as_internal_is_its_owner_s_work_and_a_tracker_is_not() 
 }
 
 #[test]
-fn a_task_whose_file_is_half_written_is_what_it_was_before() {
+fn a_half_written_task_file_counts_as_its_last_complete_version() {
     let sandbox = busy("[policy]\nmax-blocks = 20\n");
     told(&sandbox, json!({"hook_event_name": "UserPromptSubmit", "prompt": "Go on."}));
     let path = sandbox.client(&format!("tasks/{TEAM}/2.json"));
@@ -52,7 +52,7 @@ fn a_task_whose_file_is_half_written_is_what_it_was_before() {
 }
 
 #[test]
-fn a_team_that_there_was_no_time_to_look_at_is_a_failure_of_the_policy() {
+fn a_team_that_could_not_be_read_in_time_is_a_failure_of_the_policy() {
     for (on_error, code, decision) in [("block", 2, "block"), ("allow", 0, "allow")] {
         let sandbox =
             busy(&format!("[archive]\nlongest-look = \"1ms\"\n[policy]\non-error = \"{on_error}\"\n"));

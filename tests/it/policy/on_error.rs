@@ -54,7 +54,7 @@ fn a_file_with_any_error_keeps_the_last_valid_value() {
 }
 
 #[test]
-fn a_file_that_was_never_valid_blocks_only_if_it_says_so() {
+fn a_file_that_was_never_valid_blocks_only_if_it_sets_on_error() {
     let broken = |text: &str| {
         let sandbox = busy("");
         std::fs::write(user(&sandbox), text).unwrap();
@@ -66,7 +66,7 @@ fn a_file_that_was_never_valid_blocks_only_if_it_says_so() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_has_what_it_last_said() {
+fn the_last_valid_on_error_of_an_unreadable_file_applies() {
     let replaced = |make: fn(&PathBuf)| {
         after(move |sandbox| {
             std::fs::remove_file(user(sandbox)).unwrap();
@@ -78,7 +78,7 @@ fn a_file_that_cannot_be_read_has_what_it_last_said() {
 }
 
 #[test]
-fn what_a_file_last_said_is_known_though_it_had_warnings() {
+fn the_last_valid_on_error_is_known_although_the_file_had_warnings() {
     let useless =
         "[[rule]]\nname = \"r\"\nlasting = true\naction = \"warn\"\nreason = \"no\"\ntools = [\"Read\"]\n";
     let then = |word: &str| {
@@ -93,7 +93,7 @@ fn what_a_file_last_said_is_known_though_it_had_warnings() {
 }
 
 #[test]
-fn a_file_that_was_deleted_says_nothing_unless_it_is_named() {
+fn a_deleted_file_has_no_on_error_unless_it_is_named() {
     let sandbox = busy("");
     let own = sandbox.home().join(".config/teamkeep/teamkeep.toml");
     std::fs::create_dir_all(own.parent().unwrap()).unwrap();
@@ -116,7 +116,7 @@ fn a_file_that_was_deleted_says_nothing_unless_it_is_named() {
 }
 
 #[test]
-fn a_project_s_file_with_an_error_says_it_too() {
+fn an_error_in_a_project_file_is_reported() {
     let project = |text: &str, user: &str| {
         let sandbox = busy(user);
         let file = sandbox.home().join("parser/.claude/teamkeep.toml");
@@ -130,7 +130,7 @@ fn a_project_s_file_with_an_error_says_it_too() {
 }
 
 #[test]
-fn without_a_safe_place_a_rule_that_lasts_stands() {
+fn a_lasting_rule_applies_without_a_usable_store() {
     let (sandbox, tmp) = (busy(""), tempfile::tempdir().unwrap());
     let refuge = tmp.path().join(format!("teamkeep-{}", rustix::process::getuid().as_raw()));
     std::os::unix::fs::symlink("/nowhere", refuge).unwrap();

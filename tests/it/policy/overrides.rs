@@ -25,7 +25,7 @@ fn file(sandbox: &Sandbox) -> Value {
 }
 
 #[test]
-fn a_pause_is_in_force_until_its_time_is_over() {
+fn a_pause_applies_until_its_end() {
     let sandbox = Sandbox::new();
     assert_snapshot!(policy(&sandbox, "pause --gate premature-shutdown --team t1 15m"), @r#"paused premature-shutdown in team "t1" until 2026-02-03 04:20:06 UTC; to end it: teamkeep policy resume"#);
     assert_snapshot!(policy(&sandbox, "pause 1h30m"), @"paused every gate until 2026-02-03 05:35:06 UTC; to end it: teamkeep policy resume");
@@ -44,7 +44,7 @@ fn a_pause_is_in_force_until_its_time_is_over() {
 }
 
 #[test]
-fn the_last_pause_of_the_same_gate_and_team_counts() {
+fn a_later_pause_replaces_that_of_the_same_gate_and_team() {
     let sandbox = Sandbox::new();
     policy(&sandbox, "pause --team t1 10h");
     policy(&sandbox, "pause --team t1 1m");
@@ -55,7 +55,7 @@ fn the_last_pause_of_the_same_gate_and_team_counts() {
 }
 
 #[test]
-fn a_resume_ends_what_it_names_and_says_what_stays() {
+fn resume_ends_the_named_pauses_and_lists_the_others() {
     let sandbox = Sandbox::new();
     for line in ["pause --gate rule 1h", "pause --gate rule --team t1 1h", "pause 1h", "allow shutdown bob"] {
         policy(&sandbox, line);
@@ -75,7 +75,7 @@ fn a_resume_ends_what_it_names_and_says_what_stays() {
 }
 
 #[test]
-fn a_shutdown_is_allowed_for_one_occasion() {
+fn an_allowed_shutdown_is_allowed_once() {
     let sandbox = Sandbox::new();
     assert_snapshot!(policy(&sandbox, "allow shutdown bob"), @r#"the next shutdown of "bob" is allowed; to undo: teamkeep policy resume"#);
     policy(&sandbox, "allow shutdown bob");
@@ -88,7 +88,7 @@ fn a_shutdown_is_allowed_for_one_occasion() {
 }
 
 #[test]
-fn a_name_that_nobody_alive_has_is_doubted_and_allowed_all_the_same() {
+fn allowing_an_unknown_name_warns_and_works() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, "aaaaaaaa-1111-4111-8111-111111111111");
     lead.roster(1_770_091_200_000, &["alice", "bob"]);
@@ -112,7 +112,7 @@ fn the_lead_s_shutdown_is_not_allowed_by_name() {
 }
 
 #[test]
-fn each_use_is_on_record() {
+fn each_use_of_an_override_is_recorded() {
     let sandbox = Sandbox::new();
     for line in ["pause --gate rule --team t1 15m", "allow shutdown bob", "resume"] {
         policy(&sandbox, line);
@@ -140,7 +140,7 @@ fn each_use_is_on_record() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_not_let_through() {
+fn an_override_that_cannot_be_recorded_does_not_apply() {
     let sandbox = Sandbox::new();
     std::fs::create_dir_all(sandbox.keep("")).unwrap();
     std::fs::write(sandbox.keep("log"), "no directory").unwrap();
@@ -155,7 +155,7 @@ fn what_cannot_be_recorded_is_not_let_through() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_and_leaves_nothing() {
+fn invalid_arguments_are_rejected_and_change_nothing() {
     let sandbox = Sandbox::new();
     assert_snapshot!(refused(&sandbox, "pause --gate premature 15m"), @r#"
     error: unknown gate "premature"
@@ -183,7 +183,7 @@ fn what_makes_no_sense_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn a_damaged_file_lets_nothing_through_and_is_begun_anew() {
+fn a_damaged_override_file_allows_nothing_and_is_replaced() {
     let sandbox = Sandbox::new();
     std::fs::create_dir_all(sandbox.keep("policy")).unwrap();
     let path = sandbox.keep("policy/overrides.json");

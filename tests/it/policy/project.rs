@@ -17,7 +17,7 @@ fn project(sandbox: &Sandbox, name: &str) -> PathBuf {
 }
 
 #[test]
-fn explain_reads_the_project_s_file_as_the_hook_does() {
+fn explain_reads_the_same_project_file_as_the_hook() {
     let sandbox = Sandbox::new();
     let project = project(&sandbox, "lexer");
     let at = |cwd: &PathBuf| {
@@ -60,7 +60,7 @@ fn explain_reads_the_project_s_file_as_the_hook_does() {
 }
 
 #[test]
-fn a_test_reads_the_file_of_the_project_that_it_is_made_in() {
+fn policy_test_reads_the_file_of_its_project() {
     let sandbox = Sandbox::judging();
     let project = project(&sandbox, "lexer");
     let named = project.to_str().unwrap();
@@ -82,7 +82,7 @@ fn a_test_reads_the_file_of_the_project_that_it_is_made_in() {
 }
 
 #[test]
-fn what_a_project_may_not_run_is_told_to_the_user_when_a_session_begins() {
+fn untrusted_commands_are_reported_when_a_session_starts() {
     let sandbox = Sandbox::judging();
     let project = project(&sandbox, "my lexer");
     let start = |source: &str| {

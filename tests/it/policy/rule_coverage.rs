@@ -120,7 +120,7 @@ fn an_install_covers_the_tools_of_the_rules_and_no_more() {
 }
 
 #[test]
-fn a_rule_that_is_written_later_is_reported_with_the_command_that_helps() {
+fn a_new_rule_without_a_hook_is_reported_with_the_install_command() {
     let home = home("");
     ok(&home, "install");
     write(&home, RULE);
@@ -143,7 +143,7 @@ fn a_rule_that_is_written_later_is_reported_with_the_command_that_helps() {
 }
 
 #[test]
-fn the_command_installs_where_and_as_it_was_installed() {
+fn the_suggested_command_repeats_the_options_of_the_first_install() {
     for options in
         ["", "--scope project", "--scope local", "--command teamkeep", "--scope local --command teamkeep"]
     {
@@ -173,7 +173,7 @@ fn the_command_installs_where_and_as_it_was_installed() {
 }
 
 #[test]
-fn a_policy_that_cannot_be_used_takes_no_hook_away() {
+fn an_unusable_policy_removes_no_hook() {
     let home = home(RULE);
     ok(&home, "install");
     write(&home, "[polity]\n");
@@ -183,7 +183,7 @@ fn a_policy_that_cannot_be_used_takes_no_hook_away() {
 }
 
 #[test]
-fn without_any_hook_it_is_told_that_none_is_installed() {
+fn check_reports_that_no_hook_is_installed() {
     let home = home(RULE);
     let check = ok(&home, "policy check").out;
     assert!(
@@ -196,7 +196,7 @@ fn without_any_hook_it_is_told_that_none_is_installed() {
 }
 
 #[test]
-fn trust_tells_which_rules_are_not_asked_yet_and_the_user_s_hooks_cover_every_trusted_project() {
+fn trust_lists_rules_without_a_hook_and_install_covers_all_trusted_projects() {
     let home = home("");
     ok(&home, "install");
     for (project, tool) in [("one", "Bash"), ("two", "WebFetch")] {
@@ -218,7 +218,7 @@ fn trust_tells_which_rules_are_not_asked_yet_and_the_user_s_hooks_cover_every_tr
 }
 
 #[test]
-fn hooks_are_what_claude_code_finds_and_what_the_administrator_allows() {
+fn only_hooks_that_claude_code_loads_cover_rules() {
     let home = home(RULE);
     let plugin = r#"{"enabledPlugins": {"teamkeep@market": true}}"#;
     home.write(plugin);
@@ -236,7 +236,7 @@ fn hooks_are_what_claude_code_finds_and_what_the_administrator_allows() {
 }
 
 #[test]
-fn a_rule_may_look_at_any_event_that_the_client_has_and_the_install_adds_its_hook() {
+fn install_adds_hooks_for_every_event_that_a_rule_names() {
     let events = ["Notification", "PostToolUse", "PermissionRequest", "PostCompact", "UserPromptSubmit"];
     for event in events {
         let tools =
@@ -270,7 +270,7 @@ fn a_rule_may_look_at_any_event_that_the_client_has_and_the_install_adds_its_hoo
 }
 
 #[test]
-fn a_warning_at_the_start_of_a_session_leaves_what_is_watched_in_place() {
+fn a_warning_at_session_start_keeps_the_watched_paths() {
     let home = home(
         "[[rule]]\nname = \"mine\"\nevents = [\"SessionStart\"]\naction = \"warn\"\nreason = \"seen\"\n",
     );
@@ -282,7 +282,7 @@ fn a_warning_at_the_start_of_a_session_leaves_what_is_watched_in_place() {
 }
 
 #[test]
-fn an_event_that_an_older_client_lacks_is_not_installed_and_it_is_told() {
+fn install_reports_events_that_an_older_version_does_not_have() {
     let home =
         home("[[rule]]\nname = \"mine\"\nevents = [\"PostCompact\"]\naction = \"block\"\nreason = \"no\"\n");
     let result = ok(&home, "install --client-version 2.1.47");

@@ -10,7 +10,7 @@ use super::stop_tables::{
 };
 
 #[test]
-fn what_is_beside_the_recipient_does_not_count() {
+fn other_fields_of_a_request_do_not_change_its_recipient() {
     let sandbox = crew(PATIENT);
     let message = json!({"type": "shutdown_request", "reason": "x"});
     let odd = [
@@ -29,7 +29,7 @@ fn frame(kind: &str, name: &str) -> String {
 }
 
 #[test]
-fn a_request_or_an_approval_that_is_written_as_a_text_is_one() {
+fn a_request_or_approval_written_as_text_is_judged_as_one() {
     let sandbox = flat_crew(PATIENT);
     let text = |to: &str, text: String| {
         ("SendMessage", json!({"type": "message", "recipient": to, "summary": "note", "content": text}))
@@ -61,7 +61,7 @@ fn a_request_or_an_approval_that_is_written_as_a_text_is_one() {
 }
 
 #[test]
-fn who_answers_a_request_that_nobody_sent_is_not_taken_for_whom_it_names() {
+fn an_approval_without_a_request_does_not_prove_its_sender() {
     let approve = |id: &str| json!({"type": "shutdown_response", "request_id": id, "approve": true});
     let sandbox = flat_crew(PATIENT);
     let result = before(&sandbox, "SendMessage", &approve("shutdown-1@bob"), &json!({}));
@@ -100,7 +100,7 @@ fn an_owner_in_any_spelling_is_the_member() {
 }
 
 #[test]
-fn a_teammate_stops_no_teammate_and_not_itself() {
+fn a_teammate_cannot_stop_a_busy_teammate_or_itself() {
     let sandbox = crew(PATIENT);
     let (tool, input) = request("bob");
     is_refused(&before(&sandbox, tool, &input, &mate("carol")), "bob", "carol asks bob");
@@ -112,7 +112,7 @@ fn a_teammate_stops_no_teammate_and_not_itself() {
 }
 
 #[test]
-fn whoever_works_stays_whatever_is_asked_in_which_order() {
+fn a_busy_teammate_is_not_stopped_whatever_the_order_of_requests() {
     let sandbox = crew(PATIENT);
     let both = [
         request("bob"),
@@ -134,7 +134,7 @@ fn whoever_works_stays_whatever_is_asked_in_which_order() {
 }
 
 #[test]
-fn a_stop_that_did_not_happen_frees_nobody() {
+fn a_failed_stop_allows_no_approval() {
     let sandbox = crew(PATIENT);
     are_refused(&sandbox, "bob", [stop("bob")]);
     after(

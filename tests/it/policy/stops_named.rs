@@ -62,7 +62,7 @@ fn spellings() -> Vec<String> {
 }
 
 #[test]
-fn no_spelling_of_a_name_stops_whoever_it_means() {
+fn no_spelling_of_a_name_stops_a_busy_teammate() {
     let sandbox = crew(PATIENT);
     let words = spellings();
     are_refused(&sandbox, "bob", words.iter().map(|word| stop(word)));
@@ -81,7 +81,7 @@ fn no_spelling_of_a_name_stops_whoever_it_means() {
 }
 
 #[test]
-fn no_id_and_no_parameter_of_task_stop_gets_past() {
+fn no_id_or_parameter_of_task_stop_gets_past_the_gate() {
     let sandbox = crew(PATIENT);
     let listed = [("t4364257a", "Job of bob"), ("t2k98was6", "my-agent: Go")];
     let running = listed.map(|(id, description)| json!({"id": id, "type": "teammate", "status": "running", "description": description}));
@@ -94,7 +94,7 @@ fn no_id_and_no_parameter_of_task_stop_gets_past() {
 }
 
 #[test]
-fn a_request_stops_nobody_by_the_name_of_the_inbox() {
+fn a_request_by_inbox_name_does_not_stop_a_busy_teammate() {
     // Clients before 2.1.178 write to the inbox that the word is spelled as, whoever reads it.
     let sandbox = crew(PATIENT);
     let words = ["my.agent", "my agent", "my\u{200b}agent", "my/agent", "my\u{ad}agent", "my\u{e9}agent"];
@@ -104,14 +104,14 @@ fn a_request_stops_nobody_by_the_name_of_the_inbox() {
 }
 
 #[test]
-fn a_request_to_the_inbox_of_whoever_works_is_refused_where_the_word_is_another_name_as_well() {
+fn a_request_to_the_inbox_of_a_busy_member_is_blocked_even_if_it_names_another() {
     let sandbox = crew(PATIENT);
     roster(&sandbox, &["team-lead", "bob", "my-agent", "myagent"]);
     are_refused(&sandbox, "my-agent", [request("my\u{ad}agent"), flat_request("my\u{200b}agent")]);
 }
 
 #[test]
-fn a_request_to_an_inbox_of_two_members_is_refused_while_one_of_them_works() {
+fn a_request_to_a_shared_inbox_is_blocked_while_one_owner_works() {
     // 2.1.47 takes any name, and the inbox of all of these is my-agent.json.
     let sandbox = flat_crew(PATIENT);
     roster(&sandbox, &["team-lead", "bob", "my agent", "my.agent", "my-agent"]);

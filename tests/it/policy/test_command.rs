@@ -15,7 +15,7 @@ fn decided(lines: &[Value]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_recorded_run_file_is_tested_and_nothing_is_kept_of_it() {
+fn testing_a_recorded_run_file_stores_nothing() {
     let sandbox = Sandbox::judging();
     let result = test(&sandbox, &[&trace("v328-inprocess")]);
     assert_eq!((result.code, result.err.as_str()), (Some(0), ""));
@@ -32,7 +32,7 @@ fn a_recorded_run_file_is_tested_and_nothing_is_kept_of_it() {
 }
 
 #[test]
-fn a_premature_shutdown_is_found_in_the_runs_of_every_client() {
+fn a_premature_shutdown_is_found_in_runs_of_every_version() {
     let sandbox = Sandbox::judging();
     for (name, place) in
         [("v47-inprocess", 77), ("v177-inprocess", 71), ("v328-inprocess", ASKED), ("v328-panes", 69)]
@@ -48,7 +48,7 @@ fn a_premature_shutdown_is_found_in_the_runs_of_every_client() {
 }
 
 #[test]
-fn a_run_on_record_is_tested_as_its_file_is() {
+fn a_recorded_run_and_its_file_give_the_same_results() {
     let sandbox = Sandbox::new();
     Trace::read("v328-inprocess", BEGAN).play(&sandbox, 1);
     sandbox.unconfigure();
@@ -64,7 +64,7 @@ fn a_run_on_record_is_tested_as_its_file_is() {
 }
 
 #[test]
-fn expectations_are_held_against_what_is_found() {
+fn expectations_are_compared_with_the_verdicts() {
     let sandbox = Sandbox::judging();
     let named = trace("v328-inprocess");
     let all = "{\"event\": \"v328-inprocess:81\", \"decision\": \"block\", \"gate\": \"premature-shutdown\"}\n\n\
@@ -131,7 +131,7 @@ fn two_policies_are_compared_and_checks_are_not_run() {
 }
 
 #[test]
-fn what_is_no_run_and_no_recorded_run_is_said() {
+fn an_unknown_run_or_file_is_an_error() {
     let sandbox = Sandbox::judging();
     let result = test(&sandbox, &["nowhere.jsonl"]);
     assert_eq!((result.code, result.err.as_str()), (Some(1), "error: no such file: nowhere.jsonl\n"));

@@ -17,7 +17,7 @@ reason = "no"
 "#;
 
 #[test]
-fn what_a_project_wants_to_run_waits_for_trust_and_again_when_the_file_changes() {
+fn project_commands_need_trust_and_again_after_each_change() {
     let user = r#"[[policy.completion-check.check]]
 run = "true"
 [[rule]]
@@ -50,7 +50,7 @@ action = "warn"
 }
 
 #[test]
-fn trust_in_one_project_is_none_in_a_copy_of_it() {
+fn trust_in_a_project_does_not_cover_its_copies() {
     let (place, copy) = (Place::new("", RUNS), Place::new("", RUNS));
     place.trust();
     let mut files = copy.files.clone();
@@ -63,7 +63,7 @@ fn trust_in_one_project_is_none_in_a_copy_of_it() {
 }
 
 #[test]
-fn a_trust_store_that_is_not_ours_alone_trusts_nothing() {
+fn a_trust_store_that_others_can_write_trusts_nothing() {
     let place = Place::new("", RUNS);
     place.trust();
     let open = std::fs::Permissions::from_mode(0o666);
@@ -79,7 +79,7 @@ fn a_trust_store_that_is_not_ours_alone_trusts_nothing() {
 }
 
 #[test]
-fn a_project_s_rule_cannot_take_the_place_of_the_user_s() {
+fn a_project_rule_does_not_replace_a_user_rule_of_the_same_name() {
     let user = "[[rule]]\nname = \"theirs\"\naction = \"warn\"\n";
     let place = Place::new(user, RUNS);
     place.trust();
@@ -90,7 +90,7 @@ fn a_project_s_rule_cannot_take_the_place_of_the_user_s() {
 }
 
 #[test]
-fn a_file_outside_any_project_is_named_as_it_is() {
+fn a_file_outside_a_project_is_named_by_its_path() {
     assert_eq!(
         name_of(Path::new("/nowhere/.claude/teamkeep.toml")),
         Path::new("/nowhere/.claude/teamkeep.toml")
@@ -98,7 +98,7 @@ fn a_file_outside_any_project_is_named_as_it_is() {
 }
 
 #[test]
-fn only_the_user_s_own_rule_on_a_tool_lasts() {
+fn only_a_user_rule_for_a_tool_can_be_lasting() {
     let rule = |name: &str, more: &str| {
         format!("[[rule]]\nname = \"{name}\"\naction = \"block\"\nreason = \"no\"\nlasting = true\n{more}")
     };

@@ -23,7 +23,7 @@ fn told(sandbox: &Sandbox, session: &str, mut payload: Value) -> Option<String> 
 }
 
 #[test]
-fn a_trusted_file_that_went_is_told_to_the_user_once_a_session_and_on_record() {
+fn a_trusted_file_that_disappeared_is_reported_and_recorded_once_a_session() {
     let sandbox = Sandbox::judging();
     let file = trusted(&sandbox);
     let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
@@ -45,7 +45,7 @@ fn a_trusted_file_that_went_is_told_to_the_user_once_a_session_and_on_record() {
 }
 
 #[test]
-fn what_went_is_seen_by_check_and_doctor_and_can_be_forgotten() {
+fn check_and_doctor_report_a_lost_trusted_file_until_it_is_removed() {
     let sandbox = Sandbox::judging();
     std::fs::remove_file(trusted(&sandbox)).unwrap();
     let check = sandbox.run(&["policy", "check"]);

@@ -11,7 +11,7 @@ use crate::support::reenact::Trace;
 use crate::support::sandbox::{Sandbox, lines};
 
 #[test]
-fn verdicts_on_record_are_told_beside_what_happened() {
+fn recorded_verdicts_are_shown_in_the_timeline() {
     let sandbox = Sandbox::new();
     Trace::read("v328-inprocess", BEGAN).play(&sandbox, 1);
     sandbox.unconfigure();

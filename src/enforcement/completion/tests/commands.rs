@@ -19,7 +19,7 @@ fn lines(outcome: CheckOutcome) -> Vec<String> {
 }
 
 #[test]
-fn a_command_passes_or_fails_with_its_exit_and_its_last_lines_of_both_streams() {
+fn a_command_passes_or_fails_with_its_exit_code_and_last_lines() {
     assert_eq!(outcome("echo fine"), CheckOutcome::Passed);
     let last_lines = vec!["first".to_owned(), "second\\u{202e}".to_owned()];
     assert_eq!(
@@ -31,14 +31,14 @@ fn a_command_passes_or_fails_with_its_exit_and_its_last_lines_of_both_streams() 
 }
 
 #[test]
-fn a_command_is_run_in_the_task_s_directory_without_a_stdin() {
+fn a_command_runs_in_the_given_directory_without_stdin() {
     let bed = Bed::new();
     let said = lines(bed.run_in(&bed.tree().join("sub"), &[&check("pwd -P; cat; false")]).remove(0).outcome);
     assert!(said.len() == 1 && said[0].ends_with("/tree/sub"), "{said:?}");
 }
 
 #[test]
-fn every_check_is_run_and_each_command_once() {
+fn every_check_runs_and_each_command_once() {
     let bed = Bed::new();
     let (one, two) = (bed.counted("false"), check("true"));
     let done = bed.run_in(&bed.tree(), &[&one, &two, &one]);
@@ -47,7 +47,7 @@ fn every_check_is_run_and_each_command_once() {
 }
 
 #[test]
-fn a_command_that_does_not_end_is_ended_with_all_that_it_started() {
+fn a_command_that_exceeds_its_limit_is_killed_with_its_children() {
     let bed = Bed::new();
     let line = "echo begun; sleep 1000 & echo $! > child; (sleep 1000; true) & sleep 1000";
     let slow = Check { timeout: Duration::from_secs(3), ..check(line) };
@@ -67,7 +67,7 @@ fn is_running(pid: &str) -> bool {
 }
 
 #[test]
-fn what_a_command_leaves_running_ends_with_it() {
+fn background_processes_of_a_command_end_with_it() {
     let bed = Bed::new();
     assert_eq!(bed.run(&check("sleep 1000 & echo $! > child")).outcome, CheckOutcome::Passed);
     let child = std::fs::read_to_string(bed.tree().join("child")).unwrap();
@@ -77,7 +77,7 @@ fn what_a_command_leaves_running_ends_with_it() {
 }
 
 #[test]
-fn what_left_the_group_and_talks_on_is_not_waited_for() {
+fn a_process_outside_the_group_is_not_waited_for() {
     let ended = outcome("setsid yes & sleep 0.2; exit 3");
     assert!(matches!(ended, CheckOutcome::Failed { exit: 3, .. }), "{ended:?}");
 }
@@ -93,14 +93,14 @@ fn a_command_that_closes_its_streams_is_waited_for() {
 }
 
 #[test]
-fn of_a_hundred_megabytes_of_output_the_end_is_kept() {
+fn the_end_of_100_mb_of_output_is_kept() {
     let said = lines(outcome("head -c 104857600 /dev/zero; echo; echo the end; false"));
     assert_eq!(said.last().unwrap(), "the end");
     assert!(said.iter().all(|line| line.chars().count() <= 200));
 }
 
 #[test]
-fn garbage_comes_out_as_text_that_drives_nothing() {
+fn binary_output_becomes_escaped_text() {
     let said = lines(outcome("printf 'a\\377\\376\\000b\\033[2J\\302\\n'; false"));
     assert_eq!(said, ["a\u{fffd}\u{fffd}b\u{fffd}"]);
     let random = lines(outcome("head -c 300000 /dev/urandom; false"));
@@ -108,7 +108,7 @@ fn garbage_comes_out_as_text_that_drives_nothing() {
 }
 
 #[test]
-fn in_a_directory_that_is_not_there_nothing_passes() {
+fn a_check_in_a_missing_directory_does_not_pass() {
     let bed = Bed::new();
     for gone in ["/nonexistent", ""] {
         let checked = bed.run_in(Path::new(gone), &[&bed.counted("true")]).remove(0);
@@ -118,7 +118,7 @@ fn in_a_directory_that_is_not_there_nothing_passes() {
 }
 
 #[test]
-fn a_gatekeeper_without_a_disk_still_runs_checks() {
+fn checks_run_without_a_writable_store() {
     let bed = Bed::repository();
     std::fs::write(bed.0.path().join("policy"), "no directory").unwrap();
     assert_eq!(bed.run(&bed.counted("true")).outcome, CheckOutcome::Passed);

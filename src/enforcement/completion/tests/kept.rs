@@ -6,7 +6,7 @@ use super::super::{Check, CheckOutcome};
 use super::Bed;
 
 #[test]
-fn a_result_holds_as_long_as_the_work_tree_is_as_it_was() {
+fn a_pass_is_reused_while_the_worktree_is_unchanged() {
     let bed = Bed::repository();
     let check = bed.counted("true");
     let mut runs = 0;
@@ -38,7 +38,7 @@ fn a_result_holds_as_long_as_the_work_tree_is_as_it_was() {
 }
 
 #[test]
-fn a_failure_is_not_held_against_who_mended_it_where_git_does_not_look() {
+fn a_failure_is_not_reused_after_a_fix_that_git_does_not_see() {
     let bed = Bed::repository();
     let check = bed.counted("test -e ignored");
     assert!(matches!(bed.run(&check).outcome, CheckOutcome::Failed { .. }));
@@ -47,7 +47,7 @@ fn a_failure_is_not_held_against_who_mended_it_where_git_does_not_look() {
 }
 
 #[test]
-fn where_git_takes_what_changed_for_the_same_nothing_is_kept() {
+fn no_result_is_stored_if_git_treats_changed_files_as_unchanged() {
     let attributes = [
         "* text=auto",
         "tracked ident",
@@ -87,7 +87,7 @@ fn where_git_takes_what_changed_for_the_same_nothing_is_kept() {
 }
 
 #[test]
-fn a_state_that_came_back_brings_its_result_back() {
+fn a_result_applies_again_when_its_state_returns() {
     let bed = Bed::repository();
     let check = bed.counted("true");
     for text in ["one", "two", "one", "two"] {
@@ -98,7 +98,7 @@ fn a_state_that_came_back_brings_its_result_back() {
 }
 
 #[test]
-fn another_command_and_another_directory_have_results_of_their_own() {
+fn results_are_separate_for_each_command_and_directory() {
     let bed = Bed::repository();
     let check = bed.counted("true");
     bed.run(&check);
@@ -108,7 +108,7 @@ fn another_command_and_another_directory_have_results_of_their_own() {
 }
 
 #[test]
-fn a_change_anywhere_in_the_tree_counts_below_it_too() {
+fn a_change_anywhere_in_the_worktree_counts_in_its_subdirectories() {
     let bed = Bed::repository();
     let (check, sub) = (bed.counted("true"), bed.tree().join("sub"));
     let cached = || bed.run_in(&sub, &[&check]).remove(0).cached;
@@ -118,7 +118,7 @@ fn a_change_anywhere_in_the_tree_counts_below_it_too() {
 }
 
 #[test]
-fn where_git_does_not_see_every_change_nothing_is_kept() {
+fn no_result_is_stored_where_git_does_not_see_every_change() {
     let outside = Bed::new();
     let unborn = Bed::new();
     unborn.git(&["init", "-q"]);
@@ -136,7 +136,7 @@ fn where_git_does_not_see_every_change_nothing_is_kept() {
 }
 
 #[test]
-fn where_git_is_told_to_pass_over_files_or_to_filter_them_nothing_is_kept_and_no_filter_runs() {
+fn no_result_is_stored_with_skipped_or_filtered_files_and_no_filter_runs() {
     let [assumed, skipped, modes, filtered, unused] = [(); 5].map(|()| Bed::repository());
     assumed.git(&["update-index", "--assume-unchanged", "tracked"]);
     skipped.git(&["update-index", "--skip-worktree", "tracked"]);
@@ -162,7 +162,7 @@ fn where_git_is_told_to_pass_over_files_or_to_filter_them_nothing_is_kept_and_no
 }
 
 #[test]
-fn what_did_not_end_or_changed_the_tree_is_not_kept() {
+fn a_timeout_or_a_check_that_changed_the_worktree_is_not_stored() {
     let bed = Bed::repository();
     let slow = Check { timeout: Duration::from_millis(100), ..bed.counted("sleep 1000") };
     bed.run(&slow);

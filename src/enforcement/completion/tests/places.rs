@@ -6,7 +6,7 @@ use super::super::directory;
 use super::Bed;
 
 #[test]
-fn a_check_runs_in_the_project_wherever_somebody_went() {
+fn a_check_runs_in_the_project_for_any_current_directory() {
     let (bed, other) = (Bed::repository(), Bed::repository());
     let (project, sub) = (bed.tree(), bed.tree().join("sub"));
     for cwd in [sub.as_path(), &other.tree(), Path::new("/"), Path::new("/nonexistent"), Path::new("")] {
@@ -18,7 +18,7 @@ fn a_check_runs_in_the_project_wherever_somebody_went() {
 }
 
 #[test]
-fn who_works_in_another_work_tree_of_the_project_is_checked_there() {
+fn an_agent_in_another_worktree_of_the_project_is_checked_there() {
     let bed = Bed::repository();
     bed.git(&["worktree", "add", "-q", "../theirs"]);
     let theirs = bed.0.path().canonicalize().unwrap().join("theirs");

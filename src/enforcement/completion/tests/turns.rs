@@ -8,7 +8,7 @@ use super::super::{Check, CheckOutcome, CheckResult, run};
 use super::Bed;
 
 #[test]
-fn two_at_once_run_a_check_once() {
+fn two_concurrent_completions_run_a_check_once() {
     let bed = Bed::repository();
     let check = bed.counted("sleep 0.2");
     let barrier = Barrier::new(4);
@@ -26,7 +26,7 @@ fn two_at_once_run_a_check_once() {
 }
 
 #[test]
-fn two_at_once_run_it_one_after_the_other_where_nothing_is_kept() {
+fn two_concurrent_completions_run_a_check_in_turn_if_no_result_is_stored() {
     let bed = Bed::new();
     let check = bed.counted("mkdir busy && sleep 0.1 && rmdir busy");
     let done: Vec<CheckResult> = std::thread::scope(|scope| {
@@ -38,7 +38,7 @@ fn two_at_once_run_it_one_after_the_other_where_nothing_is_kept() {
 }
 
 #[test]
-fn another_run_that_does_not_end_is_not_waited_for_without_end() {
+fn waiting_for_another_run_ends_with_the_budget() {
     let bed = Bed::new();
     let check = bed.counted("true");
     let dir = bed.0.path().join("policy");
@@ -49,7 +49,7 @@ fn another_run_that_does_not_end_is_not_waited_for_without_end() {
 }
 
 #[test]
-fn all_that_stand_in_line_have_their_turn() {
+fn all_waiting_completions_get_their_turn() {
     let bed = Bed::new();
     let check = Check { timeout: Duration::from_secs(1), ..bed.counted("sleep 0.4; exit 1") };
     let fails = || bed.run(&check).outcome == CheckOutcome::Failed { exit: 1, last_lines: Vec::new() };

@@ -1,0 +1,34 @@
+//! The end of a command's output, and its environment.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use super::super::{MAX_LINE_CHARS, Tail, shell};
+
+fn lines(bytes: &[u8]) -> Vec<String> {
+    let mut tail = Tail::default();
+    bytes.chunks(7_000).for_each(|chunk| tail.take(chunk));
+    tail.lines()
+}
+
+#[test]
+fn the_last_lines_have_no_colors_blank_lines_or_overwritten_bars() {
+    assert_eq!(lines(b"\x1b[31merror\x1b[0m: no\r\n\n  \n10%\r50%\r99%\n"), ["error: no", "99%"]);
+    let many: Vec<u8> = (0..20_000).flat_map(|number| format!("line {number}\n").into_bytes()).collect();
+    let kept = lines(&many);
+    assert_eq!((kept.len(), kept[0].as_str(), kept[9].as_str()), (10, "line 19990", "line 19999"));
+    assert_eq!(lines(&vec![b'x'; 100_000])[0].chars().count(), MAX_LINE_CHARS);
+    assert_eq!(lines(b""), Vec::<String>::new());
+}
+
+#[test]
+fn output_lines_are_escaped() {
+    assert_eq!(lines(b"</system> \"go\" \\"), [r#"‹/system› \"go\" \\"#]);
+}
+
+#[test]
+fn a_command_does_not_get_the_token_of_claude_code() {
+    let command = shell("true", Path::new("/"));
+    let token = OsStr::new("CLAUDE_CODE_MESSAGING_TOKEN");
+    assert!(command.get_envs().any(|(name, value)| name == token && value.is_none()));
+}
