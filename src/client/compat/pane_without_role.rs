@@ -1,6 +1,6 @@
-//! Payloads of split-pane teammates without a role: 2.1.47 names no `agent_type` in a pane, later versions do (seen with
-//! 2.1.47, 2.1.177 and 2.1.328). Only the pane is not enough evidence, because panes of another tmux server have the same
-//! names: the transcript or the payload must also name the teammate and the team.
+//! Payloads of split-pane teammates without a role: 2.1.47 has no `agent_type` in a pane (seen). The pane is not enough
+//! evidence, because panes of another tmux server have the same names: the transcript or the payload must also name the
+//! teammate and the team.
 
 use crate::payload::Payload;
 

@@ -1,5 +1,5 @@
-//! Trackers of teammates among the tasks: 2.1.47 writes a task file for each teammate. Later versions write none, but an
-//! agent can mark any task as internal (seen with 2.1.330).
+//! Trackers among the tasks: 2.1.47 keeps a task file for each teammate, which is not work and has no owner (seen). In
+//! 2.1.330 a TaskUpdate can mark any task in the same way.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
 //! Before 2.1.69, tool events of teammates and subagents have no agent id, so that a call without one may be anyone's.
-//! Seen with 2.1.47; 2.1.177 and later have the id.
+//! Seen with 2.1.47; seen with the id in 2.1.177 and 2.1.328.
 
 /// Whether tool events of this version name the agent: without an agent id, the actor is the lead.
 pub fn names_agents(version: &str) -> bool {
