@@ -9,8 +9,7 @@ use serde_json::{Value as Json, json};
 use super::installation::uncovered_rules;
 use super::output::{JsonOption, counted_problems, print, print_json, print_problems};
 use super::policy::trust;
-use crate::config::keys::KEYS;
-use crate::config::schema::schema;
+use crate::config::keys::{KEYS, schema};
 use crate::config::{
     Code, Effective, Excerpts, Files, Origin, PROJECT_FILE, Problem, TEMPLATE, TrustState, layers,
     misnamed_file,

@@ -1,50 +1,30 @@
 //! Validation: finds every problem of a file with its position. A file without errors can be built.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::Value as Json;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::keys::{Key, Place, names};
-use super::parse_value::Issue;
+use super::keys::{Key, Place, REDACTABLE, names};
+use super::parse_duration;
+use super::parse_value::{self, Issue, Validation, quoted};
 use super::problem::{Code, Problem};
+use super::settings::Entry;
 use super::source::Source;
-use super::{parse_value, rules};
+use crate::payload::{JUDGED, Kind};
 use crate::suggest::nearest;
 
 /// Maximum number of reported problems in one file.
 const MAX_PROBLEMS: usize = 100;
 
-/// How thorough the check is. Compiling regular expressions costs more than all the rest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Validation {
-    /// Everything.
-    Whole,
-    /// Everything except compiling regular expressions.
-    Swift,
-}
-
-/// A valid value in a file.
-#[derive(Debug, Clone)]
-pub struct Entry {
-    /// Its path, with dots and list indexes: `rule[0].name`.
-    pub path: String,
-    /// Its key.
-    pub key: &'static Key,
-    /// The value.
-    pub value: Json,
-    /// Its byte offset.
-    pub at: usize,
-}
-
 /// The valid values and the problems of a file.
 #[derive(Debug, Default)]
 pub struct Checked {
-    /// The valid values, in the order of the file.
+    /// In the order of the file.
     pub entries: Vec<Entry>,
-    /// The problems, by position.
+    /// By position.
     pub problems: Vec<Problem>,
 }
 
@@ -55,33 +35,32 @@ impl Checked {
     }
 }
 
-/// Checks a file.
+/// Checks everything.
 pub fn check(source: &Source) -> Checked {
-    checked(source, Validation::Whole)
+    validate(source, Validation::Full)
 }
 
-/// Checks a file; with [`Care::Swift`] regular expressions are not compiled. A call that needs one compiles it.
-pub(super) fn checked(source: &Source, care: Validation) -> Checked {
+pub(super) fn validate(source: &Source, validation: Validation) -> Checked {
     let (table, errors) = DeTable::parse_recoverable(&source.text);
-    let mut walk = Walk { source, care, entries: Vec::new(), problems: Vec::new() };
+    let mut walk = Walk { source, validation, entries: Vec::new(), problems: Vec::new() };
     let mut lines = BTreeSet::new();
-    let mut broken = false;
+    let mut is_broken = false;
     for error in &errors {
         let at = error.span().map_or(source.text.len(), |span| span.start);
-        let duplicate = is_duplicate_key(error);
-        broken |= !duplicate;
+        let is_duplicate = is_duplicate_key(error);
+        is_broken |= !is_duplicate;
         // A second error on the same line is a consequence of the first.
         if lines.insert(source.line(at)) {
-            let code = if duplicate { Code::DuplicateKey } else { Code::Syntax };
+            let code = if is_duplicate { Code::DuplicateKey } else { Code::Syntax };
             walk.report(Issue::new(code, at, error.message().replace('\n', ", ")));
         }
     }
-    let told = walk.problems.len();
+    let syntax_problems = walk.problems.len();
     walk.table(table.get_ref(), "", "");
-    rules::check(&walk.entries).into_iter().for_each(|issue| walk.report(issue));
-    if broken {
+    check_items(&walk.entries).into_iter().for_each(|issue| walk.report(issue));
+    if is_broken {
         // After a syntax error the rest is a guess.
-        walk.problems.truncate(told);
+        walk.problems.truncate(syntax_problems);
     }
     let Walk { entries, mut problems, .. } = walk;
     problems.sort_by_key(|problem| problem.at);
@@ -97,18 +76,15 @@ fn is_duplicate_key(error: &toml::de::Error) -> bool {
 /// A check in progress.
 struct Walk<'a> {
     source: &'a Source,
-    care: Validation,
+    validation: Validation,
     entries: Vec<Entry>,
     problems: Vec<Problem>,
 }
 
 impl Walk<'_> {
-    /// Adds a problem.
     fn report(&mut self, issue: Issue) {
         if self.problems.len() < MAX_PROBLEMS {
-            let Issue { code, at, message, hint } = issue;
-            let (path, at) = (self.source.path.clone(), Some(self.source.position(at)));
-            self.problems.push(Problem { code, path, at, message, hint });
+            self.problems.push(issue.into_problem(self.source));
         }
     }
 
@@ -135,29 +111,27 @@ impl Walk<'_> {
     }
 
     fn list(&mut self, list: &DeArray<'_>, key: &str, path: &str) {
-        for (place, item) in list.iter().enumerate() {
-            let (key, path) = (format!("{key}[]"), format!("{path}[{place}]"));
+        for (index, item) in list.iter().enumerate() {
+            let (key, path) = (format!("{key}[]"), format!("{path}[{index}]"));
             let at = item.span().start;
-            match item.get_ref() {
-                DeValue::Table(values) => {
-                    self.table(values, &key, &path);
-                    for name in names(&key) {
-                        let needed = Place::at(&format!("{key}.{name}"));
-                        if matches!(needed, Some(Place::Value(Key { default: None, .. })))
-                            && !values.contains_key(name)
-                        {
-                            self.report(Issue::new(Code::MissingKey, at, format!("missing key `{name}`")));
-                        }
-                    }
+            let DeValue::Table(values) = item.get_ref() else {
+                self.wrong(at, &path, "a table", item.get_ref());
+                continue;
+            };
+            self.table(values, &key, &path);
+            for name in names(&key) {
+                let place = Place::at(&format!("{key}.{name}"));
+                let is_required = matches!(place, Some(Place::Value(Key { default: None, .. })));
+                if is_required && !values.contains_key(name) {
+                    self.report(Issue::new(Code::MissingKey, at, format!("missing key `{name}`")));
                 }
-                other => self.wrong(at, &path, "a table", other),
             }
         }
     }
 
     fn value(&mut self, key: &'static Key, path: String, value: &Spanned<DeValue<'_>>) {
         let mut issues = Vec::new();
-        if let Some(read) = parse_value::read(key.kind, value, self.care, &mut issues) {
+        if let Some(read) = parse_value::read(key.kind, value, self.validation, &mut issues) {
             self.entries.push(Entry { path: path.clone(), key, value: read, at: value.span().start });
         }
         for issue in issues {
@@ -174,10 +148,12 @@ impl Walk<'_> {
     fn unknown(&mut self, name: &Spanned<Cow<'_, str>>, table: &str) {
         let known = names(table);
         let written = name.get_ref().as_ref();
-        let hint = match (nearest(written, &known, 1), elsewhere(written)) {
-            (Some(close), _) => format!("did you mean `{close}`?"),
-            (None, Some(path)) => format!("did you mean `{path}`?"),
-            (None, None) => format!("expected one of {}", known.join(", ")),
+        // The table that has this name, if another one has.
+        let elsewhere = Some(format!("policy.{written}"))
+            .filter(|path| !written.contains(['.', '[']) && Place::at(path).is_some());
+        let hint = match nearest(written, &known, 1).map(str::to_owned).or(elsewhere) {
+            Some(suggestion) => format!("did you mean `{suggestion}`?"),
+            None => format!("expected one of {}", known.join(", ")),
         };
         let shown: String = written.chars().take(64).collect();
         let message = format!("unknown key `{shown}`");
@@ -185,8 +161,165 @@ impl Walk<'_> {
     }
 }
 
-/// The table that has this name, if another one has.
-fn elsewhere(name: &str) -> Option<String> {
-    let path = format!("policy.{name}");
-    (!name.contains(['.', '[']) && Place::at(&path).is_some()).then_some(path)
+/// Tools of Claude Code. Their names are case-sensitive.
+#[rustfmt::skip]
+const TOOLS: &[&str] = &[
+    "Agent", "AskUserQuestion", "Bash", "BashOutput", "Edit", "ExitPlanMode", "Glob", "Grep", "KillShell", "LS",
+    "MultiEdit", "NotebookEdit", "Read", "SendMessage", "Skill", "Task", "TaskCreate", "TaskGet", "TaskList",
+    "TaskOutput", "TaskStop", "TaskUpdate", "TeamCreate", "TeamDelete", "TodoWrite", "WebFetch", "WebSearch", "Write",
+];
+
+/// The tool that this word names in another case.
+fn other_case(word: &str) -> Option<&'static str> {
+    TOOLS.iter().copied().find(|tool| *tool != word && tool.eq_ignore_ascii_case(word))
+}
+
+/// The keys of one table of a list.
+struct Item<'a>(Vec<&'a Entry>);
+
+impl<'a> Item<'a> {
+    fn get(&self, name: &str) -> Option<&'a Entry> {
+        self.0.iter().copied().find(|entry| entry.path.ends_with(&format!("].{name}")))
+    }
+
+    /// The entry, if its value is this one.
+    fn is(&self, name: &str, value: impl Into<Json>) -> Option<&'a Entry> {
+        let value = value.into();
+        self.get(name).filter(|entry| entry.value == value)
+    }
+
+    fn list(&self, name: &str) -> impl Iterator<Item = &'a str> {
+        let list = self.get(name).and_then(|entry| entry.value.as_array());
+        list.into_iter().flatten().filter_map(Json::as_str)
+    }
+}
+
+/// Checks each rule, check and pattern of the file as a whole.
+fn check_items(entries: &[Entry]) -> Vec<Issue> {
+    let mut found = Vec::new();
+    let mut names = HashSet::new();
+    for rule in items(entries, "rule[") {
+        found.extend(name_of_rule(&rule, &mut names));
+        found.extend(missing_reason(&rule));
+        found.extend(unblockable_event(&rule));
+        found.extend(tools_without_event(&rule));
+        found.extend(tools_in_other_case(&rule));
+        found.extend(useless_lasting(&rule));
+    }
+    for check in items(entries, "policy.completion-check.check[") {
+        let run = check.get("run").filter(|run| is_blank(run));
+        found.extend(run.map(|run| Issue::new(Code::BadValue, run.at, "the command is blank")));
+        found.extend(zero_timeout(&check));
+    }
+    let waiting = entries.iter().find(|entry| entry.path == "policy.idle-with-work.waiting-key");
+    let waiting = waiting.filter(|key| is_blank(key));
+    found.extend(waiting.map(|key| Issue::new(Code::BadValue, key.at, "the key is blank")));
+    let mut names = HashSet::new();
+    for pattern in items(entries, "privacy.pattern[") {
+        found.extend(name_of_pattern(&pattern, &mut names));
+    }
+    found
+}
+
+fn name_of_rule<'a>(rule: &Item<'a>, names: &mut HashSet<&'a str>) -> Option<Issue> {
+    let name = rule.get("name")?;
+    let text = name.value.as_str().unwrap_or_default();
+    if is_blank(name) {
+        return Some(Issue::new(Code::BadValue, name.at, "the rule's name is blank"));
+    }
+    let message = format!("duplicate rule name {}", quoted(text));
+    (!names.insert(text)).then(|| Issue::new(Code::DuplicateRule, name.at, message))
+}
+
+fn missing_reason(rule: &Item<'_>) -> Option<Issue> {
+    let action = rule.is("action", "block")?;
+    rule.get("reason").is_none_or(is_blank).then(|| {
+        Issue::new(Code::MissingReason, action.at, "a rule that blocks needs a `reason` for the model")
+            .hint("add `reason = \"what is blocked, and what to do instead\"`")
+    })
+}
+
+fn unblockable_event(rule: &Item<'_>) -> Option<Issue> {
+    let action = rule.is("action", "block")?;
+    let kinds = rule.list("events").map(Kind::named);
+    let kinds = kinds.filter(|kind| *kind != Kind::Unknown && !kind.is_judged());
+    let unblockable: Vec<&str> = kinds.map(Kind::name).collect();
+    let judged: Vec<&str> = JUDGED.iter().map(|kind| kind.name()).collect();
+    let message = format!("the rule only warns at {}, which cannot be blocked", unblockable.join(", "));
+    let hint = format!("the events that can be blocked are {}", judged.join(", "));
+    (!unblockable.is_empty()).then(|| Issue::new(Code::OnlyWarns, action.at, message).hint(hint))
+}
+
+fn tools_without_event(rule: &Item<'_>) -> Option<Issue> {
+    let tools = rule.get("tools").filter(|_| rule.list("tools").next().is_some())?;
+    let mut events = rule.list("events").peekable();
+    events.peek()?;
+    let never = events.all(|event| !Kind::named(event).has_tool());
+    never.then(|| {
+        Issue::new(Code::NeverMatches, tools.at, "the rule names tools, but none of its events has a tool")
+            .hint("add PreToolUse, or another tool event")
+    })
+}
+
+fn tools_in_other_case(rule: &Item<'_>) -> Vec<Issue> {
+    let Some(tools) = rule.get("tools") else { return Vec::new() };
+    let misspelled = rule.list("tools").filter_map(|word| Some((word, other_case(word)?)));
+    let issue = |(word, tool): (&str, &str)| {
+        let message = format!("there is no tool {}: names of tools are case-sensitive", quoted(word));
+        Issue::new(Code::NeverMatches, tools.at, message).hint(format!("did you mean \"{tool}\"?"))
+    };
+    misspelled.map(issue).collect()
+}
+
+fn useless_lasting(rule: &Item<'_>) -> Option<Issue> {
+    let lasting = rule.is("lasting", true)?;
+    let mut events = rule.list("events").peekable();
+    let has_events = events.peek().is_some();
+    let why = match () {
+        () if rule.is("action", "warn").is_some() => "the rule blocks nothing",
+        () if has_events && events.all(|event| Kind::named(event) != Kind::PreToolUse) => {
+            "none of its events has a tool"
+        }
+        () => return None,
+    };
+    let issue = Issue::new(Code::UselessKey, lasting.at, format!("`lasting` has no effect here: {why}"));
+    Some(issue.hint("`lasting` applies only to a block at PreToolUse"))
+}
+
+fn zero_timeout(check: &Item<'_>) -> Option<Issue> {
+    let timeout = check.get("timeout")?;
+    let time = parse_duration(timeout.value.as_str()?)?;
+    time.is_zero().then(|| {
+        Issue::new(Code::BadDuration, timeout.at, "with a timeout of zero the check never passes")
+            .hint("to turn the gate off, set its mode to \"off\"")
+    })
+}
+
+fn name_of_pattern<'a>(pattern: &Item<'a>, names: &mut HashSet<&'a str>) -> Option<Issue> {
+    let name = pattern.get("name")?;
+    let text = name.value.as_str().unwrap_or_default();
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if text.is_empty() || !text.chars().all(plain) || REDACTABLE.contains(&text) {
+        let hint = format!("use letters, digits, `-`, `_` and `.`, and none of {}", REDACTABLE.join(", "));
+        let message = format!("invalid pattern name {}", quoted(text));
+        return Some(Issue::new(Code::BadValue, name.at, message).hint(hint));
+    }
+    let message = format!("duplicate pattern name {}", quoted(text));
+    (!names.insert(text)).then(|| Issue::new(Code::BadValue, name.at, message))
+}
+
+fn is_blank(entry: &Entry) -> bool {
+    entry.value.as_str().is_none_or(|text| text.trim().is_empty())
+}
+
+/// The tables of a list, in the order of the file.
+fn items<'a>(entries: &'a [Entry], list: &str) -> impl Iterator<Item = Item<'a>> {
+    let mut items: BTreeMap<usize, Vec<&Entry>> = BTreeMap::new();
+    for entry in entries {
+        let index = entry.path.strip_prefix(list).and_then(|rest| rest.split(']').next());
+        if let Some(index) = index.and_then(|index| index.parse().ok()) {
+            items.entry(index).or_default().push(entry);
+        }
+    }
+    items.into_values().map(Item)
 }

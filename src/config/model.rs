@@ -1,11 +1,13 @@
-//! The typed configuration.
+//! The typed configuration, with its durations (`"90d"`) and sizes (`"16 MiB"`).
 
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use super::keys::REDACTABLE;
-use super::{Policy, Rule, units};
+use super::{Policy, Rule};
+use crate::clock;
 
 const MIB: u64 = 1 << 20;
 
@@ -13,17 +15,11 @@ const MIB: u64 = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Config {
-    /// The event log.
     pub log: Log,
-    /// The archive.
     pub archive: Archive,
-    /// The hook call itself.
     pub hook: Hook,
-    /// Reports.
     pub report: Report,
-    /// Privacy.
     pub privacy: Privacy,
-    /// The gates.
     pub policy: Policy,
     /// The user's rules: `[[rule]]`.
     pub rule: Vec<Rule>,
@@ -34,16 +30,16 @@ pub struct Config {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Log {
     /// Maximum size of a segment in bytes.
-    #[serde(deserialize_with = "units::size")]
+    #[serde(deserialize_with = "size")]
     pub segment_size: u64,
     /// Maximum age of a segment.
-    #[serde(deserialize_with = "units::duration")]
+    #[serde(deserialize_with = "duration")]
     pub keep: Duration,
     /// Maximum size of all segments in bytes.
-    #[serde(deserialize_with = "units::size")]
+    #[serde(deserialize_with = "size")]
     pub keep_size: u64,
     /// How long a hook call waits for the log's lock.
-    #[serde(deserialize_with = "units::duration")]
+    #[serde(deserialize_with = "duration")]
     pub lock_patience: Duration,
 }
 
@@ -54,10 +50,10 @@ pub struct Archive {
     /// The response to a TeamDelete if the team's files could not be archived first.
     pub on_failure: OnFailure,
     /// Maximum size of an archived file in bytes.
-    #[serde(deserialize_with = "units::size")]
+    #[serde(deserialize_with = "size")]
     pub largest_file: u64,
     /// Time limit of one hook call for archiving.
-    #[serde(deserialize_with = "units::duration")]
+    #[serde(deserialize_with = "duration")]
     pub longest_look: Duration,
 }
 
@@ -65,9 +61,7 @@ pub struct Archive {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnFailure {
-    /// It is blocked.
     Block,
-    /// It is allowed with a warning.
     Warn,
 }
 
@@ -78,17 +72,16 @@ pub struct Hook {
     /// Whether Claude Code is asked to report changes of a team's files.
     pub watch: bool,
     /// Maximum size of a payload in bytes.
-    #[serde(deserialize_with = "units::size")]
+    #[serde(deserialize_with = "size")]
     pub largest_input: u64,
     /// How long a call waits for the end of stdin.
-    #[serde(deserialize_with = "units::duration")]
+    #[serde(deserialize_with = "duration")]
     pub stdin_patience: Duration,
     /// A slower call is noted in the diagnostics.
-    #[serde(deserialize_with = "units::duration")]
+    #[serde(deserialize_with = "duration")]
     pub slow: Duration,
 }
 
-/// Settings of reports.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Report {
@@ -102,17 +95,15 @@ pub struct Report {
 pub struct Price {
     /// A glob for the models.
     pub model: String,
-    /// Input tokens.
-    #[serde(default, deserialize_with = "units::millionths")]
+    #[serde(default, deserialize_with = "millionths")]
     pub input: u64,
-    /// Output tokens.
-    #[serde(default, deserialize_with = "units::millionths")]
+    #[serde(default, deserialize_with = "millionths")]
     pub output: u64,
     /// Tokens read from the cache.
-    #[serde(default, deserialize_with = "units::millionths")]
+    #[serde(default, deserialize_with = "millionths")]
     pub cache_read: u64,
     /// Tokens written to the cache.
-    #[serde(default, deserialize_with = "units::millionths")]
+    #[serde(default, deserialize_with = "millionths")]
     pub cache_write: u64,
 }
 
@@ -120,7 +111,6 @@ pub struct Price {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Privacy {
-    /// How texts are recorded.
     pub record: RecordMode,
     /// The names of the built-in patterns in use.
     pub redact: Vec<String>,
@@ -132,7 +122,6 @@ pub struct Privacy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecordMode {
-    /// Verbatim.
     Verbatim,
     /// As size and hash.
     Metadata,
@@ -144,7 +133,6 @@ pub enum RecordMode {
 pub struct Pattern {
     /// The name in the replacement.
     pub name: String,
-    /// The regular expression.
     pub regex: String,
 }
 
@@ -179,6 +167,84 @@ impl Default for Hook {
             largest_input: 16 * MIB,
             stdin_patience: Duration::from_secs(2),
             slow: Duration::from_millis(250),
+        }
+    }
+}
+
+/// Parses a duration such as `"90d"`. A number without a unit is invalid.
+pub(super) fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(from)?;
+    parse_duration(&text).ok_or_else(|| {
+        D::Error::custom(format!("invalid duration {text:?}; expected a value such as \"90d\" or \"1m30s\""))
+    })
+}
+
+/// Parses a size such as `"16 MiB"` into bytes.
+pub(super) fn size<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let text = String::deserialize(from)?;
+    parse_size(&text).ok_or_else(|| {
+        D::Error::custom(format!("invalid size {text:?}; expected a value such as \"16 MiB\" or \"512 KiB\""))
+    })
+}
+
+/// Parses a number such as 2.5 into millionths.
+fn millionths<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let number = f64::deserialize(from)?;
+    let millionths = number * 1e6;
+    if !(0.0..1e15).contains(&millionths) {
+        return Err(D::Error::custom(format!("invalid price {number}")));
+    }
+    Ok(millionths.round() as u64)
+}
+
+/// Parses a duration such as `90d`; `None` if it is invalid or has no unit.
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    if text.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return None;
+    }
+    clock::parse_span(text).and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis)
+}
+
+/// Parses a size such as `16 MiB` into bytes; `None` if it is invalid.
+pub fn parse_size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number: f64 = text[..digits].parse().ok()?;
+    let unit: f64 = match text[digits..].trim().to_ascii_lowercase().as_str() {
+        "b" => 1.0,
+        "kib" => 1024.0,
+        "mib" => 1_048_576.0,
+        "gib" => 1_073_741_824.0,
+        "kb" => 1e3,
+        "mb" => 1e6,
+        "gb" => 1e9,
+        _ => return None,
+    };
+    let bytes = number * unit;
+    (bytes.is_finite() && bytes < 1e15).then_some(bytes.round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_in_binary_and_decimal_units() {
+        assert_eq!(parse_size("16 MiB"), Some(16 << 20));
+        assert_eq!(parse_size("1.5kib"), Some(1536));
+        assert_eq!(parse_size("2GB"), Some(2_000_000_000));
+        assert_eq!(parse_size("0 B"), Some(0));
+        for bad in ["", "16", "MiB", "-1 MiB", "1 TiB", "1..2 KiB", "9999999999 GiB"] {
+            assert_eq!(parse_size(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_duration_needs_its_unit() {
+        assert_eq!(parse_duration("90d"), Some(Duration::from_secs(90 * 86_400)));
+        assert_eq!(parse_duration("250ms"), Some(Duration::from_millis(250)));
+        for bad in ["", "90", "1.5", "-1s", "soon"] {
+            assert_eq!(parse_duration(bad), None, "{bad}");
         }
     }
 }

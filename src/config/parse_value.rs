@@ -4,11 +4,11 @@ use serde_json::{Value as Json, json};
 use toml::Spanned;
 use toml::de::{DeInteger, DeValue};
 
-use super::bounded_regex::{BoundedRegex, RegexTooCostly};
-use super::check::Validation;
 use super::keys::Kind;
-use super::problem::Code;
-use super::{pattern, units};
+use super::pattern::{self, BoundedRegex, RegexTooCostly};
+use super::problem::{Code, Problem, Severity};
+use super::source::Source;
+use super::{parse_duration, parse_size};
 use crate::payload::{self, JUDGED, KNOWN};
 use crate::suggest::nearest;
 
@@ -18,6 +18,14 @@ pub fn quoted(text: &str) -> String {
         Some((end, _)) => format!("{:?}…", &text[..end]),
         None => format!("{text:?}"),
     }
+}
+
+/// How thorough the validation is. Compiling regular expressions costs more than all the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Validation {
+    Full,
+    /// A call that needs a regular expression compiles it.
+    WithoutRegexes,
 }
 
 /// A problem of a value or a table.
@@ -35,16 +43,25 @@ impl Issue {
         Issue { code, at, message: message.into(), hint: None }
     }
 
-    /// The same with a hint.
     pub fn hint(self, hint: impl Into<String>) -> Issue {
         Issue { hint: Some(hint.into()), ..self }
+    }
+
+    pub fn into_problem(self, source: &Source) -> Problem {
+        let Issue { code, at, message, hint } = self;
+        Problem { code, path: source.path.clone(), at: Some(source.position(at)), message, hint }
     }
 }
 
 type Issues = Vec<Issue>;
 
 /// Reads a value of this type; with an error it cannot be used.
-pub fn read(kind: Kind, value: &Spanned<DeValue<'_>>, care: Validation, issues: &mut Issues) -> Option<Json> {
+pub fn read(
+    kind: Kind,
+    value: &Spanned<DeValue<'_>>,
+    validation: Validation,
+    issues: &mut Issues,
+) -> Option<Json> {
     let before = issues.len();
     let at = value.span().start;
     let read = match (kind, value.get_ref()) {
@@ -63,7 +80,7 @@ pub fn read(kind: Kind, value: &Spanned<DeValue<'_>>, care: Validation, issues: 
                     issues.push(Issue::new(Code::BadPointer, pointer.span().start, message));
                 }
                 if let Some(text) = text(wanted, "a glob or a regular expression", issues) {
-                    is_pattern(text, wanted.span().start, care, issues);
+                    is_pattern(text, wanted.span().start, validation, issues);
                     read.insert(pointer.get_ref().to_string(), json!(text));
                 }
             }
@@ -78,28 +95,17 @@ pub fn read(kind: Kind, value: &Spanned<DeValue<'_>>, care: Validation, issues: 
             }
             json!(count)
         }
-        (
-            Kind::Switch
-            | Kind::Count
-            | Kind::Times
-            | Kind::Price
-            | Kind::Names
-            | Kind::Globs
-            | Kind::Events
-            | Kind::Patterns
-            | Kind::Picks(_),
-            other,
-        ) => {
+        (kind, other) if !kind.is_text() => {
             wrong(at, expected(kind), other, issues);
             return None;
         }
-        (_, _) => {
+        (kind, _) => {
             let text = text(value, expected(kind), issues)?;
             is_of(kind, text, at, issues);
             json!(text)
         }
     };
-    let errors = issues[before..].iter().any(|flaw| flaw.code.severity() == super::problem::Severity::Error);
+    let errors = issues[before..].iter().any(|flaw| flaw.code.severity() == Severity::Error);
     (!errors).then_some(read)
 }
 
@@ -110,8 +116,7 @@ fn expected(kind: Kind) -> &'static str {
         Kind::Price => "a number such as 2.5",
         Kind::Size => "a size such as \"16 MiB\"",
         Kind::Duration => "a duration such as \"90d\"",
-        Kind::Words(_) => "a string",
-        Kind::Text => "a string",
+        Kind::Words(_) | Kind::Text => "a string",
         Kind::Regex => "a regular expression in quotes",
         Kind::Glob => "a glob in quotes",
         Kind::Names | Kind::Globs | Kind::Picks(_) => "a list such as [\"a\", \"b\"]",
@@ -187,11 +192,11 @@ fn item_of(kind: Kind, item: &Spanned<DeValue<'_>>, issues: &mut Issues) {
 fn is_of(kind: Kind, text: &str, at: usize, issues: &mut Issues) {
     let named = quoted(text);
     let (code, message) = match kind {
-        Kind::Size if units::parse_size(text).is_none() => (
+        Kind::Size if parse_size(text).is_none() => (
             Code::BadSize,
             format!("invalid size {named}; expected a value such as \"16 MiB\" or \"512 KiB\""),
         ),
-        Kind::Duration if units::parse_duration(text).is_none() => (
+        Kind::Duration if parse_duration(text).is_none() => (
             Code::BadDuration,
             format!("invalid duration {named}; expected a value such as \"90d\" or \"1m30s\""),
         ),
@@ -229,9 +234,9 @@ fn is_of(kind: Kind, text: &str, at: usize, issues: &mut Issues) {
     issues.push(Issue::new(code, at, message));
 }
 
-fn is_pattern(text: &str, at: usize, care: Validation, issues: &mut Issues) {
+fn is_pattern(text: &str, at: usize, validation: Validation, issues: &mut Issues) {
     match pattern::regex_of(text) {
-        Some(_) if care == Validation::Swift => {}
+        Some(_) if validation == Validation::WithoutRegexes => {}
         Some(expression) => issues.extend(program(expression, at).err()),
         None => is_of(Kind::Glob, text, at, issues),
     }

@@ -1,10 +1,10 @@
-//! The typed policy: one table for each gate, and the user's rules.
+//! The typed policy: the gates, one table for each, and the user's rules.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::units;
+use crate::model::Tool;
 use crate::payload::Kind;
 
 /// The mode of a gate, most permissive first.
@@ -33,25 +33,16 @@ pub enum OnError {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Policy {
-    /// The response to a failure of the policy itself.
     pub on_error: OnError,
     /// How often one gate or rule can block one actor until another task is completed.
     pub max_blocks: u32,
-    /// Stopping a teammate that has not finished.
     pub premature_shutdown: PrematureShutdown,
-    /// Stopping the lead.
     pub protect_lead: OnlyMode,
-    /// Going idle with work left.
     pub idle_with_work: IdleWithWork,
-    /// Completing a task whose checks fail.
     pub completion_check: CompletionCheck,
-    /// Starting or completing a task that depends on an unfinished one.
     pub unfinished_dependencies: OnlyMode,
-    /// Going idle without a message since the last instruction.
     pub report_before_idle: OnlyMode,
-    /// Number, agent types and models of teammates.
     pub team_size: TeamSize,
-    /// The lead ends its turn while no agent works on a task in progress.
     pub lead_stops_early: OnlyMode,
 }
 
@@ -59,7 +50,6 @@ pub struct Policy {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OnlyMode {
-    /// The mode.
     pub mode: Mode,
 }
 
@@ -67,7 +57,6 @@ pub struct OnlyMode {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PrematureShutdown {
-    /// The mode.
     pub mode: Mode,
     /// Whether a teammate is unfinished while it owns pending tasks.
     pub pending: bool,
@@ -83,7 +72,6 @@ pub struct PrematureShutdown {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct IdleWithWork {
-    /// The mode.
     pub mode: Mode,
     /// The key in a task's metadata that marks the task as waiting.
     pub waiting_key: String,
@@ -93,7 +81,6 @@ pub struct IdleWithWork {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CompletionCheck {
-    /// The mode.
     pub mode: Mode,
     /// The commands: `[[policy.completion-check.check]]`.
     pub check: Vec<Check>,
@@ -105,17 +92,13 @@ pub struct CompletionCheck {
 pub struct Check {
     /// The command, run with `sh -c`.
     pub run: String,
-    /// A glob for the task's subject.
     #[serde(default = "any")]
     pub subject: String,
-    /// A glob for the task's owner.
     #[serde(default = "any")]
     pub owner: String,
-    /// A glob for the team.
     #[serde(default = "any")]
     pub team: String,
-    /// Time limit.
-    #[serde(default = "two_minutes", deserialize_with = "units::duration")]
+    #[serde(default = "two_minutes", deserialize_with = "super::model::duration")]
     pub timeout: Duration,
 }
 
@@ -131,7 +114,6 @@ fn two_minutes() -> Duration {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TeamSize {
-    /// The mode.
     pub mode: Mode,
     /// Maximum number of teammates without the lead; 0 for no limit.
     pub most: u32,
@@ -145,7 +127,6 @@ pub struct TeamSize {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Rule {
-    /// The name in verdicts.
     pub name: String,
     /// The events; empty for all that can be blocked.
     #[serde(default)]
@@ -153,16 +134,13 @@ pub struct Rule {
     /// Globs for the tool, at tool events; empty for all.
     #[serde(default)]
     pub tools: Vec<String>,
-    /// A glob for the actor's name.
     #[serde(default = "any")]
     pub actor: String,
-    /// A glob for the team.
     #[serde(default = "any")]
     pub team: String,
     /// JSON pointers into the payload, each with a glob, or a regular expression between slashes. All must match.
     #[serde(default, rename = "match")]
     pub matches: std::collections::BTreeMap<String, String>,
-    /// `warn` or `block`.
     pub action: Mode,
     /// The text for the model. Required for a rule that blocks.
     #[serde(default)]
@@ -229,5 +207,122 @@ impl Default for CompletionCheck {
 impl Default for TeamSize {
     fn default() -> TeamSize {
         TeamSize { mode: Mode::Off, most: 0, agent_types: Vec::new(), models: Vec::new() }
+    }
+}
+
+/// A gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Gate {
+    /// Stopping a teammate that has not finished.
+    PrematureShutdown,
+    /// Stopping the lead.
+    ProtectLead,
+    /// Going idle with work left.
+    IdleWithWork,
+    /// Completing a task whose checks fail.
+    CompletionCheck,
+    /// Starting or completing a task that depends on an unfinished one.
+    UnfinishedDependencies,
+    /// Going idle without a message since the last instruction.
+    ReportBeforeIdle,
+    /// Number, agent types and models of teammates.
+    TeamSize,
+    /// A lead that ends its turn while no agent works on a task in progress.
+    LeadStopsEarly,
+    /// The user's rules.
+    Rule,
+}
+
+impl Gate {
+    /// All of them, in the order of the configuration.
+    pub const ALL: [Gate; 9] = [
+        Gate::PrematureShutdown,
+        Gate::ProtectLead,
+        Gate::IdleWithWork,
+        Gate::CompletionCheck,
+        Gate::UnfinishedDependencies,
+        Gate::ReportBeforeIdle,
+        Gate::TeamSize,
+        Gate::LeadStopsEarly,
+        Gate::Rule,
+    ];
+
+    /// The name of its table in the configuration; `rule` for the user's rules.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Gate::PrematureShutdown => "premature-shutdown",
+            Gate::ProtectLead => "protect-lead",
+            Gate::IdleWithWork => "idle-with-work",
+            Gate::CompletionCheck => "completion-check",
+            Gate::UnfinishedDependencies => "unfinished-dependencies",
+            Gate::ReportBeforeIdle => "report-before-idle",
+            Gate::TeamSize => "team-size",
+            Gate::LeadStopsEarly => "lead-stops-early",
+            Gate::Rule => "rule",
+        }
+    }
+
+    /// The gate with this name.
+    pub fn named(name: &str) -> Option<Gate> {
+        Gate::ALL.into_iter().find(|gate| gate.name() == name)
+    }
+
+    /// Its mode; `None` for rules, which have modes of their own.
+    pub fn mode(self, policy: &Policy) -> Option<Mode> {
+        Some(match self {
+            Gate::PrematureShutdown => policy.premature_shutdown.mode,
+            Gate::ProtectLead => policy.protect_lead.mode,
+            Gate::IdleWithWork => policy.idle_with_work.mode,
+            Gate::CompletionCheck => policy.completion_check.mode,
+            Gate::UnfinishedDependencies => policy.unfinished_dependencies.mode,
+            Gate::ReportBeforeIdle => policy.report_before_idle.mode,
+            Gate::TeamSize => policy.team_size.mode,
+            Gate::LeadStopsEarly => policy.lead_stops_early.mode,
+            Gate::Rule => return None,
+        })
+    }
+
+    /// The event that it judges, and the tools if only those of some tools. Rules name their events.
+    pub fn event(self) -> Option<(Kind, &'static [Tool])> {
+        match self {
+            Gate::PrematureShutdown => {
+                Some((Kind::PreToolUse, &[Tool::SendMessage, Tool::TaskStop, Tool::TeamDelete]))
+            }
+            Gate::ProtectLead => Some((Kind::PreToolUse, &[Tool::SendMessage])),
+            Gate::UnfinishedDependencies => Some((Kind::PreToolUse, &[Tool::TaskUpdate])),
+            Gate::TeamSize => Some((Kind::PreToolUse, &[Tool::Agent])),
+            Gate::IdleWithWork | Gate::ReportBeforeIdle => Some((Kind::TeammateIdle, &[])),
+            Gate::CompletionCheck => Some((Kind::TaskCompleted, &[])),
+            Gate::LeadStopsEarly => Some((Kind::Stop, &[])),
+            Gate::Rule => None,
+        }
+    }
+
+    /// Whether it does nothing in a team without tasks.
+    pub fn needs_tasks(self) -> bool {
+        matches!(
+            self,
+            Gate::CompletionCheck | Gate::UnfinishedDependencies | Gate::IdleWithWork | Gate::LeadStopsEarly
+        )
+    }
+
+    /// How often it can block the same agent until another task is completed, given `policy.max-blocks`.
+    pub fn max_blocks(self, configured: u32) -> u32 {
+        // Blocking the same idle again only costs tokens: messages are delivered only at idle.
+        if self == Gate::IdleWithWork { configured.min(1) } else { configured }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::keys::KEYS;
+
+    #[test]
+    fn the_gates_are_the_tables_of_the_policy() {
+        let modes = KEYS.iter().filter_map(|key| key.path.strip_prefix("policy.")?.strip_suffix(".mode"));
+        let gates = Gate::ALL.into_iter().filter(|gate| *gate != Gate::Rule).map(Gate::name);
+        assert_eq!(modes.collect::<Vec<_>>(), gates.collect::<Vec<_>>());
+        assert!(Gate::ALL.into_iter().all(|gate| Gate::named(gate.name()) == Some(gate)));
     }
 }

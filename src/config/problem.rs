@@ -22,21 +22,17 @@ macro_rules! codes {
         pub enum Code { $($code,)* }
 
         impl Code {
-            /// All of them.
-            pub const ALL: &[Code] = &[$(Code::$code,)*];
+                    pub const ALL: &[Code] = &[$(Code::$code,)*];
 
-            /// The code, in kebab-case.
-            pub fn name(self) -> &'static str {
+                    pub fn name(self) -> &'static str {
                 match self { $(Code::$code => $name,)* }
             }
 
-            /// The severity.
-            pub fn severity(self) -> Severity {
+                    pub fn severity(self) -> Severity {
                 match self { $(Code::$code => Severity::$severity,)* }
             }
 
-            /// The description for the documentation.
-            pub fn about(self) -> &'static str {
+                    pub fn about(self) -> &'static str {
                 match self { $(Code::$code => $about,)* }
             }
         }
@@ -84,15 +80,12 @@ impl Serialize for Code {
 /// One problem with its position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// The kind.
     pub code: Code,
-    /// The file.
     pub path: PathBuf,
     /// Line and column, both from 1; the column counts characters. `None` for a problem with the file itself.
     pub at: Option<(usize, usize)>,
     /// The message. It may quote the file, so escape it for a terminal.
     pub message: String,
-    /// How to fix it.
     pub hint: Option<String>,
 }
 
@@ -107,7 +100,6 @@ impl Problem {
         self.code.severity() == Severity::Error
     }
 
-    /// The same with a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Problem {
         self.hint = Some(hint.into());
         self

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::check::Entry;
+use super::Config;
+use super::keys::Key;
 use super::source::Source;
-use super::{Config, Rule};
 
 /// The file that a value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -16,25 +16,21 @@ use super::{Config, Rule};
 pub enum Layer {
     /// None: the default.
     Default,
-    /// The user's file.
     User,
-    /// The project's file.
     Project,
 }
 
 /// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Origin {
-    /// The layer.
     pub layer: Layer,
     /// The file, for a value that is not the default.
     pub file: Option<PathBuf>,
-    /// The line in it.
+    /// The line in it; `None` for a value that the file had when it was last valid.
     pub line: Option<usize>,
 }
 
 impl Origin {
-    /// The origin of a default.
     pub const DEFAULT: Origin = Origin { layer: Layer::Default, file: None, line: None };
 
     /// The origin of a value that the user's file had when it was last valid.
@@ -52,22 +48,32 @@ impl Origin {
     }
 }
 
-/// A value and where it comes from.
+/// A value as TOML and JSON, and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// The value as TOML and JSON.
     pub value: Json,
-    /// The origin.
     pub origin: Origin,
 }
 
 /// The values that are set, by path: `policy.max-blocks`, `rule[0].name`. All others have their default.
 pub type Settings = BTreeMap<String, Setting>;
 
-/// A value of a file with its origin.
-pub(super) fn setting(entry: &Entry, source: &Source, layer: Layer) -> Setting {
-    let origin = Origin { layer, file: Some(source.path.clone()), line: Some(source.line(entry.at)) };
-    Setting { value: entry.value.clone(), origin }
+/// A valid value in a file.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Its path, with dots and list indexes: `rule[0].name`.
+    pub path: String,
+    pub key: &'static Key,
+    pub value: Json,
+    /// Its byte offset.
+    pub at: usize,
+}
+
+impl Entry {
+    pub(super) fn setting(&self, source: &Source, layer: Layer) -> Setting {
+        let origin = Origin { layer, file: Some(source.path.clone()), line: Some(source.line(self.at)) };
+        Setting { value: self.value.clone(), origin }
+    }
 }
 
 /// Builds the configuration from checked values.
@@ -76,8 +82,9 @@ pub(super) fn setting(entry: &Entry, source: &Source, layer: Layer) -> Setting {
 /// A value is invalid after all.
 pub(super) fn build(settings: &Settings) -> Result<Config, String> {
     let mut config = Config::deserialize(tree(settings)).map_err(|error| error.to_string())?;
-    for (place, rule) in config.rule.iter_mut().enumerate() {
-        rule.place = place_of(settings, place, rule);
+    for (index, rule) in config.rule.iter_mut().enumerate() {
+        let name = settings.get(&format!("rule[{index}].name"));
+        rule.place = name.map_or_else(|| rule.name.clone(), |name| name.origin.place());
     }
     Ok(config)
 }
@@ -91,30 +98,25 @@ pub(super) fn tree(settings: &Settings) -> Json {
     root
 }
 
-fn place_of(settings: &Settings, place: usize, rule: &Rule) -> String {
-    let name = settings.get(&format!("rule[{place}].name"));
-    name.map_or_else(|| rule.name.clone(), |name| name.origin.place())
-}
-
 /// The node at a path of the tree, created if missing.
 fn slot<'a>(root: &'a mut Json, path: &str) -> &'a mut Json {
     let mut at = root;
     for name in path.split('.') {
-        let (name, place) = match name.strip_suffix(']').and_then(|name| name.split_once('[')) {
-            Some((name, place)) => (name, place.parse::<usize>().ok()),
+        let (name, index) = match name.strip_suffix(']').and_then(|name| name.split_once('[')) {
+            Some((name, index)) => (name, index.parse::<usize>().ok()),
             None => (name, None),
         };
         at = &mut at[name];
-        if let Some(place) = place {
+        if let Some(index) = index {
             if at.is_null() {
                 *at = Json::Array(Vec::new());
             }
             if let Some(list) = at.as_array_mut()
-                && list.len() <= place
+                && list.len() <= index
             {
-                list.resize(place + 1, Json::Object(serde_json::Map::new()));
+                list.resize(index + 1, Json::Object(serde_json::Map::new()));
             }
-            at = &mut at[place];
+            at = &mut at[index];
         }
     }
     at

@@ -31,7 +31,7 @@ fn the_template_has_every_key_with_its_default_and_the_words_of_the_table() {
         } else if let Some((name, value)) = line.split_once(" = ") {
             let path = format!("{table}.{name}");
             let key = KEYS.iter().find(|key| key.path == path).unwrap_or_else(|| panic!("{path}"));
-            assert_eq!(comment.join(" "), key.doc, "{path}");
+            assert_eq!(comment.join(" "), key.doc(), "{path}");
             if !path.contains("[]") {
                 assert_eq!(Some(value), key.default, "{path}");
             }

@@ -5,7 +5,7 @@ use super::capture::TeamNote;
 use super::{MAX_CHARS, Recorder};
 use crate::archive::CaptureScope;
 use crate::attribution::BlockedDeletes;
-use crate::config::trust::{Trust, name_of};
+use crate::config::project::{Trust, name_of};
 use crate::config::{Code, OnError, OnFailure, Problem, source};
 use crate::model::{Limit, Note, Severity};
 use crate::payload::Kind;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::{BackgroundMode, Outcome, Recorder};
 use crate::client::compat::find_client_ancestor;
 use crate::clock::Clock;
-use crate::config::{Files, OnError, cache, misnamed_file};
+use crate::config::{Files, OnError, layers, misnamed_file};
 use crate::env::Env;
 use crate::error::Error;
 use crate::model::Note;
@@ -63,9 +63,9 @@ fn recorder() -> (Recorder, Option<Error>) {
         // No other file replaces the one that the variable names.
         files.user = PathBuf::new();
     }
-    let effective = cache::load(&files);
+    let effective = layers::load_cached(&files);
     let mut config = effective.config;
-    if misnamed.as_ref().and_then(|problem| cache::last_on_error(&problem.path, &files.cache))
+    if misnamed.as_ref().and_then(|problem| layers::last_on_error(&problem.path, &files.cache))
         == Some(OnError::Block)
     {
         config.policy.on_error = OnError::Block;

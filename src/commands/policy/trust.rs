@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::commands::installation::uncovered_rules;
 use crate::commands::output::{counted_problems, print, print_document, print_problems};
-use crate::config::trust::{Trust, name_of};
+use crate::config::project::{Trust, name_of};
 use crate::config::{Files, Mode, PROJECT_FILE, Project, TrustState, layers, source};
 use crate::context::Context;
 use crate::error::{Error, Result};

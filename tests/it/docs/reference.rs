@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use teamkeep::config::keys::schema;
 use teamkeep::config::keys::{KEYS, Key, Kind, Project};
-use teamkeep::config::schema::schema;
 use teamkeep::config::{Code, Severity};
 use teamkeep::env::VARIABLES;
 use teamkeep::error::EXIT_CODES;
@@ -88,8 +88,13 @@ fn configuration() -> String {
             last = table;
         }
         let default = key.default.map_or("required".to_owned(), |default| format!("default `{default}`"));
-        let _ =
-            writeln!(page, "- **`{name}`** ({}, {default}): {}{}", written(key.kind), key.doc, project(key));
+        let _ = writeln!(
+            page,
+            "- **`{name}`** ({}, {default}): {}{}",
+            written(key.kind),
+            key.doc(),
+            project(key)
+        );
     }
     page
 }

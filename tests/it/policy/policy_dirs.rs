@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use teamkeep::config::check::check;
+use teamkeep::config::project::Trust;
 use teamkeep::config::source::Source;
-use teamkeep::config::trust::Trust;
 use teamkeep::config::{Effective, Files, layers};
 use tempfile::TempDir;
 

@@ -3,7 +3,7 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use teamkeep::config::trust::{Trust, name_of};
+use teamkeep::config::project::{Trust, name_of};
 use teamkeep::config::{Effective, Mode, TrustState, layers};
 
 use super::policy_dirs::{Place, codes, found};
