@@ -132,7 +132,7 @@ fn active_problems(context: &Context) -> Result<(Vec<Problem>, Vec<PathBuf>)> {
     let files = context.policy_files();
     let effective = layers::load(&files);
     let mut problems = effective.problems;
-    problems.extend(uncovered_rules(context, &effective.config.rule)?);
+    problems.extend(uncovered_rules(context, &effective.config.rule));
     if let Some(problem) = misnamed_file(&context.env) {
         problems.retain(|other| other.path != problem.path);
         problems.insert(0, problem);
@@ -203,7 +203,7 @@ pub fn show(context: &Context, args: &ShowArgs, part: Part) -> Result<()> {
     context.check_config_path()?;
     let files = context.policy_files();
     let effective = layers::load(&files);
-    let uncovered = uncovered_rules(context, &effective.config.rule)?;
+    let uncovered = uncovered_rules(context, &effective.config.rule);
     let rows = rows(&effective, part);
     let problems: Vec<_> = effective.problems.iter().chain(&uncovered).collect();
     let project = effective.project.as_ref().map(|project| {

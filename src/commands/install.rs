@@ -63,11 +63,11 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     }
     let path = file.path.display();
     let before = hook_command::ours(&lenient_data(file.bytes()));
-    let needs = needed_hooks(context, &before)?;
-    let wanted = plan::wanted(&client, &program, &before, &needs)?;
+    let needs = needed_hooks(context, &before);
+    let wanted = plan::wanted(&client, &program, &before, &needs);
     // Hooks that only newer versions support are kept if Claude Code's version is unknown.
-    let keeps_newer = matches!(client, ClientVersion::Unknown(_))
-        && wanted != plan::wanted(&client, &program, &[], &needs)?;
+    let keeps_newer =
+        matches!(client, ClientVersion::Unknown(_)) && wanted != plan::wanted(&client, &program, &[], &needs);
     let after = plan::with_hooks(file.bytes(), &wanted).map_err(|cause| edit_error(&file, cause))?;
     let flaw = check_strict(&after).err();
     let is_changed = after != file.bytes();
@@ -123,12 +123,12 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
                 "hint: run again when `claude --version` works: {again}; or pass --client-version X.Y.Z"
             ));
         }
-        ClientVersion::Known(version) => print_unsupported(context, *version)?,
+        ClientVersion::Known(version) => print_unsupported(context, *version),
     }
     if lenient_data(&after).get("disableAllHooks") == Some(&true.into()) {
         print(format!("warning: no hook runs while `disableAllHooks` is true in {path}"));
     }
-    print_hooks_of_rules(context, &needs, &wanted)?;
+    print_hooks_of_rules(context, &needs, &wanted);
     if list_custom_hooks(context, &after) {
         print(format!(
             "hint: remove teamkeep from that hook in {path}; otherwise its events are recorded twice"
@@ -143,8 +143,8 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
 }
 
 /// Prints what this version of Claude Code does not support.
-fn print_unsupported(context: &Context, version: Version) -> Result<()> {
-    let missing = plan::unknown_to(version)?;
+fn print_unsupported(context: &Context, version: Version) {
+    let missing = plan::unknown_to(version);
     if !missing.is_empty() {
         let missing = missing.join(", ");
         context.ui.eprint_line(&format!("note: Claude Code {version} does not support {missing}"));
@@ -154,7 +154,6 @@ fn print_unsupported(context: &Context, version: Version) -> Result<()> {
         let line = format!("note: agent teams need Claude Code {FIRST_WITH_TEAMS} or later");
         context.ui.eprint_line(&line);
     }
-    Ok(())
 }
 
 struct NewContent<'a> {

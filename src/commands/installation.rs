@@ -104,21 +104,21 @@ pub fn edit_error(file: &SettingsFile, cause: String) -> Error {
 
 /// The hooks that the policy needs in any session of this user. If not all rules can be read, the installed hooks are
 /// kept.
-pub fn needed_hooks(context: &Context, installed: &[Entry]) -> Result<Needs> {
+pub fn needed_hooks(context: &Context, installed: &[Entry]) -> Needs {
     let all = everywhere(&context.policy_files());
-    let mut needs = Needs::with(&all.rules)?;
+    let mut needs = Needs::with(&all.rules);
     if all.is_partial || misnamed_file(&context.env).is_some() {
         context.ui.eprint_line(
             "note: some policy files cannot be used, so no hook is removed; see: teamkeep policy check",
         );
         needs.add_entries(installed);
     }
-    Ok(needs)
+    needs
 }
 
 /// Prints which hooks the rules need in addition to those of every install.
-pub fn print_hooks_of_rules(context: &Context, needs: &Needs, wanted: &[Entry]) -> Result<()> {
-    let builtin = Needs::builtin()?;
+pub fn print_hooks_of_rules(context: &Context, needs: &Needs, wanted: &[Entry]) {
+    let builtin = Needs::builtin();
     for (event, _) in needs.matchers() {
         let Some(tools) = needs.tools(event) else { continue };
         let none = Tools::Some(Vec::new());
@@ -136,15 +136,14 @@ pub fn print_hooks_of_rules(context: &Context, needs: &Needs, wanted: &[Entry]) 
                 .eprint_line(&format!("note: the {event} hook also runs for {more}, which a rule names"));
         }
     }
-    Ok(())
 }
 
 /// The rules that the installed hooks do not cover, each as a warning with the command that fixes it.
-pub fn uncovered_rules(context: &Context, rules: &[Rule]) -> Result<Vec<Problem>> {
+pub fn uncovered_rules(context: &Context, rules: &[Rule]) -> Vec<Problem> {
     if rules.is_empty() {
-        return Ok(Vec::new());
+        return Vec::new();
     }
-    let installed = Installed::find(&context.env, &context.paths)?;
+    let installed = Installed::find(&context.env, &context.paths);
     let problem = |unasked: UncoveredRule| {
         let position =
             unasked.place.rsplit_once(':').and_then(|(path, line)| Some((path, line.parse().ok()?)));
@@ -159,5 +158,5 @@ pub fn uncovered_rules(context: &Context, rules: &[Rule]) -> Result<Vec<Problem>
         let hint = Some(installed.remedy(&unasked));
         Problem { code: Code::RuleNotAsked, path: path.to_path_buf(), at, message, hint }
     };
-    Ok(installed.coverage.uncovered(rules).into_iter().map(problem).collect())
+    installed.coverage.uncovered(rules).into_iter().map(problem).collect()
 }

@@ -1,4 +1,5 @@
 //! The typed configuration, with its durations (`"90d"`) and sizes (`"16 MiB"`).
+//! `default.toml` describes each key.
 
 use std::time::Duration;
 
@@ -11,7 +12,6 @@ use crate::clock;
 
 const MIB: u64 = 1 << 20;
 
-/// Everything that the user can set.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Config {
@@ -21,38 +21,29 @@ pub struct Config {
     pub report: Report,
     pub privacy: Privacy,
     pub policy: Policy,
-    /// The user's rules: `[[rule]]`.
     pub rule: Vec<Rule>,
 }
 
-/// Segments of the event log.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Log {
-    /// Maximum size of a segment in bytes.
     #[serde(deserialize_with = "size")]
     pub segment_size: u64,
-    /// Maximum age of a segment.
     #[serde(deserialize_with = "duration")]
     pub keep: Duration,
-    /// Maximum size of all segments in bytes.
     #[serde(deserialize_with = "size")]
     pub keep_size: u64,
-    /// How long a hook call waits for the log's lock.
     #[serde(deserialize_with = "duration")]
     pub lock_patience: Duration,
 }
 
-/// The archive.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Archive {
     /// The response to a TeamDelete if the team's files could not be archived first.
     pub on_failure: OnFailure,
-    /// Maximum size of an archived file in bytes.
     #[serde(deserialize_with = "size")]
     pub largest_file: u64,
-    /// Time limit of one hook call for archiving.
     #[serde(deserialize_with = "duration")]
     pub longest_look: Duration,
 }
@@ -65,19 +56,14 @@ pub enum OnFailure {
     Warn,
 }
 
-/// Limits of one hook call.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Hook {
-    /// Whether Claude Code is asked to report changes of a team's files.
     pub watch: bool,
-    /// Maximum size of a payload in bytes.
     #[serde(deserialize_with = "size")]
     pub largest_input: u64,
-    /// How long a call waits for the end of stdin.
     #[serde(deserialize_with = "duration")]
     pub stdin_patience: Duration,
-    /// A slower call is noted in the diagnostics.
     #[serde(deserialize_with = "duration")]
     pub slow: Duration,
 }
@@ -85,7 +71,6 @@ pub struct Hook {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Report {
-    /// Prices; the first that matches a model counts.
     pub price: Vec<Price>,
 }
 
@@ -93,45 +78,35 @@ pub struct Report {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Price {
-    /// A glob for the models.
     pub model: String,
     #[serde(default, deserialize_with = "millionths")]
     pub input: u64,
     #[serde(default, deserialize_with = "millionths")]
     pub output: u64,
-    /// Tokens read from the cache.
     #[serde(default, deserialize_with = "millionths")]
     pub cache_read: u64,
-    /// Tokens written to the cache.
     #[serde(default, deserialize_with = "millionths")]
     pub cache_write: u64,
 }
 
-/// How texts are recorded, and which parts `--redact` removes.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Privacy {
     pub record: RecordMode,
-    /// The names of the built-in patterns in use.
     pub redact: Vec<String>,
-    /// The user's patterns: `[[privacy.pattern]]`.
     pub pattern: Vec<Pattern>,
 }
 
-/// How texts are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecordMode {
     Verbatim,
-    /// As size and hash.
     Metadata,
 }
 
-/// `[[privacy.pattern]]`
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Pattern {
-    /// The name in the replacement.
     pub name: String,
     pub regex: String,
 }

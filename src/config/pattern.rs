@@ -104,9 +104,6 @@ pub enum RegexTooCostly {
 
 impl BoundedRegex {
     /// Compiles it.
-    ///
-    /// # Errors
-    /// It is invalid, or its program is too large.
     pub fn of(expression: &str) -> Result<BoundedRegex, RegexTooCostly> {
         // The library has no kinds of errors, so this compares with the error of a program that certainly is too large.
         let too_large = RegexBuilder::new("").size_limit(0).build().err();

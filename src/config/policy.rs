@@ -1,4 +1,4 @@
-//! The typed policy: the gates, one table for each, and the user's rules.
+//! The typed policy: the gates, one table for each, and the user's rules. `default.toml` describes each key.
 
 use std::time::Duration;
 
@@ -11,11 +11,8 @@ use crate::payload::Kind;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// The gate is not evaluated.
     Off,
-    /// The action is allowed with a warning.
     Warn,
-    /// The action is blocked.
     Block,
 }
 
@@ -23,18 +20,14 @@ pub enum Mode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnError {
-    /// The action is allowed.
     Allow,
-    /// The action is blocked, if the event can be blocked.
     Block,
 }
 
-/// All gates: `[policy]` and its tables.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Policy {
     pub on_error: OnError,
-    /// How often one gate or rule can block one actor until another task is completed.
     pub max_blocks: u32,
     pub premature_shutdown: PrematureShutdown,
     pub protect_lead: OnlyMode,
@@ -53,40 +46,30 @@ pub struct OnlyMode {
     pub mode: Mode,
 }
 
-/// `[policy.premature-shutdown]`
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PrematureShutdown {
     pub mode: Mode,
-    /// Whether a teammate is unfinished while it owns pending tasks.
     pub pending: bool,
-    /// Whether a teammate is unfinished during a turn.
     pub open_turn: bool,
-    /// Teammates that may always be stopped, by name.
     pub exempt: Vec<String>,
-    /// The mode in a team without tasks.
     pub without_tasks: Mode,
 }
 
-/// `[policy.idle-with-work]`
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct IdleWithWork {
     pub mode: Mode,
-    /// The key in a task's metadata that marks the task as waiting.
     pub waiting_key: String,
 }
 
-/// `[policy.completion-check]`
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CompletionCheck {
     pub mode: Mode,
-    /// The commands: `[[policy.completion-check.check]]`.
     pub check: Vec<Check>,
 }
 
-/// One check of a completed task.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Check {
@@ -110,28 +93,21 @@ fn two_minutes() -> Duration {
     Duration::from_secs(120)
 }
 
-/// `[policy.team-size]`
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TeamSize {
     pub mode: Mode,
-    /// Maximum number of teammates without the lead; 0 for no limit.
     pub most: u32,
-    /// Globs for the allowed agent types; an empty list allows all.
     pub agent_types: Vec<String>,
-    /// Globs for the allowed models; an empty list allows all.
     pub models: Vec<String>,
 }
 
-/// One `[[rule]]` of the user.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Rule {
     pub name: String,
-    /// The events; empty for all that can be blocked.
     #[serde(default)]
     pub events: Vec<String>,
-    /// Globs for the tool, at tool events; empty for all.
     #[serde(default)]
     pub tools: Vec<String>,
     #[serde(default = "any")]
@@ -142,10 +118,8 @@ pub struct Rule {
     #[serde(default, rename = "match")]
     pub matches: std::collections::BTreeMap<String, String>,
     pub action: Mode,
-    /// The text for the model. Required for a rule that blocks.
     #[serde(default)]
     pub reason: String,
-    /// Whether it blocks a tool every time.
     #[serde(default)]
     pub lasting: bool,
     /// Where it is defined: `path:line`. Not set by the user.
@@ -213,23 +187,14 @@ impl Default for TeamSize {
 /// A gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Gate {
-    /// Stopping a teammate that has not finished.
     PrematureShutdown,
-    /// Stopping the lead.
     ProtectLead,
-    /// Going idle with work left.
     IdleWithWork,
-    /// Completing a task whose checks fail.
     CompletionCheck,
-    /// Starting or completing a task that depends on an unfinished one.
     UnfinishedDependencies,
-    /// Going idle without a message since the last instruction.
     ReportBeforeIdle,
-    /// Number, agent types and models of teammates.
     TeamSize,
-    /// A lead that ends its turn while no agent works on a task in progress.
     LeadStopsEarly,
-    /// The user's rules.
     Rule,
 }
 

@@ -77,9 +77,6 @@ impl Entry {
 }
 
 /// Builds the configuration from checked values.
-///
-/// # Errors
-/// A value is invalid after all.
 pub(super) fn build(settings: &Settings) -> Result<Config, String> {
     let mut config = Config::deserialize(tree(settings)).map_err(|error| error.to_string())?;
     for (index, rule) in config.rule.iter_mut().enumerate() {

@@ -74,9 +74,6 @@ impl Source {
 }
 
 /// Reads a file, following links; `Ok(None)` if there is none, at the cost of one failed open.
-///
-/// # Errors
-/// The problem that prevents reading it.
 pub fn read(path: &Path, largest: u64) -> Result<Option<Read>, Problem> {
     let (bytes, metadata) = match fs::read_linked(path, largest) {
         Ok(read) => read,

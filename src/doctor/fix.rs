@@ -54,9 +54,6 @@ pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<FixStep> {
 
 /// Removes the permissions of others from a file or directory of this user. Links and files of others are left
 /// unchanged.
-///
-/// # Errors
-/// Changing the permissions fails.
 pub fn restrict_permissions(path: &Path) -> Result<()> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
     let change = || -> std::io::Result<()> {

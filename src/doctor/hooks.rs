@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::Facts;
 use super::finding::{Diagnosis, bad, ok, unknown, warn};
-use crate::error::Result;
 use crate::payload;
 use crate::settings::client::ClientVersion;
 use crate::settings::command::{HookProgram, quoted};
@@ -55,27 +54,23 @@ pub fn installed(facts: &Facts<'_>) -> Diagnosis {
 
 /// Checks that there is a hook for every event that Claude Code has.
 pub fn complete(facts: &Facts<'_>) -> Diagnosis {
-    missing(facts).unwrap_or_else(|error| unknown(error.to_string()))
-}
-
-fn missing(facts: &Facts<'_>) -> Result<Diagnosis> {
     let (ours, has_plugin) = (facts.ours(), !facts.plugins.is_empty());
     if ours.is_empty() {
         let plugin = "the plugin has its own hooks";
-        return Ok(if has_plugin { ok(plugin) } else { unknown("no hooks to check") });
+        return if has_plugin { ok(plugin) } else { unknown("no hooks to check") };
     }
-    let all = wanted(&facts.probe.answer, &HookProgram::named("teamkeep")?, &[], &Needs::builtin()?)?;
+    let all = wanted(&facts.probe.answer, &HookProgram::bare(), &[], &Needs::builtin());
     let events = all.iter().map(|entry| entry.event.as_str());
     let missing: Vec<&str> =
         events.filter(|event| !ours.iter().any(|ours| ours.entry.event == *event)).collect();
     if !missing.is_empty() && !has_plugin {
-        return Ok(warn(format!("no hook for {}", missing.join(", "))).with_fix(facts.install()));
+        return warn(format!("no hook for {}", missing.join(", "))).with_fix(facts.install());
     }
     let whom = match facts.version() {
         Some(version) => format!("of Claude Code {version}"),
         None => "that every version with agent teams has".to_owned(),
     };
-    Ok(ok(format!("all {} {whom} are recorded", count(all.len(), "event"))))
+    ok(format!("all {} {whom} are recorded", count(all.len(), "event")))
 }
 
 /// Checks the timeout of the SessionEnd hook.
@@ -245,7 +240,7 @@ fn subjects(event: &str) -> Vec<String> {
 fn matcher_of(event: &str) -> Option<String> {
     // The newest version has all events.
     let client = ClientVersion::Known(Version(u32::MAX, 0, 0));
-    let all = wanted(&client, &HookProgram::named("teamkeep").ok()?, &[], &Needs::builtin().ok()?).ok()?;
+    let all = wanted(&client, &HookProgram::bare(), &[], &Needs::builtin());
     let entry = all.into_iter().find(|entry| entry.event == event)?;
     entry.group.get("matcher").and_then(Value::as_str).map(str::to_owned)
 }

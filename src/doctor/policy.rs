@@ -3,7 +3,6 @@
 use super::Facts;
 use super::finding::{Diagnosis, bad, ok, unknown, warn};
 use crate::config::{Code, Problem, TrustState};
-use crate::error::Result;
 use crate::settings::command::quoted;
 use crate::settings::installed::{Coverage, UncoveredRule, install_command, remedy};
 use crate::settings::plan::count;
@@ -39,27 +38,23 @@ pub fn files(facts: &Facts<'_>) -> Diagnosis {
 
 /// Checks that the installed hooks cover every rule.
 pub fn coverage(facts: &Facts<'_>) -> Vec<Diagnosis> {
-    uncovered(facts).unwrap_or_else(|error| unknown(error.to_string()).into())
-}
-
-fn uncovered(facts: &Facts<'_>) -> Result<Vec<Diagnosis>> {
     let rules = &facts.policy.config.rule;
-    let coverage = Coverage::of(&facts.layers)?;
+    let coverage = Coverage::of(&facts.layers);
     if rules.is_empty() {
-        return Ok(ok("no rules").into());
+        return ok("no rules").into();
     }
     if coverage.is_empty() {
-        return Ok(unknown("no rule is evaluated: teamkeep's hooks are not installed").into());
+        return unknown("no rule is evaluated: teamkeep's hooks are not installed").into();
     }
     let install = install_command(facts.env, &facts.layers);
     let problem = |uncovered: UncoveredRule| {
         bad(uncovered.message()).with_fix(remedy(&install, facts.version(), &uncovered))
     };
     let found: Vec<Diagnosis> = coverage.uncovered(rules).into_iter().take(MAX_RULES).map(problem).collect();
-    Ok(match found.is_empty() {
+    match found.is_empty() {
         true => ok(format!("the hooks cover {}", count(rules.len(), "rule"))).into(),
         false => found,
-    })
+    }
 }
 
 /// Checks that the project's checks and rules are trusted.

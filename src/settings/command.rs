@@ -16,6 +16,11 @@ pub const NAME: &str = "teamkeep";
 pub struct HookProgram(String);
 
 impl HookProgram {
+    /// Found on the search path of its caller.
+    pub fn bare() -> HookProgram {
+        HookProgram(NAME.to_owned())
+    }
+
     /// The program that the user named. A relative path becomes absolute, because hooks run in any directory.
     ///
     /// # Errors
@@ -27,7 +32,7 @@ impl HookProgram {
                 .hint("uninstall identifies hooks by that name; rename the binary, or create a link"));
         }
         if command == NAME {
-            return Ok(HookProgram(command.to_owned()));
+            return Ok(HookProgram::bare());
         }
         let path = std::path::absolute(command)
             .map_err(|error| Error::caused(format!("cannot resolve {command} to an absolute path"), error))?;

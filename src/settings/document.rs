@@ -115,9 +115,6 @@ fn write_strict(node: &CstNode, out: &mut String, first: &mut Option<(usize, &'s
 }
 
 /// A content as text, without its byte order mark; the mark comes first.
-///
-/// # Errors
-/// It is not valid UTF-8.
 pub fn text_of(content: &[u8]) -> Result<(&'static str, &str), String> {
     let text = std::str::from_utf8(content).map_err(|error| format!("it is not UTF-8 ({error})"))?;
     Ok(text.strip_prefix(BOM).map_or(("", text), |text| (BOM, text)))

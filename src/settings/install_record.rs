@@ -86,9 +86,6 @@ impl Records {
     }
 
     /// Like [`Records::lock`]; `None` if another install does not end.
-    ///
-    /// # Errors
-    /// Locking fails.
     pub fn try_lock(&self) -> std::io::Result<Option<fs::Lock>> {
         fs::lock(&self.dir.join("lock"), TIMEOUT)
     }
@@ -126,26 +123,17 @@ impl Records {
     }
 
     /// Writes the install record of a settings file.
-    ///
-    /// # Errors
-    /// Writing fails.
     pub fn write(&self, real: &Path, record: &Record) -> Result<()> {
         self.file(real).write_synced(record)?;
         Ok(())
     }
 
     /// Deletes the install record of a settings file. The saved contents stay.
-    ///
-    /// # Errors
-    /// Deleting fails.
     pub fn remove(&self, real: &Path) -> Result<()> {
         Ok(self.file(real).remove()?)
     }
 
     /// Saves a content of a settings file; returns its hash and path.
-    ///
-    /// # Errors
-    /// Writing fails.
     pub fn save_content(&self, real: &Path, content: &[u8]) -> Result<(String, PathBuf)> {
         let hash = hash(content);
         let path = self.backup(real, &hash);

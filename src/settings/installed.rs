@@ -9,7 +9,6 @@ use serde_json::Value;
 use crate::config::Rule;
 use crate::config::pattern::is_plain;
 use crate::env::Env;
-use crate::error::Result;
 use crate::paths::Paths;
 use crate::payload::Kind as Event;
 use crate::settings::command::{HookProgram, NAME, is_executable, quoted, typed_to_install};
@@ -37,19 +36,16 @@ pub struct Installed {
 
 impl Installed {
     /// Reads the settings files of a session. If these have no hook, files that `install` wrote elsewhere count.
-    ///
-    /// # Errors
-    /// The embedded table of hooks is invalid, which a test rules out.
-    pub fn find(env: &Env, paths: &Paths) -> Result<Installed> {
+    pub fn find(env: &Env, paths: &Paths) -> Installed {
         let layers = layers(env, paths);
-        let (mut coverage, mut command) = (Coverage::of(&layers)?, install_command(env, &layers));
+        let (mut coverage, mut command) = (Coverage::of(&layers), install_command(env, &layers));
         let records = Records::at(paths.installs());
         let client =
             |layer: &SettingsLayer| records.find(&layer.path.canonicalize().ok()?)?.client?.parse().ok();
         if !coverage.is_empty() {
             let most = with_most_hooks(&layers);
             let is_in_project = most.is_some_and(|layer| matches!(layer.kind, Kind::Project | Kind::Local));
-            return Ok(Installed { coverage, command, is_in_project, client: most.and_then(client) });
+            return Installed { coverage, command, is_in_project, client: most.and_then(client) };
         }
         let elsewhere: Vec<PathBuf> = records.files();
         let elsewhere = elsewhere.iter().map(|file| SettingsLayer::read(Kind::User, file));
@@ -60,7 +56,7 @@ impl Installed {
             command = format!("{call} install --settings {path}{}", program_option(env, layer));
         }
         let client = elsewhere.last().and_then(client);
-        Ok(Installed { coverage, command, is_in_project: false, client })
+        Installed { coverage, command, is_in_project: false, client }
     }
 
     /// The command that fixes this; if Claude Code does not have the event, with the note that it must be upgraded first.
@@ -130,32 +126,26 @@ pub struct Gap {
 
 impl Coverage {
     /// The coverage of the hooks in these settings files, and those of a plugin that they enable.
-    ///
-    /// # Errors
-    /// The embedded table of hooks is invalid, which a test rules out.
-    pub fn of(layers: &[SettingsLayer]) -> Result<Coverage> {
+    pub fn of(layers: &[SettingsLayer]) -> Coverage {
         let is_only =
             |layer: &&SettingsLayer| layer.kind == Kind::Managed && layer.has("allowManagedHooksOnly");
         let mut coverage = Coverage::default();
         if let Some(managed) = layers.iter().find(is_only) {
             coverage.add(managed);
-            return Ok(coverage);
+            return coverage;
         }
         layers.iter().for_each(|layer| coverage.add(layer));
         if !plugins(layers).is_empty() {
-            coverage.hooks.extend(Coverage::of_plugin()?.hooks);
+            coverage.hooks.extend(Coverage::of_plugin().hooks);
         }
-        Ok(coverage)
+        coverage
     }
 
     /// The coverage of the plugin's hooks.
-    ///
-    /// # Errors
-    /// As [`Coverage::of`].
-    pub fn of_plugin() -> Result<Coverage> {
-        let builtin = Needs::builtin()?;
+    pub fn of_plugin() -> Coverage {
+        let builtin = Needs::builtin();
         let hooks = builtin.matchers().map(|(event, matcher)| (event.to_owned(), matcher.map(Value::String)));
-        Ok(Coverage { hooks: hooks.collect() })
+        Coverage { hooks: hooks.collect() }
     }
 
     fn add(&mut self, layer: &SettingsLayer) {

@@ -205,9 +205,6 @@ pub fn content(real: &Path) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// The file of a path, with the links of its directory resolved as well, so that each file has one name.
-///
-/// # Errors
-/// It is a broken link.
 pub fn resolve_links(path: &Path) -> Result<PathBuf> {
     if path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
         return path.canonicalize().map_err(|error| {

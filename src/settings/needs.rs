@@ -6,7 +6,6 @@
 use serde_json::Value;
 
 use crate::config::{Mode, Rule};
-use crate::error::{Error, Result};
 use crate::payload::{KNOWN, Kind};
 use crate::settings::hook_command::Entry;
 
@@ -25,24 +24,20 @@ const MAX_PATTERN_BYTES: usize = 512;
 /// Maximum memory of a compiled pattern in bytes.
 const MAX_COMPILED_BYTES: usize = 1 << 18;
 
-/// The entries of the embedded file, in its order.
-///
-/// # Errors
-/// It is not a table of hooks, which a test rules out.
-pub fn embedded() -> Result<Vec<Entry>> {
-    let broken = || Error::new("the embedded hooks/settings.example.json is not a table of hooks");
-    let value: Value = serde_json::from_str(HOOKS).map_err(|_| broken())?;
-    let events = value.get("hooks").and_then(Value::as_object).ok_or_else(broken)?;
-    let groups = events.iter().flat_map(|(event, groups)| {
+/// The entries of the embedded file, in its order. A test checks that it is a table of hooks.
+pub fn embedded() -> Vec<Entry> {
+    let settings: Value = serde_json::from_str(HOOKS).unwrap_or_default();
+    let events = settings.get("hooks").and_then(Value::as_object).into_iter().flatten();
+    let groups = events.flat_map(|(event, groups)| {
         let groups = groups.as_array().into_iter().flatten();
         groups.map(|group| Entry { event: event.clone(), group: group.clone() })
     });
-    Ok(groups.collect())
+    groups.collect()
 }
 
 /// The timeout of teamkeep's hook for an event in seconds; `None` for an event without one.
 pub fn timeout(event: &str) -> Option<f64> {
-    let entry = embedded().ok()?.into_iter().find(|entry| entry.event == event)?;
+    let entry = embedded().into_iter().find(|entry| entry.event == event)?;
     entry.hook().get("timeout").and_then(Value::as_f64)
 }
 
@@ -54,23 +49,17 @@ pub struct Needs {
 
 impl Needs {
     /// The needs of the recorder and the gates, without rules.
-    ///
-    /// # Errors
-    /// As [`embedded`].
-    pub fn builtin() -> Result<Needs> {
+    pub fn builtin() -> Needs {
         let mut needs = Needs { events: Vec::new() };
-        needs.add_entries(&embedded()?);
-        Ok(needs)
+        needs.add_entries(&embedded());
+        needs
     }
 
     /// The needs with these rules.
-    ///
-    /// # Errors
-    /// As [`embedded`].
-    pub fn with(rules: &[Rule]) -> Result<Needs> {
-        let mut needs = Needs::builtin()?;
+    pub fn with(rules: &[Rule]) -> Needs {
+        let mut needs = Needs::builtin();
         rules.iter().flat_map(of_rule).for_each(|(kind, tools)| needs.add(kind.name(), tools));
-        Ok(needs)
+        needs
     }
 
     /// Adds what these hooks cover, if their matchers have a form that `install` writes.

@@ -7,7 +7,6 @@ use std::ops::Range;
 use serde_json::{Map, Value, json};
 use similar::{ChangeTag, TextDiff};
 
-use crate::error;
 use crate::payload::KNOWN;
 use crate::settings::client::ClientVersion;
 use crate::settings::command::{HookProgram, quoted};
@@ -27,16 +26,8 @@ const CONTEXT_LINES: usize = 3;
 
 /// The entries that this version of Claude Code needs, each with this program: those of the embedded file, with wider
 /// matchers where a rule needs them; `there` are those that the file already has.
-///
-/// # Errors
-/// The embedded file is invalid, which a test rules out.
-pub fn wanted(
-    client: &ClientVersion,
-    program: &HookProgram,
-    there: &[Entry],
-    needs: &Needs,
-) -> error::Result<Vec<Entry>> {
-    let mut entries = embedded()?;
+pub fn wanted(client: &ClientVersion, program: &HookProgram, there: &[Entry], needs: &Needs) -> Vec<Entry> {
+    let mut entries = embedded();
     for (event, matcher) in needs.matchers() {
         match (entries.iter_mut().find(|entry| entry.event == event), matcher) {
             (Some(entry), Some(matcher)) => entry.group["matcher"] = Value::String(matcher),
@@ -73,7 +64,7 @@ pub fn wanted(
             hook.insert("command".to_owned(), Value::String(command));
         }
     }
-    Ok(entries)
+    entries
 }
 
 /// The entry of an event that the embedded file does not have.
@@ -92,12 +83,9 @@ fn has_args(entry: &Entry) -> bool {
 }
 
 /// The events of the embedded file that this version does not have.
-///
-/// # Errors
-/// As [`wanted`].
-pub fn unknown_to(version: Version) -> error::Result<Vec<String>> {
+pub fn unknown_to(version: Version) -> Vec<String> {
     let late = |entry: &Entry| since(&entry.event).is_some_and(|since| version < since);
-    Ok(embedded()?.into_iter().filter(late).map(|entry| entry.event).collect())
+    embedded().into_iter().filter(late).map(|entry| entry.event).collect()
 }
 
 /// The content with exactly these entries of teamkeep, each once; unchanged if that is already so.

@@ -238,9 +238,8 @@ mod tests {
                 &client,
                 &HookProgram::named(program).unwrap(),
                 &[],
-                &Needs::builtin().unwrap(),
-            )
-            .unwrap();
+                &Needs::builtin(),
+            );
             all.into_iter().find(|entry| entry.event == "PreToolUse").unwrap().group
         };
         let at = occasion("PreToolUse", Some("Agent"));

@@ -76,7 +76,7 @@ fn trust(context: &Context, args: &Args, files: &Files, file: &Path) -> Result<E
         }
         TrustState::Trusted => {
             context.ui.eprint_line(&format!("{path} is already trusted"));
-            print_problems(context, &uncovered_rules(context, &project.rules)?);
+            print_problems(context, &uncovered_rules(context, &project.rules));
             return Ok(ExitCode::SUCCESS);
         }
         TrustState::Untrusted => "",
@@ -92,7 +92,7 @@ fn trust(context: &Context, args: &Args, files: &Files, file: &Path) -> Result<E
     }
     Trust::change(&files.trust, |files| files.insert(project.name.clone(), project.hash.clone()))?;
     context.ui.eprint_line(&format!("trusted {}, hash {}", project.name.display(), &project.hash[..16]));
-    print_problems(context, &uncovered_rules(context, &project.rules)?);
+    print_problems(context, &uncovered_rules(context, &project.rules));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -6,7 +6,7 @@ use super::*;
 fn few() -> Vec<Entry> {
     let program = HookProgram::named("/bin/teamkeep").unwrap();
     let client = ClientVersion::Known(Version(2, 1, 138));
-    let mut few = wanted(&client, &program, &[], &Needs::builtin().unwrap()).unwrap();
+    let mut few = wanted(&client, &program, &[], &Needs::builtin());
     few.retain(|entry| ["Stop", "PreToolUse"].contains(&entry.event.as_str()));
     few[0].group["matcher"] = "Agent".into();
     few
@@ -182,12 +182,12 @@ fn existing_hooks_stay_unchanged_in_any_order() {
 }
 
 fn builtin() -> Needs {
-    Needs::builtin().unwrap()
+    Needs::builtin()
 }
 
 fn events(client: ClientVersion) -> Vec<String> {
     let program = HookProgram::named("/bin/teamkeep").unwrap();
-    wanted(&client, &program, &[], &builtin()).unwrap().into_iter().map(|entry| entry.event).collect()
+    wanted(&client, &program, &[], &builtin()).into_iter().map(|entry| entry.event).collect()
 }
 
 fn known(version: Version) -> Vec<String> {
@@ -196,7 +196,7 @@ fn known(version: Version) -> Vec<String> {
 
 #[test]
 fn the_embedded_file_has_every_event_once_with_its_own_name_in_kebab_case() {
-    let all = embedded().unwrap();
+    let all = embedded();
     assert_eq!(all.len(), 15);
     for entry in all {
         let mut kebab = String::new();
@@ -220,7 +220,7 @@ fn the_embedded_file_has_every_event_once_with_its_own_name_in_kebab_case() {
 
 #[test]
 fn every_late_event_has_a_hook() {
-    let all = embedded().unwrap();
+    let all = embedded();
     for (event, _) in crate::settings::version::SINCE {
         assert!(all.iter().any(|entry| entry.event == *event), "{event}");
     }
@@ -237,7 +237,7 @@ fn client_gets_only_the_events_that_it_has() {
     assert!(known(Version(2, 1, 33)).contains(&"TeammateIdle".to_owned()));
     assert_eq!(known(Version(2, 1, 32)).len(), 10);
     assert!(!known(Version(2, 0, 42)).contains(&"SubagentStart".to_owned()));
-    assert_eq!(unknown_to(Version(2, 1, 83)).unwrap(), ["TaskCreated"]);
+    assert_eq!(unknown_to(Version(2, 1, 83)), ["TaskCreated"]);
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn unknown_client_gets_the_events_of_all_versions_in_the_old_form() {
     let unknown = ClientVersion::Unknown("it is asleep".to_owned());
     assert_eq!(events(unknown.clone()), known(FIRST_WITH_TEAMS));
     let program = HookProgram::named("/bin/teamkeep").unwrap();
-    let entries = wanted(&unknown, &program, &[], &builtin()).unwrap();
+    let entries = wanted(&unknown, &program, &[], &builtin());
     assert_eq!(entries[0].group["hooks"][0]["command"], "/bin/teamkeep hook session-start");
     assert_eq!(entries[0].group["hooks"][0].get("args"), None);
 }
@@ -256,13 +256,13 @@ fn unknown_client_keeps_existing_hooks_and_their_form() {
     let (old, new) =
         (HookProgram::named("/old/teamkeep").unwrap(), HookProgram::named("/new/teamkeep").unwrap());
     for version in [Version(2, 1, 328), Version(2, 1, 100), Version(2, 1, 47)] {
-        let there = wanted(&ClientVersion::Known(version), &old, &[], &builtin()).unwrap();
-        assert_eq!(wanted(&unknown, &old, &there, &builtin()).unwrap(), there);
-        let moved = wanted(&ClientVersion::Known(version), &new, &[], &builtin()).unwrap();
-        assert_eq!(wanted(&unknown, &new, &there, &builtin()).unwrap(), moved);
+        let there = wanted(&ClientVersion::Known(version), &old, &[], &builtin());
+        assert_eq!(wanted(&unknown, &old, &there, &builtin()), there);
+        let moved = wanted(&ClientVersion::Known(version), &new, &[], &builtin());
+        assert_eq!(wanted(&unknown, &new, &there, &builtin()), moved);
     }
-    let few = &wanted(&ClientVersion::Known(Version(2, 1, 328)), &old, &[], &builtin()).unwrap()[13..];
-    let now = wanted(&unknown, &old, few, &builtin()).unwrap();
+    let few = &wanted(&ClientVersion::Known(Version(2, 1, 328)), &old, &[], &builtin())[13..];
+    let now = wanted(&unknown, &old, few, &builtin());
     assert_eq!(now.len(), 13, "what every client knows comes to the two that were there");
     assert!(now.iter().all(has_args), "in the form of the two");
 }
@@ -271,8 +271,7 @@ fn unknown_client_keeps_existing_hooks_and_their_form() {
 fn args_are_written_since_2_1_139() {
     let program = HookProgram::named("/bin/teamkeep").unwrap();
     let of = |version| {
-        wanted(&ClientVersion::Known(version), &program, &[], &builtin()).unwrap()[1].group["hooks"][0]
-            .clone()
+        wanted(&ClientVersion::Known(version), &program, &[], &builtin())[1].group["hooks"][0].clone()
     };
     let exec = of(Version(2, 1, 139));
     assert_eq!(exec["command"], "/bin/teamkeep");

@@ -163,8 +163,7 @@ impl Writer {
 
 fn wanted(version: &str) -> Vec<Entry> {
     let program = HookProgram::named("/opt/team keep/teamkeep").unwrap();
-    plan::wanted(&ClientVersion::Known(version.parse().unwrap()), &program, &[], &Needs::builtin().unwrap())
-        .unwrap()
+    plan::wanted(&ClientVersion::Known(version.parse().unwrap()), &program, &[], &Needs::builtin())
 }
 
 fn text(bytes: &[u8]) -> &str {
