@@ -13,12 +13,10 @@ use crate::team::{Lists, NamedLists, TeamConfig, is_of, mailbox, spelled};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Index {
-    /// Format version: 1.
     pub v: u8,
     /// The subject, if the file's name has only its hash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The current run.
     pub run: String,
     /// When the last snapshot was taken, RFC 3339.
     pub at: String,
@@ -27,15 +25,11 @@ pub struct Index {
     pub journal: Option<u64>,
     /// The team's `createdAt`, milliseconds since 1970.
     pub created_at: Option<i64>,
-    /// The session that leads the team.
     pub lead_session: Option<String>,
-    /// The lead's process.
     pub lead_pid: Option<u32>,
-    /// The lead's process-id namespace.
     pub lead_space: Option<String>,
     /// When the lead's process began, in ticks since boot.
     pub lead_start: Option<String>,
-    /// The members and their panes.
     pub members: Vec<RosterEntry>,
     /// More task directories of this run: `/clear` creates one beside the first, and a session may name one.
     pub more_tasks: Vec<String>,
@@ -48,9 +42,7 @@ pub struct Index {
     /// The directory below `teams/` with the inboxes, if it is not the team's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mail_dir: Option<String>,
-    /// Whether the team's directory existed.
     pub present: bool,
-    /// Whether the run was closed.
     pub ended: bool,
     /// Number of journals written without the lock that are included here.
     #[serde(skip_serializing_if = "is_zero")]
@@ -75,7 +67,6 @@ impl Document for Index {
 /// A member's name and pane.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RosterEntry {
-    /// The name.
     pub name: String,
     /// `%0` for a split pane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,7 +85,6 @@ pub struct CapturedFile {
     /// The content's hash; `None` if it could not be stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
-    /// Why it could not be stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
     /// The hash of its last content that was complete JSON, if this content is half-written.
@@ -117,18 +107,15 @@ fn is_zero(number: &usize) -> bool {
 }
 
 impl CapturedFile {
-    /// Whether the file still has this stamp.
     pub fn matches(&self, stamp: &Stamp) -> bool {
         self.stamp == (stamp.size, stamp.modified, stamp.changed, stamp.inode)
     }
 
-    /// The state of a file with this stamp.
     pub fn new(stamp: &Stamp, object: Option<String>, fresh: bool) -> CapturedFile {
         let stamp = (stamp.size, stamp.modified, stamp.changed, stamp.inode);
         CapturedFile { stamp, object, fresh, ..CapturedFile::default() }
     }
 
-    /// The state of a file that could not be stored.
     pub fn skipped(stamp: &Stamp, why: &str) -> CapturedFile {
         CapturedFile { skipped: Some(why.to_owned()), ..CapturedFile::new(stamp, None, false) }
     }
@@ -159,7 +146,6 @@ impl Index {
         self.present && self.files.keys().any(|path| path.ends_with("/config.json"))
     }
 
-    /// Copies the fields of a configuration.
     pub fn learn(&mut self, team: &TeamConfig) {
         self.created_at = team.created_at.or(self.created_at);
         if team.lead_session.is_some() {
@@ -172,31 +158,28 @@ impl Index {
         }
         // tmux reuses pane numbers after all panes were closed: a pane that now belongs to another member is no longer
         // the former member's.
-        let here: HashSet<&str> = team.members.iter().map(|member| member.name.as_str()).collect();
+        let present: HashSet<&str> = team.members.iter().map(|member| member.name.as_str()).collect();
         let taken: HashSet<&str> = team.members.iter().filter_map(|member| member.pane.as_deref()).collect();
-        for seat in self.members.iter_mut().filter(|seat| !here.contains(seat.name.as_str())) {
-            seat.pane = seat.pane.take().filter(|pane| !taken.contains(pane.as_str()));
+        for entry in self.members.iter_mut().filter(|entry| !present.contains(entry.name.as_str())) {
+            entry.pane.take_if(|pane| taken.contains(pane.as_str()));
         }
         // Teams may be large, so look names up in a map.
-        let mut places: HashMap<String, usize> =
-            self.members.iter().enumerate().map(|(place, seat)| (seat.name.clone(), place)).collect();
+        let mut positions: HashMap<String, usize> =
+            self.members.iter().enumerate().map(|(position, entry)| (entry.name.clone(), position)).collect();
         for member in &team.members {
+            let name = &member.name;
+            let position = *positions.entry(name.clone()).or_insert_with(|| {
+                self.members.push(RosterEntry { name: name.clone(), ..RosterEntry::default() });
+                self.members.len() - 1
+            });
+            let entry = &mut self.members[position];
             let pane = member.pane.clone().filter(|pane| pane.starts_with('%'));
             let cwd = member.cwd.clone().filter(|_| pane.is_some());
-            match places.get(&member.name).and_then(|place| self.members.get_mut(*place)) {
-                Some(seat) => {
-                    seat.pane = pane.or(seat.pane.take());
-                    seat.cwd = cwd.or(seat.cwd.take());
-                }
-                None => {
-                    places.insert(member.name.clone(), self.members.len());
-                    self.members.push(RosterEntry { name: member.name.clone(), pane, cwd });
-                }
-            }
+            entry.pane = pane.or(entry.pane.take());
+            entry.cwd = cwd.or(entry.cwd.take());
         }
     }
 
-    /// Stores the lead's process and its start time.
     pub fn learn_process(&mut self, pid: u32, start: Option<String>) {
         self.lead_pid = Some(pid);
         self.lead_space = None;
@@ -228,14 +211,12 @@ impl Index {
         !new.is_empty()
     }
 
-    /// Stores the task list that a session names.
     pub fn learn_list(&mut self, session: &str, list: Option<&str>) {
         self.lists.note(session, list);
         let new = list.filter(|list| !self.more_tasks.iter().any(|known| known == list));
         self.more_tasks.extend(new.map(str::to_owned));
     }
 
-    /// The list that the lead's session names.
     pub fn list_of_lead(&self) -> Option<&str> {
         self.lists.of(self.lead_session.as_deref()?)
     }
@@ -247,12 +228,12 @@ impl Index {
 
     /// The current or former member that this name refers to.
     pub fn member(&self, word: &str) -> Option<&str> {
-        spelled(word, || self.members.iter().map(|seat| seat.name.as_str()))
+        spelled(word, || self.members.iter().map(|entry| entry.name.as_str()))
     }
 
     /// Whether a member of this name was ever in the team.
     pub fn has_member(&self, name: &str) -> bool {
-        self.members.iter().any(|seat| seat.name == name)
+        self.members.iter().any(|entry| entry.name == name)
     }
 }
 
@@ -261,20 +242,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pane_is_his_who_has_it_now() {
+    fn a_pane_belongs_to_the_last_member_that_had_it() {
         let mut index = Index::default();
         let mut learn = |members: &str| {
             let config = format!("{{\"members\":[{members}]}}");
             index.learn(&TeamConfig::parse(config.as_bytes()).unwrap());
-            let seats = index.members.iter();
-            seats.map(|seat| (seat.name.clone(), seat.pane.clone().unwrap_or_default())).collect::<Vec<_>>()
+            let entrys = index.members.iter();
+            entrys
+                .map(|entry| (entry.name.clone(), entry.pane.clone().unwrap_or_default()))
+                .collect::<Vec<_>>()
         };
         let (remy, sam) = (r#"{"name":"remy","tmuxPaneId":"%0"}"#, r#"{"name":"sam","tmuxPaneId":"%1"}"#);
         learn(&format!("{remy},{sam}"));
         let pair = |remy: &str, sam: &str| {
             vec![("remy".to_owned(), remy.to_owned()), ("sam".to_owned(), sam.to_owned())]
         };
-        assert_eq!(learn(""), pair("%0", "%1"), "who left may still have a last word");
+        assert_eq!(learn(""), pair("%0", "%1"), "a member that left may still act");
         assert_eq!(learn(r#"{"name":"remy","tmuxPaneId":"%1"}"#), pair("%1", ""));
     }
 }

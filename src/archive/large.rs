@@ -4,9 +4,9 @@ use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::time::Instant;
 
-use super::object::{MAX_BYTES, Objects};
 use fs_err::File;
 
+use super::object::{MAX_BYTES, Objects};
 use crate::fs::{self, Draft, Stamp};
 
 /// Size of a piece, in bytes.
@@ -18,11 +18,10 @@ const LEFT_FREE: u64 = 64 << 20;
 /// A file that was read completely.
 #[derive(Debug)]
 pub(super) struct CopiedFile {
-    /// The content's hash.
     pub hash: String,
-    /// Size in bytes.
+    /// In bytes.
     pub size: u64,
-    /// Size and times before the first byte was read.
+    /// From before the first byte was read.
     pub stamp: Stamp,
     /// Whether size and times were unchanged after the last byte.
     pub steady: bool,
@@ -38,22 +37,17 @@ impl Objects {
         let file = open(from)?;
         let mut draft = Draft::create(&self.root().join("large"))?;
         check_room(&file, self.root())?;
-        let copied = read(&file, from, until, |piece| draft.write_all(piece))?;
+        let copied = read(&file, until, |piece| draft.write_all(piece))?;
         let path = self.path(&copied.hash).ok_or(io::ErrorKind::InvalidInput)?;
-        if let Some(dir) = path.parent() {
-            fs::private_dir(dir)?;
-        }
+        path.parent().map_or(Ok(()), fs::private_dir)?;
         draft.rename_synced(&path)?;
         Ok(copied)
     }
 }
 
-/// Reads a file only for its hash and size.
-///
-/// # Errors
-/// Those of [`Objects::copy`] except `StorageFull`.
+/// Reads a file only for its hash and size, with the errors of [`Objects::copy`].
 pub(super) fn measure(from: &Path, until: Option<Instant>) -> io::Result<CopiedFile> {
-    read(&open(from)?, from, until, |_| Ok(()))
+    read(&open(from)?, until, |_| Ok(()))
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -72,29 +66,27 @@ fn check_size(path: &Path, size: u64) -> io::Result<()> {
 
 fn read(
     mut file: &File,
-    path: &Path,
     until: Option<Instant>,
-    mut take: impl FnMut(&[u8]) -> io::Result<()>,
+    mut each: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<CopiedFile> {
     let stamp = |file: &File| file.metadata().map(|metadata| Stamp::of(&metadata));
     let before = stamp(file)?;
     let (mut hasher, mut piece, mut size) = (blake3::Hasher::new(), vec![0; CHUNK_BYTES], 0u64);
     loop {
-        let count = match file.read(&mut piece) {
+        let bytes = match file.read(&mut piece) {
             Ok(0) => break,
-            Ok(count) => count,
+            Ok(count) => &piece[..count],
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(fs::with_path(error, "read", path)),
+            Err(error) => return Err(error),
         };
-        let bytes = piece.get(..count).unwrap_or_default();
         size += bytes.len() as u64;
-        check_size(path, size)?;
+        check_size(file.path(), size)?;
         if until.is_some_and(|until| Instant::now() >= until) {
-            let what = format!("{} cannot be read to its end in time", path.display());
+            let what = format!("{} cannot be read to its end in time", file.path().display());
             return Err(io::Error::new(io::ErrorKind::TimedOut, what));
         }
         hasher.update(bytes);
-        take(bytes)?;
+        each(bytes)?;
     }
     let steady = before == stamp(file)? && size == before.size;
     Ok(CopiedFile { hash: hasher.finalize().to_hex().to_string(), size, stamp: before, steady })
@@ -117,7 +109,7 @@ mod tests {
     use crate::archive::object::Durability;
 
     #[test]
-    fn a_copy_is_the_object_that_reading_it_whole_gives() {
+    fn a_copy_in_pieces_is_the_same_object_as_a_copy_at_once() {
         let dir = tempfile::tempdir().unwrap();
         let objects = Objects::new(dir.path().join("objects"));
         let from = dir.path().join("inbox.json");

@@ -1,11 +1,15 @@
-//! Adds and removes whole runs. Both are atomic for hook calls, which do not take part: an added run appears when it is
-//! complete, a removed one disappears at once.
+//! Adds and removes whole runs, and contents that no run uses. Hook calls do not take part: an added run appears when it
+//! is complete, and a removed one disappears at once. Removed files are first moved aside and finally deleted, so that
+//! an interrupted removal leaves an intact store.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::store::Archive;
+use super::object::ObjectInfo;
+use super::pack;
+use super::run::RunRecord;
+use super::store::{Archive, read_index};
 use crate::error::{Error, Result};
 use crate::fs::{self, Lock};
 
@@ -16,11 +20,14 @@ pub struct ExclusiveArchive {
     _lock: Lock,
 }
 
+/// A staging directory, removed on drop.
+#[derive(Debug)]
+pub struct Staging {
+    dir: PathBuf,
+}
+
 impl Archive {
     /// Takes the lock.
-    ///
-    /// # Errors
-    /// When another process keeps it for too long, or the file system does not support locks.
     pub fn maintain(&self, patience: Duration) -> Result<ExclusiveArchive> {
         match fs::lock(&self.root().join("locks").join(".maintenance"), patience)? {
             Some(lock) => Ok(ExclusiveArchive { archive: self.clone(), _lock: lock }),
@@ -31,27 +38,20 @@ impl Archive {
 }
 
 impl ExclusiveArchive {
-    /// The archive.
     pub fn archive(&self) -> &Archive {
         &self.archive
     }
 
     /// Creates an empty staging directory, and removes the one of a killed import.
-    ///
-    /// # Errors
-    /// When an I/O operation fails.
     pub fn staging(&self) -> io::Result<Staging> {
         let dir = self.archive.root().join("importing");
-        remove(&dir)?;
+        fs::allow_missing(fs_err::remove_dir_all(&dir))?;
         fs::private_dir(&dir)?;
         Ok(Staging { dir })
     }
 
     /// Moves a staged object into the archive, compressed if requested, unless an intact one already exists. Returns
     /// whether it was moved.
-    ///
-    /// # Errors
-    /// When an I/O operation fails.
     pub fn import_object(&self, staged: &Path, hash: &str, packed: bool) -> io::Result<bool> {
         let objects = &self.archive.objects;
         let there = objects.stored(hash);
@@ -59,51 +59,108 @@ impl ExclusiveArchive {
             return Ok(false);
         }
         let plain = objects.path(hash).ok_or(io::ErrorKind::InvalidInput)?;
-        if let Some(dir) = plain.parent() {
-            fs::private_dir(dir)?;
-        }
+        plain.parent().map_or(Ok(()), fs::private_dir)?;
         if packed {
-            let pressed = staged.with_extension("gz");
-            pack(staged, &pressed)?;
-            fs::sync(&pressed)?;
-            rename(&pressed, &plain.with_extension("gz"))?;
+            let compressed = pack::packed(staged);
+            let to = io::BufWriter::new(fs::create_private(&compressed)?);
+            let mut gzip = flate2::write::GzEncoder::new(to, flate2::Compression::default());
+            io::copy(&mut fs::open_regular(staged)?, &mut gzip)?;
+            gzip.finish()?.flush()?;
+            fs::sync(&compressed)?;
+            fs_err::rename(&compressed, pack::packed(&plain))?;
             // The uncompressed file would be read first.
             for damaged in there.iter().filter(|stored| !stored.packed) {
-                std::fs::remove_file(&damaged.path)?;
+                fs_err::remove_file(&damaged.path)?;
             }
         } else {
             fs::sync(staged)?;
-            rename(staged, &plain)?;
+            fs_err::rename(staged, &plain)?;
         }
         Ok(true)
     }
 
-    /// Makes a staged run visible.
-    ///
-    /// # Errors
-    /// When an I/O operation fails, or the run already exists.
+    /// Makes a staged run visible, which must not exist.
     pub fn publish_run(&self, staged: &Path, run: &str) -> io::Result<()> {
         let dir = self.archive.run_dir(run).ok_or(io::ErrorKind::InvalidInput)?;
-        if let Some(runs) = dir.parent() {
-            fs::private_dir(runs)?;
-        }
-        for entry in std::fs::read_dir(staged)?.flatten() {
+        let runs = self.archive.runs_dir();
+        fs::private_dir(&runs)?;
+        for entry in fs_err::read_dir(staged)?.flatten() {
             fs::sync(&entry.path())?;
         }
         self.archive.objects.sync_names()?;
-        rename(staged, &dir)?;
-        dir.parent().map_or(Ok(()), fs::sync)
+        fs_err::rename(staged, &dir)?;
+        fs::sync(&runs)
+    }
+
+    /// Removes a run, unless it changed since it was planned: it may have been reopened. Returns whether it was
+    /// removed.
+    pub fn remove_run(&self, planned: &RunRecord) -> io::Result<bool> {
+        let archive = &self.archive;
+        let subject = planned.subject();
+        let lock = subject.as_ref().map(|subject| archive.lock(subject)).transpose()?;
+        if matches!(lock, Some(None)) {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "a hook is writing it"));
+        }
+        if archive.run(&planned.run).as_ref() != Some(planned) || archive.is_unfinished(&planned.run) {
+            return Ok(false);
+        }
+        let Some(dir) = archive.run_dir(&planned.run) else { return Ok(false) };
+        let aside = self.aside();
+        fs::private_dir(&aside)?;
+        // Remove the cache first: a cache without a run would be damage, but a run without a cache is intact.
+        for path in subject.iter().flat_map(|subject| archive.index_paths(subject)) {
+            if read_index(&path).is_some_and(|index| index.run == planned.run) {
+                fs_err::remove_file(&path)?;
+            }
+        }
+        let to = aside.join(&planned.run);
+        fs::allow_missing(fs_err::remove_dir_all(&to))?;
+        fs_err::rename(&dir, &to)?;
+        Ok(true)
+    }
+
+    /// Takes the locks of all running teams, so that no hook call captures them; `None` if a lock is not available in
+    /// time.
+    pub fn hold(&self) -> io::Result<Option<Vec<Lock>>> {
+        let archive = &self.archive;
+        let subjects = archive.open_subjects();
+        subjects.iter().map(|subject| archive.lock_budget.lock(&archive.lock_path(subject))).collect()
+    }
+
+    /// Moves a content aside.
+    pub fn quarantine(&self, stored: &ObjectInfo) -> io::Result<()> {
+        let to = self.aside().join("objects").join(&stored.hash);
+        fs::private_dir(&self.aside().join("objects"))?;
+        fs_err::rename(&stored.path, if stored.packed { pack::packed(&to) } else { to })
+    }
+
+    /// Restores contents that were moved aside but are needed, and returns their number.
+    pub fn restore_quarantined(&self, is_needed: impl Fn(&str) -> bool) -> io::Result<usize> {
+        let mut count = 0;
+        for entry in fs::entries(&self.aside().join("objects")) {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let hash = name.strip_suffix(".gz").unwrap_or(&name);
+            let Some(plain) = self.archive.objects.path(hash).filter(|_| is_needed(hash)) else { continue };
+            let path = if name.ends_with(".gz") { pack::packed(&plain) } else { plain };
+            if path.symlink_metadata().is_err() {
+                fs_err::rename(entry.path(), &path)?;
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Deletes what was moved aside.
+    pub fn purge(&self) -> io::Result<()> {
+        fs::allow_missing(fs_err::remove_dir_all(self.aside()))
+    }
+
+    fn aside(&self) -> PathBuf {
+        self.archive.root().join("pruned")
     }
 }
 
-/// A staging directory, removed on drop.
-#[derive(Debug)]
-pub struct Staging {
-    dir: PathBuf,
-}
-
 impl Staging {
-    /// The directory.
     pub fn path(&self) -> &Path {
         &self.dir
     }
@@ -111,26 +168,6 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        let _ = remove(&self.dir);
+        let _ = std::fs::remove_dir_all(&self.dir);
     }
-}
-
-fn pack(from: &Path, to: &Path) -> io::Result<()> {
-    let mut from = fs::open_regular(from)?;
-    let file = fs::create_private(to)?;
-    let mut gzip = flate2::write::GzEncoder::new(io::BufWriter::new(file), flate2::Compression::default());
-    io::copy(&mut from, &mut gzip)?;
-    gzip.finish()?.flush()
-}
-
-/// Removes a directory if it exists.
-pub(super) fn remove(dir: &Path) -> io::Result<()> {
-    match std::fs::remove_dir_all(dir) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(fs::with_path(error, "remove", dir)),
-        _ => Ok(()),
-    }
-}
-
-pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    std::fs::rename(from, to).map_err(|error| fs::with_path(error, "rename to", to))
 }

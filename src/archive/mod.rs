@@ -5,36 +5,27 @@
 //! the run. `open/` and `closed/` have an index of each team, so that an unchanged file costs only a `stat` call.
 
 mod capture;
-mod capture_session;
-mod claims;
-mod contents;
-mod file_tree;
 mod index;
+mod journal;
 mod large;
-mod locked_subject;
 mod maintenance;
 mod object;
-mod object_info;
 mod pack;
-mod pending_end;
-mod rebuild_index;
-mod remove_run;
 mod run;
+mod run_lock;
 mod scan;
-mod sidecar;
-mod snapshot;
+mod session;
 mod store;
+mod store_files;
 mod transcripts;
+mod write_content;
 
-pub use capture::{CaptureRequest, Captured};
-pub use claims::Claims;
-pub use contents::Contents;
-pub use file_tree::{FileState, FileTree, Journal, apply};
+pub use capture::Captured;
 pub use index::{CapturedFile, Index, RosterEntry};
+pub use journal::{Change, FileState, FileTree, Journal, Snapshot, apply};
 pub use maintenance::{ExclusiveArchive, Staging};
-pub use object::{Durability, ObjectError, Objects, VerifyingReader};
-pub use object_info::ObjectInfo;
-pub use run::{EndedBy, Imported, RunRecord, SessionRecord, SessionRole};
-pub use snapshot::{Change, Snapshot};
+pub use object::{Contents, Durability, ObjectError, ObjectInfo, Objects, VerifyingReader};
+pub use run::{Claims, EndedBy, Imported, RunRecord, SessionRecord, SessionRole};
+pub use session::CaptureRequest;
 pub use store::{Archive, CaptureScope};
 pub use transcripts::StoredTranscript;

@@ -2,13 +2,17 @@
 //!
 //! There are only sixteen directories: with more, most contents of a new store would first have to create theirs.
 
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use super::object_info::ObjectInfo;
-use super::pack::Packs;
+use super::index::CapturedFile;
+use super::pack::{self, Packs, StoredContents};
+use super::store::Archive;
 use crate::error::{Error, Result};
 use crate::fs;
+
+/// Maximum size of an object, in bytes.
+pub(super) const MAX_BYTES: u64 = 2 << 30;
 
 /// The directory of the objects.
 #[derive(Debug, Clone)]
@@ -28,89 +32,78 @@ pub enum Durability {
     Durable,
 }
 
+/// An object's file on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectInfo {
+    /// The hash in its name.
+    pub hash: String,
+    pub path: PathBuf,
+    /// On disk, in bytes.
+    pub size: u64,
+    /// Whether it is compressed.
+    pub packed: bool,
+}
+
 impl Objects {
-    /// The objects below this directory.
     pub fn new(root: PathBuf) -> Objects {
         let packs = Packs::new(root.with_file_name("runs"));
         Objects { root, packs }
     }
 
-    /// Stores a content and returns its hash. An existing file is not written again, unless it is truncated or, with
-    /// more care, has another content.
-    ///
-    /// # Errors
-    /// When an I/O operation fails.
-    pub fn put(&self, bytes: &[u8], care: Durability) -> io::Result<String> {
+    /// Stores a content and returns its hash. An existing file is not written again, unless it is truncated or, as far
+    /// as it is compared, has another content.
+    pub fn put(&self, bytes: &[u8], durability: Durability) -> io::Result<String> {
         let hash = hash(bytes);
         let path = self.path(&hash).ok_or(io::ErrorKind::InvalidInput)?;
-        match std::fs::symlink_metadata(&path) {
-            Ok(there)
-                if there.is_file()
-                    && there.len() == bytes.len() as u64
-                    && (care == Durability::Usual || contents_equal(&path, bytes)) =>
-            {
-                if care == Durability::Durable {
-                    fs::sync(&path)?;
-                }
-            }
-            _ if care == Durability::Usual => fs::write_atomic(&path, bytes)?,
+        let is_equal = || fs::read_regular(&path, bytes.len() as u64).is_ok_and(|(there, _)| there == bytes);
+        match (self.has(&hash, bytes.len()), durability) {
+            (true, Durability::Usual) => {}
+            (true, Durability::Compared) if is_equal() => {}
+            (true, Durability::Durable) if is_equal() => fs::sync(&path)?,
+            (false, Durability::Usual) => fs::write_atomic(&path, bytes)?,
             _ => fs::write_synced(&path, bytes)?,
         }
         Ok(hash)
     }
 
     /// Syncs the names of stored contents to disk.
-    ///
-    /// # Errors
-    /// When an I/O operation fails.
     pub fn sync_names(&self) -> io::Result<()> {
-        let listing = match std::fs::read_dir(&self.root) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            other => other?,
-        };
-        for entry in listing {
-            fs::sync(&entry?.path())?;
+        match fs_err::read_dir(&self.root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            listing => {
+                listing?.try_for_each(|entry| fs::sync(&entry?.path()))?;
+                fs::sync(&self.root)
+            }
         }
-        fs::sync(&self.root)
     }
 
     /// Stores a content in compressed form (gzip) and returns the hash of the uncompressed one.
-    ///
-    /// # Errors
-    /// When an I/O operation fails.
     pub fn put_compressed(&self, bytes: &[u8]) -> io::Result<String> {
         let hash = hash(bytes);
         let path = self.path(&hash).ok_or(io::ErrorKind::InvalidInput)?;
-        let compressed = path.with_extension("gz");
-        if path.exists() || compressed.exists() {
-            return Ok(hash);
+        let compressed = pack::packed(&path);
+        if !path.exists() && !compressed.exists() {
+            let mut packed = Vec::new();
+            flate2::read::GzEncoder::new(bytes, flate2::Compression::default()).read_to_end(&mut packed)?;
+            fs::write_atomic(&compressed, &packed)?;
         }
-        let mut gzip = flate2::read::GzEncoder::new(bytes, flate2::Compression::default());
-        let mut packed = Vec::new();
-        gzip.read_to_end(&mut packed)?;
-        fs::write_atomic(&compressed, &packed)?;
         Ok(hash)
     }
 
     /// Reads a content and checks its hash.
-    ///
-    /// # Errors
-    /// When it is missing, cannot be read, or is damaged.
     pub fn get(&self, hash: &str) -> Result<Vec<u8>> {
-        let path =
-            self.path(hash).ok_or_else(|| Error::new(format!("{hash:?} is not a valid object hash")))?;
+        let path = self.valid_path(hash)?;
         let bytes = match fs::read_regular(&path, MAX_BYTES) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => match unpack(&path.with_extension("gz"))
-            {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match pack::unpack(&path) {
                 Err(missing) => return self.get_packed(hash, missing.into()),
                 bytes => bytes?,
             },
             other => other?.0,
         };
-        if self::hash(&bytes) != hash {
-            return self.get_packed(hash, ObjectError::OtherHash(path).into());
+        match self::hash(&bytes) == hash {
+            true => Ok(bytes),
+            false => self.get_packed(hash, ObjectError::OtherHash(path).into()),
         }
-        Ok(bytes)
     }
 
     /// Reads a content that a run stores as a delta; returns `missing` if no run has it.
@@ -124,12 +117,8 @@ impl Objects {
     }
 
     /// Reads a content that a run stores as a delta, and returns its size; `None` if no run has it.
-    ///
-    /// # Errors
-    /// When it cannot be read or is damaged.
     pub fn check_packed(&self, hash: &str) -> Option<Result<u64>> {
-        let read = self.packs.get(hash)?;
-        Some(read.map(|bytes| bytes.len() as u64).map_err(Into::into))
+        Some(self.packs.get(hash)?.map(|bytes| bytes.len() as u64).map_err(Into::into))
     }
 
     /// Announces that contents of this run will be read next.
@@ -143,37 +132,60 @@ impl Objects {
         found.is_some_and(|found| found.is_file() && found.len() == size as u64)
     }
 
-    /// Opens a content for reading in pieces. Only [`Reading::verify`] at the end checks that it is intact.
-    ///
-    /// # Errors
-    /// When it is missing or cannot be opened.
+    /// Opens a content for reading in pieces. Only [`VerifyingReader::verify`] at the end checks that it is intact.
     pub fn open(&self, hash: &str) -> Result<VerifyingReader> {
-        let path =
-            self.path(hash).ok_or_else(|| Error::new(format!("{hash:?} is not a valid object hash")))?;
+        let path = self.valid_path(hash)?;
         let from: Box<dyn Read> = match fs::open_regular(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                match unpacker(&path.with_extension("gz")) {
-                    Err(missing) => Box::new(io::Cursor::new(self.get_packed(hash, missing.into())?)),
-                    gzip => Box::new(gzip?),
-                }
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match pack::open_packed(&path) {
+                Err(missing) => Box::new(Cursor::new(self.get_packed(hash, missing.into())?)),
+                gzip => Box::new(gzip?),
+            },
             // A power failure may have left an incomplete file. A run may store the content as well.
             Ok(file) if file.metadata().is_ok_and(|metadata| metadata.len() == 0) => {
-                Box::new(io::Cursor::new(self.get(hash)?))
+                Box::new(Cursor::new(self.get(hash)?))
             }
             other => Box::new(other?),
         };
         Ok(VerifyingReader { from, hasher: blake3::Hasher::new(), hash: hash.to_owned(), path })
     }
 
-    /// Opens one of the files of a content.
-    pub(super) fn reading(&self, stored: &ObjectInfo) -> io::Result<VerifyingReader> {
-        let (path, hash) = (stored.path.clone(), stored.hash.clone());
+    /// Checks that a file has the content that its name claims, in bounded memory.
+    pub fn check(&self, stored: &ObjectInfo) -> std::result::Result<(), ObjectError> {
+        let path = stored.path.clone();
         let from: Box<dyn Read> = match stored.packed {
-            true => Box::new(unpacker(&path)?),
+            true => Box::new(pack::open_packed(&path.with_extension(""))?),
             false => Box::new(fs::open_regular(&path)?),
         };
-        Ok(VerifyingReader { from, hasher: blake3::Hasher::new(), hash, path })
+        VerifyingReader { from, hasher: blake3::Hasher::new(), hash: stored.hash.clone(), path }.verify()
+    }
+
+    /// Calls `each` for every object. Skips files that do not belong to teamkeep and temporary files of killed writers.
+    pub fn each(&self, mut each: impl FnMut(ObjectInfo) -> io::Result<()>) -> io::Result<()> {
+        for digit in "0123456789abcdef".chars() {
+            for entry in fs::list(&self.root.join(digit.to_string()))? {
+                let Ok(name) = entry.file_name().into_string() else { continue };
+                let (rest, packed) = name.strip_suffix(".gz").map_or((&*name, false), |rest| (rest, true));
+                let hash = format!("{digit}{rest}");
+                // Without metadata, it was pruned in the meantime.
+                if is_hash(&hash)
+                    && let Ok(metadata) = entry.metadata()
+                {
+                    each(ObjectInfo { hash, path: entry.path(), size: metadata.len(), packed })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The files of an object: none, one, or both the plain and the compressed one.
+    pub fn stored(&self, hash: &str) -> Vec<ObjectInfo> {
+        let Some(plain) = self.path(hash) else { return Vec::new() };
+        let both = [(pack::packed(&plain), true), (plain, false)];
+        let there = both.into_iter().rev().filter_map(|(path, packed)| {
+            let size = path.symlink_metadata().ok()?.len();
+            Some(ObjectInfo { hash: hash.to_owned(), path, size, packed })
+        });
+        there.collect()
     }
 
     /// The path of an object; `None` if the hash is not valid.
@@ -181,29 +193,25 @@ impl Objects {
         is_hash(hash).then(|| self.root.join(&hash[..1]).join(&hash[1..]))
     }
 
+    fn valid_path(&self, hash: &str) -> Result<PathBuf> {
+        self.path(hash).ok_or_else(|| Error::new(format!("{hash:?} is not a valid object hash")))
+    }
+
     /// Whether a text is a valid hash: 64 lower-case hexadecimal digits.
     pub fn is_hash(text: &str) -> bool {
         is_hash(text)
     }
 
-    /// The directory of the objects.
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
 }
 
-/// Whether a file has exactly this content.
-fn contents_equal(path: &Path, bytes: &[u8]) -> bool {
-    fs::read_regular(path, bytes.len() as u64).is_ok_and(|(there, _)| there == bytes)
-}
-
 /// Why a stored content cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectError {
-    /// It cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// Its content has another hash than its name.
     #[error("{} is damaged: its content has another hash", .0.display())]
     OtherHash(PathBuf),
 }
@@ -235,15 +243,36 @@ impl Read for VerifyingReader {
 
 impl VerifyingReader {
     /// Reads the rest and checks the hash.
-    ///
-    /// # Errors
-    /// When it cannot be read or is damaged.
     pub fn verify(mut self) -> std::result::Result<(), ObjectError> {
         io::copy(&mut self, &mut io::sink()).map_err(|error| fs::with_path(error, "read", &self.path))?;
-        if self.hasher.finalize().to_hex().as_str() != self.hash {
-            return Err(ObjectError::OtherHash(self.path));
+        match self.hasher.finalize().to_hex().as_str() == self.hash {
+            true => Ok(()),
+            false => Err(ObjectError::OtherHash(self.path)),
         }
-        Ok(())
+    }
+}
+
+/// The last captured contents of a run's files. Reading is fastest in the order of the paths.
+pub struct Contents<'a> {
+    objects: &'a Objects,
+    stored: Option<StoredContents>,
+}
+
+impl Contents<'_> {
+    /// The last complete content of a file, if it can be read.
+    pub fn get(&mut self, seen: &CapturedFile) -> Option<Vec<u8>> {
+        let hash = seen.content()?;
+        let stored = self.stored.as_mut().zip(seen.recipe);
+        let latest = stored.and_then(|(stored, recipe)| stored.get(recipe).ok());
+        // The recipe may be the one of an earlier content.
+        let latest = latest.map(|latest| latest.bytes).filter(|bytes| self::hash(bytes) == hash);
+        latest.or_else(|| self.objects.get(hash).ok())
+    }
+}
+
+impl Archive {
+    pub fn contents(&self, run: &str) -> Contents<'_> {
+        Contents { objects: &self.objects, stored: self.run_dir(run).map(StoredContents::new) }
     }
 }
 
@@ -256,26 +285,12 @@ pub(super) fn is_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Maximum size of an object, in bytes.
-pub(super) const MAX_BYTES: u64 = 2 << 30;
-
-fn unpack(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    unpacker(path)?.read_to_end(&mut bytes).map_err(|error| fs::with_path(error, "unpack", path))?;
-    Ok(bytes)
-}
-
-fn unpacker(path: &Path) -> io::Result<impl Read + use<>> {
-    let file = fs::open_regular(path)?;
-    Ok(flate2::read::GzDecoder::new(io::BufReader::new(file)).take(MAX_BYTES))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_content_comes_back_and_a_damaged_one_is_told() {
+    fn a_content_is_read_back_and_a_damaged_one_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let objects = Objects::new(dir.path().to_owned());
         let hash = objects.put(b"state", Durability::Durable).unwrap();
@@ -314,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_hash_becomes_no_path() {
+    fn an_invalid_hash_does_not_become_a_path() {
         let objects = Objects::new("/nowhere".into());
         for bad in ["", "../../etc/passwd", "AB", &"g".repeat(64)] {
             assert!(

@@ -1,34 +1,33 @@
 //! The description of a run, with its sessions and its end: `runs/<run>/run.json`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
+use super::store::CaptureScope;
 use crate::clock::{self, Time};
+use crate::event::SafeName;
 use crate::fs::Document;
 
-/// One run of a team, or of a session without a team.
+/// One run of a team, or of a session without a team. Times are RFC 3339.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunRecord {
     /// Format version: 1.
     pub v: u8,
-    /// 16 hexadecimal digits: the hash of name, `createdAt` and lead session.
+    /// See [`run_id`].
     pub run: String,
     /// The team, by its directory's name; `None` for a session without one.
     pub team: Option<String>,
     /// The team's name, if it differs from the directory's (before 2.1.178).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
-    /// The session that leads it.
     pub lead_session: Option<String>,
-    /// When Claude Code created the team, RFC 3339; `None` if unknown.
+    /// When Claude Code created the team; `None` if unknown.
     pub created_at: Option<String>,
-    /// The first hook call of the run, RFC 3339.
+    /// The first hook call of the run.
     pub started_at: String,
-    /// When it ended, RFC 3339.
     pub ended_at: Option<String>,
-    /// The reason for the end.
     pub ended_by: Option<EndedBy>,
     /// Claude Code's reason for the end (`prompt_input_exit`).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,10 +35,8 @@ pub struct RunRecord {
     /// The run that this one resumes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub continues: Option<String>,
-    /// Claude Code's process id, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_pid: Option<u32>,
-    /// The sessions that took part.
     pub sessions: Vec<SessionRecord>,
     /// Whether transcripts were archived after the end.
     pub finished: bool,
@@ -55,13 +52,12 @@ impl Document for RunRecord {
     const MAX_BYTES: u64 = 1 << 28;
 }
 
-/// Data of an imported run that its description did not have.
+/// Data of an imported run that its description did not have. Times are RFC 3339.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Imported {
-    /// When it was imported, RFC 3339.
     pub at: String,
-    /// The beginning of its part of the sessions' transcripts, RFC 3339.
+    /// The beginning of its part of the sessions' transcripts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// The end of that part, where another run of these sessions began.
@@ -75,9 +71,7 @@ pub struct Imported {
 /// A session's part in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionRecord {
-    /// The session's id.
     pub id: String,
-    /// Whether it led the team or was a split-pane teammate's.
     pub role: SessionRole,
     /// The teammate's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,7 +81,6 @@ pub struct SessionRecord {
     pub transcript: Option<String>,
 }
 
-/// The role of a session in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionRole {
@@ -107,14 +100,11 @@ pub enum EndedBy {
     Crashed,
     /// A new run took the team's name.
     Replaced,
-    /// The lead's session ended.
     SessionEnd,
-    /// TeamDelete ran.
     TeamDelete,
 }
 
 impl EndedBy {
-    /// All reasons.
     pub const ALL: &[EndedBy] = &[
         EndedBy::Disappeared,
         EndedBy::Crashed,
@@ -136,6 +126,10 @@ impl RunRecord {
         true
     }
 
+    pub fn reopen(&mut self) {
+        (self.ended_at, self.ended_by, self.ended_reason, self.finished) = (None, None, None, false);
+    }
+
     /// Whether a teammate of this name had a split pane, and therefore its own session.
     pub fn has_pane(&self, name: &str) -> bool {
         let mut panes = self.sessions.iter().filter(|session| session.role == SessionRole::Pane);
@@ -147,12 +141,11 @@ impl RunRecord {
         self.called.as_deref().or(self.team.as_deref())
     }
 
-    /// Reopens the run.
-    pub fn reopen(&mut self) {
-        self.ended_at = None;
-        self.ended_by = None;
-        self.ended_reason = None;
-        self.finished = false;
+    pub fn subject(&self) -> Option<CaptureScope> {
+        match &self.team {
+            Some(team) => SafeName::new(team).map(CaptureScope::Team),
+            None => self.lead_session.as_deref().and_then(SafeName::new).map(CaptureScope::Session),
+        }
     }
 
     /// Whether the result of archiving transcripts was recorded, even if there were none.
@@ -166,6 +159,12 @@ impl RunRecord {
         self.team.is_some() && (!self.sessions.is_empty() || self.ended_at.is_some())
     }
 
+    /// Whether no session ever took part in the run. When Claude Code resumes a session, it first creates a team for a
+    /// new session, and never uses it (2.1.328).
+    pub fn is_stray(&self) -> bool {
+        self.team.is_some() && self.sessions.is_empty() && self.ended_at.is_some()
+    }
+
     /// A problem in the description.
     pub fn flaw(&self) -> Option<String> {
         let times = [Some(&self.started_at), self.created_at.as_ref(), self.ended_at.as_ref()];
@@ -173,31 +172,21 @@ impl RunRecord {
         bad.map(|time| format!("invalid time {time:?}"))
     }
 
-    /// Whether no session ever took part in the run. When Claude Code resumes a session, it first creates a team for a
-    /// new session, and never uses it (2.1.328).
-    pub fn is_stray(&self) -> bool {
-        self.team.is_some() && self.sessions.is_empty() && self.ended_at.is_some()
-    }
-
     /// Adds a session. Returns whether this changed anything.
     pub fn join(&mut self, session: SessionRecord) -> bool {
-        match self.sessions.iter_mut().find(|known| known.id == session.id) {
-            Some(known) => {
-                let before = known.clone();
-                known.role = session.role;
-                known.name = session.name.or(known.name.take());
-                known.transcript = session.transcript.or(known.transcript.take());
-                *known != before
-            }
-            None => {
-                self.sessions.push(session);
-                true
-            }
-        }
+        let Some(known) = self.sessions.iter_mut().find(|known| known.id == session.id) else {
+            self.sessions.push(session);
+            return true;
+        };
+        let before = known.clone();
+        known.role = session.role;
+        known.name = session.name.or(known.name.take());
+        known.transcript = session.transcript.or(known.transcript.take());
+        *known != before
     }
 }
 
-/// The id of a run: a hash of name, `createdAt` and lead session, or of the session only.
+/// The id of a run, 16 hexadecimal digits: a hash of name, `createdAt` and lead session, or of the session only.
 pub fn run_id(parts: &[&str]) -> String {
     let mut hasher = blake3::Hasher::new();
     for part in parts {
@@ -205,4 +194,79 @@ pub fn run_id(parts: &[&str]) -> String {
         hasher.update(part.as_bytes());
     }
     hasher.finalize().to_hex()[..16].to_owned()
+}
+
+/// The runs of each session that were recorded here, for events that do not name a run.
+#[derive(Debug)]
+pub struct Claims<'a> {
+    runs_of: HashMap<&'a str, Vec<&'a RunRecord>>,
+}
+
+impl<'a> Claims<'a> {
+    pub fn new(all: &'a [RunRecord]) -> Claims<'a> {
+        let mut runs_of: HashMap<&str, Vec<&RunRecord>> = HashMap::new();
+        for run in all.iter().filter(|run| run.imported.is_none()) {
+            for session in &run.sessions {
+                runs_of.entry(&session.id).or_default().push(run);
+            }
+        }
+        Claims { runs_of }
+    }
+
+    /// The run of an event: the one that it names, or else the next run of its session, or else the last one.
+    pub fn run_of(&self, run: Option<&str>, session: Option<&str>, at: &str) -> Option<String> {
+        if let Some(run) = run {
+            return Some(run.to_owned());
+        }
+        let runs = self.runs_of(session?);
+        let next = runs.iter().filter(|run| run.started_at.as_str() >= at).min_by_key(|run| &run.started_at);
+        let last = || runs.iter().max_by_key(|run| &run.started_at);
+        next.or_else(last).map(|run| run.run.clone())
+    }
+
+    /// The runs that a session took part in.
+    pub fn runs_of(&self, session: &str) -> &[&'a RunRecord] {
+        self.runs_of.get(session).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// This run and the runs that share a session with it: an event of such a session may be stored with any of them.
+    pub fn related(&self, run: &'a RunRecord) -> Vec<&'a RunRecord> {
+        let mut related = vec![run];
+        for other in run.sessions.iter().flat_map(|session| self.runs_of(&session.id)) {
+            if !related.iter().any(|known| known.run == other.run) {
+                related.push(other);
+            }
+        }
+        related
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_without_a_run_belongs_to_the_next_of_its_session_else_to_the_last() {
+        let run = |id: &str, hour: u32, session: &str| RunRecord {
+            run: id.to_owned(),
+            started_at: format!("2026-02-03T{hour:02}:00:00.000Z"),
+            sessions: vec![SessionRecord {
+                id: session.to_owned(),
+                role: SessionRole::Lead,
+                name: None,
+                transcript: None,
+            }],
+            ..RunRecord::default()
+        };
+        let all = [run("a", 4, "s"), run("b", 6, "s"), run("c", 6, "t")];
+        let claims = Claims::new(&all);
+        let of = |run, hour: u32| claims.run_of(run, Some("s"), &format!("2026-02-03T{hour:02}:30:00.000Z"));
+        assert_eq!(of(None, 3).as_deref(), Some("a"));
+        assert_eq!(of(None, 5).as_deref(), Some("b"));
+        assert_eq!(of(None, 9).as_deref(), Some("b"));
+        assert_eq!(of(Some("z"), 3).as_deref(), Some("z"));
+        assert_eq!(claims.run_of(None, Some("u"), ""), None);
+        let related: Vec<&str> = claims.related(&all[0]).iter().map(|run| run.run.as_str()).collect();
+        assert_eq!(related, ["a", "b"]);
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fs::Metadata;
 use std::io;
 use std::path::Path;
 
@@ -10,9 +11,8 @@ use crate::fs::Stamp;
 use crate::model::Note;
 use crate::team;
 
-/// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ScannedEntry {
+pub(super) enum ScannedEntry {
     /// A regular file.
     File(Stamp),
     /// Something that is not stored, and its type.
@@ -20,7 +20,6 @@ pub enum ScannedEntry {
 }
 
 impl ScannedEntry {
-    /// The metadata of the entry.
     pub fn stamp(&self) -> &Stamp {
         match self {
             ScannedEntry::File(stamp) | ScannedEntry::Other(stamp, _) => stamp,
@@ -28,10 +27,10 @@ impl ScannedEntry {
     }
 }
 
-/// The files of one team, by path below Claude Code's directory, and the entries that could not be read.
+/// The files of one team.
 #[derive(Debug, Default)]
-pub struct Scan {
-    /// The entries.
+pub(super) struct Scan {
+    /// The entries by path below Claude Code's directory.
     pub found: BTreeMap<String, ScannedEntry>,
     /// The entries that could not be read, and why.
     pub problems: Vec<Note>,
@@ -43,11 +42,11 @@ pub struct Scan {
 
 /// Files of a task list that are stored besides its tasks: the highest assigned number, and, after `/clear`, the
 /// session whose list is continued.
-const KEPT_BESIDE: [&str; 2] = [team::HIGHEST_NUMBER, ".session-list"];
+const NOT_TASKS: [&str; 2] = [team::HIGHEST_NUMBER, ".session-list"];
 
 /// The names of the directories with a run's files.
 #[derive(Debug)]
-pub struct Directories<'a> {
+pub(super) struct Directories<'a> {
     /// The team's directory below `teams/`.
     pub team: Option<&'a SafeName>,
     /// Another directory there that has its inboxes.
@@ -59,25 +58,21 @@ pub struct Directories<'a> {
 }
 
 /// Scans the files of a run.
-pub fn scan(client: &Path, directories: &Directories<'_>) -> Scan {
+pub(super) fn scan(client: &Path, directories: &Directories<'_>) -> Scan {
     let mut scan = Scan::default();
-    if let Some(team) = directories.team {
-        scan.team(client, &format!("teams/{team}"));
-    }
-    scan.beside(client, directories);
+    scan.add_all(client, directories);
     scan
 }
 
 /// Scans a team's directory that Claude Code (2.1.328) has renamed but not deleted yet.
-pub fn scan_erasing(client: &Path, directories: &Directories<'_>) -> Option<Scan> {
+pub(super) fn scan_erasing(client: &Path, directories: &Directories<'_>) -> Option<Scan> {
     let team = directories.team?;
     let listing = std::fs::read_dir(client.join("teams")).ok()?;
     let mut names = listing.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let renamed = names.find(|name| team::erasing(name) == Some(team.as_str()))?;
-    let root = format!("teams/{team}");
-    let mut scan = Scan { renamed: Some((root.clone(), format!("teams/{renamed}"))), ..Scan::default() };
-    scan.team(client, &root);
-    scan.beside(client, directories);
+    let renamed = Some((format!("teams/{team}"), format!("teams/{renamed}")));
+    let mut scan = Scan { renamed, ..Scan::default() };
+    scan.add_all(client, directories);
     scan.team_dir.then_some(scan)
 }
 
@@ -88,7 +83,7 @@ fn is_json(name: &str) -> bool {
 
 impl Scan {
     /// The current path of a file, below Claude Code's directory.
-    pub fn place<'a>(&self, path: &'a str) -> Cow<'a, str> {
+    pub fn current_path<'a>(&self, path: &'a str) -> Cow<'a, str> {
         let renamed = self.renamed.as_ref().and_then(|(root, now)| Some((path.strip_prefix(root)?, now)));
         match renamed {
             Some((rest, now)) if rest.is_empty() || rest.starts_with('/') => format!("{now}{rest}").into(),
@@ -96,92 +91,83 @@ impl Scan {
         }
     }
 
-    fn team(&mut self, client: &Path, root: &str) {
-        self.team_dir = self.is_dir(client, root);
-        if !self.team_dir {
-            return;
+    fn add_all(&mut self, client: &Path, directories: &Directories<'_>) {
+        if let Some(team) = directories.team {
+            let root = format!("teams/{team}");
+            self.team_dir = self.is_dir(client, &root);
+            if self.team_dir {
+                let config = format!("{root}/config.json");
+                match std::fs::symlink_metadata(client.join(&*self.current_path(&config))) {
+                    Ok(metadata) => self.add(config, &metadata),
+                    Err(error) => self.add_problem(&config, &error),
+                }
+                self.add_inboxes(client, &root);
+            }
         }
-        self.file(client, &format!("{root}/config.json"));
-        self.inboxes(client, root);
-    }
-
-    fn beside(&mut self, client: &Path, directories: &Directories<'_>) {
         if let Some(mail) = &directories.mail {
-            self.inboxes(client, &format!("teams/{mail}"));
+            self.add_inboxes(client, &format!("teams/{mail}"));
         }
         for list in &directories.named {
             let root = format!("teams/{list}");
             // The files of a team with that name belong to that team.
             if client.join(&root).join("config.json").symlink_metadata().is_err() {
-                self.inboxes(client, &root);
+                self.add_inboxes(client, &root);
             }
         }
         for dir in &directories.tasks {
-            let root = format!("tasks/{dir}");
-            if self.is_dir(client, &root) {
-                self.files(client, &root, |name| is_json(name) || KEPT_BESIDE.contains(&name));
-            }
+            let is_kept = |name: &str| is_json(name) || NOT_TASKS.contains(&name);
+            self.add_files(client, &format!("tasks/{dir}"), is_kept);
         }
     }
 
     /// Whether a directory exists. A link or a file of this name is recorded and not followed.
     fn is_dir(&mut self, client: &Path, path: &str) -> bool {
-        match std::fs::symlink_metadata(client.join(&*self.place(path))) {
-            Ok(metadata) if metadata.is_dir() => true,
+        match std::fs::symlink_metadata(client.join(&*self.current_path(path))) {
+            Ok(metadata) if metadata.is_dir() => return true,
             Ok(metadata) => {
                 let what = if metadata.is_symlink() { "a symlink" } else { "not a directory" };
                 self.found.insert(path.to_owned(), ScannedEntry::Other(Stamp::of(&metadata), what));
-                false
             }
-            Err(error) => {
-                self.miss(path, &error);
-                false
-            }
+            Err(error) => self.add_problem(path, &error),
         }
+        false
     }
 
-    fn inboxes(&mut self, client: &Path, root: &str) {
-        let inboxes = format!("{root}/inboxes");
-        if self.is_dir(client, &inboxes) {
-            self.files(client, &inboxes, is_json);
-        }
+    fn add_inboxes(&mut self, client: &Path, root: &str) {
+        self.add_files(client, &format!("{root}/inboxes"), is_json);
     }
 
-    fn file(&mut self, client: &Path, path: &str) {
-        match std::fs::symlink_metadata(client.join(&*self.place(path))) {
-            Ok(metadata) => self.add(path.to_owned(), &metadata),
-            Err(error) => self.miss(path, &error),
+    fn add_files(&mut self, client: &Path, dir: &str, is_kept: impl Fn(&str) -> bool) {
+        if !self.is_dir(client, dir) {
+            return;
         }
-    }
-
-    fn files(&mut self, client: &Path, dir: &str, wanted: impl Fn(&str) -> bool) {
-        let listing = match std::fs::read_dir(client.join(&*self.place(dir))) {
+        let listing = match std::fs::read_dir(client.join(&*self.current_path(dir))) {
             Ok(listing) => listing,
-            Err(error) => return self.miss(dir, &error),
+            Err(error) => return self.add_problem(dir, &error),
         };
         for entry in listing {
             let entry = match entry {
                 Ok(entry) => entry,
-                Err(error) => return self.miss(dir, &error),
+                Err(error) => return self.add_problem(dir, &error),
             };
             let name = entry.file_name();
             let shown = name.to_string_lossy();
-            if !wanted(&shown) {
+            if !is_kept(&shown) {
                 continue;
             }
             let path = format!("{dir}/{shown}");
             match entry.metadata() {
                 Ok(metadata) if name.to_str().is_none() => {
-                    self.found
-                        .insert(path, ScannedEntry::Other(Stamp::of(&metadata), "not UTF-8 in its name"));
+                    let other = ScannedEntry::Other(Stamp::of(&metadata), "not UTF-8 in its name");
+                    self.found.insert(path, other);
                 }
                 Ok(metadata) => self.add(path, &metadata),
-                Err(error) => self.miss(&path, &error),
+                Err(error) => self.add_problem(&path, &error),
             }
         }
     }
 
-    fn add(&mut self, path: String, metadata: &std::fs::Metadata) {
+    fn add(&mut self, path: String, metadata: &Metadata) {
         let stamp = Stamp::of(metadata);
         let found = match metadata.file_type() {
             kind if kind.is_file() => ScannedEntry::File(stamp),
@@ -193,7 +179,7 @@ impl Scan {
     }
 
     /// A missing file is not a problem.
-    fn miss(&mut self, path: &str, error: &io::Error) {
+    fn add_problem(&mut self, path: &str, error: &io::Error) {
         if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
             self.problems.push(Note::store_failure(format!("cannot read {path}: {error}")));
         }

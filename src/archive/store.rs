@@ -1,6 +1,7 @@
-//! The archive's directory: paths and locks.
+//! The archive's directory: its paths, and what is read from it without a lock.
 
-use std::io;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,16 +10,18 @@ use super::object::Objects;
 use super::run::RunRecord;
 use crate::config::{Config, RecordMode};
 use crate::event::SafeName;
-use crate::fs::{Content, JsonFile, LockBudget};
+use crate::fs::{self, Content, Draft, JsonFile, LockBudget};
 
 /// A unit of capturing: a team, or the task list of a session without a team.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CaptureScope {
     /// A team, by its directory's name.
     Team(SafeName),
-    /// A session without a team.
     Session(SafeName),
 }
+
+/// Prefix of file names that have the hash of a key.
+const LONG_NAME_PREFIX: &str = "long-";
 
 impl CaptureScope {
     /// The team's name.
@@ -52,7 +55,6 @@ impl CaptureScope {
         }
     }
 
-    /// Parses a key.
     pub(super) fn from_key(key: &str) -> Option<CaptureScope> {
         match key.split_once('-')? {
             ("team", name) => SafeName::new(name).map(CaptureScope::Team),
@@ -62,19 +64,15 @@ impl CaptureScope {
     }
 }
 
-/// Prefix of file names that have the hash of a key.
-const LONG_NAME_PREFIX: &str = "long-";
-
 /// The archive. Opening it does not access the disk.
 #[derive(Debug, Clone)]
 pub struct Archive {
-    /// The objects.
     pub objects: Objects,
     /// Maximum size of a stored file, in bytes.
     pub largest: u64,
     /// Whether metadata-only mode is on: texts are stored as sizes and hashes.
     pub metadata_only: bool,
-    /// The time to wait for locks.
+    /// The time to wait for all locks together.
     pub lock_budget: LockBudget,
     root: PathBuf,
 }
@@ -87,7 +85,6 @@ impl Archive {
         Archive { metadata_only, ..archive }
     }
 
-    /// The archive below this directory. `patience` limits the wait for all its locks together.
     pub fn new(root: PathBuf, largest: u64, patience: Duration) -> Archive {
         let objects = Objects::new(root.join("objects"));
         Archive { objects, largest, metadata_only: false, lock_budget: LockBudget::new(patience), root }
@@ -95,42 +92,64 @@ impl Archive {
 
     /// The index of the current run, or else of the last one of that name.
     pub fn index(&self, subject: &CaptureScope) -> Option<Index> {
-        read_index(&self.index_path(subject, false)).or_else(|| read_index(&self.index_path(subject, true)))
+        self.index_paths(subject).iter().find_map(|path| read_index(path))
     }
 
     /// Whether any files of the subject were ever captured.
     pub fn knows(&self, subject: &CaptureScope) -> bool {
-        self.index_path(subject, false).exists() || self.index_path(subject, true).exists()
+        self.index_paths(subject).iter().any(|path| path.exists())
     }
 
     /// The subjects with a running run.
     pub fn open_subjects(&self) -> Vec<CaptureScope> {
-        let Ok(listing) = std::fs::read_dir(self.root.join("open")) else { return Vec::new() };
+        let entries = fs::entries(&self.root.join("open"));
         let mut subjects: Vec<CaptureScope> =
-            listing.flatten().filter_map(|entry| self.subject_of(&entry.path())).collect();
+            entries.filter_map(|entry| self.subject_of(&entry.path())).collect();
         subjects.sort();
         subjects
     }
 
     /// The subject of an index file: from its name, or from its content if the name is a hash.
-    pub(super) fn subject_of(&self, path: &Path) -> Option<CaptureScope> {
+    fn subject_of(&self, path: &Path) -> Option<CaptureScope> {
         let stem = path.file_name()?.to_str()?.strip_suffix(".json")?;
         match stem.starts_with(LONG_NAME_PREFIX) {
-            true => CaptureScope::from_key(&self.index_at(path)?.key?),
+            true => CaptureScope::from_key(&read_index(path)?.key?),
             false => CaptureScope::from_key(stem),
         }
     }
 
-    /// Reads an index file.
-    pub(super) fn index_at(&self, path: &Path) -> Option<Index> {
-        read_index(path)
+    /// The index files of a subject: of a running run, and of one that has ended.
+    pub(super) fn index_paths(&self, subject: &CaptureScope) -> [PathBuf; 2] {
+        ["open", "closed"].map(|dir| self.root.join(dir).join(subject.stem() + ".json"))
     }
 
-    pub(super) fn index_path(&self, subject: &CaptureScope, ended: bool) -> PathBuf {
-        self.root.join(if ended { "closed" } else { "open" }).join(subject.stem() + ".json")
+    /// The index files of all teams, each with its subject; `None` for a name that teamkeep does not use.
+    pub fn index_files(&self) -> Vec<(PathBuf, Option<CaptureScope>)> {
+        let entries = ["open", "closed"].into_iter().flat_map(|dir| fs::entries(&self.root.join(dir)));
+        // Temporary files begin with a point.
+        let files =
+            entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| !name.starts_with('.')));
+        let mut files: Vec<_> = files.map(|entry| (entry.path(), self.subject_of(&entry.path()))).collect();
+        files.sort_by(|one, other| one.0.cmp(&other.0));
+        files
     }
 
-    /// The lock file of a subject.
+    /// The index files of one subject.
+    pub fn index_files_of(&self, subject: &CaptureScope) -> Vec<(PathBuf, Option<CaptureScope>)> {
+        let there = self.index_paths(subject).into_iter().filter(|path| path.symlink_metadata().is_ok());
+        there.map(|path| (path, Some(subject.clone()))).collect()
+    }
+
+    /// The contents that the indexes of each run name, because a hook call may rely on them.
+    pub fn cached_objects(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for index in self.index_files().iter().filter_map(|(path, _)| read_index(path)) {
+            let objects = index.files.into_values().filter_map(|seen| seen.object);
+            named.entry(index.run).or_default().extend(objects);
+        }
+        named
+    }
+
     pub(super) fn lock_path(&self, subject: &CaptureScope) -> PathBuf {
         self.root.join("locks").join(subject.stem())
     }
@@ -145,17 +164,15 @@ impl Archive {
         self.root.join("unfinished")
     }
 
-    /// The archive's directory.
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The directory of the runs.
-    pub(super) fn runs_dir(&self) -> PathBuf {
+    pub fn runs_dir(&self) -> PathBuf {
         self.root.join("runs")
     }
 
-    /// The directory of a run.
+    /// The directory of a run; `None` if the ID is not valid.
     pub fn run_dir(&self, run: &str) -> Option<PathBuf> {
         SafeName::new(run).map(|run| self.root.join("runs").join(run))
     }
@@ -186,8 +203,29 @@ impl Archive {
             }
         }
         runs.sort_by(|a, b| (&a.started_at, &a.run).cmp(&(&b.started_at, &b.run)));
-        damaged.sort();
         (runs, damaged)
+    }
+
+    /// The sorted names of all runs' directories. Errors of listing are ignored.
+    pub fn run_names(&self) -> Vec<String> {
+        // A name that is not UTF-8 is reported as damaged and not skipped.
+        let names =
+            fs::entries(&self.runs_dir()).map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    /// Why the runs cannot be listed; `None` when their directory can be listed or the store is new.
+    pub fn why_unlisted(&self) -> Option<String> {
+        let dir = self.runs_dir();
+        // A dangling link is not a missing directory.
+        if !dir.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            let listed = fs_err::read_dir(&dir).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+            return listed.err().map(|error| error.to_string());
+        }
+        let other = ["objects", "open", "closed"].into_iter().find(|name| self.root.join(name).exists())?;
+        Some(format!("{} is missing, although {other}/ exists", dir.display()))
     }
 
     /// Why the description of a run cannot be read, and its path.
@@ -201,10 +239,45 @@ impl Archive {
         };
         format!("cannot read {}: {why}", file.path().display())
     }
+
+    /// The content of a note beside a run's description: a cache that is expensive to rebuild but not needed.
+    pub fn note(&self, run: &str, name: &str) -> Option<Vec<u8>> {
+        const MAX_NOTE_BYTES: u64 = 1 << 20;
+        fs::read_regular(&self.run_dir(run)?.join(name), MAX_NOTE_BYTES).ok().map(|(bytes, _)| bytes)
+    }
+
+    /// Writes a note. Does not create the directory of a run that was removed.
+    pub fn write_note(&self, run: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let dir = self.run_dir(run).ok_or(io::ErrorKind::InvalidInput)?;
+        dir.join("run.json").symlink_metadata()?;
+        let path = dir.join(name);
+        let mut draft = Draft::create_in_existing(&path)?;
+        draft.write_all(bytes)?;
+        draft.rename(&path)
+    }
+
+    /// Size of a run's files on disk, in bytes, without its objects.
+    pub fn run_size(&self, run: &str) -> u64 {
+        self.run_dir(run).map_or(0, |dir| bytes_below(&dir))
+    }
+
+    /// Size of a run's large contents on disk, in bytes, without their recipes.
+    pub fn contents_size(&self, run: &str) -> u64 {
+        self.run_dir(run).map_or(0, |dir| bytes_below(&dir.join("contents")))
+    }
+}
+
+/// Total size of the files below a directory, in bytes.
+fn bytes_below(dir: &Path) -> u64 {
+    let size = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => bytes_below(&entry.path()),
+        metadata => metadata.map_or(0, |metadata| metadata.len()),
+    };
+    fs::entries(dir).map(size).sum()
 }
 
 /// Reads an index. An invalid one may be half-written, because it is overwritten in place and readers need no lock.
-fn read_index(path: &Path) -> Option<Index> {
+pub(super) fn read_index(path: &Path) -> Option<Index> {
     let file = JsonFile::<Index>::at(path);
     for pause in [0, 200, 1_000, 4_000] {
         std::thread::sleep(Duration::from_micros(pause));
@@ -213,4 +286,30 @@ fn read_index(path: &Path) -> Option<Index> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_note_does_not_create_a_removed_run_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let archive = Archive::new(dir.path().to_owned(), 1, Duration::ZERO);
+        let run = archive.run_dir("0123456789abcdef").unwrap();
+        let note = || archive.write_note("0123456789abcdef", "summary.json", b"{}");
+        assert!(note().is_err() && !dir.path().join("runs").exists());
+        std::fs::create_dir_all(&run).unwrap();
+        assert!(note().is_err(), "an empty directory is not a run");
+        assert_eq!(std::fs::read_dir(&run).unwrap().count(), 0);
+        std::fs::write(run.join("run.json"), "{}").unwrap();
+        note().unwrap();
+        note().unwrap();
+        assert_eq!(archive.note("0123456789abcdef", "summary.json").unwrap(), b"{}");
+        assert_eq!(run.join("summary.json").metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::read_dir(&run).unwrap().count(), 2, "no temporary file stays");
+    }
 }

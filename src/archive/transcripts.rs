@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::run::RunRecord;
-use super::store::{Archive, CaptureScope};
+use super::store::Archive;
 use crate::fs;
 
 /// An archived file: a transcript, or the `.meta.json` beside it.
@@ -16,7 +16,7 @@ use crate::fs;
 pub struct StoredTranscript {
     /// The content's hash.
     pub object: String,
-    /// Size in bytes.
+    /// In bytes.
     pub size: u64,
 }
 
@@ -31,26 +31,20 @@ impl RunRecord {
         if self.imported.is_some() || self.metadata_only {
             return found;
         }
-        for path in self.sessions.iter().filter_map(|session| session.transcript.as_deref()).map(Path::new) {
-            if !is_below_projects(path) {
-                continue;
-            }
+        let paths = self.sessions.iter().filter_map(|session| session.transcript.as_deref()).map(Path::new);
+        for path in paths.filter(|path| is_below_projects(path)) {
             if path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
                 found.push(path.to_path_buf());
             }
             let session = path.with_extension("");
             let agents = session.join("subagents");
-            if !is_dir(&session) || !is_dir(&agents) {
-                continue;
-            }
-            for entry in std::fs::read_dir(&agents).into_iter().flatten().flatten() {
-                let name = entry.file_name();
-                let wanted = name
-                    .to_str()
-                    .is_some_and(|name| name.ends_with(".jsonl") || name.ends_with(".meta.json"));
-                if wanted && entry.file_type().is_ok_and(|kind| kind.is_file()) {
-                    found.push(entry.path());
-                }
+            if is_dir(&session) && is_dir(&agents) {
+                let is_transcript = |name: &str| name.ends_with(".jsonl") || name.ends_with(".meta.json");
+                let files = fs::entries(&agents).filter(|entry| {
+                    entry.file_name().to_str().is_some_and(is_transcript)
+                        && entry.file_type().is_ok_and(|kind| kind.is_file())
+                });
+                found.extend(files.map(|entry| entry.path()));
             }
         }
         found.sort();
@@ -62,11 +56,9 @@ impl RunRecord {
 /// Whether the path contains no link below Claude Code's `projects/`. That directory itself may be a link.
 fn is_below_projects(path: &Path) -> bool {
     let Some(parent) = path.parent() else { return false };
-    let above = parent.ancestors().skip(1).take_while(|dir| dir.file_name().is_some());
-    let way: Vec<&Path> =
-        above.take_while(|dir| dir.file_name().is_some_and(|name| name != "projects")).collect();
-    let found = parent.ancestors().skip(1).any(|dir| dir.file_name().is_some_and(|name| name == "projects"));
-    is_dir(parent) && (!found || way.into_iter().all(is_dir))
+    let above: Vec<&Path> = parent.ancestors().skip(1).take_while(|dir| dir.file_name().is_some()).collect();
+    let projects = above.iter().position(|dir| dir.ends_with("projects"));
+    is_dir(parent) && projects.is_none_or(|end| above[..end].iter().all(|dir| is_dir(dir)))
 }
 
 /// Whether this is a directory and not a link to one.
@@ -81,11 +73,8 @@ impl Archive {
         if self.metadata_only { Vec::new() } else { run.transcripts() }
     }
 
-    /// Archives the transcripts of a run, and returns how many were new or had grown. Also records that there were
-    /// none: transcripts that are missing later were lost.
-    ///
-    /// # Errors
-    /// When an I/O operation fails. Transcripts that cannot be read are skipped and listed in the second value.
+    /// Archives the transcripts of a run, and returns how many were new or had grown, and why others are skipped. Also
+    /// records that there were none: transcripts that are missing later were lost.
     pub fn keep_transcripts(&self, run: &RunRecord) -> io::Result<(usize, Vec<String>)> {
         let (mut kept, mut problems, mut new) = (self.kept(&run.run), Vec::new(), 0);
         for path in self.transcripts(run) {
@@ -120,76 +109,13 @@ impl Archive {
         self.read_kept(run).ok().flatten().unwrap_or_default()
     }
 
-    /// The archived transcripts of a run; `None` if nothing was recorded.
-    ///
-    /// # Errors
-    /// When the list cannot be read, because it could name any object.
+    /// The archived transcripts of a run; `None` if nothing was recorded. A list that cannot be read could name any
+    /// object.
     pub fn read_kept(&self, run: &str) -> io::Result<Option<BTreeMap<String, StoredTranscript>>> {
         let Some(dir) = self.run_dir(run) else { return Ok(None) };
-        let bytes = match fs::read_regular(&dir.join("transcripts.json"), MAX_BYTES) {
-            Ok((bytes, _)) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        Ok(Some(serde_json::from_slice(&bytes)?))
-    }
-
-    /// Marks a run as ended with transcripts still to be archived.
-    ///
-    /// # Errors
-    /// When an I/O operation fails.
-    pub(super) fn mark_unfinished(&self, run: &str) -> io::Result<()> {
-        match self.unfinished_dir().join(run) {
-            mark if mark.exists() => Ok(()),
-            mark => fs::write_atomic(&mark, b""),
-        }
-    }
-
-    /// The ended runs whose transcripts are not archived yet.
-    pub fn unfinished(&self) -> Vec<RunRecord> {
-        let listing = std::fs::read_dir(self.unfinished_dir()).into_iter().flatten().flatten();
-        listing.filter_map(|entry| self.run(entry.file_name().to_str()?)).collect()
-    }
-
-    /// Whether there is such a run.
-    pub fn has_unfinished(&self) -> bool {
-        // A hook call that was killed leaves a temporary file, which marks nothing.
-        let is_mark = |entry: &std::fs::DirEntry| !entry.file_name().as_encoded_bytes().starts_with(b".");
-        std::fs::read_dir(self.unfinished_dir())
-            .is_ok_and(|listing| listing.flatten().any(|entry| is_mark(&entry)))
-    }
-
-    /// Marks a run as completely archived, unless it ended or began again since it was read.
-    ///
-    /// # Errors
-    /// When an I/O operation fails.
-    pub fn mark_finished(&self, run: &RunRecord) -> io::Result<()> {
-        let mut other = false;
-        if let Some(subject) = run.subject() {
-            self.update_run(&subject, |_, known| {
-                other = known.run == run.run && known.ended_at != run.ended_at;
-                let own = known.run == run.run && known.ended_at.is_some() && !other;
-                known.finished |= own;
-                own
-            })?;
-        }
-        if other {
-            return Ok(());
-        }
-        match std::fs::remove_file(self.unfinished_dir().join(&run.run)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl RunRecord {
-    /// The subject of the run.
-    pub fn subject(&self) -> Option<CaptureScope> {
-        use crate::event::SafeName;
-        match &self.team {
-            Some(team) => SafeName::new(team).map(CaptureScope::Team),
-            None => self.lead_session.as_deref().and_then(SafeName::new).map(CaptureScope::Session),
+        match fs::read_regular(&dir.join("transcripts.json"), MAX_BYTES) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            read => Ok(Some(serde_json::from_slice(&read?.0)?)),
         }
     }
 }
@@ -237,7 +163,7 @@ mod tests {
         std::fs::File::create(&path).unwrap().set_len(MAX_BYTES + 1).unwrap();
         let archive = Archive::new(dir.path().join("archive"), 1, Duration::ZERO);
         let (new, problems) = archive.keep_transcripts(&run(&path)).unwrap();
-        let told = format!("{} is larger than 256 MiB: it is not archived", path.display());
-        assert_eq!((new, problems), (0, vec![told]));
+        let problem = format!("{} is larger than 256 MiB: it is not archived", path.display());
+        assert_eq!((new, problems), (0, vec![problem]));
     }
 }

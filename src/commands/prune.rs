@@ -11,7 +11,7 @@ use crate::config;
 use crate::context::Context;
 use crate::error::Result;
 use crate::prune::{
-    Bounds, Inventory, Plan, PruneContext, Pruned, Reason, RunState, apply, plan_verified, survey,
+    Bounds, Inventory, Plan, PruneContext, Pruned, Reason, RunState, apply, plan, plan_verified, survey,
 };
 use crate::view::{self, Document, count};
 
@@ -70,7 +70,8 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let catalog = catalog::lenient_catalog(context);
     let mut progress = context.ui.progress("looking", 0);
     let mut survey = survey(&catalog, &log, now, &mut |bytes| progress.add(bytes))?;
-    let plan = plan_verified(&mut survey, &archive, &bounds, limits, now, &mut |bytes| progress.add(bytes))?;
+    let planned = |survey: &Inventory| plan(survey, &bounds, limits, now);
+    let plan = plan_verified(&mut survey, &archive, planned, &mut |bytes| progress.add(bytes))?;
     drop(progress);
     if !args.output.json {
         output::print_document(context, &document(&survey, &plan, args))?;

@@ -214,7 +214,7 @@ fn try_prune(recorder: &Recorder) -> Result<Vec<String>> {
             }
             left = left.saturating_sub(segment.size);
         }
-        needs.facts(log, segment, true, &mut |_| ())
+        needs.facts(log, segment)
     };
     let mut plan = retention::plan(&segments, current.as_ref(), limits, recorder.clock.now(), &mut facts);
     let mut room = MAX_READ_BYTES;

@@ -1,10 +1,9 @@
-//! The recorded data, and the contents that each run needs.
+//! All recorded data, and the contents that each run needs.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use super::reachability::reachable_from;
-use crate::archive::{Archive, ObjectInfo, RunRecord};
+use crate::archive::{Archive, ObjectInfo, Objects, RunRecord};
 use crate::clock::{self, Time};
 use crate::error::{Error, Result};
 use crate::fs::Stamp;
@@ -13,7 +12,6 @@ use crate::retention;
 use crate::timeline::{RunCatalog, is_client_gone};
 use crate::verify::{Scope, Verifier};
 
-/// Whether a run can be deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunState {
     /// It has ended and can be deleted.
@@ -26,22 +24,18 @@ pub enum RunState {
     Damaged(u64),
 }
 
-/// One run and its size.
 #[derive(Debug, Clone)]
 pub struct RunInventory {
-    /// The run.
     pub run: RunRecord,
-    /// Whether it can be deleted.
     pub standing: RunState,
     /// When it ended or was imported.
     pub since: Option<Time>,
     /// The bytes of its own files.
     pub bytes: u64,
-    /// The contents that it needs, by index in [`Survey::contents`].
+    /// The contents that it needs, by index in [`Inventory::contents`].
     pub needs: Vec<usize>,
 }
 
-/// One content and its files.
 #[derive(Debug, Clone, Default)]
 pub struct StoredObject {
     /// Its files: plain, compressed, or both.
@@ -51,33 +45,25 @@ pub struct StoredObject {
 }
 
 impl StoredObject {
-    /// Its bytes on disk.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.size).sum()
     }
 }
 
-/// A closed segment of the log.
 #[derive(Debug, Clone)]
 pub struct Closed {
-    /// The segment.
     pub segment: log::Segment,
-    /// The runs and sessions in it.
     pub contents: Contents,
 }
 
-/// All recorded data.
 #[derive(Debug, Default)]
 pub struct Inventory {
     /// The runs, oldest first.
     pub runs: Vec<RunInventory>,
-    /// Every content.
     pub contents: Vec<StoredObject>,
     /// The closed segments of the log, oldest first.
     pub segments: Vec<Closed>,
-    /// All segments of the log.
     pub log: Vec<log::Segment>,
-    /// The open segment.
     pub current: Option<SegmentName>,
     /// Runs whose `run.json` cannot be read.
     pub damaged: Vec<String>,
@@ -90,18 +76,14 @@ pub struct Inventory {
 /// Nanoseconds for which a content that no run names is kept, because its writer may be about to name it.
 const MIN_AGE_NS: i64 = 3_600 * 1_000_000_000;
 
-/// Surveys all recorded data.
-///
-/// # Errors
-/// A directory of the store cannot be read, so the needs of the runs are unknown.
-pub fn survey(library: &RunCatalog, log: &Path, now: Time, done: &mut dyn FnMut(u64)) -> Result<Inventory> {
-    let archive = &library.archive;
-    if let Some(why) = &library.unlisted {
+pub fn survey(catalog: &RunCatalog, log: &Path, now: Time, done: &mut dyn FnMut(u64)) -> Result<Inventory> {
+    let archive = &catalog.archive;
+    if let Some(why) = &catalog.unlisted {
         return Err(Error::new(format!("cannot prune: {why}"))
             .hint("nothing was removed, because the list of runs is incomplete")
             .hint("restore the directory, then run: teamkeep verify"));
     }
-    let mut survey = Inventory { damaged: library.damaged.clone(), ..Inventory::default() };
+    let mut survey = Inventory { damaged: catalog.damaged.clone(), ..Inventory::default() };
     let mut places: HashMap<String, usize> = HashMap::new();
     archive.objects.each(|stored| {
         let place = *places.entry(stored.hash.clone()).or_insert_with(|| {
@@ -117,7 +99,7 @@ pub fn survey(library: &RunCatalog, log: &Path, now: Time, done: &mut dyn FnMut(
         Ok(())
     })?;
     let cached = archive.cached_objects();
-    for run in &library.runs {
+    for run in &catalog.runs {
         let needs = reachable_from(archive, run, &cached);
         if let Some(why) = needs.unread {
             survey.obstacle.get_or_insert(why);
@@ -140,11 +122,11 @@ pub fn survey(library: &RunCatalog, log: &Path, now: Time, done: &mut dyn FnMut(
             run: run.clone(),
         });
     }
-    for run in &library.damaged {
+    for run in &catalog.damaged {
         survey.obstacle.get_or_insert(format!("the data of run {run} cannot be read"));
     }
     // Caches of recorded runs are deleted with them; the others are kept.
-    let own: BTreeSet<&str> = library.runs.iter().map(|run| run.run.as_str()).collect();
+    let own: BTreeSet<&str> = catalog.runs.iter().map(|run| run.run.as_str()).collect();
     for (run, hashes) in cached.iter().filter(|(run, _)| !own.contains(run.as_str())) {
         for place in hashes.iter().filter_map(|hash| places.get(hash)) {
             survey.contents[*place].pinned = true;
@@ -190,9 +172,6 @@ fn since(archive: &Archive, run: &RunRecord) -> Option<Time> {
 
 impl Inventory {
     /// Verifies these runs and marks those that cannot be read. Returns whether there are any.
-    ///
-    /// # Errors
-    /// A directory of the store cannot be read.
     pub fn verify(&mut self, archive: &Archive, runs: &[usize], done: &mut dyn FnMut(u64)) -> Result<bool> {
         let mut any = false;
         // Without the log's lines: an unreadable line keeps its segment.
@@ -224,13 +203,52 @@ impl Inventory {
         self.contents.iter().map(StoredObject::bytes).sum::<u64>()
             + self.runs.iter().map(|held| held.bytes).sum::<u64>()
     }
+}
 
-    /// The sessions of the runs that stay.
-    pub(super) fn sessions(&self, stays: impl Fn(usize) -> bool) -> BTreeMap<&str, &str> {
-        let staying = self.runs.iter().enumerate().filter(|(place, _)| stays(*place));
-        let sessions = staying.flat_map(|(_, held)| {
-            held.run.sessions.iter().map(|session| (session.id.as_str(), held.run.run.as_str()))
-        });
-        sessions.collect()
+/// The contents that a run needs.
+#[derive(Debug, Default)]
+pub(super) struct Reachable {
+    pub hashes: BTreeSet<String>,
+    /// Those that its caches name: the journal lines that named them may be lost.
+    pub cached: BTreeSet<String>,
+    /// Why there may be others, if so.
+    pub unread: Option<String>,
+}
+
+pub(super) fn reachable_from(
+    archive: &Archive,
+    run: &RunRecord,
+    cached: &BTreeMap<String, BTreeSet<String>>,
+) -> Reachable {
+    let journal = archive.journal(&run.run);
+    let changes = journal.snapshots.iter().flat_map(|snapshot| &snapshot.changed);
+    let mut needs = Reachable {
+        hashes: changes.filter_map(|change| change.object.clone()).collect(),
+        cached: cached.get(&run.run).cloned().unwrap_or_default(),
+        unread: None,
+    };
+    let name = &run.run;
+    if journal.damaged > 0 {
+        needs.doubt(format!("the journal of run {name} cannot be read completely"));
+    }
+    if journal.snapshots.is_empty() && run.has_journal() {
+        needs.doubt(format!("run {name} has no journal"));
+    }
+    match archive.read_kept(name) {
+        Ok(Some(kept)) => needs.hashes.extend(kept.into_values().map(|kept| kept.object)),
+        Ok(None) if !run.has_transcripts() => {}
+        Ok(None) => needs.doubt(format!("the transcripts.json of run {name} is missing")),
+        Err(_) => needs.doubt(format!("the transcripts.json of run {name} cannot be read")),
+    }
+    if !needs.hashes.iter().all(|hash| Objects::is_hash(hash)) {
+        needs.doubt(format!("run {name} contains an invalid object hash"));
+    }
+    needs
+}
+
+impl Reachable {
+    /// Records that there may be others; the first reason is reported.
+    fn doubt(&mut self, why: String) {
+        self.unread.get_or_insert(why);
     }
 }

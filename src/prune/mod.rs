@@ -1,12 +1,175 @@
-//! Deletes old runs: a survey, a plan based on it, and its execution.
+//! Deletes old runs: an inventory, a plan based on it, and its execution.
 //!
 //! Running teams are never deleted, nor what `verify` cannot read, because the loss would be unknown.
 
-mod apply;
 mod inventory;
 mod plan;
-mod reachability;
 
-pub use apply::{PruneContext, Pruned, apply};
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::archive::{ExclusiveArchive, ObjectInfo};
+use crate::error::Result;
+use crate::retention::{self, Needs, Removal, RemovalReason, RetentionLock};
+use crate::timeline::RunCatalog;
+use inventory::reachable_from;
+
 pub use inventory::{Closed, Inventory, RunInventory, RunState, StoredObject, survey};
 pub use plan::{Bounds, Plan, PlannedRemoval, Reason, RetainedRun, plan, plan_verified};
+
+#[derive(Debug, Default)]
+pub struct Pruned {
+    pub runs: usize,
+    pub contents: usize,
+    pub segments: usize,
+    /// The bytes of the runs, contents and segments.
+    pub bytes: u64,
+    /// The items that could not be deleted, and why.
+    pub problems: Vec<String>,
+}
+
+#[derive(Debug)]
+pub struct PruneContext<'a> {
+    pub right: &'a ExclusiveArchive,
+    pub log: &'a Path,
+    /// The gatekeeper's directory: the counts of a run are deleted with it.
+    pub policy: &'a Path,
+    /// How long a hook call can take between finding a content and naming it.
+    pub grace: Duration,
+    pub patience: Duration,
+}
+
+/// Applies a plan, in an order that can be interrupted anywhere. `done` is called with the number of bytes read.
+pub fn apply(
+    survey: &Inventory,
+    plan: &Plan,
+    ground: &PruneContext<'_>,
+    done: &mut dyn FnMut(u64),
+) -> Result<Pruned> {
+    let mut pruned = Pruned::default();
+    // Files that an interrupted call had moved aside.
+    let needed = named(ground);
+    ground.right.restore_quarantined(|hash| is_needed(needed.as_ref(), hash))?;
+    ground.right.purge()?;
+    let mut has_kept = false;
+    for removal in &plan.runs {
+        let RunInventory { run, bytes, .. } = &survey.runs[removal.place];
+        let why = match ground.right.remove_run(run) {
+            Ok(true) => {
+                pruned.runs += 1;
+                pruned.bytes += bytes;
+                // The run's name comes from a directory and is a valid file name. The overrides are in the same
+                // directory and belong to no run.
+                if !run.run.eq_ignore_ascii_case("overrides") {
+                    let _ = std::fs::remove_file(ground.policy.join(format!("{}.json", run.run)));
+                }
+                continue;
+            }
+            Ok(false) => "it has changed".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        has_kept = true;
+        pruned.problems.push(format!("kept run {}: {why}", run.run));
+    }
+    contents(survey, plan, ground, &mut pruned, done)?;
+    if !has_kept {
+        segments(survey, plan, ground, &mut pruned)?;
+    }
+    ground.right.purge()?;
+    Ok(pruned)
+}
+
+fn contents(
+    survey: &Inventory,
+    plan: &Plan,
+    ground: &PruneContext<'_>,
+    pruned: &mut Pruned,
+    done: &mut dyn FnMut(u64),
+) -> Result<()> {
+    let archive = ground.right.archive();
+    let files = plan.contents.iter().flat_map(|place| &survey.contents[*place].files);
+    let mut unneeded: Vec<&ObjectInfo> = Vec::new();
+    for stored in files {
+        done(stored.size);
+        // A content that does not match its name may be the only copy of something.
+        match archive.objects.check(stored) {
+            Ok(()) => unneeded.push(stored),
+            Err(error) => pruned.problems.push(format!("{error}; it was kept")),
+        }
+    }
+    if unneeded.is_empty() {
+        return Ok(());
+    }
+    let Some(locks) = ground.right.hold()? else {
+        pruned
+            .problems
+            .push("objects were not removed because a hook is writing; run prune again".to_owned());
+        return Ok(());
+    };
+    let Some(needed) = named(ground) else {
+        let what = "objects were not removed: a run that may need them cannot be read completely";
+        pruned.problems.push(what.to_owned());
+        return Ok(());
+    };
+    for stored in unneeded.iter().filter(|stored| !needed.contains(&stored.hash)) {
+        ground.right.quarantine(stored)?;
+        pruned.contents += 1;
+        pruned.bytes += stored.size;
+    }
+    drop(locks);
+    // A hook call of a team that had no lock yet may have found a content just before it was deleted, and name it just
+    // after.
+    std::thread::sleep(ground.grace);
+    let needed = named(ground);
+    pruned.contents -= ground.right.restore_quarantined(|hash| is_needed(needed.as_ref(), hash))?;
+    Ok(())
+}
+
+/// Every content that a run names; `None` if some run cannot be read completely.
+fn named(ground: &PruneContext<'_>) -> Option<HashSet<String>> {
+    let archive = ground.right.archive();
+    let catalog = RunCatalog::open(archive.clone(), ground.log.to_owned());
+    let mut named = HashSet::new();
+    let cached = archive.cached_objects();
+    let mut unread = !catalog.damaged.is_empty() || catalog.unlisted.is_some();
+    for run in &catalog.runs {
+        let needs = reachable_from(archive, run, &cached);
+        named.extend(needs.hashes);
+        named.extend(needs.cached);
+        unread |= needs.unread.is_some();
+    }
+    (!unread).then_some(named)
+}
+
+/// Whether a content is needed, or may be.
+fn is_needed(named: Option<&HashSet<String>>, hash: &str) -> bool {
+    named.is_none_or(|named| named.contains(hash))
+}
+
+fn segments(survey: &Inventory, plan: &Plan, ground: &PruneContext<'_>, pruned: &mut Pruned) -> Result<()> {
+    if plan.segments.is_empty() {
+        return Ok(());
+    }
+    let Some(right) = RetentionLock::take(ground.log, ground.patience)? else {
+        pruned.problems.push("log segments were not removed: another process prunes the log".to_owned());
+        return Ok(());
+    };
+    let removals = plan.segments.iter().map(|place| {
+        let segment = survey.segments[*place].segment.clone();
+        Removal { segment, why: RemovalReason::Unneeded, only: BTreeSet::new() }
+    });
+    let removals = retention::Plan { removals: removals.collect(), ..retention::Plan::default() };
+    let archive = ground.right.archive();
+    let (all, damaged) = archive.runs();
+    let needs = Needs::new(&all, &damaged);
+    let gone = retention::apply(&removals, archive, &needs, &right, ground.patience)?;
+    pruned.segments += gone.count;
+    pruned.bytes += gone.bytes;
+    pruned.problems.extend(gone.failures.iter().map(ToString::to_string));
+    if gone.is_busy {
+        let what = "log segments were not removed because a hook is writing; run prune again";
+        pruned.problems.push(what.to_owned());
+    }
+    Ok(())
+}

@@ -13,7 +13,6 @@ use crate::error::Result;
 use crate::log::{self, SegmentName};
 use crate::retention::{self, Facts, Needs};
 
-/// The limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bounds {
     /// Delete runs that ended longer ago.
@@ -35,12 +34,10 @@ pub enum Reason {
     Size,
 }
 
-/// A run to delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlannedRemoval {
     /// Its index in the survey.
     pub place: usize,
-    /// The reason.
     pub reason: Reason,
 }
 
@@ -49,11 +46,9 @@ pub struct PlannedRemoval {
 pub struct RetainedRun {
     /// Its index in the survey.
     pub place: usize,
-    /// Why it stays.
     pub standing: RunState,
 }
 
-/// The items to delete.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     /// The runs, oldest first.
@@ -76,29 +71,23 @@ pub struct Plan {
 
 /// Plans, and checks that each run to delete can be read completely. One that cannot stays, and the plan is made
 /// again.
-///
-/// # Errors
-/// A directory of the store cannot be read.
 pub fn plan_verified(
     survey: &mut Inventory,
     archive: &Archive,
-    bounds: &Bounds,
-    limits: &config::Log,
-    now: Time,
+    plan: impl Fn(&Inventory) -> Plan,
     done: &mut dyn FnMut(u64),
 ) -> Result<Plan> {
     let mut known = BTreeSet::new();
     loop {
-        let plan = plan(survey, bounds, limits, now);
+        let plan = plan(survey);
         let new: Vec<usize> =
-            plan.runs.iter().map(|going| going.place).filter(|place| known.insert(*place)).collect();
+            plan.runs.iter().map(|removal| removal.place).filter(|place| known.insert(*place)).collect();
         if new.is_empty() || !survey.verify(archive, &new, done)? {
             return Ok(plan);
         }
     }
 }
 
-/// Makes a plan.
 pub fn plan(survey: &Inventory, bounds: &Bounds, limits: &config::Log, now: Time) -> Plan {
     let mut plan = Plan { left: survey.bytes(), ..Plan::default() };
     let mut uses = survey.uses();
@@ -111,16 +100,15 @@ pub fn plan(survey: &Inventory, bounds: &Bounds, limits: &config::Log, now: Time
         if survey.missing.is_some() {
             plan.spared += 1;
         } else {
-            plan.take(content.bytes());
+            plan.delete(content.bytes());
             plan.contents.push(place);
         }
     }
+    let max_age = bounds.older_than.and_then(|most| TimeDelta::from_std(most).ok());
     let older = survey.runs.len().saturating_sub(bounds.keep.unwrap_or(usize::MAX));
     for (place, held) in survey.runs.iter().enumerate() {
         let age = held.since.map(|since| now - since);
-        let old = age.filter(|age| {
-            bounds.older_than.and_then(|most| TimeDelta::from_std(most).ok()).is_some_and(|most| *age > most)
-        });
+        let old = age.filter(|age| max_age.is_some_and(|most| *age > most));
         let reason = match old {
             Some(age) => Reason::Age(age),
             None if place < older => Reason::Count,
@@ -132,28 +120,28 @@ pub fn plan(survey: &Inventory, bounds: &Bounds, limits: &config::Log, now: Time
             continue;
         }
         plan.runs.push(PlannedRemoval { place, reason });
-        plan.take(held.bytes);
+        plan.delete(held.bytes);
         for content in &held.needs {
             uses[*content] -= 1;
             if may_go && uses[*content] == 0 && !survey.contents[*content].pinned {
-                plan.take(survey.contents[*content].bytes());
+                plan.delete(survey.contents[*content].bytes());
                 plan.contents.push(*content);
             }
         }
     }
-    plan.log(survey, bounds, limits, now);
+    plan.delete_segments(survey, bounds, limits, now);
     plan
 }
 
 impl Plan {
-    fn take(&mut self, bytes: u64) {
+    fn delete(&mut self, bytes: u64) {
         self.bytes += bytes;
         self.left = self.left.saturating_sub(bytes);
     }
 
-    /// Removes the segments that the log's own bounds remove, after their lines are copied into the runs that need them,
+    /// Deletes the segments that the log's own bounds remove, after their lines are copied into the runs that need them,
     /// and the segments that have nothing of a recorded run and nothing younger than the age bound.
-    fn log(&mut self, survey: &Inventory, bounds: &Bounds, limits: &config::Log, now: Time) {
+    fn delete_segments(&mut self, survey: &Inventory, bounds: &Bounds, limits: &config::Log, now: Time) {
         let going: BTreeSet<usize> = self.runs.iter().map(|going| going.place).collect();
         let staying = survey.runs.iter().enumerate().filter(|(place, _)| !going.contains(place));
         let staying: Vec<RunRecord> = staying.map(|(_, held)| held.run.clone()).collect();
@@ -167,39 +155,34 @@ impl Plan {
             closed.map_or_else(unknown, |closed| needs.facts_of(&closed.contents))
         };
         let bounded = retention::plan(&survey.log, survey.current.as_ref(), limits, now, &mut facts);
-        let bounded: BTreeSet<&str> =
-            // Only a background process removes some lines of a segment.
-            bounded
-                .removals
-                .iter()
-                .filter(|removal| removal.only.is_empty())
-                .map(|removal| removal.segment.name.as_str())
-                .collect();
+        // Only a background process removes some lines of a segment.
+        let bounded = bounded.removals.iter().filter(|removal| removal.only.is_empty());
+        let bounded: BTreeSet<&str> = bounded.map(|removal| removal.segment.name.as_str()).collect();
         let mut runs: BTreeSet<&str> = staying.iter().map(|run| run.run.as_str()).collect();
         runs.extend(survey.damaged.iter().map(String::as_str));
-        let sessions = survey.sessions(|place| !going.contains(&place));
+        let sessions: BTreeSet<&str> =
+            staying.iter().flat_map(|run| &run.sessions).map(|session| session.id.as_str()).collect();
         let oldest = bounds
             .older_than
             .and_then(|most| TimeDelta::from_std(most).ok())
             .and_then(|most| now.checked_sub_signed(most));
-        // The data of a run, which cannot be read, has its sessions.
+        // A run whose data cannot be read may have any session.
         let doubtful = !survey.damaged.is_empty();
         for (place, segment) in survey.segments.iter().enumerate() {
             let contents = &segment.contents;
-            let is_told = contents.runs.iter().any(|run| runs.contains(run.as_str()))
-                || contents.sessions.keys().any(|session| sessions.contains_key(session.as_str()));
+            let is_named = contents.runs.iter().any(|run| runs.contains(run.as_str()))
+                || contents.sessions.keys().any(|session| sessions.contains(session.as_str()));
             let loose = contents.last_loose();
             let is_young = loose.is_some_and(|loose| oldest.is_none_or(|oldest| loose >= oldest));
             let is_over = bounded.contains(segment.segment.name.as_str());
-            let is_anybody_s = doubtful && (loose.is_some() || !contents.sessions.is_empty());
-            if is_over || (!contents.unreadable && !is_anybody_s && !is_told && !is_young) {
+            let may_be_of_damaged = doubtful && (loose.is_some() || !contents.sessions.is_empty());
+            if is_over || (!contents.unreadable && !may_be_of_damaged && !is_named && !is_young) {
                 self.segments.push(place);
                 self.log_bytes += segment.segment.size;
             }
         }
     }
 
-    /// Whether there is nothing to delete.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty() && self.contents.is_empty() && self.segments.is_empty()
     }

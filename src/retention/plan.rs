@@ -1,32 +1,28 @@
-//! Plans which segments to delete. It changes nothing.
+//! Plans which segments to delete, from the limits and from what the recorded runs need. It changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use chrono::TimeDelta;
 
+use crate::archive::{Claims, RunRecord};
 use crate::clock::Time;
 use crate::config;
-use crate::log::{Segment, SegmentName};
+use crate::log::{Contents, Segment, SegmentName};
 
-/// The items that would be deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
     /// The segments to delete, oldest first.
     pub removals: Vec<Removal>,
-    /// How many segments stay.
     pub kept: usize,
-    /// How many bytes stay.
     pub kept_bytes: u64,
-    /// How many of these stay although they exceed the limits, because a run that has not ended needs them.
+    /// How many bytes stay although they exceed the limits, because a run that has not ended needs them.
     pub held_bytes: u64,
 }
 
-/// A segment to delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removal {
-    /// The segment.
     pub segment: Segment,
-    /// Why.
     pub why: RemovalReason,
     /// The sessions whose lines are removed; empty if the whole segment is.
     pub only: BTreeSet<String>,
@@ -160,6 +156,64 @@ fn is_over(name: &SegmentName, limits: &config::Log, now: Time) -> bool {
     let end = name.day().succ_opt().map(|next| next.and_time(chrono::NaiveTime::MIN).and_utc());
     let keep = TimeDelta::from_std(limits.keep).ok();
     end.zip(keep).and_then(|(end, keep)| end.checked_add_signed(keep)).is_some_and(|over| over <= now)
+}
+
+/// The recorded runs that lines of the log are kept for.
+#[derive(Debug)]
+pub struct Needs<'a> {
+    claims: Claims<'a>,
+    /// Runs that have ended, and those whose record cannot be read: their events are closed into them.
+    over: BTreeSet<&'a str>,
+    running: BTreeSet<&'a str>,
+}
+
+impl<'a> Needs<'a> {
+    /// The needs of all recorded runs; `damaged` are the names of runs whose `run.json` cannot be read.
+    pub fn new(all: &'a [RunRecord], damaged: &'a [String]) -> Needs<'a> {
+        // An imported run gets events here only if its session continues here; these are closed into it, too.
+        let is_over = |run: &&RunRecord| run.ended_at.is_some() || run.imported.is_some();
+        let (over, running): (Vec<&RunRecord>, Vec<&RunRecord>) = all.iter().partition(is_over);
+        let mut over: BTreeSet<&str> = over.into_iter().map(|run| run.run.as_str()).collect();
+        over.extend(damaged.iter().map(String::as_str));
+        let running = running.into_iter().map(|run| run.run.as_str()).collect();
+        Needs { claims: Claims::new(all), over, running }
+    }
+
+    /// The run that a line is closed into; `None` for a line that no run needs, or whose run has not ended.
+    pub(super) fn closes_into(&self, run: Option<&str>, session: Option<&str>, at: &str) -> Option<String> {
+        let run = self.claims.run_of(run, session, at)?;
+        self.over.contains(run.as_str()).then_some(run)
+    }
+
+    /// The facts about a segment for the plan. Its contents are cached beside the segment.
+    pub fn facts(&self, log: &Path, segment: &Segment) -> Facts {
+        let contents = Contents::cached(log, segment).unwrap_or_else(|| {
+            let contents = Contents::of(log, segment, &mut |_| ());
+            contents.save(log, segment);
+            contents
+        });
+        self.facts_of(&contents)
+    }
+
+    pub fn facts_of(&self, contents: &Contents) -> Facts {
+        let mut facts = Facts {
+            is_held: contents.runs.iter().any(|run| self.running.contains(run.as_str())),
+            ..Facts::default()
+        };
+        for (session, bytes) in &contents.sessions {
+            let runs = self.claims.runs_of(session);
+            facts.is_held |= runs.iter().any(|run| self.running.contains(run.run.as_str()));
+            if runs.is_empty() {
+                facts.loose.insert(session.clone(), *bytes);
+            }
+        }
+        // Runs that were removed, or of which only the name is known.
+        let known = |run: &&String| self.over.contains(run.as_str()) || self.running.contains(run.as_str());
+        for run in contents.runs.iter().filter(|run| !known(run)) {
+            facts.loose.insert(run.clone(), 0);
+        }
+        facts
+    }
 }
 
 #[cfg(test)]

@@ -1,66 +1,33 @@
-//! Checks the log, and the events that are stored with a run (imported or copied).
+//! Checks the log, the events that are stored with a run (imported or copied), the cached indexes of teams, and the state
+//! of sessions and gates.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::finding::{Finding, Kind};
-use super::verifier::{Verifier, Way};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::check::Check;
+use super::finding::{Finding, Kind, UPGRADE};
+use crate::archive::Index;
 use crate::clock;
 use crate::error::Result;
 use crate::event::Recorded;
-use crate::log::{self, LineError, Lines, Position, Range, Raw};
+use crate::fs::{self, JsonJournal};
+use crate::log::{self, LineError, Range, Raw};
 
-/// How long to wait for the end of the last line, which may be being written.
-const AT_WORK: Duration = Duration::from_millis(100);
+/// Maximum size of a cache file, in bytes.
+const MAX_BYTES: u64 = 1 << 28;
 
-const LOST: &str = "this event is lost; all other events are intact, and recording continues";
-const UPGRADE: &str = "written by a newer teamkeep; upgrade to read it";
-
-/// Checks all segments, or those of the run's time.
-pub(super) fn check(verifier: &Verifier<'_>, way: &mut Way, done: &mut dyn FnMut(u64)) -> Result<()> {
-    let record = verifier.restrict_to().and_then(|run| verifier.archive.run(run));
-    let time = |text: Option<&String>| text.and_then(|text| clock::parse(text));
-    let range = record.map_or(Range::default(), |record| Range {
-        since: time(Some(&record.started_at)),
-        until: time(record.ended_at.as_ref()),
-    });
-    let mut ids = SeenIds::default();
-    for segment in log::list(verifier.log)?.iter().filter(|segment| range.overlaps(&segment.name)) {
-        lines(&segment.path(verifier.log), None, &mut ids, way, done);
-    }
-    Ok(())
-}
-
-/// Checks a file of events.
-pub(super) fn file(path: &Path, run: Option<&str>, way: &mut Way, done: &mut dyn FnMut(u64)) {
-    lines(path, run, &mut SeenIds::default(), way, done);
-}
-
-fn lines(path: &Path, run: Option<&str>, ids: &mut SeenIds, way: &mut Way, done: &mut dyn FnMut(u64)) {
-    let named = |finding: Finding| Finding { run: run.map(str::to_owned), ..finding };
-    let problem = each_line(path, done, &mut |number, line, _| {
-        let parsed = log::parse(Raw { bytes: Some(line.to_vec()), whole: true });
-        let finding = match parsed {
-            Ok(None) => return,
-            Ok(Some(line)) => {
-                flaw(&line.recorded, ids).map(|(kind, what)| Finding::new(kind, path, what, LOST))
-            }
-            Err(LineError::NewerVersion(newer)) => {
-                Some(Finding::new(Kind::NewerVersion, path, format!("format version {newer}"), UPGRADE))
-            }
-            Err(error) => Some(Finding::new(Kind::DamagedLine, path, error.to_string(), LOST)),
-        };
-        way.findings.checked.events += 1;
-        if let Some(finding) = finding {
-            way.findings.add(named(finding.at(number)));
-        }
-    });
-    if let Some(why) = problem {
-        way.findings.add(named(Finding::new(Kind::DamagedFile, path, why, "check its permissions")));
-    }
-}
+const EVENT: &str = "this event is lost; all other events are intact, and recording continues";
+const INDEX: &str = "the next hook call of its team rebuilds this cache from the journal";
+const GATES: &str =
+    "the counts since its last intact line are lost; the next judged hook call of the run repairs it";
+const OVERRIDES: &str =
+    "no pause and no allowance applies; the next one that is set replaces the file; or remove it";
+const SESSION: &str = "the next hook call of the session rebuilds it; or remove it";
 
 /// Event ids seen so far, as hashes: a log may have millions.
 #[derive(Default)]
@@ -69,51 +36,150 @@ struct SeenIds {
     hasher: RandomState,
 }
 
+impl Check<'_> {
+    /// Checks all segments, or those of the run's time.
+    pub fn log(&mut self) -> Result<()> {
+        let verifier = self.verifier;
+        let record = self.single_run().and_then(|run| verifier.archive.run(run));
+        let range = record.map_or(Range::default(), |record| Range {
+            since: clock::parse(&record.started_at),
+            until: record.ended_at.as_deref().and_then(clock::parse),
+        });
+        let mut ids = SeenIds::default();
+        for segment in log::list(verifier.log)?.iter().filter(|segment| range.overlaps(&segment.name)) {
+            self.events(&segment.path(verifier.log), None, &mut ids);
+        }
+        Ok(())
+    }
+
+    /// Checks a file of events of a run.
+    pub fn event_file(&mut self, path: &Path, run: &str) {
+        self.events(path, Some(run), &mut SeenIds::default());
+    }
+
+    fn events(&mut self, path: &Path, run: Option<&str>, ids: &mut SeenIds) {
+        let finding = |kind, what: String, hint| Finding {
+            run: run.map(str::to_owned),
+            ..Finding::new(kind, path, what, hint)
+        };
+        let problem = self.each_line(path, |check, number, line| {
+            let found = match log::parse(Raw { bytes: Some(line), whole: true }) {
+                Ok(None) => return,
+                Ok(Some(line)) => flaw(&line.recorded, ids).map(|(kind, what)| finding(kind, what, EVENT)),
+                Err(LineError::NewerVersion(newer)) => {
+                    Some(finding(Kind::NewerVersion, format!("format version {newer}"), UPGRADE))
+                }
+                Err(error) => Some(finding(Kind::DamagedLine, error.to_string(), EVENT)),
+            };
+            check.findings.checked.events += 1;
+            if let Some(found) = found {
+                check.add(found.at(number));
+            }
+        });
+        if let Some(why) = problem {
+            self.add(finding(Kind::DamagedFile, why, "check its permissions"));
+        }
+    }
+
+    /// Checks the indexes; for a single run, only its own.
+    pub fn indexes(&mut self) {
+        let (archive, single) = (self.verifier.archive, self.single_run());
+        // Checking a thousand runs one by one must not read each index a thousand times.
+        let files = match single.and_then(|run| archive.run(run)?.subject()) {
+            Some(subject) => archive.index_files_of(&subject),
+            None => archive.index_files(),
+        };
+        for (path, subject) in files {
+            let index = read::<Index>(&path);
+            let run = index.as_ref().ok().map(|index| index.run.clone());
+            if single.is_some_and(|single| run.as_deref() != Some(single)) {
+                continue;
+            }
+            let (kind, what, hint) = match (index, subject) {
+                (_, None) => (Kind::DamagedFile, "teamkeep does not use this name".to_owned(), INDEX),
+                (Err(why), _) => (Kind::DamagedFile, why, INDEX),
+                (Ok(index), _) if index.v > 1 => {
+                    self.add(Finding::new(
+                        Kind::NewerVersion,
+                        &path,
+                        format!("format version {}", index.v),
+                        UPGRADE,
+                    ));
+                    continue;
+                }
+                (Ok(index), _) if archive.run_dir(&index.run).is_some_and(|dir| dir.exists()) => continue,
+                (Ok(index), _) => {
+                    let what = format!("it names the run {:?}, which does not exist", index.run);
+                    (Kind::DamagedFile, what, INDEX)
+                }
+            };
+            self.add(Finding { run, ..Finding::new(kind, &path, what, hint) });
+        }
+    }
+
+    /// Checks the state of sessions and gates; for a single run, only its own.
+    pub fn states(&mut self) {
+        let verifier = self.verifier;
+        if let Some(run) = self.single_run() {
+            let path = verifier.policy.join(format!("{run}.json"));
+            return self.state(&path, read_journal(&path), GATES);
+        }
+        for path in json_files(verifier.sessions) {
+            self.state(&path, read::<Value>(&path).map(drop), SESSION);
+        }
+        for path in json_files(verifier.policy) {
+            match path.ends_with("overrides.json") {
+                true => self.state(&path, read::<Value>(&path).map(drop), OVERRIDES),
+                false => self.state(&path, read_journal(&path), GATES),
+            }
+        }
+    }
+
+    fn state(&mut self, path: &Path, read: std::result::Result<(), String>, hint: &str) {
+        if let Err(why) = read {
+            self.add(Finding::new(Kind::DamagedFile, path, why, hint));
+        }
+    }
+}
+
 /// A problem in an event that was read without errors.
 fn flaw(recorded: &Recorded, ids: &mut SeenIds) -> Option<(Kind, String)> {
     if let Some(what) = recorded.flaw() {
         return Some((Kind::DamagedLine, what));
     }
-    let hash = ids.hasher.hash_one(&recorded.id);
-    let repeated = !ids.seen.insert(hash);
-    repeated.then(|| (Kind::RepeatedId, format!("another line has the id {}", recorded.id)))
+    let is_new = ids.seen.insert(ids.hasher.hash_one(&recorded.id));
+    (!is_new).then(|| (Kind::RepeatedId, format!("another line has the id {}", recorded.id)))
 }
 
-/// A callback for each line: its number, its bytes, and a callback to report further bytes as read.
-pub(super) type EachLine<'a> = dyn FnMut(u64, &[u8], &mut dyn FnMut(u64)) + 'a;
+/// The JSON files of a directory, without temporary ones.
+fn json_files(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let is_json = |name: &str| name.ends_with(".json") && !name.starts_with('.');
+    let files = fs::entries(dir).filter(move |entry| entry.file_name().to_str().is_some_and(is_json));
+    files.map(|entry| entry.path())
+}
 
-/// Calls `each` for each line of a file, keeping only one in memory. Returns why reading stopped, if it failed.
-pub(super) fn each_line(path: &Path, done: &mut dyn FnMut(u64), each: &mut EachLine<'_>) -> Option<String> {
-    if path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
-        return Some(format!("{} is not a regular file", path.display()));
-    }
-    let is_packed = path.extension().is_some_and(|kind| kind == "gz");
-    let opened = if is_packed { Lines::open_packed(path) } else { Lines::open(path, Position::default()) };
-    let mut from = match opened {
-        Ok(from) => from,
-        // Pruned after it was listed.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-        Err(error) => return Some(error.to_string()),
-    };
-    loop {
-        let before = from.position;
-        let mut raw = match from.next() {
-            Ok(None) => return None,
-            Ok(Some(raw)) => raw,
-            Err(error) => return Some(format!("cannot read {}: {error}", path.display())),
-        };
-        if !raw.whole && !is_packed {
-            std::thread::sleep(AT_WORK);
-            raw = again(path, before).unwrap_or(raw);
+fn read<T: DeserializeOwned>(path: &Path) -> std::result::Result<T, String> {
+    retry(|| {
+        let (bytes, _) = fs::read_regular(path, MAX_BYTES).map_err(|error| error.to_string())?;
+        serde_json::from_slice(&bytes).map_err(|error| error.to_string())
+    })
+}
+
+/// Reads the state of the gates.
+fn read_journal(path: &Path) -> std::result::Result<(), String> {
+    retry(|| {
+        let last = JsonJournal::<Value>::at(path).read().map_err(|error| error.to_string())?;
+        last.damage.map_or(Ok(()), |damage| Err(damage.flaw.to_string()))
+    })
+}
+
+/// Reads a file that a hook call may be writing right now.
+fn retry<T>(read: impl Fn() -> std::result::Result<T, String>) -> std::result::Result<T, String> {
+    for pause in [5, 50] {
+        if let Ok(found) = read() {
+            return Ok(found);
         }
-        done(from.position.offset - before.offset);
-        // A line that is too long is damaged, even if it begins like an event.
-        let line = raw.bytes.unwrap_or_else(|| b"too long for a line".to_vec());
-        each(before.lines + 1, &line, done);
+        std::thread::sleep(Duration::from_millis(pause));
     }
-}
-
-/// Reads a line a second time.
-fn again(path: &Path, from: Position) -> Option<Raw> {
-    Lines::open(path, from).ok()?.next().ok()?
+    read()
 }

@@ -23,7 +23,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds.
     pub const ALL: &[Kind] = &[
         Kind::DamagedObject,
         Kind::MissingObject,
@@ -33,7 +32,6 @@ impl Kind {
         Kind::NewerVersion,
     ];
 
-    /// The stable name of the kind.
     pub fn word(self) -> &'static str {
         match self {
             Kind::DamagedObject => "damaged-object",
@@ -46,24 +44,22 @@ impl Kind {
     }
 }
 
-/// A piece of damaged data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The kind of damage.
     pub kind: Kind,
-    /// The file.
     pub path: PathBuf,
     /// The line number, from 1.
     pub line: Option<u64>,
     /// The run, if the data belongs to one.
     pub run: Option<String>,
-    /// The problem.
     pub what: String,
     /// The states that cannot be shown because of it: `<run> <path> <since>`, the first few.
     pub needed_by: Vec<String>,
-    /// A suggestion to the user.
     pub hint: String,
 }
+
+/// The hint for data of a newer teamkeep.
+pub(super) const UPGRADE: &str = "written by a newer teamkeep; upgrade to read it";
 
 /// Maximum number of uses to list for a damaged object.
 const USES: usize = 5;
@@ -85,20 +81,17 @@ impl Finding {
         self
     }
 
-    /// Adds a use of the damaged object.
-    pub(super) fn used(&mut self, by: String) {
+    /// Adds a state that needs the damaged object.
+    pub(super) fn add_use(&mut self, by: String) {
         if self.needed_by.len() < USES {
             self.needed_by.push(by);
         }
     }
 }
 
-/// The amount of data that was checked.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct VerifyStats {
-    /// Runs.
     pub runs: u64,
-    /// Objects.
     pub objects: u64,
     /// Size of the objects on disk, in bytes.
     pub bytes: u64,
@@ -106,18 +99,13 @@ pub struct VerifyStats {
     pub manifests: u64,
     /// Transcripts, and notes about them.
     pub transcripts: u64,
-    /// Events of the log and of imported runs.
     pub events: u64,
 }
 
-/// The result of a check.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// The amount of data that was checked.
     pub checked: VerifyStats,
-    /// The first findings.
     pub first: Vec<Finding>,
-    /// Total number of findings.
     pub count: u64,
 }
 
@@ -125,7 +113,6 @@ pub struct Findings {
 const MAX_KEPT: usize = 1_000;
 
 impl Findings {
-    /// Whether nothing is damaged.
     pub fn is_ok(&self) -> bool {
         self.count == 0
     }

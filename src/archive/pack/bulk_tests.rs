@@ -17,7 +17,8 @@ fn many_contents_share_a_data_file_and_changes_of_them_too() {
     let mut bulk = Bulk::new(run.clone());
     let first = put(&mut bulk, &large);
     let pack = Pack::new(run.clone());
-    pack.put(changed.as_bytes(), &object::hash(changed.as_bytes()), Some(first), Durability::Usual).unwrap();
+    let (bytes, hash) = (changed.as_bytes(), object::hash(changed.as_bytes()));
+    pack.put(&NewContent { bytes, hash: &hash, former: Some(first), durability: Durability::Usual }).unwrap();
     let texts: Vec<String> = (0..300).map(|number| format!("{{\"id\":\"{number}\"}}")).collect();
     let places: Vec<u64> = texts.iter().map(|text| put(&mut bulk, text)).collect();
     bulk.sync().unwrap();
@@ -49,10 +50,10 @@ fn a_line_that_a_killed_writer_left_is_ended_first() {
 }
 
 #[test]
-fn no_more_data_files_are_synced_than_there_is_time_for() {
+fn the_number_of_synced_data_files_is_limited() {
     let mut bulk = Bulk::new(PathBuf::from("/nowhere"));
     let synced: Vec<u32> = (1..100).filter(|file| bulk.will_sync(*file)).collect();
-    assert_eq!(synced.len(), bulk::MAX_FILES);
+    assert_eq!(synced.len(), MAX_SYNCED_FILES);
     assert!(bulk.will_sync(synced[0]), "it is synced anyway");
 }
 

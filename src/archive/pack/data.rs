@@ -1,15 +1,22 @@
-//! Data files: the changed bytes of contents, one after the other. A file only grows, and is compressed as a whole when its
-//! run has ended.
+//! Data files: the changed bytes of contents, one after the other. A file only grows. When its run has ended, it is
+//! compressed as a whole, as are the recipes and the journal. The plain file is removed when the compressed one is on the
+//! disk and was read back. A process that is killed in between leaves both, and the next one continues.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use fs_err::File;
 use fs_err::os::unix::fs::FileExt;
-use fs_err::{File, OpenOptions};
 
-use super::extents::Extents;
-use crate::fs;
+use super::recipe::Extents;
+use super::{MAX_BYTES, RECIPES};
+use crate::archive::journal::MAIN;
+use crate::archive::run::RunRecord;
+use crate::archive::store::Archive;
+use crate::fs::{self, Draft};
 
 /// A data file, open for reading.
 #[derive(Debug)]
@@ -69,15 +76,15 @@ impl Blocks {
         while left > 0 {
             let number = at / BLOCK as u64;
             let begin = (at % BLOCK as u64) as usize;
-            let place = match self.0.iter().position(|(known, _)| *known == number) {
-                Some(place) => place,
+            let position = match self.0.iter().position(|(known, _)| *known == number) {
+                Some(position) => position,
                 None => {
                     self.0.truncate(BLOCKS - 1);
-                    self.0.push_front((number, block(file, number * BLOCK as u64)?));
+                    self.0.push_front((number, read_part(file, number * BLOCK as u64, BLOCK)?));
                     0
                 }
             };
-            let block = self.0.get(place).map_or(&[][..], |(_, block)| block);
+            let block = &self.0[position].1;
             let part = block.get(begin..block.len().min(begin + left)).filter(|part| !part.is_empty());
             let part = part.ok_or(io::ErrorKind::UnexpectedEof)?;
             into.extend_from_slice(part);
@@ -88,11 +95,11 @@ impl Blocks {
     }
 }
 
-/// Reads a block; the last one of a file is shorter.
-fn block(file: &File, start: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; BLOCK];
+/// Reads this many bytes from an offset, or fewer at the end of the file.
+pub(super) fn read_part(file: &File, start: u64, size: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; size];
     let mut length = 0;
-    while length < BLOCK {
+    while length < size {
         match file.read_at(&mut bytes[length..], start + length as u64)? {
             0 => break,
             count => length += count,
@@ -102,42 +109,42 @@ fn block(file: &File, start: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The name of the compressed file of a plain one.
+/// The path of the compressed file of a plain one.
 pub(in crate::archive) fn packed(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".gz");
     path.with_file_name(name)
 }
 
-/// The content of the compressed file beside this path.
-pub(super) fn unpack(path: &Path) -> io::Result<Vec<u8>> {
-    let path = packed(path);
-    let mut bytes = Vec::new();
-    let gzip = flate2::read::GzDecoder::new(io::BufReader::new(fs::open_regular(&path)?));
-    gzip.take(super::MAX_BYTES)
-        .read_to_end(&mut bytes)
-        .map_err(|error| fs::with_path(error, "unpack", &path))?;
-    Ok(bytes)
+/// Opens the compressed file of a plain one, and decompresses it.
+pub(in crate::archive) fn open_packed(path: &Path) -> io::Result<impl Read + use<>> {
+    let file = fs::open_regular(&packed(path))?;
+    Ok(GzDecoder::new(io::BufReader::new(file)).take(MAX_BYTES))
 }
 
-/// Decompresses a file that was compressed when its run had ended: the run continues. The plain file is read first from
-/// now on, so it is brought to the disk.
-pub(in crate::archive) fn thaw(path: &Path) -> io::Result<()> {
-    if path.symlink_metadata().is_ok() || packed(path).symlink_metadata().is_err() {
-        return Ok(());
-    }
-    fs::write_synced(path, &unpack(path)?)
+/// The content of the compressed file of a plain one.
+pub(in crate::archive) fn unpack(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = open_packed(path)?.read_to_end(&mut bytes);
+    read.map_err(|error| fs::with_path(error, "unpack", &packed(path)))?;
+    Ok(bytes)
 }
 
 /// Opens a file that may be compressed, to read it from its beginning.
 pub(in crate::archive) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     match fs::open_regular(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let file = io::BufReader::new(fs::open_regular(&packed(path))?);
-            Ok(Box::new(flate2::read::GzDecoder::new(file)))
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Box::new(open_packed(path)?)),
         other => Ok(Box::new(other?)),
     }
+}
+
+/// Decompresses a file that was compressed when its run had ended: the run continues. The plain file is read first from
+/// now on, so it is synced to the disk.
+pub(in crate::archive) fn thaw(path: &Path) -> io::Result<()> {
+    if path.symlink_metadata().is_ok() || packed(path).symlink_metadata().is_err() {
+        return Ok(());
+    }
+    fs::write_synced(path, &unpack(path)?)
 }
 
 /// The size of a file that may be compressed, without compression; `None` when there is no such file.
@@ -152,21 +159,84 @@ pub(in crate::archive) fn plain_size(path: &Path) -> Option<u64> {
     Some(u32::from_le_bytes(size).into())
 }
 
-/// Appends to a data file, and returns the offset of the new bytes. The caller holds the run's lock. If not all bytes can
-/// be written, the file is truncated again. No recipe names bytes that a killed writer left.
-pub(super) fn append(path: &Path, parts: &[&[u8]], is_new: bool, durable: bool) -> io::Result<u64> {
-    let mut file = fs::open_private(OpenOptions::new().append(true).create_new(is_new), path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(fs::with_path(io::ErrorKind::InvalidInput.into(), "append to", path));
+/// A file of one disk block does not get smaller.
+const DISK_BLOCK: u64 = 4_096;
+
+impl Archive {
+    /// Compresses the journal and the large contents of a run that has ended. After an error, the files that are not
+    /// compressed are unchanged.
+    pub fn compress(&self, run: &RunRecord) -> io::Result<()> {
+        let Some(dir) = self.run_dir(&run.run) else { return Ok(()) };
+        for path in plain_files(&dir) {
+            // Another process may replace it at any moment until the lock is taken.
+            let Ok(metadata) = path.symlink_metadata() else { continue };
+            if (DISK_BLOCK + 1..=MAX_BYTES).contains(&metadata.len()) {
+                let compressed =
+                    compress(&path).and_then(|draft| self.replace(run, &path, draft, metadata.len()));
+                if path.symlink_metadata().is_ok() {
+                    compressed?;
+                }
+            }
+        }
+        Ok(())
     }
-    let written = parts.iter().try_for_each(|part| file.write_all(part));
-    if let Err(error) = written {
-        let _ = file.set_len(metadata.len());
-        return Err(fs::with_path(error, "write to", path));
+
+    /// Replaces a plain file of this size by the compressed one, unless the run continues or the file was written to
+    /// meanwhile.
+    fn replace(&self, run: &RunRecord, path: &Path, draft: Draft, size: u64) -> io::Result<()> {
+        let Some(subject) = run.subject() else { return Ok(()) };
+        let Some(_lock) = self.lock(&subject)? else { return Ok(()) };
+        let has_ended = self.run(&run.run).is_some_and(|now| now.ended_at.is_some());
+        if has_ended && path.symlink_metadata()?.len() == size {
+            draft.rename_synced(&packed(path))?;
+            fs_err::remove_file(path)?;
+        }
+        Ok(())
     }
-    if durable {
-        file.sync_all().map_err(|error| fs::with_path(error, "sync", path))?;
+}
+
+/// The uncompressed files of a run: its large contents, then their recipes, then the journal.
+fn plain_files(run: &Path) -> Vec<PathBuf> {
+    let is_number = |path: &PathBuf| {
+        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.parse::<u32>().is_ok())
+    };
+    let data = fs::entries(&run.join("contents")).map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = data.filter(is_number).collect();
+    files.sort();
+    files.extend([RECIPES, MAIN].map(|name| run.join(name)));
+    files.retain(|path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()));
+    files
+}
+
+/// Writes a file compressed, syncs it to the disk, and reads it back.
+fn compress(from: &Path) -> io::Result<Draft> {
+    let to = io::BufWriter::new(Draft::create(&packed(from))?);
+    let mut gzip = GzEncoder::new(to, flate2::Compression::default());
+    let written = hash_parts(fs::open_regular(from)?, |part| gzip.write_all(part))?;
+    let draft = gzip.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+    draft.sync()?;
+    let file = io::BufReader::new(fs::open_regular(draft.path())?);
+    let read = hash_parts(GzDecoder::new(file), |_| Ok(()));
+    let read = read.map_err(|error| fs::with_path(error, "read", draft.path()))?;
+    match written == read {
+        true => Ok(draft),
+        false => Err(fs::with_path(io::ErrorKind::InvalidData.into(), "read back", draft.path())),
     }
-    Ok(metadata.len())
+}
+
+/// The hash of everything that is read, after calling `each` for each part.
+fn hash_parts(
+    mut from: impl Read,
+    mut each: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<blake3::Hash> {
+    let (mut hasher, mut part) = (blake3::Hasher::new(), vec![0; 64 << 10]);
+    loop {
+        match from.read(&mut part)? {
+            0 => return Ok(hasher.finalize()),
+            count => {
+                hasher.update(&part[..count]);
+                each(&part[..count])?;
+            }
+        }
+    }
 }

@@ -197,13 +197,13 @@ mod tests {
     }
 
     #[test]
-    fn one_more_message_is_new_and_nothing_else() {
+    fn only_an_added_message_is_new() {
         let (old, new) = (mailbox(100, |_| true), mailbox(101, |_| true));
         assert!(new_bytes(&old, &new) <= new.len() - old.len());
     }
 
     #[test]
-    fn marks_that_change_anywhere_cost_a_few_bytes_each() {
+    fn changed_marks_cost_a_few_bytes_each() {
         let (old, new) = (mailbox(100, |number| number < 90), mailbox(103, |number| number < 100));
         let added = new.len() - mailbox(100, |_| true).len();
         assert!(new_bytes(&old, &new) <= added + 10 * 8, "{}", new_bytes(&old, &new));
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_go_or_move_cost_nothing() {
+    fn removed_and_moved_messages_cost_nothing() {
         let old = mailbox(100, |_| true);
         let (first, rest) = (&old[..old.len() / 3], &old[old.len() / 3..]);
         assert!(new_bytes(&old, &[rest, first].concat()) < 2 * BLOCK);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_common_and_nothing_at_all() {
+    fn contents_without_common_parts_are_new() {
         assert_eq!(new_bytes(b"", b""), 0);
         assert_eq!(new_bytes(b"abc", b""), 0);
         assert_eq!(new_bytes(b"", b"abc"), 3);

@@ -5,36 +5,32 @@
 //! lock: the data first, then the recipe, then the manifest that names the content by its hash. Small contents, and
 //! contents that are written without the lock, are separate objects, unless a capture stores many contents ([`Bulk`]).
 
-mod bulk;
-mod compress;
 mod data;
 mod difference;
-mod extents;
-mod lines;
 mod reader;
 mod recipe;
-mod stored;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::object::{Durability, MAX_BYTES, is_hash};
-use crate::fs;
+use crate::fs::{self, Appender};
 use difference::{Part, difference};
-use extents::Extents;
-use recipe::{HASH_DIGITS, Recipe};
+use reader::StoredContent;
+use recipe::{Extents, Recipe};
 
-pub(super) use bulk::Bulk;
-pub(super) use data::{open, packed, plain_size, thaw};
-pub(super) use reader::Packs;
-use stored::StoredContent;
-pub(super) use stored::StoredContents;
+pub(super) use data::{open, open_packed, packed, plain_size, thaw, unpack};
+pub(super) use reader::{Packs, StoredContents};
 
 /// Minimum size of a content to be stored as a delta, in bytes: for a smaller one, a recipe would save little.
 pub(super) const SMALL: usize = 1 << 10;
 
 /// A content with more ranges than this is written completely: following them would take too long for a hook call.
 const MAX_RANGES: usize = 65_536;
+
+/// Maximum number of data files to sync in one capture. Syncing one takes as long as writing hundreds of contents.
+const MAX_SYNCED_FILES: usize = 8;
 
 /// The name of the file of recipes.
 const RECIPES: &str = "contents.jsonl";
@@ -45,138 +41,109 @@ pub(super) struct Pack {
     run: PathBuf,
 }
 
+/// A content to store.
+#[derive(Clone, Copy)]
+pub(super) struct NewContent<'a> {
+    pub bytes: &'a [u8],
+    pub hash: &'a str,
+    /// The offset of the recipe of a similar content.
+    pub former: Option<u64>,
+    pub durability: Durability,
+}
+
 impl Pack {
     /// The contents of the run in this directory.
     pub fn new(run: PathBuf) -> Pack {
         Pack { run }
     }
 
-    /// Stores a content and returns the offset of its recipe. `former` is the offset of the recipe of a similar content.
-    ///
-    /// # Errors
-    /// When reading or writing fails, or a path of the pack is not a regular file.
-    pub fn put(&self, bytes: &[u8], hash: &str, former: Option<u64>, care: Durability) -> io::Result<u64> {
-        data::thaw(&self.run.join(RECIPES))?;
-        let known = former.and_then(|place| Some((place, self.former(place).ok()?)));
-        if let Some((place, former)) = &known
-            && former.contents_equal(bytes, hash)
+    /// Stores a content and returns the offset of its recipe.
+    pub fn put(&self, new: &NewContent<'_>) -> io::Result<u64> {
+        let recipes = self.run.join(RECIPES);
+        data::thaw(&recipes)?;
+        let read = |recipe| Some((recipe, StoredContents::new(self.run.clone()).get(recipe).ok()?));
+        let former = new.former.and_then(read);
+        if let Some((recipe, former)) = &former
+            && former.contents_equal(new.bytes, new.hash)
         {
-            if care == Durability::Durable {
+            if new.durability == Durability::Durable {
                 self.sync_data(former.file())?;
             }
-            return Ok(*place);
+            return Ok(*recipe);
         }
-        let (place, former) = known.map_or((None, None), |(place, former)| (Some(place), Some(former)));
-        let recipe = self.append(bytes, hash, place, former, care != Durability::Usual)?;
-        let path = self.run.join(RECIPES);
-        fs::Appender::open(&path)?.append_line(&recipe.line())
+        let recipe = self.append(new, former)?;
+        Appender::open(&recipes)?.append_line(&recipe.line())
     }
 
     /// Appends the changed bytes, and returns the recipe.
-    fn append(
-        &self,
-        bytes: &[u8],
-        hash: &str,
-        place: Option<u64>,
-        former: Option<StoredContent>,
-        durable: bool,
-    ) -> io::Result<Recipe> {
-        let related = former.filter(|former| former.extents.iter().len() <= MAX_RANGES).and_then(|former| {
-            let parts = difference(&former.bytes, bytes);
-            (parts.len() <= MAX_RANGES).then_some((former, parts))
-        });
-        let (former, parts) = match related {
-            Some((former, parts)) => (Some(former), parts),
-            None => (None, vec![Part::New(0..bytes.len())]),
+    fn append(&self, new: &NewContent<'_>, former: Option<(u64, StoredContent)>) -> io::Result<Recipe> {
+        let bytes = new.bytes;
+        let related = former.filter(|(_, former)| former.extents.iter().len() <= MAX_RANGES);
+        let related = related.map(|former| (difference(&former.1.bytes, bytes), former));
+        let (parts, former) = match related.filter(|(parts, _)| parts.len() <= MAX_RANGES) {
+            Some((parts, former)) => (parts, Some(former)),
+            None => (vec![Part::New(0..bytes.len())], None),
         };
-        let new: Vec<&[u8]> = parts
-            .iter()
-            .filter_map(|part| match part {
-                Part::New(range) => Some(&bytes[range.clone()]),
-                Part::Old(_) => None,
-            })
-            .collect();
-        let last = former.as_ref().and_then(|former| former.chain.first());
+        let last = former.as_ref().and_then(|(_, former)| former.chain.first());
         let (file, number) = match last {
             Some(last) => (last.file, last.number + 1),
             None => (self.free_file()?, 0),
         };
-        let path = self.data(file);
         self.check_directory()?;
+        let path = self.data(file);
         data::thaw(&path)?;
-        let mut end = data::append(&path, &new, last.is_none(), durable)?;
-        let mut all = Extents::default();
+        let mut to = if last.is_none() { Appender::create(&path)? } else { Appender::open(&path)? };
+        // One write for all parts: no recipe names bytes that a killed writer left.
+        let new_parts = parts.iter().filter_map(|part| match part {
+            Part::New(range) => Some(&bytes[range.clone()]),
+            Part::Old(_) => None,
+        });
+        let mut end = to.append(&new_parts.collect::<Vec<_>>().concat())?;
+        if new.durability != Durability::Usual {
+            to.sync()?;
+        }
+        let mut between = Extents::default();
         for part in parts {
             match (part, &former) {
-                (Part::Old(range), Some(former)) => {
-                    all.push_slice(&former.extents, range.start as u64..range.end as u64);
+                (Part::Old(range), Some((_, former))) => {
+                    between.push_slice(&former.extents, range.start as u64..range.end as u64);
                 }
                 (Part::Old(_), None) => {}
                 (Part::New(range), _) => {
-                    all.push(end..end + range.len() as u64);
+                    between.push(end..end + range.len() as u64);
                     end += range.len() as u64;
                 }
             }
         }
-        let mut recipe = Recipe {
-            hash: hash.get(..HASH_DIGITS).unwrap_or(hash).to_owned(),
-            size: bytes.len() as u64,
-            file,
-            number,
-            base: None,
-            front: 0,
-            back: 0,
-            between: all,
-        };
-        if let (Some(former), Some(place)) = (former, place) {
-            recipe.relate(&former.chain, place, former.extents);
+        let mut recipe = Recipe { number, ..Recipe::complete(new.hash, file, between) };
+        if let Some((offset, former)) = former {
+            recipe.relate(&former.chain, offset, former.extents);
         }
         Ok(recipe)
     }
 
-    /// Syncs a data file to the disk.
-    ///
-    /// # Errors
-    /// When syncing fails.
     pub fn sync_data(&self, number: u32) -> io::Result<()> {
         fs::sync(&self.data(number))
     }
 
     /// Syncs the recipes and the directory of the data files to disk.
-    ///
-    /// # Errors
-    /// When syncing fails.
     pub fn sync(&self) -> io::Result<()> {
-        for path in [self.run.join(RECIPES), self.run.join("contents")] {
-            if path.symlink_metadata().is_ok() {
-                fs::sync(&path)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn former(&self, place: u64) -> io::Result<StoredContent> {
-        StoredContents::new(self.run.clone()).get(place)
+        let paths = [RECIPES, "contents"].map(|name| self.run.join(name));
+        paths.iter().filter(|path| path.symlink_metadata().is_ok()).try_for_each(|path| fs::sync(path))
     }
 
     /// Fails if the path of the directory is something else: a link would lead out of the store.
     fn check_directory(&self) -> io::Result<()> {
-        let there = self.run.join("contents").symlink_metadata();
-        if there.is_ok_and(|there| !there.is_dir()) {
-            Err(io::ErrorKind::NotADirectory.into())
-        } else {
-            Ok(())
+        match self.run.join("contents").symlink_metadata() {
+            Ok(there) if !there.is_dir() => Err(io::ErrorKind::NotADirectory.into()),
+            _ => Ok(()),
         }
     }
 
     /// The number of the next data file.
     fn free_file(&self) -> io::Result<u32> {
-        let dir = self.run.join("contents");
-        let listing = match std::fs::read_dir(&dir) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(1),
-            other => other.map_err(|error| fs::with_path(error, "list", &dir))?,
-        };
-        let names = listing.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let entries = fs::list(&self.run.join("contents"))?;
+        let names = entries.iter().filter_map(|entry| entry.file_name().into_string().ok());
         let last =
             names.filter_map(|name| name.strip_suffix(".gz").unwrap_or(&name).parse::<u32>().ok()).max();
         Ok(last.map_or(1, |last| last.saturating_add(1)))
@@ -191,20 +158,68 @@ fn data_path(run: &Path, number: u32) -> PathBuf {
     run.join("contents").join(number.to_string())
 }
 
-impl Recipe {
-    /// Bases the content on another one: the one before it, whose recipe is at `place`, or one of that one's bases.
-    fn relate(&mut self, chain: &[Recipe], place: u64, former: Extents) {
-        let Some(wanted) = self.number.checked_sub(Recipe::step(self.number)) else { return };
-        let Some(at) = chain.iter().position(|recipe| recipe.number == wanted) else { return };
-        let base = match at.checked_sub(1) {
-            None => Some((place, former)),
-            Some(after) => chain[after].base.zip(recipe::extents(&chain[at..].iter().collect::<Vec<_>>())),
+/// The contents stored by one capture, while the run's lock is held. They share a data file: a team of thousands of
+/// files costs two short writes for each of them, and two syncs in all.
+#[derive(Debug)]
+pub(super) struct Bulk {
+    pack: Pack,
+    target: Option<BulkFile>,
+    unsynced: BTreeSet<u32>,
+}
+
+/// The data file for the new contents.
+#[derive(Debug)]
+struct BulkFile {
+    number: u32,
+    data: Appender,
+    recipes: Appender,
+}
+
+impl Bulk {
+    /// The contents of the run in this directory.
+    pub fn new(run: PathBuf) -> Bulk {
+        Bulk { pack: Pack::new(run), target: None, unsynced: BTreeSet::new() }
+    }
+
+    /// Stores a complete content and returns the offset of its recipe.
+    pub fn put(&mut self, bytes: &[u8], hash: &str) -> io::Result<u64> {
+        let target = match &mut self.target {
+            Some(target) => target,
+            none => none.insert(BulkFile::create(&self.pack)?),
         };
-        let Some((base, extents)) = base else { return };
-        let (front, back) = extents.common(&self.between);
+        self.unsynced.insert(target.number);
+        // A delta of a content of this capture may have been stored since.
+        target.data.refresh()?;
+        target.recipes.refresh()?;
+        let start = target.data.append(bytes)?;
         let mut between = Extents::default();
-        between.push_slice(&self.between, front..self.size - back);
-        (self.base, self.front, self.back, self.between) = (Some(base), front, back, between);
+        between.push(start..start + bytes.len() as u64);
+        target.recipes.append(&Recipe::complete(hash, target.number, between).line())
+    }
+
+    /// Adds a data file to those to be synced with the new contents. Returns false if there are too many of them.
+    pub fn will_sync(&mut self, file: u32) -> bool {
+        self.unsynced.contains(&file)
+            || (self.unsynced.len() < MAX_SYNCED_FILES && self.unsynced.insert(file))
+    }
+
+    /// Syncs the data files. [`Pack::sync`] syncs the rest.
+    pub fn sync(&self) -> io::Result<()> {
+        self.unsynced.iter().try_for_each(|file| self.pack.sync_data(*file))
+    }
+}
+
+impl BulkFile {
+    fn create(pack: &Pack) -> io::Result<BulkFile> {
+        pack.check_directory()?;
+        let number = pack.free_file()?;
+        let path = pack.run.join(RECIPES);
+        data::thaw(&path)?;
+        let mut recipes = Appender::open(&path)?;
+        if recipes.is_torn()? {
+            recipes.append(b"\n")?;
+        }
+        Ok(BulkFile { number, data: Appender::create(&pack.data(number))?, recipes })
     }
 }
 

@@ -4,20 +4,86 @@ use std::borrow::Borrow;
 use std::io;
 use std::ops::Range;
 
-use super::extents::Extents;
-
 /// Maximum number of recipes in a chain. Chains that teamkeep writes have about 60.
 const MAX_CHAIN: usize = 1 << 12;
 
 /// Each level of a chain leads back this many times as far as the level below.
 const LEVEL: u64 = 16;
 
+/// How many digits of a content's hash a line has. The journal has all of them.
+pub(super) const HASH_DIGITS: usize = 16;
+
+/// Ranges of a data file, in the order of the content. Ranges that are adjacent in the file are merged.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Extents(Vec<Range<u64>>);
+
+impl Extents {
+    /// Adds a range at the end.
+    pub fn push(&mut self, range: Range<u64>) {
+        match self.0.last_mut() {
+            _ if range.is_empty() => {}
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => self.0.push(range),
+        }
+    }
+
+    pub fn iter(&self) -> std::slice::Iter<'_, Range<u64>> {
+        self.0.iter()
+    }
+
+    /// Total number of bytes.
+    pub fn size(&self) -> u64 {
+        self.0.iter().map(|range| range.end - range.start).sum()
+    }
+
+    /// Adds the ranges of `of` that hold this slice of its content.
+    pub fn push_slice(&mut self, of: &Extents, slice: Range<u64>) {
+        let mut start = 0;
+        for range in &of.0 {
+            let end = start + (range.end - range.start);
+            let (from, to) = (slice.start.max(start), slice.end.min(end));
+            if from < to {
+                self.push(range.start + (from - start)..range.start + (to - start));
+            }
+            if end >= slice.end {
+                break;
+            }
+            start = end;
+        }
+    }
+
+    /// How many bytes at the beginning and at the end of both contents are the same ranges of the file. The two parts do
+    /// not overlap.
+    pub fn common(&self, other: &Extents) -> (u64, u64) {
+        let least = self.size().min(other.size());
+        let (mut front, mut back) = (0, 0);
+        for (one, other) in self.0.iter().zip(&other.0) {
+            if one.start == other.start {
+                front += one.end.min(other.end) - one.start;
+            }
+            if one != other {
+                break;
+            }
+        }
+        for (one, other) in self.0.iter().rev().zip(other.0.iter().rev()) {
+            if one.end == other.end {
+                back += one.end - one.start.max(other.start);
+            }
+            if one != other {
+                break;
+            }
+        }
+        let front = front.min(least);
+        (front, back.min(least - front))
+    }
+}
+
 /// The recipe of one content: the first bytes of its base, then ranges of the data file, then the last bytes of the base.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Recipe {
     /// The beginning of the content's hash: [`HASH_DIGITS`] digits. Readers of the content compare the complete hash.
     pub hash: String,
-    /// Its size in bytes.
+    /// In bytes.
     pub size: u64,
     /// The number of the data file.
     pub file: u32,
@@ -29,12 +95,8 @@ pub(super) struct Recipe {
     pub front: u64,
     /// How many bytes it shares with the end of the base.
     pub back: u64,
-    /// The bytes in between.
     pub between: Extents,
 }
-
-/// How many digits of a content's hash a line has. The journal has all of them.
-pub(super) const HASH_DIGITS: usize = 16;
 
 /// The fields of a line in the file. The last one has two numbers for each range: how far its beginning is from the end of
 /// the range before it, and its length.
@@ -44,11 +106,17 @@ type Line = (String, u32, u64, Option<u64>, u64, u64, Vec<i64>);
 type FormerLine = (String, u64, u32, u64, Option<u64>, u64, u64, Vec<u64>);
 
 impl Recipe {
+    /// The recipe of a content that is completely in these ranges of a data file.
+    pub fn complete(hash: &str, file: u32, between: Extents) -> Recipe {
+        let (hash, size) = (hash.get(..HASH_DIGITS).unwrap_or(hash).to_owned(), between.size());
+        Recipe { hash, size, file, number: 0, base: None, front: 0, back: 0, between }
+    }
+
     /// Parses a line; `None` if it is incomplete or its numbers are invalid.
     pub fn parse(line: &[u8]) -> Option<Recipe> {
         let (hash, file, number, base, front, back, ranges) = match serde_json::from_slice::<Line>(line) {
             Ok(line) => line,
-            Err(_) => former(line)?,
+            Err(_) => parse_former(line)?,
         };
         let is_hash = hash.len() == HASH_DIGITS && hash.bytes().all(|digit| digit.is_ascii_hexdigit());
         let (mut between, mut end) = (Extents::default(), 0u64);
@@ -79,11 +147,6 @@ impl Recipe {
         line
     }
 
-    /// Whether it may be the recipe of the content with this hash, according to the stored digits.
-    pub fn may_be_of(&self, hash: &str) -> bool {
-        hash.starts_with(&self.hash)
-    }
-
     /// How far back the base of the content of this number is. With bases at powers of 16, a content needs at most 15 others
     /// of each level, and each change is written once a level.
     pub fn step(number: u64) -> u64 {
@@ -93,10 +156,25 @@ impl Recipe {
         }
         step
     }
+
+    /// Bases the content on another one: the one before it, whose recipe is at `offset`, or one of that one's bases.
+    pub fn relate(&mut self, chain: &[Recipe], offset: u64, former: Extents) {
+        let Some(wanted) = self.number.checked_sub(Recipe::step(self.number)) else { return };
+        let Some(at) = chain.iter().position(|recipe| recipe.number == wanted) else { return };
+        let base = match at.checked_sub(1) {
+            None => Some((offset, former)),
+            Some(after) => chain[after].base.zip(extents(&chain[at..].iter().collect::<Vec<_>>())),
+        };
+        let Some((base, extents)) = base else { return };
+        let (front, back) = extents.common(&self.between);
+        let mut between = Extents::default();
+        between.push_slice(&self.between, front..self.size - back);
+        (self.base, self.front, self.back, self.between) = (Some(base), front, back, between);
+    }
 }
 
 /// A line of an earlier version, with the fields of a present one.
-fn former(line: &[u8]) -> Option<Line> {
+fn parse_former(line: &[u8]) -> Option<Line> {
     let (hash, size, file, number, base, front, back, ranges) =
         serde_json::from_slice::<FormerLine>(line).ok()?;
     let (mut distances, mut end, mut total) = (Vec::new(), 0, front.checked_add(back)?);
@@ -115,16 +193,16 @@ fn former(line: &[u8]) -> Option<Line> {
 /// # Errors
 /// `InvalidData` for bases that are not earlier lines with the same data file, or too many; else the errors of `get`.
 pub(super) fn chain<R: Borrow<Recipe>>(
-    place: u64,
+    offset: u64,
     mut get: impl FnMut(u64) -> io::Result<R>,
 ) -> io::Result<Vec<R>> {
     let mut chain: Vec<R> = Vec::new();
-    let mut next = Some(place);
-    while let Some(place) = next {
-        let found = get(place)?;
+    let mut next = Some(offset);
+    while let Some(offset) = next {
+        let found = get(offset)?;
         let recipe: &Recipe = found.borrow();
         let follows = chain.last().is_none_or(|last| last.borrow().file == recipe.file);
-        next = recipe.base.filter(|base| *base < place);
+        next = recipe.base.filter(|base| *base < offset);
         if !follows || chain.len() >= MAX_CHAIN || next != recipe.base {
             return Err(io::ErrorKind::InvalidData.into());
         }
@@ -171,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_comes_back_and_one_that_makes_no_sense_is_none() {
+    fn a_line_is_read_back_and_an_invalid_one_is_not() {
         let one = Recipe { base: Some(77), number: 3, ..recipe(20, 5, 5, &[(200, 207), (100, 103)]) };
         let line = one.line();
         assert_eq!(Recipe::parse(&line).as_ref(), Some(&one));
@@ -208,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn no_content_is_far_from_the_first() {
+    fn each_content_is_few_steps_from_the_first() {
         for number in [1, 15, 16, 255, 256, 65_535, 100_000] {
             let (mut at, mut steps) = (number, 0);
             while at > 0 {
@@ -218,5 +296,33 @@ mod tests {
             assert!(steps <= 75, "{number}: {steps}");
         }
         assert_eq!([1, 15, 16, 32, 256, 4_096].map(Recipe::step), [1, 1, 16, 16, 256, 4_096]);
+    }
+
+    fn ranges(ranges: &[(u64, u64)]) -> Extents {
+        let mut extents = Extents::default();
+        ranges.iter().for_each(|(start, end)| extents.push(*start..*end));
+        extents
+    }
+
+    #[test]
+    fn adjacent_ranges_are_merged_and_a_slice_cuts_them() {
+        let all = ranges(&[(0, 10), (10, 20), (5, 5), (40, 50)]);
+        assert_eq!(all, ranges(&[(0, 20), (40, 50)]));
+        assert_eq!(all.size(), 30);
+        let mut slice = Extents::default();
+        slice.push_slice(&all, 5..25);
+        slice.push_slice(&all, 25..25);
+        assert_eq!(slice, ranges(&[(5, 20), (40, 45)]));
+    }
+
+    #[test]
+    fn the_common_beginning_and_end_of_two_contents_do_not_overlap() {
+        let old = ranges(&[(0, 100), (120, 130)]);
+        assert_eq!(old.common(&ranges(&[(0, 100), (200, 230), (120, 130)])), (100, 10));
+        assert_eq!(old.common(&ranges(&[(0, 90), (300, 304), (94, 100), (120, 130)])), (90, 16));
+        assert_eq!(old.common(&old), (110, 0));
+        assert_eq!(old.common(&ranges(&[(1, 100)])), (0, 0));
+        assert_eq!(old.common(&ranges(&[(0, 50)])), (50, 0));
+        assert_eq!(ranges(&[(0, 10)]).common(&ranges(&[(0, 20)])), (10, 0));
     }
 }

@@ -18,7 +18,8 @@ impl Stage {
     fn put(&self, bytes: &[u8], former: Option<u64>) -> u64 {
         let hash = object::hash(bytes);
         std::fs::create_dir_all(self.run()).unwrap();
-        Pack::new(self.run()).put(bytes, &hash, former, Durability::Usual).unwrap()
+        let new = NewContent { bytes, hash: &hash, former, durability: Durability::Usual };
+        Pack::new(self.run()).put(&new).unwrap()
     }
 
     /// Reads a content by its hash only, with a new reader.
@@ -57,7 +58,7 @@ fn mailbox(messages: usize, read: usize, size: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_mailbox_that_grows_and_is_read_costs_what_is_new() {
+fn a_growing_mailbox_costs_only_its_new_bytes() {
     let stage = Stage::new();
     let mut place = None;
     let mut all = Vec::new();
@@ -92,7 +93,7 @@ fn the_same_content_again_costs_nothing() {
 }
 
 #[test]
-fn what_killed_writers_left_harms_no_content() {
+fn rests_of_killed_writers_damage_no_content() {
     let stage = Stage::new();
     let one = mailbox(10, 0, 500);
     let place = stage.put(&one, None);
@@ -113,7 +114,7 @@ fn what_killed_writers_left_harms_no_content() {
 }
 
 #[test]
-fn a_damaged_data_file_is_not_built_upon() {
+fn a_damaged_content_is_not_the_base_of_the_next_one() {
     let stage = Stage::new();
     let one = mailbox(10, 0, 500);
     let place = stage.put(&one, None);
@@ -145,7 +146,7 @@ fn without_the_former_content_a_new_file_is_begun() {
 }
 
 #[test]
-fn what_was_compressed_is_read_and_gone_on_with() {
+fn a_compressed_run_is_read_and_continued() {
     let stage = Stage::new();
     let one = mailbox(10, 0, 500);
     let place = stage.put(&one, None);
@@ -237,7 +238,9 @@ fn a_link_in_the_place_of_the_data_directory_is_not_followed() {
     std::fs::create_dir_all(stage.run()).unwrap();
     std::os::unix::fs::symlink(away.path(), stage.run().join("contents")).unwrap();
     let bytes = text(1, 2_000).into_bytes();
-    let put = Pack::new(stage.run()).put(&bytes, &object::hash(&bytes), None, Durability::Usual);
+    let hash = object::hash(&bytes);
+    let new = NewContent { bytes: &bytes, hash: &hash, former: None, durability: Durability::Usual };
+    let put = Pack::new(stage.run()).put(&new);
     assert_eq!(put.unwrap_err().kind(), io::ErrorKind::NotADirectory);
     assert_eq!(std::fs::read_dir(away.path()).unwrap().count(), 0);
 }

@@ -3,11 +3,11 @@
 use std::io;
 use std::path::Path;
 
-use super::CaptureSession;
-use crate::archive::index::CapturedFile;
-use crate::archive::object::{self, Durability};
-use crate::archive::pack::{Bulk, Pack, SMALL, StoredContents};
-use crate::archive::scan::ScannedEntry;
+use super::index::CapturedFile;
+use super::object::{self, Durability};
+use super::pack::{Bulk, NewContent, Pack, SMALL, StoredContents};
+use super::scan::ScannedEntry;
+use super::session::CaptureSession;
 use crate::model::Note;
 
 /// If a capture stores more files than this, their contents share a data file: on a busy machine, creating 5,000 files
@@ -18,47 +18,40 @@ const BULK_FROM: usize = 256;
 /// others.
 const MAX_WHOLE: usize = 64 << 10;
 
-/// A content to store.
-#[derive(Clone, Copy)]
-struct NewContent<'a> {
-    path: &'a str,
-    bytes: &'a [u8],
-    hash: &'a str,
-    care: Durability,
-}
-
 impl CaptureSession<'_> {
     /// Whether there are so many files to store that their contents share a data file.
-    pub(super) fn has_many_new(&self) -> bool {
+    pub fn has_many_new(&self) -> bool {
         let is_stored = |path: &String, found: &ScannedEntry| {
             let seen = self.index.files.get(path).filter(|seen| seen.matches(found.stamp()));
-            seen.is_some_and(|seen| seen.synced || !self.call.durable)
+            seen.is_some_and(|seen| seen.synced || !self.target.call.durable)
         };
-        self.locked
+        self.target.lock.is_some()
             && self.scan.found.iter().filter(|(path, found)| !is_stored(path, found)).count() > BULK_FROM
     }
 
     /// Stores a content and returns its hash and the offset of its recipe, unless it is an object.
-    pub(super) fn put(
+    pub fn put(
         &mut self,
         path: &str,
         bytes: &[u8],
-        care: Durability,
+        durability: Durability,
     ) -> io::Result<(String, Option<u64>)> {
-        let Some(dir) = self.archive.run_dir(&self.index.run).filter(|_| self.locked) else {
-            return Ok((self.put_object(bytes, care)?, None));
+        let dir = self.target.archive.run_dir(&self.index.run);
+        let Some(dir) = dir.filter(|_| self.target.lock.is_some()) else {
+            return Ok((self.put_object(bytes, durability)?, None));
         };
         let hash = object::hash(bytes);
-        let new = NewContent { path, bytes, hash: &hash, care };
-        let place = match self.is_bulk {
+        let former = self.former_recipe(path, self.index.files.get(path));
+        let new = NewContent { bytes, hash: &hash, former, durability };
+        let recipe = match self.is_bulk {
             true => self.put_with_others(&dir, &new),
-            false => self.put_alone(&dir, &new),
+            false => self.put_alone(&dir, path, &new),
         };
-        match place {
-            Ok(Some(place)) => Ok((hash, Some(place))),
-            Ok(None) => Ok((self.put_object(bytes, care)?, None)),
+        match recipe {
+            Ok(Some(recipe)) => Ok((hash, Some(recipe))),
+            Ok(None) => Ok((self.put_object(bytes, durability)?, None)),
             Err(error) => {
-                let object = self.put_object(bytes, care)?;
+                let object = self.put_object(bytes, durability)?;
                 let text = format!("{path} is stored completely, not as a delta: {error}");
                 self.notes.push(Note::problem(text));
                 Ok((object, None))
@@ -67,54 +60,52 @@ impl CaptureSession<'_> {
     }
 
     /// Returns the offset of the recipe; `None` if the content should be an object.
-    fn put_alone(&mut self, dir: &Path, new: &NewContent<'_>) -> io::Result<Option<u64>> {
-        let NewContent { path, bytes, hash, care } = *new;
-        let before = self.index.files.get(path);
-        let former = self.former(path, before);
+    fn put_alone(&mut self, dir: &Path, path: &str, new: &NewContent<'_>) -> io::Result<Option<u64>> {
+        let NewContent { bytes, hash, former, durability } = *new;
         if bytes.len() >= SMALL {
-            if former.is_none() && self.archive.objects.has(hash, bytes.len()) {
+            if former.is_none() && self.target.archive.objects.has(hash, bytes.len()) {
                 return Ok(None);
             }
-            return Pack::new(dir.to_owned()).put(bytes, hash, former, care).map(Some);
+            return Pack::new(dir.to_owned()).put(new).map(Some);
         }
         // A small content has a recipe if it was stored together with others.
-        let Some(place) = former.filter(|_| self.known(path, before) == Some(hash)) else { return Ok(None) };
-        let there = self.stored(dir).get(place).ok().filter(|there| there.contents_equal(bytes, hash));
-        if let Some(there) = there.as_ref().filter(|_| care == Durability::Durable) {
+        let is_recorded = self.recorded_object(path, self.index.files.get(path)) == Some(hash);
+        let Some(recipe) = former.filter(|_| is_recorded) else { return Ok(None) };
+        let there = self.stored(dir).get(recipe).ok().filter(|there| there.contents_equal(bytes, hash));
+        if let Some(there) = there.as_ref().filter(|_| durability == Durability::Durable) {
             Pack::new(dir.to_owned()).sync_data(there.file())?;
         }
-        Ok(there.map(|_| place))
+        Ok(there.map(|_| recipe))
     }
 
     /// Does the same for a content that is stored together with others.
     fn put_with_others(&mut self, dir: &Path, new: &NewContent<'_>) -> io::Result<Option<u64>> {
-        let NewContent { path, bytes, hash, care } = *new;
-        let former = self.former(path, self.index.files.get(path));
-        let there = former.and_then(|place| Some((place, self.stored(dir).get(place).ok()?)));
-        let is_durable = care == Durability::Durable;
-        if let Some((place, there)) = there {
+        let NewContent { bytes, hash, former, durability } = *new;
+        let there = former.and_then(|recipe| Some((recipe, self.stored(dir).get(recipe).ok()?)));
+        let is_durable = durability == Durability::Durable;
+        if let Some((recipe, there)) = there {
             let is_synced = is_durable && self.bulk(dir).will_sync(there.file());
             if there.contents_equal(bytes, hash) && (is_synced || !is_durable) {
-                return Ok(Some(place));
+                return Ok(Some(recipe));
             }
             if bytes.len() >= SMALL && (is_synced || !is_durable || bytes.len() > MAX_WHOLE) {
-                let care = if is_synced { Durability::Usual } else { care };
-                return Pack::new(dir.to_owned()).put(bytes, hash, Some(place), care).map(Some);
+                let durability = if is_synced { Durability::Usual } else { durability };
+                return Pack::new(dir.to_owned()).put(&NewContent { durability, ..*new }).map(Some);
             }
-        } else if !is_durable && self.archive.objects.has(hash, bytes.len()) {
+        } else if !is_durable && self.target.archive.objects.has(hash, bytes.len()) {
             return Ok(None);
         }
         self.bulk(dir).put(bytes, hash).map(Some)
     }
 
-    fn put_object(&mut self, bytes: &[u8], care: Durability) -> io::Result<String> {
-        self.has_unsynced_names |= care == Durability::Durable;
-        self.archive.objects.put(bytes, care)
+    fn put_object(&mut self, bytes: &[u8], durability: Durability) -> io::Result<String> {
+        self.has_unsynced_names |= durability == Durability::Durable;
+        self.target.archive.objects.put(bytes, durability)
     }
 
     /// The offset of the recipe of a content that is probably similar: the last one of the file, which was `before`. A
     /// temporary file that will be renamed is similar to the file that it replaces.
-    pub(super) fn former(&self, path: &str, before: Option<&CapturedFile>) -> Option<u64> {
+    pub fn former_recipe(&self, path: &str, before: Option<&CapturedFile>) -> Option<u64> {
         before.and_then(|seen| seen.recipe).or_else(|| {
             let (stem, _) = path.split_once(".json.")?;
             self.index.files.get(&format!("{stem}.json"))?.recipe
@@ -130,12 +121,9 @@ impl CaptureSession<'_> {
     }
 
     /// Syncs the contents that are not synced yet to the disk.
-    ///
-    /// # Errors
-    /// When syncing fails.
-    pub(in crate::archive) fn sync(&self, dir: &Path) -> io::Result<()> {
+    pub fn sync_contents(&self, dir: &Path) -> io::Result<()> {
         if self.has_unsynced_names {
-            self.archive.objects.sync_names()?;
+            self.target.archive.objects.sync_names()?;
         }
         self.bulk.as_ref().map_or(Ok(()), Bulk::sync)?;
         Pack::new(dir.to_owned()).sync()
