@@ -5,10 +5,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::index::Index;
+use super::run::CaptureScope;
 use super::run_lock::LockedSubject;
 use super::scan::{Directories, Scan, ScannedEntry, scan, scan_erasing};
 use super::session::{CaptureRequest, CaptureSession, Target};
-use super::store::{Archive, CaptureScope};
+use super::store::Archive;
 use crate::event::SafeName;
 use crate::fs;
 use crate::model::{Note, Severity};

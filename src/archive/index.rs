@@ -111,13 +111,13 @@ impl CapturedFile {
         self.stamp == (stamp.size, stamp.modified, stamp.changed, stamp.inode)
     }
 
-    pub fn new(stamp: &Stamp, object: Option<String>, fresh: bool) -> CapturedFile {
+    pub fn new(stamp: &Stamp, object: Option<String>) -> CapturedFile {
         let stamp = (stamp.size, stamp.modified, stamp.changed, stamp.inode);
-        CapturedFile { stamp, object, fresh, ..CapturedFile::default() }
+        CapturedFile { stamp, object, ..CapturedFile::default() }
     }
 
     pub fn skipped(stamp: &Stamp, why: &str) -> CapturedFile {
-        CapturedFile { skipped: Some(why.to_owned()), ..CapturedFile::new(stamp, None, false) }
+        CapturedFile { skipped: Some(why.to_owned()), ..CapturedFile::new(stamp, None) }
     }
 
     /// The hash of the last complete content, if there is one, else of the last content.

@@ -50,33 +50,36 @@ impl ExclusiveArchive {
         Ok(Staging { dir })
     }
 
-    /// Moves a staged object into the archive, compressed if requested, unless an intact one already exists. Returns
-    /// whether it was moved.
-    pub fn import_object(&self, staged: &Path, hash: &str, packed: bool) -> io::Result<bool> {
+    /// Moves a staged object into the archive, unless an intact one already exists. Returns whether it was moved.
+    pub fn import_object(&self, staged: &Path, hash: &str) -> io::Result<bool> {
+        let Some(path) = self.path_if_damaged(hash)? else { return Ok(false) };
+        fs::sync(staged)?;
+        fs_err::rename(staged, path).map(|()| true)
+    }
+
+    /// Like [`ExclusiveArchive::import_object`], and compresses it.
+    pub fn import_compressed(&self, staged: &Path, hash: &str) -> io::Result<bool> {
+        let Some(path) = self.path_if_damaged(hash)? else { return Ok(false) };
+        let compressed = pack::packed(staged);
+        let to = io::BufWriter::new(fs::create_private(&compressed)?);
+        let mut gzip = flate2::write::GzEncoder::new(to, flate2::Compression::default());
+        io::copy(&mut fs::open_regular(staged)?, &mut gzip)?;
+        gzip.finish()?.flush()?;
+        fs::sync(&compressed)?;
+        fs_err::rename(&compressed, pack::packed(&path))?;
+        // A damaged uncompressed file would be read first.
+        fs::allow_missing(fs_err::remove_file(path)).map(|()| true)
+    }
+
+    /// The path of an object, whose directory exists then; `None` if it is stored and intact.
+    fn path_if_damaged(&self, hash: &str) -> io::Result<Option<PathBuf>> {
         let objects = &self.archive.objects;
-        let there = objects.stored(hash);
-        if there.first().is_some_and(|stored| objects.check(stored).is_ok()) {
-            return Ok(false);
+        if objects.stored(hash).first().is_some_and(|stored| objects.check(stored).is_ok()) {
+            return Ok(None);
         }
-        let plain = objects.path(hash).ok_or(io::ErrorKind::InvalidInput)?;
-        plain.parent().map_or(Ok(()), fs::private_dir)?;
-        if packed {
-            let compressed = pack::packed(staged);
-            let to = io::BufWriter::new(fs::create_private(&compressed)?);
-            let mut gzip = flate2::write::GzEncoder::new(to, flate2::Compression::default());
-            io::copy(&mut fs::open_regular(staged)?, &mut gzip)?;
-            gzip.finish()?.flush()?;
-            fs::sync(&compressed)?;
-            fs_err::rename(&compressed, pack::packed(&plain))?;
-            // The uncompressed file would be read first.
-            for damaged in there.iter().filter(|stored| !stored.packed) {
-                fs_err::remove_file(&damaged.path)?;
-            }
-        } else {
-            fs::sync(staged)?;
-            fs_err::rename(staged, &plain)?;
-        }
-        Ok(true)
+        let path = objects.path(hash).ok_or(io::ErrorKind::InvalidInput)?;
+        path.parent().map_or(Ok(()), fs::private_dir)?;
+        Ok(Some(path))
     }
 
     /// Makes a staged run visible, which must not exist.
@@ -150,7 +153,7 @@ impl ExclusiveArchive {
         Ok(count)
     }
 
-    /// Deletes what was moved aside.
+    /// Deletes the files that were moved aside.
     pub fn purge(&self) -> io::Result<()> {
         fs::allow_missing(fs_err::remove_dir_all(self.aside()))
     }

@@ -18,14 +18,14 @@ mod session;
 mod store;
 mod store_files;
 mod transcripts;
-mod write_content;
+mod write;
 
 pub use capture::Captured;
 pub use index::{CapturedFile, Index, RosterEntry};
 pub use journal::{Change, FileState, FileTree, Journal, Snapshot, apply};
 pub use maintenance::{ExclusiveArchive, Staging};
 pub use object::{Contents, Durability, ObjectError, ObjectInfo, Objects, VerifyingReader};
-pub use run::{Claims, EndedBy, Imported, RunRecord, SessionRecord, SessionRole};
+pub use run::{CaptureScope, Claims, EndedBy, Imported, RunRecord, SessionRecord, SessionRole};
 pub use session::CaptureRequest;
-pub use store::{Archive, CaptureScope};
+pub use store::Archive;
 pub use transcripts::StoredTranscript;

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use super::index::CapturedFile;
 use super::pack::{self, Packs, StoredContents};
-use super::store::Archive;
 use crate::error::{Error, Result};
 use crate::fs;
 
@@ -254,8 +253,8 @@ impl VerifyingReader {
 
 /// The last captured contents of a run's files. Reading is fastest in the order of the paths.
 pub struct Contents<'a> {
-    objects: &'a Objects,
-    stored: Option<StoredContents>,
+    pub(super) objects: &'a Objects,
+    pub(super) stored: Option<StoredContents>,
 }
 
 impl Contents<'_> {
@@ -267,12 +266,6 @@ impl Contents<'_> {
         // The recipe may be the one of an earlier content.
         let latest = latest.map(|latest| latest.bytes).filter(|bytes| self::hash(bytes) == hash);
         latest.or_else(|| self.objects.get(hash).ok())
-    }
-}
-
-impl Archive {
-    pub fn contents(&self, run: &str) -> Contents<'_> {
-        Contents { objects: &self.objects, stored: self.run_dir(run).map(StoredContents::new) }
     }
 }
 

@@ -1,10 +1,9 @@
-//! The description of a run, with its sessions and its end: `runs/<run>/run.json`.
+//! The description of a run, with its sessions and its end: `runs/<run>/run.json`; and what identifies a run.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use super::store::CaptureScope;
 use crate::clock::{self, Time};
 use crate::event::SafeName;
 use crate::fs::Document;
@@ -183,6 +182,58 @@ impl RunRecord {
         known.name = session.name.or(known.name.take());
         known.transcript = session.transcript.or(known.transcript.take());
         *known != before
+    }
+}
+
+/// A unit of capturing: a team, or the task list of a session without a team.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CaptureScope {
+    /// A team, by its directory's name.
+    Team(SafeName),
+    Session(SafeName),
+}
+
+/// Prefix of file names that have the hash of a key.
+pub(super) const LONG_NAME_PREFIX: &str = "long-";
+
+impl CaptureScope {
+    /// The team's name.
+    pub fn team(&self) -> Option<&SafeName> {
+        match self {
+            CaptureScope::Team(name) => Some(name),
+            CaptureScope::Session(_) => None,
+        }
+    }
+
+    /// The name of its directory below `teams/` and `tasks/`.
+    pub fn name(&self) -> &SafeName {
+        match self {
+            CaptureScope::Team(name) | CaptureScope::Session(name) => name,
+        }
+    }
+
+    /// The file name without the suffix: the key, or a hash of a key that is too long.
+    pub(super) fn stem(&self) -> String {
+        match self.name().is_stem() {
+            true => self.key(),
+            false => format!("{LONG_NAME_PREFIX}{}", &blake3::hash(self.key().as_bytes()).to_hex()[..32]),
+        }
+    }
+
+    /// The kind and the name.
+    pub(super) fn key(&self) -> String {
+        match self {
+            CaptureScope::Team(name) => format!("team-{name}"),
+            CaptureScope::Session(name) => format!("session-{name}"),
+        }
+    }
+
+    pub(super) fn from_key(key: &str) -> Option<CaptureScope> {
+        match key.split_once('-')? {
+            ("team", name) => SafeName::new(name).map(CaptureScope::Team),
+            ("session", name) => SafeName::new(name).map(CaptureScope::Session),
+            _ => None,
+        }
     }
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::index::Index;
-use super::run::{EndedBy, RunRecord};
-use super::store::{Archive, CaptureScope};
+use super::run::{CaptureScope, EndedBy, RunRecord};
+use super::store::Archive;
 use crate::clock::{self, Time};
 use crate::fs::{self, Document, JsonFile, Lock, LockBudget};
 use crate::json;

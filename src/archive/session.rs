@@ -1,23 +1,21 @@
 //! A capture in progress: identifies the run, finds deleted files, and writes the manifest.
 
 use std::collections::HashSet;
-use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 
 use super::index::{CapturedFile, Index};
-use super::journal::{Change, FileState, FileTree, MAIN, Snapshot};
-use super::pack::{Bulk, StoredContents, thaw};
-use super::run::{EndedBy, RunRecord, run_id};
+use super::journal::{Change, FileState, FileTree, Snapshot};
+use super::pack::{Bulk, StoredContents};
+use super::run::{CaptureScope, run_id};
 use super::run_lock::LockedSubject;
 use super::scan::{Scan, ScannedEntry};
-use super::store::{Archive, CaptureScope};
-use super::store_files::{FileContent, MAX_TOTAL_PAUSE};
+use super::store::Archive;
 use crate::clock::{self, Time};
 use crate::event::{Id, SafeName};
-use crate::fs::{self, Appender};
+use crate::fs::Stamp;
 use crate::model::Note;
 use crate::team::{TeamConfig, is_of};
 
@@ -41,7 +39,7 @@ impl CaptureRequest<'_> {
     }
 }
 
-/// What is captured, and by which call.
+/// The files to capture, and the call that captures them.
 #[derive(Clone, Copy)]
 pub(super) struct Target<'a> {
     pub archive: &'a Archive,
@@ -53,13 +51,26 @@ pub(super) struct Target<'a> {
     pub lock: Option<&'a LockedSubject<'a>>,
 }
 
+/// Maximum total pause in one capture: other processes wait for its lock, and Claude Code waits for the hook.
+const MAX_TOTAL_PAUSE: Duration = Duration::from_millis(15);
+
+/// The content of a file that may be half-written.
+pub(super) struct FileContent {
+    pub bytes: Vec<u8>,
+    pub stamp: Stamp,
+    /// Whether it was not complete JSON, or changed while it was read.
+    pub torn: bool,
+    /// The file system's clock before the file was read.
+    pub read_at: i64,
+}
+
 pub(super) struct CaptureSession<'a> {
     pub target: Target<'a>,
     pub scan: &'a Scan,
     pub index: Index,
     /// The run that had the name before.
-    replaced: Option<String>,
-    continues: Option<String>,
+    pub replaced: Option<String>,
+    pub continues: Option<String>,
     pub config: Option<FileContent>,
     /// The state according to the journal, if the index is not sufficient.
     recorded: Option<FileTree>,
@@ -80,7 +91,7 @@ pub(super) struct CaptureSession<'a> {
     pub notes: Vec<Note>,
     /// Number of files that were not read in time.
     pub left: usize,
-    run_changed: bool,
+    pub run_changed: bool,
     pub index_changed: bool,
     pub disappeared: bool,
     was_present: Option<bool>,
@@ -183,27 +194,23 @@ impl<'a> CaptureSession<'a> {
         self.disappeared = self.index.present && !self.scan.team_dir;
         let name = self.target.subject.name().as_str();
         for (path, state) in journal.last() {
-            let mut parts = path.splitn(3, '/');
-            match (parts.next(), parts.next(), parts.next()) {
+            let (root, rest) = path.split_once('/').unwrap_or_default();
+            let other = rest.split_once('/').map(|(dir, _)| dir).filter(|dir| *dir != name);
+            if let Some(list) = other.filter(|_| root == "tasks") {
                 // This capture did not include the directory; the next one does.
-                (Some("tasks"), Some(list), Some(_)) if list != name => {
-                    if !self.index.more_tasks.iter().any(|known| known == list) {
-                        self.index.more_tasks.push(list.to_owned());
-                    }
+                if !self.index.more_tasks.iter().any(|known| known == list) {
+                    self.index.more_tasks.push(list.to_owned());
                 }
+            } else if let Some(dir) = other.filter(|_| root == "teams") {
                 // Inboxes under the name of a task list are captured again when a session names the list again.
-                (Some("teams"), Some(dir), Some(_)) if dir != name => {
-                    if is_of(dir, name) {
-                        self.index.mail_dir = Some(dir.to_owned());
-                    }
+                if is_of(dir, name) {
+                    self.index.mail_dir = Some(dir.to_owned());
                 }
+            } else if state.gone_at.is_none() {
                 // Without a stamp, an existing file is read again.
-                _ if state.gone_at.is_none() => {
-                    let FileState { object, whole, .. } = state;
-                    let seen = CapturedFile { object, whole, fresh: true, ..CapturedFile::default() };
-                    self.index.files.insert(path, seen);
-                }
-                _ => {}
+                let FileState { object, whole, .. } = state;
+                let seen = CapturedFile { object, whole, fresh: true, ..CapturedFile::default() };
+                self.index.files.insert(path, seen);
             }
         }
     }
@@ -294,103 +301,5 @@ impl<'a> CaptureSession<'a> {
             gone: std::mem::take(&mut self.gone),
             team_dir,
         })
-    }
-
-    /// Writes the result: the objects already exist, so the manifest comes next and the index last.
-    pub fn write(&mut self, snapshot: Option<&Snapshot>) -> io::Result<()> {
-        let Target { archive, call, lock, .. } = self.target;
-        let dir = archive.run_dir(&self.index.run).ok_or(io::ErrorKind::InvalidInput)?;
-        // Sync the contents before writing the manifest that names them.
-        if call.durable {
-            self.sync_contents(&dir)?;
-        }
-        if let Some(lock) = lock {
-            self.write_records(lock, &dir)?;
-        }
-        if let Some(snapshot) = snapshot {
-            self.append(snapshot, &dir)?;
-        }
-        if call.durable {
-            if dir.join(MAIN).exists() {
-                fs::sync(&dir.join(MAIN))?;
-            }
-            fs::sync(&dir)?;
-        }
-        if let Some(lock) = lock.filter(|_| snapshot.is_some() || self.index_changed) {
-            self.index.journal = Some(archive.journal_length(&self.index.run));
-            // The index can be rebuilt from the journal, so this loses nothing.
-            if let Err(error) = lock.save_index(&self.index) {
-                self.notes.push(Note::problem(format!("cannot write the index: {error}")));
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes the descriptions of the run, and of the one that it replaces.
-    fn write_records(&self, lock: &LockedSubject<'_>, dir: &Path) -> io::Result<()> {
-        let Target { archive, subject, call, .. } = self.target;
-        if let Some(old) = &self.replaced
-            && let Some(mut record) = archive.run(old)
-            && record.end(EndedBy::Replaced, None, call.at)
-        {
-            lock.run_file(&record)?.write(&record)?;
-            archive.mark_unfinished(old)?;
-        }
-        // Metadata-only mode may have been turned on since the run began.
-        let known = archive.run(&self.index.run);
-        let is_stale = known.as_ref().is_none_or(|run| archive.metadata_only && !run.metadata_only);
-        if self.run_changed || is_stale {
-            let rebuilt = || dir.exists().then(|| archive.rebuilt_run(subject, &self.index));
-            let record = self.record(known.or_else(rebuilt));
-            match call.durable {
-                true => lock.run_file(&record)?.write_synced(&record)?,
-                false => drop(lock.run_file(&record)?.write(&record)?),
-            }
-        }
-        Ok(())
-    }
-
-    /// The run's description, new or updated.
-    fn record(&self, known: Option<RunRecord>) -> RunRecord {
-        let Target { archive, subject, call, .. } = self.target;
-        let (v, run, team) = (1, self.index.run.clone(), subject.team().map(ToString::to_string));
-        let mut record = known.unwrap_or_else(|| RunRecord { v, run, team, ..RunRecord::default() });
-        if record.started_at.is_empty() {
-            record.started_at = clock::stamp(call.at);
-        }
-        record.metadata_only |= archive.metadata_only;
-        record.continues = record.continues.or_else(|| self.continues.clone());
-        record.lead_session = self.index.lead_session.clone().or(record.lead_session);
-        record.created_at =
-            self.index.created_at.and_then(clock::from_millis).map(clock::stamp).or(record.created_at);
-        record.client_pid = self.index.lead_pid.or(record.client_pid);
-        record.called = self.index.called.clone().or(record.called);
-        record
-    }
-
-    fn append(&mut self, snapshot: &Snapshot, dir: &Path) -> io::Result<()> {
-        let Target { call, lock, .. } = self.target;
-        let main = dir.join(MAIN);
-        let is_usable = || match main.symlink_metadata() {
-            Ok(found) => found.is_file(),
-            Err(_) => thaw(&main).is_ok(),
-        };
-        let name = match lock {
-            Some(_) if is_usable() => MAIN.to_owned(),
-            _ => format!("snapshots-{}.jsonl", call.event),
-        };
-        let mut journal = Appender::open(&dir.join(&name))?;
-        let is_torn = journal.is_torn()?;
-        journal.append_line(&snapshot.line())?;
-        if call.durable {
-            journal.sync()?;
-        }
-        if is_torn {
-            let run = &self.index.run;
-            self.notes.push(Note::problem(format!(
-                "the last line of {name} of run {run} was incomplete: its writer was probably killed"
-            )));
-        }
-        Ok(())
     }
 }

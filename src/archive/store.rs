@@ -1,4 +1,4 @@
-//! The archive's directory: its paths, and what is read from it without a lock.
+//! The archive's directory: its paths, and data that is read from it without a lock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};
@@ -6,63 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::index::Index;
-use super::object::Objects;
-use super::run::RunRecord;
+use super::object::{Contents, Objects};
+use super::pack::StoredContents;
+use super::run::{CaptureScope, LONG_NAME_PREFIX, RunRecord};
 use crate::config::{Config, RecordMode};
 use crate::event::SafeName;
 use crate::fs::{self, Content, Draft, JsonFile, LockBudget};
-
-/// A unit of capturing: a team, or the task list of a session without a team.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CaptureScope {
-    /// A team, by its directory's name.
-    Team(SafeName),
-    Session(SafeName),
-}
-
-/// Prefix of file names that have the hash of a key.
-const LONG_NAME_PREFIX: &str = "long-";
-
-impl CaptureScope {
-    /// The team's name.
-    pub fn team(&self) -> Option<&SafeName> {
-        match self {
-            CaptureScope::Team(name) => Some(name),
-            CaptureScope::Session(_) => None,
-        }
-    }
-
-    /// The name of its directory below `teams/` and `tasks/`.
-    pub fn name(&self) -> &SafeName {
-        match self {
-            CaptureScope::Team(name) | CaptureScope::Session(name) => name,
-        }
-    }
-
-    /// The file name without the suffix: the key, or a hash of a key that is too long.
-    fn stem(&self) -> String {
-        match self.name().is_stem() {
-            true => self.key(),
-            false => format!("{LONG_NAME_PREFIX}{}", &blake3::hash(self.key().as_bytes()).to_hex()[..32]),
-        }
-    }
-
-    /// The kind and the name.
-    pub(super) fn key(&self) -> String {
-        match self {
-            CaptureScope::Team(name) => format!("team-{name}"),
-            CaptureScope::Session(name) => format!("session-{name}"),
-        }
-    }
-
-    pub(super) fn from_key(key: &str) -> Option<CaptureScope> {
-        match key.split_once('-')? {
-            ("team", name) => SafeName::new(name).map(CaptureScope::Team),
-            ("session", name) => SafeName::new(name).map(CaptureScope::Session),
-            _ => None,
-        }
-    }
-}
 
 /// The archive. Opening it does not access the disk.
 #[derive(Debug, Clone)]
@@ -238,6 +187,11 @@ impl Archive {
             Ok(Content::Damaged(damage)) => damage.flaw.to_string(),
         };
         format!("cannot read {}: {why}", file.path().display())
+    }
+
+    /// The last captured contents of a run's files.
+    pub fn contents(&self, run: &str) -> Contents<'_> {
+        Contents { objects: &self.objects, stored: self.run_dir(run).map(StoredContents::new) }
     }
 
     /// The content of a note beside a run's description: a cache that is expensive to rebuild but not needed.

@@ -9,7 +9,7 @@ use super::journal::Change;
 use super::large;
 use super::object::Durability;
 use super::scan::ScannedEntry;
-use super::session::CaptureSession;
+use super::session::{CaptureSession, FileContent};
 use crate::clock;
 use crate::fs::{self, Stamp};
 use crate::metadata_only;
@@ -18,21 +18,9 @@ use crate::model::{Limit, Note, Severity};
 /// Pauses before a file is read again because it is not complete JSON: its writer may not have finished.
 const PAUSES: [Duration; 3] = [Duration::from_millis(1), Duration::from_millis(3), Duration::from_millis(9)];
 
-/// Maximum total pause in one capture: other processes wait for its lock, and Claude Code waits for the hook.
-pub(super) const MAX_TOTAL_PAUSE: Duration = Duration::from_millis(15);
-
 /// If a file changed less than this before it was read, it may change again without a new stamp, because of the
 /// resolution of the kernel's clock for files. In nanoseconds.
 const MTIME_GRANULARITY: i64 = 50_000_000;
-
-pub(super) struct FileContent {
-    pub bytes: Vec<u8>,
-    pub stamp: Stamp,
-    /// Whether it was not complete JSON, or changed while it was read.
-    pub torn: bool,
-    /// The file system's clock before the file was read.
-    read_at: i64,
-}
 
 /// A content that was stored.
 struct Stored {
@@ -173,7 +161,7 @@ impl CaptureSession<'_> {
         let former = || self.former_recipe(path, before);
         // A half-written content is not a base for the next one.
         let recipe = if torn { former().or(recipe) } else { recipe.or_else(former) };
-        let seen = CapturedFile { whole, synced, recipe, ..CapturedFile::new(&stamp, Some(object), fresh) };
+        let seen = CapturedFile { whole, synced, recipe, fresh, ..CapturedFile::new(&stamp, Some(object)) };
         self.index.files.insert(path.to_owned(), seen);
         self.index_changed = true;
     }

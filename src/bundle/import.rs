@@ -115,8 +115,11 @@ impl UnpackedBundle {
         let mut imported = 0;
         for part in &self.manifest.entries {
             if let Some(hash) = hash_of(&part.name) {
-                let packed = self.transcripts.contains(hash);
-                imported += usize::from(archive.import_object(&self.path(&part.name), hash, packed)?);
+                let staged = self.path(&part.name);
+                imported += usize::from(match self.transcripts.contains(hash) {
+                    true => archive.import_compressed(&staged, hash)?,
+                    false => archive.import_object(&staged, hash)?,
+                });
             }
         }
         Ok(imported)

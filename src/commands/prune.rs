@@ -120,19 +120,19 @@ fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
             },
             Reason::Size => "the archive exceeds --max-size".to_owned(),
         };
-        add(format!("delete {} ({why})", name(removal.place)));
+        add(format!("delete {} ({why})", name(removal.index)));
     }
     for kept in &plan.kept {
-        let why = match kept.standing {
+        let why = match kept.state {
             RunState::Over => String::new(),
             RunState::Alive => "running".to_owned(),
             RunState::Unfinished => "its transcripts are not archived yet".to_owned(),
             RunState::Damaged(_) => {
-                let run = &survey.runs[kept.place].run.run;
+                let run = &survey.runs[kept.index].run.run;
                 format!("parts of it cannot be read; run: teamkeep verify {run}")
             }
         };
-        add(format!("keep {} ({why})", name(kept.place)));
+        add(format!("keep {} ({why})", name(kept.index)));
     }
     for run in &survey.damaged {
         add(format!("keep {run} (its data cannot be read; run: teamkeep verify {run})"));
@@ -176,16 +176,16 @@ fn object(survey: &Inventory, plan: &Plan, pruned: Option<&Pruned>) -> Value {
             Reason::Count => "count",
             Reason::Size => "size",
         };
-        run(removal.place, why)
+        run(removal.index, why)
     });
     let kept = plan.kept.iter().map(|kept| {
-        let why = match kept.standing {
+        let why = match kept.state {
             RunState::Over => "over",
             RunState::Alive => "alive",
             RunState::Unfinished => "unfinished",
             RunState::Damaged(_) => "damaged",
         };
-        run(kept.place, why)
+        run(kept.index, why)
     });
     let segments = plan.segments.iter().map(|index| survey.segments[*index].segment.name.to_string());
     json!({

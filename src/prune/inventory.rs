@@ -27,7 +27,7 @@ pub enum RunState {
 #[derive(Debug, Clone)]
 pub struct RunInventory {
     pub run: RunRecord,
-    pub standing: RunState,
+    pub state: RunState,
     /// When it ended or was imported.
     pub since: Option<Time>,
     /// The bytes of its own files.
@@ -84,16 +84,16 @@ pub fn survey(catalog: &RunCatalog, log: &Path, now: Time, done: &mut dyn FnMut(
             .hint("restore the directory, then run: teamkeep verify"));
     }
     let mut survey = Inventory { damaged: catalog.damaged.clone(), ..Inventory::default() };
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut indexes: HashMap<String, usize> = HashMap::new();
     archive.objects.each(|stored| {
-        let place = *places.entry(stored.hash.clone()).or_insert_with(|| {
+        let index = *indexes.entry(stored.hash.clone()).or_insert_with(|| {
             survey.contents.push(StoredObject::default());
             survey.contents.len() - 1
         });
         let young = stored.path.symlink_metadata().is_ok_and(|metadata| {
             Stamp::of(&metadata).modified.saturating_add(MIN_AGE_NS) > clock::file_time()
         });
-        let content = &mut survey.contents[place];
+        let content = &mut survey.contents[index];
         content.pinned |= young;
         content.files.push(stored);
         Ok(())
@@ -105,17 +105,17 @@ pub fn survey(catalog: &RunCatalog, log: &Path, now: Time, done: &mut dyn FnMut(
             survey.obstacle.get_or_insert(why);
         }
         // A hook call may have written it since the contents were listed.
-        let is_missing = |hash: &String| !places.contains_key(hash) && !archive.objects.is_there(hash);
+        let is_missing = |hash: &String| !indexes.contains_key(hash) && !archive.objects.is_there(hash);
         if needs.hashes.iter().any(is_missing) {
             survey.missing.get_or_insert_with(|| run.run.clone());
         }
         let needs = needs.hashes.iter().chain(&needs.cached);
-        let needs: BTreeSet<usize> = needs.filter_map(|hash| places.get(hash).copied()).collect();
+        let needs: BTreeSet<usize> = needs.filter_map(|hash| indexes.get(hash).copied()).collect();
         // A content that a run needs is not new.
-        needs.iter().for_each(|place| survey.contents[*place].pinned = false);
+        needs.iter().for_each(|index| survey.contents[*index].pinned = false);
         done(1);
         survey.runs.push(RunInventory {
-            standing: standing(archive, run),
+            state: state(archive, run),
             since: since(archive, run),
             bytes: archive.run_size(&run.run),
             needs: needs.into_iter().collect(),
@@ -128,8 +128,8 @@ pub fn survey(catalog: &RunCatalog, log: &Path, now: Time, done: &mut dyn FnMut(
     // Caches of recorded runs are deleted with them; the others are kept.
     let own: BTreeSet<&str> = catalog.runs.iter().map(|run| run.run.as_str()).collect();
     for (run, hashes) in cached.iter().filter(|(run, _)| !own.contains(run.as_str())) {
-        for place in hashes.iter().filter_map(|hash| places.get(hash)) {
-            survey.contents[*place].pinned = true;
+        for index in hashes.iter().filter_map(|hash| indexes.get(hash)) {
+            survey.contents[*index].pinned = true;
         }
         if archive.run_dir(run).is_none_or(|dir| dir.symlink_metadata().is_err()) {
             survey.obstacle.get_or_insert(format!("run {run} is missing, although a cache lists it"));
@@ -146,7 +146,7 @@ pub fn survey(catalog: &RunCatalog, log: &Path, now: Time, done: &mut dyn FnMut(
     Ok(survey)
 }
 
-fn standing(archive: &Archive, run: &RunRecord) -> RunState {
+fn state(archive: &Archive, run: &RunRecord) -> RunState {
     match () {
         () if archive.is_unfinished(&run.run) => RunState::Unfinished,
         () if run.ended_at.is_some() => RunState::Over,
@@ -176,13 +176,13 @@ impl Inventory {
         let mut any = false;
         // Without the log's lines: an unreadable line keeps its segment.
         let nowhere = Path::new("/nonexistent");
-        for place in runs {
-            let held = &mut self.runs[*place];
+        for index in runs {
+            let held = &mut self.runs[*index];
             let scope = Scope::Run(held.run.run.clone());
             let verifier = Verifier { archive, log: nowhere, sessions: nowhere, policy: nowhere, scope };
             let findings = verifier.run(done)?;
             if !findings.is_ok() {
-                held.standing = RunState::Damaged(findings.count);
+                held.state = RunState::Damaged(findings.count);
                 any = true;
             }
         }
@@ -193,7 +193,7 @@ impl Inventory {
     pub(super) fn uses(&self) -> Vec<usize> {
         let mut uses = vec![0; self.contents.len()];
         for held in &self.runs {
-            held.needs.iter().for_each(|place| uses[*place] += 1);
+            held.needs.iter().for_each(|index| uses[*index] += 1);
         }
         uses
     }

@@ -54,7 +54,7 @@ pub fn apply(
     ground.right.purge()?;
     let mut has_kept = false;
     for removal in &plan.runs {
-        let RunInventory { run, bytes, .. } = &survey.runs[removal.place];
+        let RunInventory { run, bytes, .. } = &survey.runs[removal.index];
         let why = match ground.right.remove_run(run) {
             Ok(true) => {
                 pruned.runs += 1;
@@ -88,7 +88,7 @@ fn contents(
     done: &mut dyn FnMut(u64),
 ) -> Result<()> {
     let archive = ground.right.archive();
-    let files = plan.contents.iter().flat_map(|place| &survey.contents[*place].files);
+    let files = plan.contents.iter().flat_map(|index| &survey.contents[*index].files);
     let mut unneeded: Vec<&ObjectInfo> = Vec::new();
     for stored in files {
         done(stored.size);
@@ -155,8 +155,8 @@ fn segments(survey: &Inventory, plan: &Plan, ground: &PruneContext<'_>, pruned: 
         pruned.problems.push("log segments were not removed: another process prunes the log".to_owned());
         return Ok(());
     };
-    let removals = plan.segments.iter().map(|place| {
-        let segment = survey.segments[*place].segment.clone();
+    let removals = plan.segments.iter().map(|index| {
+        let segment = survey.segments[*index].segment.clone();
         Removal { segment, why: RemovalReason::Unneeded, only: BTreeSet::new() }
     });
     let removals = retention::Plan { removals: removals.collect(), ..retention::Plan::default() };

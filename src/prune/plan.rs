@@ -37,7 +37,7 @@ pub enum Reason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlannedRemoval {
     /// Its index in the survey.
-    pub place: usize,
+    pub index: usize,
     pub reason: Reason,
 }
 
@@ -45,8 +45,8 @@ pub struct PlannedRemoval {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetainedRun {
     /// Its index in the survey.
-    pub place: usize,
-    pub standing: RunState,
+    pub index: usize,
+    pub state: RunState,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub fn plan_verified(
     loop {
         let plan = plan(survey);
         let new: Vec<usize> =
-            plan.runs.iter().map(|removal| removal.place).filter(|place| known.insert(*place)).collect();
+            plan.runs.iter().map(|removal| removal.index).filter(|index| known.insert(*index)).collect();
         if new.is_empty() || !survey.verify(archive, &new, done)? {
             return Ok(plan);
         }
@@ -93,33 +93,33 @@ pub fn plan(survey: &Inventory, bounds: &Bounds, limits: &config::Log, now: Time
     let mut uses = survey.uses();
     let may_go = survey.obstacle.is_none();
     // Unneeded contents are always deleted, unless a damaged run may need them.
-    for (place, content) in survey.contents.iter().enumerate() {
-        if !may_go || uses[place] > 0 || content.pinned {
+    for (index, content) in survey.contents.iter().enumerate() {
+        if !may_go || uses[index] > 0 || content.pinned {
             continue;
         }
         if survey.missing.is_some() {
             plan.spared += 1;
         } else {
             plan.delete(content.bytes());
-            plan.contents.push(place);
+            plan.contents.push(index);
         }
     }
     let max_age = bounds.older_than.and_then(|most| TimeDelta::from_std(most).ok());
     let older = survey.runs.len().saturating_sub(bounds.keep.unwrap_or(usize::MAX));
-    for (place, held) in survey.runs.iter().enumerate() {
+    for (index, held) in survey.runs.iter().enumerate() {
         let age = held.since.map(|since| now - since);
         let old = age.filter(|age| max_age.is_some_and(|most| *age > most));
         let reason = match old {
             Some(age) => Reason::Age(age),
-            None if place < older => Reason::Count,
+            None if index < older => Reason::Count,
             None if bounds.max_size.is_some_and(|most| plan.left > most) => Reason::Size,
             None => continue,
         };
-        if held.standing != RunState::Over {
-            plan.kept.push(RetainedRun { place, standing: held.standing.clone() });
+        if held.state != RunState::Over {
+            plan.kept.push(RetainedRun { index, state: held.state.clone() });
             continue;
         }
-        plan.runs.push(PlannedRemoval { place, reason });
+        plan.runs.push(PlannedRemoval { index, reason });
         plan.delete(held.bytes);
         for content in &held.needs {
             uses[*content] -= 1;
@@ -142,8 +142,8 @@ impl Plan {
     /// Deletes the segments that the log's own bounds remove, after their lines are copied into the runs that need them,
     /// and the segments that have nothing of a recorded run and nothing younger than the age bound.
     fn delete_segments(&mut self, survey: &Inventory, bounds: &Bounds, limits: &config::Log, now: Time) {
-        let going: BTreeSet<usize> = self.runs.iter().map(|going| going.place).collect();
-        let staying = survey.runs.iter().enumerate().filter(|(place, _)| !going.contains(place));
+        let going: BTreeSet<usize> = self.runs.iter().map(|going| going.index).collect();
+        let staying = survey.runs.iter().enumerate().filter(|(index, _)| !going.contains(index));
         let staying: Vec<RunRecord> = staying.map(|(_, held)| held.run.clone()).collect();
         let needs = Needs::new(&staying, &survey.damaged);
         let known: BTreeMap<&SegmentName, &Closed> =
@@ -168,7 +168,7 @@ impl Plan {
             .and_then(|most| now.checked_sub_signed(most));
         // A run whose data cannot be read may have any session.
         let doubtful = !survey.damaged.is_empty();
-        for (place, segment) in survey.segments.iter().enumerate() {
+        for (index, segment) in survey.segments.iter().enumerate() {
             let contents = &segment.contents;
             let is_named = contents.runs.iter().any(|run| runs.contains(run.as_str()))
                 || contents.sessions.keys().any(|session| sessions.contains(session.as_str()));
@@ -177,7 +177,7 @@ impl Plan {
             let is_over = bounded.contains(segment.segment.name.as_str());
             let may_be_of_damaged = doubtful && (loose.is_some() || !contents.sessions.is_empty());
             if is_over || (!contents.unreadable && !may_be_of_damaged && !is_named && !is_young) {
-                self.segments.push(place);
+                self.segments.push(index);
                 self.log_bytes += segment.segment.size;
             }
         }

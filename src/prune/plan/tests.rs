@@ -28,7 +28,7 @@ fn held(name: &str, days: i64, needs: &[usize]) -> RunInventory {
         sessions: vec![session],
         ..RunRecord::default()
     };
-    RunInventory { run, standing: RunState::Over, since: Some(since), bytes: 10, needs: needs.to_vec() }
+    RunInventory { run, state: RunState::Over, since: Some(since), bytes: 10, needs: needs.to_vec() }
 }
 
 fn contents(sizes: &[u64]) -> Vec<StoredObject> {
@@ -51,7 +51,7 @@ fn planned(survey: &Inventory, bounds: Bounds) -> Plan {
 }
 
 fn names<'a>(survey: &'a Inventory, plan: &Plan) -> Vec<&'a str> {
-    plan.runs.iter().map(|going| survey.runs[going.place].run.run.as_str()).collect()
+    plan.runs.iter().map(|going| survey.runs[going.index].run.run.as_str()).collect()
 }
 
 fn older(days: u64) -> Bounds {
@@ -99,12 +99,12 @@ fn a_content_that_a_run_still_needs_stays() {
 
 #[test]
 fn what_is_alive_unfinished_or_damaged_stays_and_is_told() {
-    for standing in [RunState::Alive, RunState::Unfinished, RunState::Damaged(2)] {
+    for state in [RunState::Alive, RunState::Unfinished, RunState::Damaged(2)] {
         let mut survey = scene();
-        survey.runs[0].standing = standing.clone();
+        survey.runs[0].state = state.clone();
         let plan = planned(&survey, older(30));
         assert_eq!(names(&survey, &plan), ["b"]);
-        assert_eq!(plan.kept, [RetainedRun { place: 0, standing }]);
+        assert_eq!(plan.kept, [RetainedRun { index: 0, state }]);
         assert_eq!(plan.contents, [4, 2], "and what it needs");
         assert!(planned(&survey, older(100)).kept.is_empty(), "not when nobody would have it go");
     }

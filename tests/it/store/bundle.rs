@@ -10,7 +10,7 @@ use crate::support::client_files::Lead;
 use crate::support::sandbox::{Sandbox, below, feed};
 
 #[test]
-fn an_export_is_private_the_same_each_time_and_written_over_only_when_asked() {
+fn an_export_is_private_reproducible_and_overwritten_only_with_force() {
     let sandbox = ended("go");
     let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
@@ -36,7 +36,7 @@ fn an_export_is_private_the_same_each_time_and_written_over_only_when_asked() {
 }
 
 #[test]
-fn the_manifest_stands_first_and_holds_every_hash() {
+fn the_manifest_comes_first_and_has_every_hash() {
     let sandbox = ended("go");
     let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
     let mut tar = tar::Archive::new(flate2::read::GzDecoder::new(std::fs::File::open(&path).unwrap()));
@@ -85,7 +85,7 @@ fn import_and_report_count_the_same_events() {
 }
 
 #[test]
-fn what_is_on_record_already_is_told_and_what_was_lost_of_it_is_mended() {
+fn import_reports_a_known_run_and_restores_its_lost_contents() {
     let sandbox = ended("go");
     let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
     let result = import(&sandbox, &path);
@@ -102,7 +102,7 @@ fn what_is_on_record_already_is_told_and_what_was_lost_of_it_is_mended() {
 }
 
 #[test]
-fn another_record_of_the_same_run_is_refused_and_another_run_of_the_same_name_is_not() {
+fn import_rejects_a_different_recording_of_a_run_but_not_another_run_of_its_team() {
     let (one, two) = (ended("go"), ended("go on"));
     let path = export(&one, TEAM, "run.tar.gz", &[]);
     let before = told(&two);
@@ -129,7 +129,7 @@ fn another_record_of_the_same_run_is_refused_and_another_run_of_the_same_name_is
 }
 
 #[test]
-fn hooks_and_the_log_are_not_disturbed_by_what_was_imported() {
+fn an_imported_run_does_not_change_hook_calls_and_the_log() {
     let one = ended("go");
     let path = export(&one, TEAM, "run.tar.gz", &[]);
     let two = Sandbox::new();
@@ -155,7 +155,7 @@ fn hooks_and_the_log_are_not_disturbed_by_what_was_imported() {
 }
 
 #[test]
-fn a_session_s_other_runs_leave_their_mark_on_what_is_carried_away() {
+fn an_export_has_only_its_part_of_a_session_with_several_runs() {
     let here = Sandbox::new();
     let lead = Lead::of(&here, SESSION);
     lead.start("startup");
@@ -187,7 +187,7 @@ fn a_session_s_other_runs_leave_their_mark_on_what_is_carried_away() {
 }
 
 #[test]
-fn what_is_redacted_is_counted_and_not_told() {
+fn redacted_texts_are_counted_and_not_exported() {
     let secret = "key sk-ant-0123456789abcdef0123 for ada@example.com, PROJ-17";
     let sandbox = ended(secret);
     sandbox.configure("[[privacy.pattern]]\nname = \"ticket\"\nregex = \"PROJ-[0-9]+\"\n");
@@ -213,7 +213,7 @@ fn what_is_redacted_is_counted_and_not_told() {
 }
 
 #[test]
-fn what_is_lost_of_a_run_is_told_at_its_export_and_known_after_its_import() {
+fn losses_of_a_run_are_reported_at_its_export_and_after_its_import() {
     let sandbox = ended("go");
     let held = sandbox.archive().journal(&sandbox.library().runs[0].run).last();
     let hash = held[&format!("tasks/{TEAM}/1.json")].object.clone().unwrap();
@@ -232,7 +232,7 @@ fn what_is_lost_of_a_run_is_told_at_its_export_and_known_after_its_import() {
 }
 
 #[test]
-fn a_run_that_is_alive_is_carried_with_the_transcripts_that_it_has_so_far() {
+fn a_running_run_is_exported_with_its_current_transcripts() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, SESSION);
     lead.roster(1_000, &["alice"]);

@@ -63,7 +63,7 @@ fn refused(path: &Path) -> String {
 }
 
 #[test]
-fn a_name_that_leads_elsewhere_is_refused() {
+fn import_rejects_a_name_that_leads_out_of_the_bundle() {
     let sandbox = ended("go");
     let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
     let entries = unpacked(&path);

@@ -45,36 +45,36 @@ fn played((name, began): (&str, &'static str)) {
 }
 
 #[test]
-fn a_run_of_2_1_47_is_the_same_elsewhere() {
+fn a_run_of_2_1_47_is_the_same_after_an_import() {
     played(("v47-inprocess", "2026-11-20T04:37:57.500Z"));
 }
 
 #[test]
-fn a_run_of_2_1_177_is_the_same_elsewhere() {
+fn a_run_of_2_1_177_is_the_same_after_an_import() {
     played(("v177-inprocess", "2026-11-20T04:39:22.700Z"));
 }
 
 #[test]
-fn a_run_of_2_1_328_is_the_same_elsewhere() {
+fn a_run_of_2_1_328_is_the_same_after_an_import() {
     played(("v328-inprocess", "2026-11-20T04:40:41.150Z"));
 }
 
 #[test]
-fn a_run_in_split_panes_is_the_same_elsewhere() {
+fn a_run_in_split_panes_is_the_same_after_an_import() {
     played(("v328-panes", "2026-11-20T04:41:53.770Z"));
 }
 
 #[test]
-fn a_run_without_tasks_is_the_same_elsewhere() {
+fn a_run_without_tasks_is_the_same_after_an_import() {
     played(("v328-notasks", "2026-11-20T04:43:10.860Z"));
 }
 
 #[test]
-fn a_run_whose_tasks_the_client_erased_is_the_same_elsewhere() {
+fn a_run_whose_tasks_were_erased_is_the_same_after_an_import() {
     played(("v328-gc", "2026-11-20T04:54:29.340Z"));
 }
 
 #[test]
-fn a_session_without_a_team_is_the_same_elsewhere() {
+fn a_session_without_a_team_is_the_same_after_an_import() {
     played(("v328-headless", "2026-11-20T05:15:34.240Z"));
 }

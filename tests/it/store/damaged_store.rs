@@ -57,7 +57,7 @@ fn is_whole(sandbox: &Sandbox, run: &str) {
 }
 
 #[test]
-fn a_damaged_index_costs_another_look_and_nothing_else() {
+fn a_damaged_index_costs_only_another_capture() {
     for damage in ["", "{\"v\":1,\"run\":", "[]", "\0\0\0\0", "{\"v\":1,\"run\":\"../../elsewhere\"}"] {
         let sandbox = Sandbox::new();
         let lead = team(&sandbox);
@@ -71,7 +71,7 @@ fn a_damaged_index_costs_another_look_and_nothing_else() {
 }
 
 #[test]
-fn a_file_that_vanished_behind_a_damaged_index_is_told_as_gone() {
+fn a_file_that_disappeared_with_the_index_is_recorded_as_deleted() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     std::fs::write(sandbox.keep(&format!("archive/open/team-{TEAM}.json")), "damaged").unwrap();
@@ -82,7 +82,7 @@ fn a_file_that_vanished_behind_a_damaged_index_is_told_as_gone() {
 }
 
 #[test]
-fn a_damaged_run_record_is_told_and_made_again() {
+fn a_damaged_run_description_is_reported_and_rebuilt() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let run = run_of(&sandbox);
@@ -103,7 +103,7 @@ fn a_damaged_run_record_is_told_and_made_again() {
 }
 
 #[test]
-fn a_damaged_line_of_the_journal_is_told_and_the_others_stand() {
+fn a_damaged_journal_line_is_reported_and_the_others_are_read() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let journal = sandbox.keep(&format!("archive/runs/{}/snapshots.jsonl", run_of(&sandbox)));
@@ -131,7 +131,7 @@ fn a_damaged_line_of_the_journal_is_told_and_the_others_stand() {
 }
 
 #[test]
-fn a_damaged_memory_of_a_session_is_made_again() {
+fn a_damaged_session_state_is_rebuilt() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let run = run_of(&sandbox);
@@ -148,7 +148,7 @@ fn segment(sandbox: &Sandbox) -> PathBuf {
 }
 
 #[test]
-fn a_log_that_was_cut_in_a_line_goes_on_with_the_next() {
+fn a_log_that_was_cut_in_a_line_continues_with_the_next() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     lead.hook("Stop", json!({}));
@@ -170,7 +170,7 @@ fn a_log_that_was_cut_in_a_line_goes_on_with_the_next() {
 }
 
 #[test]
-fn a_damaged_object_is_told_and_the_rest_is_shown() {
+fn a_damaged_object_is_reported_and_the_rest_is_shown() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     lead.task("2", "pending", None);
@@ -211,7 +211,7 @@ fn a_clock_that_goes_backwards_reorders_nothing() {
 }
 
 #[test]
-fn of_many_problems_five_are_told_and_the_rest_counted() {
+fn five_of_many_problems_are_listed_and_the_rest_counted() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     for number in 2..12 {
@@ -228,7 +228,7 @@ fn of_many_problems_five_are_told_and_the_rest_counted() {
 }
 
 #[test]
-fn what_a_journal_lost_is_kept_again_at_the_next_call_and_told_once() {
+fn files_that_the_journal_lost_are_stored_again_and_reported_once() {
     type Damage = fn(&str) -> String;
     let removed: Damage = |_| String::new();
     let last_line_lost: Damage = |text| text.trim_end().rsplit_once('\n').unwrap().0.to_owned() + "\n";
@@ -257,7 +257,7 @@ fn what_a_journal_lost_is_kept_again_at_the_next_call_and_told_once() {
 }
 
 #[test]
-fn a_writer_that_was_killed_behind_its_line_is_no_damage() {
+fn a_writer_that_was_killed_after_its_line_causes_no_damage() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let index = sandbox.keep(&format!("archive/open/team-{TEAM}.json"));

@@ -161,7 +161,7 @@ fn a_compressed_journal_is_continued_and_a_killed_or_damaged_one_loses_no_state(
 }
 
 #[test]
-fn a_run_that_goes_on_after_its_end_goes_on_with_its_contents() {
+fn a_run_that_continues_after_its_end_keeps_its_contents() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox, SESSION);
     let mut states = grow(&lead, 0..20);
@@ -178,7 +178,7 @@ fn a_run_that_goes_on_after_its_end_goes_on_with_its_contents() {
 }
 
 #[test]
-fn a_half_written_state_does_not_make_the_next_one_cost_all_of_it() {
+fn a_half_written_state_does_not_make_the_next_one_complete() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox, SESSION);
     let mut states = Vec::new();
@@ -196,7 +196,7 @@ fn a_half_written_state_does_not_make_the_next_one_cost_all_of_it() {
 }
 
 #[test]
-fn each_run_has_its_own_and_prune_takes_no_other() {
+fn each_run_has_its_own_contents_and_prune_deletes_no_others() {
     let sandbox = Sandbox::new();
     quick(&sandbox);
     for session in ["00000001", "00000002"] {
@@ -238,7 +238,7 @@ fn an_export_has_every_state_and_an_import_brings_them_back() {
 }
 
 #[test]
-fn damage_is_found_and_what_is_still_on_disk_is_kept_again() {
+fn damage_is_found_and_existing_files_are_stored_again() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox, SESSION);
     grow(&lead, 0..10);
@@ -255,7 +255,7 @@ fn damage_is_found_and_what_is_still_on_disk_is_kept_again() {
 }
 
 #[test]
-fn a_full_disk_and_a_kept_lock_lose_nothing() {
+fn a_full_disk_and_a_held_lock_lose_nothing() {
     let sandbox = Sandbox::new();
     sandbox.configure("[log]\nlock-patience = \"20ms\"\n");
     let lead = team(&sandbox, SESSION);

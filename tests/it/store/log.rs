@@ -182,7 +182,7 @@ fn log_text_lists_the_oldest_event_first() {
 }
 
 #[test]
-fn programs_get_the_lines_as_they_were_recorded() {
+fn json_output_has_the_lines_as_they_were_recorded() {
     let home = store();
     let (at, odd) = ("2026-02-04T04:59:00.004Z", r#"{"odd":1e0400}"#);
     let last = record(at, "4", "SubagentStop", "alice", odd) + "\n";
@@ -228,7 +228,7 @@ fn empty_log_is_not_an_error() {
 }
 
 #[test]
-fn a_name_that_nothing_on_record_has_is_told_with_the_nearest() {
+fn an_unknown_name_is_an_error_with_the_nearest_known_one() {
     let home = store();
     let err = |args: &[&str]| {
         let output = run(home.path(), args);
@@ -264,7 +264,7 @@ fn lines_that_cannot_be_read_are_named_at_the_end() {
 }
 
 #[test]
-fn wrong_usage_and_a_wrong_configuration_say_what_is_wrong() {
+fn wrong_usage_and_a_wrong_configuration_name_the_error() {
     let home = store();
     let output = run(home.path(), &["--since", "tomorrow"]);
     assert_eq!(output.status.code(), Some(64));
@@ -297,7 +297,7 @@ fn closed_output_pipe_is_not_an_error() {
 }
 
 #[test]
-fn following_prints_what_is_there_and_what_comes() {
+fn following_prints_existing_lines_and_new_ones() {
     let home = store();
     let mut child =
         teamkeep(home.path()).args(["--follow", "-n", "1", "--json"]).stdout(Stdio::piped()).spawn().unwrap();

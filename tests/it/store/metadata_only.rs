@@ -25,7 +25,7 @@ fn stand_in(text: &str) -> String {
 }
 
 #[test]
-fn of_what_was_said_there_are_sizes_and_hashes_and_of_the_rest_all() {
+fn metadata_only_mode_stores_sizes_and_hashes_of_texts_and_everything_else() {
     let sandbox = Sandbox::new();
     sandbox.configure(VEILED);
     let lead = Lead::of(&sandbox, SESSION);
@@ -128,17 +128,17 @@ fn veiled((name, began): (&str, &'static str)) {
 }
 
 #[test]
-fn a_run_of_2_1_328_is_told_without_its_texts() {
+fn a_run_of_2_1_328_is_shown_without_its_texts() {
     veiled(("v328-inprocess", "2026-11-20T04:40:41.150Z"));
 }
 
 #[test]
-fn a_run_whose_tasks_the_client_erased_is_told_without_its_texts() {
+fn a_run_whose_tasks_were_erased_is_shown_without_its_texts() {
     veiled(("v328-gc", "2026-11-20T04:54:29.340Z"));
 }
 
 #[test]
-fn the_policy_sees_the_texts_that_are_not_kept() {
+fn the_policy_sees_texts_that_are_not_stored() {
     let sandbox = Sandbox::judging();
     sandbox.write_config(&format!(
         "{VEILED}[[policy.completion-check.check]]\nrun = \"echo hush output; false\"\nsubject = \"*parser*\"\n\
@@ -204,7 +204,7 @@ fn given(sandbox: &Sandbox) -> String {
 }
 
 #[test]
-fn what_the_client_still_has_is_not_told_once_no_texts_are_wanted() {
+fn texts_that_claude_code_still_has_are_not_shown_in_metadata_only_mode() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, SESSION);
     lead.roster(1_000, &["alice"]);

@@ -72,7 +72,7 @@ pub fn objects(sandbox: &Sandbox) -> usize {
 }
 
 #[test]
-fn a_plan_changes_nothing_and_what_it_says_happens() {
+fn a_plan_changes_nothing_and_prune_does_what_it_lists() {
     let sandbox = three();
     let before = below(&sandbox.keep(""));
     let result = prune(&sandbox, &["--older-than", "30d"]);
@@ -102,7 +102,7 @@ fn a_plan_changes_nothing_and_what_it_says_happens() {
 }
 
 #[test]
-fn as_many_bytes_go_as_the_plan_says() {
+fn prune_deletes_as_many_bytes_as_planned() {
     let sandbox = three();
     let result: Value =
         serde_json::from_str(&prune(&sandbox, &["--older-than", "30d", "--yes", "--json"]).out).unwrap();
@@ -116,7 +116,7 @@ fn as_many_bytes_go_as_the_plan_says() {
 }
 
 #[test]
-fn what_the_gates_remember_of_a_run_goes_with_it() {
+fn the_counts_of_the_gates_are_deleted_with_their_run() {
     let sandbox = three();
     let notebook = |place: usize| sandbox.keep(&format!("policy/{}.json", sandbox.library().runs[place].run));
     let books = [notebook(0), notebook(2)];
@@ -127,7 +127,7 @@ fn what_the_gates_remember_of_a_run_goes_with_it() {
 }
 
 #[test]
-fn the_newest_stay_and_what_they_share_with_those_that_go() {
+fn the_newest_runs_and_their_shared_contents_stay() {
     let sandbox = three();
     let all = objects(&sandbox);
     let shown = sandbox.show(&[&team(3)]);
@@ -145,7 +145,7 @@ fn the_newest_stay_and_what_they_share_with_those_that_go() {
 }
 
 #[test]
-fn size_has_the_oldest_go_until_it_fits() {
+fn the_size_limit_deletes_the_oldest_runs_until_the_rest_fits() {
     let sandbox = three();
     let plan: Value = serde_json::from_str(&prune(&sandbox, &["--json", "--dry-run"]).out).unwrap();
     let all = plan["left"].as_u64().unwrap();
@@ -180,7 +180,7 @@ fn prune_never_removes_running_teams() {
 }
 
 #[test]
-fn a_run_that_cannot_be_read_whole_stays_with_all_that_it_may_need() {
+fn a_run_that_cannot_be_read_completely_stays_with_all_contents() {
     let sandbox = three();
     let id = sandbox.library().runs[0].run.clone();
     let held = sandbox.archive().journal(&id).last();
@@ -219,7 +219,7 @@ fn a_run_that_cannot_be_read_whole_stays_with_all_that_it_may_need() {
 }
 
 #[test]
-fn what_nothing_names_goes_when_it_is_old_and_what_it_is_called() {
+fn unreferenced_files_are_deleted_if_they_are_old_objects() {
     let sandbox = three();
     let objects = sandbox.archive().objects;
     let path = |hash: &str| objects.stored(hash)[0].path.clone();
@@ -247,7 +247,7 @@ fn what_nothing_names_goes_when_it_is_old_and_what_it_is_called() {
 }
 
 #[test]
-fn what_was_imported_goes_as_all_else_by_the_time_since_it_came() {
+fn an_imported_run_is_pruned_by_its_age_since_the_import() {
     let sandbox = three();
     let path = sandbox.home().join("run.tar.gz");
     assert_eq!(sandbox.run(&["export", &team(1), "-o", path.to_str().unwrap()]).code, Some(0));
@@ -289,7 +289,7 @@ fn aside(sandbox: &Sandbox) -> PathBuf {
 }
 
 #[test]
-fn a_prune_that_is_killed_halfway_leaves_a_whole_record_and_the_next_ends_it() {
+fn a_killed_prune_leaves_an_intact_store_and_the_next_one_completes_it() {
     let sandbox = three();
     // It waits so long before the last step.
     sandbox.configure("[archive]\nlongest-look = \"60s\"\n[log]\nkeep = \"1000d\"\n");
@@ -315,7 +315,7 @@ fn a_prune_that_is_killed_halfway_leaves_a_whole_record_and_the_next_ends_it() {
 }
 
 #[test]
-fn what_was_set_aside_and_is_named_after_all_comes_back() {
+fn a_quarantined_object_that_is_needed_is_restored() {
     let sandbox = three();
     let id = sandbox.library().runs[2].run.clone();
     let held = sandbox.archive().journal(&id).last();

@@ -47,7 +47,7 @@ fn no_content_goes(sandbox: &Sandbox, args: &[&str]) -> (CommandResult, CommandR
 }
 
 #[test]
-fn nothing_goes_while_the_runs_cannot_be_listed() {
+fn prune_deletes_nothing_while_the_runs_cannot_be_listed() {
     for damage in ["missing", "dangling", "file"] {
         let sandbox = old();
         let (runs, away) = (sandbox.keep("archive/runs"), sandbox.keep("archive/away"));
@@ -77,7 +77,7 @@ fn nothing_goes_while_the_runs_cannot_be_listed() {
 }
 
 #[test]
-fn transcripts_that_are_empty_or_torn_may_name_any_content() {
+fn a_damaged_list_of_transcripts_may_name_any_content() {
     for text in ["", "{", " \n", "[]"] {
         let sandbox = old();
         let path = newest(&sandbox, "transcripts.json");
@@ -93,7 +93,7 @@ fn transcripts_that_are_empty_or_torn_may_name_any_content() {
 }
 
 #[test]
-fn transcripts_that_are_missing_of_a_finished_run_may_name_any_content() {
+fn a_missing_list_of_transcripts_of_a_finished_run_may_name_any_content() {
     let sandbox = old();
     std::fs::remove_file(newest(&sandbox, "transcripts.json")).unwrap();
     let (_, found) = no_content_goes(&sandbox, &["--keep", "1"]);
@@ -115,7 +115,7 @@ fn standing(sandbox: &Sandbox) {
 }
 
 #[test]
-fn what_the_cache_of_a_run_names_stays_when_its_journal_was_cut() {
+fn objects_of_the_index_stay_if_the_journal_was_cut() {
     for keep in [0, 1] {
         let sandbox = three();
         standing(&sandbox);
@@ -154,7 +154,7 @@ fn a_team_s_run_without_a_journal_is_found_and_may_name_any_content() {
 }
 
 #[test]
-fn an_orphan_stays_while_a_run_names_a_content_that_is_no_hash_or_is_missing() {
+fn an_orphan_stays_while_a_run_names_an_invalid_or_missing_object() {
     for digit in ["z", "flipped"] {
         let sandbox = old();
         let journal = newest(&sandbox, "snapshots.jsonl");
@@ -181,7 +181,7 @@ fn an_orphan_stays_while_a_run_names_a_content_that_is_no_hash_or_is_missing() {
 }
 
 #[test]
-fn an_imported_run_whose_client_is_at_work_here_stays() {
+fn an_imported_run_that_continues_here_stays() {
     let sandbox = Sandbox::new();
     quick(&sandbox);
     let lead = Lead::of(&sandbox, "00000009-0000-4000-8000-000000000001");

@@ -107,7 +107,7 @@ fn retain(sandbox: &Sandbox) {
 }
 
 #[test]
-fn every_run_is_told_as_before_when_the_log_has_forgotten_it() {
+fn every_run_is_shown_as_before_after_its_segments_are_deleted() {
     let sandbox = three();
     let (before, all, own) = (told(&sandbox), ids(&sandbox), needed(&sandbox));
     let had = segments(&sandbox);
@@ -132,7 +132,7 @@ fn every_run_is_told_as_before_when_the_log_has_forgotten_it() {
 }
 
 #[test]
-fn events_are_in_the_run_when_it_has_ended_though_the_log_is_lost() {
+fn events_of_an_ended_run_are_in_the_run_if_the_log_is_lost() {
     let sandbox = Sandbox::new();
     sandbox.configure(ROOMY);
     let lead = act(&sandbox, 1);
@@ -149,7 +149,7 @@ fn events_are_in_the_run_when_it_has_ended_though_the_log_is_lost() {
 }
 
 #[test]
-fn a_run_that_has_not_ended_keeps_its_segments_and_that_is_told() {
+fn a_run_that_has_not_ended_keeps_its_segments_and_diagnostics_say_so() {
     let sandbox = Sandbox::new();
     sandbox.configure(ROOMY);
     let lead = act(&sandbox, 1);
@@ -173,7 +173,7 @@ fn a_run_that_has_not_ended_keeps_its_segments_and_that_is_told() {
 }
 
 #[test]
-fn a_run_that_is_opened_again_has_all_its_events() {
+fn a_reopened_run_has_all_its_events() {
     let sandbox = Sandbox::new();
     sandbox.configure(TIGHT);
     let client = Client::start();
@@ -205,7 +205,7 @@ fn a_run_that_is_opened_again_has_all_its_events() {
 }
 
 #[test]
-fn a_session_that_floods_the_log_takes_nothing_from_others() {
+fn a_session_that_floods_the_log_removes_no_events_of_others() {
     let sandbox = three();
     let large = TIGHT.replace("4 KiB", "40 KiB");
     sandbox.configure(&large.replace("1 B\"", "100 KiB\""));
@@ -226,7 +226,7 @@ fn a_session_that_floods_the_log_takes_nothing_from_others() {
 }
 
 #[test]
-fn what_a_prune_removes_of_the_log_is_closed_into_the_runs_that_stay() {
+fn pruned_segments_are_closed_into_the_runs_that_stay() {
     let sandbox = three();
     sandbox.configure(&format!("{TIGHT}[archive]\nlongest-look = \"10ms\"\n"));
     let before: Vec<_> = told(&sandbox).split_off(2);
@@ -240,7 +240,7 @@ fn what_a_prune_removes_of_the_log_is_closed_into_the_runs_that_stay() {
 }
 
 #[test]
-fn whoever_is_stopped_while_events_are_closed_has_lost_nothing() {
+fn a_process_that_is_killed_while_it_closes_events_loses_nothing() {
     let sandbox = three();
     let (before, own) = (told(&sandbox), needed(&sandbox));
     sandbox.configure(TIGHT);
@@ -261,7 +261,7 @@ fn whoever_is_stopped_while_events_are_closed_has_lost_nothing() {
 }
 
 #[test]
-fn a_part_that_is_damaged_or_cut_is_made_again_while_its_segment_is_there() {
+fn a_damaged_part_is_written_again_while_its_segment_exists() {
     let sandbox = three();
     let before = told(&sandbox);
     for path in parts(&sandbox) {
@@ -278,7 +278,7 @@ fn a_part_that_is_damaged_or_cut_is_made_again_while_its_segment_is_there() {
 }
 
 #[test]
-fn a_run_whose_early_events_are_gone_says_so_and_invents_nothing() {
+fn a_run_without_its_early_events_reports_that_and_invents_nothing() {
     let sandbox = Sandbox::new();
     sandbox.configure(ROOMY);
     let lead = act(&sandbox, 1);

@@ -67,7 +67,7 @@ fn object(sandbox: &Sandbox, path: &str) -> PathBuf {
 }
 
 #[test]
-fn a_whole_record_is_called_whole_and_nothing_is_not_damage() {
+fn an_intact_store_and_an_empty_one_have_no_damage() {
     let sandbox = ended();
     let result = sandbox.run(&["verify"]);
     assert_eq!((result.code, result.err.as_str()), (Some(0), ""));
@@ -84,7 +84,7 @@ fn a_whole_record_is_called_whole_and_nothing_is_not_damage() {
 }
 
 #[test]
-fn a_damaged_object_is_named_with_what_needs_it() {
+fn a_damaged_object_is_reported_with_the_states_that_need_it() {
     let sandbox = ended();
     let path = object(&sandbox, &format!("tasks/{TEAM}/1.json"));
     std::fs::write(&path, "{}").unwrap();
@@ -105,7 +105,7 @@ fn a_damaged_object_is_named_with_what_needs_it() {
 }
 
 #[test]
-fn a_missing_object_is_told_where_it_is_named() {
+fn a_missing_object_is_reported_where_it_is_named() {
     let sandbox = ended();
     let path = object(&sandbox, &format!("tasks/{TEAM}/1.json"));
     std::fs::remove_file(&path).unwrap();
@@ -154,7 +154,7 @@ fn verify_finds_a_duplicate_event() {
 }
 
 #[test]
-fn what_a_newer_program_wrote_is_told_as_such() {
+fn data_of_a_newer_version_is_reported_as_such() {
     let newer = |text: String| match text.strip_prefix("[2,") {
         Some(rest) => format!("[3,{rest}"),
         None => text.replacen("\"v\":1", "\"v\":3", 1),
@@ -182,7 +182,7 @@ fn what_a_newer_program_wrote_is_told_as_such() {
 }
 
 #[test]
-fn damaged_files_of_ours_are_found() {
+fn verify_finds_damaged_files_of_the_store() {
     let sandbox = ended();
     let run = run_of(&sandbox);
     let journal = sandbox.keep(&format!("archive/runs/{run}/snapshots.jsonl"));
@@ -210,7 +210,7 @@ fn damaged_files_of_ours_are_found() {
 }
 
 #[test]
-fn the_damage_of_one_run_is_none_of_another() {
+fn damage_of_one_run_is_not_reported_for_another() {
     let sandbox = ended();
     let other = Lead::of(&sandbox, OTHER);
     other.roster(2_000, &[]);
@@ -230,7 +230,7 @@ fn a_name_in_a_damaged_file_cannot_drive_the_terminal() {
 }
 
 #[test]
-fn a_run_that_is_pruned_while_it_is_looked_at_is_not_damaged() {
+fn a_run_that_is_pruned_during_verify_is_not_damaged() {
     let sandbox = ended();
     let archive = sandbox.archive();
     let [log, sessions, policy] = ["log", "sessions", "policy"].map(|part| sandbox.keep(part));

@@ -1,13 +1,19 @@
-//! Decides where a capture stores a content: as an object, as a delta of a large content, or together with many others.
+//! Writes what a capture found: contents (as an object, as a delta of a large content, or together with many others), then
+//! the manifest, and the index last.
 
 use std::io;
 use std::path::Path;
 
 use super::index::CapturedFile;
+use super::journal::{MAIN, Snapshot};
 use super::object::{self, Durability};
-use super::pack::{Bulk, NewContent, Pack, SMALL, StoredContents};
+use super::pack::{Bulk, NewContent, Pack, SMALL, StoredContents, thaw};
+use super::run::{EndedBy, RunRecord};
+use super::run_lock::LockedSubject;
 use super::scan::ScannedEntry;
-use super::session::CaptureSession;
+use super::session::{CaptureSession, Target};
+use crate::clock;
+use crate::fs::{self, Appender};
 use crate::model::Note;
 
 /// If a capture stores more files than this, their contents share a data file: on a busy machine, creating 5,000 files
@@ -127,5 +133,103 @@ impl CaptureSession<'_> {
         }
         self.bulk.as_ref().map_or(Ok(()), Bulk::sync)?;
         Pack::new(dir.to_owned()).sync()
+    }
+
+    /// Writes the result: the objects already exist, so the manifest comes next and the index last.
+    pub fn write(&mut self, snapshot: Option<&Snapshot>) -> io::Result<()> {
+        let Target { archive, call, lock, .. } = self.target;
+        let dir = archive.run_dir(&self.index.run).ok_or(io::ErrorKind::InvalidInput)?;
+        // Sync the contents before writing the manifest that names them.
+        if call.durable {
+            self.sync_contents(&dir)?;
+        }
+        if let Some(lock) = lock {
+            self.write_records(lock, &dir)?;
+        }
+        if let Some(snapshot) = snapshot {
+            self.append(snapshot, &dir)?;
+        }
+        if call.durable {
+            if dir.join(MAIN).exists() {
+                fs::sync(&dir.join(MAIN))?;
+            }
+            fs::sync(&dir)?;
+        }
+        if let Some(lock) = lock.filter(|_| snapshot.is_some() || self.index_changed) {
+            self.index.journal = Some(archive.journal_length(&self.index.run));
+            // The index can be rebuilt from the journal, so this loses nothing.
+            if let Err(error) = lock.save_index(&self.index) {
+                self.notes.push(Note::problem(format!("cannot write the index: {error}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the descriptions of the run, and of the one that it replaces.
+    fn write_records(&self, lock: &LockedSubject<'_>, dir: &Path) -> io::Result<()> {
+        let Target { archive, subject, call, .. } = self.target;
+        if let Some(old) = &self.replaced
+            && let Some(mut record) = archive.run(old)
+            && record.end(EndedBy::Replaced, None, call.at)
+        {
+            lock.run_file(&record)?.write(&record)?;
+            archive.mark_unfinished(old)?;
+        }
+        // Metadata-only mode may have been turned on since the run began.
+        let known = archive.run(&self.index.run);
+        let is_stale = known.as_ref().is_none_or(|run| archive.metadata_only && !run.metadata_only);
+        if self.run_changed || is_stale {
+            let rebuilt = || dir.exists().then(|| archive.rebuilt_run(subject, &self.index));
+            let record = self.record(known.or_else(rebuilt));
+            match call.durable {
+                true => lock.run_file(&record)?.write_synced(&record)?,
+                false => drop(lock.run_file(&record)?.write(&record)?),
+            }
+        }
+        Ok(())
+    }
+
+    /// The run's description, new or updated.
+    fn record(&self, known: Option<RunRecord>) -> RunRecord {
+        let Target { archive, subject, call, .. } = self.target;
+        let (v, run, team) = (1, self.index.run.clone(), subject.team().map(ToString::to_string));
+        let mut record = known.unwrap_or_else(|| RunRecord { v, run, team, ..RunRecord::default() });
+        if record.started_at.is_empty() {
+            record.started_at = clock::stamp(call.at);
+        }
+        record.metadata_only |= archive.metadata_only;
+        record.continues = record.continues.or_else(|| self.continues.clone());
+        record.lead_session = self.index.lead_session.clone().or(record.lead_session);
+        record.created_at =
+            self.index.created_at.and_then(clock::from_millis).map(clock::stamp).or(record.created_at);
+        record.client_pid = self.index.lead_pid.or(record.client_pid);
+        record.called = self.index.called.clone().or(record.called);
+        record
+    }
+
+    fn append(&mut self, snapshot: &Snapshot, dir: &Path) -> io::Result<()> {
+        let Target { call, lock, .. } = self.target;
+        let main = dir.join(MAIN);
+        let is_usable = || match main.symlink_metadata() {
+            Ok(found) => found.is_file(),
+            Err(_) => thaw(&main).is_ok(),
+        };
+        let name = match lock {
+            Some(_) if is_usable() => MAIN.to_owned(),
+            _ => format!("snapshots-{}.jsonl", call.event),
+        };
+        let mut journal = Appender::open(&dir.join(&name))?;
+        let is_torn = journal.is_torn()?;
+        journal.append_line(&snapshot.line())?;
+        if call.durable {
+            journal.sync()?;
+        }
+        if is_torn {
+            let run = &self.index.run;
+            self.notes.push(Note::problem(format!(
+                "the last line of {name} of run {run} was incomplete: its writer was probably killed"
+            )));
+        }
+        Ok(())
     }
 }
