@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::event::{ActorKind, OVERRIDE};
 use crate::payload::KNOWN;
-use crate::timeline::{Kind, RunCatalog, Summary, merge, summary_cache};
+use crate::timeline::{Kind, RunCatalog, Summary, merge};
 use crate::ui::Ui;
 
 const VARIABLE: &str = "TEAMKEEP_COMPLETE";
@@ -135,7 +135,7 @@ fn agents() -> Vec<String> {
         catalog.runs.iter().rev().filter(|run| run.team.is_some()).take(MAX_RECENT).collect();
     let mut names = Vec::new();
     for run in recent {
-        let summary = summary_cache::cached(&catalog.archive, run).or_else(|| {
+        let summary = Summary::cached(&catalog.archive, run).or_else(|| {
             let opened = catalog.open_stories(&[run]).ok()?;
             opened.runs.first().map(|run| Summary::of(run, &merge(run)))
         });

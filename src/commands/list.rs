@@ -8,7 +8,7 @@ use crate::archive::RunRecord;
 use crate::clock::{self, Time};
 use crate::context::Context;
 use crate::error::Result;
-use crate::timeline::{RunCatalog, Summary, merge, summary_cache};
+use crate::timeline::{RunCatalog, Summary, merge};
 use crate::view;
 
 #[derive(Debug, clap::Args)]
@@ -52,14 +52,14 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     let selected: Vec<&RunRecord> =
         catalog.runs.iter().filter(|run| args.selects(run, &catalog, since, until)).collect();
     let cached: Vec<Option<Summary>> =
-        selected.iter().map(|run| summary_cache::cached(&catalog.archive, run)).collect();
+        selected.iter().map(|run| Summary::cached(&catalog.archive, run)).collect();
     let uncached: Vec<&RunRecord> =
         selected.iter().zip(&cached).filter(|(_, cached)| cached.is_none()).map(|(run, _)| *run).collect();
     let opened = catalog.open_stories(&uncached)?;
     let mut computed = opened.runs.iter().map(|run| {
         let summary = Summary::of(run, &merge(run));
         if opened.problems.count == 0 {
-            summary_cache::keep(&catalog.archive, run, &summary, now);
+            summary.store(&catalog.archive, run, now);
         }
         summary
     });

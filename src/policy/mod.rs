@@ -1,5 +1,6 @@
 //! Decides whether Claude Code may continue. Pure: policy, event and team state in, verdict out.
 
+mod activity;
 pub mod failure;
 pub mod gates;
 mod guard;
@@ -14,6 +15,7 @@ mod team_state;
 mod tests;
 mod verdict;
 
+pub use activity::{Activity, Sign};
 pub use guard::{Attempt, Counting, Guard, Origin};
 pub use judge::{Facts, Judged, judge};
 pub use ledger::{Ledger, MemberActivity, PendingToolCall, TeammateRef};

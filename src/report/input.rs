@@ -1,53 +1,45 @@
-//! The input of every part of a report.
+//! The input of every part of a report, and sets of time spans.
 
 use crate::clock;
 use crate::timeline::{ClockMap, Entry, RunData, Timeline};
 
-/// A run and its times.
 pub struct ReportInput<'a> {
-    /// The recorded data.
-    pub material: &'a RunData,
-    /// The timeline.
+    pub data: &'a RunData,
     pub entries: &'a [Entry],
     /// Converts Claude Code's times to teamkeep's clock.
     pub when: &'a ClockMap,
-    /// The lead's name.
     pub lead: &'static str,
-    /// The last recorded moment of the run, RFC 3339.
     pub end: String,
 }
 
 impl<'a> ReportInput<'a> {
-    /// Prepares a run.
-    pub fn new(material: &'a RunData, timeline: &'a Timeline) -> ReportInput<'a> {
+    pub fn new(data: &'a RunData, timeline: &'a Timeline) -> ReportInput<'a> {
         ReportInput {
-            material,
+            data,
             entries: &timeline.entries,
             when: &timeline.when,
-            lead: material.lead(),
-            end: material.last_moment(&timeline.entries).to_owned(),
+            lead: data.lead(),
+            end: data.last_moment(&timeline.entries).to_owned(),
         }
     }
 
     /// Claude Code's time by teamkeep's clock.
-    pub fn ours(&self, theirs: Option<&String>) -> Option<String> {
+    pub fn to_local(&self, theirs: Option<&String>) -> Option<String> {
         theirs.and_then(|theirs| self.when.to_local(theirs))
     }
 
     /// Teammates: everyone who was ever in the team except its lead.
     pub fn teammates(&self) -> impl Iterator<Item = &'a str> {
         let lead = self.lead;
-        self.material.members.iter().map(String::as_str).filter(move |name| *name != lead)
+        self.data.members.iter().map(String::as_str).filter(move |name| *name != lead)
     }
 
-    /// Whether the run has ended.
     pub fn is_over(&self) -> bool {
-        self.material.run.ended_at.is_some() || self.material.client_gone
+        self.data.run.ended_at.is_some() || self.data.client_gone
     }
 
-    /// Whether a transcript of this agent is recorded.
-    pub fn is_heard(&self, name: &str) -> bool {
-        self.material.transcripts.all.iter().any(|transcript| transcript.by == name)
+    pub fn has_transcript(&self, name: &str) -> bool {
+        self.data.transcripts.all.iter().any(|transcript| transcript.by == name)
     }
 }
 
@@ -59,4 +51,96 @@ pub fn between(from: &str, to: &str) -> Option<i64> {
 /// Milliseconds since 1970; 0 for an invalid time.
 pub fn millis(at: &str) -> i64 {
     clock::parse(at).map_or(0, |time| time.timestamp_millis())
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Spans(Vec<(i64, i64)>);
+
+impl Spans {
+    /// Merges overlapping and adjacent spans. A span that ends before it starts is ignored.
+    pub fn of(spans: impl IntoIterator<Item = (i64, i64)>) -> Spans {
+        let mut spans: Vec<(i64, i64)> = spans.into_iter().filter(|(from, to)| from < to).collect();
+        spans.sort_unstable();
+        let mut joined: Vec<(i64, i64)> = Vec::new();
+        for (from, to) in spans {
+            match joined.last_mut() {
+                Some(last) if from <= last.1 => last.1 = last.1.max(to),
+                _ => joined.push((from, to)),
+            }
+        }
+        Spans(joined)
+    }
+
+    /// Total length in milliseconds.
+    pub fn total(&self) -> i64 {
+        self.0.iter().map(|(from, to)| to - from).sum()
+    }
+
+    pub fn intersection(&self, other: &Spans) -> Spans {
+        let (mut mine, mut theirs) = (self.0.iter().peekable(), other.0.iter().peekable());
+        let mut both = Vec::new();
+        while let (Some(a), Some(b)) = (mine.peek(), theirs.peek()) {
+            both.push((a.0.max(b.0), a.1.min(b.1)));
+            if a.1 < b.1 {
+                mine.next()
+            } else {
+                theirs.next()
+            };
+        }
+        Spans::of(both)
+    }
+
+    pub fn difference(&self, other: &Spans) -> Spans {
+        let mut left = Vec::new();
+        let mut others = other.0.iter().peekable();
+        for (from, to) in &self.0 {
+            let mut from = *from;
+            while let Some((begins, ends)) = others.peek().filter(|(begins, _)| begins < to) {
+                left.push((from, *begins));
+                from = from.max(*ends);
+                if ends > to {
+                    break;
+                }
+                others.next();
+            }
+            left.push((from, *to));
+        }
+        Spans::of(left)
+    }
+
+    pub fn union<'a>(all: impl IntoIterator<Item = &'a Spans>) -> Spans {
+        Spans::of(all.into_iter().flat_map(|spans| spans.0.iter().copied()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn spans_are_merged_cut_and_summed() {
+        let work = Spans::of([(5, 9), (0, 3), (2, 4), (20, 10)]);
+        assert_eq!(work, Spans(vec![(0, 4), (5, 9)]));
+        assert_eq!(work.total(), 8);
+        let other = Spans::of([(3, 6), (8, 30)]);
+        assert_eq!(work.intersection(&other), Spans(vec![(3, 4), (5, 6), (8, 9)]));
+        assert_eq!(work.difference(&other), Spans(vec![(0, 3), (6, 8)]));
+        assert_eq!(Spans::union([&work, &other]), Spans(vec![(0, 30)]));
+    }
+
+    proptest! {
+        #[test]
+        fn intersection_and_difference_add_up_to_the_whole(
+            a in prop::collection::vec((0..100i64, 0..100i64), 0..8),
+            b in prop::collection::vec((0..100i64, 0..100i64), 0..8),
+        ) {
+            let (a, b) = (Spans::of(a), Spans::of(b));
+            prop_assert_eq!(a.intersection(&b).total() + a.difference(&b).total(), a.total());
+            prop_assert_eq!(a.intersection(&b), b.intersection(&a));
+            prop_assert_eq!(a.difference(&b).intersection(&b).total(), 0);
+            prop_assert_eq!(Spans::union([&a, &b]).total(), a.total() + b.difference(&a).total());
+        }
+    }
 }

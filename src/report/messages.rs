@@ -6,70 +6,48 @@ use serde::{Deserialize, Serialize};
 
 use super::input::ReportInput;
 use crate::metadata_only;
-use crate::policy;
 use crate::timeline::Entry;
 
-/// The messages of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageStats {
-    /// Every message by time, including automatic ones.
     pub messages: Vec<MessageRow>,
-    /// The sums by sender, without automatic messages.
     pub by_sender: Vec<Sender>,
-    /// The sums by sender and recipient.
     pub by_pair: Vec<Pair>,
 }
 
-/// One message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageRow {
-    /// When it was sent, RFC 3339.
     pub at: String,
-    /// Who sent it.
     pub from: String,
-    /// The recipient; `*` for everyone.
     pub to: String,
-    /// Claude Code's word for its kind.
     pub kind: String,
-    /// The length of its text in characters.
     pub chars: usize,
-    /// Its summary.
     pub summary: Option<String>,
-    /// Its text.
     pub text: String,
-    /// Whether Claude Code sent it automatically.
     pub automatic: bool,
     /// Whether the recipient read it; `None` without a transcript of the recipient.
     pub delivered: Option<bool>,
-    /// Why it was not sent, if it was blocked or rejected.
     pub refused: Option<String>,
+    /// Whether a gate or rule of teamkeep blocked it; Claude Code or another hook rejected other unsent messages.
+    #[serde(skip_serializing, default)]
+    pub blocked: bool,
 }
 
-/// The messages of one sender.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sender {
-    /// The sender.
     pub from: String,
-    /// Number of messages.
     pub messages: usize,
-    /// Number of characters.
     pub chars: usize,
 }
 
-/// The messages from one agent to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
-    /// The sender.
     pub from: String,
-    /// The recipient.
     pub to: String,
-    /// Number of messages.
     pub messages: usize,
-    /// Number of characters.
     pub chars: usize,
 }
 
-/// Collects the messages.
 pub fn mail(case: &ReportInput<'_>) -> MessageStats {
     let messages: Vec<MessageRow> = case.entries.iter().filter_map(|entry| message(case, entry)).collect();
     let mut senders: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
@@ -84,15 +62,17 @@ pub fn mail(case: &ReportInput<'_>) -> MessageStats {
             *chars += message.chars;
         }
     }
-    let sender = |(from, (messages, chars)): (&str, _)| Sender { from: from.to_owned(), messages, chars };
-    let pair = |((from, to), (messages, chars)): ((&str, &str), _)| Pair {
-        from: from.to_owned(),
-        to: to.to_owned(),
-        messages,
-        chars,
-    };
-    let mut by_sender: Vec<Sender> = senders.into_iter().map(sender).collect();
-    let mut by_pair: Vec<Pair> = pairs.into_iter().map(pair).collect();
+    let mut by_sender: Vec<Sender> = (senders.into_iter())
+        .map(|(from, (messages, chars))| Sender { from: from.to_owned(), messages, chars })
+        .collect();
+    let mut by_pair: Vec<Pair> = (pairs.into_iter())
+        .map(|((from, to), (messages, chars))| Pair {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            messages,
+            chars,
+        })
+        .collect();
     by_sender.sort_by_key(|sender| std::cmp::Reverse(sender.messages));
     by_pair.sort_by_key(|pair| std::cmp::Reverse(pair.messages));
     MessageStats { messages, by_sender, by_pair }
@@ -104,14 +84,14 @@ fn message(case: &ReportInput<'_>, entry: &Entry) -> Option<MessageRow> {
     let text = message.text.clone();
     let delivered = match to.as_str() {
         _ if message.refusal.is_some() => Some(false),
-        "*" => case.is_heard_by_any().then_some(!message.heard_by.is_empty()),
-        to => case.is_heard(bare(to)).then(|| message.heard_by.iter().any(|name| name == bare(to))),
+        "*" => case.teammates().any(|name| case.has_transcript(name)).then_some(!message.heard_by.is_empty()),
+        to => case.has_transcript(bare(to)).then(|| message.heard_by.iter().any(|name| name == bare(to))),
     };
     // In a running team a message can still be read.
     let over = case.is_over() || message.refusal.is_some();
     let delivered = delivered.filter(|delivered| *delivered || over);
     // The missing events may have had the members and the deliveries.
-    let missing = case.material.missing_until.as_ref().is_some_and(|until| entry.at <= *until);
+    let missing = case.data.missing_until.as_ref().is_some_and(|until| entry.at <= *until);
     let delivered = delivered.filter(|delivered| *delivered || message.refusal.is_some() || !missing);
     Some(MessageRow {
         at: entry.at.clone(),
@@ -121,26 +101,13 @@ fn message(case: &ReportInput<'_>, entry: &Entry) -> Option<MessageRow> {
         summary: message.summary.clone(),
         automatic: message.automatic,
         refused: message.refusal.clone(),
+        blocked: message.judged.is_some(),
         to,
         text,
         delivered,
     })
 }
 
-impl MessageRow {
-    /// Whether a gate or rule of teamkeep blocked it; Claude Code or another hook rejected other unsent messages.
-    pub fn is_blocked(&self) -> bool {
-        self.refused.as_deref().is_some_and(|why| policy::without_prefix(why) != why)
-    }
-}
-
-/// A name without its team.
 pub fn bare(name: &str) -> &str {
     name.split('@').next().unwrap_or(name)
-}
-
-impl ReportInput<'_> {
-    fn is_heard_by_any(&self) -> bool {
-        self.teammates().any(|name| self.is_heard(name))
-    }
 }

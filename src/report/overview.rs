@@ -1,4 +1,4 @@
-//! The key figures of a run.
+//! The key figures of a run, and its observed phases.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,17 +7,14 @@ use super::messages::MessageStats;
 use super::tasks::TaskHistory;
 use super::turns::Turn;
 use crate::json;
-use crate::model::TaskStatus;
-use crate::timeline::Kind;
+use crate::model::{TaskStatus, Tool};
+use crate::payload::Kind as Event;
+use crate::timeline::{Entry, Kind, TaskEntry, stays};
 
-/// The key figures of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overview {
-    /// The run's id.
     pub run: String,
-    /// The team; `None` for a session without one.
     pub team: Option<String>,
-    /// The lead's session.
     pub lead_session: Option<String>,
     /// The first recorded hook call of the run, RFC 3339. Its session may have started before.
     pub started_at: String,
@@ -28,80 +25,52 @@ pub struct Overview {
     pub duration_ms: Option<i64>,
     /// How it ended: `session-end`, `team-delete`, `replaced`, `crashed` or `disappeared`.
     pub ended_by: Option<String>,
-    /// Claude Code's reason.
     pub ended_reason: Option<String>,
-    /// The versions of Claude Code, from the transcripts.
     pub client_versions: Vec<String>,
-    /// How the teammates were run.
     pub topology: Topology,
-    /// All members ever, including the lead.
     pub members: Vec<Person>,
-    /// Counts.
     pub count: Count,
 }
 
-/// How the teammates were run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Topology {
-    /// In the lead's process.
     InProcess,
-    /// In panes, each with its own process.
     Panes,
-    /// Some in the lead's process, some in panes.
     Mixed,
-    /// A lead without teammates.
     LeadAlone,
-    /// No team: a session with plain subagents.
     NoTeam,
 }
 
-/// A member of the team.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Person {
-    /// The name.
     pub name: String,
-    /// The agent's type, if a roster has it.
     pub agent_type: Option<String>,
-    /// The model, if a roster has it.
     pub model: Option<String>,
-    /// When it joined, RFC 3339.
     pub joined_at: Option<String>,
-    /// When it left, if before the end.
     pub left_at: Option<String>,
 }
 
-/// Counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
-    /// Members, including the lead.
     pub members: usize,
-    /// Messages between agents.
     pub messages: usize,
-    /// Automatic messages of Claude Code.
     pub automatic: usize,
-    /// Blocked or rejected messages.
     pub refused: usize,
-    /// Tasks.
     pub tasks: usize,
-    /// Completed tasks.
     pub completed: usize,
-    /// Turns.
     pub turns: usize,
-    /// Recorded events.
     pub events: usize,
-    /// Snapshots of the team's files.
     pub snapshots: usize,
 }
 
-/// Computes the key figures.
 pub fn overview(
     case: &ReportInput<'_>,
     mail: &MessageStats,
     tasks: &[TaskHistory],
     turns: &[Turn],
 ) -> Overview {
-    let (material, run) = (case.material, &case.material.run);
+    let (data, run) = (case.data, &case.data.run);
     let recorded = |automatic: bool| {
         mail.messages.iter().filter(|one| one.automatic == automatic && one.refused.is_none()).count()
     };
@@ -114,27 +83,27 @@ pub fn overview(
         duration_ms: between(&run.started_at, &case.end),
         ended_by: run.ended_by.map(|by| json::serde_name(&by)),
         ended_reason: run.ended_reason.clone(),
-        client_versions: material.transcripts.versions.iter().cloned().collect(),
+        client_versions: data.transcripts.versions.iter().cloned().collect(),
         topology: topology(case),
-        members: material.members.iter().map(|name| person(case, name)).collect(),
+        members: data.members.iter().map(|name| person(case, name)).collect(),
         count: Count {
-            members: material.members.len(),
+            members: data.members.len(),
             messages: recorded(false),
             automatic: recorded(true),
             refused: mail.messages.iter().filter(|one| one.refused.is_some()).count(),
             tasks: tasks.len(),
             completed: tasks.iter().filter(|task| task.status == TaskStatus::Completed).count(),
             turns: turns.len(),
-            events: material.events.iter().filter(|event| event.ruling.is_none()).count(),
-            snapshots: material.journal.snapshots.len(),
+            events: data.events.iter().filter(|event| event.ruling.is_none()).count(),
+            snapshots: data.journal.snapshots.len(),
         },
     }
 }
 
 fn topology(case: &ReportInput<'_>) -> Topology {
-    let panes = case.teammates().filter(|name| case.material.run.has_pane(name)).count();
+    let panes = case.teammates().filter(|name| case.data.run.has_pane(name)).count();
     match case.teammates().count() {
-        _ if case.material.run.team.is_none() => Topology::NoTeam,
+        _ if case.data.run.team.is_none() => Topology::NoTeam,
         0 => Topology::LeadAlone,
         _ if panes == 0 => Topology::InProcess,
         all if panes == all => Topology::Panes,
@@ -143,17 +112,92 @@ fn topology(case: &ReportInput<'_>) -> Topology {
 }
 
 fn person(case: &ReportInput<'_>, name: &str) -> Person {
-    let history = &case.material.history;
+    let history = &case.data.history;
     let members = history.members();
-    let told = |key: &str| members.get(name)?.raw.get(key)?.as_str().map(str::to_owned);
-    let own = || case.entries.iter().filter(|entry| entry.actor == name);
-    let joined = own().find(|entry| entry.kind() == Kind::MemberJoined);
-    let last = own().rfind(|entry| matches!(entry.kind(), Kind::MemberJoined | Kind::MemberLeft));
+    let text = |key: &str| members.get(name)?.raw.get(key)?.as_str().map(str::to_owned);
+    let stays = stays(case.entries, name);
     Person {
         name: name.to_owned(),
-        agent_type: told("agentType"),
-        model: told("model"),
-        joined_at: joined.map(|entry| entry.at.clone()),
-        left_at: last.filter(|entry| entry.kind() == Kind::MemberLeft).map(|entry| entry.at.clone()),
+        agent_type: text("agentType"),
+        model: text("model"),
+        joined_at: stays.first().map(|(from, _)| (*from).to_owned()),
+        left_at: stays.last().and_then(|(_, to)| *to).map(str::to_owned),
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    pub name: PhaseName,
+    /// The first sign of it, RFC 3339; `None` if there was none.
+    pub from: Option<String>,
+    pub to: Option<String>,
+    pub signs: usize,
+}
+
+/// The phases, in their usual order. They can overlap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PhaseName {
+    Setup,
+    Define,
+    Assign,
+    Spawn,
+    /// After the first teammate joined: messages, and the lead's checks of the tasks.
+    Monitor,
+    Shutdown,
+    Cleanup,
+}
+
+const PHASES: [PhaseName; 7] = [
+    PhaseName::Setup,
+    PhaseName::Define,
+    PhaseName::Assign,
+    PhaseName::Spawn,
+    PhaseName::Monitor,
+    PhaseName::Shutdown,
+    PhaseName::Cleanup,
+];
+
+const READ_TOOLS: [&str; 3] = ["TaskList", "TaskGet", "TaskOutput"];
+
+pub fn phases(case: &ReportInput<'_>) -> Vec<Phase> {
+    let mut signs: Vec<(PhaseName, String)> =
+        case.entries.iter().filter_map(|entry| Some((phase_of(case, entry)?, entry.at.clone()))).collect();
+    for event in &case.data.events {
+        let phase = match (event.kind, event.payload.tool()) {
+            (Event::PreToolUse | Event::PostToolUse, Some(Tool::TeamCreate)) => PhaseName::Setup,
+            (Event::PreToolUse | Event::PostToolUse, Some(Tool::TeamDelete)) => PhaseName::Cleanup,
+            _ => continue,
+        };
+        signs.push((phase, event.at.clone()));
+    }
+    let leads = case.data.transcripts.uses.values().filter(|used| used.by == case.lead);
+    let checks = leads.filter(|used| READ_TOOLS.contains(&used.tool.as_str()));
+    signs.extend(checks.filter_map(|used| Some((PhaseName::Monitor, case.to_local(used.at.as_ref())?))));
+    let spawned = signs.iter().filter(|(name, _)| *name == PhaseName::Spawn).map(|(_, at)| at.clone()).min();
+    signs.retain(|(name, at)| {
+        *name != PhaseName::Monitor || spawned.as_ref().is_some_and(|spawned| at > spawned)
+    });
+    let phase = |name| {
+        let own = signs.iter().filter(|(sign, _)| *sign == name).map(|(_, at)| at);
+        Phase { name, from: own.clone().min().cloned(), to: own.clone().max().cloned(), signs: own.count() }
+    };
+    PHASES.map(phase).into()
+}
+
+fn phase_of(case: &ReportInput<'_>, entry: &Entry) -> Option<PhaseName> {
+    let by_lead = entry.actor == case.lead;
+    let assigns = |task: &TaskEntry| task.owner.is_some() && (by_lead || task.from == task.to);
+    match entry.kind() {
+        Kind::SessionStarted | Kind::TeamCreated => Some(PhaseName::Setup),
+        Kind::TaskCreated => Some(PhaseName::Define),
+        Kind::TaskChanged if entry.task().is_some_and(assigns) => Some(PhaseName::Assign),
+        Kind::MemberJoined if !by_lead => Some(PhaseName::Spawn),
+        Kind::Message if !entry.is_automatic() => Some(PhaseName::Monitor),
+        Kind::ShutdownRequested | Kind::ShutdownApproved | Kind::ShutdownRejected => {
+            Some(PhaseName::Shutdown)
+        }
+        Kind::TeamErased | Kind::SessionEnded => Some(PhaseName::Cleanup),
+        _ => None,
     }
 }

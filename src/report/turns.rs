@@ -9,33 +9,21 @@ use crate::payload::Kind as Event;
 use crate::team::Notice;
 use crate::timeline::Kind;
 
-/// One turn of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
-    /// The agent.
     pub agent: String,
-    /// The id of the agent, if a hook reported it.
     pub instance: Option<String>,
-    /// The start, RFC 3339; `None` if unknown.
     pub from: Option<String>,
-    /// The end; `None` if it is not recorded.
     pub to: Option<String>,
-    /// Whether only idle notices had arrived when it started.
     pub for_idlers: bool,
 }
 
-/// A sign of an agent's activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sign {
-    /// A turn starts.
     Begin,
-    /// An idle notice arrives.
-    Idler,
-    /// Another message arrives, or a tool is called.
+    IdleNotice,
     Act,
-    /// The turn ends.
     End,
-    /// The agent leaves the team.
     Gone,
 }
 
@@ -51,11 +39,10 @@ pub fn turns(case: &ReportInput<'_>) -> Vec<Turn> {
     turns
 }
 
-/// The time, the sign, and the agent's id.
-type Given = (String, Sign, Option<String>);
+type TimedSign = (String, Sign, Option<String>);
 
-fn signs(case: &ReportInput<'_>) -> BTreeMap<Who, Vec<Given>> {
-    let mut signs: BTreeMap<Who, Vec<Given>> = BTreeMap::new();
+fn signs(case: &ReportInput<'_>) -> BTreeMap<Who, Vec<TimedSign>> {
+    let mut signs: BTreeMap<Who, Vec<TimedSign>> = BTreeMap::new();
     for entry in case.entries {
         let sign = match entry.kind() {
             Kind::TurnStarted => Sign::Begin,
@@ -69,44 +56,42 @@ fn signs(case: &ReportInput<'_>) -> BTreeMap<Who, Vec<Given>> {
         signs.entry(who).or_default().push((entry.at.clone(), sign, id));
     }
     let mut add = |name: &str, at: Option<String>, sign: Sign| {
-        if let (Some(at), Some(given)) = (at, signs.get_mut(&(name.to_owned(), None))) {
-            given.push((at, sign, None));
+        if let (Some(at), Some(own)) = (at, signs.get_mut(&(name.to_owned(), None))) {
+            own.push((at, sign, None));
         }
     };
-    for heard in &case.material.transcripts.delivered {
-        let idle = Notice::read(&heard.message.text).is_some_and(|notice| notice.kind == "idle_notification");
-        add(&heard.recipient, case.ours(heard.at.as_ref()), if idle { Sign::Idler } else { Sign::Act });
+    for delivered in &case.data.transcripts.delivered {
+        let idle =
+            Notice::read(&delivered.message.text).is_some_and(|notice| notice.kind == "idle_notification");
+        add(
+            &delivered.recipient,
+            case.to_local(delivered.at.as_ref()),
+            if idle { Sign::IdleNotice } else { Sign::Act },
+        );
     }
-    for used in case.material.transcripts.uses.values() {
-        add(&used.by, case.ours(used.at.as_ref()), Sign::Act);
+    for used in case.data.transcripts.uses.values() {
+        add(&used.by, case.to_local(used.at.as_ref()), Sign::Act);
     }
-    for event in case.material.events.iter().filter(|event| event.kind == Event::PreToolUse) {
+    for event in case.data.events.iter().filter(|event| event.kind == Event::PreToolUse) {
         add(event.who().unwrap_or_default(), Some(event.at.clone()), Sign::Act);
     }
-    signs.values_mut().for_each(|given| given.sort());
+    signs.values_mut().for_each(|own| own.sort());
     signs
 }
 
-/// An open turn.
 #[derive(Default)]
 struct OpenTurn {
-    /// The start, if a hook reported it.
     begun: Option<String>,
-    /// The first sign.
-    heard: Option<String>,
-    /// Whether idle notices came first, and nothing else.
-    idlers: Option<bool>,
+    received: Option<String>,
+    idle_notices: Option<bool>,
     instance: Option<String>,
-    /// The last sign.
     last: Option<String>,
-    /// Whether its agent has left the team.
     gone: bool,
 }
 
 impl OpenTurn {
-    /// The turn, ended at `to`.
     fn close(self, agent: &str, to: Option<String>) -> Turn {
-        let (from, for_idlers) = (self.begun.or(self.heard), self.idlers == Some(true));
+        let (from, for_idlers) = (self.begun.or(self.received), self.idle_notices == Some(true));
         Turn { agent: agent.to_owned(), instance: self.instance, from, to, for_idlers }
     }
 
@@ -117,7 +102,7 @@ impl OpenTurn {
     }
 }
 
-fn of_one(agent: String, signs: Vec<Given>) -> Vec<Turn> {
+fn of_one(agent: String, signs: Vec<TimedSign>) -> Vec<Turn> {
     let mut turns = Vec::new();
     let mut open: Option<OpenTurn> = None;
     for (at, sign, id) in signs {
@@ -138,25 +123,25 @@ fn of_one(agent: String, signs: Vec<Given>) -> Vec<Turn> {
         {
             turns.push(gone.leave(&agent));
         }
-        let now = open.get_or_insert_default();
-        now.last = Some(at.clone());
+        let turn = open.get_or_insert_default();
+        turn.last = Some(at.clone());
         match sign {
             Sign::Begin => {
                 // Messages that arrived before the start of this turn were read in it.
-                now.begun.get_or_insert(at);
-                now.instance = now.instance.take().or(id);
+                turn.begun.get_or_insert(at);
+                turn.instance = turn.instance.take().or(id);
             }
-            Sign::Idler => {
-                now.heard.get_or_insert_with(|| at.clone());
-                if now.begun.is_none() {
-                    now.idlers.get_or_insert(true);
+            Sign::IdleNotice => {
+                turn.received.get_or_insert_with(|| at.clone());
+                if turn.begun.is_none() {
+                    turn.idle_notices.get_or_insert(true);
                 }
             }
             // A turn that idle notices started stays so; another message at the same moment is another reason.
             _ => {
-                let first = now.heard.get_or_insert_with(|| at.clone()).clone();
-                if now.idlers.is_none() || first == at {
-                    now.idlers = Some(false);
+                let first = turn.received.get_or_insert_with(|| at.clone()).clone();
+                if turn.idle_notices.is_none() || first == at {
+                    turn.idle_notices = Some(false);
                 }
             }
         }

@@ -2,17 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::input::Spans;
 use super::input::{ReportInput, millis};
-use super::intervals::Spans;
-use super::messages::MessageStats;
+use super::messages::{MessageRow, MessageStats, bare};
 use super::tasks::TaskHistory;
 use super::turns::Turn;
-use super::waiting;
+use crate::policy::asks;
+use crate::timeline::stays;
 
-/// The use of time in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
-    /// By agent.
     pub agents: Vec<TimePerAgent>,
     /// Sum of all agents' working time in milliseconds; `None` without a recorded turn.
     pub worked_ms: Option<i64>,
@@ -22,12 +21,9 @@ pub struct Work {
     pub saved_ms: Option<i64>,
 }
 
-/// The use of time of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimePerAgent {
-    /// The agent.
     pub agent: String,
-    /// Number of turns.
     pub turns: usize,
     /// Number of turns without a known start. They are not part of the working time.
     pub unseen_turns: usize,
@@ -41,7 +37,6 @@ pub struct TimePerAgent {
     pub idle_ms: Option<i64>,
 }
 
-/// Adds it up.
 pub fn work(case: &ReportInput<'_>, turns: &[Turn], tasks: &[TaskHistory], mail: &MessageStats) -> Work {
     let end = millis(&case.end);
     let mut names: Vec<&str> = vec![case.lead];
@@ -55,11 +50,13 @@ pub fn work(case: &ReportInput<'_>, turns: &[Turn], tasks: &[TaskHistory], mail:
         let taken = turns.iter().filter(|turn| turn.agent == *name);
         let unseen = taken.clone().filter(|turn| turn.from.is_none()).count();
         let count = taken.count();
-        let out = here(case, name, end).without(own);
+        let out = presence(case, name, end).difference(own);
         let waits = if *name == case.lead {
-            Spans::any(names.iter().zip(&working).filter(|(other, _)| *other != name).map(|(_, spans)| spans))
+            Spans::union(
+                names.iter().zip(&working).filter(|(other, _)| *other != name).map(|(_, spans)| spans),
+            )
         } else {
-            Spans::any([&waiting::answers(mail, name, end), &waiting::tasks(tasks, name, end)])
+            Spans::union([&waits_for_answer(mail, name, end), &waits_for_task(tasks, name, end)])
         };
         let known = |ms: i64| (count > unseen).then_some(ms);
         TimePerAgent {
@@ -67,13 +64,13 @@ pub fn work(case: &ReportInput<'_>, turns: &[Turn], tasks: &[TaskHistory], mail:
             turns: count,
             unseen_turns: unseen,
             working_ms: known(own.total()),
-            waiting_ms: known(out.both(&waits).total()),
-            idle_ms: known(out.without(&waits).total()),
+            waiting_ms: known(out.intersection(&waits).total()),
+            idle_ms: known(out.difference(&waits).total()),
         }
     });
     let agents: Vec<TimePerAgent> = efforts.collect();
     let worked = working.iter().map(Spans::total).sum::<i64>();
-    let busy = Spans::any(&working).total();
+    let busy = Spans::union(&working).total();
     let known = |ms: i64| (!turns.is_empty()).then_some(ms);
     Work { agents, worked_ms: known(worked), busy_ms: known(busy), saved_ms: known(worked - busy) }
 }
@@ -85,22 +82,122 @@ fn at_work(turns: &[Turn], name: &str, end: i64) -> Spans {
     )
 }
 
-/// The times during which an agent was in the team.
-fn here(case: &ReportInput<'_>, name: &str, end: i64) -> Spans {
-    use crate::timeline::Kind;
-    let start = millis(&case.material.run.started_at);
+fn presence(case: &ReportInput<'_>, name: &str, end: i64) -> Spans {
     if name == case.lead {
-        return Spans::of([(start, end)]);
+        return Spans::of([(millis(&case.data.run.started_at), end)]);
     }
-    let mut spans = Vec::new();
-    let mut since = None;
-    for entry in case.entries.iter().filter(|entry| entry.actor == name) {
-        match entry.kind() {
-            Kind::MemberJoined => since = since.or(Some(millis(&entry.at))),
-            Kind::MemberLeft => spans.extend(since.take().map(|since| (since, millis(&entry.at)))),
-            _ => {}
+    Spans::of(stays(case.entries, name).into_iter().map(|(from, to)| (millis(from), to.map_or(end, millis))))
+}
+
+/// The spans in which the teammate has no answer to a question: from a message that asks one until its recipient sends
+/// a message to the teammate. Any agent answers a question to everyone.
+fn waits_for_answer(mail: &MessageStats, name: &str, end: i64) -> Spans {
+    let plain: Vec<&MessageRow> =
+        mail.messages.iter().filter(|one| !one.automatic && one.refused.is_none()).collect();
+    let is_question = |one: &MessageRow| one.from == name && one.kind == "message" && asks(&one.text);
+    let questions = plain.iter().enumerate().filter(|(_, one)| is_question(one));
+    Spans::of(questions.map(|(place, question)| {
+        let is_answer = |one: &&&MessageRow| {
+            (question.to == "*" || one.from == bare(&question.to))
+                && one.from != name
+                && (one.to == "*" || bare(&one.to) == name)
+        };
+        let answer = plain.iter().skip(place).find(is_answer);
+        (millis(&question.at), answer.map_or(end, |answer| millis(&answer.at)))
+    }))
+}
+
+fn waits_for_task(tasks: &[TaskHistory], name: &str, end: i64) -> Spans {
+    let unfinished = |id: &String| tasks.iter().find(|task| task.id == *id).map(|task| task.unfinished(end));
+    let owned: Vec<(&TaskHistory, Spans)> =
+        tasks.iter().map(|task| (task, task.owned_by(name, end))).collect();
+    let ready: Vec<Spans> = (owned.iter())
+        .map(|(task, owned)| {
+            let blockers: Vec<Spans> = task.blocked_by.iter().filter_map(unfinished).collect();
+            owned.difference(&Spans::union(&blockers))
+        })
+        .collect();
+    Spans::union(owned.iter().map(|(_, owned)| owned)).difference(&Spans::union(&ready))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Change;
+
+    fn at(second: usize) -> String {
+        format!("1970-01-01T00:00:{second:02}.000Z")
+    }
+
+    fn message(second: usize, from: &str, to: &str, text: &str) -> MessageRow {
+        MessageRow {
+            at: at(second),
+            from: from.to_owned(),
+            to: to.to_owned(),
+            kind: "message".to_owned(),
+            chars: text.len(),
+            summary: None,
+            text: text.to_owned(),
+            automatic: false,
+            delivered: None,
+            refused: None,
+            blocked: false,
         }
     }
-    spans.extend(since.map(|since| (since, end)));
-    Spans::of(spans)
+
+    fn mail(messages: Vec<MessageRow>) -> MessageStats {
+        MessageStats { messages, by_sender: Vec::new(), by_pair: Vec::new() }
+    }
+
+    fn task(id: &str, blocked_by: &[&str], owner: &str, changes: &[(usize, &str)]) -> TaskHistory {
+        let change = |(second, to): &(usize, &str)| Change {
+            at: at(*second),
+            by: owner.to_owned(),
+            kind: crate::timeline::Kind::TaskChanged,
+            from: None,
+            to: Some((*to).into()),
+            owner_from: None,
+            owner: Some(owner.to_owned()),
+            subject: None,
+        };
+        TaskHistory {
+            id: id.to_owned(),
+            subject: None,
+            description: None,
+            status: crate::model::TaskStatus::unknown(),
+            owner: None,
+            removed_at: None,
+            blocked_by: blocked_by.iter().map(|id| (*id).to_owned()).collect(),
+            changes: changes.iter().map(change).collect(),
+        }
+    }
+
+    #[test]
+    fn question_is_open_until_its_recipient_replies() {
+        let asked = message(1, "bob", "alice@team", "which format?");
+        let answered = vec![
+            asked.clone(),
+            message(2, "carol", "bob", "hello"),
+            message(3, "alice", "carol", "hello"),
+            message(5, "alice", "bob", "JSON"),
+        ];
+        assert_eq!(waits_for_answer(&mail(answered), "bob", 60_000), Spans::of([(1_000, 5_000)]));
+        assert_eq!(waits_for_answer(&mail(vec![asked]), "bob", 60_000), Spans::of([(1_000, 60_000)]));
+        let to_all = vec![message(1, "bob", "*", "who knows?"), message(4, "carol", "bob", "me")];
+        assert_eq!(waits_for_answer(&mail(to_all), "bob", 60_000), Spans::of([(1_000, 4_000)]));
+        let report = vec![message(1, "bob", "alice", "done, see https://x.test/?q=1")];
+        assert_eq!(waits_for_answer(&mail(report), "bob", 60_000), Spans::default());
+    }
+
+    #[test]
+    fn owner_waits_only_while_all_its_tasks_depend_on_unfinished_ones() {
+        let draft = task("1", &[], "alice", &[(0, "pending"), (2, "in_progress"), (10, "completed")]);
+        let review = task("2", &["1"], "bob", &[(1, "pending"), (30, "completed")]);
+        let other = task("3", &["99"], "bob", &[(4, "in_progress"), (6, "completed")]);
+        let both = [draft.clone(), review.clone()];
+        assert_eq!(waits_for_task(&both, "bob", 60_000), Spans::of([(1_000, 10_000)]));
+        assert_eq!(waits_for_task(&both, "alice", 60_000), Spans::default());
+        let all = [draft, review, other];
+        assert_eq!(waits_for_task(&all, "bob", 60_000), Spans::of([(1_000, 4_000), (6_000, 10_000)]));
+    }
 }

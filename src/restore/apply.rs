@@ -3,8 +3,8 @@
 use super::client_lock::ClientLock;
 use super::dir_handle::DirHandle;
 use super::plan::Plan;
-use super::task_list::{MARK, MAX_BYTES, TaskList, number};
-use super::undo_log::{UndoLog, UndoRecord, Written, hash};
+use super::task_list::{MARK, MAX_BYTES, TaskList, number, task_file_name};
+use super::undo::{UndoLog, UndoRecord, Written, hash, reset_highwatermark};
 use crate::error::{Error, Result};
 
 /// Writes a plan that was made under this lock, and stores `record`, whose `tasks` and marks it fills in. `record`
@@ -71,23 +71,9 @@ fn write_tasks(
     lock.renew()
 }
 
-/// Whether the list's `.highwatermark` reserves the numbers of a restore.
 fn reserves_ids(dir: &DirHandle, record: &UndoRecord) -> Result<bool> {
     let now = dir.read(MARK, MAX_BYTES)?;
     Ok(now.is_some_and(|now| number(&now) >= number(record.highwatermark_after.as_bytes())))
-}
-
-/// Resets `.highwatermark` to its value before a restore, unless it was changed since.
-pub(super) fn reset_highwatermark(dir: &DirHandle, record: &UndoRecord) -> Result<bool> {
-    let before = record.highwatermark_before.as_deref();
-    let ours = dir.read(MARK, MAX_BYTES)?.as_deref() == Some(record.highwatermark_after.as_bytes());
-    if ours && before != Some(record.highwatermark_after.as_str()) {
-        match before {
-            Some(before) => dir.replace(MARK, before.as_bytes())?,
-            None => dir.remove(MARK)?,
-        }
-    }
-    Ok(ours)
 }
 
 /// Removes a file with unchanged content. Returns whether it is gone.
@@ -98,9 +84,4 @@ fn remove_written(dir: &DirHandle, task: &Written) -> bool {
         Ok(Some(bytes)) => hash(&bytes) == task.hash && dir.remove(&name).is_ok(),
         Err(_) => false,
     }
-}
-
-/// The file name of a task.
-pub(super) fn task_file_name(id: &str) -> String {
-    format!("{id}.json")
 }

@@ -9,22 +9,17 @@ use std::time::{Duration, Instant};
 use super::dir_handle::{DirHandle, is_file};
 use crate::error::{Error, Result};
 
-/// The file that stands for the list.
 pub(super) const FILE: &str = ".lock";
-/// The directory that is the lock.
 const LOCK: &str = ".lock.lock";
-/// A lock with an older time is stale.
 const STALE: Duration = Duration::from_secs(10);
 /// How long to wait for Claude Code: longer than it keeps any lock.
 const TIMEOUT: Duration = Duration::from_secs(15);
-/// Interval of renewals.
 const RENEWAL: Duration = Duration::from_secs(2);
 /// How long the lock is held at a time: Claude Code waits no longer than three seconds for it (seen 2.1.177, 2.1.328).
 const MAX_HOLD: Duration = Duration::from_millis(500);
 /// How long it is released in between: Claude Code tries again at least every 100 ms.
 const GAP_BETWEEN_HOLDS: Duration = Duration::from_millis(150);
 
-/// The lock on a list, released when dropped.
 #[derive(Debug)]
 pub struct ClientLock<'a> {
     dir: &'a DirHandle,
@@ -37,10 +32,6 @@ pub struct ClientLock<'a> {
 }
 
 impl<'a> ClientLock<'a> {
-    /// Takes the lock on a list.
-    ///
-    /// # Errors
-    /// `.lock` is not a file, or Claude Code does not release the lock.
     pub fn list(dir: &'a DirHandle) -> Result<ClientLock<'a>> {
         dir.touch(FILE)?;
         if !dir.metadata(FILE)?.as_ref().is_some_and(is_file) {
@@ -50,15 +41,10 @@ impl<'a> ClientLock<'a> {
         ClientLock::acquire(dir, LOCK)
     }
 
-    /// The directory that is locked.
     pub fn dir(&self) -> &'a DirHandle {
         self.dir
     }
 
-    /// Takes the lock on one task of a list.
-    ///
-    /// # Errors
-    /// Claude Code does not release it.
     pub fn task(dir: &'a DirHandle, file: &str) -> Result<ClientLock<'a>> {
         ClientLock::acquire(dir, &format!("{file}.lock"))
     }
@@ -91,9 +77,6 @@ impl<'a> ClientLock<'a> {
 
     /// Releases the lock for a moment if it was held for [`TURN`], and returns whether it did; else renews it. Other
     /// processes may change the list meanwhile.
-    ///
-    /// # Errors
-    /// When another process took it over, or does not release it.
     pub fn share(&mut self) -> Result<bool> {
         self.renew()?;
         if self.taken.elapsed() < MAX_HOLD {
@@ -148,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_keeps_others_out_and_is_given_back() {
+    fn lock_excludes_others_until_it_is_released() {
         let temp = tempfile::tempdir().unwrap();
         let dir = DirHandle::open(temp.path()).unwrap();
         let mut lock = ClientLock::list(&dir).unwrap();
@@ -159,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_turn_others_get_the_lock() {
+    fn shared_lock_lets_another_process_take_it() {
         let temp = tempfile::tempdir().unwrap();
         let dir = DirHandle::open(temp.path()).unwrap();
         let mut lock = ClientLock::list(&dir).unwrap();
@@ -179,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_is_taken_over_and_what_was_taken_over_is_left() {
+    fn stale_lock_is_taken_over_and_a_lost_lock_is_not_removed() {
         let temp = tempfile::tempdir().unwrap();
         let dir = DirHandle::open(temp.path()).unwrap();
         dir.create_dir(LOCK).unwrap();

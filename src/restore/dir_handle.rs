@@ -9,64 +9,47 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 
 use crate::fs;
 
-/// [`fs::PRIVATE_DIR`], in the platform's type for modes.
+const DIR_FLAGS: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const PRIVATE_DIR: Mode = Mode::RWXU;
-/// [`fs::PRIVATE_FILE`], in the platform's type for modes.
 const PRIVATE_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 
-/// A directory that was opened without following a link in its last part.
 #[derive(Debug)]
 pub struct DirHandle {
     handle: OwnedFd,
-    /// Its path, for messages.
     pub path: PathBuf,
 }
 
 impl DirHandle {
     /// Opens a directory that the user named or Claude Code has; links before the last part are followed.
-    ///
-    /// # Errors
-    /// It is missing, a link, or not a directory.
     pub fn open(path: &Path) -> io::Result<DirHandle> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat(rustix::fs::CWD, path, flags, Mode::empty());
-        let handle = opened.map_err(|error| no_folder(error, path))?;
+        let opened = rustix::fs::openat(rustix::fs::CWD, path, DIR_FLAGS, Mode::empty());
+        let handle = opened.map_err(|error| not_a_directory(error, path))?;
         Ok(DirHandle { handle, path: path.to_path_buf() })
     }
 
     /// Opens a subdirectory; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// It is a link or not a directory.
     pub fn open_dir(&self, name: &str) -> io::Result<Option<DirHandle>> {
         let path = self.path.join(name);
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match rustix::fs::openat(&self.handle, name, flags, Mode::empty()) {
+        match rustix::fs::openat(&self.handle, name, DIR_FLAGS, Mode::empty()) {
             Ok(handle) => Ok(Some(DirHandle { handle, path })),
             Err(rustix::io::Errno::NOENT) => Ok(None),
-            Err(error) => Err(no_folder(error, &path)),
+            Err(error) => Err(not_a_directory(error, &path)),
         }
     }
 
     /// Opens a subdirectory, and creates it as private if it is missing. Returns whether it was created.
-    ///
-    /// # Errors
-    /// It cannot be created, is a link, or is not a directory.
     pub fn open_or_create_dir(&self, name: &str) -> io::Result<(DirHandle, bool)> {
         let path = self.path.join(name);
         let made = match rustix::fs::mkdirat(&self.handle, name, PRIVATE_DIR) {
             Ok(()) => true,
             Err(rustix::io::Errno::EXIST) => false,
-            Err(error) => return Err(fs::with_path(error.into(), "create the directory", &path)),
+            Err(error) => return Err(self.failed("create the directory", name)(error)),
         };
         let gone = || fs::with_path(io::ErrorKind::NotFound.into(), "open", &path);
         Ok((self.open_dir(name)?.ok_or_else(gone)?, made))
     }
 
-    /// The names in it, sorted.
-    ///
-    /// # Errors
-    /// It cannot be read.
     pub fn names(&self) -> io::Result<Vec<String>> {
         let failed = |error: rustix::io::Errno| fs::with_path(error.into(), "list", &self.path);
         let mut names = Vec::new();
@@ -81,28 +64,22 @@ impl DirHandle {
     }
 
     /// The metadata for a name, without following links; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// It cannot be read.
     pub fn metadata(&self, name: &str) -> io::Result<Option<Stat>> {
         match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
             Err(rustix::io::Errno::NOENT) => Ok(None),
-            Err(error) => Err(fs::with_path(error.into(), "inspect", &self.path.join(name))),
+            Err(error) => Err(self.failed("inspect", name)(error)),
         }
     }
 
     /// Reads a regular file of at most `most` bytes; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// It is a link or not a regular file, is larger, or cannot be read.
     pub fn read(&self, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
         let path = self.path.join(name);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match rustix::fs::openat(&self.handle, name, flags, Mode::empty()) {
             Ok(handle) => File::from(handle),
             Err(rustix::io::Errno::NOENT) => return Ok(None),
-            Err(error) => return Err(fs::with_path(error.into(), "open", &path)),
+            Err(error) => return Err(self.failed("open", name)(error)),
         };
         if !file.metadata()?.is_file() {
             let what = format!("{} is not a regular file", path.display());
@@ -146,13 +123,8 @@ impl DirHandle {
         })
     }
 
-    /// Removes a file.
-    ///
-    /// # Errors
-    /// It does not exist, or cannot be removed.
     pub fn remove(&self, name: &str) -> io::Result<()> {
-        let removed = rustix::fs::unlinkat(&self.handle, name, AtFlags::empty());
-        removed.map_err(|error| fs::with_path(error.into(), "remove", &self.path.join(name)))
+        rustix::fs::unlinkat(&self.handle, name, AtFlags::empty()).map_err(self.failed("remove", name))
     }
 
     /// Creates a private directory.
@@ -160,23 +132,14 @@ impl DirHandle {
     /// # Errors
     /// `AlreadyExists` if the name is taken; otherwise it cannot be created.
     pub fn create_dir(&self, name: &str) -> io::Result<()> {
-        let made = rustix::fs::mkdirat(&self.handle, name, PRIVATE_DIR);
-        made.map_err(|error| fs::with_path(error.into(), "create the directory", &self.path.join(name)))
+        let failed = self.failed("create the directory", name);
+        rustix::fs::mkdirat(&self.handle, name, PRIVATE_DIR).map_err(failed)
     }
 
-    /// Removes an empty directory.
-    ///
-    /// # Errors
-    /// It does not exist, or is not empty.
     pub fn remove_dir(&self, name: &str) -> io::Result<()> {
-        let removed = rustix::fs::unlinkat(&self.handle, name, AtFlags::REMOVEDIR);
-        removed.map_err(|error| fs::with_path(error.into(), "remove", &self.path.join(name)))
+        rustix::fs::unlinkat(&self.handle, name, AtFlags::REMOVEDIR).map_err(self.failed("remove", name))
     }
 
-    /// Creates an empty file, unless the name is taken.
-    ///
-    /// # Errors
-    /// It cannot be created.
     pub fn touch(&self, name: &str) -> io::Result<()> {
         match self.fill(name, b"") {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -184,30 +147,23 @@ impl DirHandle {
         }
     }
 
-    /// Sets the time of a file or directory to now.
-    ///
-    /// # Errors
-    /// It cannot be set.
     pub fn touch_mtime(&self, name: &str) -> io::Result<()> {
         let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
         let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
-        let set = rustix::fs::utimensat(&self.handle, name, &times, AtFlags::SYMLINK_NOFOLLOW);
-        set.map_err(|error| fs::with_path(error.into(), "set the time of", &self.path.join(name)))
+        rustix::fs::utimensat(&self.handle, name, &times, AtFlags::SYMLINK_NOFOLLOW)
+            .map_err(self.failed("set the time of", name))
+    }
+
+    fn failed<'a>(&'a self, what: &'a str, name: &'a str) -> impl Fn(rustix::io::Errno) -> io::Error + 'a {
+        move |error| fs::with_path(error.into(), what, &self.path.join(name))
     }
 
     /// Writes a temporary file with this content. Its name starts with a dot, and Claude Code ignores such files.
     fn temporary(&self, name: &str, bytes: &[u8]) -> io::Result<String> {
         let beside = fs::temporary_path(&self.path.join(name));
         let temporary = beside.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        match self.fill(&temporary, bytes) {
-            Ok(()) => Ok(temporary),
-            Err(error) => {
-                if error.kind() != io::ErrorKind::AlreadyExists {
-                    let _ = self.remove(&temporary);
-                }
-                Err(fs::with_path(error, "write", &beside))
-            }
-        }
+        self.fill(&temporary, bytes).map_err(|error| fs::with_path(error, "write", &beside))?;
+        Ok(temporary)
     }
 
     /// Creates a file with this content; an incomplete one is removed. It is not synced: the restore record has the content,
@@ -221,12 +177,11 @@ impl DirHandle {
     }
 }
 
-/// Whether this is a regular file.
 pub(super) fn is_file(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
 }
 
-fn no_folder(error: rustix::io::Errno, path: &Path) -> io::Error {
+fn not_a_directory(error: rustix::io::Errno, path: &Path) -> io::Error {
     let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
     let why = match error {
         _ if is_link => "it is a symlink, which is not followed",
@@ -242,7 +197,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
-    fn a_file_is_never_written_over_and_a_link_never_followed() {
+    fn file_is_never_overwritten_and_symlink_never_followed() {
         let dir = tempfile::tempdir().unwrap();
         let folder = DirHandle::open(dir.path()).unwrap();
         symlink("nowhere", dir.path().join("link")).unwrap();
@@ -260,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_stays_in_the_directory_that_was_opened() {
+    fn operations_stay_in_the_opened_directory() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("list")).unwrap();
         let folder = DirHandle::open(&dir.path().join("list")).unwrap();

@@ -1,57 +1,48 @@
-//! Plans which files of a run are written to a directory, and under which names.
+//! Restores the files of a run: plans which and under which names, and writes them into a directory, never over another
+//! file and never through a link.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use serde_json::Value;
 
-use super::merged_history::merged_history;
+use super::dir_handle::DirHandle;
 use crate::archive::Archive;
+use crate::error::{Error, Result};
 use crate::event::SafeName;
+use crate::team::TeamPath;
 use crate::timeline::RunData;
+use crate::{fs, json};
 
-/// The plan.
 #[derive(Debug, Serialize)]
 pub struct FilePlan {
-    /// Version of the format: 1.
     pub v: u8,
-    /// The run.
     pub run: String,
-    /// Its team.
     pub team: Option<String>,
     /// The moment; `None` for the last state of each file.
     pub at: Option<String>,
-    /// The directory.
     pub directory: String,
-    /// The files.
     pub files: Vec<Planned>,
-    /// Files that are not written.
     pub left_out: Vec<SkippedFile>,
-    /// Whether they were written.
     pub done: bool,
 }
 
-/// A file to write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Planned {
-    /// Its path in the directory, as in Claude Code's.
     pub path: String,
-    /// The hash of its content.
     pub object: String,
-    /// Whether it is not complete JSON.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub torn: bool,
-    /// Whether the content is merged from all snapshots, not the last one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub gathered: bool,
-    /// The merged content.
     #[serde(skip)]
     pub text: Option<String>,
 }
 
-/// A file that is not written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SkippedFile {
-    /// Its path in Claude Code's directory.
     pub path: String,
-    /// The reason.
     pub why: String,
 }
 
@@ -64,11 +55,11 @@ impl FilePlan {
         let (mut files, mut left_out) = (Vec::new(), Vec::new());
         let held = at.map_or_else(|| data.journal.last(), |at| data.journal.at(at));
         for (path, state) in held {
-            let refused = |why: &str| SkippedFile { path: path.clone(), why: why.to_owned() };
+            let skipped = |why: &str| SkippedFile { path: path.clone(), why: why.to_owned() };
             match state.object {
                 _ if is_half_written(&path) => {}
-                _ if !is_safe(&path) => left_out.push(refused("unsafe name")),
-                None => left_out.push(refused("its content was not recorded")),
+                _ if !is_safe(&path) => left_out.push(skipped("unsafe name")),
+                None => left_out.push(skipped("its content was not recorded")),
                 Some(object) => {
                     let last = || archive.objects.get(&object).ok();
                     let text = match at {
@@ -116,12 +107,152 @@ fn is_safe(path: &str) -> bool {
     first && (2..=8).contains(&rest.len()) && rest.into_iter().all(named)
 }
 
+/// The merged content of an inbox or a roster in Claude Code's format; `None` for any other file, and if the last
+/// state, `bytes`, has everything.
+pub fn merged_history(data: &RunData, path: &str, bytes: &[u8]) -> Option<String> {
+    let last = json::parse_lossy(bytes);
+    let whole = match TeamPath::of(path) {
+        TeamPath::Inbox(name) => {
+            let owner = name.strip_suffix(".json")?;
+            let copies = data.history.copies.iter().filter(|copy| copy.inbox == owner);
+            Value::Array(copies.map(|copy| copy.entry.raw.clone()).collect())
+        }
+        TeamPath::Config => {
+            let mut config = last.clone().filter(Value::is_object)?;
+            let members = data.history.members();
+            let order = data.members.iter().filter_map(|name| members.get(name.as_str()));
+            config["members"] = order.map(|member| member.raw.clone()).collect();
+            config
+        }
+        _ => return None,
+    };
+    if last.as_ref() == Some(&whole) {
+        return None;
+    }
+    serde_json::to_string_pretty(&whole).ok()
+}
+
+/// Whether a directory may have files already. They are never overwritten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExistingFiles {
+    Allow,
+    Reject,
+}
+
+/// Writes the plan, and returns what could not be read from the archive. A missing directory is created.
+///
+/// # Errors
+/// The directory is a link, or is not empty without `force`; a file already exists; writing fails. Written files are
+/// then removed.
+pub fn write(
+    archive: &Archive,
+    plan: &FilePlan,
+    directory: &Path,
+    existing: ExistingFiles,
+) -> Result<Vec<String>> {
+    let mut tree = Tree::open(directory)?;
+    let written = tree.check(plan, existing).and_then(|()| tree.write_files(archive, plan));
+    if written.is_err() {
+        tree.remove_created();
+    }
+    written
+}
+
+struct Tree {
+    root: DirHandle,
+    created_root: Option<PathBuf>,
+    created: Vec<(String, bool)>,
+}
+
+impl Tree {
+    fn open(directory: &Path) -> Result<Tree> {
+        let created_root = match directory.symlink_metadata() {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                fs::private_dir(directory)?;
+                Some(directory.to_path_buf())
+            }
+            _ => None,
+        };
+        Ok(Tree { root: DirHandle::open(directory)?, created_root, created: Vec::new() })
+    }
+
+    fn check(&self, plan: &FilePlan, existing: ExistingFiles) -> Result<()> {
+        let what = || format!("cannot restore to {}", self.root.path.display());
+        if existing == ExistingFiles::Reject && !self.root.names()?.is_empty() {
+            return Err(Error::caused(what(), "it is not empty")
+                .hint("choose another directory; --force adds to this one and overwrites nothing"));
+        }
+        let places: BTreeSet<&str> = plan.files.iter().map(|file| file.path.as_str()).collect();
+        for place in places {
+            if self.is_taken(place)? {
+                return Err(Error::caused(what(), format!("{place} already exists"))
+                    .hint("nothing was written; choose another directory"));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_taken(&self, path: &str) -> Result<bool> {
+        let (dirs, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let mut dir: Option<DirHandle> = None;
+        for part in dirs.split('/').filter(|part| !part.is_empty()) {
+            dir = dir.as_ref().unwrap_or(&self.root).open_dir(part)?;
+            if dir.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(dir.as_ref().unwrap_or(&self.root).metadata(name)?.is_some())
+    }
+
+    fn write_files(&mut self, archive: &Archive, plan: &FilePlan) -> Result<Vec<String>> {
+        let mut lost = Vec::new();
+        for file in &plan.files {
+            if let Some(text) = &file.text {
+                self.write_file(&file.path, text.as_bytes())?;
+                continue;
+            }
+            match archive.objects.get(&file.object) {
+                Ok(bytes) => self.write_file(&file.path, &bytes)?,
+                Err(error) => lost.push(format!("{} is skipped: {error}", file.path)),
+            }
+        }
+        Ok(lost)
+    }
+
+    fn write_file(&mut self, place: &str, bytes: &[u8]) -> Result<()> {
+        let (dirs, name) = place.rsplit_once('/').unwrap_or(("", place));
+        let (mut folder, mut way): (Option<DirHandle>, String) = (None, String::new());
+        for dir in dirs.split('/').filter(|dir| !dir.is_empty()) {
+            way = if way.is_empty() { dir.to_owned() } else { format!("{way}/{dir}") };
+            let (child, made) = folder.as_ref().unwrap_or(&self.root).open_or_create_dir(dir)?;
+            if made {
+                self.created.push((way.clone(), true));
+            }
+            folder = Some(child);
+        }
+        folder.as_ref().unwrap_or(&self.root).create(name, bytes)?;
+        self.created.push((place.to_owned(), false));
+        Ok(())
+    }
+
+    /// Removes the created files, last first. Files of others stay.
+    fn remove_created(&self) {
+        for (place, is_dir) in self.created.iter().rev() {
+            let path = self.root.path.join(place);
+            let _ = if *is_dir { std::fs::remove_dir(path) } else { std::fs::remove_file(path) };
+        }
+        if let Some(root) = &self.created_root {
+            let _ = std::fs::remove_dir(root);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn only_places_in_the_client_s_own_directories_are_safe() {
+    fn only_paths_in_the_client_directories_are_safe() {
         for good in ["teams/t/config.json", "tasks/t/.highwatermark", "projects/-home-x/s/subagents/a.jsonl"]
         {
             assert!(is_safe(good), "{good}");

@@ -3,113 +3,77 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 
-use super::allocate_ids;
-use super::links::{Dropped, Links};
+use super::source::{Dropped, Links};
 use super::source::{RestorableTask, Source};
-use super::task::{self, TaskValues};
 use super::task_list::TaskList;
 use crate::error::{Error, Result};
 use crate::model::TaskStatus;
+use crate::team::Task;
 
-/// The user's options.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// Include completed and deleted tasks.
     pub all: bool,
-    /// Keep owners and `in_progress`.
     pub keep_owners: bool,
-    /// Whether the list is the run's own.
     pub own: bool,
 }
 
-/// The plan.
 #[derive(Debug, Serialize)]
 pub struct Plan {
-    /// Version of the format: 1.
     pub v: u8,
-    /// The run.
     pub run: String,
-    /// Its team.
     pub team: Option<String>,
     /// The moment; `None` for the last state of each task.
     pub at: Option<String>,
-    /// The list's name.
     pub list: String,
-    /// Its directory.
     pub directory: String,
-    /// The session that uses the list, if any.
     pub held_by: Option<String>,
-    /// The tasks to write.
     pub tasks: Vec<TaskWrite>,
-    /// The other tasks.
     pub left_out: Vec<LeftOut>,
     /// The highest number assigned before; `None` if the list has no mark.
     pub highwatermark_before: Option<u64>,
-    /// The same afterwards.
     pub highwatermark_after: u64,
-    /// Further notes.
     pub notes: Vec<String>,
-    /// Whether it was written.
     pub done: bool,
-    /// The id for `--undo`.
     pub undo: Option<String>,
 }
 
-/// One task to write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TaskWrite {
-    /// Its number in the list.
     pub id: String,
-    /// Its id in the run.
     pub was: String,
-    /// Its subject.
     pub subject: String,
-    /// Its status in the list.
     pub status: TaskStatus,
-    /// Its status in the run.
     pub was_status: Option<TaskStatus>,
-    /// Its owner in the list.
     pub owner: Option<String>,
-    /// Its owner in the run.
     pub was_owner: Option<String>,
-    /// The tasks that depend on it.
     pub blocks: Vec<String>,
-    /// The tasks that it depends on.
     pub blocked_by: Vec<String>,
-    /// Dropped references.
     pub dropped: Vec<Dropped>,
     /// Whether it is known only from tool calls, without a file.
     #[serde(rename = "told_only")]
     pub from_tools_only: bool,
-    /// The content of the file.
     #[serde(skip)]
     pub text: Vec<u8>,
 }
 
-/// A task that is not written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// Its id in the run.
     pub task: String,
-    /// Its subject.
     pub subject: Option<String>,
-    /// The reason.
     pub why: String,
 }
 
 /// Makes a plan. `earlier` returns the number of a task that an earlier restore wrote to this list and that still
 /// exists.
-///
-/// # Errors
-/// No numbers are left in the list.
 pub fn plan(
     source: &Source,
     list_now: &TaskList,
     earlier: &BTreeMap<String, String>,
     options: Options,
 ) -> Result<Plan> {
-    let mut links = Links::new(source, list_now, options.own);
+    let mut links = Links { source, list_now, own: options.own, restored: BTreeMap::new() };
     let (mut wanted, mut left_out): (Vec<&RestorableTask>, Vec<LeftOut>) = (Vec::new(), Vec::new());
     for recorded in source.tasks.values() {
         let why = match () {
@@ -140,14 +104,19 @@ pub fn plan(
         why: "no complete state was recorded".to_owned(),
     }));
     wanted.sort_by(|a, b| order(a).cmp(&order(b)));
-    let given = allocate_ids::allocate_ids(&wanted, list_now, options.own)?;
-    for (recorded, id) in wanted.iter().zip(&given) {
+    let ids = links.allocate_ids(&wanted)?;
+    for (recorded, id) in wanted.iter().zip(&ids) {
         links.note_id(recorded, &id.to_string());
     }
-    let puts = wanted.iter().zip(&given).map(|(recorded, id)| plan_task(recorded, *id, &links, options));
-    let tasks = puts.collect::<Result<Vec<TaskWrite>>>()?;
-    let notes = notes(&tasks, list_now);
-    let highest = given.iter().copied().fold(list_now.mark(), u64::max);
+    let writes = wanted.iter().zip(&ids).map(|(recorded, id)| plan_task(recorded, *id, &links, options));
+    let tasks = writes.collect::<Result<Vec<TaskWrite>>>()?;
+    let mut others = list_now.tasks.values().flatten();
+    let is_completed = |task: &TaskWrite| task.status == TaskStatus::Completed;
+    let mut notes = Vec::new();
+    if !tasks.is_empty() && tasks.iter().all(is_completed) && others.all(Task::is_done) {
+        notes.push("Claude Code deletes the tasks of a list when all of them are completed".to_owned());
+    }
+    let highest = ids.iter().copied().fold(list_now.mark(), u64::max);
     Ok(Plan {
         v: 1,
         run: String::new(),
@@ -166,7 +135,6 @@ pub fn plan(
     })
 }
 
-/// Tasks of the run's own list come first, each list by number.
 fn order(recorded: &RestorableTask) -> (Option<&str>, u64, &str) {
     (recorded.list(), recorded.task.id.parse().unwrap_or(u64::MAX), &recorded.key)
 }
@@ -184,9 +152,9 @@ fn plan_task(recorded: &RestorableTask, id: u64, links: &Links<'_>, options: Opt
     let mut dropped = Vec::new();
     let blocks = links.remap_links(recorded, "blocks", &mut dropped);
     let blocked_by = links.remap_links(recorded, "blockedBy", &mut dropped);
-    let terms =
+    let values =
         TaskValues { id, status: &status, owner: owner.as_deref(), blocks: &blocks, blocked_by: &blocked_by };
-    let text = task::text(&recorded.task, &terms).map_err(Error::from_json)?;
+    let text = task_json(&recorded.task, &values).map_err(Error::from_json)?;
     Ok(TaskWrite {
         id: id.to_string(),
         was: recorded.key.clone(),
@@ -203,16 +171,41 @@ fn plan_task(recorded: &RestorableTask, id: u64, links: &Links<'_>, options: Opt
     })
 }
 
-fn notes(tasks: &[TaskWrite], list_now: &TaskList) -> Vec<String> {
-    let mut notes = Vec::new();
-    let mut there = list_now.tasks.values().flatten();
-    if !tasks.is_empty()
-        && tasks.iter().all(|task| task.status == TaskStatus::Completed)
-        && there.all(|task| task.is_done())
-    {
-        notes.push("Claude Code deletes the tasks of a list when all of them are completed".to_owned());
+#[derive(Debug, Clone, PartialEq)]
+struct TaskValues<'a> {
+    pub id: u64,
+    pub status: &'a TaskStatus,
+    pub owner: Option<&'a str>,
+    pub blocks: &'a [String],
+    pub blocked_by: &'a [String],
+}
+
+/// The file's content, with unknown keys, in Claude Code's format: indented by two spaces, without a final line break.
+/// Claude Code ignores a task with missing or invalid texts or lists.
+fn task_json(recorded: &Task, values: &TaskValues<'_>) -> serde_json::Result<Vec<u8>> {
+    let (raw, mut task) = (&recorded.raw, Map::new());
+    let description = raw.get("description").and_then(Value::as_str).unwrap_or_default();
+    task.insert("id".to_owned(), json!(values.id.to_string()));
+    task.insert("subject".to_owned(), json!(recorded.subject.as_deref().unwrap_or_default()));
+    task.insert("description".to_owned(), json!(description));
+    for (key, value) in raw.as_object().into_iter().flatten() {
+        let fits = match key.as_str() {
+            "id" | "subject" | "description" | "status" | "owner" | "blocks" | "blockedBy" => false,
+            "activeForm" => value.is_string(),
+            "metadata" => value.is_object(),
+            _ => true,
+        };
+        if fits {
+            task.insert(key.clone(), value.clone());
+        }
     }
-    notes
+    if let Some(owner) = values.owner {
+        task.insert("owner".to_owned(), json!(owner));
+    }
+    task.insert("status".to_owned(), json!(values.status));
+    task.insert("blocks".to_owned(), json!(values.blocks));
+    task.insert("blockedBy".to_owned(), json!(values.blocked_by));
+    serde_json::to_vec_pretty(&Value::Object(task))
 }
 
 #[cfg(test)]

@@ -1,11 +1,18 @@
-//! The current content of a task list.
+//! A task list of Claude Code: its name, its current content, and the running session that uses it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
 
 use super::dir_handle::{DirHandle, is_file};
-use super::list::List;
+use crate::archive::Archive;
 use crate::error::{Error, Result};
-use crate::team::Task;
+use crate::event::SafeName;
+use crate::fs::read_regular;
+use crate::json;
+use crate::process::is_gone;
+use crate::team::{Task, TeamConfig, is_uuid, mailbox};
 
 /// Claude Code's file with the highest task number ever assigned.
 pub(super) const MARK: &str = ".highwatermark";
@@ -14,7 +21,6 @@ pub(super) const MAX_BYTES: u64 = 32 << 20;
 /// The largest number that Claude Code can represent exactly.
 pub(super) const MAX_TASK_ID: u64 = (1 << 53) - 1;
 
-/// The state of a task list.
 #[derive(Debug, Default)]
 pub struct TaskList {
     /// The task files by name without `.json`; `None` for an invalid one.
@@ -25,9 +31,6 @@ pub struct TaskList {
 
 impl TaskList {
     /// Reads a list; a missing one is empty.
-    ///
-    /// # Errors
-    /// The list is a link or not a directory, or a file in it cannot be read.
     pub fn read(dir: Option<&DirHandle>) -> Result<TaskList> {
         let Some(dir) = dir else { return Ok(TaskList::default()) };
         let mut list_now = TaskList::default();
@@ -44,9 +47,6 @@ impl TaskList {
     }
 
     /// Opens the list's directory; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// It or `tasks/` is a link or not a directory.
     pub fn open(client: &std::path::Path, list: &List) -> Result<Option<DirHandle>> {
         let client = match std::fs::canonicalize(client) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -66,18 +66,15 @@ impl TaskList {
         self.highwatermark.as_deref().map_or(0, number)
     }
 
-    /// The highest number in use.
     pub fn read_highwatermark(&self) -> u64 {
         self.tasks.keys().map(|stem| leading(stem)).fold(self.mark(), u64::max)
     }
 
-    /// Whether a number is taken.
     pub fn has(&self, id: u64) -> bool {
         self.tasks.contains_key(&id.to_string())
     }
 }
 
-/// The number in a mark.
 pub(super) fn number(mark: &[u8]) -> u64 {
     leading(String::from_utf8_lossy(mark).trim())
 }
@@ -91,12 +88,136 @@ fn leading(text: &str) -> u64 {
     }
 }
 
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct List {
+    pub name: String,
+    pub session: Option<String>,
+}
+
+impl List {
+    /// The list of a team or a session. Claude Code keeps letters, digits, `-` and `_` of a name and replaces the rest
+    /// by `-`; the team of a session is named by the first eight characters of its id, and a session without a team
+    /// has a list under its whole id. Of a session's two lists the team's is used, unless only the other exists.
+    pub fn of(named: &str, client: &Path) -> Result<List> {
+        let Some(name) = SafeName::new(named) else {
+            return Err(Error::usage(format!("{named:?} is not a valid team or session name"))
+                .hint("a team's name, such as session-1a2b3c4d, or a session's id"));
+        };
+        let spelled = mailbox(name.as_str());
+        if !is_uuid(&spelled) {
+            return Ok(List { name: spelled, session: None });
+        }
+        let team = format!("session-{}", &spelled[..8]);
+        let is_there = |path: &str| client.join(path).symlink_metadata().is_ok();
+        let alone = is_there(&format!("tasks/{spelled}"))
+            && !is_there(&format!("tasks/{team}"))
+            && !is_there(&format!("teams/{team}"));
+        let name = if alone { spelled.clone() } else { team };
+        Ok(List { name, session: Some(spelled) })
+    }
+}
+
+impl List {
+    pub fn exact_match(name: &str) -> Result<List> {
+        let safe = SafeName::new(name).filter(|name| mailbox(name.as_str()) == name.as_str());
+        let safe = safe.ok_or_else(|| Error::new(format!("{name:?} is not a valid task list name")))?;
+        Ok(List { name: safe.as_str().to_owned(), session: None })
+    }
+
+    pub fn is(&self, name: &str) -> bool {
+        self.name == mailbox(name)
+    }
+}
+
+/// Maximum size of a session file or team configuration in bytes.
+const MAX_CONFIG_BYTES: u64 = 16 << 20;
+
+/// The session that uses a list, from Claude Code's files: the lead that its team names, or a running session that
+/// would use it. Claude Code does not note a list that came from `CLAUDE_CODE_TASK_LIST_ID`: [`user`] finds its
+/// session.
+pub fn holder(client: &Path, list: &str) -> Option<String> {
+    let sessions = running(client);
+    let own = |session: &LiveHolder| {
+        let team = session.team();
+        let goes_on = read_regular(&client.join("tasks").join(&team).join(".session-list"), 4096).ok();
+        let goes_on = goes_on.map(|(bytes, _)| String::from_utf8_lossy(&bytes).trim().to_owned());
+        session.id == list || team == list || goes_on.is_some_and(|named| mailbox(&named) == list)
+    };
+    if let Some(session) = sessions.iter().find(|session| own(session)) {
+        return Some(format!("session {} is running (process {})", session.id, session.pid));
+    }
+    let config = read_regular(&client.join("teams").join(list).join("config.json"), MAX_CONFIG_BYTES).ok()?.0;
+    let Some(config) = TeamConfig::parse(&config) else {
+        return Some("its team exists, but the configuration cannot be read".to_owned());
+    };
+    if let Some(lead) = config.lead_process {
+        let gone = is_gone(lead.pid, lead.space.as_deref(), lead.start.as_deref());
+        return (!gone).then(|| format!("the lead of its team is running (process {})", lead.pid));
+    }
+    let lead = config.lead_session.unwrap_or_default();
+    if let Some(session) = sessions.iter().find(|session| session.id == lead) {
+        return Some(format!("the lead of its team is running (process {})", session.pid));
+    }
+    // Before 2.1.328 Claude Code names no process in the team, but 2.1.177 notes each running session.
+    let known = client.join("sessions").is_dir() && is_uuid(&lead);
+    (!known).then(|| "its team exists, and whether its Claude Code process runs is unknown".to_owned())
+}
+
+pub fn user(archive: &Archive, list: &str) -> Option<String> {
+    archive.open_subjects().into_iter().find_map(|subject| {
+        let index = archive.index(&subject).filter(|index| !index.ended)?;
+        let session = index.lists.session_of(list)?;
+        let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
+        match index.lead_pid {
+            Some(pid) if is_gone(pid, space, start) => None,
+            Some(pid) => Some(format!("session {session} uses it (process {pid})")),
+            None => Some(format!("session {session} uses it, and whether its process runs is unknown")),
+        }
+    })
+}
+
+struct LiveHolder {
+    id: String,
+    pid: u32,
+}
+
+impl LiveHolder {
+    fn team(&self) -> String {
+        format!("session-{}", self.id.get(..8).unwrap_or(&self.id))
+    }
+}
+
+/// The running sessions, from Claude Code's files `sessions/<pid>.json`.
+fn running(client: &Path) -> Vec<LiveHolder> {
+    let listing = std::fs::read_dir(client.join("sessions")).into_iter().flatten().flatten();
+    let notes = listing.filter(|entry| entry.path().extension().is_some_and(|kind| kind == "json"));
+    let mut running: Vec<LiveHolder> = notes
+        .filter_map(|entry| {
+            let (bytes, _) = read_regular(&entry.path(), MAX_CONFIG_BYTES).ok()?;
+            let note = json::parse_lossy(&bytes)?;
+            let id = note.get("sessionId")?.as_str().filter(|id| is_uuid(id))?.to_owned();
+            let pid = u32::try_from(note.get("pid")?.as_u64()?).ok()?;
+            let text = |key: &str| note.get(key).and_then(Value::as_str);
+            // `linux:<machine>:pid:[4026531836]`: the part that identifies the namespace.
+            let space =
+                text("pidDomain").and_then(|domain| Some(format!("#{}", &domain[domain.find("pid:[")?..])));
+            (!is_gone(pid, space.as_deref(), text("procStart"))).then_some(LiveHolder { id, pid })
+        })
+        .collect();
+    running.sort_by_key(|session| session.pid);
+    running
+}
+
+pub(super) fn task_file_name(id: &str) -> String {
+    format!("{id}.json")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_read_as_the_client_reads_them() {
+    fn numbers_are_parsed_as_the_client_parses_them() {
         let dir = tempfile::tempdir().unwrap();
         for (name, text) in [("3.json", "{}"), ("12abc.json", "torn{"), (".7.json", "{}"), (MARK, "5\n")] {
             std::fs::write(dir.path().join(name), text).unwrap();
@@ -107,5 +228,28 @@ mod tests {
         assert!(list_now.has(3) && list_now.has(4) && !list_now.has(7));
         assert!(list_now.tasks["3"].is_some() && list_now.tasks["4"].is_none());
         assert_eq!((leading("abc"), leading(""), leading(&"9".repeat(30))), (0, 0, u64::MAX));
+    }
+
+    const SESSION: &str = "abcdef01-2345-4678-9abc-def012345678";
+
+    #[test]
+    fn list_has_the_name_that_the_client_gives_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = |named: &str| List::of(named, dir.path()).map(|list| list.name);
+        assert_eq!(name("parser-team").unwrap(), "parser-team");
+        assert_eq!(name("über 💥.x").unwrap(), "-ber----x");
+        assert_eq!(name(SESSION).unwrap(), "session-abcdef01");
+        for bad in ["", ".", "..", "../x", "a/b", "a\0b", "a\nb", ".lock", "a\\b"] {
+            assert_eq!(name(bad).unwrap_err().exit_code(), 64, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn session_without_a_team_uses_its_own_list() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("tasks").join(SESSION)).unwrap();
+        assert_eq!(List::of(SESSION, dir.path()).unwrap().name, SESSION);
+        std::fs::create_dir_all(dir.path().join("teams/session-abcdef01")).unwrap();
+        assert_eq!(List::of(SESSION, dir.path()).unwrap().name, "session-abcdef01");
     }
 }

@@ -120,9 +120,17 @@ impl Task {
 
     /// The ids of the tasks that it depends on, including completed ones.
     pub fn blocked_by(&self) -> Vec<String> {
-        let ids = self.raw.get("blockedBy").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let text =
-            |id: &Value| id.as_str().map(str::to_owned).or_else(|| id.as_i64().map(|id| id.to_string()));
+        self.ids("blockedBy")
+    }
+
+    /// The task ids in a field, as texts or numbers.
+    pub fn ids(&self, field: &str) -> Vec<String> {
+        let ids = self.raw.get(field).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let text = |id: &Value| match id {
+            Value::String(id) => Some(id.clone()),
+            Value::Number(id) => Some(id.to_string()),
+            _ => None,
+        };
         ids.iter().filter_map(text).collect()
     }
 

@@ -1,46 +1,36 @@
-//! One entry of the timeline.
+//! The entries of a timeline, their kinds, and their JSON.
 
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::entry_kind::{
-    EntryKind, MessageEntry, MessageEvent, TaskEntry, TaskEvent, TurnEntry, TurnEvent, VerdictEntry,
-};
-use super::kind::Kind;
+use crate::error;
+use crate::json;
+use crate::model::TaskStatus;
+use crate::policy::Decision;
+use crate::suggest::unknown;
 
-/// The source of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
-    /// A hook call.
     Hook,
-    /// A snapshot of an inbox.
     Inbox,
-    /// A snapshot of another file.
     Snapshot,
-    /// A transcript.
     Transcript,
 }
 
-/// One entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// The time, RFC 3339.
     pub at: String,
     /// The actor: a name, `client` for Claude Code itself, `unknown` if unknown.
     pub actor: String,
-    /// The sources.
     pub sources: Vec<Source>,
-    /// The event.
     pub kind: EntryKind,
 }
 
 impl Entry {
-    /// An entry from one source.
     pub fn new(at: impl Into<String>, actor: impl Into<String>, source: Source, kind: EntryKind) -> Entry {
         Entry { at: at.into(), actor: actor.into(), sources: vec![source], kind }
     }
 
-    /// The kind, as users name it.
     pub fn kind(&self) -> Kind {
         match &self.kind {
             EntryKind::SessionStarted(_) => Kind::SessionStarted,
@@ -73,22 +63,18 @@ impl Entry {
         }
     }
 
-    /// The change of a task.
     pub fn task(&self) -> Option<&TaskEntry> {
         if let EntryKind::Task(task) = &self.kind { Some(task) } else { None }
     }
 
-    /// The start or the end of a turn.
     pub fn turn(&self) -> Option<&TurnEntry> {
         if let EntryKind::Turn(turn) = &self.kind { Some(turn) } else { None }
     }
 
-    /// The message.
     pub fn message(&self) -> Option<&MessageEntry> {
         if let EntryKind::Message(message) = &self.kind { Some(message) } else { None }
     }
 
-    /// The verdict.
     pub fn verdict(&self) -> Option<&VerdictEntry> {
         if let EntryKind::Verdict(verdict) = &self.kind { Some(verdict) } else { None }
     }
@@ -98,7 +84,6 @@ impl Entry {
         self.message().is_some_and(|message| message.automatic)
     }
 
-    /// The id of the agent or session.
     pub fn agent(&self) -> Option<&String> {
         match &self.kind {
             EntryKind::SessionStarted(session) | EntryKind::SessionEnded(session) => session.session.as_ref(),
@@ -109,7 +94,6 @@ impl Entry {
         }
     }
 
-    /// A summary, a subject or a cause on one line.
     pub fn summary(&self) -> Option<&str> {
         match &self.kind {
             EntryKind::SessionStarted(session) | EntryKind::SessionEnded(session) => session.cause.as_deref(),
@@ -125,7 +109,6 @@ impl Entry {
         }
     }
 
-    /// The full text.
     pub fn text(&self) -> Option<&str> {
         match &self.kind {
             EntryKind::MemberJoined(joined) => joined.prompt.as_deref(),
@@ -137,10 +120,264 @@ impl Entry {
     }
 }
 
-/// Adds a source to a sorted list.
 pub(super) fn add_source(sources: &mut Vec<Source>, source: Source) {
     if !sources.contains(&source) {
         sources.push(source);
         sources.sort();
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum EntryKind {
+    SessionStarted(SessionEntry),
+    SessionEnded(SessionEntry),
+    TeamCreated { name: Option<String> },
+    TeamErased { ended_by: Option<String> },
+    MemberJoined(JoinEntry),
+    MemberLeft,
+    Task(TaskEntry),
+    Turn(TurnEntry),
+    Message(MessageEntry),
+    Verdict(VerdictEntry),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionEntry {
+    /// Claude Code's word for the cause; `crashed` for an end that no hook reported.
+    pub cause: Option<String>,
+    pub session: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct JoinEntry {
+    pub description: Option<String>,
+    pub prompt: Option<String>,
+    pub agent: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TaskEvent {
+    Created,
+    Found,
+    Changed,
+    Completed,
+    Deleted,
+    Erased,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskEntry {
+    pub event: TaskEvent,
+    pub id: String,
+    pub subject: Option<String>,
+    pub from: Option<TaskStatus>,
+    pub to: Option<TaskStatus>,
+    pub owner: Option<String>,
+    pub is_renamed: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TurnEvent {
+    Started,
+    Ended,
+    Idle,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnEntry {
+    pub event: TurnEvent,
+    pub description: Option<String>,
+    pub text: Option<String>,
+    pub agent: Option<String>,
+    pub by_subagent: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum MessageEvent {
+    #[default]
+    Sent,
+    Refused,
+    ShutdownRequested,
+    ShutdownApproved,
+    ShutdownRejected,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MessageEntry {
+    pub event: MessageEvent,
+    pub word: String,
+    /// The teammate that Claude Code names as the sender of a subagent's message (2.1.177).
+    pub signed_as: Option<String>,
+    pub to: Option<String>,
+    pub task: Option<String>,
+    pub summary: Option<String>,
+    pub text: String,
+    pub automatic: bool,
+    pub unconfirmed: bool,
+    pub refusal: Option<String>,
+    pub request: Option<String>,
+    pub approve: Option<bool>,
+    pub heard_by: Vec<String>,
+    /// If the policy blocked it: the id of the judged event.
+    pub judged: Option<String>,
+}
+
+impl MessageEntry {
+    /// A message with only the required fields.
+    pub fn new(event: MessageEvent, word: String, text: String) -> MessageEntry {
+        MessageEntry { event, word, text, ..MessageEntry::default() }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct VerdictEntry {
+    pub decision: Decision,
+    pub gate: String,
+    pub reason: String,
+    pub agent: Option<String>,
+    pub judged: String,
+    pub blocks: Option<usize>,
+    pub paused: bool,
+    pub repeated: bool,
+}
+
+/// The kind of an entry. Kinds are only added, never renamed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    SessionStarted,
+    TeamCreated,
+    MemberJoined,
+    TaskCreated,
+    TaskFound,
+    TaskChanged,
+    TaskCompleted,
+    TaskDeleted,
+    TaskErased,
+    TurnStarted,
+    Message,
+    MessageRefused,
+    ShutdownRequested,
+    ShutdownApproved,
+    ShutdownRejected,
+    TurnEnded,
+    Idle,
+    MemberLeft,
+    SessionEnded,
+    TeamErased,
+    Verdict,
+}
+
+impl Kind {
+    pub const ALL: &[Kind] = &[
+        Kind::SessionStarted,
+        Kind::TeamCreated,
+        Kind::MemberJoined,
+        Kind::TaskCreated,
+        Kind::TaskFound,
+        Kind::TaskChanged,
+        Kind::TaskCompleted,
+        Kind::TaskDeleted,
+        Kind::TaskErased,
+        Kind::TurnStarted,
+        Kind::Message,
+        Kind::MessageRefused,
+        Kind::ShutdownRequested,
+        Kind::ShutdownApproved,
+        Kind::ShutdownRejected,
+        Kind::TurnEnded,
+        Kind::Idle,
+        Kind::MemberLeft,
+        Kind::SessionEnded,
+        Kind::TeamErased,
+        Kind::Verdict,
+    ];
+
+    /// The kind's word: `task-changed`.
+    pub fn word(self) -> String {
+        json::serde_name(&self)
+    }
+
+    pub fn parse(text: &str) -> error::Result<Kind> {
+        let plain = text.to_lowercase().replace('_', "-");
+        if let Some(kind) = Kind::ALL.iter().find(|kind| kind.word() == plain) {
+            return Ok(*kind);
+        }
+        let words: Vec<String> = Kind::ALL.iter().map(|kind| kind.word()).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        Err(unknown("kind", text, &words).of_usage())
+    }
+}
+
+impl Serialize for Entry {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut json = FlatMap(out.serialize_map(None)?);
+        json.put("at", &self.at)?;
+        json.put("kind", &self.kind())?;
+        json.put("actor", &self.actor)?;
+        match &self.kind {
+            EntryKind::Task(task) => {
+                json.put("task", &task.id)?;
+                json.some("summary", &task.subject)?;
+                json.some("from_status", &task.from)?;
+                json.some("to_status", &task.to)?;
+                json.put("owner", &task.owner)?;
+            }
+            EntryKind::Message(message) => {
+                json.some("signed_as", &message.signed_as)?;
+                json.some("to", &message.to)?;
+                json.some("task", &message.task)?;
+                json.some("summary", &message.summary)?;
+                json.put("text", &message.text)?;
+                json.put("message", &message.word)?;
+                json.some("automatic", &message.automatic.then_some(true))?;
+                json.some("unconfirmed", &message.unconfirmed.then_some(true))?;
+                json.some("refusal", &message.refusal)?;
+                json.some("request", &message.request)?;
+                json.some("approve", &message.approve)?;
+                json.some("of", &message.judged)?;
+            }
+            _ => {
+                json.some("summary", &self.summary())?;
+                json.some("text", &self.text())?;
+                json.some("agent", &self.agent())?;
+            }
+        }
+        if let Some(verdict) = self.verdict() {
+            json.put("decision", &verdict.decision)?;
+            json.put("of", &verdict.judged)?;
+            json.some("blocks", &verdict.blocks)?;
+            json.some("paused", &verdict.paused.then_some(true))?;
+            json.some("repeated", &verdict.repeated.then_some(true))?;
+        }
+        json.put("sources", &self.sources)?;
+        json.0.end()
+    }
+}
+
+struct FlatMap<M>(M);
+
+impl<M: SerializeMap> FlatMap<M> {
+    fn put(&mut self, key: &'static str, value: &impl Serialize) -> Result<(), M::Error> {
+        self.0.serialize_entry(key, value)
+    }
+
+    fn some(&mut self, key: &'static str, value: &Option<impl Serialize>) -> Result<(), M::Error> {
+        value.as_ref().map_or(Ok(()), |value| self.put(key, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kind_is_parsed_from_its_word_and_a_typo_gets_a_suggestion() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::parse(&kind.word()).unwrap(), *kind);
+        }
+        assert_eq!(Kind::parse("Task_Changed").unwrap(), Kind::TaskChanged);
+        assert_eq!(Kind::parse("mesage").unwrap_err().hints, ["did you mean \"message\"?"]);
+        assert!(Kind::parse("moon").unwrap_err().hints[0].starts_with("known kinds: session-started, "));
     }
 }

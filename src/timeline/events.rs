@@ -7,7 +7,6 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::earlier_life::EarlierLife;
 use super::transcripts::lead;
 use crate::archive::{Archive, Claims, RunRecord};
 use crate::event::{Actor, ActorKind, Recorded};
@@ -16,35 +15,24 @@ use crate::model::Tool;
 use crate::payload::{Kind, Payload};
 use crate::policy::RecordedVerdict;
 
-/// One recorded event with its parsed payload.
 #[derive(Debug)]
 pub struct LoadedEvent {
-    /// The start of the hook call, RFC 3339.
     pub at: String,
-    /// Its position in the log, among the events of its run.
     pub place: usize,
-    /// The event's id.
     pub id: String,
     /// Whether the hook call belonged to the run; otherwise it was made before its session had a run.
     pub in_run: bool,
-    /// The event's kind.
     pub kind: Kind,
-    /// The session.
     pub session: Option<String>,
     /// The task list that `CLAUDE_CODE_TASK_LIST_ID` named.
     pub task_list: Option<String>,
-    /// The actor as known at the hook call.
     pub actor: Actor,
-    /// The parsed payload, without its raw text.
     pub payload: Payload,
-    /// The verdict and its event, if this line is a verdict.
     pub ruling: Option<RecordedVerdict>,
 }
 
-/// Which of a run's events are parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DetailLevel {
-    /// All of them.
     Whole,
     /// Those that the timeline needs. In a large log most other tool calls are skipped.
     Story,
@@ -55,9 +43,7 @@ const LARGE_BYTES: u64 = 32 << 20;
 /// One in this many of the other tool calls is parsed: they relate Claude Code's clock to teamkeep's.
 const MAX_TIES: u32 = 256;
 
-/// Whether the timeline may need this line.
-fn tells(glance: &LineHeader<'_>) -> bool {
-    /// The fields that identify the tool call.
+fn may_need(header: &LineHeader<'_>) -> bool {
     #[derive(Deserialize)]
     struct Call<'a> {
         #[serde(default, borrow)]
@@ -65,17 +51,16 @@ fn tells(glance: &LineHeader<'_>) -> bool {
         #[serde(default, borrow)]
         tool_use_id: Option<Cow<'a, str>>,
     }
-    let is_tool = matches!(Kind::named(&glance.event), Kind::PreToolUse | Kind::PostToolUse);
+    let is_tool = matches!(Kind::named(&header.event), Kind::PreToolUse | Kind::PostToolUse);
     let call =
-        glance.payload.filter(|_| is_tool).and_then(|payload| serde_json::from_str(payload.get()).ok());
+        header.payload.filter(|_| is_tool).and_then(|payload| serde_json::from_str(payload.get()).ok());
     // Anything but a normal tool call is parsed.
     let Some(Call { tool_name: Some(tool), tool_use_id: Some(id) }) = call else { return true };
     let sum = id.bytes().fold(0u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     Tool::named(&tool).is_of_teams() || sum % MAX_TIES == 0
 }
 
-/// Fields that every payload has and that are already known.
-const COMMON_TOOLS: [&str; 8] = [
+const COMMON_FIELDS: [&str; 8] = [
     "session_id",
     "transcript_path",
     "cwd",
@@ -104,7 +89,6 @@ impl LoadedEvent {
         }
     }
 
-    /// The actor's name, if known.
     pub fn who(&self) -> Option<&str> {
         match self.actor.kind {
             ActorKind::Unknown => None,
@@ -122,9 +106,6 @@ impl LoadedEvent {
 /// Reads the log once and returns the events of each wanted run, by time. `all` are all recorded runs: an event from
 /// before its session had a run belongs to the session's first run. The events of an imported run are read from its
 /// directory.
-///
-/// # Errors
-/// The log's directory cannot be read.
 pub fn by_run(
     log: &Path,
     archive: &Archive,
@@ -138,40 +119,38 @@ pub fn by_run(
     // The first event of a run shows whether its start was recorded.
     let starts: HashSet<&str> =
         all.iter().filter(|run| wanted(&run.run)).map(|run| run.started_at.as_str()).collect();
-    let wants = |glance: &LineHeader<'_>| {
-        let is_wanted = match (&glance.run, &glance.session) {
-            (Some(run), _) => wanted(run),
-            (run, session) => {
-                claims.run_of(run.as_deref(), session.as_deref(), &glance.at).is_some_and(|run| wanted(&run))
+    let wants = |header: &LineHeader<'_>| {
+        let is_wanted = match &header.run {
+            Some(run) => wanted(run),
+            None => {
+                claims.run_of(None, header.session.as_deref(), &header.at).is_some_and(|run| wanted(&run))
             }
         };
-        is_wanted && (takes_all || tells(glance) || starts.contains(glance.at.as_ref()))
+        is_wanted && (takes_all || may_need(header) || starts.contains(header.at.as_ref()))
     };
     let (found, mut problems) = log::filter_parallel(log, &parts, Range::default(), wants, |line| {
         let recorded = line.recorded;
         let run = claims.run_of(recorded.run.as_deref(), recorded.session.as_deref(), &recorded.at);
-        let mut told = LoadedEvent::new(recorded);
-        if !takes_all {
-            // The start of a session has the project's directory.
-            if told.kind != Kind::SessionStart {
-                told.payload.forget(&COMMON_TOOLS);
-            }
+        let mut event = LoadedEvent::new(recorded);
+        // The start of a session has the project's directory.
+        if !takes_all && event.kind != Kind::SessionStart {
+            event.payload.forget(&COMMON_FIELDS);
         }
-        (run, told)
+        (run, event)
     })?;
     let mut events: HashMap<String, Vec<LoadedEvent>> = HashMap::new();
     let mut known: HashSet<String> = HashSet::new();
     for run in all.iter().filter(|run| run.imported.is_some() && wanted(&run.run)) {
         let own = events.entry(run.run.clone()).or_default();
-        problems.merge(brought(archive, run, depth, |told| {
-            known.insert(told.id.clone());
-            own.push(told);
+        problems.merge(imported_events(archive, run, depth, |event| {
+            known.insert(event.id.clone());
+            own.push(event);
         })?);
     }
-    for (run, told) in found {
+    for (run, event) in found {
         // An imported run that continues here was also recorded here.
-        if let Some(run) = run.filter(|_| !known.contains(&told.id)) {
-            events.entry(run).or_default().push(told);
+        if let Some(run) = run.filter(|_| !known.contains(&event.id)) {
+            events.entry(run).or_default().push(event);
         }
     }
     for run in all {
@@ -195,8 +174,7 @@ pub(super) fn parts<'a>(
     Parts::of(names.into_iter().filter_map(|run| archive.run_dir(run)))
 }
 
-/// The events that an imported run contains.
-fn brought(
+fn imported_events(
     archive: &Archive,
     run: &RunRecord,
     depth: DetailLevel,
@@ -206,12 +184,78 @@ fn brought(
     let size = path.symlink_metadata().map_or(0, |metadata| metadata.len());
     let takes_all = depth == DetailLevel::Whole || size < LARGE_BYTES;
     log::read_lines(&path, |line| {
-        let glance = || serde_json::from_str::<LineHeader<'_>>(&line.text).ok();
-        if takes_all || glance().is_none_or(|glance| tells(&glance)) {
+        let header = || serde_json::from_str::<LineHeader<'_>>(&line.text).ok();
+        if takes_all || header().is_none_or(|header| may_need(&header)) {
             each(LoadedEvent::new(line.recorded));
         }
         Ok(())
     })
+}
+
+/// Selects events: of those from before the run only the starts of sessions, the prompt that led to the run, and the
+/// launches of subagents. First note all of them.
+#[derive(Debug)]
+pub(super) struct EarlierLife<'a> {
+    started_at: &'a str,
+    prompt: Option<(String, String)>,
+}
+
+pub(super) struct EventKey<'a> {
+    at: &'a str,
+    id: &'a str,
+    in_run: bool,
+    kind: Kind,
+    actor: ActorKind,
+}
+
+impl<'a> EarlierLife<'a> {
+    /// The time before a run that started at `started_at`, RFC 3339.
+    pub fn new(started_at: &'a str) -> EarlierLife<'a> {
+        EarlierLife { started_at, prompt: None }
+    }
+
+    /// Notes an event. Of two prompts of the same time, the one that is noted later counts.
+    pub fn note(&mut self, event: &EventKey<'_>) {
+        let is_prompt = event.kind == Kind::UserPromptSubmit && event.actor == ActorKind::Lead;
+        if is_prompt && self.has(event) && self.prompt.as_ref().is_none_or(|(at, _)| at.as_str() <= event.at)
+        {
+            self.prompt = Some((event.at.to_owned(), event.id.to_owned()));
+        }
+    }
+
+    /// Whether the timeline has this event. `tool` reads its tool.
+    pub fn selects(&self, event: &EventKey<'_>, tool: impl FnOnce() -> Option<Tool>) -> bool {
+        !self.has(event)
+            || event.kind == Kind::SessionStart
+            || self.prompt.as_ref().is_some_and(|(_, id)| id == event.id)
+            || (event.kind == Kind::PostToolUse && tool() == Some(Tool::Agent))
+    }
+
+    fn has(&self, event: &EventKey<'_>) -> bool {
+        !event.in_run && event.at < self.started_at
+    }
+
+    pub fn retain(mut self, events: &mut Vec<LoadedEvent>) {
+        events.iter().for_each(|event| self.note(&EventKey::of(event)));
+        events.retain(|event| self.selects(&EventKey::of(event), || event.payload.tool()));
+    }
+}
+
+impl<'a> EventKey<'a> {
+    fn of(event: &'a LoadedEvent) -> EventKey<'a> {
+        let LoadedEvent { at, id, in_run, kind, actor, .. } = event;
+        EventKey { at, id, in_run: *in_run, kind: *kind, actor: actor.kind }
+    }
+
+    pub fn of_line(recorded: &'a Recorded) -> EventKey<'a> {
+        EventKey {
+            at: &recorded.at,
+            id: &recorded.id,
+            in_run: recorded.run.is_some(),
+            kind: Kind::named(&recorded.event),
+            actor: recorded.actor.kind,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -220,11 +264,11 @@ mod tests {
 
     fn is_opened(event: &str, payload: &str) -> bool {
         let line = format!(r#"{{"v":1,"event":"{event}","run":"r","payload":{payload}}}"#);
-        tells(&serde_json::from_str(&line).unwrap())
+        may_need(&serde_json::from_str(&line).unwrap())
     }
 
     #[test]
-    fn of_a_large_log_other_tools_are_left_out_but_for_some_and_nothing_else_is() {
+    fn only_most_calls_of_other_tools_are_skipped_in_a_large_log() {
         let call = |tool: &str, id: usize| {
             is_opened("PreToolUse", &format!(r#"{{"tool_name":"{tool}","tool_use_id":"toolu_{id}"}}"#))
         };

@@ -1,24 +1,21 @@
 //! Selects a part of a timeline.
 
 use super::entry::Entry;
-use super::entry_kind::EntryKind;
-use super::kind::Kind;
+use super::entry::EntryKind;
+use super::entry::Kind;
 use super::run_data::RunData;
 use crate::clock::{self, Time};
 use crate::error::Error;
 use crate::event::LEAD;
 use crate::suggest::unknown;
 
-/// A part of a timeline, by time, actors and kinds.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     from: Option<String>,
     to: Option<String>,
     /// Names, agent ids or roles (`lead`, `teammate`, `subagent`); empty for all.
     actors: Vec<String>,
-    /// Whether entries that only concern the actors are selected as well.
     involving: bool,
-    /// Empty for all kinds.
     kinds: Vec<Kind>,
 }
 
@@ -28,32 +25,25 @@ impl Filter {
         Filter { from: from.map(clock::stamp), to: to.map(clock::stamp), ..Filter::default() }
     }
 
-    /// The same, restricted to these actors and kinds.
     pub fn only(self, actors: &[String], kinds: &[Kind]) -> Filter {
         Filter { actors: actors.to_vec(), kinds: kinds.to_vec(), ..self }
     }
 
-    /// The same, restricted to entries by or about these agents.
     pub fn involving(self, names: &[String]) -> Filter {
-        match names {
-            [] => self,
-            names => Filter { actors: names.to_vec(), involving: true, ..self },
-        }
+        if names.is_empty() { self } else { Filter { actors: names.to_vec(), involving: true, ..self } }
     }
 
-    /// Whether it selects everything.
     pub fn is_empty(&self) -> bool {
         self.from.is_none() && self.to.is_none() && self.actors.is_empty() && self.kinds.is_empty()
     }
 
-    /// Whether the entry is selected.
-    pub fn contains(&self, entry: &Entry, material: &RunData) -> bool {
+    pub fn contains(&self, entry: &Entry, data: &RunData) -> bool {
         self.from.as_deref().is_none_or(|from| from <= entry.at.as_str())
             && self.to.as_deref().is_none_or(|to| entry.at.as_str() <= to)
             && (self.kinds.is_empty() || self.kinds.contains(&entry.kind()))
             && (self.actors.is_empty()
                 || self.actors.iter().any(|actor| {
-                    is_by(entry, actor, material) || (self.involving && involves(entry, actor, material))
+                    is_by(entry, actor, data) || (self.involving && involves(entry, actor, data))
                 }))
     }
 
@@ -62,20 +52,17 @@ impl Filter {
         self.from.as_deref().is_some_and(|from| entry.at.as_str() < from)
     }
 
-    /// Whether the entry is after the end.
     pub fn is_after(&self, entry: &Entry) -> bool {
         self.to.as_deref().is_some_and(|to| to < entry.at.as_str())
     }
 
-    /// The first of the actors that is not in the run, with suggestions.
-    pub fn unknown_actor(&self, entries: &[Entry], material: &RunData) -> Option<Error> {
-        let is_known = |actor: &String| {
-            material.is_member(actor) || entries.iter().any(|entry| is_by(entry, actor, material))
-        };
+    pub fn unknown_actor(&self, entries: &[Entry], data: &RunData) -> Option<Error> {
+        let is_known =
+            |actor: &String| data.is_member(actor) || entries.iter().any(|entry| is_by(entry, actor, data));
         let stranger =
             self.actors.iter().find(|actor| !ROLES.contains(&actor.as_str()) && !is_known(actor))?;
         let mut names: Vec<&str> = entries.iter().map(|entry| entry.actor.as_str()).collect();
-        names.extend(material.members.iter().map(String::as_str));
+        names.extend(data.members.iter().map(String::as_str));
         names.extend(ROLES);
         names.sort_unstable();
         names.dedup();
@@ -83,24 +70,23 @@ impl Filter {
     }
 }
 
-/// Roles that are accepted in place of a name.
 const ROLES: [&str; 3] = ["lead", "teammate", "subagent"];
 
-fn is_by(entry: &Entry, actor: &str, material: &RunData) -> bool {
+fn is_by(entry: &Entry, actor: &str, data: &RunData) -> bool {
     let is_lead = || entry.actor == LEAD || entry.actor == "lead";
     entry.actor == actor
         || entry.agent().is_some_and(|agent| agent == actor)
         || match actor {
             "lead" => is_lead(),
-            "teammate" => material.is_member(&entry.actor) && !is_lead(),
+            "teammate" => data.is_member(&entry.actor) && !is_lead(),
             "subagent" => entry.turn().is_some_and(|turn| turn.by_subagent),
             _ => false,
         }
 }
 
 /// Whether an entry by another agent concerns this one: a message to it, a task that it owns, or a verdict about it.
-fn involves(entry: &Entry, actor: &str, material: &RunData) -> bool {
-    let is_all = || material.is_member(actor) && entry.actor != actor;
+fn involves(entry: &Entry, actor: &str, data: &RunData) -> bool {
+    let is_all = || data.is_member(actor) && entry.actor != actor;
     match &entry.kind {
         EntryKind::Message(message) => message.to.as_deref().is_some_and(|to| {
             to == actor
@@ -113,7 +99,6 @@ fn involves(entry: &Entry, actor: &str, material: &RunData) -> bool {
     }
 }
 
-/// Whether a reason names an agent, as a word of its own.
 fn mentions(reason: &str, actor: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
     reason

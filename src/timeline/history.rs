@@ -1,38 +1,30 @@
-//! The parsed snapshots of a run: every roster, every state of a task, every message in an inbox.
+//! The parsed snapshots of a run: every roster, every state of a task with its id, every message in an inbox.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
-use super::ids::TaskIds;
+use super::events::LoadedEvent;
 use crate::archive::{Archive, Journal, Snapshot};
 use crate::clock::{self, Time};
-use crate::team::{Entry, Task, TeamConfig, TeamPath, fresh_entries, mailbox};
+use crate::team::{Entry, Task, TeamConfig, TeamPath, fresh_entries, is_of, mailbox};
 
 /// A run's files over time, parsed. A torn or lost state is skipped, and the one before it stays.
 #[derive(Debug, Default)]
 pub struct History {
-    /// Rosters with the time they were first seen.
     pub rosters: Vec<(String, TeamConfig)>,
     /// States of tasks: time, id, state; `None` if the file was gone.
     pub tasks: Vec<(String, String, Option<Task>)>,
-    /// Messages in inboxes, each once.
     pub copies: Vec<Sighting>,
-    /// When the team's directory appeared and disappeared.
     pub presence: Vec<(String, bool)>,
-    /// The ids of tasks.
     pub ids: TaskIds,
-    /// Unreadable objects.
     pub problems: Vec<String>,
 }
 
-/// A message in an inbox.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sighting {
-    /// The owner of the inbox.
     pub inbox: String,
     /// When it was first seen there, RFC 3339, by teamkeep's clock.
     pub seen_at: String,
-    /// The message.
     pub entry: Entry,
 }
 
@@ -59,11 +51,10 @@ impl History {
             read: HashSet::new(),
             known: HashMap::new(),
             hasher: RandomState::new(),
+            list,
             history: History { ids, ..History::default() },
         };
-        for snapshot in &journal.snapshots {
-            reader.add(snapshot, list);
-        }
+        journal.snapshots.iter().for_each(|snapshot| reader.add(snapshot));
         reader.history
     }
 
@@ -77,7 +68,6 @@ impl History {
         }
     }
 
-    /// All members ever, each with its latest roster entry.
     pub fn members(&self) -> BTreeMap<&str, &crate::team::Member> {
         let members = self.rosters.iter().flat_map(|(_, roster)| &roster.members);
         members.map(|member| (member.name.as_str(), member)).collect()
@@ -86,13 +76,11 @@ impl History {
 
 struct HistoryReader<'a> {
     archive: &'a Archive,
+    list: Option<&'a str>,
     /// When the team was created, by Claude Code's clock.
     created: Option<Time>,
-    /// Trackers in another list that have the same numbers as the team's tasks.
     trackers: HashSet<String>,
-    /// Objects that cannot be read or parsed.
     unread: HashSet<String>,
-    /// Inbox states that were read.
     read: HashSet<(String, String)>,
     /// Messages that were read, by inbox: as in the file, and as parsed.
     known: HashMap<String, HashSet<u64>>,
@@ -101,7 +89,7 @@ struct HistoryReader<'a> {
 }
 
 impl HistoryReader<'_> {
-    fn add(&mut self, snapshot: &Snapshot, list: Option<&str>) {
+    fn add(&mut self, snapshot: &Snapshot) {
         let at = &snapshot.at;
         if let Some(there) = snapshot.team_dir {
             self.history.presence.push((at.clone(), there));
@@ -118,7 +106,7 @@ impl HistoryReader<'_> {
                 continue;
             }
             let read = match self.archive.objects.get(hash) {
-                Ok(bytes) => self.parse(&change.path, at, &bytes, list).ok_or_else(|| {
+                Ok(bytes) => self.parse(&change.path, at, &bytes).ok_or_else(|| {
                     let what = format!("{} is not valid in the state of {at}", change.path);
                     // A temporary file is incomplete.
                     (!change.torn && change.path.ends_with(".json"))
@@ -147,15 +135,19 @@ impl HistoryReader<'_> {
     }
 
     /// Reads a state of a file; `None` if it has no information.
-    fn parse(&mut self, path: &str, at: &str, bytes: &[u8], list: Option<&str>) -> Option<()> {
+    fn parse(&mut self, path: &str, at: &str, bytes: &[u8]) -> Option<()> {
         match TeamPath::of(path) {
             TeamPath::Config => self.history.rosters.push((at.to_owned(), TeamConfig::parse(bytes)?)),
-            TeamPath::Inbox(file) => self.inbox(inbox_of(file), at, bytes, self.since(path, list))?,
+            TeamPath::Inbox(file) => {
+                // Of a second directory of the team, which outlives it, only the messages since its creation count.
+                let outlives = self.list.is_some_and(|team| path.split('/').nth(1) != Some(team));
+                self.inbox(inbox_of(file), at, bytes, self.created.filter(|_| outlives))?;
+            }
             TeamPath::Task(dir, name) => {
                 let task = Task::parse(name, bytes)?;
                 self.history.ids.see(dir, &task);
                 let id = self.history.ids.of_task(dir, &task);
-                if task.internal && list != Some(dir) {
+                if task.internal && self.list != Some(dir) {
                     self.trackers.insert(path.to_owned());
                 }
                 self.history.tasks.push((at.to_owned(), id, Some(task)));
@@ -163,12 +155,6 @@ impl HistoryReader<'_> {
             _ => {}
         }
         Some(())
-    }
-
-    /// The time from which messages in a directory belong to this run: a second directory of the team outlives it.
-    fn since(&self, path: &str, list: Option<&str>) -> Option<Time> {
-        let outlives = list.is_some_and(|team| path.split('/').nth(1) != Some(team));
-        self.created.filter(|_| outlives)
     }
 
     fn inbox(&mut self, owner: &str, at: &str, bytes: &[u8], since: Option<Time>) -> Option<()> {
@@ -191,5 +177,100 @@ pub(super) fn owner_of<'a>(file: &'a str, names: &'a [String]) -> &'a str {
     match (owners.next(), owners.next()) {
         (Some(owner), None) => owner,
         _ => file,
+    }
+}
+
+/// The task lists of a run. The first one in which a task was seen is the main list: its task ids are plain numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskIds {
+    /// The list that is named after the team, or after the session of a run without a team.
+    own: Option<String>,
+    main: Option<String>,
+    /// The lists that `CLAUDE_CODE_TASK_LIST_ID` named.
+    named: BTreeSet<String>,
+}
+
+impl TaskIds {
+    /// The lists of a run, before any task was seen.
+    pub fn new(own: Option<&str>, events: &[LoadedEvent]) -> TaskIds {
+        let named = events.iter().filter_map(|event| event.task_list.clone()).collect();
+        TaskIds { own: own.map(str::to_owned), main: None, named }
+    }
+
+    /// Records a task in a list. The trackers of 2.1.47 do not count.
+    pub(super) fn see(&mut self, list: &str, task: &Task) {
+        if self.main.is_none() && !task.internal {
+            self.main = if self.is_own(list) { self.own.clone() } else { Some(list.to_owned()) };
+        }
+    }
+
+    pub fn of_file(&self, list: &str, id: &str) -> String {
+        let is_main = match &self.main {
+            Some(main) if Some(main) != self.own.as_ref() => main == list,
+            _ => self.is_own(list),
+        };
+        if is_main { id.to_owned() } else { format!("{list}/{id}") }
+    }
+
+    /// The id of a task in a file. The trackers of 2.1.47 may be in another list than the team's tasks and have the same
+    /// numbers.
+    pub(super) fn of_task(&self, list: &str, task: &Task) -> String {
+        let is_beside = task.internal && self.own.as_deref().is_some_and(|own| own != list);
+        if is_beside { format!("{list}/{}", task.id) } else { self.of_file(list, &task.id) }
+    }
+
+    /// The id of a task, from its number and the list that a tool's event names. Without a list, it is the team's.
+    pub fn of_event(&self, list: Option<&str>, id: &str) -> String {
+        let is_named = self.main.as_ref().is_some_and(|main| self.named.contains(main));
+        match (list, &self.own) {
+            (Some(list), _) => self.of_file(list, id),
+            (None, Some(own)) if is_named => self.of_file(own, id),
+            (None, _) => id.to_owned(),
+        }
+    }
+
+    pub fn is_named(&self, called: &str) -> bool {
+        let list = called.rsplit_once('/').map(|(list, _)| list).or(self.main.as_deref());
+        list.is_some_and(|list| self.named.contains(list))
+    }
+
+    pub fn main(&self) -> Option<&str> {
+        self.main.as_deref().or(self.own.as_deref())
+    }
+
+    fn is_own(&self, list: &str) -> bool {
+        self.own.as_deref().is_none_or(|own| is_of(list, own))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(seen: &[&str], named: &[&str]) -> TaskIds {
+        let task = Task::parse("1.json", b"{}").unwrap();
+        let named = named.iter().map(|list| (*list).to_owned()).collect();
+        let mut ids = TaskIds { own: Some("t-1".to_owned()), main: None, named };
+        seen.iter().for_each(|list| ids.see(list, &task));
+        ids
+    }
+
+    #[test]
+    fn tasks_of_the_first_list_have_plain_numbers_as_ids() {
+        let team = ids(&["t_1", "x"], &["x"]);
+        assert_eq!(
+            [team.of_file("t-1", "1"), team.of_file("T_1", "1"), team.of_file("x", "1")],
+            ["1", "1", "x/1"]
+        );
+        assert_eq!([team.of_event(None, "1"), team.of_event(Some("x"), "1")], ["1", "x/1"]);
+        let named = ids(&["x", "y", "t-1"], &["x", "y"]);
+        assert_eq!(
+            [named.of_file("x", "1"), named.of_file("y", "1"), named.of_file("t-1", "1")],
+            ["1", "y/1", "t-1/1"]
+        );
+        assert_eq!([named.of_event(Some("y"), "1"), named.of_event(None, "1")], ["y/1", "t-1/1"]);
+        let cleared = ids(&["session-2"], &[]);
+        assert_eq!([cleared.of_file("session-2", "1"), cleared.of_event(None, "1")], ["1", "1"]);
+        assert_eq!(ids(&[], &["x"]).of_event(Some("x"), "1"), "x/1", "no task of any list was seen");
     }
 }

@@ -1,24 +1,24 @@
-//! Sessions, the team, its members and their turns.
+//! Sessions, the team, its members, their turns, and the verdicts about them.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::entry::{Entry, Source, add_source};
-use super::entry_kind::{EntryKind, JoinEntry, SessionEntry, TurnEntry, TurnEvent};
+use super::entry::{
+    Entry, EntryKind, JoinEntry, SessionEntry, Source, TurnEntry, TurnEvent, VerdictEntry, add_source,
+};
 use super::events::LoadedEvent;
 use super::run_data::{RunData, spawns};
-use super::transcripts::lead;
 use crate::archive::{EndedBy, SessionRole};
 use crate::event::{ActorKind, LEAD};
 use crate::json;
 use crate::model::Tool;
 use crate::payload::Kind as Event;
+use crate::policy::{Decision, RecordedVerdict, Verdict};
 
-/// Starts and ends of sessions.
-pub fn sessions(material: &RunData) -> Vec<Entry> {
+pub fn sessions(data: &RunData) -> Vec<Entry> {
     let mut entries = Vec::new();
-    for event in &material.events {
+    for event in &data.events {
         let part = |key| SessionEntry {
             cause: event.payload.text(key).map(str::to_owned),
             session: event.session.clone(),
@@ -28,66 +28,62 @@ pub fn sessions(material: &RunData) -> Vec<Entry> {
             Event::SessionEnd => EntryKind::SessionEnded(part("reason")),
             _ => continue,
         };
-        entries.push(Entry::new(&event.at, session_name(material, event), Source::Hook, kind));
+        entries.push(Entry::new(&event.at, session_name(data, event), Source::Hook, kind));
     }
-    if material.run.ended_by == Some(EndedBy::Crashed)
-        && let Some(at) = &material.run.ended_at
+    if data.run.ended_by == Some(EndedBy::Crashed)
+        && let Some(at) = &data.run.ended_at
     {
-        let end =
-            SessionEntry { cause: Some("crashed".to_owned()), session: material.run.lead_session.clone() };
-        let kind = EntryKind::SessionEnded(end);
-        entries.push(Entry::new(at, lead(&material.run), Source::Snapshot, kind));
+        let (cause, session) = (Some("crashed".to_owned()), data.run.lead_session.clone());
+        let kind = EntryKind::SessionEnded(SessionEntry { cause, session });
+        entries.push(Entry::new(at, data.lead(), Source::Snapshot, kind));
     }
     entries
 }
 
-/// The agent of a session.
-fn session_name(material: &RunData, event: &LoadedEvent) -> String {
-    let part = material.run.sessions.iter().find(|session| Some(&session.id) == event.session.as_ref());
+fn session_name(data: &RunData, event: &LoadedEvent) -> String {
+    let part = data.run.sessions.iter().find(|session| Some(&session.id) == event.session.as_ref());
     match part {
         Some(part) if part.role == SessionRole::Pane => {
             part.name.clone().unwrap_or_else(|| "unknown".to_owned())
         }
-        Some(_) => lead(&material.run).to_owned(),
-        None => event.shown(&material.run).to_owned(),
+        Some(_) => data.lead().to_owned(),
+        None => event.shown(&data.run).to_owned(),
     }
 }
 
-/// The team's directory, and members that joined and left.
-pub fn team(material: &RunData) -> Vec<Entry> {
+pub fn team(data: &RunData) -> Vec<Entry> {
     let mut entries = Vec::new();
-    let history = &material.history;
+    let history = &data.history;
     let mut created = false;
     for (at, there) in &history.presence {
         if *there && !created {
             created = true;
-            let by = if material.run.lead_session.is_some() { LEAD } else { "unknown" };
-            let kind = EntryKind::TeamCreated { name: material.run.name().map(str::to_owned) };
+            let by = if data.run.lead_session.is_some() { LEAD } else { "unknown" };
+            let kind = EntryKind::TeamCreated { name: data.run.name().map(str::to_owned) };
             entries.push(Entry::new(at, by, Source::Snapshot, kind));
         } else if !there {
-            let kind =
-                EntryKind::TeamErased { ended_by: material.run.ended_by.map(|by| json::serde_name(&by)) };
-            entries.push(Entry::new(at, eraser(material, at), Source::Snapshot, kind));
+            let kind = EntryKind::TeamErased { ended_by: data.run.ended_by.map(|by| json::serde_name(&by)) };
+            entries.push(Entry::new(at, eraser(data, at), Source::Snapshot, kind));
         }
     }
-    entries.extend(members(material));
+    entries.extend(members(data));
     entries
 }
 
 /// The agent that removed the team: the caller of TeamDelete, else Claude Code.
-fn eraser(material: &RunData, at: &str) -> String {
-    let calls = material.tool_calls(Tool::TeamDelete);
+fn eraser(data: &RunData, at: &str) -> String {
+    let calls = data.tool_calls(Tool::TeamDelete);
     let call = calls.iter().find(|call| call.first().is_some_and(|first| first.at.as_str() <= at));
-    let used = call.and_then(|call| material.transcripts.uses.get(call.id?));
+    let used = call.and_then(|call| data.transcripts.uses.get(call.id?));
     let by = call.and_then(|call| call.who()).or(used.map(|used| used.by.as_str()));
-    by.filter(|_| material.run.ended_by == Some(EndedBy::TeamDelete)).unwrap_or("client").to_owned()
+    by.filter(|_| data.run.ended_by == Some(EndedBy::TeamDelete)).unwrap_or("client").to_owned()
 }
 
 /// Members that joined and left: from the rosters, and from spawns that no roster shows.
-fn members(material: &RunData) -> Vec<Entry> {
+fn members(data: &RunData) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut here: Vec<&str> = Vec::new();
-    for (at, roster) in &material.history.rosters {
+    for (at, roster) in &data.history.rosters {
         for member in roster.members.iter().filter(|member| !here.contains(&member.name.as_str())) {
             let joined = JoinEntry {
                 description: None,
@@ -102,17 +98,17 @@ fn members(material: &RunData) -> Vec<Entry> {
         }
         here = there;
     }
-    for (event, spawn) in spawns(&material.events) {
+    for (event, spawn) in spawns(&data.events) {
         let input = event.payload.tool_input();
         let text = |key: &str| input.get(key).and_then(Value::as_str).map(str::to_owned);
         // The first roster entry that no spawn explains yet.
-        let joined = entries.iter_mut().find_map(|Entry { actor, sources, kind, .. }| match kind {
+        let roster_entry = entries.iter_mut().find_map(|Entry { actor, sources, kind, .. }| match kind {
             EntryKind::MemberJoined(joined) if *actor == spawn.name && !sources.contains(&Source::Hook) => {
                 Some((sources, joined))
             }
             _ => None,
         });
-        if let Some((sources, joined)) = joined {
+        if let Some((sources, joined)) = roster_entry {
             add_source(sources, Source::Hook);
             joined.description = text("description").or(joined.description.take());
             joined.prompt = joined.prompt.take().or_else(|| text("prompt"));
@@ -127,10 +123,10 @@ fn members(material: &RunData) -> Vec<Entry> {
 
 /// Turns of the lead, teammates and subagents, and the idle times between them. Claude Code's internal agents have no
 /// turns.
-pub fn turns(material: &RunData) -> Vec<Entry> {
+pub fn turns(data: &RunData) -> Vec<Entry> {
     let mut entries = Vec::new();
-    let launches = launches(material);
-    for event in &material.events {
+    let launches = launches(data);
+    for event in &data.events {
         let (turn, text) = match event.kind {
             Event::SubagentStart => (TurnEvent::Started, None),
             Event::UserPromptSubmit => (TurnEvent::Started, event.payload.text("prompt")),
@@ -143,8 +139,9 @@ pub fn turns(material: &RunData) -> Vec<Entry> {
         if event.actor.kind == ActorKind::Helper {
             continue;
         }
-        // A session's own turns are identified by the session.
-        let session = || event.session.clone().filter(|_| is_session_s(event.kind));
+        // Only a session's own agent has such an event: the lead, or a teammate in a pane. The session identifies it.
+        let is_own = matches!(event.kind, Event::UserPromptSubmit | Event::Stop | Event::StopFailure);
+        let session = || event.session.clone().filter(|_| is_own);
         let by_subagent = event.actor.kind == ActorKind::Subagent;
         let launched = event.actor.id.as_deref().and_then(|id| launches.get(id));
         let launched = launched.filter(|_| turn == TurnEvent::Started && by_subagent);
@@ -155,25 +152,78 @@ pub fn turns(material: &RunData) -> Vec<Entry> {
             agent: event.actor.id.clone().or_else(session),
             by_subagent,
         });
-        entries.push(Entry::new(&event.at, event.shown(&material.run), Source::Hook, kind));
+        entries.push(Entry::new(&event.at, event.shown(&data.run), Source::Hook, kind));
     }
     entries
 }
 
-/// Whether only a session's own agent has such an event: the lead, or a teammate in a pane.
-fn is_session_s(kind: Event) -> bool {
-    matches!(kind, Event::UserPromptSubmit | Event::Stop | Event::StopFailure)
-}
-
-/// The description of each plain subagent, by agent id.
-fn launches(material: &RunData) -> HashMap<&str, &str> {
-    let launched = material
-        .events
-        .iter()
-        .filter(|event| event.kind == Event::PostToolUse && event.payload.tool() == Some(Tool::Agent));
-    let described = launched.filter_map(|event| {
+fn launches(data: &RunData) -> HashMap<&str, &str> {
+    let spawned = data.events.iter().filter(|event| event.kind == Event::PostToolUse);
+    let described = spawned.filter(|event| event.payload.tool() == Some(Tool::Agent)).filter_map(|event| {
         let id = event.payload.tool_response().get("agentId")?.as_str()?;
         Some((id, event.payload.tool_input().get("description")?.as_str()?))
     });
     described.collect()
+}
+
+pub fn verdicts(data: &RunData) -> Vec<Entry> {
+    let recorded: Vec<(&LoadedEvent, &RecordedVerdict)> =
+        data.events.iter().filter_map(|event| Some((event, event.ruling.as_ref()?))).collect();
+    // Before 2.1.69 only the transcripts show the caller of a tool.
+    let uses = &data.transcripts.uses;
+    let callers = data.events.iter().filter_map(|event| {
+        let used = uses.get(event.payload.tool_use_id()?)?;
+        Some((event.id.as_str(), used.by.as_str()))
+    });
+    let callers: HashMap<&str, &str> = callers.collect();
+    let to_entry =
+        |(index, (event, RecordedVerdict { of, verdict })): (usize, &(&LoadedEvent, &RecordedVerdict))| {
+            let caller = callers.get(of.as_str()).copied().filter(|_| event.who().is_none());
+            let actor = caller.unwrap_or_else(|| event.shown(&data.run));
+            let blocks = || match verdict.blocks {
+                Some(blocks) => blocks as usize,
+                None => count_blocks(&recorded[..index], event, verdict),
+            };
+            let entry = VerdictEntry {
+                decision: verdict.decision,
+                gate: verdict.source(),
+                reason: verdict.reason.clone(),
+                agent: event.actor.id.clone(),
+                judged: of.clone(),
+                blocks: verdict.escalated.then(blocks),
+                paused: verdict.paused,
+                repeated: verdict.repeated,
+            };
+            Entry::new(&event.at, actor, Source::Hook, EntryKind::Verdict(entry))
+        };
+    recorded.iter().enumerate().map(to_entry).collect()
+}
+
+/// How often the same was blocked before it was allowed, for verdicts of older versions, which do not have the count.
+/// Verdicts that a pause allowed in between do not count and do not reset the count.
+fn count_blocks(
+    before: &[(&LoadedEvent, &RecordedVerdict)],
+    event: &LoadedEvent,
+    verdict: &Verdict,
+) -> usize {
+    let same = before.iter().rev().filter(|(other, RecordedVerdict { verdict: earlier, .. })| {
+        other.actor.name == event.actor.name && earlier.gate == verdict.gate && earlier.rule == verdict.rule
+    });
+    let counted = same.map(|(_, recorded)| &recorded.verdict);
+    let counted = counted.filter(|earlier| earlier.escalated || earlier.decision == Decision::Block);
+    let since_escalation = counted.skip_while(|earlier| earlier.escalated);
+    since_escalation.take_while(|earlier| earlier.decision == Decision::Block).count()
+}
+
+/// When a member joined and left, for each of its stays; `None` if it did not leave.
+pub fn stays<'a>(entries: &'a [Entry], name: &str) -> Vec<(&'a str, Option<&'a str>)> {
+    let mut stays: Vec<(&str, Option<&str>)> = Vec::new();
+    for entry in entries.iter().filter(|entry| entry.actor == name) {
+        match (&entry.kind, stays.last_mut()) {
+            (EntryKind::MemberJoined(_), None | Some((_, Some(_)))) => stays.push((&entry.at, None)),
+            (EntryKind::MemberLeft, Some((_, left @ None))) => *left = Some(&entry.at),
+            _ => {}
+        }
+    }
+    stays
 }

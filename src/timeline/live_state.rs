@@ -2,73 +2,36 @@
 
 use std::collections::BTreeMap;
 
-use super::entry::Entry;
-use super::entry_kind::{EntryKind, MessageEvent, TaskEntry, TaskEvent, TurnEvent};
+use super::entry::{Entry, EntryKind, MessageEvent, TaskEntry, TaskEvent, TurnEvent};
 use crate::model::TaskStatus;
+use crate::policy::{Activity, Sign};
 
-/// The state of an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Activity {
-    /// A turn is in progress.
-    Works,
-    /// It approved its shutdown.
-    Stops,
-    /// It has joined, and had no turn yet.
-    Here,
-    /// It waits for work.
-    Idles,
-    /// It left, its session ended, or its work as a subagent is done.
-    Gone,
-}
-
-impl Activity {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Activity::Works => "works",
-            Activity::Stops => "stops",
-            Activity::Here => "here",
-            Activity::Idles => "idle",
-            Activity::Gone => "gone",
-        }
-    }
-}
-
-/// An agent of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberState {
-    /// The name.
     pub name: String,
-    /// Its state.
     pub doing: Activity,
     /// Start of this state, RFC 3339.
     pub since: String,
 }
 
-/// The state of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskState {
     /// The status; `None` if Claude Code erased its file.
     pub status: Option<TaskStatus>,
-    /// The owner.
     pub owner: Option<String>,
-    /// The subject.
     pub subject: String,
 }
 
 impl TaskState {
-    /// The status in one word.
     pub fn word(&self) -> &str {
         self.status.as_ref().map_or("erased", TaskStatus::as_str)
     }
 
-    /// Whether its file is gone.
     pub fn is_gone(&self) -> bool {
         matches!(self.status, None | Some(TaskStatus::Deleted))
     }
 }
 
-/// The agents and tasks at a point of the timeline.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LiveState {
     /// All agents in the order in which they joined.
@@ -78,36 +41,25 @@ pub struct LiveState {
 }
 
 impl LiveState {
-    /// Applies one entry. Returns whether the display may change.
+    pub fn of(entries: &[Entry]) -> LiveState {
+        let mut state = LiveState::default();
+        for entry in entries {
+            state.apply(entry);
+        }
+        state
+    }
+
+    /// Applies one entry. Returns whether an agent or a task changed.
     pub fn apply(&mut self, entry: &Entry) -> bool {
-        let doing = match &entry.kind {
-            EntryKind::SessionStarted(_) | EntryKind::MemberJoined(_) => Activity::Here,
-            EntryKind::Turn(turn) => match turn.event {
-                TurnEvent::Started => Activity::Works,
-                TurnEvent::Ended if turn.by_subagent => Activity::Gone,
-                TurnEvent::Ended | TurnEvent::Idle => Activity::Idles,
-            },
-            EntryKind::Message(message) if message.event == MessageEvent::ShutdownApproved => Activity::Stops,
-            EntryKind::MemberLeft | EntryKind::SessionEnded(_) => Activity::Gone,
-            EntryKind::TeamErased { .. } => {
-                for member in self.roster.iter_mut().filter(|member| member.doing != Activity::Gone) {
-                    (member.doing, member.since) = (Activity::Gone, entry.at.clone());
-                }
-                return true;
-            }
-            EntryKind::Task(change) => {
-                self.task(change);
-                if matches!(change.event, TaskEvent::Found | TaskEvent::Erased) || !self.rests(&entry.actor) {
-                    return true;
-                }
-                Activity::Works
-            }
-            // The start of a turn is not always recorded, so any action of an agent counts as working.
-            EntryKind::Message(message) if !message.automatic && self.rests(&entry.actor) => Activity::Works,
-            EntryKind::TeamCreated { .. } | EntryKind::Message(_) | EntryKind::Verdict(_) => return false,
-        };
-        self.member(&entry.actor, doing, &entry.at);
-        true
+        if let EntryKind::TeamErased { .. } = entry.kind {
+            let left = self.roster.iter_mut().map(|member| member.follow(Sign::Leaves, &entry.at));
+            return left.fold(false, |any, changed| any | changed);
+        }
+        if let Some(change) = entry.task() {
+            self.task(change);
+        }
+        let is_changed = sign(entry).is_some_and(|sign| self.member(&entry.actor, sign, &entry.at));
+        is_changed || entry.task().is_some()
     }
 
     fn task(&mut self, change: &TaskEntry) {
@@ -126,42 +78,63 @@ impl LiveState {
         }
     }
 
-    fn rests(&self, name: &str) -> bool {
-        let member = self.roster.iter().find(|member| member.name == name);
-        member.is_some_and(|member| matches!(member.doing, Activity::Here | Activity::Idles))
-    }
-
-    fn member(&mut self, name: &str, doing: Activity, at: &str) {
+    fn member(&mut self, name: &str, sign: Sign, at: &str) -> bool {
         if ["client", "unknown", "helper", "user"].contains(&name) {
-            return;
+            return false;
         }
-        let place = self.roster.iter().position(|member| member.name == name).unwrap_or_else(|| {
-            self.roster.push(MemberState { name: name.to_owned(), doing, since: at.to_owned() });
-            self.roster.len() - 1
-        });
-        let member = &mut self.roster[place];
-        // The start of a session or a roster entry does not interrupt an agent's work, and a turn can end after its
-        // agent left.
-        let stays = match doing {
-            Activity::Here => member.doing != Activity::Gone,
-            Activity::Idles | Activity::Stops => member.doing == Activity::Gone,
-            Activity::Works | Activity::Gone => false,
-        };
-        if member.doing != doing && !stays {
-            (member.doing, member.since) = (doing, at.to_owned());
+        if let Some(member) = self.roster.iter_mut().find(|member| member.name == name) {
+            return member.follow(sign, at);
         }
+        let new = Activity::after(None, sign);
+        self.roster.extend(new.map(|doing| MemberState {
+            name: name.to_owned(),
+            doing,
+            since: at.to_owned(),
+        }));
+        new.is_some()
+    }
+}
+
+impl MemberState {
+    fn follow(&mut self, sign: Sign, at: &str) -> bool {
+        let after = Activity::after(Some(self.doing), sign).filter(|after| *after != self.doing);
+        if let Some(after) = after {
+            (self.doing, self.since) = (after, at.to_owned());
+        }
+        after.is_some()
+    }
+}
+
+/// The sign that the entry is of its actor.
+fn sign(entry: &Entry) -> Option<Sign> {
+    match &entry.kind {
+        EntryKind::SessionStarted(_) | EntryKind::MemberJoined(_) => Some(Sign::Joins),
+        EntryKind::Turn(turn) => match turn.event {
+            TurnEvent::Started => Some(Sign::StartsTurn),
+            TurnEvent::Ended if turn.by_subagent => Some(Sign::Leaves),
+            TurnEvent::Ended | TurnEvent::Idle => Some(Sign::EndsTurn),
+        },
+        EntryKind::Message(message) if message.event == MessageEvent::ShutdownApproved => {
+            Some(Sign::ApprovesShutdown)
+        }
+        EntryKind::Message(message) if !message.automatic => Some(Sign::Acts),
+        EntryKind::Task(change) if !matches!(change.event, TaskEvent::Found | TaskEvent::Erased) => {
+            Some(Sign::Acts)
+        }
+        EntryKind::MemberLeft | EntryKind::SessionEnded(_) => Some(Sign::Leaves),
+        _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::entry::Source;
-    use super::super::entry_kind::{MessageEntry, SessionEntry, TurnEntry, VerdictEntry};
+    use super::super::entry::{MessageEntry, SessionEntry, TurnEntry, VerdictEntry};
     use super::*;
     use crate::policy::Decision;
 
     #[test]
-    fn a_board_follows_the_story() {
+    fn the_state_follows_the_timeline() {
         let mut state = LiveState::default();
         let entry = |at: &str, kind: EntryKind, actor: &str| Entry::new(at, actor, Source::Hook, kind);
         let turn = |event| {
@@ -214,7 +187,7 @@ mod tests {
             repeated: false,
         };
         let verdict = entry("7", EntryKind::Verdict(verdict), "alice");
-        assert!(!state.apply(&verdict), "who is judged need not work");
+        assert!(!state.apply(&verdict), "a verdict does not show that its agent works");
         state.apply(&entry("8", EntryKind::TeamErased { ended_by: None }, "client"));
         state.apply(&entry("9", turn(TurnEvent::Ended), "alice"));
         assert_eq!(doing(&state), ["team-lead gone 8", "alice gone 8"]);

@@ -1,29 +1,134 @@
-//! Builds the timeline of a run.
+//! Builds the timeline of a run, and relates its times: Claude Code's clock to teamkeep's, and a clock that was set back to
+//! the one before.
 
-use super::clocks::ClockMap;
-use super::entry::Entry;
+use std::collections::{HashMap, HashSet};
+
+use super::entry::{Entry, TaskEntry};
 use super::run_data::RunData;
-use super::{lifecycle, messages, tasks, verdicts};
+use super::{LoadedEvent, lifecycle, messages, tasks};
+use crate::archive::Journal;
+use crate::clock::{self, Time};
+use crate::model::TaskStatus;
+use crate::payload::Kind;
 
-/// The timeline of a run.
 #[derive(Debug, Default)]
 pub struct Timeline {
-    /// The entries, by time.
     pub entries: Vec<Entry>,
     /// Converts Claude Code's times to teamkeep's clock.
     pub when: ClockMap,
 }
 
-/// Merges all sources.
-pub fn merge(material: &RunData) -> Timeline {
-    let when = ClockMap::of(material);
-    let mut entries = lifecycle::sessions(material);
-    entries.extend(lifecycle::team(material));
-    entries.extend(tasks::tasks(material));
-    entries.extend(messages::messages(material, &when));
-    entries.extend(lifecycle::turns(material));
-    entries.extend(verdicts::verdicts(material));
+pub fn merge(data: &RunData) -> Timeline {
+    let when = ClockMap::of(data);
+    let mut entries = lifecycle::sessions(data);
+    entries.extend(lifecycle::team(data));
+    entries.extend(tasks::tasks(data));
+    entries.extend(messages::messages(data, &when));
+    entries.extend(lifecycle::turns(data));
+    entries.extend(lifecycle::verdicts(data));
     // Entries of one moment are ordered by kind: a team is created before an agent joins it.
     entries.sort_by(|a, b| (&a.at, a.kind()).cmp(&(&b.at, b.kind())));
     Timeline { entries, when }
+}
+
+/// Clocks that differ by less (milliseconds) are the same clock.
+const SAME_CLOCK_MS: i64 = 5_000;
+
+/// Pairs of Claude Code's time and teamkeep's.
+#[derive(Debug, Default)]
+pub struct ClockMap {
+    ties: Vec<(Time, Time)>,
+    end: String,
+}
+
+impl ClockMap {
+    pub fn of(data: &RunData) -> ClockMap {
+        let calls = data.events.iter().filter(|event| event.kind == Kind::PreToolUse);
+        let ties = calls.filter_map(|event| {
+            let used = data.transcripts.uses.get(event.payload.tool_use_id()?)?;
+            Some((clock::parse(used.at.as_deref()?)?, clock::parse(&event.at)?))
+        });
+        let mut ties: Vec<(Time, Time)> = ties.collect();
+        ties.sort();
+        let end = data.events.last().map(|event| event.at.clone()).unwrap_or_default();
+        ClockMap { ties, end }
+    }
+
+    /// Claude Code's time by teamkeep's clock; `None` if it is not a valid time.
+    pub fn to_local(&self, theirs: &str) -> Option<String> {
+        let theirs = clock::parse(theirs)?;
+        let next = self.ties.partition_point(|(tie, _)| *tie <= theirs);
+        let before = next.checked_sub(1).and_then(|index| self.ties.get(index));
+        let after = self.ties.get(next);
+        let Some((tie, ours)) = before.or(after) else { return Some(clock::stamp(theirs)) };
+        if (*ours - *tie).num_milliseconds().abs() < SAME_CLOCK_MS {
+            return Some(clock::stamp(theirs));
+        }
+        let mapped = *ours + (theirs - *tie);
+        let bound = after.filter(|_| before.is_some()).map(|(_, ours)| *ours);
+        let end = clock::parse(&self.end);
+        Some(clock::stamp([bound, end].into_iter().flatten().fold(mapped, Time::min)))
+    }
+
+    /// The same; without a valid time, the last recorded moment.
+    pub fn to_local_or_end(&self, theirs: Option<&str>) -> String {
+        theirs.and_then(|theirs| self.to_local(theirs)).unwrap_or_else(|| self.end.clone())
+    }
+}
+
+/// Milliseconds by which calls of the same time can be out of order in the journal and the log.
+const CLOCK_SLACK_MS: i64 = 1_000;
+
+/// Corrects the times of a run whose clock was set back: moves the events that are before the journal's last line, and
+/// keeps the order of the log. The journal's times never decrease, and so neither do the timeline's.
+pub(super) fn correct_clock(events: &mut [LoadedEvent], journal: &Journal) {
+    let lines: HashMap<&str, &str> =
+        journal.snapshots.iter().map(|line| (line.event.as_str(), line.at.as_str())).collect();
+    let line_of = |event: &LoadedEvent| lines.get(event.id.as_str()).copied();
+    let is_behind = |event: &LoadedEvent| {
+        line_of(event)
+            .is_some_and(|at| event.at.as_str() < at && event.at < clock::before(at, CLOCK_SLACK_MS))
+    };
+    if !events.iter().any(is_behind) {
+        return;
+    }
+    events.sort_by_key(|event| event.place);
+    let mut reached = "";
+    for event in events.iter_mut() {
+        reached = line_of(event).map_or(reached, |at| at.max(reached));
+        if event.at.as_str() < reached {
+            reached.clone_into(&mut event.at);
+        }
+    }
+    events.sort_by(|a, b| a.at.cmp(&b.at));
+}
+
+/// The ids of the TaskCompleted events whose task was provably not completed: the agent has made another hook call since,
+/// and the task did not become completed before its next TaskCompleted event, or before the end of the run.
+pub fn not_completed(data: &RunData, timeline: &Timeline) -> HashSet<String> {
+    let mut found = HashSet::new();
+    for (index, event) in data.events.iter().enumerate() {
+        let Some(task) = completed_task(data, event) else { continue };
+        let later = &data.events[index + 1..];
+        let is_over = |later: &LoadedEvent| {
+            later.kind != Kind::TaskCompleted && later.ruling.is_none() && later.who() == event.who()
+        };
+        let next = later.iter().find(|later| completed_task(data, later).as_ref() == Some(&task));
+        let changes = timeline.entries.iter().filter_map(|entry| Some((&entry.at, entry.task()?)));
+        let changes: Vec<(&String, &TaskEntry)> = changes
+            .filter(|(at, change)| change.id == task && next.is_none_or(|next| **at < next.at))
+            .collect();
+        let is_done = |change: &TaskEntry| change.to == Some(TaskStatus::Completed);
+        let became_done = changes.iter().any(|(at, change)| **at >= event.at && is_done(change));
+        let is_open = changes.last().is_some_and(|(_, last)| last.to.is_some() && !is_done(last));
+        if is_open && !became_done && event.who().is_some() && later.iter().any(is_over) {
+            found.insert(event.id.clone());
+        }
+    }
+    found
+}
+
+fn completed_task(data: &RunData, event: &LoadedEvent) -> Option<String> {
+    let id = event.payload.text("task_id").filter(|_| event.kind == Kind::TaskCompleted)?;
+    Some(data.history.ids.of_event(event.task_list.as_deref(), id))
 }

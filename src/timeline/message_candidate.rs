@@ -1,18 +1,15 @@
 //! A message while its sources are merged.
 
 use super::entry::{Entry, Source, add_source};
-use super::entry_kind::{EntryKind, MessageEntry, MessageEvent};
+use super::entry::{EntryKind, MessageEntry, MessageEvent};
 use crate::payload::{Message, MessageKind};
 use crate::team::{Notice, mailbox};
 use crate::unicode::fold;
 
-/// Stands for an unknown agent.
 pub(super) const UNKNOWN_AGENT: &str = "unknown";
 
-/// A message while its sources are put together.
 pub(super) struct MessageCandidate {
     pub at: String,
-    /// The sender.
     pub from: String,
     sources: Vec<Source>,
     pub message: MessageEntry,
@@ -20,15 +17,12 @@ pub(super) struct MessageCandidate {
     pub id: Option<String>,
     /// The inboxes and transcripts in which it was found. Each has one copy of a message.
     found: Vec<(Source, String)>,
-    /// Whether the sender is known.
     signed: bool,
     /// Whether its sending was seen; otherwise only copies are known.
     pub sent: bool,
-    /// Its kind before the policy blocked it, if only the policy is known to have prevented it.
     pub held: Option<MessageEvent>,
 }
 
-/// One copy of a message, at its recipient.
 pub(super) struct Copy<'a> {
     pub recipient: &'a str,
     pub from: &'a str,
@@ -78,7 +72,6 @@ impl MessageCandidate {
         MessageCandidate { at, from, sources, message, id, found, signed, sent: true, held }
     }
 
-    /// Adds a source.
     pub fn add_source(&mut self, source: Source) {
         add_source(&mut self.sources, source);
     }
@@ -98,7 +91,6 @@ impl MessageCandidate {
         self.refuse(Some(why));
     }
 
-    /// Removes the mark of a block.
     pub fn release(&mut self) {
         if let Some(event) = self.held.take() {
             self.message.event = event;
@@ -116,11 +108,11 @@ impl MessageCandidate {
         message.summary = copy.summary.map(str::to_owned);
         if let Some(notice) = notice {
             // 2.1.47 and 2.1.177 approve a plan automatically, without a text, before the lead has read it.
-            let is_own =
+            let is_automatic =
                 notice.approved == Some(true) && notice.text.as_deref().unwrap_or_default().is_empty();
             message.automatic = match message.word.as_str() {
                 "shutdown_request" | "plan_approval_request" => false,
-                "plan_approval_response" => is_own,
+                "plan_approval_response" => is_automatic,
                 _ => true,
             };
             message.task = notice.task;
@@ -144,21 +136,18 @@ impl MessageCandidate {
         }
     }
 
-    /// Whether this copy can belong to this message, apart from the text.
     fn may_have(&self, copy: &Copy<'_>) -> bool {
-        (self.message.event != MessageEvent::Refused || self.held.is_some()) && !self.is_found_beside(copy)
+        (self.message.event != MessageEvent::Refused || self.held.is_some()) && !self.has_copy_at(copy)
     }
 
-    /// Whether a copy was already found in the same inbox or transcript.
-    pub fn is_found_beside(&self, copy: &Copy<'_>) -> bool {
+    pub fn has_copy_at(&self, copy: &Copy<'_>) -> bool {
         self.found.iter().any(|(source, recipient)| *source == copy.source && recipient == copy.recipient)
     }
 
-    /// Whether this copy has the message's id, or else its sender, recipient and text.
-    pub fn says(&self, copy: &Copy<'_>) -> bool {
+    pub fn matches(&self, copy: &Copy<'_>) -> bool {
         let same = match (self.id.as_deref(), copy.id) {
             (Some(id), Some(other)) => id == other,
-            _ => self.is_from(copy.from) && self.is_at(copy) && self.says_as(Some(copy.text)),
+            _ => self.is_from(copy.from) && self.is_at(copy) && self.has_text(Some(copy.text)),
         };
         same && self.may_have(copy)
     }
@@ -168,7 +157,6 @@ impl MessageCandidate {
         self.is_reported_as(self.message.event, copy, notice)
     }
 
-    /// The same for a message that does this.
     pub fn is_reported_as(&self, event: MessageEvent, copy: &Copy<'_>, notice: &Notice) -> bool {
         let same = match (&self.message.request, &notice.request) {
             (Some(mine), Some(theirs)) => mine == theirs,
@@ -184,13 +172,13 @@ impl MessageCandidate {
             .message
             .approve
             .zip(notice.approved)
-            .is_some_and(|(mine, theirs)| mine != theirs || !self.says_as(notice.text.as_deref()));
+            .is_some_and(|(mine, theirs)| mine != theirs || !self.has_text(notice.text.as_deref()));
         let alike = event_of(&notice.kind) == Some(event)
             && (event != MessageEvent::Sent || self.message.word == notice.kind);
         same && !ids_differ && !answers_differ && alike && self.may_have(copy)
     }
 
-    fn says_as(&self, text: Option<&str>) -> bool {
+    fn has_text(&self, text: Option<&str>) -> bool {
         self.message.text.trim() == text.unwrap_or_default().trim()
     }
 
@@ -216,7 +204,7 @@ impl MessageCandidate {
         !self.signed || self.from == sender || self.message.signed_as.as_deref() == Some(sender)
     }
 
-    pub fn take(&mut self, copy: &Copy<'_>) {
+    pub fn add_copy(&mut self, copy: &Copy<'_>) {
         self.found.push((copy.source, copy.recipient.to_owned()));
         self.add_source(copy.source);
         self.message.unconfirmed = false;
@@ -225,8 +213,10 @@ impl MessageCandidate {
             self.signed = true;
         }
         // The place of the copy identifies the recipient better than the address.
-        let is_told = |to: &&mut String| !to.contains(['*', '@']) && mailbox(to) != copy.recipient;
-        if let Some(to) = self.message.to.as_mut().filter(is_told).filter(|_| copy.recipient != UNKNOWN_AGENT)
+        if let Some(to) = &mut self.message.to
+            && copy.recipient != UNKNOWN_AGENT
+            && !to.contains(['*', '@'])
+            && mailbox(to) != copy.recipient
         {
             copy.recipient.clone_into(to);
         }
@@ -235,7 +225,6 @@ impl MessageCandidate {
         }
     }
 
-    /// Adds a part of it that looks like a message of its own.
     pub fn quote(&mut self, copy: &Copy<'_>) {
         self.add_source(Source::Transcript);
         self.found.push((copy.source, copy.recipient.to_owned()));
@@ -252,7 +241,6 @@ impl MessageCandidate {
     }
 }
 
-/// The effect of a notice about a request or its answer.
 pub(super) fn event_of(word: &str) -> Option<MessageEvent> {
     match word {
         "shutdown_request" => Some(MessageEvent::ShutdownRequested),

@@ -2,26 +2,19 @@
 
 use std::collections::HashMap;
 
-use super::entry::{Entry, Source};
-use super::entry_kind::MessageEvent;
+use super::entry::{Entry, MessageEvent, Source};
 use super::message_candidate::{Copy, MessageCandidate, event_of};
-use super::nested_quotes::Quotes;
-use crate::team::Notice;
+use crate::team::{Notice, read_as};
 
 /// The key of a copy. Messages with and without an id are kept apart: ids are compared only with ids.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Key {
-    /// Claude Code's id.
     Id(String),
-    /// The text, trimmed.
     Text { has_id: bool, text: String },
-    /// A shutdown request or its answer, by request id.
     Request { has_id: bool, event: MessageEvent, request: String },
-    /// The same by reason.
     Reason { has_id: bool, event: MessageEvent, has_request: bool, text: Option<String> },
 }
 
-/// Messages that share a key, by time.
 #[derive(Debug, Default)]
 struct List {
     places: Vec<usize>,
@@ -30,104 +23,103 @@ struct List {
     past: HashMap<(Source, String, String), usize>,
 }
 
-/// A shorter list is searched linearly.
 const SHORT_TEXT_CHARS: usize = 8;
 
-/// The messages found so far.
 #[derive(Default)]
 pub(super) struct MessageMatcher {
     all: Vec<MessageCandidate>,
     lists: HashMap<Key, List>,
     quotes: Quotes,
-    /// Messages that the policy blocked, and that Claude Code does not report as rejected.
     held: Vec<usize>,
 }
 
 impl MessageMatcher {
-    /// Adds a message.
-    pub fn push(&mut self, draft: MessageCandidate) {
+    pub fn push(&mut self, candidate: MessageCandidate) {
         let place = self.all.len();
-        self.held.extend(draft.held.map(|_| place));
-        self.all.push(draft);
+        self.held.extend(candidate.held.map(|_| place));
+        self.all.push(candidate);
         // A rejected message was never sent.
         if self.all[place].message.event != MessageEvent::Refused {
-            self.know(place);
+            self.index(place);
         }
     }
 
-    fn know(&mut self, place: usize) {
-        let draft = &self.all[place];
-        for key in keys(draft) {
+    fn index(&mut self, place: usize) {
+        let candidate = &self.all[place];
+        for key in keys(candidate) {
             let places = &mut self.lists.entry(key).or_default().places;
             places.insert(places.partition_point(|other| *other < place), place);
         }
-        self.quotes.add(place, &draft.message.text);
+        self.quotes.add(place, &candidate.message.text);
     }
 
     /// Assigns a copy to the first message that it matches. Returns whether there is one.
-    pub fn take(&mut self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
+    pub fn add_copy(&mut self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
         let text = || copy.text.trim().to_owned();
-        let said = match copy.id {
+        let keys = match copy.id {
             Some(id) => [Key::Id(id.to_owned()), Key::Text { has_id: false, text: text() }],
             None => [false, true].map(|has_id| Key::Text { has_id, text: text() }),
         };
-        let place = self.first(&said, copy, |draft| draft.says(copy)).or_else(|| {
+        let place = self.first(&keys, copy, |candidate| candidate.matches(copy)).or_else(|| {
             let notice = notice?;
-            self.first(&notice_keys(notice, copy), copy, |draft| draft.is_reported_by(copy, notice))
+            self.first(&notice_keys(notice, copy), copy, |candidate| candidate.is_reported_by(copy, notice))
         });
-        place.map(|place| self.all[place].take(copy)).is_some()
+        place.map(|place| self.all[place].add_copy(copy)).is_some()
     }
 
     /// Whether a message that was seen to be sent already has such a copy in the same place: Claude Code sometimes
-    /// delivers one twice. Use it only for a sender all of whose messages are known.
-    pub fn has_taken(&self, copy: &Copy<'_>) -> bool {
+    /// delivers one twice. Use it only for a sender all of key messages are known.
+    pub fn has_repeated(&self, copy: &Copy<'_>) -> bool {
         let text = copy.text.trim();
         let keys = [false, true].map(|has_id| Key::Text { has_id, text: text.to_owned() });
         let places = keys.iter().filter_map(|key| self.lists.get(key)).flat_map(|list| &list.places);
-        places.map(|place| &self.all[*place]).any(|draft| {
-            draft.sent && draft.is_found_beside(copy) && draft.is_from(copy.from) && draft.is_at(copy)
+        places.map(|place| &self.all[*place]).any(|candidate| {
+            candidate.sent
+                && candidate.has_copy_at(copy)
+                && candidate.is_from(copy.from)
+                && candidate.is_at(copy)
         })
     }
 
     /// Whether a shutdown request or its answer already has such a copy in the same place. There is one for each
     /// request id, however often Claude Code delivers it.
-    pub fn has_heard(&self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
+    pub fn has_request(&self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
         let asked = notice.and_then(|notice| Some((event_of(&notice.kind)?, notice.request.clone()?)));
         let Some((event, request)) = asked.filter(|(event, _)| *event != MessageEvent::Sent) else {
             return false;
         };
         let keys = [false, true].map(|has_id| Key::Request { has_id, event, request: request.clone() });
         let places = keys.iter().filter_map(|key| self.lists.get(key)).flat_map(|list| &list.places);
-        places.map(|place| &self.all[*place]).any(|draft| draft.is_found_beside(copy))
+        places.map(|place| &self.all[*place]).any(|candidate| candidate.has_copy_at(copy))
     }
 
     /// Assigns a copy to a message that the policy blocked and that was sent nevertheless, because the hook exceeded
     /// its time limit. Returns whether there is one.
-    pub fn take_deferred(&mut self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
+    pub fn add_to_blocked(&mut self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
         let is_one = |place: &usize| {
-            let draft = &self.all[*place];
-            draft.held.is_some_and(|event| {
-                draft.says(copy) || notice.is_some_and(|notice| draft.is_reported_as(event, copy, notice))
+            let candidate = &self.all[*place];
+            candidate.held.is_some_and(|event| {
+                candidate.matches(copy)
+                    || notice.is_some_and(|notice| candidate.is_reported_as(event, copy, notice))
             })
         };
         let Some(place) = self.held.iter().copied().find(is_one) else { return false };
         self.held.retain(|other| *other != place);
         self.all[place].release();
-        self.know(place);
-        self.all[place].take(copy);
+        self.index(place);
+        self.all[place].add_copy(copy);
         true
     }
 
     /// Assigns a copy to a part of a message that quotes Claude Code's tags. Returns whether there is one.
-    pub fn take_quoted(&mut self, copy: &Copy<'_>) -> bool {
+    pub fn add_quoted(&mut self, copy: &Copy<'_>) -> bool {
         if copy.source != Source::Transcript {
             return false;
         }
-        let place = self.quotes.explain(copy, &self.all);
+        let place = self.quotes.find(copy, &self.all);
         place.map(|place| self.all[place].quote(copy)).is_some()
     }
 
-    /// Returns the entries.
     pub fn finish(self) -> Vec<Entry> {
         self.all.into_iter().map(MessageCandidate::finish).collect()
     }
@@ -146,8 +138,8 @@ impl MessageMatcher {
             let place = if places.len() < SHORT_TEXT_CHARS {
                 places.iter().find(is_one)
             } else {
-                let whose = (copy.source, copy.recipient.to_owned(), copy.from.to_owned());
-                let past = past.entry(whose).or_default();
+                let key = (copy.source, copy.recipient.to_owned(), copy.from.to_owned());
+                let past = past.entry(key).or_default();
                 *past += places[*past..].iter().take_while(|place| !is_one(place)).count();
                 places.get(*past)
             };
@@ -157,7 +149,6 @@ impl MessageMatcher {
     }
 }
 
-/// The keys of a request or its answer.
 fn notice_keys(notice: &Notice, copy: &Copy<'_>) -> Vec<Key> {
     let Some(event) = event_of(&notice.kind) else { return Vec::new() };
     let mut keys = Vec::new();
@@ -172,15 +163,66 @@ fn notice_keys(notice: &Notice, copy: &Copy<'_>) -> Vec<Key> {
     keys
 }
 
-/// The keys that copies of a message can have.
-fn keys(draft: &MessageCandidate) -> Vec<Key> {
-    let (has_id, event, text) = (draft.id.is_some(), draft.message.event, &draft.message.text);
+fn keys(candidate: &MessageCandidate) -> Vec<Key> {
+    let (has_id, event, text) = (candidate.id.is_some(), candidate.message.event, &candidate.message.text);
     let mut keys = vec![Key::Text { has_id, text: text.trim().to_owned() }];
-    keys.extend(draft.id.clone().map(Key::Id));
-    let request = draft.message.request.clone();
+    keys.extend(candidate.id.clone().map(Key::Id));
+    let request = candidate.message.request.clone();
     if event != MessageEvent::Sent || request.is_some() {
         keys.push(Key::Reason { has_id, event, has_request: request.is_some(), text: Some(text.clone()) });
         keys.extend(request.map(|request| Key::Request { has_id, event, request }));
     }
     keys
+}
+
+/// The parts of messages that quote Claude Code's tags, by text: before 2.1.328 such a message looks, in the recipient's
+/// transcript, like messages of the agents that it names.
+#[derive(Debug, Default)]
+struct Quotes {
+    segments: HashMap<String, Vec<QuoteSegment>>,
+}
+
+#[derive(Debug)]
+struct QuoteSegment {
+    whole: usize,
+    /// The agent that the tag before it names; `None` for the start, which is its sender's.
+    from: Option<String>,
+    /// The agents that have read it. Each recipient reads it once.
+    read_by: Vec<String>,
+}
+
+impl Quotes {
+    fn add(&mut self, whole: usize, text: &str) {
+        if !text.contains("teammate-message") {
+            return;
+        }
+        let segments = read_as("", text);
+        // With one part, it is the message itself.
+        for (index, part) in segments.iter().enumerate().filter(|_| segments.len() > 1) {
+            let from = (index > 0).then(|| part.from.clone());
+            let segment = QuoteSegment { whole, from, read_by: Vec::new() };
+            self.segments.entry(without_end_tag(&part.text)).or_default().push(segment);
+        }
+    }
+
+    /// The message that this copy is a part of. Each part matches one copy.
+    fn find(&mut self, copy: &Copy<'_>, candidates: &[MessageCandidate]) -> Option<usize> {
+        if self.segments.is_empty() {
+            return None;
+        }
+        let segment = self.segments.get_mut(&without_end_tag(copy.text))?.iter_mut().find(|segment| {
+            let whole = &candidates[segment.whole];
+            let named =
+                segment.from.as_ref().map_or_else(|| whole.is_from(copy.from), |from| from == copy.from);
+            named
+                && whole.is_for(copy.recipient)
+                && !segment.read_by.iter().any(|reader| reader == copy.recipient)
+        })?;
+        segment.read_by.push(copy.recipient.to_owned());
+        Some(segment.whole)
+    }
+}
+
+fn without_end_tag(text: &str) -> String {
+    text.trim().trim_end_matches("</teammate-message>").trim().to_owned()
 }

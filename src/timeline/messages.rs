@@ -6,13 +6,13 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::LoadedEvent;
-use super::clocks::ClockMap;
 use super::entry::{Entry, Source};
+use super::merge::ClockMap;
 use super::message_candidate::{Copy, MessageCandidate, UNKNOWN_AGENT};
 use super::message_matcher::MessageMatcher;
 use super::run_data::{RunData, prompts, spawns};
-use super::transcript::ToolUse;
-use super::transcript_owner::agents;
+use super::transcripts::ToolUse;
+use super::transcripts::agents;
 use super::transcripts::lead;
 use crate::event::ActorKind;
 use crate::model::Tool;
@@ -20,42 +20,39 @@ use crate::payload::Message;
 use crate::policy::Decision;
 use crate::team::{Notice, reached, without_reference};
 
-/// Returns each message once.
-pub fn messages(material: &RunData, when: &ClockMap) -> Vec<Entry> {
+pub fn messages(data: &RunData, when: &ClockMap) -> Vec<Entry> {
     let mut drafts = MessageMatcher::default();
-    let names = names(material);
-    sent(material, when, &names).into_iter().for_each(|draft| drafts.push(draft));
-    let history = &material.history;
+    let names = names(data);
+    sent(data, when, &names).into_iter().for_each(|draft| drafts.push(draft));
+    let history = &data.history;
     let name = |id| named(&names, id);
-    let mut copies: Vec<Copy<'_>> = Vec::new();
-    for copy in &history.copies {
+    let in_inboxes = history.copies.iter().map(|copy| {
         let entry = &copy.entry;
-        let told = entry.timestamp.as_deref().and_then(|time| when.to_local(time));
-        copies.push(Copy {
+        let sent_at = entry.timestamp.as_deref().and_then(|time| when.to_local(time));
+        Copy {
             recipient: &copy.inbox,
             from: name(entry.from.as_deref().unwrap_or(UNKNOWN_AGENT)),
             summary: entry.summary.as_deref(),
             text: &entry.text,
             id: entry.message_id.as_deref(),
-            at: told.filter(|at| *at <= copy.seen_at).unwrap_or_else(|| copy.seen_at.clone()),
+            at: sent_at.filter(|at| *at <= copy.seen_at).unwrap_or_else(|| copy.seen_at.clone()),
             source: Source::Inbox,
-        });
-    }
-    for heard in &material.transcripts.delivered {
-        copies.push(Copy {
-            recipient: &heard.recipient,
-            from: name(&heard.message.from),
-            summary: heard.message.summary.as_deref(),
-            text: &heard.message.text,
-            id: None,
-            at: heard.at.as_deref().and_then(|time| when.to_local(time)).unwrap_or_else(|| when.end()),
-            source: Source::Transcript,
-        });
-    }
+        }
+    });
+    let in_transcripts = data.transcripts.delivered.iter().map(|delivered| Copy {
+        recipient: &delivered.recipient,
+        from: name(&delivered.message.from),
+        summary: delivered.message.summary.as_deref(),
+        text: &delivered.message.text,
+        id: None,
+        at: when.to_local_or_end(delivered.at.as_deref()),
+        source: Source::Transcript,
+    });
     // A spawned agent receives its prompt as a message. The timeline has it as its joining.
-    let prompts: HashSet<(String, &str)> = prompts(history, &material.events).collect();
+    let prompts: HashSet<(String, &str)> = prompts(history, &data.events).collect();
     let prompted: HashSet<&str> = prompts.iter().map(|(_, prompt)| *prompt).collect();
-    for copy in &copies {
+    for copy in in_inboxes.chain(in_transcripts) {
+        let copy = &copy;
         let text = copy.text.trim();
         let is_its =
             || copy.recipient == UNKNOWN_AGENT || prompts.contains(&(copy.recipient.to_owned(), text));
@@ -63,31 +60,30 @@ pub fn messages(material: &RunData, when: &ClockMap) -> Vec<Entry> {
             continue;
         }
         // A message with the text of a notice is only a message.
-        let worded = || Notice::worded(copy.text).filter(|_| copy.source == Source::Transcript);
-        let notice = Notice::read(copy.text).filter(|notice| speaks_for_itself(notice, copy.from));
-        let notice = notice.or_else(worded);
+        let from_words = || Notice::worded(copy.text).filter(|_| copy.source == Source::Transcript);
+        let notice = Notice::read(copy.text).filter(|notice| is_about_sender(notice, copy.from));
+        let notice = notice.or_else(from_words);
         // If the sender's transcript is recorded, it has all that was sent.
         let is_known = copy.source == Source::Transcript
-            && material.transcripts.all.iter().any(|transcript| transcript.by == copy.from);
-        let is_told = drafts.take(copy, notice.as_ref())
-            || drafts.take_quoted(copy)
-            || drafts.has_heard(copy, notice.as_ref())
-            || (is_known && drafts.has_taken(copy))
-            || drafts.take_deferred(copy, notice.as_ref());
-        if !is_told {
+            && data.transcripts.all.iter().any(|transcript| transcript.by == copy.from);
+        let is_known_message = drafts.add_copy(copy, notice.as_ref())
+            || drafts.add_quoted(copy)
+            || drafts.has_request(copy, notice.as_ref())
+            || (is_known && drafts.has_repeated(copy))
+            || drafts.add_to_blocked(copy, notice.as_ref());
+        if !is_known_message {
             drafts.push(MessageCandidate::from_sighting(copy, notice));
         }
     }
     drafts.finish()
 }
 
-/// The messages in the senders' hooks and transcripts.
-fn sent(material: &RunData, when: &ClockMap, names: &HashMap<String, String>) -> Vec<MessageCandidate> {
-    let uses = &material.transcripts.uses;
-    let held_back = held_back(material);
+fn sent(data: &RunData, when: &ClockMap, names: &HashMap<String, String>) -> Vec<MessageCandidate> {
+    let uses = &data.transcripts.uses;
+    let blocked = blocked(data);
     let mut drafts = Vec::new();
     let mut hooked = HashSet::new();
-    for call in material.tool_calls(Tool::SendMessage) {
+    for call in data.tool_calls(Tool::SendMessage) {
         let Some(first) = call.first() else { continue };
         let told = call.after.unwrap_or(first);
         let Some(message) = Message::of(told.payload.tool_input(), told.payload.tool_response()) else {
@@ -95,11 +91,11 @@ fn sent(material: &RunData, when: &ClockMap, names: &HashMap<String, String>) ->
         };
         let used = call.id.and_then(|id| uses.get(id));
         hooked.extend(call.id);
-        let from = call.who().map(str::to_owned).or_else(|| used.and_then(user));
+        let from = call.who().map(str::to_owned).or_else(|| used.and_then(caller));
         let mut draft = MessageCandidate::from_tool_call(first.at.clone(), from, message, Source::Hook);
         draft.id = told.payload.tool_response().get("msg_id").and_then(Value::as_str).map(str::to_owned);
         draft.message.unconfirmed = call.after.is_none();
-        draft.message.signed_as = call.after.and_then(|after| signature(after, material));
+        draft.message.signed_as = call.after.and_then(|after| signature(after, data));
         if let Some(used) = used {
             draft.add_source(Source::Transcript);
             draft.message.unconfirmed &= used.result.is_none();
@@ -111,7 +107,7 @@ fn sent(material: &RunData, when: &ClockMap, names: &HashMap<String, String>) ->
             if call.after.is_none() { used.and_then(ToolUse::failure) } else { failed.then(answer) };
         // The policy's own reason is better than Claude Code's message about a hook.
         let judged = call.before.filter(|_| draft.message.unconfirmed || refusal.is_some());
-        let judged = judged.and_then(|before| Some((before, *held_back.get(before.id.as_str())?)));
+        let judged = judged.and_then(|before| Some((before, *blocked.get(before.id.as_str())?)));
         draft.message.judged = judged.map(|(before, _)| before.id.clone());
         match (judged, refusal) {
             (Some((_, reason)), None) => draft.defer(reason),
@@ -124,15 +120,15 @@ fn sent(material: &RunData, when: &ClockMap, names: &HashMap<String, String>) ->
             continue;
         }
         if let Some(message) = Message::of(&used.input, &Value::Null) {
-            let at = used.at.as_deref().and_then(|time| when.to_local(time)).unwrap_or_else(|| when.end());
-            let mut draft = MessageCandidate::from_tool_call(at, user(used), message, Source::Transcript);
+            let at = when.to_local_or_end(used.at.as_deref());
+            let mut draft = MessageCandidate::from_tool_call(at, caller(used), message, Source::Transcript);
             draft.message.unconfirmed = used.result.is_none();
             draft.refuse(used.failure());
             drafts.push(draft);
         }
     }
-    let lead = lead(&material.run);
-    let members = || material.members.iter().map(String::as_str).chain([lead]);
+    let lead = lead(&data.run);
+    let members = || data.members.iter().map(String::as_str).chain([lead]);
     for draft in &mut drafts {
         if let Some(to) = &mut draft.message.to {
             let name = named(names, to);
@@ -148,17 +144,17 @@ fn sent(material: &RunData, when: &ClockMap, names: &HashMap<String, String>) ->
 }
 
 /// The teammate that Claude Code names as the sender of its subagent's message (2.1.177). 2.1.328 names the subagent.
-fn signature(after: &LoadedEvent, material: &RunData) -> Option<String> {
+fn signature(after: &LoadedEvent, data: &RunData) -> Option<String> {
     let sender = after.payload.tool_response().pointer("/routing/sender").and_then(Value::as_str)?;
     let is_other = after.actor.kind == ActorKind::Subagent && after.who() != Some(sender);
-    (is_other && material.is_member(sender)).then(|| sender.to_owned())
+    (is_other && data.is_member(sender)).then(|| sender.to_owned())
 }
 
 /// The agents' names by their ids: an agent without a name in the team is known by its id, and any agent can be
 /// addressed by id (2.1.328).
-fn names(material: &RunData) -> HashMap<String, String> {
-    let spawned = spawns(&material.events).filter_map(|(_, spawn)| Some((spawn.agent_id?, spawn.name)));
-    let told = agents(&material.events).into_iter().map(|(id, name)| (id.to_owned(), name.to_owned()));
+fn names(data: &RunData) -> HashMap<String, String> {
+    let spawned = spawns(&data.events).filter_map(|(_, spawn)| Some((spawn.agent_id?, spawn.name)));
+    let told = agents(&data.events).into_iter().map(|(id, name)| (id.to_owned(), name.to_owned()));
     spawned.chain(told).collect()
 }
 
@@ -166,21 +162,19 @@ fn named<'a>(names: &'a HashMap<String, String>, id: &'a str) -> &'a str {
     names.get(id).map_or(id, String::as_str)
 }
 
-/// The caller of a tool, if the owner of its transcript is known.
-fn user(used: &ToolUse) -> Option<String> {
+fn caller(used: &ToolUse) -> Option<String> {
     (used.by != UNKNOWN_AGENT).then(|| used.by.clone())
 }
 
-/// The blocked events, with the reason.
-fn held_back(material: &RunData) -> HashMap<&str, &str> {
-    let rulings = material.events.iter().filter_map(|event| event.ruling.as_ref());
-    let blocks = rulings.filter(|ruling| ruling.verdict.decision == Decision::Block);
-    blocks.map(|ruling| (ruling.of.as_str(), ruling.verdict.reason.as_str())).collect()
+fn blocked(data: &RunData) -> HashMap<&str, &str> {
+    let verdicts = data.events.iter().filter_map(|event| event.ruling.as_ref());
+    let blocks = verdicts.filter(|recorded| recorded.verdict.decision == Decision::Block);
+    blocks.map(|recorded| (recorded.of.as_str(), recorded.verdict.reason.as_str())).collect()
 }
 
 /// Whether a notice is about its sender: otherwise it is not Claude Code's. Answers carry the name of the agent that
 /// was asked.
-fn speaks_for_itself(notice: &Notice, sender: &str) -> bool {
+fn is_about_sender(notice: &Notice, sender: &str) -> bool {
     let is_sender = |name: &str| sender == "system" || name.split('@').next() == Some(sender);
     let answers = matches!(notice.kind.as_str(), "shutdown_approved" | "shutdown_rejected");
     let asked = notice.request.as_deref().and_then(|id| id.rsplit_once('@')).map(|(_, name)| name);

@@ -15,34 +15,30 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use super::entry::Entry;
-use super::entry_kind::{EntryKind, MessageEntry};
+use super::entry::{EntryKind, MessageEntry};
 
-/// How long an entry is held until it is complete.
 const SETTLE_TIME: Duration = Duration::from_millis(800);
 /// How long a started message is held: the user may be asked for a permission.
 const CONFIRM_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The printed entries of a timeline.
 #[derive(Debug, Default)]
 pub struct NewEntries {
     hasher: RandomState,
-    /// The times of the printed entries, by content.
-    told: HashMap<u64, Vec<String>>,
-    /// When each held entry was first seen.
+    printed: HashMap<u64, Vec<String>>,
     waiting: HashMap<(u64, String), Duration>,
     begun: bool,
 }
 
 impl NewEntries {
-    /// Whether nothing was taken yet.
     pub fn is_new(&self) -> bool {
         !self.begun
     }
 
-    /// Takes the timeline at a moment (of any clock) and returns the indexes of the entries to print. The first time,
-    /// and when the run has ended, these are all that were not printed.
-    pub fn take(&mut self, entries: &[Entry], now: Duration, over: bool) -> Vec<usize> {
-        let all = over || !std::mem::replace(&mut self.begun, true);
+    /// Takes the timeline at a moment of any clock (`None` if the run has ended) and returns the indexes of the entries
+    /// to print. The first time, and when the run has ended, these are all that were not printed.
+    pub fn take(&mut self, entries: &[Entry], now: Option<Duration>) -> Vec<usize> {
+        let all = !std::mem::replace(&mut self.begun, true) || now.is_none();
+        let now = now.unwrap_or_default();
         let keys: Vec<u64> = entries.iter().map(|entry| self.key(entry)).collect();
         let known = self.known(entries, &keys);
         let mut due = Vec::new();
@@ -52,9 +48,9 @@ impl NewEntries {
             let key = (keys[place], entry.at.clone());
             let since = self.waiting.get(&key).copied().unwrap_or(now);
             let started = entry.message().is_some_and(|message| message.unconfirmed);
-            let patience = if started { CONFIRM_TIMEOUT } else { SETTLE_TIME };
-            if all || now.saturating_sub(since) >= patience {
-                self.told.entry(key.0).or_default().push(key.1);
+            let delay = if started { CONFIRM_TIMEOUT } else { SETTLE_TIME };
+            if all || now.saturating_sub(since) >= delay {
+                self.printed.entry(key.0).or_default().push(key.1);
                 due.push(place);
             } else {
                 waiting.insert(key, since);
@@ -66,29 +62,30 @@ impl NewEntries {
 
     /// Which of the entries were printed. Each printed one matches one entry.
     fn known(&mut self, entries: &[Entry], keys: &[u64]) -> Vec<bool> {
-        let mut left = self.told.clone();
+        let mut left = self.printed.clone();
         let mut known = vec![false; entries.len()];
         for (place, entry) in entries.iter().enumerate() {
             let times = left.get_mut(&keys[place]);
-            if let Some((times, at)) = times.and_then(|times| {
-                let at = times.iter().position(|at| *at == entry.at)?;
-                Some((times, at))
-            }) {
+            if let Some(times) = times
+                && let Some(at) = times.iter().position(|at| *at == entry.at)
+            {
                 times.swap_remove(at);
                 known[place] = true;
             }
         }
         // The rest was printed with another time, or is no longer in the timeline.
         for (place, entry) in entries.iter().enumerate() {
-            if known[place] || !may_move(entry) {
+            let may_move =
+                matches!(entry.kind, EntryKind::Task(_) | EntryKind::MemberJoined(_) | EntryKind::Message(_));
+            if known[place] || !may_move {
                 continue;
             }
             let Some(at) = left.get_mut(&keys[place]).and_then(Vec::pop) else { continue };
             known[place] = true;
-            if let Some(told) = self.told.get_mut(&keys[place])
-                && let Some(place) = told.iter().position(|told| *told == at)
+            if let Some(times) = self.printed.get_mut(&keys[place])
+                && let Some(place) = times.iter().position(|time| *time == at)
             {
-                told[place].clone_from(&entry.at);
+                times[place].clone_from(&entry.at);
             }
         }
         known
@@ -115,15 +112,10 @@ impl NewEntries {
     }
 }
 
-/// Whether such an entry has several sources, each with its own time.
-fn may_move(entry: &Entry) -> bool {
-    matches!(entry.kind, EntryKind::Task(_) | EntryKind::MemberJoined(_) | EntryKind::Message(_))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::entry::MessageEvent;
     use super::super::entry::Source;
-    use super::super::entry_kind::MessageEvent;
     use super::*;
 
     fn message(at: &str, text: &str) -> Entry {
@@ -136,60 +128,60 @@ mod tests {
         Entry::new(at, "alice", Source::Hook, EntryKind::Message(message))
     }
 
-    fn told(fresh: &mut NewEntries, entries: &[Entry], seconds: u64) -> Vec<String> {
-        let due = fresh.take(entries, Duration::from_secs(seconds), false);
+    fn printed(fresh: &mut NewEntries, entries: &[Entry], seconds: u64) -> Vec<String> {
+        let due = fresh.take(entries, Some(Duration::from_secs(seconds)));
         due.into_iter().map(|place| entries[place].text().unwrap_or_default().to_owned()).collect()
     }
 
     #[test]
-    fn what_sorts_before_what_was_told_is_told_all_the_same_and_nothing_twice() {
+    fn an_entry_that_sorts_before_printed_ones_is_printed_and_nothing_twice() {
         let mut fresh = NewEntries::default();
-        assert_eq!(told(&mut fresh, &[message("1", "a"), message("3", "c")], 0), ["a", "c"]);
-        let story = [message("1", "a"), message("2", "b"), message("3", "c")];
-        assert!(told(&mut fresh, &story, 1).is_empty(), "it is waited for");
-        assert_eq!(told(&mut fresh, &story, 2), ["b"]);
-        assert!(told(&mut fresh, &story, 9).is_empty());
+        assert_eq!(printed(&mut fresh, &[message("1", "a"), message("3", "c")], 0), ["a", "c"]);
+        let timeline = [message("1", "a"), message("2", "b"), message("3", "c")];
+        assert!(printed(&mut fresh, &timeline, 1).is_empty(), "it is waited for");
+        assert_eq!(printed(&mut fresh, &timeline, 2), ["b"]);
+        assert!(printed(&mut fresh, &timeline, 9).is_empty());
     }
 
     #[test]
-    fn the_same_words_said_again_are_told_again() {
+    fn the_same_text_sent_again_is_printed_again() {
         let mut fresh = NewEntries::default();
-        assert_eq!(told(&mut fresh, &[message("2", "a")], 0).len(), 1);
-        let story = [message("1", "a"), message("2", "a"), message("3", "a")];
-        told(&mut fresh, &story, 1);
-        let due = fresh.take(&story, Duration::from_secs(2), false);
+        assert_eq!(printed(&mut fresh, &[message("2", "a")], 0).len(), 1);
+        let timeline = [message("1", "a"), message("2", "a"), message("3", "a")];
+        printed(&mut fresh, &timeline, 1);
+        let due = fresh.take(&timeline, Some(Duration::from_secs(2)));
         assert_eq!(due, [0, 2], "those of the other times");
     }
 
     #[test]
-    fn a_time_that_moves_and_a_name_that_is_learned_make_no_new_thing() {
+    fn a_moved_time_or_a_learned_actor_is_not_a_new_entry() {
         let mut fresh = NewEntries::default();
-        told(&mut fresh, &[message("2", "a"), message("3", "b")], 0);
+        printed(&mut fresh, &[message("2", "a"), message("3", "b")], 0);
         let named = Entry { actor: "bob".to_owned(), ..message("3", "b") };
         for seconds in [1, 2, 3] {
-            assert!(told(&mut fresh, &[message("1", "a"), named.clone()], seconds).is_empty());
+            assert!(printed(&mut fresh, &[message("1", "a"), named.clone()], seconds).is_empty());
         }
     }
 
     #[test]
-    fn a_message_that_began_is_waited_for_and_a_refusal_is_news() {
+    fn a_started_message_is_held_and_a_rejection_is_printed_again() {
         let mut fresh = NewEntries::default();
-        told(&mut fresh, &[], 0);
+        printed(&mut fresh, &[], 0);
         let began = changed("1", "a", |message| message.unconfirmed = true);
-        assert!(told(&mut fresh, std::slice::from_ref(&began), 1).is_empty());
-        assert!(told(&mut fresh, std::slice::from_ref(&began), 9).is_empty());
-        assert_eq!(told(&mut fresh, std::slice::from_ref(&began), 11), ["a"]);
-        assert!(told(&mut fresh, &[message("1", "a")], 12).is_empty(), "that it went out is no news");
+        assert!(printed(&mut fresh, std::slice::from_ref(&began), 1).is_empty());
+        assert!(printed(&mut fresh, std::slice::from_ref(&began), 9).is_empty());
+        assert_eq!(printed(&mut fresh, std::slice::from_ref(&began), 11), ["a"]);
+        assert!(printed(&mut fresh, &[message("1", "a")], 12).is_empty(), "that it went out is no news");
         let refused = changed("1", "a", |message| message.event = MessageEvent::Refused);
-        told(&mut fresh, std::slice::from_ref(&refused), 13);
-        assert_eq!(told(&mut fresh, &[refused], 14), ["a"]);
+        printed(&mut fresh, std::slice::from_ref(&refused), 13);
+        assert_eq!(printed(&mut fresh, &[refused], 14), ["a"]);
     }
 
     #[test]
-    fn when_the_run_is_over_nothing_waits() {
+    fn at_the_end_of_the_run_no_entry_is_held() {
         let mut fresh = NewEntries::default();
-        told(&mut fresh, &[], 0);
+        printed(&mut fresh, &[], 0);
         let began = changed("1", "a", |message| message.unconfirmed = true);
-        assert_eq!(fresh.take(&[began], Duration::ZERO, true), [0]);
+        assert_eq!(fresh.take(&[began], None), [0]);
     }
 }

@@ -2,50 +2,41 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use super::events::DetailLevel;
-use super::log_lines::lines_of;
+use super::events::{DetailLevel, EarlierLife, EventKey, parts};
 use super::{RunData, by_run, is_client_gone};
-use crate::archive::{Archive, RunRecord};
+use crate::archive::{Archive, Claims, RunRecord};
 use crate::error::{Error, Result};
-use crate::event::OVERRIDE;
+use crate::event::{OVERRIDE, Recorded};
 use crate::log::{self, Line, Range, ReadErrors, Reader, SegmentName};
+use crate::payload::Payload;
 use crate::suggest::nearest;
 use crate::team;
 
-/// Everything recorded.
 #[derive(Debug)]
 pub struct RunCatalog {
-    /// The archive.
     pub archive: Archive,
-    /// All runs, oldest first.
     pub runs: Vec<RunRecord>,
-    /// Runs whose `run.json` cannot be read.
     pub damaged: Vec<String>,
-    /// Why the runs cannot be listed, if so.
     pub unlisted: Option<String>,
     pub(super) log: PathBuf,
 }
 
-/// Some opened runs.
 #[derive(Debug)]
 pub struct OpenedRun {
-    /// The recorded data of each run.
     pub runs: Vec<RunData>,
-    /// Unreadable lines of the log.
     pub problems: ReadErrors,
 }
 
 impl RunCatalog {
-    /// Lists the runs.
     pub fn open(archive: Archive, log: PathBuf) -> RunCatalog {
         let (runs, damaged) = archive.runs();
         let unlisted = archive.why_unlisted();
         RunCatalog { archive, runs, damaged, unlisted, log }
     }
 
-    /// The ids of all runs.
     pub fn ids(&self) -> Vec<&str> {
         self.runs.iter().map(|run| run.run.as_str()).collect()
     }
@@ -56,24 +47,15 @@ impl RunCatalog {
         run.is_stray() || (nobody && is_client_gone(&self.archive, run))
     }
 
-    /// The number of recorded hook calls.
-    ///
-    /// # Errors
-    /// When the log's directory cannot be listed.
-    pub fn events(&self) -> io::Result<usize> {
-        // Pauses are recorded without a hook.
-        Ok(Reader::open(&self.log, Range::default())?.filter(|line| line.recorded.event != OVERRIDE).count())
-    }
-
-    /// Why there are no runs.
     pub fn empty(&self) -> Error {
-        let events = match self.events() {
-            _ if !self.damaged.is_empty() => {
-                let error = Error::not_found("cannot read the recorded runs: all of them are damaged");
-                return error.hint("teamkeep verify");
-            }
+        if !self.damaged.is_empty() {
+            let error = Error::not_found("cannot read the recorded runs: all of them are damaged");
+            return error.hint("teamkeep verify");
+        }
+        let events = match Reader::open(&self.log, Range::default()) {
             Err(error) => return error.into(),
-            Ok(events) => events,
+            // Pauses are recorded without a hook.
+            Ok(lines) => lines.filter(|line| line.recorded.event != OVERRIDE).count(),
         };
         match events {
             0 => Error::not_found("no runs recorded yet")
@@ -92,49 +74,37 @@ impl RunCatalog {
 
     /// Finds a run by `latest`, a team name (its last run), a session ID (its last run), or a unique prefix of a run ID or
     /// a session ID.
-    ///
-    /// # Errors
-    /// When no run matches, or the prefix is not unique.
     pub fn find(&self, name: &str) -> Result<&RunRecord> {
         if name.is_empty() {
             return Err(Error::usage("RUN is empty").hint("list the runs: teamkeep list"));
         }
         let last = |wanted: &dyn Fn(&RunRecord) -> bool| self.runs.iter().rev().find(|run| wanted(run));
-        let latest = || {
-            let told = last(&|run| run.team.is_some() && !self.is_stray(run));
-            told.or_else(|| last(&|run| run.team.is_some())).or(self.runs.last())
-        };
         if name == "latest" || self.runs.is_empty() {
-            return latest().ok_or_else(|| self.empty());
-        }
-        if let Some(run) = self
-            .runs
-            .iter()
-            .rev()
-            .find(|run| run.team.as_deref() == Some(name) || run.name() == Some(name) || run.run == name)
-        {
-            return Ok(run);
+            let latest = last(&|run| run.team.is_some() && !self.is_stray(run));
+            let latest = latest.or_else(|| last(&|run| run.team.is_some())).or(self.runs.last());
+            return latest.ok_or_else(|| self.empty());
         }
         // The directory of a team can have another name than the team.
-        let called = team::directory(name);
-        if let Some(run) = self.runs.iter().rev().find(|run| run.team.as_ref() == Some(&called)) {
-            return Ok(run);
-        }
-        let takes_part = |run: &&RunRecord| run.sessions.iter().any(|session| session.id == name);
-        if let Some(run) = self.runs.iter().rev().find(takes_part) {
+        let directory = team::directory(name);
+        let exact =
+            last(&|run| run.team.as_deref() == Some(name) || run.name() == Some(name) || run.run == name)
+                .or_else(|| last(&|run| run.team.as_ref() == Some(&directory)))
+                .or_else(|| last(&|run| run.sessions.iter().any(|session| session.id == name)));
+        if let Some(run) = exact {
             return Ok(run);
         }
         let mut matching: Vec<&RunRecord> =
             self.runs.iter().filter(|run| run.run.starts_with(name)).collect();
         if matching.is_empty() {
-            let begins = |run: &&RunRecord| run.sessions.iter().any(|session| session.id.starts_with(name));
-            matching.extend(self.runs.iter().filter(begins));
+            let of_session =
+                |run: &&RunRecord| run.sessions.iter().any(|session| session.id.starts_with(name));
+            matching.extend(self.runs.iter().filter(of_session));
         }
         match matching.as_slice() {
             [run] => Ok(run),
             [] => {
                 let error = Error::not_found(format!("no run matches {name:?}"));
-                let error = match self.meant(name).as_slice() {
+                let error = match self.similar_teams(name).as_slice() {
                     [] => error,
                     near => error.hint(format!("did you mean {}?", near.join(" or "))),
                 };
@@ -150,42 +120,25 @@ impl RunCatalog {
         }
     }
 
-    /// Suggestions for a team name: names that contain the word, else the most similar one.
-    fn meant(&self, name: &str) -> Vec<&str> {
+    /// The teams whose names contain the word, else the most similar one.
+    fn similar_teams(&self, name: &str) -> Vec<&str> {
         let mut teams: Vec<&str> = self.runs.iter().rev().filter_map(|run| run.team.as_deref()).collect();
         let mut known = HashSet::new();
         teams.retain(|team| known.insert(*team));
         let part = name.to_lowercase();
-        let mut parts: Vec<&str> =
-            teams.iter().copied().filter(|team| team.to_lowercase().contains(&part)).collect();
-        parts.truncate(3);
-        if parts.is_empty() {
-            teams.push("latest");
-            parts.extend(nearest(name, &teams, 2));
+        let containing = teams.iter().copied().filter(|team| team.to_lowercase().contains(&part));
+        let found: Vec<&str> = containing.take(3).collect();
+        if !found.is_empty() {
+            return found;
         }
-        parts
+        teams.push("latest");
+        nearest(name, &teams, 2).into_iter().collect()
     }
 
-    /// Calls `each` for the log lines of one run that its timeline needs.
-    ///
-    /// # Errors
-    /// The log's directory cannot be read, or `each` fails.
-    pub fn lines_of(&self, run: &RunRecord, each: impl FnMut(&Line) -> io::Result<()>) -> Result<ReadErrors> {
-        Ok(lines_of(&self.log, &self.archive, &self.runs, run, each)?)
-    }
-
-    /// Opens runs, reading the log once.
-    ///
-    /// # Errors
-    /// The log's directory cannot be read.
     pub fn open_runs(&self, wanted: &[&RunRecord]) -> Result<OpenedRun> {
         self.opened(wanted, DetailLevel::Whole)
     }
 
-    /// Opens what the timelines of runs need, which is faster with a large log.
-    ///
-    /// # Errors
-    /// The log's directory cannot be read.
     pub fn open_stories(&self, wanted: &[&RunRecord]) -> Result<OpenedRun> {
         self.opened(wanted, DetailLevel::Story)
     }
@@ -201,13 +154,73 @@ impl RunCatalog {
         let began: Vec<SegmentName> = log::list(&self.log)?.into_iter().map(|segment| segment.name).collect();
         let runs = wanted.iter().map(|run| {
             let events = events.remove(&run.run).unwrap_or_default();
-            let mut material = RunData::open(&self.archive, (*run).clone(), events, &self.runs);
+            let mut data = RunData::open(&self.archive, (*run).clone(), events, &self.runs);
             let dir = self.archive.run_dir(&run.run);
             let parts = dir.map(|dir| log::parts_in(&dir)).unwrap_or_default();
             let names = began.iter().chain(parts.keys()).filter(|name| !name.is_single_line());
-            material.miss_events(names.map(SegmentName::start));
-            material
+            data.miss_events(names.map(SegmentName::start));
+            data
         });
         Ok(OpenedRun { runs: runs.collect(), problems })
+    }
+}
+
+/// Sizes and times of all files of a run, which show whether its timeline may have changed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Fingerprint(Vec<(PathBuf, u64, i64, i64)>);
+
+impl RunCatalog {
+    /// Visits the log lines of one run, without those from before the run that its timeline does not need. One line is
+    /// in memory at a time.
+    pub fn lines_of(
+        &self,
+        run: &RunRecord,
+        mut each: impl FnMut(&Line) -> io::Result<()>,
+    ) -> Result<ReadErrors> {
+        let mut imported: HashSet<String> = HashSet::new();
+        let mut problems = ReadErrors::default();
+        if let Some(path) = self.archive.events_file(&run.run).filter(|_| run.imported.is_some()) {
+            problems.merge(log::read_lines(&path, |line| {
+                imported.insert(line.recorded.id.clone());
+                each(&line)
+            })?);
+        }
+        let claims = Claims::new(&self.runs);
+        let belongs = |line: &Line| {
+            let Recorded { run: named, session, at, id, .. } = &line.recorded;
+            claims.run_of(named.as_deref(), session.as_deref(), at).as_deref() == Some(&run.run)
+                && !imported.contains(id)
+        };
+        let parts = parts(&self.archive, &claims, std::iter::once(run));
+        let mut earlier_life = EarlierLife::new(&run.started_at);
+        for line in Reader::with(&self.log, &parts, Range::default())?.filter(&belongs) {
+            earlier_life.note(&EventKey::of_line(&line.recorded));
+        }
+        let mut reader = Reader::with(&self.log, &parts, Range::default())?;
+        for line in reader.by_ref().filter(belongs) {
+            let tool = || Payload::fields_of(&line.recorded.payload).tool();
+            if earlier_life.selects(&EventKey::of_line(&line.recorded), tool) {
+                each(&line)?;
+            }
+        }
+        problems.merge(reader.into_problems());
+        Ok(problems)
+    }
+
+    pub fn fingerprint(&self, run: &RunRecord) -> Fingerprint {
+        let mut paths: Vec<PathBuf> = Vec::new();
+        let segments = log::list(&self.log).unwrap_or_default();
+        paths.extend(segments.iter().map(|segment| segment.path(&self.log)));
+        if let Some(dir) = self.archive.run_dir(&run.run) {
+            let listing = std::fs::read_dir(dir).into_iter().flatten().flatten();
+            paths.extend(listing.map(|entry| entry.path()));
+        }
+        paths.extend(self.archive.transcripts(run));
+        paths.sort();
+        let stamp = |path: PathBuf| {
+            let there = std::fs::symlink_metadata(&path).ok()?;
+            Some((path, there.size(), there.mtime(), there.mtime_nsec()))
+        };
+        Fingerprint(paths.into_iter().filter_map(stamp).collect())
     }
 }

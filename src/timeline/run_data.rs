@@ -4,32 +4,23 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::transcript_owner::Names;
+use super::transcripts::Names;
 use super::transcripts::{Interval, Transcripts, load_transcripts};
-use super::{Entry, History, LoadedEvent, TaskIds, clocks};
-use crate::archive::{Archive, Journal, RunRecord};
+use super::{Entry, History, LoadedEvent, TaskIds, merge};
+use crate::archive::{Archive, CaptureScope, Journal, RunRecord};
 use crate::clock::{self, Time};
-use crate::event::SafeName;
 use crate::model::Tool;
 use crate::payload::{Kind, Spawn};
 use crate::process;
 
-/// The recorded data of one run.
 #[derive(Debug)]
 pub struct RunData {
-    /// The run's record.
     pub run: RunRecord,
-    /// Its events, by time.
     pub events: Vec<LoadedEvent>,
-    /// Its snapshot journal.
     pub journal: Journal,
-    /// Its files over time.
     pub history: History,
-    /// Its transcripts.
     pub transcripts: Transcripts,
-    /// Teammates, from spawns and rosters.
     pub members: Vec<String>,
-    /// Whether the run has no recorded end, but Claude Code's process is certainly gone.
     pub client_gone: bool,
     /// Events before this time are missing, RFC 3339: the log was pruned before they were copied into the run.
     pub missing_until: Option<String>,
@@ -44,20 +35,19 @@ impl RunData {
         all: &[RunRecord],
     ) -> RunData {
         let journal = archive.journal(&run.run);
-        clocks::correct_clock(&mut events, &journal);
-        let list = run.subject().map(|subject| match subject {
-            crate::archive::CaptureScope::Team(name) | crate::archive::CaptureScope::Session(name) => name,
+        merge::correct_clock(&mut events, &journal);
+        let subject = run.subject();
+        let list = subject.as_ref().map(|scope| match scope {
+            CaptureScope::Team(name) | CaptureScope::Session(name) => name.as_str(),
         });
-        let list = list.as_ref().map(SafeName::as_str);
         let ids = TaskIds::new(list, &events);
         let mut history = History::read(archive, &journal, list, ids, run.created_at.as_deref());
         let mut members: Vec<String> = Vec::new();
-        let rosters =
-            history.rosters.iter().flat_map(|(_, roster)| roster.members.iter().map(|member| &member.name));
-        let spawned = spawns(&events).map(|(_, spawn)| spawn.name).collect::<Vec<_>>();
-        for name in rosters.chain(&spawned) {
-            if !members.contains(name) {
-                members.push(name.clone());
+        let rosters = history.rosters.iter().flat_map(|(_, roster)| &roster.members);
+        let names = rosters.map(|member| member.name.clone());
+        for name in names.chain(spawns(&events).map(|(_, spawn)| spawn.name)) {
+            if !members.contains(&name) {
+                members.push(name);
             }
         }
         history.name_inboxes(&members);
@@ -70,16 +60,20 @@ impl RunData {
 
     /// Records that events at the start are missing, if the first one is missing and the log does not reach back to
     /// its time. `reaches` are the start times of the existing segments and of the run's parts.
-    pub(super) fn miss_events(&mut self, reaches: impl Iterator<Item = Time>) {
-        let is_first = |event: &LoadedEvent| event.at <= self.run.started_at;
-        if self.events.iter().any(is_first)
-            || self.begins_with_its_session()
-            || self.journal.snapshots.is_empty()
-        {
+    pub(super) fn miss_events(&mut self, mut reaches: impl Iterator<Item = Time>) {
+        // If the first event is the start of the lead's session, no event was before it. A hook call of another
+        // session, or one that was killed, may have found the run earlier.
+        let begins_with_its_session = self.events.first().is_some_and(|event| {
+            event.kind == Kind::SessionStart
+                && event.session == self.run.lead_session
+                && event.payload.text("source") == Some("startup")
+        });
+        let has_first = self.events.iter().any(|event| event.at <= self.run.started_at);
+        if has_first || begins_with_its_session || self.journal.snapshots.is_empty() {
             return;
         }
         let start = clock::parse(&self.run.started_at);
-        let is_covered = reaches.into_iter().any(|began| start.is_none_or(|start| began <= start));
+        let is_covered = reaches.any(|began| start.is_none_or(|start| began <= start));
         // The log has no events of an imported run.
         if !is_covered && (self.run.imported.is_none() || self.events.is_empty()) {
             let first = self.events.first().map(|event| event.at.clone());
@@ -88,17 +82,6 @@ impl RunData {
         }
     }
 
-    /// Whether the first event is the start of the lead's session, so that no event was before it. A hook call of
-    /// another session, or one that was killed, may have found the run earlier.
-    fn begins_with_its_session(&self) -> bool {
-        self.events.first().is_some_and(|event| {
-            event.kind == Kind::SessionStart
-                && event.session == self.run.lead_session
-                && event.payload.text("source") == Some("startup")
-        })
-    }
-
-    /// The last sign of the run, RFC 3339.
     pub fn last_sign(&self) -> Option<&str> {
         let event = self.events.last().map(|event| event.at.as_str());
         event.or_else(|| self.journal.snapshots.last().map(|snapshot| snapshot.at.as_str()))
@@ -111,17 +94,14 @@ impl RunData {
         last.unwrap_or_default().max(self.run.started_at.as_str())
     }
 
-    /// The lead's name.
     pub fn lead(&self) -> &'static str {
         super::transcripts::lead(&self.run)
     }
 
-    /// Whether this agent was ever in the team.
     pub fn is_member(&self, name: &str) -> bool {
         self.members.iter().any(|member| member == name)
     }
 
-    /// The unreadable parts, and the consequence.
     pub fn problems(&self) -> Vec<String> {
         let objects = self.history.problems.iter().cloned();
         let transcripts = self.transcripts.problems.iter();
@@ -137,7 +117,6 @@ impl RunData {
         problems
     }
 
-    /// PreToolUse and PostToolUse of one tool, paired by tool_use_id, by the time of the first.
     pub(super) fn tool_calls(&self, tool: Tool) -> Vec<Call<'_>> {
         let mut calls: Vec<Call<'_>> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
@@ -147,17 +126,13 @@ impl RunData {
             {
                 continue;
             }
-            let known = event.payload.tool_use_id().and_then(|id| places.get(id).copied());
-            let place = known.unwrap_or_else(|| {
-                calls.push(Call::default());
-                let place = calls.len() - 1;
-                if let Some(id) = event.payload.tool_use_id() {
-                    places.insert(id, place);
-                }
-                place
-            });
-            let call = &mut calls[place];
-            call.id = event.payload.tool_use_id();
+            let id = event.payload.tool_use_id();
+            let index = id.and_then(|id| places.get(id).copied()).unwrap_or(calls.len());
+            if index == calls.len() {
+                calls.push(Call { id, ..Call::default() });
+                places.extend(id.map(|id| (id, index)));
+            }
+            let call = &mut calls[index];
             match event.kind {
                 Kind::PreToolUse => call.before = Some(event),
                 _ => call.after = Some(event),
@@ -176,36 +151,28 @@ pub fn is_client_gone(archive: &Archive, run: &RunRecord) -> bool {
     })
 }
 
-/// A tool call as its hooks saw it.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Call<'a> {
-    /// The tool_use_id.
     pub id: Option<&'a str>,
-    /// PreToolUse.
     pub before: Option<&'a LoadedEvent>,
-    /// PostToolUse.
     pub after: Option<&'a LoadedEvent>,
 }
 
 impl<'a> Call<'a> {
-    /// Its first hook call.
     pub fn first(&self) -> Option<&'a LoadedEvent> {
         self.before.or(self.after)
     }
 
-    /// The actor's name, if either hook knew it.
     pub fn who(&self) -> Option<&'a str> {
         self.after.and_then(LoadedEvent::who).or_else(|| self.before.and_then(LoadedEvent::who))
     }
 }
 
-/// The spawned teammates, with the event that shows it.
 pub(super) fn spawns(events: &[LoadedEvent]) -> impl Iterator<Item = (&LoadedEvent, Spawn)> {
     let done = events.iter().filter(|event| event.kind == Kind::PostToolUse);
     done.filter_map(|event| Some((event, Spawn::of(&event.payload)?)))
 }
 
-/// The prompts of teammates at their spawn, by teammate.
 pub(super) fn prompts<'a>(
     history: &'a History,
     events: &'a [LoadedEvent],

@@ -1,32 +1,26 @@
-//! The state of a run at a moment, or the last recorded state of each item.
+//! The state of a run at a moment, or the last recorded state of each item, and the changes between two moments.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
-use super::departures::Departures;
-use super::entry_kind::EntryKind;
+use super::entry::{Entry, EntryKind, TaskEvent};
 use super::history::{inbox_of, owner_of};
 use super::run_data::{RunData, spawns};
+use super::{lifecycle, tasks};
 use crate::archive::{Archive, FileTree};
 use crate::json;
-use crate::team::{Member, Task, TeamConfig, TeamPath, entries};
+use crate::team::{Task, TeamConfig, TeamPath, entries};
 
-/// The output of `show --json`.
 #[derive(Debug, Serialize)]
 pub struct State {
-    /// The run.
     pub run: String,
     /// The moment; `None` for the last state of each item.
     pub at: Option<String>,
-    /// `config.json`.
     pub config: Option<Value>,
-    /// The members, as in the roster.
     pub members: BTreeMap<String, Value>,
-    /// The tasks, by id.
     pub tasks: BTreeMap<String, Value>,
-    /// The messages in each inbox.
     pub inboxes: BTreeMap<String, Vec<Value>>,
     /// The items that were gone before the end of the run; empty for a moment.
     pub gone: Departures,
@@ -35,10 +29,9 @@ pub struct State {
     pub torn: Vec<String>,
 }
 
-/// The state at `at` (RFC 3339), or the last recorded state of each item.
-pub fn state(archive: &Archive, material: &RunData, at: Option<&str>) -> State {
+pub fn state(archive: &Archive, data: &RunData, at: Option<&str>) -> State {
     let mut state = State {
-        run: material.run.run.clone(),
+        run: data.run.run.clone(),
         at: at.map(str::to_owned),
         config: None,
         members: BTreeMap::new(),
@@ -48,15 +41,14 @@ pub fn state(archive: &Archive, material: &RunData, at: Option<&str>) -> State {
         torn: Vec::new(),
     };
     match at {
-        Some(at) => state.fill(archive, &material.journal.at(at), material),
-        None => state.last(archive, material),
+        Some(at) => state.fill(archive, &data.journal.at(at), data),
+        None => state.last(archive, data),
     }
     state
 }
 
 impl State {
-    /// The files that existed at a moment.
-    fn fill(&mut self, archive: &Archive, held: &FileTree, material: &RunData) {
+    fn fill(&mut self, archive: &Archive, held: &FileTree, data: &RunData) {
         for (path, file) in held {
             let read = |hash: &Option<String>| archive.objects.get(hash.as_deref()?).ok();
             let Some(mut bytes) = read(&file.object) else { continue };
@@ -68,12 +60,12 @@ impl State {
                 TeamPath::Config => self.roster(&bytes),
                 TeamPath::Inbox(file) if file.ends_with(".json") => {
                     let mail = entries(&bytes).into_iter().flatten().map(|entry| entry.raw);
-                    let owner = owner_of(inbox_of(file), &material.members);
+                    let owner = owner_of(inbox_of(file), &data.members);
                     self.inboxes.entry(owner.to_owned()).or_default().extend(mail);
                 }
                 TeamPath::Task(list, name) if name.ends_with(".json") => {
                     if let Some(task) = Task::parse(name, &bytes).filter(|task| !task.is_tracker()) {
-                        self.tasks.insert(material.history.ids.of_task(list, &task), task.raw);
+                        self.tasks.insert(data.history.ids.of_task(list, &task), task.raw);
                     }
                 }
                 _ => {}
@@ -88,18 +80,17 @@ impl State {
     }
 
     /// The last state of each item: members that left, erased tasks and read messages included.
-    fn last(&mut self, archive: &Archive, material: &RunData) {
-        let history = &material.history;
-        let configs = material.journal.snapshots.iter().flat_map(|snapshot| &snapshot.changed);
+    fn last(&mut self, archive: &Archive, data: &RunData) {
+        let history = &data.history;
+        let configs = data.journal.snapshots.iter().flat_map(|snapshot| &snapshot.changed);
         let configs = configs.filter(|change| TeamPath::of(&change.path) == TeamPath::Config);
         for hash in configs.filter_map(|change| change.object.as_deref()) {
             let config = archive.objects.get(hash).ok().and_then(|bytes| json::parse_lossy(&bytes));
             self.config = config.or(self.config.take());
         }
-        for (name, Member { raw, .. }) in history.members() {
-            self.members.insert(name.to_owned(), raw.clone());
-        }
-        for (event, spawn) in spawns(&material.events) {
+        let members = history.members().into_iter();
+        self.members = members.map(|(name, member)| (name.to_owned(), member.raw.clone())).collect();
+        for (event, spawn) in spawns(&data.events) {
             self.members.entry(spawn.name).or_insert_with(|| event.payload.tool_response().clone());
         }
         for (_, id, task) in &history.tasks {
@@ -111,27 +102,242 @@ impl State {
             let inbox = self.inboxes.entry(copy.inbox.clone()).or_default();
             inbox.push(copy.entry.raw.clone());
         }
-        self.tool_calls_only(material);
-        self.gone = Departures::of(material);
-    }
-
-    /// Tasks that no snapshot has, from tool calls.
-    fn tool_calls_only(&mut self, material: &RunData) {
+        // Tasks that no snapshot has, from tool calls.
         let known: HashSet<String> = self.tasks.keys().cloned().collect();
-        for entry in super::tasks::tasks(material) {
-            let EntryKind::Task(change) = entry.kind else { continue };
-            if known.contains(&change.id) {
-                continue;
-            }
-            let task = self.tasks.entry(change.id.clone()).or_insert_with(|| Value::Object(Map::new()));
-            if let (Value::Object(task), Some(status)) = (task, change.to) {
-                task.insert("id".to_owned(), Value::String(change.id));
-                task.insert("status".to_owned(), Value::String(status.to_string()));
-                task.insert("owner".to_owned(), change.owner.map_or(Value::Null, Value::String));
-                if let Some(subject) = change.subject {
-                    task.insert("subject".to_owned(), Value::String(subject));
+        let task_entries = tasks::tasks(data);
+        for change in task_entries.iter().filter_map(Entry::task).filter(|change| !known.contains(&change.id))
+        {
+            let task = self.tasks.entry(change.id.clone()).or_insert_with(|| json!({}));
+            if let Some(status) = &change.to {
+                (task["id"], task["status"]) = (json!(change.id), json!(status));
+                task["owner"] = json!(change.owner);
+                if let Some(subject) = &change.subject {
+                    task["subject"] = json!(subject);
                 }
             }
         }
+        self.gone = Departures::of(data, task_entries);
+    }
+}
+
+#[derive(Debug, Default, PartialEq, Serialize)]
+pub struct Departures {
+    pub members: BTreeMap<String, String>,
+    pub tasks: BTreeMap<String, String>,
+    #[serde(skip)]
+    pub removals: BTreeMap<String, Entry>,
+}
+
+impl Departures {
+    /// Collects them. A member that returns and a task that is created again are not gone.
+    fn of(data: &RunData, task_entries: Vec<Entry>) -> Departures {
+        let mut gone = Departures::default();
+        let mut entries = lifecycle::team(data);
+        entries.extend(task_entries);
+        entries.sort_by(|a, b| a.at.cmp(&b.at));
+        for entry in entries {
+            match &entry.kind {
+                EntryKind::MemberLeft => drop(gone.members.insert(entry.actor, entry.at)),
+                EntryKind::MemberJoined(_) => drop(gone.members.remove(&entry.actor)),
+                EntryKind::Task(task) if matches!(task.event, TaskEvent::Deleted | TaskEvent::Erased) => {
+                    gone.tasks.insert(task.id.clone(), entry.at.clone());
+                    gone.removals.insert(task.id.clone(), entry);
+                }
+                EntryKind::Task(task) => {
+                    gone.tasks.remove(&task.id);
+                    gone.removals.remove(&task.id);
+                }
+                _ => {}
+            }
+        }
+        gone
+    }
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Diff {
+    pub run: String,
+    pub from: String,
+    pub to: String,
+    /// Tasks by id, without the trackers of 2.1.47.
+    pub tasks: Things,
+    pub members: Things,
+    pub mail: Mail,
+}
+
+#[derive(Debug, Default, PartialEq, Serialize)]
+pub struct Things {
+    pub new: BTreeMap<String, Value>,
+    pub gone: BTreeMap<String, Value>,
+    /// Items that exist at both: the changes, by field.
+    pub changed: BTreeMap<String, BTreeMap<&'static str, Change>>,
+    #[serde(skip)]
+    pub titles: BTreeMap<String, String>,
+}
+
+/// The values of a field at two moments; null if missing.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Change {
+    pub from: Value,
+    pub to: Value,
+}
+
+#[derive(Debug, Default, PartialEq, Serialize)]
+pub struct Mail {
+    pub new: BTreeMap<String, Vec<Value>>,
+    pub read: BTreeMap<String, Vec<Value>>,
+    /// Only at the earlier moment: current versions of Claude Code remove delivered messages.
+    pub gone: BTreeMap<String, Vec<Value>>,
+}
+
+/// The fields of a task: name in the output, name in the file.
+const OF_TASKS: &[(&str, &str)] = &[
+    ("status", "status"),
+    ("owner", "owner"),
+    ("subject", "subject"),
+    ("description", "description"),
+    ("blocked_by", "blockedBy"),
+];
+const OF_MEMBERS: &[(&str, &str)] = &[("active", "isActive")];
+
+pub fn diff(from: &State, to: &State) -> Diff {
+    let at = |state: &State| state.at.clone().unwrap_or_default();
+    Diff {
+        run: to.run.clone(),
+        from: at(from),
+        to: at(to),
+        tasks: things(&from.tasks, &to.tasks, OF_TASKS),
+        members: things(&from.members, &to.members, OF_MEMBERS),
+        mail: mail(from, to),
+    }
+}
+
+impl Diff {
+    pub fn is_empty(&self) -> bool {
+        let same =
+            |things: &Things| things.new.is_empty() && things.gone.is_empty() && things.changed.is_empty();
+        let Mail { new, read, gone } = &self.mail;
+        same(&self.tasks) && same(&self.members) && [new, read, gone].iter().all(|mail| mail.is_empty())
+    }
+}
+
+fn things(
+    from: &BTreeMap<String, Value>,
+    to: &BTreeMap<String, Value>,
+    fields: &[(&'static str, &str)],
+) -> Things {
+    let is_tracker = |item: &Value| item.pointer("/metadata/_internal") == Some(&Value::Bool(true));
+    let mut things = Things::default();
+    for (name, now) in to.iter().filter(|(_, thing)| !is_tracker(thing)) {
+        let Some(then) = from.get(name) else {
+            things.new.insert(name.clone(), now.clone());
+            continue;
+        };
+        let changes: BTreeMap<&str, Change> = fields
+            .iter()
+            .map(|(ours, theirs)| (*ours, Change { from: field(then, theirs), to: field(now, theirs) }))
+            .filter(|(_, change)| change.from != change.to)
+            .collect();
+        if !changes.is_empty() {
+            things.changed.insert(name.clone(), changes);
+            let title = now.get("subject").and_then(Value::as_str).unwrap_or_default();
+            things.titles.insert(name.clone(), title.to_owned());
+        }
+    }
+    let gone = from.iter().filter(|(name, thing)| !to.contains_key(*name) && !is_tracker(thing));
+    things.gone = gone.map(|(name, thing)| (name.clone(), thing.clone())).collect();
+    things
+}
+
+/// A field of an item; null if missing. No owner is written as a missing key, null or an empty string.
+fn field(item: &Value, key: &str) -> Value {
+    let value = item.get(key).filter(|value| value.as_str() != Some(""));
+    value.cloned().unwrap_or(Value::Null)
+}
+
+fn identity(message: &Value) -> [Option<&str>; 4] {
+    ["msg_id", "from", "timestamp", "text"].map(|key| message.get(key).and_then(Value::as_str))
+}
+
+fn mail(from: &State, to: &State) -> Mail {
+    let mut mail = Mail::default();
+    let none = Vec::new();
+    let inboxes: BTreeSet<&String> = from.inboxes.keys().chain(to.inboxes.keys()).collect();
+    for inbox in inboxes {
+        let (then, now) = (from.inboxes.get(inbox).unwrap_or(&none), to.inboxes.get(inbox).unwrap_or(&none));
+        let mut left: HashMap<_, Vec<&Value>> = HashMap::new();
+        then.iter().rev().for_each(|message| left.entry(identity(message)).or_default().push(message));
+        let put = |part: &mut BTreeMap<String, Vec<Value>>, message: &Value| {
+            part.entry(inbox.clone()).or_default().push(message.clone());
+        };
+        let is_read = |message: &Value| message.get("read") == Some(&Value::Bool(true));
+        for message in now {
+            match left.get_mut(&identity(message)).and_then(Vec::pop) {
+                None => put(&mut mail.new, message),
+                Some(before) if is_read(message) && !is_read(before) => put(&mut mail.read, message),
+                Some(_) => {}
+            }
+        }
+        for message in then {
+            if left.get_mut(&identity(message)).and_then(Vec::pop).is_some() {
+                put(&mut mail.gone, message);
+            }
+        }
+    }
+    mail
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(at: &str, tasks: Value, members: Value, inboxes: Value) -> State {
+        State {
+            run: "r".to_owned(),
+            at: Some(at.to_owned()),
+            config: None,
+            members: serde_json::from_value(members).unwrap(),
+            tasks: serde_json::from_value(tasks).unwrap(),
+            inboxes: serde_json::from_value(inboxes).unwrap(),
+            gone: Departures::default(),
+            torn: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn two_moments_differ_in_what_came_what_went_and_what_changed() {
+        let tracker = json!({"metadata": {"_internal": true}});
+        let hi = |read: bool| json!({"from": "bob", "text": "hi", "timestamp": "t", "read": read});
+        let from = state(
+            "a",
+            json!({"1": {"status": "pending"}, "2": {"status": "pending", "owner": ""}, "9": tracker}),
+            json!({"alice": {"isActive": true}, "bob": {}}),
+            json!({"alice": [hi(false), {"from": "bob", "text": "old"}]}),
+        );
+        let to = state(
+            "b",
+            json!({"2": {"status": "in_progress", "owner": "bob", "subject": "S"}, "3": {}, "8": tracker}),
+            json!({"alice": {"isActive": false}, "carol": {}}),
+            json!({"alice": [hi(true), hi(true)]}),
+        );
+        let told = serde_json::to_value(diff(&from, &to)).unwrap();
+        assert_eq!(
+            told["tasks"],
+            json!({"new": {"3": {}}, "gone": {"1": {"status": "pending"}}, "changed": {"2": {
+                "owner": {"from": null, "to": "bob"},
+                "status": {"from": "pending", "to": "in_progress"},
+                "subject": {"from": null, "to": "S"},
+            }}})
+        );
+        assert_eq!(
+            told["members"],
+            json!({"new": {"carol": {}}, "gone": {"bob": {}}, "changed": {"alice": {"active": {"from": true, "to": false}}}})
+        );
+        let old = json!({"from": "bob", "text": "old"});
+        assert_eq!(
+            told["mail"],
+            json!({"new": {"alice": [hi(true)]}, "read": {"alice": [hi(true)]}, "gone": {"alice": [old]}})
+        );
+        assert!(!diff(&from, &to).is_empty() && diff(&to, &to).is_empty());
     }
 }

@@ -1,44 +1,35 @@
 //! A run in a few numbers: a row of `list`.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
-use super::entry::Entry;
-use super::entry_kind::MessageEvent;
+use super::entry::{Entry, MessageEvent};
 use super::merge::Timeline;
 use super::run_data::RunData;
-use crate::archive::EndedBy;
+use crate::archive::{Archive, EndedBy, RunRecord};
+use crate::clock::{self, Time};
 use crate::event::LEAD;
 use crate::payload::Kind as PayloadKind;
 
-/// An element of `list --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// The run's id.
     pub run: String,
-    /// The team; `null` for a session without one.
     pub team: Option<String>,
-    /// The directory in which the lead works.
     #[serde(default)]
     pub project: Option<String>,
-    /// The session that leads it.
     pub lead_session: Option<String>,
     /// When Claude Code created the team, RFC 3339; for a session without one, when it was first seen.
     pub created_at: Option<String>,
     /// The first hook call of the run, RFC 3339: the origin of its times.
     pub started_at: String,
-    /// When it ended.
     pub ended_at: Option<String>,
-    /// How it ended.
     pub ended_by: Option<EndedBy>,
-    /// All agents that were ever in it.
     pub members: Vec<String>,
     /// Number of tasks, without the trackers of 2.1.47.
     pub tasks: usize,
-    /// Number of messages between agents, without automatic ones.
     pub messages: usize,
-    /// Number of snapshots.
     pub snapshots: usize,
-    /// Events before this time are missing, because the log was pruned before they were copied into the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events_missing_until: Option<String>,
     /// The last sign of a run without a recorded end whose Claude Code process is gone.
@@ -47,41 +38,80 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Computes it.
-    pub fn of(material: &RunData, timeline: &Timeline) -> Summary {
-        let run = &material.run;
-        let mut tasks: Vec<&String> =
-            timeline.entries.iter().filter_map(|entry| Some(&entry.task()?.id)).collect();
-        tasks.sort();
-        tasks.dedup();
+    pub fn of(data: &RunData, timeline: &Timeline) -> Summary {
+        let run = &data.run;
+        let entries = &timeline.entries;
+        let tasks: HashSet<&str> =
+            entries.iter().filter_map(|entry| Some(entry.task()?.id.as_str())).collect();
+        let messages = entries.iter().filter_map(Entry::message);
+        let sent = messages.filter(|message| message.event != MessageEvent::Refused && !message.automatic);
         Summary {
             run: run.run.clone(),
             team: run.name().map(str::to_owned),
-            project: project(material),
+            project: project(data),
             lead_session: run.lead_session.clone(),
             created_at: run.created_at.clone().or_else(|| run.team.is_none().then(|| run.started_at.clone())),
             started_at: run.started_at.clone(),
             ended_at: run.ended_at.clone(),
             ended_by: run.ended_by,
-            members: material.members.clone(),
+            members: data.members.clone(),
             tasks: tasks.len(),
-            messages: timeline.entries.iter().filter(|entry| is_message(entry)).count(),
-            snapshots: material.journal.snapshots.len(),
-            events_missing_until: material.missing_until.clone(),
-            gone: material.client_gone.then(|| material.last_moment(&timeline.entries).to_owned()),
+            messages: sent.count(),
+            snapshots: data.journal.snapshots.len(),
+            events_missing_until: data.missing_until.clone(),
+            gone: data.client_gone.then(|| data.last_moment(entries).to_owned()),
         }
     }
 }
 
-/// The directory of the lead, or that of the first session.
-fn project(material: &RunData) -> Option<String> {
-    let mut members = material.history.rosters.iter().flat_map(|(_, roster)| &roster.members);
+fn project(data: &RunData) -> Option<String> {
+    let mut members = data.history.rosters.iter().flat_map(|(_, roster)| &roster.members);
     let of_lead = members.find(|member| member.name == LEAD).and_then(|lead| lead.cwd.clone());
-    let mut starts = material.events.iter().filter(|event| event.kind == PayloadKind::SessionStart);
+    let mut starts = data.events.iter().filter(|event| event.kind == PayloadKind::SessionStart);
     of_lead.or_else(|| starts.find_map(|start| start.payload.text("cwd").map(str::to_owned)))
 }
 
-/// Whether an agent sent this to another one.
-fn is_message(entry: &Entry) -> bool {
-    entry.message().is_some_and(|message| message.event != MessageEvent::Refused && !message.automatic)
+/// The file in the run's directory.
+const FILE_NAME: &str = "summary.json";
+/// Version of what is counted, and how.
+const VERSION: u32 = 3;
+/// Late events of a run are still recorded for a while after its end.
+const SETTLE_TIME: chrono::TimeDelta = chrono::TimeDelta::minutes(10);
+
+/// The summary of an ended run, stored so that a list of a thousand runs need not open each of them.
+#[derive(Debug, Serialize, Deserialize)]
+struct SummaryCache {
+    v: u32,
+    run: RunRecord,
+    /// The size of the journal.
+    journal: u64,
+    summary: Summary,
+}
+
+impl Summary {
+    /// The stored summary, if it is still valid.
+    pub fn cached(archive: &Archive, run: &RunRecord) -> Option<Summary> {
+        let cache: SummaryCache = serde_json::from_slice(&archive.note(&run.run, FILE_NAME)?).ok()?;
+        let is_valid =
+            cache.v == VERSION && cache.run == *run && cache.journal == archive.journal_size(&run.run);
+        is_valid.then_some(cache.summary)
+    }
+
+    /// Stores the summary if its inputs are complete and will not change. A failure is ignored: the summary is computed
+    /// again.
+    pub fn store(&self, archive: &Archive, data: &RunData, now: Time) {
+        let run = &data.run;
+        let ended = run.ended_at.as_deref().and_then(clock::parse);
+        if !run.finished
+            || ended.is_none_or(|ended| now - ended <= SETTLE_TIME)
+            || !data.problems().is_empty()
+        {
+            return;
+        }
+        let journal = archive.journal_size(&run.run);
+        let cache = SummaryCache { v: VERSION, run: run.clone(), journal, summary: self.clone() };
+        if let Ok(bytes) = serde_json::to_vec(&cache) {
+            let _ = archive.write_note(&run.run, FILE_NAME, &bytes);
+        }
+    }
 }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::entry::{Entry, Source};
-use super::entry_kind::{EntryKind, TaskEntry, TaskEvent};
+use super::entry::{EntryKind, TaskEntry, TaskEvent};
 use super::run_data::{Call, RunData};
-use super::transcript::Outcome;
+use super::transcripts::Outcome;
 use crate::clock;
 use crate::model::{TaskStatus, Tool};
 use crate::payload::{Kind as Event, TaskUpdate};
@@ -14,17 +14,27 @@ use crate::payload::{Kind as Event, TaskUpdate};
 #[derive(Debug, Clone)]
 struct Change {
     at: String,
-    /// The status after; `None` if the file was gone.
-    status: Option<TaskStatus>,
-    owner: Option<String>,
-    subject: Option<String>,
+    after: TaskValues,
     actor: Option<String>,
     sources: Vec<Source>,
     /// Whether an agent requested the deletion.
     deleted: bool,
 }
 
-/// A tool call that changed a task.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct TaskValues {
+    /// `None` if the file was gone.
+    status: Option<TaskStatus>,
+    owner: Option<String>,
+    subject: Option<String>,
+}
+
+impl Change {
+    fn new(at: &str, after: TaskValues, actor: Option<String>, source: Source) -> Change {
+        Change { at: at.to_owned(), after, actor, sources: vec![source], deleted: false }
+    }
+}
+
 struct Update<'a> {
     from: &'a str,
     until: &'a str,
@@ -32,62 +42,51 @@ struct Update<'a> {
     update: TaskUpdate,
     by: Option<String>,
     /// Whether a hook reported its success, and when. Otherwise it only names the author of a change in the files.
-    is_told: bool,
+    is_confirmed: bool,
 }
 
 /// The entries of all tasks, without the trackers of 2.1.47.
-pub fn tasks(material: &RunData) -> Vec<Entry> {
-    let mut lives = from_files(material);
-    from_creation(material, &mut lives);
-    let updates = updates(material);
+pub fn tasks(data: &RunData) -> Vec<Entry> {
+    let mut lives = from_files(data);
+    from_creation(data, &mut lives);
+    let updates = updates(data);
     for update in &updates {
         apply_tool_call(lives.entry(update.task.clone()).or_default(), update);
     }
-    lives.iter().flat_map(|(id, changes)| to_entries(id, changes, material)).collect()
+    lives.iter().flat_map(|(id, changes)| to_entries(id, changes, data)).collect()
 }
 
-/// The changes in the snapshots.
-fn from_files(material: &RunData) -> BTreeMap<String, Vec<Change>> {
-    let internal: HashSet<&String> = (material.history.tasks.iter())
+fn from_files(data: &RunData) -> BTreeMap<String, Vec<Change>> {
+    let internal: HashSet<&String> = (data.history.tasks.iter())
         .filter(|(_, _, task)| task.as_ref().is_some_and(|task| task.internal))
         .map(|(_, id, _)| id)
         .collect();
     let mut lives: BTreeMap<String, Vec<Change>> = BTreeMap::new();
-    for (at, id, task) in &material.history.tasks {
+    for (at, id, task) in &data.history.tasks {
         if internal.contains(id) {
             continue;
         }
         let life = lives.entry(id.clone()).or_default();
-        let last = life.last();
-        let (status, owner, subject) = match task {
-            Some(task) => (
-                Some(task.status.clone().unwrap_or_else(TaskStatus::unknown)),
-                task.owner.clone(),
-                task.subject.clone(),
-            ),
-            None => (None, None, last.and_then(|last| last.subject.clone())),
+        let last = life.last().map(|last| &last.after);
+        let after = match task {
+            Some(task) => TaskValues {
+                status: Some(task.status.clone().unwrap_or_else(TaskStatus::unknown)),
+                owner: task.owner.clone(),
+                subject: task.subject.clone(),
+            },
+            None => {
+                TaskValues { subject: last.and_then(|last| last.subject.clone()), ..TaskValues::default() }
+            }
         };
-        let same =
-            last.is_some_and(|last| last.status == status && last.owner == owner && last.subject == subject);
-        if !same && (status.is_some() || last.is_some()) {
-            let sources = vec![Source::Snapshot];
-            life.push(Change {
-                at: at.clone(),
-                status,
-                owner,
-                subject,
-                actor: None,
-                sources,
-                deleted: false,
-            });
+        if last != Some(&after) && (after.status.is_some() || last.is_some()) {
+            life.push(Change::new(at, after, None, Source::Snapshot));
         }
     }
     lives
 }
 
-/// Adds the creator of each task, and tasks that no snapshot has.
-fn from_creation(material: &RunData, lives: &mut BTreeMap<String, Vec<Change>>) {
-    for event in &material.events {
+fn from_creation(data: &RunData, lives: &mut BTreeMap<String, Vec<Change>>) {
+    for event in &data.events {
         let (id, subject) = match event.kind {
             Event::TaskCreated => (event.payload.text("task_id"), event.payload.text("task_subject")),
             Event::PostToolUse if event.payload.tool() == Some(Tool::TaskCreate) => {
@@ -97,14 +96,14 @@ fn from_creation(material: &RunData, lives: &mut BTreeMap<String, Vec<Change>>) 
             }
             _ => continue,
         };
-        let Some(id) = id.map(|id| material.history.ids.of_event(event.task_list.as_deref(), id)) else {
+        let Some(id) = id.map(|id| data.history.ids.of_event(event.task_list.as_deref(), id)) else {
             continue;
         };
-        let used = event.payload.tool_use_id().and_then(|id| material.transcripts.uses.get(id));
+        let used = event.payload.tool_use_id().and_then(|id| data.transcripts.uses.get(id));
         let by = event.who().map(str::to_owned).or_else(|| used.map(|used| used.by.clone()));
         let life = lives.entry(id).or_default();
         // Claude Code can reuse a number after it erased the task: the nearest creation counts.
-        let begins = |place: usize, life: &[Change]| place == 0 || life[place - 1].status.is_none();
+        let begins = |place: usize, life: &[Change]| place == 0 || life[place - 1].after.status.is_none();
         let first = (0..life.len()).rev().find(|place| begins(*place, life) && life[*place].at <= event.at);
         match first.or_else(|| (!life.is_empty()).then_some(0)) {
             Some(place) => {
@@ -117,36 +116,34 @@ fn from_creation(material: &RunData, lives: &mut BTreeMap<String, Vec<Change>>) 
                     change.at.clone_from(&event.at);
                 }
             }
-            None => life.push(Change {
-                at: event.at.clone(),
-                status: Some(TaskStatus::Pending),
-                owner: None,
-                subject: subject.map(str::to_owned),
-                actor: by,
-                sources: vec![Source::Hook],
-                deleted: false,
-            }),
+            None => {
+                let after = TaskValues {
+                    status: Some(TaskStatus::Pending),
+                    owner: None,
+                    subject: subject.map(str::to_owned),
+                };
+                life.push(Change::new(&event.at, after, by, Source::Hook));
+            }
         }
     }
 }
 
-/// The successful tool calls.
-fn updates(material: &RunData) -> Vec<Update<'_>> {
+fn updates(data: &RunData) -> Vec<Update<'_>> {
     let read = |call: Call<'_>| -> Option<(String, TaskUpdate, Option<String>)> {
-        let used = call.id.and_then(|id| material.transcripts.uses.get(id));
+        let used = call.id.and_then(|id| data.transcripts.uses.get(id));
         let is_done = used.is_some_and(|used| used.result == Some(Outcome::Done));
-        let told = call.after.or(call.before.filter(|_| is_done))?;
-        let update = TaskUpdate::of(told.payload.tool_input(), told.payload.tool_response())?;
+        let event = call.after.or(call.before.filter(|_| is_done))?;
+        let update = TaskUpdate::of(event.payload.tool_input(), event.payload.tool_response())?;
         let by = call.who().map(str::to_owned).or_else(|| used.map(|used| used.by.clone()));
-        let task = material.history.ids.of_event(told.task_list.as_deref(), &update.task);
+        let task = data.history.ids.of_event(event.task_list.as_deref(), &update.task);
         (update.success != Some(false)).then_some((task, update, by))
     };
-    let calls = material.tool_calls(Tool::TaskUpdate).into_iter();
+    let calls = data.tool_calls(Tool::TaskUpdate).into_iter();
     let found = calls.filter_map(|call| {
         let (task, update, by) = read(call)?;
         let from = &call.first()?.at;
         let until = call.after.map_or(from, |after| &after.at);
-        Some(Update { from, until, task, update, by, is_told: call.after.is_some() })
+        Some(Update { from, until, task, update, by, is_confirmed: call.after.is_some() })
     });
     found.collect()
 }
@@ -163,7 +160,7 @@ fn apply_tool_call(life: &mut Vec<Change>, update: &Update<'_>) {
     let subject = update.update.subject.as_ref();
     // A change shows the call if it has what the call asked for.
     let shows = |place: usize, life: &[Change]| {
-        let (now, before) = (&life[place], place.checked_sub(1).map(|place| &life[place]));
+        let (now, before) = (&life[place].after, place.checked_sub(1).map(|place| &life[place].after));
         let brought = status.is_none_or(|status| now.status.as_ref() == Some(status))
             && owner.is_none_or(|owner| now.owner.as_deref().unwrap_or("") == owner)
             && subject.is_none_or(|subject| now.subject.as_ref() == Some(subject));
@@ -190,48 +187,46 @@ fn apply_tool_call(life: &mut Vec<Change>, update: &Update<'_>) {
         change.sources.insert(0, Source::Hook);
         return;
     }
-    if !update.is_told || (status.is_none() && owner.is_none() && subject.is_none()) {
+    if !update.is_confirmed || (status.is_none() && owner.is_none() && subject.is_none()) {
         return;
     }
     let place = life.iter().position(|change| change.at.as_str() >= update.from).unwrap_or(life.len());
-    let before = place.checked_sub(1).and_then(|place| life.get(place));
-    let then = before.and_then(|change| change.status.clone());
-    let expected = update.update.change.as_ref().is_none_or(|(from, _)| then.as_ref() == Some(from));
-    let Some(before) = before.filter(|_| expected) else { return };
-    let added = Change {
-        at: life.get(place).map_or(update.until, |next| next.at.as_str().min(update.until)).to_owned(),
-        status: if deletes { None } else { status.cloned().or(then) },
-        owner: owner
-            .cloned()
-            .map_or_else(|| before.owner.clone(), |owner| (!owner.is_empty()).then_some(owner)),
-        subject: subject.cloned().or_else(|| before.subject.clone()),
-        actor: update.by.clone(),
-        sources: vec![Source::Hook],
-        deleted: deletes,
+    let Some(before) = place.checked_sub(1).and_then(|place| life.get(place)).map(|change| &change.after)
+    else {
+        return;
     };
-    if added.status != before.status || added.owner != before.owner || added.subject != before.subject {
-        life.insert(place, added);
+    if update.update.change.as_ref().is_some_and(|(from, _)| before.status.as_ref() != Some(from)) {
+        return;
+    }
+    let after = TaskValues {
+        status: if deletes { None } else { status.or(before.status.as_ref()).cloned() },
+        owner: match owner {
+            Some(owner) => Some(owner.clone()).filter(|owner| !owner.is_empty()),
+            None => before.owner.clone(),
+        },
+        subject: subject.or(before.subject.as_ref()).cloned(),
+    };
+    if after != *before {
+        let at = life.get(place).map_or(update.until, |next| next.at.as_str().min(update.until));
+        let change = Change::new(at, after, update.by.clone(), Source::Hook);
+        life.insert(place, Change { deleted: deletes, ..change });
     }
 }
 
-/// The entries of one task.
-fn to_entries(id: &str, changes: &[Change], material: &RunData) -> Vec<Entry> {
+fn to_entries(id: &str, changes: &[Change], data: &RunData) -> Vec<Entry> {
     let mut entries = Vec::new();
-    let mut before: Option<&Change> = None;
+    let mut before: Option<&TaskValues> = None;
     for change in changes {
-        let was = before.and_then(|before| before.status.clone());
-        let same = before.is_some_and(|before| {
-            before.status == change.status && before.owner == change.owner && before.subject == change.subject
-        });
-        let erased_with_team =
-            change.status.is_none() && !change.deleted && vanished_at(material, &change.at);
+        let (was, after) = (before.and_then(|before| before.status.clone()), &change.after);
+        let vanished = || data.history.presence.iter().any(|(at, there)| !there && *at == change.at);
+        let erased_with_team = after.status.is_none() && !change.deleted && vanished();
         // A session that is resumed, or that names its list, finds tasks that were created before.
-        let is_found = (material.run.continues.is_some() || material.history.ids.is_named(id))
+        let is_found = (data.run.continues.is_some() || data.history.ids.is_named(id))
             && before.is_none()
             && change.actor.is_none()
             && change.sources == [Source::Snapshot]
-            && change.at == material.run.started_at;
-        let event = match (&was, &change.status) {
+            && change.at == data.run.started_at;
+        let event = match (&was, &after.status) {
             (None, Some(_)) if is_found => TaskEvent::Found,
             (None, Some(_)) => TaskEvent::Created,
             (_, None) if change.deleted => TaskEvent::Deleted,
@@ -240,39 +235,29 @@ fn to_entries(id: &str, changes: &[Change], material: &RunData) -> Vec<Entry> {
             (Some(was), Some(TaskStatus::Completed)) if *was != TaskStatus::Completed => TaskEvent::Completed,
             _ => TaskEvent::Changed,
         };
-        if !same && !erased_with_team {
-            let by = if is_found { "client".to_owned() } else { actor(change, before, event) };
+        if before != Some(after) && !erased_with_team {
+            // Only Claude Code erases a task, or returns it to pending and removes its owner.
+            let returned = before.is_some_and(|before| before.owner.is_some())
+                && after.owner.is_none()
+                && after.status == Some(TaskStatus::Pending);
+            let by_client = is_found || event == TaskEvent::Erased || returned;
+            let actor = change
+                .actor
+                .clone()
+                .unwrap_or_else(|| if by_client { "client" } else { "unknown" }.to_owned());
             let kind = EntryKind::Task(TaskEntry {
                 event,
                 id: id.to_owned(),
-                subject: change.subject.clone(),
+                subject: after.subject.clone(),
                 from: was,
-                to: change.status.clone(),
-                owner: change.owner.clone(),
+                to: after.status.clone(),
+                owner: after.owner.clone(),
                 is_renamed: before
-                    .is_some_and(|before| before.status == change.status && before.owner == change.owner),
+                    .is_some_and(|before| before.status == after.status && before.owner == after.owner),
             });
-            entries.push(Entry { at: change.at.clone(), actor: by, sources: change.sources.clone(), kind });
+            entries.push(Entry { at: change.at.clone(), actor, sources: change.sources.clone(), kind });
         }
-        before = Some(change);
+        before = Some(after);
     }
     entries
-}
-
-/// The author: from the tool calls, else Claude Code where only it does this.
-fn actor(change: &Change, before: Option<&Change>, event: TaskEvent) -> String {
-    let returned = || {
-        let owned = before.is_some_and(|before| before.owner.is_some());
-        owned && change.owner.is_none() && change.status == Some(TaskStatus::Pending)
-    };
-    match &change.actor {
-        Some(actor) => actor.clone(),
-        None if event == TaskEvent::Erased || returned() => "client".to_owned(),
-        None => "unknown".to_owned(),
-    }
-}
-
-/// Whether the team's directory disappeared at that moment, with its tasks.
-fn vanished_at(material: &RunData, at: &str) -> bool {
-    material.history.presence.iter().any(|(time, there)| !there && time == at)
 }

@@ -1,32 +1,30 @@
-//! Reads the transcripts of a run.
+//! Reads the transcripts of a run, and finds the owner of each: from Claude Code's note beside it, from hooks, or from
+//! its content.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use super::transcript::{Cost, DeliveredMessage, Outcome, ToolUse, Transcript};
-use super::transcript_owner::{Names, agent_of};
-use crate::archive::{Archive, RunRecord};
+use serde_json::{Value, json};
+
+use super::LoadedEvent;
+use crate::archive::{Archive, RunRecord, SessionRole};
 use crate::clock::{self, Time};
 use crate::error::Result;
-use crate::event::LEAD;
-use crate::fs;
-use crate::team::{Record, Spent, TranscriptItem, records};
+use crate::event::{ActorKind, LEAD};
+use crate::model::Tool;
+use crate::payload::{Kind, Message};
+use crate::team::{Delivered, Notice, Record, Spent, Tokens, TranscriptItem, records};
+use crate::{fs, json};
 
-/// The content of a run's transcripts.
 #[derive(Debug, Default)]
 pub struct Transcripts {
-    /// Delivered messages.
     pub delivered: Vec<DeliveredMessage>,
-    /// Tool calls by tool_use_id.
     pub uses: BTreeMap<String, ToolUse>,
     /// Token usage by message id. One message is on several lines, and can be in several files.
     pub costs: BTreeMap<String, Cost>,
-    /// The versions of Claude Code that wrote them during the run.
     pub versions: BTreeSet<String>,
-    /// The transcripts that could be read.
     pub all: Vec<Transcript>,
-    /// The transcripts that could not be read.
     pub problems: Vec<String>,
 }
 
@@ -37,7 +35,6 @@ pub struct Interval {
     /// When Claude Code created the team; else when the run was first seen, if an earlier run shares one of its
     /// sessions.
     pub from: Option<Time>,
-    /// When the next run of its sessions began.
     pub until: Option<Time>,
 }
 
@@ -95,38 +92,39 @@ pub(super) fn load_transcripts(
             Ok(records) => {
                 let by = names.owner(Path::new(path), meta.as_deref(), &records);
                 let transcript = Transcript { by, agent: agent_of(Path::new(path)).to_owned() };
-                transcripts.take(&transcript, records, span, &mut seen);
+                transcripts.add(&transcript, records, span, &mut seen);
                 transcripts.all.push(transcript);
             }
             Err(problem) => transcripts.problems.push(problem.to_string()),
         }
     }
-    transcripts.keep_within(span);
+    transcripts.retain_within(span);
     transcripts
 }
 
 /// Reads a transcript line by line, from the archive if an object is named, else from Claude Code's file.
 fn read(archive: &Archive, path: &str, object: Option<&str>) -> Result<Vec<Record>> {
-    let named = |error| fs::with_path(error, "read", Path::new(path));
-    let Some(object) = object else {
-        let file = fs::open_regular(Path::new(path))?;
-        return Ok(records(BufReader::new(file)).map_err(named)?);
+    let path = Path::new(path);
+    let read = match object {
+        None => records(BufReader::new(fs::open_regular(path)?)),
+        Some(object) => {
+            let mut reader = archive.objects.open(object)?;
+            let read = records(BufReader::new(&mut reader));
+            reader.verify()?;
+            read
+        }
     };
-    let mut reading = archive.objects.open(object)?;
-    let records = records(BufReader::new(&mut reading));
-    reading.verify()?;
-    Ok(records.map_err(named)?)
+    Ok(read.map_err(|error| fs::with_path(error, "read", path))?)
 }
 
 /// Maximum number of bytes to read of the note beside a transcript.
-const PROGRESS_FROM_BYTES: u64 = 1 << 20;
+const MAX_NOTE_BYTES: u64 = 1 << 20;
 
-/// Reads the note beside a transcript.
 fn note(archive: &Archive, path: &str, object: Option<&str>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     match object {
-        Some(object) => archive.objects.open(object)?.take(PROGRESS_FROM_BYTES).read_to_end(&mut bytes)?,
-        None => fs::open_regular(Path::new(path))?.take(PROGRESS_FROM_BYTES).read_to_end(&mut bytes)?,
+        Some(object) => archive.objects.open(object)?.take(MAX_NOTE_BYTES).read_to_end(&mut bytes)?,
+        None => fs::open_regular(Path::new(path))?.take(MAX_NOTE_BYTES).read_to_end(&mut bytes)?,
     };
     Ok(bytes)
 }
@@ -138,13 +136,13 @@ pub fn lead(run: &RunRecord) -> &'static str {
 
 impl Transcripts {
     /// Removes what belongs to another run of the same session: a resumed session continues its transcript.
-    fn keep_within(&mut self, span: &Interval) {
-        self.delivered.retain(|heard| span.contains(heard.at.as_deref()));
+    fn retain_within(&mut self, span: &Interval) {
+        self.delivered.retain(|delivered| span.contains(delivered.at.as_deref()));
         self.uses.retain(|_, used| span.contains(used.at.as_deref()));
         self.costs.retain(|_, cost| span.contains(cost.at.as_deref()));
     }
 
-    fn take(
+    fn add(
         &mut self,
         transcript: &Transcript,
         records: Vec<Record>,
@@ -169,15 +167,15 @@ impl Transcripts {
                 });
                 cost.tokens = cost.tokens.most(tokens);
             }
-            for said in record.items {
-                self.hear(transcript, record.timestamp.as_ref(), said);
+            for part in record.items {
+                self.add_part(transcript, record.timestamp.as_ref(), part);
             }
         }
     }
 
-    fn hear(&mut self, Transcript { by, agent }: &Transcript, at: Option<&String>, said: TranscriptItem) {
+    fn add_part(&mut self, Transcript { by, agent }: &Transcript, at: Option<&String>, part: TranscriptItem) {
         let (by, agent, at) = (by.clone(), agent.clone(), at.cloned());
-        match said {
+        match part {
             TranscriptItem::Delivered(message) => {
                 self.delivered.push(DeliveredMessage { recipient: by, agent, at, message })
             }
@@ -192,4 +190,163 @@ impl Transcripts {
             }
         }
     }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliveredMessage {
+    pub recipient: String,
+    pub agent: String,
+    /// The time, RFC 3339, by Claude Code's clock.
+    pub at: Option<String>,
+    pub message: Delivered,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolUse {
+    pub by: String,
+    pub agent: String,
+    /// The time, RFC 3339, by Claude Code's clock.
+    pub at: Option<String>,
+    pub tool: String,
+    pub input: Value,
+    pub result: Option<Outcome>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    Done,
+    Failed(String),
+}
+
+impl ToolUse {
+    pub fn failure(&self) -> Option<&str> {
+        match &self.result {
+            Some(Outcome::Failed(why)) => Some(why),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cost {
+    pub by: String,
+    pub agent: String,
+    /// The start, RFC 3339, by Claude Code's clock.
+    pub at: Option<String>,
+    pub model: Option<String>,
+    pub tokens: Tokens,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transcript {
+    pub by: String,
+    pub agent: String,
+}
+
+pub(super) struct Names<'a> {
+    run: &'a RunRecord,
+    members: &'a [String],
+    /// Members by their spawn prompt; `None` if several had the same.
+    prompts: HashMap<String, Option<String>>,
+    agents: HashMap<&'a str, &'a str>,
+    users: HashMap<&'a str, &'a str>,
+}
+
+impl<'a> Names<'a> {
+    pub fn of(
+        run: &'a RunRecord,
+        members: &'a [String],
+        events: &'a [LoadedEvent],
+        prompted: impl Iterator<Item = (String, String)>,
+    ) -> Names<'a> {
+        let mut prompts: HashMap<String, Option<String>> = HashMap::new();
+        for (name, prompt) in prompted {
+            let known = prompts.entry(prompt.trim().to_owned()).or_insert_with(|| Some(name.clone()));
+            known.take_if(|known| *known != name);
+        }
+        let teammates = events.iter().filter(|event| event.actor.kind == ActorKind::Teammate);
+        let users = teammates
+            .filter_map(|event| Some((event.payload.tool_use_id()?, event.actor.name.as_deref()?)))
+            .collect();
+        let agents = agents(events);
+        Names { run, members, prompts, agents, users }
+    }
+
+    /// The owner of a transcript. `meta` is Claude Code's note beside it.
+    pub fn owner(&self, path: &Path, meta: Option<&[u8]>, records: &[Record]) -> String {
+        let id = agent_of(path);
+        if !is_agent_transcript(path) {
+            let session = self.run.sessions.iter().find(|session| session.id == id);
+            let pane = session.filter(|session| session.role == SessionRole::Pane);
+            return pane.and_then(|pane| pane.name.clone()).unwrap_or_else(|| lead(self.run).to_owned());
+        }
+        let meta: Value = meta.and_then(json::parse_lossy).unwrap_or(Value::Null);
+        let text = |key: &str| meta.get(key).and_then(Value::as_str);
+        let by_meta = text("name").or(text("agentType")).filter(|name| self.is_member(name));
+        let by_hooks = || self.agents.get(id).copied();
+        let named = by_meta.or_else(by_hooks).or(text("agentType")).map(str::to_owned);
+        named.or_else(|| self.by_content(records)).unwrap_or_else(|| "unknown".to_owned())
+    }
+
+    fn is_member(&self, name: &str) -> bool {
+        self.members.iter().any(|member| member == name)
+    }
+
+    /// The owner by content. 2.1.47 starts a transcript for each turn and names no agent in it.
+    fn by_content(&self, records: &[Record]) -> Option<String> {
+        let parts = || records.iter().flat_map(|record| &record.items);
+        let named = parts().find_map(|part| match part {
+            TranscriptItem::Used { id, tool, input } => {
+                let known = self.users.get(id.as_str()).map(|name| (*name).to_owned());
+                known.or_else(|| answerer(tool, input))
+            }
+            TranscriptItem::Delivered(message) => recipient_of_request(message),
+            TranscriptItem::Result { .. } => None,
+        });
+        let first = || {
+            parts().find_map(
+                |part| if let TranscriptItem::Delivered(message) = part { Some(message) } else { None },
+            )
+        };
+        let prompted = || self.prompts.get(first()?.text.trim())?.clone();
+        named.filter(|name| self.is_member(name)).or_else(prompted)
+    }
+}
+
+pub(super) fn agents(events: &[LoadedEvent]) -> HashMap<&str, &str> {
+    let mut agents = HashMap::new();
+    for event in events {
+        let starts = matches!(event.kind, Kind::SubagentStart | Kind::SubagentStop);
+        let named =
+            event.actor.kind == ActorKind::Teammate || (starts && event.actor.kind == ActorKind::Subagent);
+        if let (true, Some(id), Some(name)) = (named, &event.actor.id, &event.actor.name) {
+            agents.insert(id.as_str(), name.as_str());
+        }
+    }
+    agents
+}
+
+/// The agent that answers a shutdown request: only the one that was asked can.
+fn answerer(tool: &str, input: &Value) -> Option<String> {
+    let message = Message::of(input, &json!(null)).filter(|_| Tool::named(tool) == Tool::SendMessage)?;
+    let answers = matches!(message.kind, crate::payload::MessageKind::ShutdownResponse { .. });
+    message.asked().filter(|_| answers).map(str::to_owned)
+}
+
+fn recipient_of_request(message: &Delivered) -> Option<String> {
+    let notice = Notice::read(&message.text).filter(|notice| notice.kind == "shutdown_request")?;
+    notice.request?.rsplit_once('@').map(|(_, name)| name.to_owned())
+}
+
+fn stem(path: &Path) -> &str {
+    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
+}
+
+fn is_agent_transcript(path: &Path) -> bool {
+    stem(path).starts_with("agent-")
+}
+
+pub(super) fn agent_of(path: &Path) -> &str {
+    let name = stem(path);
+    name.strip_prefix("agent-").unwrap_or(name)
 }

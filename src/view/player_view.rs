@@ -4,7 +4,8 @@ use super::format::{activity_style, elapsed, name_style, since, task_style, whol
 use super::line::{DIM, GREEN, Line, YELLOW, bold, dim, plain, styled};
 use crate::clock::{self, Time};
 use crate::model::TaskStatus;
-use crate::timeline::{Activity, LiveState};
+use crate::policy::Activity;
+use crate::timeline::LiveState;
 
 #[derive(Debug)]
 pub struct PlayerView<'a> {

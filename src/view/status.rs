@@ -6,8 +6,8 @@ use super::line::{GREEN, Line, YELLOW, bold, dim, plain, styled};
 use crate::clock::{self, Time};
 use crate::enforcement::Pause;
 use crate::model::TaskStatus;
+use crate::policy::Activity;
 use crate::status::{Member, Status, StatusLine, StoreStats, TeamStatus};
-use crate::timeline::Activity;
 use crate::ui;
 
 /// The states of an agent, in the order of the counts, and how they are shown.

@@ -46,7 +46,7 @@ pub fn follow(context: &Context, args: &Args, run: &str, filter: &Filter) -> Res
         let is_ended = ended.is_some_and(|since| run.run.finished || since.elapsed() > LINGER_TIME);
         // A process of another user may look gone; as long as entries arrive, the run has not ended.
         let is_last = is_ended || (run.client_gone && changed.elapsed() > LINGER_TIME);
-        let due = new_entries.take(&timeline.entries, began.elapsed(), is_last);
+        let due = new_entries.take(&timeline.entries, (!is_last).then(|| began.elapsed()));
         let due = due.into_iter().map(|index| &timeline.entries[index]);
         let due: Vec<&Entry> = due.filter(|entry| filter.contains(entry, run)).collect();
         if let Err(error) = printer.print(run, timeline, &due) {

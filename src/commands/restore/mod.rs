@@ -10,7 +10,7 @@ use super::output::JsonOption;
 use crate::archive::Archive;
 use crate::context::Context;
 use crate::error::{Cause, Error, Result};
-use crate::restore::{self, DirHandle, FilePlan, List, TaskList, UndoLog, Undone};
+use crate::restore::{self, DirHandle, ExistingFiles, FilePlan, List, TaskList, UndoLog, Undone};
 use crate::timeline::RunData;
 use crate::view;
 
@@ -124,7 +124,8 @@ fn restore_files(source: &RestoreSource<'_>, to: &Path) -> Result<ExitCode> {
     let mut plan = FilePlan::of(archive, run, at.as_deref(), &directory.to_string_lossy());
     let mut lost = Vec::new();
     if !args.dry_run && !plan.files.is_empty() {
-        lost = restore::write(archive, &plan, &directory, args.force)?;
+        let existing = if args.force { ExistingFiles::Allow } else { ExistingFiles::Reject };
+        lost = restore::write(archive, &plan, &directory, existing)?;
         plan.done = true;
     }
     args.output.print(context, &plan, || view::restored_files(&plan))?;
@@ -155,7 +156,8 @@ fn undo(context: &Context, args: &Args, id: &str) -> Result<ExitCode> {
     let list = List::exact_match(&record.list)?;
     let dir = TaskList::open(&client, &list)?;
     let undone = match &dir {
-        Some(dir) => restore::undo(dir, &record, !args.dry_run)?,
+        Some(dir) if args.dry_run => restore::preview_undo(dir, &record)?,
+        Some(dir) => restore::undo(dir, &record)?,
         None => Undone::empty(&record),
     };
     if !args.dry_run {

@@ -3,7 +3,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Options, Plan, plan};
+use super::{Options, Plan, TaskValues, plan, task_json};
+use crate::model::TaskStatus;
 use crate::restore::{RestorableTask, Source, TaskList};
 use crate::team::Task;
 
@@ -120,4 +121,32 @@ proptest! {
             prop_assert_eq!(&text["id"], &json!(put.id));
         }
     }
+}
+
+#[test]
+fn a_value_that_the_client_would_reject_is_corrected_and_the_rest_is_kept() {
+    let raw = json!({"id": 7, "subject": "Über \u{1f4a5}", "activeForm": null, "owner": "bob",
+        "status": "doing", "blocks": "x", "metadata": 3, "more": [1]});
+    let blocked_by = ["4".to_owned()];
+    let values =
+        TaskValues { id: 9, status: &TaskStatus::Pending, owner: None, blocks: &[], blocked_by: &blocked_by };
+    let text = String::from_utf8(
+        task_json(&Task::parse("7.json", raw.to_string().as_bytes()).unwrap(), &values).unwrap(),
+    )
+    .unwrap();
+    insta::assert_snapshot!(text, @r#"
+    {
+      "id": "9",
+      "subject": "Über 💥",
+      "description": "",
+      "more": [
+        1
+      ],
+      "status": "pending",
+      "blocks": [],
+      "blockedBy": [
+        "4"
+      ]
+    }
+    "#);
 }

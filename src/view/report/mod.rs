@@ -164,7 +164,7 @@ fn head(report: &Report) -> Document {
 /// The number of messages that were sent, and of all others: `13 messages (+12 automatic, 3 blocked)`.
 fn messages_sent(report: &Report) -> String {
     let counts = &report.overview.count;
-    let blocked = report.mail.messages.iter().filter(|message| message.is_blocked()).count();
+    let blocked = report.mail.messages.iter().filter(|message| message.blocked).count();
     let others = [
         (counts.automatic, "automatic"),
         (blocked, "blocked"),
@@ -217,7 +217,7 @@ fn message_text(message: &MessageRow) -> String {
     let text = first_line(message.summary.as_deref().unwrap_or(&message.text));
     match (&message.refused, message.delivered) {
         // The policy's reason is listed among the problems.
-        (Some(_), _) if message.is_blocked() => format!("{text} (blocked)"),
+        (Some(_), _) if message.blocked => format!("{text} (blocked)"),
         (Some(why), _) => format!("{text} (rejected: {})", first_line(strip_tags(why))),
         (None, Some(false)) => format!("{text} (never read)"),
         _ => text,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{UNKNOWN, duration, number, when};
 use crate::model::TaskStatus;
 use crate::report::{Change, TaskHistory, TokenUsage, Tools, Work};
+use crate::timeline::Kind;
 use crate::view::document::{Document, Graph, Table};
 use crate::view::format::{actor, count, first_line, thousands};
 
@@ -63,8 +64,8 @@ fn dependencies(tasks: &[TaskHistory]) -> Graph {
 
 fn result(change: &Change) -> String {
     let from = change.from.as_ref().map_or("(none)", TaskStatus::as_str);
-    let to = match change.kind.as_str() {
-        "task-deleted" => "(deleted)",
+    let to = match change.kind {
+        Kind::TaskDeleted => "(deleted)",
         _ => change.to.as_ref().map_or("(erased)", TaskStatus::as_str),
     };
     let status = if from == to { from.to_owned() } else { format!("{from} → {to}") };

@@ -47,7 +47,7 @@ fn transcripts_without_hook_references_cause_no_duplicates() {
 }
 
 #[test]
-fn the_session_that_leads_a_team_is_no_teammate_s_whoever_it_speaks_of() {
+fn lead_session_is_not_attributed_to_a_teammate_that_it_mentions() {
     for run in [V328, GC] {
         let told = altered(run, |step| forget(&mut step["payload"], &["agent_id"]));
         told.check("session-end");
@@ -55,7 +55,7 @@ fn the_session_that_leads_a_team_is_no_teammate_s_whoever_it_speaks_of() {
 }
 
 #[test]
-fn whoever_changed_a_task_is_named_by_the_call_that_began_and_the_transcript_that_says_it_was_done() {
+fn actor_of_a_task_change_is_found_from_a_started_call_and_its_transcript() {
     for (run, ended_by) in [(V177, "team-delete"), (V328, "session-end"), (PANES, "session-end")] {
         let told = altered(run, |step| {
             let payload = &mut step["payload"];

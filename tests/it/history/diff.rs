@@ -67,7 +67,7 @@ fn diff_reports_changes_between_two_times() {
 }
 
 #[test]
-fn moments_beside_the_run_and_in_the_wrong_order_have_their_answers() {
+fn moments_outside_the_run_and_in_reverse_order_are_reported() {
     let sandbox = sandbox();
     let result = |from: &str, to: &str| {
         let result = sandbox.run(&["show", "--diff", from, to]);

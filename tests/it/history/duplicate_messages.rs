@@ -53,7 +53,7 @@ fn approval_delivered_twice_is_shown_once() {
 }
 
 #[test]
-fn an_answer_about_a_plan_is_told_once_in_whatever_words_and_apart_from_the_clients_own() {
+fn plan_response_is_shown_once_and_apart_from_the_automatic_approval() {
     for (approves, word, words) in
         [(false, "Add tests", "[Plan Rejected] Add tests"), (true, "Go", "[Plan Approved] Go")]
     {

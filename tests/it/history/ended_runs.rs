@@ -41,7 +41,7 @@ fn run_without_a_process_id_is_not_closed() {
 }
 
 #[test]
-fn a_run_without_a_team_that_is_resumed_is_not_closed_for_its_first_process() {
+fn resumed_run_without_a_team_is_not_closed_when_its_first_process_ends() {
     let sandbox = Sandbox::new();
     let mut lead = Lead::of(&sandbox, ONE);
     lead.pid = Some(ended_process());
@@ -77,7 +77,7 @@ fn session_end_ends_every_team_it_led() {
 }
 
 #[test]
-fn a_session_that_starts_again_does_not_close_its_own_run() {
+fn restarted_session_does_not_close_its_own_run() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, ONE);
     lead.config(1_000, &["alice"], json!({"leadProcess": {"pid": ended_process()}}));
@@ -99,7 +99,7 @@ fn crashed_run_shows_its_end_and_preserves_its_files() {
 }
 
 #[test]
-fn a_team_that_disappears_without_a_hook_is_closed_as_disappeared() {
+fn team_that_disappears_without_a_hook_call_is_closed_as_disappeared() {
     let sandbox = Sandbox::new();
     let lead = begin(&sandbox, ONE);
     lead.erase();
@@ -110,7 +110,7 @@ fn a_team_that_disappears_without_a_hook_is_closed_as_disappeared() {
 }
 
 #[test]
-fn better_evidence_corrects_how_a_run_ended() {
+fn later_hook_call_corrects_how_a_run_ended() {
     let sandbox = Sandbox::new();
     let lead = begin(&sandbox, ONE);
     lead.erase();
@@ -122,7 +122,7 @@ fn better_evidence_corrects_how_a_run_ended() {
 }
 
 #[test]
-fn a_session_that_acts_after_its_end_opens_its_run_again_and_one_that_acted_before_does_not() {
+fn only_a_session_that_acts_after_its_end_reopens_its_run() {
     let sandbox = Sandbox::new();
     let lead = begin(&sandbox, ONE);
     lead.end("other");
@@ -168,7 +168,7 @@ fn session_of(pid: &str) -> Option<String> {
 }
 
 #[test]
-fn an_end_that_names_no_client_is_finished_though_the_roster_names_one_that_lives() {
+fn end_without_a_process_closes_a_run_whose_roster_names_a_live_process() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, ONE);
     lead.config(1_000, &["alice"], json!({"leadProcess": {"pid": std::process::id()}}));
@@ -183,7 +183,7 @@ fn an_end_that_names_no_client_is_finished_though_the_roster_names_one_that_live
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_outlives_the_client_has_a_session_of_its_own() {
+fn process_that_outlives_its_client_has_its_own_session() {
     let sandbox = Sandbox::new();
     let client = Client::start();
     let pid = client.0.id().to_string();
@@ -242,7 +242,7 @@ fn summary_of_an_ended_run_is_cached_until_it_reopens() {
 }
 
 #[test]
-fn what_is_said_in_the_name_of_a_team_that_is_gone_opens_nothing_and_makes_no_run() {
+fn event_for_a_deleted_team_creates_and_reopens_no_run() {
     let sandbox = Sandbox::new();
     let lead = Lead::named(&sandbox, ONE, "harbor");
     lead.roster(1_000, &["alice"]);

@@ -59,7 +59,7 @@ fn nobody() -> (Option<String>, Option<String>) {
 }
 
 #[test]
-fn a_session_in_a_member_s_pane_is_that_member_s_once_its_transcript_says_so() {
+fn pane_session_is_attributed_to_a_member_when_its_transcript_names_it() {
     let sandbox = team();
     call(&sandbox, PANE, "SessionStart", "%1", json!({"source": "startup"}));
     assert_eq!(speaker(&sandbox), nobody(), "there is no transcript yet");
@@ -71,7 +71,7 @@ fn a_session_in_a_member_s_pane_is_that_member_s_once_its_transcript_says_so() {
 }
 
 #[test]
-fn a_session_in_a_member_s_pane_is_that_member_s_where_the_payload_says_so() {
+fn pane_session_is_attributed_to_the_member_that_its_payload_names() {
     let sandbox = team();
     call(&sandbox, PANE, "TeammateIdle", "%1", json!({"team_name": "parser-team", "teammate_name": "alice"}));
     call(&sandbox, PANE, "Stop", "%1", json!({}));
@@ -79,7 +79,7 @@ fn a_session_in_a_member_s_pane_is_that_member_s_where_the_payload_says_so() {
 }
 
 #[test]
-fn a_session_in_a_pane_of_the_same_name_is_nobody_s() {
+fn session_in_another_pane_of_the_same_name_is_not_attributed_to_a_member() {
     let sandbox = team();
     call(&sandbox, PANE, "SessionStart", "%1", json!({"source": "startup"}));
     sandbox.write(&format!("projects/parser/{PANE}.jsonl"), "{\"type\":\"user\",\"version\":\"2.1.47\"}\n");

@@ -45,7 +45,7 @@ fn told(to: &str, answer: &Value, lies_in_inbox: bool) -> (String, Value) {
 }
 
 #[test]
-fn a_message_is_told_once_and_to_whom_it_reached_however_he_is_spelled() {
+fn message_is_shown_once_with_its_actual_recipient_for_any_spelling() {
     let routed =
         json!({"success": true, "msg_id": "m1", "routing": {"sender": "team-lead", "target": "@bob"}});
     // For an agent's id 2.1.328 has no routing.
@@ -87,7 +87,7 @@ fn shutdown_request_shows_the_actual_recipient() {
 }
 
 #[test]
-fn a_message_of_a_plain_subagent_is_told_once_and_under_its_role() {
+fn message_of_a_plain_subagent_is_shown_once_under_its_role() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let scout = json!({"agent_id": "a77", "agent_type": "Explore"});

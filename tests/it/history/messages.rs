@@ -142,7 +142,7 @@ fn undelivered_message_is_not_shown() {
 }
 
 #[test]
-fn actor_without_evidence_is_unknown() {
+fn actor_that_no_source_names_is_unknown() {
     let sandbox = Sandbox::new();
     let lead = Lead::named(&sandbox, SESSION, "parser-team");
     lead.says("user", json!("hello"));

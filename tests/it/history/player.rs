@@ -33,7 +33,7 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn a_pipe_gets_lines_and_a_note_where_a_pause_was_shortened() {
+fn piped_player_prints_lines_and_marks_shortened_pauses() {
     let sandbox = sandbox();
     let plain = sandbox.told(&["replay", "--all"]);
     assert_eq!(sandbox.told(&["replay", "--all", "--speed", "max"]), plain);
@@ -64,10 +64,7 @@ fn shown(sandbox: &Sandbox, columns: usize, rows: usize) -> String {
     let library = sandbox.library();
     let opened = library.open_runs(&[library.find("latest").unwrap()]).unwrap();
     let material = &opened.runs[0];
-    let mut board = LiveState::default();
-    merge(material).entries.iter().for_each(|entry| {
-        board.apply(entry);
-    });
+    let board = LiveState::of(&merge(material).entries);
     let story: Vec<String> = (1..100).map(|number| format!("line {number}")).collect();
     let view = PlayerView {
         team: "session-aaaaaaaa",

@@ -106,7 +106,7 @@ fn all_formats_show_the_same_filtered_events() {
 }
 
 #[test]
-fn names_and_texts_do_not_break_a_diagram() {
+fn names_and_texts_do_not_break_a_mermaid_diagram() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, SESSION);
     let wild = "end;participant x\n";

@@ -43,7 +43,7 @@ fn session_resumed_after_a_killed_client_leaves_a_crashed_run() {
 }
 
 #[test]
-fn a_run_is_reported_with_the_versions_of_its_own_time_also_after_the_session_was_resumed() {
+fn report_lists_client_versions_of_the_run_also_after_its_session_was_resumed() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, ONE);
     let speaks = |version: &str| {
@@ -89,7 +89,7 @@ fn resumed_session_does_not_repeat_created_or_completed_tasks() {
 }
 
 #[test]
-fn a_task_in_progress_is_started_once_in_two_runs_of_a_session() {
+fn task_in_progress_is_started_once_in_two_runs_of_a_session() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, ONE);
     let started =
@@ -169,7 +169,7 @@ fn directory_renamed_for_deletion_is_not_a_team() {
 }
 
 #[test]
-fn a_team_that_a_client_made_and_never_used_is_neither_listed_nor_the_latest() {
+fn unused_team_is_neither_listed_nor_the_latest_run() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, ONE);
     lead.roster(1_000, &["alice"]);
@@ -189,7 +189,7 @@ fn a_team_that_a_client_made_and_never_used_is_neither_listed_nor_the_latest() {
 }
 
 #[test]
-fn a_session_that_is_resumed_while_its_team_is_made_anew_opens_no_former_run_again() {
+fn session_resumed_while_its_team_is_recreated_does_not_reopen_a_run() {
     let sandbox = Sandbox::new();
     let client = Client::start();
     let mut lead = Lead { pid: Some(ended_process()), ..Lead::of(&sandbox, ONE) };

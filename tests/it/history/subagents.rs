@@ -32,7 +32,7 @@ fn told(sender: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_message_that_the_client_sends_in_the_name_of_a_teammate_is_its_subagent_s_and_told_once() {
+fn subagent_message_signed_as_its_teammate_is_attributed_to_the_subagent_and_shown_once() {
     assert_eq!(told("alice"), [json!(["general-purpose", "alice", ["hook", "inbox"]])]);
 }
 

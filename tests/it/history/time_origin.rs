@@ -41,7 +41,7 @@ fn relative_times_start_at_the_first_hook_call_in_all_outputs() {
 }
 
 #[test]
-fn of_a_lead_s_earlier_life_a_run_tells_its_sessions_and_the_prompt_that_made_the_team() {
+fn run_shows_earlier_sessions_of_its_lead_and_the_prompt_that_created_the_team() {
     let sandbox = Sandbox::new();
     late_team(&sandbox);
     let entries = sandbox.replay("latest");

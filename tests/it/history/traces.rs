@@ -304,14 +304,14 @@ fn every_snapshot_with_erased_tasks_matches_the_disk_state() {
 }
 
 #[test]
-fn a_run_is_told_to_people() {
+fn text_replay_and_show_match_the_recorded_run() {
     let told = play(V328, 1);
     insta::assert_snapshot!("replay", told.sandbox.told(&["replay"]));
     insta::assert_snapshot!("teams", told.sandbox.told(&["teams"]));
 }
 
 #[test]
-fn what_concerns_an_agent_is_shown_with_what_it_did() {
+fn agent_filter_shows_entries_by_and_about_the_agent() {
     let told = play(V328, 1);
     let lines = |option: &str| -> Vec<String> {
         told.sandbox
@@ -338,7 +338,7 @@ fn completed_dependency_does_not_block_a_task() {
 }
 
 #[test]
-fn the_log_marks_completions_that_were_none() {
+fn log_marks_completion_events_of_unfinished_tasks() {
     for run in [V47, V177, V328, PANES] {
         let told = play(run, 1);
         let log = told.sandbox.told(&["log", "latest", "--event", "task-completed"]);

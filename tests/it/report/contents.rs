@@ -96,7 +96,7 @@ fn tasks(told: &Told, report: &Value) {
 }
 
 #[test]
-fn the_report_of_each_recorded_run_agrees_with_what_happened() {
+fn report_of_each_recorded_run_matches_ground_truth() {
     for run in ALL {
         let told = play(run, 1);
         let report = report(&told.sandbox);

@@ -227,7 +227,7 @@ fn cyclic_and_missing_task_dependencies_are_drawn() {
 }
 
 #[test]
-fn a_long_chain_of_tasks_is_drawn() {
+fn long_chain_of_tasks_is_drawn() {
     let mut report = empty();
     let link = |id: usize| task(id, "link", &[(id - 1).to_string().as_str()]);
     // They stand in the wrong order: each waits for one that comes after it.

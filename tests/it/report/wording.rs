@@ -24,7 +24,7 @@ fn unsent(second: usize, why: &str) -> Value {
 }
 
 #[test]
-fn an_idle_owner_of_an_unfinished_task_does_not_wait() {
+fn idle_owner_of_an_unfinished_task_is_not_waiting() {
     let told = play(V177, 1);
     let report: Value = serde_json::from_str(&told.sandbox.told(&["report", "--json"])).unwrap();
     let efforts = report["work"]["agents"].as_array().unwrap();
@@ -35,7 +35,7 @@ fn an_idle_owner_of_an_unfinished_task_does_not_wait() {
 }
 
 #[test]
-fn a_run_has_one_duration_in_all_outputs_and_on_its_page() {
+fn run_has_the_same_duration_in_all_outputs() {
     let told = play(V177, 1);
     let report: Value = serde_json::from_str(&told.sandbox.told(&["report", "--json"])).unwrap();
     assert_eq!(report["overview"]["duration_ms"], 57_041);
@@ -55,16 +55,13 @@ fn a_run_has_one_duration_in_all_outputs_and_on_its_page() {
 }
 
 #[test]
-fn messages_that_were_not_sent_are_counted_apart() {
+fn unsent_messages_are_counted_separately() {
     let mut report = empty();
     let mut idle = letter(4, "bob", "alice", "{}");
     idle["automatic"] = json!(true);
-    let messages = [
-        letter(1, "alice", "bob", "hello"),
-        unsent(2, "Blocked: the inbox of bob is full"),
-        unsent(3, "no such teammate"),
-        idle,
-    ];
+    let mut blocked = unsent(2, "Blocked: the inbox of bob is full");
+    blocked["blocked"] = json!(true);
+    let messages = [letter(1, "alice", "bob", "hello"), blocked, unsent(3, "no such teammate"), idle];
     report["mail"]["messages"] = json!(messages);
     for (key, number) in [("messages", 1), ("automatic", 1), ("refused", 2)] {
         report["overview"]["count"][key] = json!(number);

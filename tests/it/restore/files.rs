@@ -30,7 +30,7 @@ fn files(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn every_moment_of_a_recorded_run_is_restored_as_it_was() {
+fn every_moment_of_a_recorded_run_is_restored_exactly() {
     let sandbox = Sandbox::new();
     let trace = Trace::read("v328-inprocess", "2026-02-03T04:05:06.000Z");
     let moments = trace.play(&sandbox, 1);
@@ -79,7 +79,7 @@ fn every_moment_of_a_recorded_run_is_restored_as_it_was() {
 }
 
 #[test]
-fn without_a_moment_each_file_is_as_it_last_was() {
+fn without_a_moment_the_last_state_of_each_file_is_restored() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     let dir = out(&sandbox);
@@ -106,7 +106,7 @@ fn without_a_moment_each_file_is_as_it_last_was() {
 }
 
 #[test]
-fn nothing_is_written_over_and_a_full_directory_is_refused() {
+fn restore_overwrites_nothing_and_rejects_a_directory_with_files() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     let dir = out(&sandbox);
@@ -125,7 +125,7 @@ fn nothing_is_written_over_and_a_full_directory_is_refused() {
 }
 
 #[test]
-fn links_and_the_client_s_own_directory_are_refused() {
+fn restore_rejects_symlinks_and_the_client_directory() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     let away = sandbox.home().join("away");

@@ -12,7 +12,7 @@ use crate::support::client_files::Lead;
 use crate::support::sandbox::{CommandResult, Sandbox, feed};
 
 #[test]
-fn a_list_that_a_client_holds_is_left_alone_unless_forced() {
+fn list_in_use_is_changed_only_with_force() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     let own = std::process::id();
@@ -39,7 +39,7 @@ fn a_list_that_a_client_holds_is_left_alone_unless_forced() {
 }
 
 #[test]
-fn names_that_lead_elsewhere_and_links_are_refused() {
+fn unsafe_list_names_and_symlinks_are_rejected() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     for name in ["../x", "..", "a/b", "", ".lock", "a\nb"] {
@@ -111,7 +111,7 @@ fn full_disk_leaves_the_task_list_unchanged() {
 }
 
 #[test]
-fn restores_at_once_put_each_task_there_once() {
+fn concurrent_restores_write_each_task_once() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     let result: Vec<CommandResult> = std::thread::scope(|scope| {
@@ -124,7 +124,7 @@ fn restores_at_once_put_each_task_there_once() {
 }
 
 #[test]
-fn the_client_s_own_lock_is_waited_for_and_one_that_was_left_is_taken_over() {
+fn restore_waits_for_the_client_lock_and_takes_over_a_stale_one() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     let lock: PathBuf = sandbox.client("tasks/named/.lock.lock");

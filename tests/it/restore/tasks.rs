@@ -77,7 +77,7 @@ fn told(sandbox: &Sandbox, text: &str) -> String {
 }
 
 #[test]
-fn a_plan_writes_nothing_and_says_so_in_a_pipe() {
+fn dry_run_writes_nothing_and_prints_that_in_a_pipe() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     let result = restore(&sandbox, &[TWO]);
@@ -111,7 +111,7 @@ fn a_plan_writes_nothing_and_says_so_in_a_pipe() {
 }
 
 #[test]
-fn unfinished_tasks_are_put_into_the_list_of_a_session_that_is_to_be() {
+fn unfinished_tasks_are_restored_into_the_list_of_a_future_session() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     let result = restore(&sandbox, &[TWO, "--yes"]);
@@ -158,7 +158,7 @@ fn unfinished_tasks_are_put_into_the_list_of_a_session_that_is_to_be() {
 }
 
 #[test]
-fn taken_numbers_are_new_ones_and_references_follow() {
+fn task_with_a_used_number_gets_a_new_one_and_references_follow() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     write_task(&sandbox, "named", "2", json!({"subject": "Another's"}));
@@ -177,7 +177,7 @@ fn taken_numbers_are_new_ones_and_references_follow() {
 }
 
 #[test]
-fn all_restores_what_was_done_and_deleted_and_owners_are_kept_on_demand() {
+fn all_restores_completed_and_deleted_tasks_and_keep_owners_preserves_owners() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     let plan = restored(&sandbox, &["named", "--all", "--keep-owners"]);
@@ -204,7 +204,7 @@ fn all_restores_what_was_done_and_deleted_and_owners_are_kept_on_demand() {
 }
 
 #[test]
-fn a_moment_is_restored_as_it_was_then() {
+fn tasks_are_restored_as_they_were_at_a_moment() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     let result = restore(&sandbox, &["named", "--at", "+1s", "--json", "--dry-run"]);
@@ -223,7 +223,7 @@ fn a_moment_is_restored_as_it_was_then() {
 }
 
 #[test]
-fn what_was_restored_is_not_restored_again_and_what_is_there_is_left() {
+fn restored_task_is_not_restored_again_and_existing_tasks_are_unchanged() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     restored(&sandbox, &["named"]);
@@ -238,7 +238,7 @@ fn what_was_restored_is_not_restored_again_and_what_is_there_is_left() {
 }
 
 #[test]
-fn a_task_that_was_torn_when_it_was_seen_is_told() {
+fn half_written_task_file_is_reported() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, ONE);
     lead.roster(1_000, &["bob"]);
@@ -262,7 +262,7 @@ fn a_task_that_was_torn_when_it_was_seen_is_told() {
 }
 
 #[test]
-fn a_task_that_no_snapshot_caught_is_made_again_from_what_the_tools_told() {
+fn task_without_a_snapshot_is_restored_from_its_tool_calls() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, ONE);
     lead.roster(1_000, &["bob"]);
@@ -276,7 +276,7 @@ fn a_task_that_no_snapshot_caught_is_made_again_from_what_the_tools_told() {
 }
 
 #[test]
-fn a_narrow_terminal_gets_whole_lines_and_no_text_drives_it() {
+fn narrow_terminal_shows_whole_lines_without_control_characters() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, ONE);
     lead.roster(1_000, &["bob"]);

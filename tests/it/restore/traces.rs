@@ -40,7 +40,7 @@ fn is_known_to_the_client(task: &Value) {
 }
 
 #[test]
-fn what_bob_left_half_done_is_restored_from_each_generation() {
+fn unfinished_task_is_restored_from_traces_of_each_client_generation() {
     insta::assert_snapshot!(restored("v47-inprocess", &[]), @"2.json pending - Draft the parser []");
     insta::assert_snapshot!(restored("v177-inprocess", &[]), @"2.json pending - Review the parser []");
     insta::assert_snapshot!(restored("v328-inprocess", &[]), @"2.json pending - Review the parser []");
@@ -48,7 +48,7 @@ fn what_bob_left_half_done_is_restored_from_each_generation() {
 }
 
 #[test]
-fn trackers_of_teammates_are_no_work_and_a_team_without_tasks_has_none() {
+fn trackers_are_not_restored_and_a_team_without_tasks_has_none() {
     insta::assert_snapshot!(restored("v47-inprocess", &["--all"]), @r#"
     1.json completed alice Review the parser []
     2.json pending - Draft the parser ["1"]

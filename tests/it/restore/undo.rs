@@ -14,7 +14,7 @@ fn id(plan: &Value) -> &str {
 }
 
 #[test]
-fn an_undo_leaves_nothing_of_a_list_that_was_made_for_it() {
+fn undo_removes_a_list_that_the_restore_created() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     let plan = restored(&sandbox, &["named"]);
@@ -53,7 +53,7 @@ fn undo_restores_the_previous_task_list() {
 }
 
 #[test]
-fn what_the_client_changed_since_stays() {
+fn undo_preserves_tasks_that_the_client_changed() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     let plan = restored(&sandbox, &["named"]);
@@ -68,7 +68,7 @@ fn what_the_client_changed_since_stays() {
 }
 
 #[test]
-fn a_number_that_another_task_names_is_not_given_again() {
+fn number_that_another_task_references_is_not_reused() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     let plan = restored(&sandbox, &["named"]);
@@ -79,7 +79,7 @@ fn a_number_that_another_task_names_is_not_given_again() {
 }
 
 #[test]
-fn an_undo_of_a_list_that_has_gone_and_of_a_hostile_record_harms_nothing() {
+fn undo_of_a_deleted_list_or_of_a_malicious_record_changes_nothing() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     let plan = restored(&sandbox, &["named"]);
@@ -106,7 +106,7 @@ fn an_undo_of_a_list_that_has_gone_and_of_a_hostile_record_harms_nothing() {
 }
 
 #[test]
-fn a_restore_that_was_killed_is_gone_on_with_and_can_be_undone() {
+fn killed_restore_can_be_continued_and_undone() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     let plan = restored(&sandbox, &["named"]);

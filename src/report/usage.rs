@@ -1,36 +1,28 @@
-//! Token usage, counting each message of the model once, and its cost at the user's prices.
+//! Token usage, counting each message of the model once, its cost at the user's prices, and tool calls.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::input::ReportInput;
 use crate::config::{Price, pattern};
+use crate::payload::Kind as Event;
 use crate::team::Tokens;
 
-/// Token usage of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TokenUsage {
-    /// By agent, for agents with a recorded transcript.
     pub agents: Vec<ModelUsage>,
-    /// All other agents: their usage is unknown.
     pub unknown: Vec<String>,
-    /// The sum; `None` without any transcript.
     pub total: Option<Tokens>,
     /// The total cost; `None` unless every model has a price.
     pub cost: Option<f64>,
 }
 
-/// Token usage of one agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelUsage {
-    /// The agent.
     pub agent: String,
-    /// Number of messages of the model.
     pub messages: usize,
-    /// The models.
     pub models: Vec<String>,
-    /// The tokens.
     pub tokens: Tokens,
     /// The cost; `None` unless each of the models has a price.
     pub cost: Option<f64>,
@@ -38,7 +30,7 @@ pub struct ModelUsage {
 
 /// Adds up the usage. The first price whose glob matches the model counts.
 pub fn spending(case: &ReportInput<'_>, prices: &[Price]) -> TokenUsage {
-    let transcripts = &case.material.transcripts;
+    let transcripts = &case.data.transcripts;
     let mut spent: BTreeMap<&str, ModelUsage> = BTreeMap::new();
     for transcript in &transcripts.all {
         let none = ModelUsage {
@@ -69,20 +61,79 @@ pub fn spending(case: &ReportInput<'_>, prices: &[Price]) -> TokenUsage {
     agents.sort_by_key(|spent| std::cmp::Reverse(spent.tokens.input + spent.tokens.output));
     let mut total = Tokens::default();
     agents.iter().for_each(|spent| total += spent.tokens);
-    let heard = |name: &&str| !case.is_heard(name);
+    let is_unknown = |name: &&str| !case.has_transcript(name);
     TokenUsage {
         total: (!agents.is_empty()).then_some(total),
         cost: agents.iter().map(|spent| spent.cost).sum::<Option<f64>>().filter(|_| !agents.is_empty()),
-        unknown: [case.lead].into_iter().chain(case.teammates()).filter(heard).map(str::to_owned).collect(),
+        unknown: [case.lead]
+            .into_iter()
+            .chain(case.teammates())
+            .filter(is_unknown)
+            .map(str::to_owned)
+            .collect(),
         agents,
     }
 }
 
-/// The cost of these tokens.
 fn at(price: &Price, tokens: &Tokens) -> f64 {
     let part = |tokens: u64, price: u64| tokens as f64 * price as f64 / 1e12;
     part(tokens.input, price.input)
         + part(tokens.output, price.output)
         + part(tokens.cache_read, price.cache_read)
         + part(tokens.cache_write, price.cache_write)
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tools {
+    pub by_agent: Vec<ToolUser>,
+    pub total: BTreeMap<String, usize>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolUser {
+    pub agent: String,
+    pub tools: BTreeMap<String, usize>,
+    /// Number of failed or denied calls; `None` without a transcript.
+    pub failed: Option<usize>,
+    /// Whether these are all calls, from a transcript; otherwise they are those with a hook call.
+    pub complete: bool,
+}
+
+pub fn tools(case: &ReportInput<'_>) -> Tools {
+    let transcripts = &case.data.transcripts;
+    let mut users: BTreeMap<&str, (BTreeMap<String, usize>, usize)> = BTreeMap::new();
+    let mut total: BTreeMap<String, usize> = BTreeMap::new();
+    let mut count = |who, tool: &str, failed: bool| {
+        let (tools, failures) = users.entry(who).or_default();
+        *tools.entry(tool.to_owned()).or_default() += 1;
+        *failures += usize::from(failed);
+        *total.entry(tool.to_owned()).or_default() += 1;
+    };
+    for used in transcripts.uses.values() {
+        count(&used.by, &used.tool, used.failure().is_some());
+    }
+    let mut known: HashSet<&str> = transcripts.uses.keys().map(String::as_str).collect();
+    for event in &case.data.events {
+        let (Event::PreToolUse | Event::PostToolUse, Some(tool)) = (event.kind, event.payload.tool_name())
+        else {
+            continue;
+        };
+        // A call without an id is counted at its PreToolUse.
+        let new = match event.payload.tool_use_id() {
+            Some(id) => known.insert(id),
+            None => event.kind == Event::PreToolUse,
+        };
+        if new {
+            count(event.shown(&case.data.run), tool, false);
+        }
+    }
+    let mut by_agent: Vec<ToolUser> = users
+        .into_iter()
+        .map(|(agent, (tools, failed))| {
+            let complete = case.has_transcript(agent);
+            ToolUser { agent: agent.to_owned(), tools, failed: complete.then_some(failed), complete }
+        })
+        .collect();
+    by_agent.sort_by_key(|user| std::cmp::Reverse(user.tools.values().sum::<usize>()));
+    Tools { by_agent, total }
 }
