@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use crate::clock;
 use crate::commands;
 use crate::context::Context;
-use crate::env::Env;
-use crate::error::{EXIT_CODES, Result, USAGE};
 use crate::ui::Ui;
+use teamkeep_core::error::{EXIT_CODES, Result, USAGE};
+use teamkeep_core::sys::clock;
+use teamkeep_core::sys::env::Env;
 
 /// Flight recorder and gatekeeper for Claude Code agent teams
 #[derive(Debug, Parser)]

@@ -1,12 +1,12 @@
 //! The environment of a command: paths, configuration, clock and terminal, built once and passed by reference.
 
-use crate::clock::Clock;
-use crate::config::{self, Config, Files};
-use crate::env::Env;
-use crate::error::{Error, Result};
-use crate::paths::Paths;
 use crate::ui::Ui;
 use crate::ui::pager::{Choice, Paged};
+use teamkeep_core::config::{self, Config, Files};
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::sys::clock::Clock;
+use teamkeep_core::sys::env::Env;
+use teamkeep_core::sys::paths::Paths;
 
 #[derive(Debug)]
 pub struct Context {

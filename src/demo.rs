@@ -10,13 +10,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 
-use crate::clock::{self, Clock, Time};
-use crate::config::Config;
-use crate::env::Env;
-use crate::error::{Cause, Error, Result};
-use crate::hook::{BackgroundMode, Recorder};
-use crate::paths::Paths;
-use crate::payload::Input;
+use teamkeep_core::client::payload::Input;
+use teamkeep_core::config::Config;
+use teamkeep_core::error::{Cause, Error, Result};
+use teamkeep_core::hook::{BackgroundMode, Recorder};
+use teamkeep_core::sys::clock::{self, Clock, Time};
+use teamkeep_core::sys::env::Env;
+use teamkeep_core::sys::paths::Paths;
 
 /// The recorded run: Claude Code 2.1.330 with teamkeep's default policy, a lead and three teammates.
 const RUN: &str = include_str!("demo/run.jsonl");
@@ -57,7 +57,7 @@ pub fn play(keep: Option<&Path>) -> Result<DemoOutcome> {
         return Err(failed("the directory is not empty".into()).hint("choose another directory"));
     }
     let store = std::path::absolute(store).map_err(|error| failed(error.into()))?;
-    crate::fs::make_private_dir(&store).or_else(|error| match error.kind() {
+    teamkeep_core::sys::fs::make_private_dir(&store).or_else(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => Ok(()),
         _ => Err(failed(error.into())),
     })?;
@@ -130,7 +130,7 @@ impl Step {
 /// The start of the run by the clock of the recorded run: when the team was created.
 fn start_of_run(step: &Step) -> Option<Time> {
     let config = step.write.iter().find(|(path, _)| path.ends_with("/config.json"))?.1.as_str()?;
-    let config = crate::team::TeamConfig::parse(config.as_bytes())?;
+    let config = teamkeep_core::client::team::TeamConfig::parse(config.as_bytes())?;
     config.created_at.and_then(clock::from_millis)?.checked_sub_signed(step.offset())
 }
 

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use anstyle::{AnsiColor, Style};
 use pager::Paged;
 
-use crate::error::Error;
-pub use crate::unicode::escape;
-use crate::unicode::is_unsafe_on_terminal;
+use teamkeep_core::error::Error;
+pub use teamkeep_core::sys::unicode::escape;
+use teamkeep_core::sys::unicode::is_unsafe_on_terminal;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ui {

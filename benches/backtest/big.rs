@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use teamkeep::archive::Archive;
-use teamkeep::clock::{self, Time};
+use teamkeep_core::store::archive::Archive;
+use teamkeep_core::sys::clock::{self, Time};
 
 const RUN: &str = "00112233aabbccdd";
 const TEAM: &str = "session-1353b3db";

@@ -5,11 +5,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use teamkeep::archive::{Archive, CaptureRequest, CaptureScope, EndedBy};
-use teamkeep::clock::{self, Clock, Time};
-use teamkeep::config;
-use teamkeep::event::{Id, SafeName};
-use teamkeep::log::Log;
+use teamkeep_core::config;
+use teamkeep_core::model::event::{Id, SafeName};
+use teamkeep_core::store::archive::{Archive, CaptureRequest, CaptureScope, EndedBy};
+use teamkeep_core::store::log::Log;
+use teamkeep_core::sys::clock::{self, Clock, Time};
 use tempfile::TempDir;
 
 use super::measure::{binary, time};

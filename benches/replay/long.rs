@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use teamkeep::archive::{Archive, Durability};
-use teamkeep::clock::{self, Time};
+use teamkeep_core::store::archive::{Archive, Durability};
+use teamkeep_core::sys::clock::{self, Time};
 
 const MEMBERS: usize = 10;
 const TASKS: usize = 200;

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::test::{Found, Tested};
-use crate::policy::{Decision, Verdict};
+use teamkeep_core::policy::{Decision, Verdict};
 
 #[derive(Debug)]
 pub struct Difference<'a> {

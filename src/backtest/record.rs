@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::archive::{Archive, Claims, Journal, RunRecord};
-use crate::clock;
-use crate::event::Recorded;
-use crate::log::{self, Parts, Range, ReadErrors, Reader};
-use crate::policy::{Decision, RecordedVerdict, Verdict, failure};
+use teamkeep_core::model::event::Recorded;
+use teamkeep_core::policy::{Decision, RecordedVerdict, Verdict, failure};
+use teamkeep_core::store::archive::{Archive, Claims, Journal, RunRecord};
+use teamkeep_core::store::log::{self, Parts, Range, ReadErrors, Reader};
+use teamkeep_core::sys::clock;
 
 #[derive(Debug, Default)]
 pub struct Record {

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::archive::{Archive, Journal, Snapshot};
-use crate::policy::{FileContent, TeamFile, TeamState, Unreadable};
-use crate::team::NamedLists;
+use teamkeep_core::client::team::NamedLists;
+use teamkeep_core::policy::{FileContent, TeamFile, TeamState, Unreadable};
+use teamkeep_core::store::archive::{Archive, Journal, Snapshot};
 
 /// The history of a team's files, at a time that only moves forward.
 #[derive(Debug)]
@@ -147,8 +147,8 @@ impl<'a> SnapshotCursor<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::Change;
-    use crate::model::TaskStatus;
+    use teamkeep_core::model::TaskStatus;
+    use teamkeep_core::store::archive::Change;
 
     #[test]
     fn an_event_sees_its_own_snapshot_even_if_a_later_one_is_stored_first() {

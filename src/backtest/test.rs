@@ -6,16 +6,16 @@ use serde::Serialize;
 
 use super::record::Record;
 use super::snapshot_cursor::SnapshotCursor;
-use crate::archive::Archive;
-use crate::clock;
-use crate::config::{Policy, Rule};
-use crate::enforcement::{Evaluation, Findings, evaluate};
-use crate::event::Recorded;
-use crate::payload::{Kind, Payload};
-use crate::policy::gates::completion_check;
-use crate::policy::{
+use teamkeep_core::client::payload::{Kind, Payload};
+use teamkeep_core::config::{Policy, Rule};
+use teamkeep_core::enforcement::{Evaluation, Findings, evaluate};
+use teamkeep_core::model::event::Recorded;
+use teamkeep_core::policy::gates::completion_check;
+use teamkeep_core::policy::{
     Attempt, Decision, Facts, Guard, Judged, Judgement, Origin, Rules, TeamState, Verdict, judge,
 };
+use teamkeep_core::store::archive::Archive;
+use teamkeep_core::sys::clock;
 
 #[derive(Debug, Default)]
 pub struct Tested {
@@ -201,8 +201,8 @@ impl std::ops::AddAssign for Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::{Change, Journal, Snapshot};
     use serde_json::{Value, json};
+    use teamkeep_core::store::archive::{Change, Journal, Snapshot};
 
     fn event(id: usize, actor: &str, message: Value) -> Recorded {
         let kind = if actor == "team-lead" { "lead" } else { "teammate" };

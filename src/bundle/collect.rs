@@ -7,12 +7,12 @@ use std::path::Path;
 use super::manifest::{EVENTS, Manifest, Part, RUN, SNAPSHOTS, TRANSCRIPTS, object};
 use super::pack::{Bundle, TempBuffer};
 use super::redact_entries as redact;
-use crate::archive::{Archive, RunRecord, Snapshot, StoredTranscript};
-use crate::clock;
-use crate::error::{Error, Result};
-use crate::fs;
 use crate::redact::Redactor;
 use crate::timeline::{Interval, RunCatalog};
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::archive::{Archive, RunRecord, Snapshot, StoredTranscript};
+use teamkeep_core::sys::clock;
+use teamkeep_core::sys::fs;
 
 /// A larger transcript is read from Claude Code's file, in bytes.
 const MAX_BYTES: u64 = 256 << 20;

@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 
 use super::collect::gather;
 use super::manifest::{EVENTS, Manifest, Part, RUN, SNAPSHOTS, TRANSCRIPTS, hash_of, staged_path};
-use crate::archive::{ExclusiveArchive, Imported, RunRecord, Snapshot, Staging, StoredTranscript};
-use crate::clock::{self, Time};
-use crate::error::{Error, Result};
-use crate::event::SafeName;
-use crate::fs;
-use crate::log::{self, Lines, Position, Raw};
 use crate::timeline::RunCatalog;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::model::event::SafeName;
+use teamkeep_core::store::archive::{
+    ExclusiveArchive, Imported, RunRecord, Snapshot, Staging, StoredTranscript,
+};
+use teamkeep_core::store::log::{self, Lines, Position, Raw};
+use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::fs;
 
 const MAX_BYTES: u64 = 1 << 28;
 

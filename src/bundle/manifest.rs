@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::archive::Objects;
-use crate::error::{Cause, Error, Result};
+use teamkeep_core::error::{Cause, Error, Result};
+use teamkeep_core::store::archive::Objects;
 
 const VERSION: u64 = 1;
 

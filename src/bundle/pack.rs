@@ -9,8 +9,8 @@ use flate2::{Compression, GzBuilder};
 use tar::{EntryType, Header};
 
 use super::manifest::{MANIFEST, Manifest, Part};
-use crate::error::{Error, Result};
-use crate::fs::PRIVATE_FILE;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::sys::fs::PRIVATE_FILE;
 
 const BUFFER_BYTES: usize = 64 * 1024;
 

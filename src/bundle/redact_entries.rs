@@ -7,9 +7,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::archive::{RunRecord, Snapshot};
-use crate::event::{Actor, Event, Recorded};
 use crate::redact::Redactor;
+use teamkeep_core::model::event::{Actor, Event, Recorded};
+use teamkeep_core::store::archive::{RunRecord, Snapshot};
 
 fn redact_text(redactor: &Redactor, text: &mut String) {
     *text = redactor.text(text).into_owned();

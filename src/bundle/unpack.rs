@@ -11,9 +11,9 @@ use tar::{Archive as Tar, Entry, EntryType};
 
 use super::import::UnpackedBundle;
 use super::manifest::{MANIFEST, Manifest, Part, check_name, staged_path, too_large};
-use crate::archive::Staging;
-use crate::error::{Error, Result};
-use crate::fs;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::archive::Staging;
+use teamkeep_core::sys::fs;
 
 const MAX_BYTES: u64 = 4 << 30;
 /// Maximum size of a manifest in bytes; about 100 bytes per content.

@@ -1,14 +1,14 @@
 //! Opens the store for the commands that read it: the runs, times of a run, and warnings about damage.
 
-use crate::archive::{Archive, RunRecord};
 use crate::bundle;
-use crate::clock::{self, Time, When};
 use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::log::ReadErrors;
 use crate::redact::Redactor;
 use crate::timeline::{OpenedRun, RunCatalog};
 use crate::view;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::archive::{Archive, RunRecord};
+use teamkeep_core::store::log::ReadErrors;
+use teamkeep_core::sys::clock::{self, Time, When};
 
 const MAX_LISTED: usize = 5;
 const TIME_FORMS: &str = "expected 2026-11-20 04:40 (local), 2026-11-20T04:40:00Z, 2026-11-20, today, yesterday, now, an age (10m, 2h, 1w), \

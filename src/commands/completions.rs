@@ -11,13 +11,13 @@ use clap_complete::env::{EnvCompleter, Shells};
 
 use super::catalog::catalog;
 use super::output;
-use crate::config::Gate;
 use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::event::{ActorKind, OVERRIDE};
-use crate::payload::KNOWN;
 use crate::timeline::{Kind, RunCatalog, Summary, merge};
 use crate::ui::Ui;
+use teamkeep_core::client::payload::KNOWN;
+use teamkeep_core::config::Gate;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::model::event::{ActorKind, OVERRIDE};
 
 const VARIABLE: &str = "TEAMKEEP_COMPLETE";
 const NAME: &str = "teamkeep";

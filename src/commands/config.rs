@@ -9,16 +9,16 @@ use serde_json::{Value as Json, json};
 use super::installation::uncovered_rules;
 use super::output::{JsonOption, counted_problems, print, print_json, print_problems};
 use super::policy::trust;
-use crate::config::keys::{KEYS, schema};
-use crate::config::{
+use crate::context::Context;
+use crate::ui::escape;
+use crate::view::{self, Document, plain};
+use teamkeep_core::config::keys::{KEYS, schema};
+use teamkeep_core::config::{
     Code, Effective, Excerpts, Files, Origin, PROJECT_FILE, Problem, TEMPLATE, TrustState, layers,
     misnamed_file,
 };
-use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::fs;
-use crate::ui::escape;
-use crate::view::{self, Document, plain};
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::sys::fs;
 
 /// Wider keys and values do not widen their columns.
 const MAX_KEY_CHARS: usize = 60;

@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 
 use super::output;
-use crate::archive::Archive;
-use crate::clock::{self, Clock};
-use crate::config::Config;
 use crate::context::Context;
 use crate::demo;
-use crate::error::Result;
-use crate::policy::Decision;
-use crate::settings::command::{quoted, shell_invocation};
 use crate::timeline::{Entry, RunCatalog, Summary, merge};
 use crate::view::{self, Document, TimelineOptions};
+use teamkeep_core::client::settings::command::{quoted, shell_invocation};
+use teamkeep_core::config::Config;
+use teamkeep_core::error::Result;
+use teamkeep_core::policy::Decision;
+use teamkeep_core::store::archive::Archive;
+use teamkeep_core::sys::clock::{self, Clock};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

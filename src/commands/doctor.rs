@@ -6,13 +6,13 @@ use serde_json::json;
 
 use super::install;
 use super::output::JsonOption;
-use crate::config::misnamed_file;
 use crate::context::Context;
 use crate::doctor::fix::{self, FixStep};
 use crate::doctor::{Facts, Health, Verdict, run_checks};
-use crate::error::Result;
 use crate::settings::client::{self, VersionProbe};
 use crate::view;
+use teamkeep_core::config::misnamed_file;
+use teamkeep_core::error::Result;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

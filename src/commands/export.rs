@@ -7,8 +7,8 @@ use super::catalog::{catalog, redactor};
 use super::output;
 use crate::bundle::{Bundle, gather};
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::view;
+use teamkeep_core::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\

@@ -4,12 +4,12 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::clock::Clock;
-use crate::config::Config;
-use crate::diagnostics;
-use crate::env::Env;
-use crate::hook::{self, BackgroundMode, CalledBy, FinishStart, Recorder};
-use crate::paths::Paths;
+use teamkeep_core::config::Config;
+use teamkeep_core::hook::{self, BackgroundMode, CalledBy, FinishStart, Recorder};
+use teamkeep_core::sys::clock::Clock;
+use teamkeep_core::sys::diagnostics;
+use teamkeep_core::sys::env::Env;
+use teamkeep_core::sys::paths::Paths;
 
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = "Examples:

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use super::catalog::{self, catalog};
 use crate::bundle::{ImportOutcome, unpack};
-use crate::config;
 use crate::context::Context;
-use crate::error::{Error, Result};
+use teamkeep_core::config;
+use teamkeep_core::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\

@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use super::installation::{
     SettingsTarget, edit_error, list_custom_hooks, needed_hooks, print_diff, print_hooks_of_rules,
 };
-use crate::clock;
 use crate::context::Context;
-use crate::error::Result;
 use crate::settings::client::{self, ClientVersion};
-use crate::settings::command::{HookProgram, quoted};
 use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::SettingsFile;
-use crate::settings::hook_command;
-use crate::settings::install_record::{Record, Records};
 use crate::settings::plan::{self, count};
-use crate::settings::version::{FIRST_WITH_TEAMS, Version};
+use teamkeep_core::client::settings::command::{HookProgram, quoted};
+use teamkeep_core::client::settings::hook_command;
+use teamkeep_core::client::settings::install_record::{Record, Records};
+use teamkeep_core::client::settings::version::{FIRST_WITH_TEAMS, Version};
+use teamkeep_core::error::Result;
+use teamkeep_core::sys::clock;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

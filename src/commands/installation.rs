@@ -3,17 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use super::output;
-use crate::config::{Code, Problem, Rule, everywhere, misnamed_file};
 use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::settings::command::{quoted, shell_invocation};
 use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::{Scope, SettingsFile};
-use crate::settings::hook_command::{Entry, calls};
-use crate::settings::installed::{Installed, UncoveredRule};
-use crate::settings::layer::absolute;
-use crate::settings::needs::{Needs, Tools};
 use crate::settings::plan;
+use teamkeep_core::client::settings::command::{quoted, shell_invocation};
+use teamkeep_core::client::settings::hook_command::{Entry, calls};
+use teamkeep_core::client::settings::installed::{Installed, UncoveredRule};
+use teamkeep_core::client::settings::layer::absolute;
+use teamkeep_core::client::settings::needs::{Needs, Tools};
+use teamkeep_core::config::{Code, Problem, Rule, everywhere, misnamed_file};
+use teamkeep_core::error::{Error, Result};
 
 const MAX_LISTED: usize = 3;
 

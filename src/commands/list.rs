@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::catalog::{self, catalog, parse_time};
 use super::output;
-use crate::archive::RunRecord;
-use crate::clock::{self, Time};
 use crate::context::Context;
-use crate::error::Result;
 use crate::timeline::{RunCatalog, Summary, merge};
 use crate::view;
+use teamkeep_core::error::Result;
+use teamkeep_core::store::archive::RunRecord;
+use teamkeep_core::sys::clock::{self, Time};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

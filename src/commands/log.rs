@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use super::catalog::{self, catalog, parse_time};
 use super::log_filter::Filter;
-use crate::archive::RunRecord;
-use crate::clock::{self, Time};
 use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::log::{self, Follower, Line, Range, ReadErrors, Reader};
-use crate::payload::Kind;
-use crate::retention;
 use crate::timeline::{RunCatalog, merge, not_completed};
 use crate::ui::{self, Ui};
 use crate::view::LogView;
+use teamkeep_core::client::payload::Kind;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::archive::RunRecord;
+use teamkeep_core::store::log::{self, Follower, Line, Range, ReadErrors, Reader};
+use teamkeep_core::store::retention;
+use teamkeep_core::sys::clock::{self, Time};
 
 /// How often a follower looks for new lines.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use crate::error::Error;
-use crate::event::{ActorKind, OVERRIDE};
-use crate::log::{Line, Parts, Range, Reader};
-use crate::payload::KNOWN;
-use crate::suggest;
-use crate::team;
+use teamkeep_core::client::payload::KNOWN;
+use teamkeep_core::client::team;
+use teamkeep_core::config::suggest;
+use teamkeep_core::error::Error;
+use teamkeep_core::model::event::{ActorKind, OVERRIDE};
+use teamkeep_core::store::log::{Line, Parts, Range, Reader};
 
 #[derive(Debug, clap::Args)]
 pub struct Filter {

@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 
 use serde::Serialize;
 
-use crate::config::Problem;
 use crate::context::Context;
-use crate::error::{Cause, Error, Result};
-use crate::fs;
 use crate::ui;
 use crate::view::{self, Document, count};
+use teamkeep_core::config::Problem;
+use teamkeep_core::error::{Cause, Error, Result};
+use teamkeep_core::sys::fs;
 
 /// The programs that open a file: the first one that is installed is used.
 const OPENERS: &[&str] = if cfg!(target_os = "macos") { &["open"] } else { &["xdg-open", "wslview"] };

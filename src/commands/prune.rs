@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use super::catalog;
 use super::output::{self, JsonOption};
-use crate::config;
 use crate::context::Context;
-use crate::error::Result;
 use crate::prune::{
     Bounds, Inventory, Plan, PruneContext, Pruned, Reason, RunState, apply, plan, plan_verified, survey,
 };
 use crate::view::{self, Document, count};
+use teamkeep_core::config;
+use teamkeep_core::error::Result;
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::catalog::{self, catalog, redactor};
 use super::output;
-use crate::archive::RunRecord;
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::report::Report;
 use crate::timeline::merge;
 use crate::view;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::archive::RunRecord;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

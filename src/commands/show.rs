@@ -2,11 +2,11 @@
 
 use super::catalog::{self, catalog, moment_of_run, time_of_run, warn_outside_run};
 use super::output::{self, JsonOption};
-use crate::clock;
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::timeline::{RunCatalog, RunData, diff, state};
 use crate::view;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::sys::clock;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

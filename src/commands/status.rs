@@ -8,17 +8,17 @@ use serde::Deserialize;
 
 use super::catalog::{self, catalog};
 use super::output;
-use crate::archive::RunRecord;
 use crate::context::Context;
-use crate::enforcement::OverrideFile;
-use crate::error::{Error, Result};
-use crate::log::{self, Segment};
-use crate::payload;
 use crate::status::{Status, StatusLine, StatusPaths, Wanted, alive};
 use crate::timeline::{OpenedRun, RunCatalog};
 use crate::ui::Ui;
 use crate::ui::terminal::{InputEvent, Screen};
 use crate::view;
+use teamkeep_core::client::payload;
+use teamkeep_core::enforcement::OverrideFile;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::archive::RunRecord;
+use teamkeep_core::store::log::{self, Segment};
 
 /// Maximum size of Claude Code's input in bytes.
 const MAX_BYTES: usize = 1 << 20;

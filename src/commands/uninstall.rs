@@ -2,13 +2,13 @@
 
 use super::installation::{SettingsTarget, edit_error, list_custom_hooks, print_diff};
 use crate::context::Context;
-use crate::error::Result;
-use crate::fs::Lock;
 use crate::settings::document::lenient_data;
 use crate::settings::file::SettingsFile;
-use crate::settings::hook_command;
-use crate::settings::install_record::{Record, Records};
 use crate::settings::plan::{self, count};
+use teamkeep_core::client::settings::hook_command;
+use teamkeep_core::client::settings::install_record::{Record, Records};
+use teamkeep_core::error::Result;
+use teamkeep_core::sys::fs::Lock;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

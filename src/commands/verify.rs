@@ -7,9 +7,9 @@ use serde_json::json;
 use super::catalog::lenient_catalog;
 use super::output::JsonOption;
 use crate::context::Context;
-use crate::error::Result;
 use crate::verify::{Scope, Verifier};
 use crate::view;
+use teamkeep_core::error::Result;
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\

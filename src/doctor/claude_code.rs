@@ -4,13 +4,15 @@ use serde_json::Value;
 
 use super::Facts;
 use super::finding::{Diagnosis, bad, ok, unknown, warn};
-use crate::config::{Gate, Mode, Policy, PrematureShutdown};
 use crate::settings::client::ClientVersion;
-use crate::settings::command::find;
 use crate::settings::document::check_strict;
-use crate::settings::layer::{Kind, SettingsLayer, State};
 use crate::settings::plan::{count, named};
-use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, exists, knows};
+use teamkeep_core::client::settings::command::find;
+use teamkeep_core::client::settings::layer::{Kind, SettingsLayer, State};
+use teamkeep_core::client::settings::version::{
+    FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, exists, knows,
+};
+use teamkeep_core::config::{Gate, Mode, Policy, PrematureShutdown};
 
 const TEAMS: &str = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS";
 const TASKS: &str = "CLAUDE_CODE_ENABLE_TODO_TOOLS";

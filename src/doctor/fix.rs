@@ -8,9 +8,9 @@ use rustix::fs::OFlags;
 use super::finding::Health;
 use super::store::{OpenPath, is_store, open_to_others};
 use super::{Code, Facts};
-use crate::error::{Error, Result};
-use crate::fs::with_path;
-use crate::settings::layer::Kind;
+use teamkeep_core::client::settings::layer::Kind;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::sys::fs::with_path;
 
 /// One fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,13 +73,14 @@ mod tests {
     use super::*;
     use crate::doctor::finding::{Finding, Verdict};
     use crate::doctor::tests::facts;
-    use crate::settings::version::Version;
     use serde_json::{Value, json};
+    use teamkeep_core::client::settings::version::Version;
 
     /// Whether an install is planned for a problem of this check.
     fn installs(settings: &[(Kind, Value)], code: Code) -> bool {
         let mut facts = facts(Version(2, 1, 328), settings);
-        let paths = crate::paths::Paths { store: "/no/such/record".into(), ..facts.paths.clone() };
+        let paths =
+            teamkeep_core::sys::paths::Paths { store: "/no/such/record".into(), ..facts.paths.clone() };
         facts.paths = &paths;
         let finding = Finding { code, verdict: Verdict::Bad, what: String::new(), fix: None };
         plan(&facts, &Health { findings: vec![finding] }) == [FixStep::Install]

@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use super::Facts;
 use super::finding::{Diagnosis, bad, ok, unknown, warn};
-use crate::payload;
 use crate::settings::client::ClientVersion;
-use crate::settings::command::{HookProgram, quoted};
-use crate::settings::layer::{InstalledHook, Kind, SettingsLayer};
-use crate::settings::needs::{Needs, evaluate};
 use crate::settings::plan::{count, wanted};
-use crate::settings::plugin_dedupe;
-use crate::settings::version::Version;
+use teamkeep_core::client::payload;
+use teamkeep_core::client::settings::command::{HookProgram, quoted};
+use teamkeep_core::client::settings::layer::{InstalledHook, Kind, SettingsLayer};
+use teamkeep_core::client::settings::needs::{Needs, evaluate};
+use teamkeep_core::client::settings::plugin_dedupe;
+use teamkeep_core::client::settings::version::Version;
 
 /// Events whose matcher Claude Code ignores.
 const UNMATCHED: &[&str] = &["UserPromptSubmit", "Stop", "TeammateIdle", "TaskCreated", "TaskCompleted"];

@@ -15,16 +15,18 @@ mod test_call;
 
 use serde::Serialize;
 
-use crate::clock::Time;
-use crate::config::{Effective, Files, Problem};
-use crate::env::Env;
-use crate::paths::Paths;
 use crate::settings::client::{ClientVersion, VersionProbe};
-use crate::settings::command::{shell_invocation, typed_to_install};
-use crate::settings::layer::{InstalledHook, SettingsLayer, layers, plugins, with_most_hooks};
-use crate::settings::version::Version;
 use finding::Diagnosis;
 pub use finding::{Finding, Health, Verdict};
+use teamkeep_core::client::settings::command::{shell_invocation, typed_to_install};
+use teamkeep_core::client::settings::layer::{
+    InstalledHook, SettingsLayer, layers, plugins, with_most_hooks,
+};
+use teamkeep_core::client::settings::version::Version;
+use teamkeep_core::config::{Effective, Files, Problem};
+use teamkeep_core::sys::clock::Time;
+use teamkeep_core::sys::env::Env;
+use teamkeep_core::sys::paths::Paths;
 
 macro_rules! codes {
     ($($code:ident $check:path, $name:literal $about:literal,)*) => {
@@ -131,7 +133,7 @@ impl<'a> Facts<'a> {
     ) -> Facts<'a> {
         let layers = layers(env, paths);
         let plugins = plugins(&layers);
-        let policy = crate::config::layers::load(files);
+        let policy = teamkeep_core::config::layers::load(files);
         let (call, installer) = (shell_invocation(env), typed_to_install(env));
         Facts { env, paths, now, probe, layers, plugins, policy, misnamed, call, installer }
     }
@@ -163,7 +165,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::settings::layer::{Kind, State};
+    use teamkeep_core::client::settings::layer::{Kind, State};
 
     /// The facts for this version of Claude Code with these settings, highest precedence first.
     pub fn facts(version: Version, settings: &[(Kind, Value)]) -> Facts<'static> {
@@ -178,7 +180,7 @@ mod tests {
         let layers: Vec<SettingsLayer> = settings.iter().map(layer).collect();
         let probe = VersionProbe { at: Some("claude".into()), answer: ClientVersion::Known(version) };
         let (plugins, policy) = (plugins(&layers), Effective::default());
-        let now = crate::clock::parse("2026-02-03T04:05:06Z").unwrap();
+        let now = teamkeep_core::sys::clock::parse("2026-02-03T04:05:06Z").unwrap();
         let (call, installer) = ("teamkeep".to_owned(), "teamkeep".to_owned());
         Facts { env, paths, now, probe, layers, plugins, policy, misnamed: None, call, installer }
     }

@@ -2,10 +2,10 @@
 
 use super::Facts;
 use super::finding::{Diagnosis, bad, ok, unknown, warn};
-use crate::config::{Code, Problem, TrustState};
-use crate::settings::command::quoted;
-use crate::settings::installed::{Coverage, UncoveredRule, install_command, remedy};
 use crate::settings::plan::count;
+use teamkeep_core::client::settings::command::quoted;
+use teamkeep_core::client::settings::installed::{Coverage, UncoveredRule, install_command, remedy};
+use teamkeep_core::config::{Code, Problem, TrustState};
 
 /// Maximum number of listed rules.
 const MAX_RULES: usize = 8;

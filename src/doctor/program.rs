@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::Facts;
 use super::finding::{Diagnosis, bad, ok, unknown, warn};
-use crate::env::Env;
-use crate::fs::read_regular;
-use crate::settings::command::{is_executable, is_same, on_search_path, own_path, quoted};
-use crate::settings::layer::{InstalledHook, Kind, MAX_BYTES};
+use teamkeep_core::client::settings::command::{is_executable, is_same, on_search_path, own_path, quoted};
+use teamkeep_core::client::settings::layer::{InstalledHook, Kind, MAX_BYTES};
+use teamkeep_core::sys::env::Env;
+use teamkeep_core::sys::fs::read_regular;
 
 /// Maximum number of programs to check.
 const MAX_PROGRAMS: usize = 64;

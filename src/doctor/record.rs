@@ -4,18 +4,18 @@ use std::path::Path;
 
 use super::Facts;
 use super::finding::{Diagnosis, bad, ok, unknown, warn};
-use crate::archive::Archive;
-use crate::clock::{self, Time};
-use crate::error::Result;
-use crate::event::{OVERRIDE, SafeName};
-use crate::fs::read_regular;
-use crate::log::{self, Parts, Range};
-use crate::process::is_gone;
 use crate::restore::holder;
-use crate::settings::command::{quoted, shell_operand};
 use crate::settings::plan::count;
-use crate::team::{TeamConfig, erasing};
 use crate::verify::{Scope, Verifier};
+use teamkeep_core::client::settings::command::{quoted, shell_operand};
+use teamkeep_core::client::team::{TeamConfig, erasing};
+use teamkeep_core::error::Result;
+use teamkeep_core::model::event::{OVERRIDE, SafeName};
+use teamkeep_core::store::archive::Archive;
+use teamkeep_core::store::log::{self, Parts, Range};
+use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::fs::read_regular;
+use teamkeep_core::sys::process::is_gone;
 
 /// Seconds after which a session that writes without an event is taken to have no hooks. A single turn of one agent
 /// can be long.

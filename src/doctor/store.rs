@@ -10,8 +10,8 @@ use rustix::process::geteuid;
 
 use super::Facts;
 use super::finding::{Diagnosis, bad, ok, unknown, warn};
-use crate::paths::PARTS;
-use crate::settings::command::quoted;
+use teamkeep_core::client::settings::command::quoted;
+use teamkeep_core::sys::paths::PARTS;
 
 /// With less space the disk is full, in bytes.
 const MIN_FREE_BYTES: u64 = 64 << 20;

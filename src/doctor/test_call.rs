@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::Facts;
 use super::finding::{Diagnosis, bad, ok, unknown, warn};
 use super::program::{build_command, is_by_plugin, named};
-use crate::process::supervise::{Outcome, Run, Until};
-use crate::settings::command::{is_same, on_search_path};
+use teamkeep_core::client::settings::command::{is_same, on_search_path};
+use teamkeep_core::sys::process::supervise::{Outcome, Run, Until};
 
 /// Claude Code waits ten seconds for a hook, which needs some milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -76,7 +76,7 @@ fn attempt(facts: &Facts<'_>, program: &Path) -> Result<Duration, String> {
         run.collect(MAX_OUTPUT_BYTES).map_err(|error| format!("cannot be run: {error}"))?;
     let took = start.elapsed();
     check_response(outcome, &output)?;
-    let segments = crate::log::list(&store.join("log")).unwrap_or_default();
+    let segments = teamkeep_core::store::log::list(&store.join("log")).unwrap_or_default();
     match segments.iter().any(|segment| segment.size > 0) {
         true => Ok(took),
         false => Err("answered a test hook call, but recorded nothing".to_owned()),

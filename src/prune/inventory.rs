@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use crate::archive::{Archive, ObjectInfo, Objects, RunRecord};
-use crate::clock::{self, Time};
-use crate::error::{Error, Result};
-use crate::fs::Stamp;
-use crate::log::{self, Contents, SegmentName};
-use crate::retention;
 use crate::timeline::{RunCatalog, is_client_gone};
 use crate::verify::{Scope, Verifier};
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::archive::{Archive, ObjectInfo, Objects, RunRecord};
+use teamkeep_core::store::log::{self, Contents, SegmentName};
+use teamkeep_core::store::retention;
+use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::fs::Stamp;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunState {

@@ -9,14 +9,14 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::archive::{ExclusiveArchive, ObjectInfo};
-use crate::error::Result;
-use crate::retention::{self, Needs, Removal, RemovalReason, RetentionLock};
 use crate::timeline::RunCatalog;
 use inventory::reachable_from;
+use teamkeep_core::error::Result;
+use teamkeep_core::store::archive::{ExclusiveArchive, ObjectInfo};
+use teamkeep_core::store::retention::{self, Needs, Removal, RemovalReason, RetentionLock};
 
-pub use inventory::{Closed, Inventory, RunInventory, RunState, StoredObject, survey};
-pub use plan::{Bounds, Plan, PlannedRemoval, Reason, RetainedRun, plan, plan_verified};
+pub use inventory::{Inventory, RunInventory, RunState, survey};
+pub use plan::{Bounds, Plan, Reason, plan, plan_verified};
 
 #[derive(Debug, Default)]
 pub struct Pruned {

@@ -6,12 +6,12 @@ use std::time::Duration;
 use chrono::TimeDelta;
 
 use super::inventory::{Closed, Inventory, RunState};
-use crate::archive::{Archive, RunRecord};
-use crate::clock::Time;
-use crate::config;
-use crate::error::Result;
-use crate::log::{self, SegmentName};
-use crate::retention::{self, Facts, Needs};
+use teamkeep_core::config;
+use teamkeep_core::error::Result;
+use teamkeep_core::store::archive::{Archive, RunRecord};
+use teamkeep_core::store::log::{self, SegmentName};
+use teamkeep_core::store::retention::{self, Facts, Needs};
+use teamkeep_core::sys::clock::Time;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bounds {

@@ -8,8 +8,6 @@ mod json;
 mod rules;
 mod unescape;
 
-use crate::config::Privacy;
-use crate::error::Result;
 use regex::Regex;
 use rules::{Found, Rule, rules, secret_key};
 use serde_json::Value;
@@ -17,6 +15,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
+use teamkeep_core::config::Privacy;
+use teamkeep_core::error::Result;
 use unescape::{View, views};
 
 #[derive(Debug)]

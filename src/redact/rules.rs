@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use regex::Regex;
 
-use crate::config::Privacy;
-use crate::error::{Cause, Error, Result};
+use teamkeep_core::config::Privacy;
+use teamkeep_core::error::{Cause, Error, Result};
 
 #[derive(Debug)]
 pub(super) struct Rule {

@@ -1,6 +1,6 @@
 use super::*;
-use crate::config::Pattern;
 use serde_json::json;
+use teamkeep_core::config::Pattern;
 
 fn redactor() -> Redactor {
     Redactor::new(&Privacy::default(), &["/srv/people/ada".to_owned()]).unwrap()

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::input::ReportInput;
 use super::turns::Turn;
-use crate::event::ActorKind;
-use crate::team::{Notice, Tokens};
 use crate::timeline::{DeliveredMessage, LoadedEvent};
+use teamkeep_core::client::team::{Notice, Tokens};
+use teamkeep_core::model::event::ActorKind;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {

@@ -6,9 +6,9 @@ use super::input::ReportInput;
 use super::messages::{MessageRow, MessageStats};
 use super::tasks::{Change, TaskHistory};
 use super::turns::Turn;
-use crate::model::TaskStatus;
-use crate::policy::{Decision, without_prefix};
 use crate::timeline::{Entry, Kind};
+use teamkeep_core::model::TaskStatus;
+use teamkeep_core::policy::{Decision, without_prefix};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {

@@ -1,7 +1,7 @@
 //! The input of every part of a report, and sets of time spans.
 
-use crate::clock;
 use crate::timeline::{ClockMap, Entry, RunData, Timeline};
+use teamkeep_core::sys::clock;
 
 pub struct ReportInput<'a> {
     pub data: &'a RunData,

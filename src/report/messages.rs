@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::input::ReportInput;
-use crate::metadata_only;
 use crate::timeline::Entry;
+use teamkeep_core::store::metadata_only;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageStats {

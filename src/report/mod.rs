@@ -24,10 +24,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::Price;
 use crate::redact::Redactor;
 use crate::timeline::{RunData, Timeline};
 use input::ReportInput;
+use teamkeep_core::config::Price;
 
 /// The content of `teamkeep report`. The format is documented in `docs/report.md`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -6,10 +6,10 @@ use super::input::{ReportInput, between};
 use super::messages::MessageStats;
 use super::tasks::TaskHistory;
 use super::turns::Turn;
-use crate::json;
-use crate::model::{TaskStatus, Tool};
-use crate::payload::Kind as Event;
 use crate::timeline::{Entry, Kind, TaskEntry, stays};
+use teamkeep_core::client::json;
+use teamkeep_core::client::payload::Kind as Event;
+use teamkeep_core::model::{TaskStatus, Tool};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overview {

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::input::Spans;
 use super::input::{ReportInput, millis};
-use crate::model::TaskStatus;
-use crate::team::Task;
 use crate::timeline::{Entry, Kind, TaskEntry};
+use teamkeep_core::client::team::Task;
+use teamkeep_core::model::TaskStatus;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskHistory {

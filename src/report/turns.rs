@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::input::ReportInput;
-use crate::payload::Kind as Event;
-use crate::team::Notice;
 use crate::timeline::Kind;
+use teamkeep_core::client::payload::Kind as Event;
+use teamkeep_core::client::team::Notice;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::input::ReportInput;
-use crate::config::{Price, pattern};
-use crate::payload::Kind as Event;
-use crate::team::Tokens;
+use teamkeep_core::client::payload::Kind as Event;
+use teamkeep_core::client::team::Tokens;
+use teamkeep_core::config::{Price, pattern};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TokenUsage {

@@ -7,8 +7,8 @@ use super::input::{ReportInput, millis};
 use super::messages::{MessageRow, MessageStats, bare};
 use super::tasks::TaskHistory;
 use super::turns::Turn;
-use crate::policy::asks;
 use crate::timeline::stays;
+use teamkeep_core::policy::asks;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
@@ -164,7 +164,7 @@ mod tests {
             id: id.to_owned(),
             subject: None,
             description: None,
-            status: crate::model::TaskStatus::unknown(),
+            status: teamkeep_core::model::TaskStatus::unknown(),
             owner: None,
             removed_at: None,
             blocked_by: blocked_by.iter().map(|id| (*id).to_owned()).collect(),

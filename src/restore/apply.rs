@@ -5,7 +5,7 @@ use super::dir_handle::DirHandle;
 use super::plan::Plan;
 use super::task_list::{MARK, MAX_BYTES, TaskList, number, task_file_name};
 use super::undo::{UndoLog, UndoRecord, Written, hash, reset_highwatermark};
-use crate::error::{Error, Result};
+use teamkeep_core::error::{Error, Result};
 
 /// Writes a plan that was made under this lock, and stores `record`, whose `tasks` and marks it fills in. `record`
 /// is written first, so that everything can be undone even after a crash. `.highwatermark` comes second: it reserves

@@ -7,7 +7,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use super::dir_handle::{DirHandle, is_file};
-use crate::error::{Error, Result};
+use teamkeep_core::error::{Error, Result};
 
 pub(super) const FILE: &str = ".lock";
 const LOCK: &str = ".lock.lock";

@@ -8,12 +8,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::dir_handle::DirHandle;
-use crate::archive::Archive;
-use crate::error::{Error, Result};
-use crate::event::SafeName;
-use crate::team::TeamPath;
 use crate::timeline::RunData;
-use crate::{fs, json};
+use teamkeep_core::client::json;
+use teamkeep_core::client::team::TeamPath;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::model::event::SafeName;
+use teamkeep_core::store::archive::Archive;
+use teamkeep_core::sys::fs;
 
 #[derive(Debug, Serialize)]
 pub struct FilePlan {

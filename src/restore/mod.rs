@@ -1,7 +1,7 @@
 //! Restores a run's files into a directory, or its unfinished tasks into a task list of Claude Code.
 //!
-//! [`source`] reads the recorded tasks, [`task_list`] the list, and [`plan`] computes what to write. [`apply`] writes it
-//! under Claude Code's lock ([`client_lock`]), all or nothing, and stores a record for [`undo`]. [`files`] does the same
+//! [`source`] reads the recorded tasks, [`task_list`] the list, and [`plan`] computes what to write. [`mod@apply`] writes it
+//! under Claude Code's lock ([`client_lock`]), all or nothing, and stores a record for [`mod@undo`]. [`files`] does the same
 //! for a directory.
 
 mod apply;

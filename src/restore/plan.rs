@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 use super::source::{Dropped, Links};
 use super::source::{RestorableTask, Source};
 use super::task_list::TaskList;
-use crate::error::{Error, Result};
-use crate::model::TaskStatus;
-use crate::team::Task;
+use teamkeep_core::client::team::Task;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::model::TaskStatus;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {

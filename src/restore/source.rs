@@ -6,11 +6,11 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::task_list::{MAX_TASK_ID, TaskList};
-use crate::archive::Archive;
-use crate::error::{Error, Result};
-use crate::model::Tool;
-use crate::team::Task;
 use crate::timeline::{Kind, RunData, state};
+use teamkeep_core::client::team::Task;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::model::Tool;
+use teamkeep_core::store::archive::Archive;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RestorableTask {
@@ -215,7 +215,7 @@ impl Links<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::team::Task;
+    use teamkeep_core::client::team::Task;
 
     fn recorded(key: &str) -> RestorableTask {
         let id = key.rsplit('/').next().unwrap();

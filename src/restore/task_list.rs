@@ -6,13 +6,13 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::dir_handle::{DirHandle, is_file};
-use crate::archive::Archive;
-use crate::error::{Error, Result};
-use crate::event::SafeName;
-use crate::fs::read_regular;
-use crate::json;
-use crate::process::is_gone;
-use crate::team::{Task, TeamConfig, is_uuid, mailbox};
+use teamkeep_core::client::json;
+use teamkeep_core::client::team::{Task, TeamConfig, is_uuid, mailbox};
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::model::event::SafeName;
+use teamkeep_core::store::archive::Archive;
+use teamkeep_core::sys::fs::read_regular;
+use teamkeep_core::sys::process::is_gone;
 
 /// Claude Code's file with the highest task number ever assigned.
 pub(super) const MARK: &str = ".highwatermark";

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::client_lock::{ClientLock, FILE};
 use super::dir_handle::DirHandle;
 use super::task_list::{List, MARK, MAX_BYTES, TaskList, task_file_name};
-use crate::clock;
-use crate::error::{Error, Result};
-use crate::event::SafeName;
-use crate::fs::{self, Content, Document, Flaw, JsonFile, Layout};
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::model::event::SafeName;
+use teamkeep_core::sys::clock;
+use teamkeep_core::sys::fs::{self, Content, Document, Flaw, JsonFile, Layout};
 
 const V: u8 = 1;
 const OTHER_RECORD: &str = "it is not a restore record of this version and ID";

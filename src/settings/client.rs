@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::env::Env;
-use crate::paths::Paths;
-use crate::process::supervise::{Outcome, Progress, Run};
-use crate::settings::command::find;
-use crate::settings::version::Version;
+use teamkeep_core::client::settings::command::find;
+use teamkeep_core::client::settings::version::Version;
+use teamkeep_core::sys::env::Env;
+use teamkeep_core::sys::paths::Paths;
+use teamkeep_core::sys::process::supervise::{Outcome, Progress, Run};
 
 /// The name of Claude Code's program.
 const NAME: &str = "claude";

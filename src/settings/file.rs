@@ -9,10 +9,10 @@ use std::time::Duration;
 use rustix::fs::{Access, OFlags, XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
 use rustix::io::Errno;
 
-use crate::error::{Error, Result};
-use crate::fs;
-use crate::settings::command::quoted;
-use crate::settings::layer::{Kind, content, resolve_links};
+use teamkeep_core::client::settings::command::quoted;
+use teamkeep_core::client::settings::layer::{Kind, content, resolve_links};
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::sys::fs;
 
 /// After this time, temporary files of a killed install can be removed.
 const STALE: Duration = Duration::from_secs(600);

@@ -9,15 +9,6 @@
 //! be undone. It can be undone without that content, too: if teamkeep's entries are the only content of an object or array
 //! that teamkeep created, it is removed. Its layout distinguishes it from an empty one of the user's.
 
-pub mod command;
-pub mod hook_command;
-pub mod install_record;
-pub mod installed;
-pub mod layer;
-pub mod needs;
-pub mod plugin_dedupe;
-pub mod version;
-
 pub mod client;
 pub mod document;
 pub mod edit;

@@ -7,15 +7,17 @@ use std::ops::Range;
 use serde_json::{Map, Value, json};
 use similar::{ChangeTag, TextDiff};
 
-use crate::payload::KNOWN;
 use crate::settings::client::ClientVersion;
-use crate::settings::command::{HookProgram, quoted};
 use crate::settings::document::{Document, text_of};
 use crate::settings::edit::{self, Blanks};
-use crate::settings::hook_command::{self, Entry, ours};
-use crate::settings::needs::{Needs, embedded};
-use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, knows, since};
 use crate::ui::escape;
+use teamkeep_core::client::payload::KNOWN;
+use teamkeep_core::client::settings::command::{HookProgram, quoted};
+use teamkeep_core::client::settings::hook_command::{self, Entry, ours};
+use teamkeep_core::client::settings::needs::{Needs, embedded};
+use teamkeep_core::client::settings::version::{
+    FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, knows, since,
+};
 
 /// Timeout in seconds of a hook that only rules need.
 const RULE_TIMEOUT: u64 = 10;

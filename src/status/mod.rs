@@ -14,13 +14,14 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::archive::{Archive, RunRecord};
-use crate::clock::{self, Time};
-use crate::enforcement::{Overrides, team_state};
-use crate::model::TaskStatus;
-use crate::policy::{Activity, Decision, Ledger, TeamState};
 use crate::timeline::{Entry, LiveState, OpenedRun, RunCatalog, RunData, is_client_gone, merge};
-use crate::{fs, log};
+use teamkeep_core::enforcement::{Overrides, team_state};
+use teamkeep_core::model::TaskStatus;
+use teamkeep_core::policy::{Activity, Decision, Ledger, TeamState};
+use teamkeep_core::store::archive::{Archive, RunRecord};
+use teamkeep_core::store::log;
+use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::fs;
 
 #[derive(Debug, Serialize)]
 pub struct Status {

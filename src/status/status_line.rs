@@ -5,12 +5,12 @@ use std::path::Path;
 
 use super::unread;
 use super::{StatusPaths, is_alive};
-use crate::archive::{Archive, CaptureScope, Index, RunRecord};
-use crate::clock::Time;
-use crate::enforcement::{GateStateStore, Overrides, VERDICT, team_state};
-use crate::event::{LEAD, SafeName};
-use crate::log;
-use crate::policy::{Activity, Decision, RecordedVerdict};
+use teamkeep_core::enforcement::{GateStateStore, Overrides, VERDICT, team_state};
+use teamkeep_core::model::event::{LEAD, SafeName};
+use teamkeep_core::policy::{Activity, Decision, RecordedVerdict};
+use teamkeep_core::store::archive::{Archive, CaptureScope, Index, RunRecord};
+use teamkeep_core::store::log;
+use teamkeep_core::sys::clock::Time;
 
 /// Number of bytes to read from the end of a large log for verdicts.
 const MAX_TAIL_BYTES: u64 = 4 << 20;

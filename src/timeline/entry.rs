@@ -2,11 +2,11 @@
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::error;
-use crate::json;
-use crate::model::TaskStatus;
-use crate::policy::Decision;
-use crate::suggest::unknown;
+use teamkeep_core::client::json;
+use teamkeep_core::config::suggest::unknown;
+use teamkeep_core::error;
+use teamkeep_core::model::TaskStatus;
+use teamkeep_core::policy::Decision;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -8,12 +8,12 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::transcripts::lead;
-use crate::archive::{Archive, Claims, RunRecord};
-use crate::event::{Actor, ActorKind, Recorded};
-use crate::log::{self, LineHeader, Parts, Range, ReadErrors};
-use crate::model::Tool;
-use crate::payload::{Kind, Payload};
-use crate::policy::RecordedVerdict;
+use teamkeep_core::client::payload::{Kind, Payload};
+use teamkeep_core::model::Tool;
+use teamkeep_core::model::event::{Actor, ActorKind, Recorded};
+use teamkeep_core::policy::RecordedVerdict;
+use teamkeep_core::store::archive::{Archive, Claims, RunRecord};
+use teamkeep_core::store::log::{self, LineHeader, Parts, Range, ReadErrors};
 
 #[derive(Debug)]
 pub struct LoadedEvent {

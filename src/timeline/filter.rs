@@ -4,10 +4,10 @@ use super::entry::Entry;
 use super::entry::EntryKind;
 use super::entry::Kind;
 use super::run_data::RunData;
-use crate::clock::{self, Time};
-use crate::error::Error;
-use crate::event::LEAD;
-use crate::suggest::unknown;
+use teamkeep_core::config::suggest::unknown;
+use teamkeep_core::error::Error;
+use teamkeep_core::model::event::LEAD;
+use teamkeep_core::sys::clock::{self, Time};
 
 #[derive(Debug, Clone, Default)]
 pub struct Filter {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
 use super::events::LoadedEvent;
-use crate::archive::{Archive, Journal, Snapshot};
-use crate::clock::{self, Time};
-use crate::team::{Entry, Task, TeamConfig, TeamPath, fresh_entries, is_of, mailbox};
+use teamkeep_core::client::team::{Entry, Task, TeamConfig, TeamPath, fresh_entries, is_of, mailbox};
+use teamkeep_core::store::archive::{Archive, Journal, Snapshot};
+use teamkeep_core::sys::clock::{self, Time};
 
 /// A run's files over time, parsed. A torn or lost state is skipped, and the one before it stays.
 #[derive(Debug, Default)]
@@ -68,7 +68,7 @@ impl History {
         }
     }
 
-    pub fn members(&self) -> BTreeMap<&str, &crate::team::Member> {
+    pub fn members(&self) -> BTreeMap<&str, &teamkeep_core::client::team::Member> {
         let members = self.rosters.iter().flat_map(|(_, roster)| &roster.members);
         members.map(|member| (member.name.as_str(), member)).collect()
     }

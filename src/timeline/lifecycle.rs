@@ -9,12 +9,12 @@ use super::entry::{
 };
 use super::events::LoadedEvent;
 use super::run_data::{RunData, spawns};
-use crate::archive::{EndedBy, SessionRole};
-use crate::event::{ActorKind, LEAD};
-use crate::json;
-use crate::model::Tool;
-use crate::payload::Kind as Event;
-use crate::policy::{Decision, RecordedVerdict, Verdict};
+use teamkeep_core::client::json;
+use teamkeep_core::client::payload::Kind as Event;
+use teamkeep_core::model::Tool;
+use teamkeep_core::model::event::{ActorKind, LEAD};
+use teamkeep_core::policy::{Decision, RecordedVerdict, Verdict};
+use teamkeep_core::store::archive::{EndedBy, SessionRole};
 
 pub fn sessions(data: &RunData) -> Vec<Entry> {
     let mut entries = Vec::new();

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::entry::{Entry, EntryKind, MessageEvent, TaskEntry, TaskEvent, TurnEvent};
-use crate::model::TaskStatus;
-use crate::policy::{Activity, Sign};
+use teamkeep_core::model::TaskStatus;
+use teamkeep_core::policy::{Activity, Sign};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberState {
@@ -131,7 +131,7 @@ mod tests {
     use super::super::entry::Source;
     use super::super::entry::{MessageEntry, SessionEntry, TurnEntry, VerdictEntry};
     use super::*;
-    use crate::policy::Decision;
+    use teamkeep_core::policy::Decision;
 
     #[test]
     fn the_state_follows_the_timeline() {

@@ -6,10 +6,10 @@ use std::collections::{HashMap, HashSet};
 use super::entry::{Entry, TaskEntry};
 use super::run_data::RunData;
 use super::{LoadedEvent, lifecycle, messages, tasks};
-use crate::archive::Journal;
-use crate::clock::{self, Time};
-use crate::model::TaskStatus;
-use crate::payload::Kind;
+use teamkeep_core::client::payload::Kind;
+use teamkeep_core::model::TaskStatus;
+use teamkeep_core::store::archive::Journal;
+use teamkeep_core::sys::clock::{self, Time};
 
 #[derive(Debug, Default)]
 pub struct Timeline {

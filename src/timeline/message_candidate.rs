@@ -2,9 +2,9 @@
 
 use super::entry::{Entry, Source, add_source};
 use super::entry::{EntryKind, MessageEntry, MessageEvent};
-use crate::payload::{Message, MessageKind};
-use crate::team::{Notice, mailbox};
-use crate::unicode::fold;
+use teamkeep_core::client::payload::{Message, MessageKind};
+use teamkeep_core::client::team::{Notice, mailbox};
+use teamkeep_core::sys::unicode::fold;
 
 pub(super) const UNKNOWN_AGENT: &str = "unknown";
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::entry::{Entry, MessageEvent, Source};
 use super::message_candidate::{Copy, MessageCandidate, event_of};
-use crate::team::{Notice, read_as};
+use teamkeep_core::client::team::{Notice, read_as};
 
 /// The key of a copy. Messages with and without an id are kept apart: ids are compared only with ids.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -14,11 +14,11 @@ use super::run_data::{RunData, prompts, spawns};
 use super::transcripts::ToolUse;
 use super::transcripts::agents;
 use super::transcripts::lead;
-use crate::event::ActorKind;
-use crate::model::Tool;
-use crate::payload::Message;
-use crate::policy::Decision;
-use crate::team::{Notice, reached, without_reference};
+use teamkeep_core::client::payload::Message;
+use teamkeep_core::client::team::{Notice, reached, without_reference};
+use teamkeep_core::model::Tool;
+use teamkeep_core::model::event::ActorKind;
+use teamkeep_core::policy::Decision;
 
 pub fn messages(data: &RunData, when: &ClockMap) -> Vec<Entry> {
     let mut drafts = MessageMatcher::default();

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 
 use super::events::{DetailLevel, EarlierLife, EventKey, parts};
 use super::{RunData, by_run, is_client_gone};
-use crate::archive::{Archive, Claims, RunRecord};
-use crate::error::{Error, Result};
-use crate::event::{OVERRIDE, Recorded};
-use crate::log::{self, Line, Range, ReadErrors, Reader, SegmentName};
-use crate::payload::Payload;
-use crate::suggest::nearest;
-use crate::team;
+use teamkeep_core::client::payload::Payload;
+use teamkeep_core::client::team;
+use teamkeep_core::config::suggest::nearest;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::model::event::{OVERRIDE, Recorded};
+use teamkeep_core::store::archive::{Archive, Claims, RunRecord};
+use teamkeep_core::store::log::{self, Line, Range, ReadErrors, Reader, SegmentName};
 
 #[derive(Debug)]
 pub struct RunCatalog {

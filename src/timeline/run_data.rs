@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::transcripts::Names;
 use super::transcripts::{Interval, Transcripts, load_transcripts};
 use super::{Entry, History, LoadedEvent, TaskIds, merge};
-use crate::archive::{Archive, CaptureScope, Journal, RunRecord};
-use crate::clock::{self, Time};
-use crate::model::Tool;
-use crate::payload::{Kind, Spawn};
-use crate::process;
+use teamkeep_core::client::payload::{Kind, Spawn};
+use teamkeep_core::model::Tool;
+use teamkeep_core::store::archive::{Archive, CaptureScope, Journal, RunRecord};
+use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::process;
 
 #[derive(Debug)]
 pub struct RunData {

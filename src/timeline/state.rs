@@ -9,9 +9,9 @@ use super::entry::{Entry, EntryKind, TaskEvent};
 use super::history::{inbox_of, owner_of};
 use super::run_data::{RunData, spawns};
 use super::{lifecycle, tasks};
-use crate::archive::{Archive, FileTree};
-use crate::json;
-use crate::team::{Task, TeamConfig, TeamPath, entries};
+use teamkeep_core::client::json;
+use teamkeep_core::client::team::{Task, TeamConfig, TeamPath, entries};
+use teamkeep_core::store::archive::{Archive, FileTree};
 
 #[derive(Debug, Serialize)]
 pub struct State {

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::entry::{Entry, MessageEvent};
 use super::merge::Timeline;
 use super::run_data::RunData;
-use crate::archive::{Archive, EndedBy, RunRecord};
-use crate::clock::{self, Time};
-use crate::event::LEAD;
-use crate::payload::Kind as PayloadKind;
+use teamkeep_core::client::payload::Kind as PayloadKind;
+use teamkeep_core::model::event::LEAD;
+use teamkeep_core::store::archive::{Archive, EndedBy, RunRecord};
+use teamkeep_core::sys::clock::{self, Time};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {

@@ -6,9 +6,9 @@ use super::entry::{Entry, Source};
 use super::entry::{EntryKind, TaskEntry, TaskEvent};
 use super::run_data::{Call, RunData};
 use super::transcripts::Outcome;
-use crate::clock;
-use crate::model::{TaskStatus, Tool};
-use crate::payload::{Kind as Event, TaskUpdate};
+use teamkeep_core::client::payload::{Kind as Event, TaskUpdate};
+use teamkeep_core::model::{TaskStatus, Tool};
+use teamkeep_core::sys::clock;
 
 /// One change of a task.
 #[derive(Debug, Clone)]

@@ -8,14 +8,15 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::LoadedEvent;
-use crate::archive::{Archive, RunRecord, SessionRole};
-use crate::clock::{self, Time};
-use crate::error::Result;
-use crate::event::{ActorKind, LEAD};
-use crate::model::Tool;
-use crate::payload::{Kind, Message};
-use crate::team::{Delivered, Notice, Record, Spent, Tokens, TranscriptItem, records};
-use crate::{fs, json};
+use teamkeep_core::client::json;
+use teamkeep_core::client::payload::{Kind, Message};
+use teamkeep_core::client::team::{Delivered, Notice, Record, Spent, Tokens, TranscriptItem, records};
+use teamkeep_core::error::Result;
+use teamkeep_core::model::Tool;
+use teamkeep_core::model::event::{ActorKind, LEAD};
+use teamkeep_core::store::archive::{Archive, RunRecord, SessionRole};
+use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::fs;
 
 #[derive(Debug, Default)]
 pub struct Transcripts {
@@ -329,7 +330,8 @@ pub(super) fn agents(events: &[LoadedEvent]) -> HashMap<&str, &str> {
 /// The agent that answers a shutdown request: only the one that was asked can.
 fn answerer(tool: &str, input: &Value) -> Option<String> {
     let message = Message::of(input, &json!(null)).filter(|_| Tool::named(tool) == Tool::SendMessage)?;
-    let answers = matches!(message.kind, crate::payload::MessageKind::ShutdownResponse { .. });
+    let answers =
+        matches!(message.kind, teamkeep_core::client::payload::MessageKind::ShutdownResponse { .. });
     message.asked().filter(|_| answers).map(str::to_owned)
 }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::finding::{Finding, Findings, Kind};
-use crate::archive::{Archive, ObjectError, ObjectInfo, Objects};
-use crate::log::{Lines, Position, Raw};
+use teamkeep_core::store::archive::{Archive, ObjectError, ObjectInfo, Objects};
+use teamkeep_core::store::log::{Lines, Position, Raw};
 
 /// The part of the store to check.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use super::check::Check;
 use super::finding::{Finding, Kind, UPGRADE};
-use crate::archive::Index;
-use crate::clock;
-use crate::error::Result;
-use crate::event::Recorded;
-use crate::fs::{self, JsonJournal};
-use crate::log::{self, LineError, Range, Raw};
+use teamkeep_core::error::Result;
+use teamkeep_core::model::event::Recorded;
+use teamkeep_core::store::archive::Index;
+use teamkeep_core::store::log::{self, LineError, Range, Raw};
+use teamkeep_core::sys::clock;
+use teamkeep_core::sys::fs::{self, JsonJournal};
 
 /// Maximum size of a cache file, in bytes.
 const MAX_BYTES: u64 = 1 << 28;

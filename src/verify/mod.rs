@@ -7,9 +7,9 @@ mod events;
 mod finding;
 mod runs;
 
-use crate::error::Result;
-use crate::log;
 use check::Check;
+use teamkeep_core::error::Result;
+use teamkeep_core::store::log;
 
 pub use check::{Scope, Verifier};
 pub use finding::{Finding, Findings, Kind, VerifyStats};

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::check::{Check, ObjectUse};
 use super::finding::{Finding, Kind, UPGRADE};
-use crate::archive::Snapshot;
-use crate::log;
+use teamkeep_core::store::archive::Snapshot;
+use teamkeep_core::store::log;
 
 /// The supported format version of a run's description and of a journal line.
 const VERSION: u8 = 1;

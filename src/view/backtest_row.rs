@@ -6,8 +6,8 @@ use super::document::Document;
 use super::format::{count, decision, elapsed, first_line, name_style};
 use super::line::{DIM, Line, Span, bold, dim, plain, styled};
 use crate::backtest::{Counts, Difference, Found, Record};
-use crate::event::Recorded;
-use crate::policy::Verdict;
+use teamkeep_core::model::event::Recorded;
+use teamkeep_core::policy::Verdict;
 
 /// The gate that a backtest does not evaluate, because it runs no commands.
 const CHECK: &str = "completion-check";

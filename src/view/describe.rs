@@ -5,12 +5,12 @@ use serde_json::Value;
 
 use super::format::{count, decision, first_line, one_line, size, strip_tags, text_field};
 use super::line::{BLUE, DIM, GREEN, RED, YELLOW};
-use crate::model::TaskStatus;
-use crate::policy::{Decision, without_prefix};
-use crate::team::Notice;
 use crate::timeline::{
     Entry, EntryKind, MessageEntry, MessageEvent, TaskEntry, TaskEvent, TurnEvent, VerdictEntry,
 };
+use teamkeep_core::client::team::Notice;
+use teamkeep_core::model::TaskStatus;
+use teamkeep_core::policy::{Decision, without_prefix};
 
 #[derive(Debug, Clone, Copy)]
 pub struct ShownEntry<'a> {

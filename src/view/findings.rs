@@ -6,10 +6,10 @@ use anstyle::Style;
 use super::document::Document;
 use super::format::{count, size};
 use super::line::{GREEN, RED, YELLOW, bold, dim, plain, styled};
-use crate::config::{Excerpt, Excerpts, Problem};
 use crate::doctor::{Code, Finding, Health, Verdict};
 use crate::ui::escape;
 use crate::verify::{Findings, VerifyStats};
+use teamkeep_core::config::{Excerpt, Excerpts, Problem};
 
 #[derive(Debug)]
 pub struct Commands {

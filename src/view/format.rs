@@ -6,11 +6,11 @@ use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 
 use super::line::{BLUE, DIM, GREEN, RED, YELLOW};
-use crate::clock::{self, Time};
-use crate::event::LEAD;
-use crate::json;
-use crate::policy::Decision;
 use crate::timeline::Summary;
+use teamkeep_core::client::json;
+use teamkeep_core::model::event::LEAD;
+use teamkeep_core::policy::Decision;
+use teamkeep_core::sys::clock::{self, Time};
 
 /// A duration: `0.0s`, `12.3s`, `1m05s`, `2h03m04s`, `3d04h05m`; `-5.6s` before the start.
 pub fn span(millis: i64) -> String {

@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use super::format::{decision, text_field};
 use super::line::{BLUE, CYAN, DIM, GREEN, Line, YELLOW, bold, dim, plain, styled};
-use crate::clock;
-use crate::event::{ActorKind, Recorded};
-use crate::model::Tool;
-use crate::payload::{Kind, Message, MessageKind, Payload, TaskUpdate};
-use crate::policy::{RecordedVerdict, without_prefix};
+use teamkeep_core::client::payload::{Kind, Message, MessageKind, Payload, TaskUpdate};
+use teamkeep_core::model::Tool;
+use teamkeep_core::model::event::{ActorKind, Recorded};
+use teamkeep_core::policy::{RecordedVerdict, without_prefix};
+use teamkeep_core::sys::clock;
 
 /// Below this width, an event has a second line for its content.
 const NARROW: usize = 60;

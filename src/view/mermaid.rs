@@ -5,9 +5,9 @@ use std::fmt::Write;
 use super::describe::{ShownEntry, phrase};
 use super::format::{actor, elapsed, first_line};
 use super::timeline::{TimelineOptions, merge_idles};
-use crate::policy::Decision;
 use crate::timeline::{Entry, Kind, RunData};
 use crate::ui;
+use teamkeep_core::policy::Decision;
 
 /// Maximum length in characters of a diagram that Mermaid draws without `maxTextSize`.
 pub const MAX_MERMAID_CHARS: usize = 50_000;

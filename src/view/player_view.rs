@@ -2,10 +2,10 @@
 
 use super::format::{activity_style, elapsed, name_style, since, task_style, whole_seconds};
 use super::line::{DIM, GREEN, Line, YELLOW, bold, dim, plain, styled};
-use crate::clock::{self, Time};
-use crate::model::TaskStatus;
-use crate::policy::Activity;
 use crate::timeline::LiveState;
+use teamkeep_core::model::TaskStatus;
+use teamkeep_core::policy::Activity;
+use teamkeep_core::sys::clock::{self, Time};
 
 #[derive(Debug)]
 pub struct PlayerView<'a> {

@@ -5,8 +5,8 @@ use unicode_width::UnicodeWidthStr;
 use super::document::Document;
 use super::format::{count, first_line};
 use super::line::{GREEN, bold, dim, plain, styled};
-use crate::clock;
 use crate::restore::{FilePlan, Plan, TaskWrite, Undone};
+use teamkeep_core::sys::clock;
 
 pub fn restored_tasks(plan: &Plan) -> Document {
     let mut document = heading(plan.team.as_deref(), &plan.run, plan.at.as_deref());

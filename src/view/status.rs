@@ -3,12 +3,12 @@
 use super::document::Document;
 use super::format::{activity_style, count, elapsed, name_style, size, task_style, whole_seconds};
 use super::line::{GREEN, Line, YELLOW, bold, dim, plain, styled};
-use crate::clock::{self, Time};
-use crate::enforcement::Pause;
-use crate::model::TaskStatus;
-use crate::policy::Activity;
 use crate::status::{Member, Status, StatusLine, StoreStats, TeamStatus};
 use crate::ui;
+use teamkeep_core::enforcement::Pause;
+use teamkeep_core::model::TaskStatus;
+use teamkeep_core::policy::Activity;
+use teamkeep_core::sys::clock::{self, Time};
 
 /// The states of an agent, in the order of the counts, and how they are shown.
 const STATES: [(Activity, &str); 5] = [

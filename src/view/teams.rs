@@ -7,8 +7,8 @@ use anstyle::Style;
 use super::document::{Column, Document, Table};
 use super::format::{count, end_label, minute, short_id, span};
 use super::line::{GREEN, Span, bold, dim, plain, styled};
-use crate::clock::{self, Time};
 use crate::timeline::Summary;
+use teamkeep_core::sys::clock::{self, Time};
 
 /// Titles of the columns; `#` marks numbers.
 const TITLES: [&str; 9] =

@@ -9,9 +9,9 @@ use super::describe::{ShownEntry, phrase, phrase_with};
 use super::document::Document;
 use super::format::{actor, count, elapsed, end_label, events_missing, name_style, span};
 use super::line::{DIM, Line, bold, dim, plain, styled};
-use crate::clock;
-use crate::event::LEAD;
 use crate::timeline::{Entry, EntryKind, Kind, RunData, Summary, Timeline, TurnEvent};
+use teamkeep_core::model::event::LEAD;
+use teamkeep_core::sys::clock;
 
 #[derive(Debug, Default, Clone, Copy)]
 pub struct TimelineOptions {

@@ -7,21 +7,21 @@ use serde_json::value::RawValue;
 
 use super::explain_input::{ExplainInput, RecordedEvent};
 use super::{PolicyOptions, PolicySource};
-use crate::attribution::{CallContext, SessionState};
 use crate::backtest;
-use crate::clock;
 use crate::commands::output;
-use crate::config::{Gate, Mode};
 use crate::context::Context;
-use crate::enforcement::{Findings, evaluate};
-use crate::error::{Error, Result};
-use crate::event::SafeName;
-use crate::model::Tool;
-use crate::payload::{self, Kind, Payload};
-use crate::policy::gates::completion_check;
-use crate::policy::{Decision, Facts, Finding, Judged, Rules, Verdict, judge};
-use crate::response::Answer;
 use crate::view::{Document, count, plain};
+use teamkeep_core::attribution::{CallContext, SessionState};
+use teamkeep_core::client::payload::{self, Kind, Payload};
+use teamkeep_core::client::response::Answer;
+use teamkeep_core::config::{Gate, Mode};
+use teamkeep_core::enforcement::{Findings, evaluate};
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::model::Tool;
+use teamkeep_core::model::event::SafeName;
+use teamkeep_core::policy::gates::completion_check;
+use teamkeep_core::policy::{Decision, Facts, Finding, Judged, Rules, Verdict, judge};
+use teamkeep_core::sys::clock;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::PolicySource;
-use crate::archive::{Archive, CaptureScope, Index, RunRecord};
-use crate::attribution::{self, CallContext};
 use crate::backtest::{self, Record, SnapshotCursor};
 use crate::commands::catalog::{self, catalog};
 use crate::context::Context;
-use crate::enforcement::{GateState, GateStateStore, OverrideFile, Overrides, solo_run, team_state};
-use crate::error::{Error, Result};
-use crate::event::{Actor, Recorded, SafeName};
-use crate::log::{self, Range, Reader};
-use crate::payload::Payload;
-use crate::policy::{Attempt, Guard, Judgement, RecordedVerdict, TeamState, Verdict};
-use crate::retention;
+use teamkeep_core::attribution::{self, CallContext};
+use teamkeep_core::client::payload::Payload;
+use teamkeep_core::enforcement::{GateState, GateStateStore, OverrideFile, Overrides, solo_run, team_state};
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::model::event::{Actor, Recorded, SafeName};
+use teamkeep_core::policy::{Attempt, Guard, Judgement, RecordedVerdict, TeamState, Verdict};
+use teamkeep_core::store::archive::{Archive, CaptureScope, Index, RunRecord};
+use teamkeep_core::store::log::{self, Range, Reader};
+use teamkeep_core::store::retention;
 
 const MAX_LISTED: usize = 5;
 

@@ -12,10 +12,10 @@ use std::process::ExitCode;
 
 use crate::commands::config::{self, Part};
 use crate::commands::output;
-use crate::config::{Config, Files, PROJECT_FILE, Policy, Rule, layers};
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::ui::escape;
+use teamkeep_core::config::{Config, Files, PROJECT_FILE, Policy, Rule, layers};
+use teamkeep_core::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -4,19 +4,19 @@
 use chrono::TimeDelta;
 use serde_json::{Value, json, value::RawValue};
 
-use crate::clock;
 use crate::commands::catalog;
 use crate::commands::output::JsonOption;
-use crate::config::Gate;
 use crate::context::Context;
-use crate::enforcement::{LONGEST_PAUSE, OverrideFile, Pause, team_state};
-use crate::error::{Error, Result};
-use crate::event::{Actor, Event, Id, LEAD, OVERRIDE, SafeName};
-use crate::log::Log;
-use crate::policy::Ledger;
-use crate::suggest::{nearest, unknown};
-use crate::unicode::fold;
 use crate::view::{Document, plain};
+use teamkeep_core::config::Gate;
+use teamkeep_core::config::suggest::{nearest, unknown};
+use teamkeep_core::enforcement::{LONGEST_PAUSE, OverrideFile, Pause, team_state};
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::model::event::{Actor, Event, Id, LEAD, OVERRIDE, SafeName};
+use teamkeep_core::policy::Ledger;
+use teamkeep_core::store::log::Log;
+use teamkeep_core::sys::clock;
+use teamkeep_core::sys::unicode::fold;
 
 /// A gate and a team; `None` for all.
 #[derive(Debug, Clone, clap::Args)]

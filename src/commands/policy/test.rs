@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::{PolicyOptions, PolicySource};
-use crate::archive::{Archive, RunRecord};
 use crate::backtest::{self, Counts, Expectation, Found, Record, Tested, Unmet};
 use crate::commands::catalog::{self, catalog};
 use crate::commands::output;
-use crate::config::Config;
 use crate::context::Context;
 use crate::demo::{self, DemoOutcome};
-use crate::error::{Cause, Error, Result};
-use crate::event::Recorded;
-use crate::log::{Range, ReadErrors, Reader};
 use crate::view::{self, BacktestRow};
+use teamkeep_core::config::Config;
+use teamkeep_core::error::{Cause, Error, Result};
+use teamkeep_core::model::event::Recorded;
+use teamkeep_core::store::archive::{Archive, RunRecord};
+use teamkeep_core::store::log::{Range, ReadErrors, Reader};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

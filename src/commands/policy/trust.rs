@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use crate::commands::installation::uncovered_rules;
 use crate::commands::output::{counted_problems, print, print_document, print_problems};
-use crate::config::project::{Trust, name_of};
-use crate::config::{Files, Mode, PROJECT_FILE, Project, TrustState, layers, source};
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::view::{self, Document, plain};
+use teamkeep_core::config::project::{Trust, name_of};
+use teamkeep_core::config::{Files, Mode, PROJECT_FILE, Project, TrustState, layers, source};
+use teamkeep_core::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

@@ -8,12 +8,12 @@ use super::{Args, Format};
 use crate::commands::catalog::{self, catalog};
 use crate::commands::output::json_line;
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::timeline::{
     Entry, Filter, Fingerprint, NewEntries, OpenedRun, RunCatalog, RunData, Timeline, merge,
 };
 use crate::ui;
 use crate::view::{self, EntryLines, TimelineOptions};
+use teamkeep_core::error::{Error, Result};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Reading takes only a part of the time: after each read, the command waits this many times as long.

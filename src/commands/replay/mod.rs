@@ -9,13 +9,13 @@ use std::process::ExitCode;
 use self::player::Speed;
 use super::catalog::{self, catalog, time_of_run, warn_outside_run};
 use super::output::{self, json_line};
-use crate::archive::RunRecord;
-use crate::clock;
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::timeline::{Entry, Filter, Kind, RunData, merge};
 use crate::ui;
 use crate::view::{self, TimelineOptions};
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::archive::RunRecord;
+use teamkeep_core::sys::clock;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

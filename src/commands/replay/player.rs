@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use super::{Args, Format};
-use crate::clock::{self, Time};
 use crate::commands::output::json_line;
 use crate::context::Context;
-use crate::error::Result;
 use crate::timeline::{Entry, Filter, LiveState, RunData, Timeline};
 use crate::ui;
 use crate::ui::terminal::{InputEvent, Screen};
 use crate::view::{self, EntryLines, PlayerView, ShownEntry, TimelineOptions};
+use teamkeep_core::error::Result;
+use teamkeep_core::sys::clock::{self, Time};
 
 const FRAME: Duration = Duration::from_millis(50);
 /// Maximum duration of a pause during playback.

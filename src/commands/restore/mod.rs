@@ -7,12 +7,12 @@ use std::process::ExitCode;
 
 use super::catalog::{self, catalog, moment_of_run};
 use super::output::JsonOption;
-use crate::archive::Archive;
 use crate::context::Context;
-use crate::error::{Cause, Error, Result};
 use crate::restore::{self, DirHandle, ExistingFiles, FilePlan, List, TaskList, UndoLog, Undone};
 use crate::timeline::RunData;
 use crate::view;
+use teamkeep_core::error::{Cause, Error, Result};
+use teamkeep_core::store::archive::Archive;
 
 const DRY_RUN: &str = "Dry run: nothing was written.";
 

@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::{DRY_RUN, RestoreSource};
-use crate::archive::{Archive, CaptureScope};
-use crate::clock;
 use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::event::SafeName;
 use crate::restore::{
     self, ClientLock, DirHandle, List, Options, Plan, Source, TaskList, UndoLog, UndoRecord,
 };
-use crate::settings::command::shell_invocation;
-use crate::team::mailbox;
 use crate::view;
+use teamkeep_core::client::settings::command::shell_invocation;
+use teamkeep_core::client::team::mailbox;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::model::event::SafeName;
+use teamkeep_core::store::archive::{Archive, CaptureScope};
+use teamkeep_core::sys::clock;
 
 /// Prints the plan, and writes with `--yes`. After an error, the list is unchanged.
 pub fn restore_tasks(source: &RestoreSource<'_>, list: &str) -> Result<ExitCode> {

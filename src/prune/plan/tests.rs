@@ -1,10 +1,11 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::archive::{ObjectInfo, RunRecord, SessionRecord, SessionRole};
-use crate::clock;
-use crate::log;
-use crate::prune::{Closed, RunInventory, StoredObject};
+use crate::prune::RunInventory;
+use crate::prune::inventory::{Closed, StoredObject};
+use teamkeep_core::store::archive::{ObjectInfo, RunRecord, SessionRecord, SessionRole};
+use teamkeep_core::store::log;
+use teamkeep_core::sys::clock;
 
 const DAY: u64 = 86_400;
 

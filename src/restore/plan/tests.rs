@@ -4,9 +4,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{Options, Plan, TaskValues, plan, task_json};
-use crate::model::TaskStatus;
 use crate::restore::{RestorableTask, Source, TaskList};
-use crate::team::Task;
+use teamkeep_core::client::team::Task;
+use teamkeep_core::model::TaskStatus;
 
 fn task(id: &str, more: Value) -> Task {
     let mut raw = json!({"id": id, "subject": format!("Task {id}"), "status": "pending"});

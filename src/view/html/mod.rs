@@ -9,8 +9,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::clock;
 use crate::report::Report;
+use teamkeep_core::sys::clock;
 
 /// The template, with places in double braces.
 const FRAME: &str = include_str!("page.html");

@@ -4,9 +4,9 @@ mod tasks;
 
 use super::document::{Document, Table};
 use super::format::{actor, count, elapsed, first_line, redaction_summary, span, strip_tags, thousands};
-use crate::clock;
-use crate::json;
 use crate::report::{Agent, Finding, MessageRow, MessageStats, Phase, Report, Role, Topology};
+use teamkeep_core::client::json;
+use teamkeep_core::sys::clock;
 
 /// Shown for unknown values.
 const UNKNOWN: &str = "unknown";

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::{UNKNOWN, duration, number, when};
-use crate::model::TaskStatus;
 use crate::report::{Change, TaskHistory, TokenUsage, Tools, Work};
 use crate::timeline::Kind;
 use crate::view::document::{Document, Graph, Table};
 use crate::view::format::{actor, count, first_line, thousands};
+use teamkeep_core::model::TaskStatus;
 
 pub fn tasks(tasks: &[TaskHistory], start: &str) -> Document {
     if tasks.is_empty() {

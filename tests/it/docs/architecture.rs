@@ -1,213 +1,195 @@
-//! Which room may know which. This table is the architecture document: each room knows only those above it.
+//! Which room may know which. These tables are the architecture document: each room knows only those above it. That the
+//! rooms of the core crate know none of the command line is held by the crate boundary.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::support::sandbox::below;
 
-/// Each room and what it imports, leaf rooms first.
-const ROOMS: &[(&str, &[&str])] = &[
+/// The rooms of `core/src` and what each imports, leaf rooms first.
+const CORE: &[(&str, &[&str])] = &[
+    ("client/json", &[]),
     ("error", &[]),
-    ("clock", &[]),
-    ("env", &["clock", "error"]),
-    ("suggest", &["error"]),
-    ("fs", &[]),
-    ("json", &[]),
-    ("process", &[]),
-    ("unicode", &[]),
-    ("model", &[]),
-    ("metadata_only", &["json", "model"]),
-    ("payload", &["json", "model"]),
-    ("client", &["model", "payload"]),
-    ("team", &["client", "json", "model", "unicode"]),
-    ("ui", &["error", "unicode"]),
-    ("panics", &["unicode"]),
-    ("paths", &["env", "error", "fs"]),
-    ("config", &["clock", "env", "error", "fs", "model", "paths", "payload", "suggest"]),
-    ("redact", &["config", "error"]),
-    ("diagnostics", &["clock", "fs", "unicode"]),
-    ("context", &["clock", "config", "env", "error", "paths", "ui"]),
-    ("settings", &["config", "env", "error", "fs", "paths", "payload", "process", "ui"]),
-    ("event", &["clock"]),
-    ("log", &["clock", "config", "error", "event", "fs", "model"]),
-    ("archive", &["clock", "config", "error", "event", "fs", "json", "metadata_only", "model", "team"]),
-    ("retention", &["archive", "clock", "config", "error", "fs", "log"]),
-    ("policy", &["client", "model", "clock", "config", "event", "json", "payload", "team", "unicode"]),
+    ("sys/clock", &[]),
+    ("sys/fs", &[]),
+    ("sys/process", &[]),
+    ("sys/unicode", &[]),
+    ("model", &["sys/clock"]),
+    ("sys/diagnostics", &["sys/clock", "sys/fs", "sys/unicode"]),
+    ("sys/env", &["error", "sys/clock"]),
+    ("sys/panics", &["sys/unicode"]),
+    ("client/payload", &["client/json", "model"]),
+    ("store/metadata_only", &["client/json", "model"]),
+    ("sys/paths", &["error", "sys/env", "sys/fs"]),
+    ("client/compat", &["client/payload", "model"]),
+    ("client/response", &["client/payload"]),
+    ("config", &["client/payload", "error", "model", "sys/clock", "sys/env", "sys/fs", "sys/paths"]),
+    ("client/settings", &["client/payload", "config", "error", "sys/env", "sys/fs", "sys/paths"]),
+    ("client/team", &["client/compat", "client/json", "model", "sys/unicode"]),
+    ("store/log", &["config", "error", "model", "sys/clock", "sys/fs"]),
     (
-        "enforcement",
-        &["archive", "clock", "config", "event", "fs", "json", "payload", "policy", "process", "unicode"],
+        "policy",
+        &[
+            "client/compat",
+            "client/json",
+            "client/payload",
+            "client/team",
+            "config",
+            "model",
+            "sys/clock",
+            "sys/unicode",
+        ],
+    ),
+    (
+        "store/archive",
+        &[
+            "client/json",
+            "client/team",
+            "config",
+            "error",
+            "model",
+            "store/metadata_only",
+            "sys/clock",
+            "sys/fs",
+        ],
     ),
     (
         "attribution",
-        &["model", "archive", "client", "clock", "event", "fs", "json", "payload", "process", "team"],
+        &[
+            "client/compat",
+            "client/json",
+            "client/payload",
+            "client/team",
+            "model",
+            "store/archive",
+            "sys/clock",
+            "sys/fs",
+            "sys/process",
+        ],
     ),
-    ("response", &["payload"]),
+    (
+        "enforcement",
+        &[
+            "client/json",
+            "client/payload",
+            "config",
+            "model",
+            "policy",
+            "store/archive",
+            "sys/clock",
+            "sys/fs",
+            "sys/process",
+            "sys/unicode",
+        ],
+    ),
+    ("store/retention", &["config", "error", "store/archive", "store/log", "sys/clock", "sys/fs"]),
     (
         "hook",
         &[
-            "archive",
-            "client",
             "attribution",
-            "clock",
+            "client/compat",
+            "client/payload",
+            "client/response",
+            "client/settings",
+            "client/team",
             "config",
-            "diagnostics",
             "enforcement",
-            "env",
             "error",
-            "event",
-            "fs",
-            "log",
-            "metadata_only",
             "model",
-            "panics",
-            "paths",
-            "payload",
             "policy",
-            "process",
-            "response",
-            "retention",
-            "settings",
-            "team",
-            "unicode",
+            "store/archive",
+            "store/log",
+            "store/metadata_only",
+            "store/retention",
+            "sys/clock",
+            "sys/diagnostics",
+            "sys/env",
+            "sys/fs",
+            "sys/panics",
+            "sys/paths",
+            "sys/process",
+            "sys/unicode",
         ],
     ),
-    (
-        "timeline",
-        &[
-            "model", "archive", "clock", "error", "event", "fs", "json", "log", "suggest", "payload",
-            "policy", "process", "team", "unicode",
-        ],
-    ),
-    ("verify", &["archive", "clock", "error", "event", "fs", "log"]),
-    ("prune", &["archive", "clock", "config", "error", "fs", "log", "retention", "timeline", "verify"]),
-    ("bundle", &["archive", "clock", "error", "event", "fs", "log", "redact", "timeline"]),
-    (
-        "report",
-        &[
-            "model",
-            "clock",
-            "config",
-            "event",
-            "json",
-            "payload",
-            "policy",
-            "redact",
-            "team",
-            "timeline",
-            "metadata_only",
-        ],
-    ),
-    ("status", &["model", "archive", "clock", "enforcement", "event", "fs", "log", "policy", "timeline"]),
-    ("backtest", &["archive", "clock", "config", "enforcement", "event", "log", "payload", "policy", "team"]),
-    (
-        "restore",
-        &["model", "archive", "clock", "error", "event", "fs", "json", "process", "team", "timeline"],
-    ),
-    (
-        "doctor",
-        &[
-            "archive", "clock", "config", "env", "error", "event", "fs", "log", "paths", "payload",
-            "process", "restore", "settings", "team", "verify",
-        ],
-    ),
-    (
-        "view",
-        &[
-            "model",
-            "backtest",
-            "clock",
-            "config",
-            "doctor",
-            "event",
-            "enforcement",
-            "json",
-            "payload",
-            "policy",
-            "report",
-            "restore",
-            "status",
-            "team",
-            "timeline",
-            "ui",
-            "verify",
-        ],
-    ),
-    ("demo", &["clock", "config", "env", "error", "fs", "hook", "paths", "payload", "team"]),
+];
+
+/// The rooms of `src`; from the core crate, each can import everything.
+const COMMAND_LINE: &[(&str, &[&str])] = &[
+    ("backtest", &[]),
+    ("demo", &[]),
+    ("redact", &[]),
+    ("timeline", &[]),
+    ("ui", &[]),
+    ("verify", &[]),
+    ("bundle", &["redact", "timeline"]),
+    ("context", &["ui"]),
+    ("prune", &["timeline", "verify"]),
+    ("report", &["redact", "timeline"]),
+    ("restore", &["timeline"]),
+    ("settings", &["ui"]),
+    ("status", &["timeline"]),
+    ("doctor", &["restore", "settings", "verify"]),
+    ("view", &["backtest", "doctor", "report", "restore", "status", "timeline", "ui", "verify"]),
     (
         "commands",
         &[
-            "model",
-            "archive",
-            "backtest",
-            "bundle",
-            "clock",
-            "config",
-            "context",
-            "demo",
-            "diagnostics",
-            "doctor",
-            "env",
-            "error",
-            "event",
-            "fs",
-            "enforcement",
-            "attribution",
-            "log",
-            "suggest",
-            "paths",
-            "payload",
-            "policy",
-            "prune",
-            "hook",
-            "redact",
-            "view",
-            "report",
-            "response",
-            "restore",
-            "retention",
-            "settings",
-            "status",
-            "team",
-            "timeline",
-            "ui",
-            "unicode",
-            "verify",
+            "backtest", "bundle", "context", "demo", "doctor", "prune", "redact", "report", "restore",
+            "settings", "status", "timeline", "ui", "verify", "view",
         ],
     ),
-    ("cli", &["clock", "commands", "context", "env", "error", "ui"]),
+    ("cli", &["commands", "context", "ui"]),
 ];
+
+/// Folders whose folders are rooms of their own.
+const GROUPS: [&str; 3] = ["client", "store", "sys"];
+
+/// The room of a path, split at `::` or `/`.
+fn room<'a>(mut parts: impl Iterator<Item = &'a str>) -> String {
+    let first = parts.next().unwrap_or_default().trim_end_matches(".rs");
+    match parts.next().filter(|_| GROUPS.contains(&first)) {
+        Some(second) => format!("{first}/{}", second.trim_end_matches(".rs")),
+        None => first.to_owned(),
+    }
+}
 
 /// What a source file imports from other rooms, its tests and comments left out.
 fn imports(text: &str) -> BTreeSet<String> {
     let code = text.split("#[cfg(test)]").next().unwrap_or_default();
     let code: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let code = code.join("\n");
-    let name =
-        |rest: &str| rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap().to_owned();
+    let path = |rest: &str| {
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !['_', ':'].contains(&c));
+        room(rest[..end.unwrap_or(rest.len())].split("::").filter(|part| !part.is_empty()))
+    };
+    let listed = |list: &str| list.split(',').map(|item| path(item.trim())).collect::<Vec<_>>();
     let after = code.split("crate::").skip(1);
     after
-        .flat_map(|rest| match rest.strip_prefix('{') {
-            Some(list) => list.split('}').next().unwrap().split(',').map(|item| name(item.trim())).collect(),
-            None => vec![name(rest)],
+        .flat_map(|rest| match (rest.strip_prefix('{'), rest.split_once("::{")) {
+            (Some(list), _) => listed(list.split('}').next().unwrap()),
+            (None, Some((group, list))) if GROUPS.contains(&group) => {
+                let items = list.split('}').next().unwrap().split(',');
+                items.map(|item| path(&format!("{group}::{}", item.trim()))).collect()
+            }
+            _ => vec![path(rest)],
         })
         .filter(|name| !name.is_empty())
         .collect()
 }
 
-/// What each room of the source really imports.
-fn found() -> BTreeMap<String, BTreeSet<String>> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+/// What each room of a crate really imports.
+fn found(source: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for path in below(&source) {
         let inside = path.strip_prefix(&source).unwrap();
-        let is_test = path.ends_with("tests.rs") || inside.iter().any(|part| part == "tests");
-        let is_code = path.extension().is_some_and(|kind| kind == "rs") && !is_test;
-        let room = inside.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs").to_owned();
-        if is_code && !["lib", "main"].contains(&room.as_str()) {
-            let known = found.entry(room.clone()).or_default();
-            known.extend(
-                imports(&std::fs::read_to_string(&path).unwrap()).into_iter().filter(|name| *name != room),
-            );
+        let parts: Vec<&str> = inside.iter().map(|part| part.to_str().unwrap()).collect();
+        let is_test = path.to_str().unwrap().ends_with("tests.rs") || parts.contains(&"tests");
+        let is_list = matches!(parts.as_slice(), ["lib.rs" | "main.rs"])
+            || matches!(parts.as_slice(), [group, "mod.rs"] if GROUPS.contains(group));
+        if path.extension().is_some_and(|kind| kind == "rs") && !is_test && !is_list {
+            let room = room(parts.into_iter());
+            let imports = imports(&std::fs::read_to_string(&path).unwrap());
+            found.entry(room.clone()).or_default().extend(imports.into_iter().filter(|name| *name != room));
         }
     }
     found
@@ -215,27 +197,34 @@ fn found() -> BTreeMap<String, BTreeSet<String>> {
 
 #[test]
 fn imports_run_one_way() {
-    for (place, (room, imports)) in ROOMS.iter().enumerate() {
-        let above: Vec<&str> = ROOMS[..place].iter().map(|(room, _)| *room).collect();
-        assert!(imports.iter().all(|import| above.contains(import)), "{room} knows a room below it");
+    for rooms in [CORE, COMMAND_LINE] {
+        for (place, (room, imports)) in rooms.iter().enumerate() {
+            let above: Vec<&str> = rooms[..place].iter().map(|(room, _)| *room).collect();
+            assert!(imports.iter().all(|import| above.contains(import)), "{room} knows a room below it");
+        }
     }
 }
 
 #[test]
 fn every_room_imports_what_the_table_says_and_nothing_else() {
-    let found = found();
-    let table: BTreeMap<String, BTreeSet<String>> = ROOMS
-        .iter()
-        .map(|(room, imports)| ((*room).to_owned(), imports.iter().map(|name| (*name).to_owned()).collect()))
-        .collect();
-    for (room, imports) in &found {
-        assert_eq!(Some(imports), table.get(room), "{room}");
+    for (source, rooms) in [("core/src", CORE), ("src", COMMAND_LINE)] {
+        let found = found(source);
+        let table: BTreeMap<String, BTreeSet<String>> = rooms
+            .iter()
+            .map(|(room, imports)| {
+                ((*room).to_owned(), imports.iter().map(|name| (*name).to_owned()).collect())
+            })
+            .collect();
+        for (room, imports) in &found {
+            assert_eq!(Some(imports), table.get(room), "{room}");
+        }
+        assert_eq!(found.keys().collect::<Vec<_>>(), table.keys().collect::<Vec<_>>());
     }
-    assert_eq!(found.keys().collect::<Vec<_>>(), table.keys().collect::<Vec<_>>());
 }
 
 #[test]
 fn imports_are_found_however_they_are_spelled() {
-    let text = "//! [`crate::no`]\nuse crate::one::Two;\nuse crate::{three, four::Five};\nlet x = crate::six();\n#[cfg(test)]\nuse crate::no;";
-    assert_eq!(imports(text).into_iter().collect::<Vec<_>>(), ["four", "one", "six", "three"]);
+    let text = "//! [`crate::no`]\nuse crate::one::Two;\nuse crate::{three, four::Five};\nuse crate::sys::fs::{self, X};\nuse crate::store::{log, archive::Y};\nlet x = crate::six();\n#[cfg(test)]\nuse crate::no;";
+    let found: Vec<String> = imports(text).into_iter().collect();
+    assert_eq!(found, ["four", "one", "six", "store/archive", "store/log", "sys/fs", "three"]);
 }

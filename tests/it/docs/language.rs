@@ -22,6 +22,7 @@ const READ: &[&str] = &[
     "bin",
     "clippy.toml",
     "commands",
+    "core",
     "deny.toml",
     "docs",
     "hooks",

@@ -2,8 +2,8 @@
 
 use clap::{Command, CommandFactory};
 use teamkeep::cli::Cli;
-use teamkeep::env::VARIABLES;
-use teamkeep::error::EXIT_CODES;
+use teamkeep_core::error::EXIT_CODES;
+use teamkeep_core::sys::env::VARIABLES;
 
 /// The files that users see.
 const FILES: &[(&str, &str)] = &[

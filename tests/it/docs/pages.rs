@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use teamkeep::archive::EndedBy;
-use teamkeep::config::Config;
-use teamkeep::config::keys::KEYS;
 use teamkeep::timeline::Kind;
+use teamkeep_core::config::Config;
+use teamkeep_core::config::keys::KEYS;
+use teamkeep_core::store::archive::EndedBy;
 
 use crate::support::sandbox::below;
 

@@ -10,7 +10,7 @@ use anstyle_svg::{Palette, Term};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::Value;
-use teamkeep::clock;
+use teamkeep_core::sys::clock;
 
 use crate::support::reenact::Trace;
 use crate::support::sandbox::{START, Sandbox};

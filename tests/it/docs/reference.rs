@@ -4,11 +4,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use teamkeep::config::keys::schema;
-use teamkeep::config::keys::{KEYS, Key, Kind, Project};
-use teamkeep::config::{Code, Severity};
-use teamkeep::env::VARIABLES;
-use teamkeep::error::EXIT_CODES;
+use teamkeep_core::config::keys::schema;
+use teamkeep_core::config::keys::{KEYS, Key, Kind, Project};
+use teamkeep_core::config::{Code, Severity};
+use teamkeep_core::error::EXIT_CODES;
+use teamkeep_core::sys::env::VARIABLES;
 
 use super::commands_reference;
 

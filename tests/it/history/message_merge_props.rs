@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use teamkeep::config::Config;
-use teamkeep::env::Env;
-use teamkeep::hook::{BackgroundMode, Recorder};
-use teamkeep::paths::Paths;
-use teamkeep::payload::Input;
 use teamkeep::timeline::{Kind, RunCatalog, merge};
+use teamkeep_core::client::payload::Input;
+use teamkeep_core::config::Config;
+use teamkeep_core::hook::{BackgroundMode, Recorder};
+use teamkeep_core::sys::env::Env;
+use teamkeep_core::sys::paths::Paths;
 
 use crate::hook::properties::{pinned, time};
 
@@ -129,7 +129,7 @@ fn play(messages: &[Sent]) -> Vec<(String, String, String, bool)> {
     scene.hook(0, 0, "SessionStart", json!({"source": "startup"}));
     for (number, message) in messages.iter().enumerate() {
         let millis = 1_000 * (number as i64 + 1);
-        let at = teamkeep::clock::stamp(time(millis));
+        let at = teamkeep_core::sys::clock::stamp(time(millis));
         let id = format!("u{number}");
         let message_id = message.has_id.then(|| json!(format!("m{number}")));
         let to = message.to.map_or("*", |to| NAMES[to]);

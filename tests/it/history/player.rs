@@ -2,9 +2,9 @@
 
 use anstream::adapter::strip_str;
 use serde_json::json;
-use teamkeep::clock;
 use teamkeep::timeline::{LiveState, merge};
 use teamkeep::view::{self, PlayerView};
+use teamkeep_core::sys::clock;
 
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{Sandbox, lines};

@@ -1,7 +1,7 @@
 //! What is kept of files that are torn, vanish, or outlive the client's own copy.
 
 use serde_json::{Value, json};
-use teamkeep::archive::Snapshot;
+use teamkeep_core::store::archive::Snapshot;
 
 use crate::support::client_files::{Lead, only};
 use crate::support::sandbox::Sandbox;

@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use teamkeep::log::{Range, Reader};
+use teamkeep_core::store::log::{Range, Reader};
 
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{Sandbox, feed, lines};
@@ -46,7 +46,7 @@ fn eight_hooks_at_once_record_every_event_once() {
     assert!(reader.problems().is_empty(), "{:?}", reader.problems());
     assert_eq!(found.len(), 8);
     assert!(found.values().all(|numbers| *numbers == (0..500).collect::<Vec<_>>()), "each once, in order");
-    let segments = teamkeep::log::list(&sandbox.keep("log")).unwrap();
+    let segments = teamkeep_core::store::log::list(&sandbox.keep("log")).unwrap();
     assert!(segments.iter().all(|segment| segment.size <= 4 << 20 && !segment.name.is_single_line()));
 }
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use teamkeep::archive::{Archive, CaptureRequest, CaptureScope};
-use teamkeep::clock::{self, Clock, Time};
-use teamkeep::event::{Actor, Event, Id, Recorded, SafeName};
-use teamkeep::model::Severity;
-use teamkeep::payload::{Input, parse};
+use teamkeep_core::client::payload::{Input, parse};
+use teamkeep_core::model::Severity;
+use teamkeep_core::model::event::{Actor, Event, Id, Recorded, SafeName};
+use teamkeep_core::store::archive::{Archive, CaptureRequest, CaptureScope};
+use teamkeep_core::sys::clock::{self, Clock, Time};
 
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }

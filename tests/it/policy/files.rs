@@ -4,11 +4,11 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use serde_json::Value;
-use teamkeep::config::check::check;
-use teamkeep::config::source::Source;
-use teamkeep::config::{Code, Config, OnError, layers};
-use teamkeep::payload::{JUDGED, KNOWN};
-use teamkeep::response::Answer;
+use teamkeep_core::client::payload::{JUDGED, KNOWN};
+use teamkeep_core::client::response::Answer;
+use teamkeep_core::config::check::check;
+use teamkeep_core::config::source::Source;
+use teamkeep_core::config::{Code, Config, OnError, layers};
 
 use super::policy_dirs::{Place, codes, found};
 

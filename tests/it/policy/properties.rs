@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use teamkeep::config::Config;
-use teamkeep::config::check::check;
-use teamkeep::config::source::Source;
+use teamkeep_core::config::Config;
+use teamkeep_core::config::check::check;
+use teamkeep_core::config::source::Source;
 
 use super::policy_dirs::Place;
 

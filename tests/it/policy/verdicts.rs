@@ -1,10 +1,10 @@
 //! Verdicts on record, told beside what happened.
 
 use serde_json::{Value, json};
-use teamkeep::clock;
-use teamkeep::enforcement::line;
-use teamkeep::event::{Event, Id, Recorded};
-use teamkeep::policy::{Decision, Verdict};
+use teamkeep_core::enforcement::line;
+use teamkeep_core::model::event::{Event, Id, Recorded};
+use teamkeep_core::policy::{Decision, Verdict};
+use teamkeep_core::sys::clock;
 
 use super::recorded_cases::{BEGAN, test};
 use crate::support::reenact::Trace;
@@ -86,6 +86,7 @@ fn record(sandbox: &Sandbox, event: &Recorded, verdict: &Verdict) {
         payload: &event.payload,
     };
     let line = line(verdict, &id, &judged).unwrap();
-    let log = teamkeep::log::Log::open(sandbox.keep("log"), &teamkeep::config::Log::default());
+    let log =
+        teamkeep_core::store::log::Log::open(sandbox.keep("log"), &teamkeep_core::config::Log::default());
     log.append(&line, clock::parse(&event.at).unwrap()).unwrap();
 }

@@ -235,7 +235,7 @@ fn shown(sandbox: &Sandbox, columns: usize, rows: usize) -> Vec<String> {
     let opened = library.open_stories(&alive(&library)).unwrap();
     let (client, log, policy) = (sandbox.client(""), sandbox.keep("log"), sandbox.keep("policy"));
     let surroundings = StatusPaths { client: Some(&client), log: &log, policy: &policy };
-    let now = teamkeep::clock::parse("2026-02-03T05:05:10Z").unwrap();
+    let now = teamkeep_core::sys::clock::parse("2026-02-03T05:05:10Z").unwrap();
     let status = Status::of(&library, &opened, &surroundings, Default::default(), now);
     let lines = teamkeep::view::status_screen(&status, now, "q to quit", columns, rows);
     lines.iter().map(|line| strip_str(line).to_string()).collect()

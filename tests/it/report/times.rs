@@ -1,7 +1,7 @@
 //! Times for people are in the local time zone; files and JSON are in UTC.
 
 use serde_json::json;
-use teamkeep::clock;
+use teamkeep_core::sys::clock;
 
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{CommandResult, START, Sandbox};

@@ -269,8 +269,10 @@ fn a_full_disk_and_a_held_lock_lose_nothing() {
     assert!(result.err.contains("File too large"), "{result:?}");
     every_state_is_there(&sandbox, &states);
     states.extend(grow(&lead, 5..7));
-    let held =
-        teamkeep::fs::lock(&sandbox.keep(&format!("archive/locks/team-{TEAM}")), Duration::from_secs(60));
+    let held = teamkeep_core::sys::fs::lock(
+        &sandbox.keep(&format!("archive/locks/team-{TEAM}")),
+        Duration::from_secs(60),
+    );
     states.extend(grow(&lead, 7..9));
     drop(held);
     states.extend(grow(&lead, 9..11));

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use teamkeep::clock;
-use teamkeep::config;
-use teamkeep::log::{Log, Range, ReadErrors, Reader};
+use teamkeep_core::config;
+use teamkeep_core::store::log::{Log, Range, ReadErrors, Reader};
+use teamkeep_core::sys::clock;
 
 const AT: &str = "2026-02-03T04:05:06.789Z";
 /// What tells the child to append: the directory, its name, how many lines, how many bytes each.
@@ -85,7 +85,7 @@ fn eight_processes_append_at_once_and_no_line_is_lost_torn_or_doubled() {
     assert!(problems.is_empty(), "{problems:?}");
     assert_eq!(found.len(), 8);
     assert!(found.values().all(|numbers| *numbers == (0..500).collect::<Vec<_>>()));
-    let segments = teamkeep::log::list(dir.path()).unwrap();
+    let segments = teamkeep_core::store::log::list(dir.path()).unwrap();
     assert!(segments.iter().all(|segment| segment.size <= 4 << 20 && !segment.name.is_single_line()));
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde_json::json;
-use teamkeep::archive::Snapshot;
+use teamkeep_core::store::archive::Snapshot;
 
 use super::prune::{DAY, is_whole, objects, prune, quick, run, team, teams, three};
 use crate::support::client_files::Lead;

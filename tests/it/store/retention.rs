@@ -77,7 +77,7 @@ fn told(sandbox: &Sandbox) -> Vec<(String, String, String, Value)> {
 }
 
 fn segments(sandbox: &Sandbox) -> usize {
-    teamkeep::log::list(&sandbox.keep("log")).unwrap().len()
+    teamkeep_core::store::log::list(&sandbox.keep("log")).unwrap().len()
 }
 
 /// The ids of all events that `log` prints: none twice.
@@ -97,7 +97,7 @@ fn needed(sandbox: &Sandbox) -> BTreeSet<String> {
 
 fn parts(sandbox: &Sandbox) -> Vec<PathBuf> {
     let runs = std::fs::read_dir(sandbox.keep("archive/runs")).unwrap().flatten();
-    runs.flat_map(|run| teamkeep::log::parts_in(&run.path()).into_values()).collect()
+    runs.flat_map(|run| teamkeep_core::store::log::parts_in(&run.path()).into_values()).collect()
 }
 
 /// Keeps the log to its bounds, as the process that a hook starts does.
@@ -218,7 +218,7 @@ fn a_session_that_floods_the_log_removes_no_events_of_others() {
     }
     let (all, own) = (ids(&sandbox), needed(&sandbox));
     retain(&sandbox);
-    assert!(teamkeep::log::size(&sandbox.keep("log")) <= 100 << 10);
+    assert!(teamkeep_core::store::log::size(&sandbox.keep("log")) <= 100 << 10);
     assert_eq!(told(&sandbox), before);
     let left = ids(&sandbox);
     assert!(left.is_superset(&own), "a session without a run loses nothing to another");
@@ -288,7 +288,7 @@ fn a_run_without_its_early_events_reports_that_and_invents_nothing() {
     // As versions did that knew nothing of runs.
     parts(&sandbox).iter().for_each(|part| std::fs::remove_file(part).unwrap());
     let log = sandbox.keep("log");
-    let first = teamkeep::log::list(&log).unwrap().swap_remove(0);
+    let first = teamkeep_core::store::log::list(&log).unwrap().swap_remove(0);
     std::fs::remove_file(first.path(&log)).unwrap();
     let until = sandbox.log()[0]["at"].clone();
     assert_eq!(sandbox.teams()[0]["events_missing_until"], until);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Map, Value};
-use teamkeep::clock;
+use teamkeep_core::sys::clock;
 
 use super::sandbox::{CommandResult, Sandbox, kebab};
 

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use teamkeep::archive::Archive;
-use teamkeep::clock;
 use teamkeep::timeline::RunCatalog;
+use teamkeep_core::store::archive::Archive;
+use teamkeep_core::sys::clock;
 use tempfile::TempDir;
 
 /// When the first call of a stage is made.
@@ -273,7 +273,7 @@ pub fn kebab(name: &str) -> String {
 
 /// JSON, one value a line: read as the program reads it, for a record may hold a number that no float holds.
 pub fn lines(text: &str) -> Vec<Value> {
-    text.lines().map(|line| teamkeep::json::parse_lossy(line.as_bytes()).unwrap()).collect()
+    text.lines().map(|line| teamkeep_core::client::json::parse_lossy(line.as_bytes()).unwrap()).collect()
 }
 
 /// Every file and directory below a path.

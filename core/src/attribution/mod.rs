@@ -1,0 +1,175 @@
+//! Identifies the actor and the team of a hook call from the evidence in it, one function per rule. When the evidence
+//! is not conclusive, the result is "unknown", never a guess.
+
+mod actor;
+mod session_state;
+mod team;
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use serde_json::Value;
+
+pub use actor::{resolve as actor, version};
+pub use session_state::{Agents, BlockedDeletes, SessionState};
+pub use team::{CandidateTeams, ResolvedTeam, candidate_teams, resolve as team};
+
+use crate::client::compat;
+use crate::client::json;
+use crate::client::payload::{Kind, Payload, Spawn};
+use crate::client::team::{directory, erasing};
+use crate::model::Tool;
+use crate::model::event::SafeName;
+use crate::store::archive::Index;
+use crate::sys::fs;
+
+type Known = BTreeMap<SafeName, Index>;
+
+type TeamMember = (SafeName, String);
+
+#[derive(Debug, Clone, Copy)]
+pub struct CallContext<'a> {
+    pub payload: &'a Payload,
+    pub kind: Kind,
+    pub state: &'a SessionState,
+    pub client: &'a Path,
+    pub client_pid: Option<u32>,
+    pub pane: Option<&'a str>,
+}
+
+impl CallContext<'_> {
+    pub fn session(&self) -> Option<SafeName> {
+        self.payload.session().and_then(SafeName::stem)
+    }
+
+    pub fn named_team(&self) -> Option<SafeName> {
+        self.directory(self.payload.text("team_name")?)
+    }
+
+    /// The directory of the team with this name. Before 2.1.178 team names are free text and the directory's name is
+    /// derived from them, so the directory must have a configuration with this name, or the session must be in that
+    /// team.
+    pub fn directory(&self, name: &str) -> Option<SafeName> {
+        let plain = SafeName::new(name);
+        let spelled = directory(name);
+        if spelled == name {
+            return plain;
+        }
+        let is_there = |team: &SafeName| self.client.join("teams").join(team).join("config.json").exists();
+        let is_own = |team: &SafeName| self.state.team.as_deref() == Some(team.as_str());
+        let other = || SafeName::new(&spelled).filter(|team| is_there(team) || is_own(team));
+        plain.clone().filter(is_there).or_else(other).or(plain)
+    }
+
+    /// The team that a tool call created, or into which it spawned a teammate.
+    pub fn made_team(&self) -> Option<SafeName> {
+        if self.kind != Kind::PostToolUse {
+            return None;
+        }
+        let created = || {
+            let response = self.payload.tool_response();
+            let name = response.get("team_name").and_then(Value::as_str)?;
+            (self.payload.tool() == Some(Tool::TeamCreate)).then(|| self.directory(name)).flatten()
+        };
+        created().or_else(|| self.directory(&Spawn::of(self.payload)?.team?))
+    }
+
+    pub fn changed_team(&self) -> Option<SafeName> {
+        let path = Path::new(self.payload.text("file_path").filter(|_| self.kind == Kind::FileChanged)?);
+        let below = path.strip_prefix(self.client).ok()?;
+        let mut parts = below.components();
+        let root = parts.next()?.as_os_str();
+        let name = parts.next().filter(|_| root == "teams" || root == "tasks")?.as_os_str().to_str()?;
+        self.directory(erasing(name).unwrap_or(name))
+    }
+
+    /// The team of a session of 2.1.178 and later: `session-<first 8 of the session id>`.
+    pub fn own_team(&self) -> Option<SafeName> {
+        self.payload.session()?.get(..8).and_then(|head| SafeName::new(&format!("session-{head}")))
+    }
+
+    /// Whether the session looks like a split-pane teammate's: it has a role but no agent.
+    pub fn looks_like_split_pane(&self) -> bool {
+        self.payload.agent_id().is_none()
+            && self.payload.text("agent_type").is_some_and(|role| !role.is_empty())
+    }
+
+    /// `TMUX_PANE` is the pane of a member of exactly one team, in the same directory, and the payload has a role but no
+    /// agent.
+    fn member_in_pane(&self, known: &Known) -> Option<TeamMember> {
+        self.looks_like_split_pane().then(|| self.find_by_pane(known)).flatten()
+    }
+
+    /// Like [`CallContext::member_in_pane`], for a payload without a role.
+    fn member_without_role(&self, known: &Known) -> Option<TeamMember> {
+        let found = self.may_be_without_role().then(|| self.find_by_pane(known)).flatten()?;
+        let in_payload = self.named_team().zip(self.payload.text("teammate_name").map(str::to_owned));
+        let is_proven =
+            in_payload.as_ref() == Some(&found) || self.named_in_transcript().as_ref() == Some(&found);
+        is_proven.then_some(found)
+    }
+
+    /// Whether a session is in a member's pane but cannot be assigned to the member yet, because its transcript is still
+    /// missing.
+    pub fn is_undecided(&self, known: &Known) -> bool {
+        self.may_be_without_role() && self.find_by_pane(known).is_some()
+    }
+
+    fn may_be_without_role(&self) -> bool {
+        compat::may_be_teammate(self.payload, self.state.name.as_deref())
+    }
+
+    fn find_by_pane(&self, known: &Known) -> Option<TeamMember> {
+        let (pane, cwd) = (self.pane?, self.payload.text("cwd"));
+        let mut found = known.iter().filter(|(_, index)| !index.ended).flat_map(|(team, index)| {
+            let is_here = |other: Option<&str>| other.zip(cwd).is_none_or(|(other, cwd)| other == cwd);
+            let in_pane = index.members.iter().filter(|member| member.pane.as_deref() == Some(pane));
+            let members = in_pane.filter(move |member| is_here(member.cwd.as_deref()));
+            members.map(|member| (team.clone(), member.name.clone()))
+        });
+        let first = found.next()?;
+        found.next().is_none().then_some(first)
+    }
+
+    /// The agent's name in a session that has a role but no agent, if the payload names teammate and team.
+    fn name_in_pane(&self) -> Option<String> {
+        let named = self
+            .payload
+            .text("teammate_name")
+            .filter(|name| !name.is_empty() && self.looks_like_split_pane());
+        named.map(str::to_owned).or_else(|| self.state.name.clone())
+    }
+
+    /// Agent name and team from a split-pane teammate's transcript, which has both in every entry.
+    fn member_in_transcript(&self) -> Option<TeamMember> {
+        self.looks_like_split_pane().then(|| self.named_in_transcript()).flatten()
+    }
+
+    fn named_in_transcript(&self) -> Option<TeamMember> {
+        head(self.transcript()?).find_map(|record| {
+            let team = self.directory(record.get("teamName")?.as_str()?)?;
+            Some((team, record.get("agentName")?.as_str()?.to_owned()))
+        })
+    }
+
+    pub fn transcript(&self) -> Option<&Path> {
+        transcript(self.payload, self.client)
+    }
+}
+
+/// The transcript that a payload names, if it is in Claude Code's directory of transcripts.
+pub fn transcript<'a>(payload: &'a Payload, client: &Path) -> Option<&'a Path> {
+    let path = payload.transcript()?;
+    let below = path.strip_prefix(client.join("projects")).ok()?;
+    let plain = below.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    (plain && path.extension().is_some_and(|extension| extension == "jsonl")).then_some(path)
+}
+
+/// The first entries of a transcript, within a few kilobytes. Empty if the path is not a regular file.
+fn head(transcript: &Path) -> impl Iterator<Item = Value> {
+    let file = fs::open_regular(transcript).ok();
+    let lines = file.map(|file| BufReader::new(file.take(64 * 1024)).split(b'\n'));
+    let lines = lines.into_iter().flatten().map_while(std::result::Result::ok).take(20);
+    lines.filter_map(|line| json::parse_lossy(&line))
+}

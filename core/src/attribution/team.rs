@@ -1,0 +1,209 @@
+//! Identifies the team of a hook call, strongest evidence first.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+use std::path::Path;
+
+use super::CallContext;
+use crate::client::payload::Kind;
+use crate::client::team;
+use crate::model::event::SafeName;
+use crate::store::archive::{Archive, CaptureScope, Index};
+use crate::sys::clock;
+use crate::sys::fs::Stamp;
+use crate::sys::process;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ResolvedTeam {
+    pub team: Option<SafeName>,
+    /// The agent's name, if the session is a split-pane teammate's.
+    pub name: Option<String>,
+    /// Whether the session belongs to the team. False if only one of the team's files changed.
+    pub member: bool,
+}
+
+#[derive(Debug, Default)]
+pub struct CandidateTeams {
+    /// The teams, starting with those that the evidence names.
+    pub subjects: Vec<CaptureScope>,
+    pub unseen: Vec<String>,
+    /// The file system's clock before the search. A session without a team remains without one until a team changes
+    /// after this time.
+    pub since: Option<i64>,
+}
+
+const UNSAFE_NAME: &str = "not a team name that teamkeep can record";
+
+/// All teams that a call may concern: those named by the evidence and those never seen before. If the session's team is
+/// unknown, or the session begins or ends, also all running teams. For a session known to be in no team, only the teams
+/// whose configuration changed since then.
+pub fn candidate_teams(call: &CallContext<'_>, archive: &Archive) -> CandidateTeams {
+    let teams = call.client.join("teams");
+    // A task list does not prove a team: `-p` creates one, and `/clear` creates one beside the team's (2.1.328).
+    let is_known = |team: &SafeName| {
+        is_team(&teams.join(team))
+            || is_file(&teams.join(team))
+            || archive.knows(&CaptureScope::Team(team.clone()))
+    };
+    let named = [call.named_team(), call.made_team(), call.changed_team()];
+    let remembered = call.state.team.as_deref().and_then(SafeName::new);
+    let now = remembered.is_none().then(clock::file_time);
+    let turns = matches!(call.kind, Kind::SessionStart | Kind::SessionEnd);
+    let teamless = call.state.teamless.filter(|_| !turns && now.is_some() && !call.looks_like_split_pane());
+    let at_large = (now.is_some() && teamless.is_none()) || turns;
+    let mut candidates = CandidateTeams::default();
+    let own = call.own_team().into_iter().filter(&is_known);
+    let named = named.into_iter().flatten().filter(&is_known);
+    candidates.subjects.extend(named.chain(remembered).chain(own).map(CaptureScope::Team));
+    let (mut changed, mut listed) = (false, Vec::new());
+    for (name, directory, is_special) in list_team_dirs(&teams, &mut candidates.unseen) {
+        let subject = CaptureScope::Team(name);
+        let is_new = !archive.knows(&subject);
+        if is_new && !is_team(&teams.join(directory)) {
+            continue;
+        }
+        changed |= is_new;
+        let is_changed = || {
+            let config = teams.join(subject.name()).join("config.json").symlink_metadata();
+            // A roster that cannot be read may have the session in it.
+            config.ok().zip(teamless).is_some_and(|(config, since)| {
+                !config.is_file() || Stamp::of(&config).changed > since - MTIME_GRANULARITY
+            })
+        };
+        if is_special {
+            listed.push(subject);
+        } else if is_new || is_changed() {
+            changed = true;
+            listed.push(subject);
+        }
+    }
+    // After the listing: a team that was not new there because a concurrent call had just captured it is open here.
+    let open = if at_large { archive.open_subjects() } else { Vec::new() };
+    candidates.subjects.extend(open.into_iter().filter(|subject| subject.team().is_some()));
+    candidates.subjects.extend(listed);
+    let mut known = HashSet::new();
+    candidates.subjects.retain(|subject| known.insert(subject.clone()));
+    candidates.since = now.filter(|_| !candidates.subjects.is_empty() && (at_large || changed));
+    candidates
+}
+
+/// Whether a directory below `teams/` belongs to a team, that is, has a configuration. Without one it holds inboxes of
+/// no team (`default`, before 2.1.178) or of a team whose name is spelled differently. A link or a special file counts as
+/// well: it is not followed, but the gates must know that they cannot see the team.
+fn is_team(directory: &Path) -> bool {
+    match directory.symlink_metadata() {
+        Ok(found) if found.is_dir() => directory.join("config.json").symlink_metadata().is_ok(),
+        found => found.is_ok_and(|found| !found.is_file()),
+    }
+}
+
+/// A file in place of a team's directory counts if the call names the team.
+fn is_file(directory: &Path) -> bool {
+    directory.symlink_metadata().is_ok_and(|found| found.is_file())
+}
+
+/// Resolution of the kernel's clock for files, in nanoseconds.
+const MTIME_GRANULARITY: i64 = 50_000_000;
+
+/// The entries below `teams/` with a valid team name: the team, the entry's name, and whether it is a link or a special
+/// file.
+fn list_team_dirs(teams: &Path, unseen: &mut Vec<String>) -> Vec<(SafeName, SafeName, bool)> {
+    let mut names = Vec::new();
+    let listing = match std::fs::read_dir(teams) {
+        Ok(listing) => listing,
+        Err(error) => {
+            if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
+                unseen.push(format!("cannot read the directory of teams: {error}"));
+            }
+            return names;
+        }
+    };
+    for entry in listing {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                unseen.push(format!("cannot read the directory of teams: {error}"));
+                break;
+            }
+        };
+        let kind = entry.file_type().ok();
+        if let Some(name) = entry.file_name().to_str().and_then(SafeName::new) {
+            // A directory that is being deleted still belongs to its team.
+            let team = SafeName::new(team::erasing(name.as_str()).unwrap_or(name.as_str()));
+            let is_special = kind.is_some_and(|kind| !kind.is_dir() && !kind.is_file());
+            names.extend(team.map(|team| (team, name, is_special)));
+        } else if kind.is_some_and(|kind| kind.is_dir()) {
+            unseen.push(format!("{:?} is {UNSAFE_NAME}", entry.file_name()));
+        }
+    }
+    names.sort();
+    names
+}
+
+pub fn resolve(call: &CallContext<'_>, known: &BTreeMap<SafeName, Index>) -> (ResolvedTeam, &'static str) {
+    let member =
+        |team: SafeName| ResolvedTeam { team: Some(team), name: call.state.name.clone(), member: true };
+    let is_open = |team: &SafeName| known.get(team).is_some_and(|index| !index.ended || index.present);
+    let remembered = call.state.team.as_deref().and_then(SafeName::new);
+    if let Some(team) = call.made_team() {
+        return (member(team), "the tool's response names it");
+    }
+    if let Some((team, name)) = call.member_without_role(known) {
+        let why = "the tmux pane is a member's, and the transcript or the payload names it";
+        return (ResolvedTeam { team: Some(team), name: Some(name), member: true }, why);
+    }
+    if let Some((team, index)) = call.named_team().and_then(|team| known.get_key_value(&team)) {
+        // A session that leads a team does not belong to a teammate, even if the payload names one.
+        let name = if index.is_led_by(call.payload.session()) {
+            call.state.name.clone()
+        } else {
+            call.name_in_pane()
+        };
+        return (ResolvedTeam { name, ..member(team.clone()) }, "the payload's team_name");
+    }
+    if let Some(team) = remembered.clone().filter(is_open) {
+        return (member(team), "an earlier call of the session");
+    }
+    let by_name = || call.own_team().filter(|team| known.contains_key(team));
+    let found = newest(known, |index| index.is_led_by(call.payload.session()))
+        .map(|team| (team, "its leadSessionId is the session"))
+        .or_else(|| by_name().map(|team| (team, "its name is derived from the session id")))
+        .or_else(|| led_by_process(call, known).map(|team| (team, "its lead's process runs the hook")));
+    if let Some((team, why)) = found {
+        return (member(team), why);
+    }
+    let seated = call.member_in_pane(known).map(|found| (found, "the tmux pane is a member's"));
+    if let Some(((team, name), why)) =
+        seated.or_else(|| call.member_in_transcript().map(|found| (found, "the transcript names it")))
+    {
+        return (ResolvedTeam { team: Some(team), name: Some(name), member: true }, why);
+    }
+    if let Some(team) = remembered {
+        return (member(team), "an earlier call of the session; the team has ended since");
+    }
+    match call.changed_team().filter(|team| known.contains_key(team)) {
+        Some(team) => {
+            (ResolvedTeam { team: Some(team), ..ResolvedTeam::default() }, "the changed file belongs to it")
+        }
+        None => (ResolvedTeam::default(), "no call"),
+    }
+}
+
+/// The team whose `leadProcess.pid` is the process that runs this hook: after `/clear` the session is new and the
+/// process is not. If start time or namespace of the process are available, they must match too, unless the payload
+/// states that the session was just cleared.
+fn led_by_process(call: &CallContext<'_>, known: &BTreeMap<SafeName, Index>) -> Option<SafeName> {
+    let pid = call.client_pid?;
+    let cleared = call.kind == Kind::SessionStart && call.payload.text("source") == Some("clear");
+    newest(known, |index| {
+        let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
+        index.lead_pid == Some(pid)
+            && !index.ended
+            && (cleared || !process::is_different_process(pid, space, start))
+    })
+}
+
+fn newest(known: &BTreeMap<SafeName, Index>, wanted: impl Fn(&Index) -> bool) -> Option<SafeName> {
+    let matching = known.iter().filter(|(_, index)| wanted(index));
+    matching.max_by_key(|(_, index)| (!index.ended, index.created_at)).map(|(team, _)| team.clone())
+}

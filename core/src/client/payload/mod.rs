@@ -1,0 +1,301 @@
+//! Payloads of hook calls: bounded reading, tolerant parsing, and typed views.
+
+mod kind;
+mod tool;
+
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+pub use kind::{JUDGED, KNOWN, Kind};
+pub use tool::{Message, MessageKind, Spawn, TaskUpdate, shown_task};
+
+use crate::client::json;
+use crate::model::Tool;
+
+/// A payload. All getters are tolerant: they return `None` for a field that is missing or has another type.
+#[derive(Debug)]
+pub struct Payload {
+    pub raw: Box<RawValue>,
+    pub malformed: Option<Malformed>,
+    /// Whether some values are missing from the parsed fields because of a limit. The text is complete nevertheless.
+    pub cut: bool,
+    fields: Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Malformed(pub String);
+
+/// Maximum number of parsed values in each part of a payload. The text is not limited.
+const MAX_FIELDS: usize = 100_000;
+
+pub fn parse(input: &Input) -> Payload {
+    let bytes = trimmed(&input.bytes);
+    if let Some(problem) = &input.problem {
+        // An object with its closing bracket is complete, even if the pipe is still open.
+        let whole = input
+            .held
+            .then(|| parse(&Input::from(input.bytes.clone())))
+            .filter(|whole| whole.malformed.is_none());
+        return whole.unwrap_or_else(|| broken(bytes, problem.clone()));
+    }
+    if bytes.is_empty() {
+        return broken(bytes, "stdin was empty".to_owned());
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => return broken(bytes, format!("invalid UTF-8: {error}")),
+    };
+    let json::Opened { value: fields, cut } = match json::read(bytes, MAX_FIELDS) {
+        Ok(opened) => opened,
+        Err(error) => return broken(bytes, format!("invalid JSON: {error}")),
+    };
+    let Ok(raw) = RawValue::from_string(on_one_line(text)) else {
+        return broken(bytes, "not valid JSON".to_owned());
+    };
+    let malformed = (!fields.is_object()).then(|| Malformed("not a JSON object".to_owned()));
+    Payload { raw, malformed, cut, fields }
+}
+
+/// A payload that is not valid JSON: its text, or base64 if it is not UTF-8 either. Event and session are still known
+/// if they come before the error.
+fn broken(bytes: &[u8], problem: String) -> Payload {
+    // In JSON, each control character takes six bytes.
+    let controls = bytes.iter().filter(|byte| **byte < 0x20).count();
+    let (key, text) = match std::str::from_utf8(bytes) {
+        Ok(text) if controls <= bytes.len() / 8 => ("text", text.to_owned()),
+        _ => ("base64", base64::engine::general_purpose::STANDARD.encode(bytes)),
+    };
+    let wrapped = serde_json::json!({ key: text });
+    let raw = serde_json::value::to_raw_value(&wrapped).unwrap_or_else(|_| RawValue::NULL.to_owned());
+    let fields = Value::Object(json::scan_top_level(bytes, &["hook_event_name", "session_id"]));
+    Payload { raw, malformed: Some(Malformed(problem)), cut: false, fields }
+}
+
+fn trimmed(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii()
+}
+
+/// Removes the line breaks between tokens. Strings cannot contain any in valid JSON.
+fn on_one_line(text: &str) -> String {
+    if text.bytes().any(|byte| byte == b'\n' || byte == b'\r') {
+        text.chars().filter(|c| *c != '\n' && *c != '\r').collect()
+    } else {
+        text.to_owned()
+    }
+}
+
+impl Payload {
+    pub fn from_raw(raw: &RawValue) -> Payload {
+        Payload { raw: raw.to_owned(), ..Payload::fields_of(raw) }
+    }
+
+    /// Like [`Payload::from_raw`], without the text: for callers that parse many payloads.
+    pub fn fields_of(raw: &RawValue) -> Payload {
+        let opened = json::read(raw.get().as_bytes(), MAX_FIELDS).unwrap_or_default();
+        Payload { raw: RawValue::NULL.to_owned(), malformed: None, cut: opened.cut, fields: opened.value }
+    }
+
+    pub fn forget(&mut self, keys: &[&str]) {
+        if let Value::Object(fields) = &mut self.fields {
+            let kept = std::mem::take(fields).into_iter().filter(|(key, _)| !keys.contains(&key.as_str()));
+            *fields = kept.collect();
+        }
+    }
+
+    pub fn event_name(&self) -> Option<&str> {
+        self.text("hook_event_name")
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.event_name().map_or(Kind::Unknown, Kind::named)
+    }
+
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.fields.get(key)?.as_str()
+    }
+
+    pub fn field(&self, key: &str) -> Option<&Value> {
+        self.fields.get(key)
+    }
+
+    pub fn session(&self) -> Option<&str> {
+        self.text("session_id")
+    }
+
+    pub fn agent_id(&self) -> Option<&str> {
+        self.text("agent_id").filter(|id| !id.is_empty())
+    }
+
+    pub fn transcript(&self) -> Option<&Path> {
+        self.text("transcript_path").map(Path::new)
+    }
+
+    pub fn tool_name(&self) -> Option<&str> {
+        self.text("tool_name")
+    }
+
+    pub fn tool(&self) -> Option<Tool> {
+        self.tool_name().map(Tool::named)
+    }
+
+    pub fn tool_input(&self) -> &Value {
+        self.fields.get("tool_input").unwrap_or(&Value::Null)
+    }
+
+    pub fn tool_response(&self) -> &Value {
+        self.fields.get("tool_response").unwrap_or(&Value::Null)
+    }
+
+    /// The id that the tool call has in PreToolUse, PostToolUse and the transcript.
+    pub fn tool_use_id(&self) -> Option<&str> {
+        self.text("tool_use_id")
+    }
+}
+
+#[derive(Debug)]
+pub struct Input {
+    pub bytes: Vec<u8>,
+    /// Why the input is incomplete, if it is.
+    pub problem: Option<String>,
+    /// Whether the time limit passed while the pipe was still open. The input may be complete nevertheless.
+    pub held: bool,
+}
+
+impl From<Vec<u8>> for Input {
+    fn from(bytes: Vec<u8>) -> Input {
+        Input { bytes, problem: None, held: false }
+    }
+}
+
+/// Reads to the end of input, for at most `patience` in total. Bytes beyond the first `most` are read and dropped, so
+/// that the writer does not get a broken pipe.
+pub fn read<R: Read + AsFd>(mut from: R, most: usize, patience: Duration) -> Input {
+    let start = Instant::now();
+    let mut bytes = Vec::new();
+    let mut dropped = 0u64;
+    // Most payloads are small, and each page of the chunk costs a page fault. The chunk is never smaller than the
+    // buffer of `Stdin`, which would otherwise hold bytes that `poll` does not report.
+    let mut chunk = vec![0u8; 8 * 1024];
+    let problem = loop {
+        let left = patience.saturating_sub(start.elapsed());
+        let timeout = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos() as _ };
+        match poll(&mut [PollFd::new(&from, PollFlags::IN)], Some(&timeout)) {
+            Ok(1..) if !left.is_zero() => {}
+            Err(Errno::INTR) if !left.is_zero() => continue,
+            // Also stop reading from a stdin that never ends.
+            Ok(_) | Err(Errno::INTR) => {
+                break Some(format!("stdin did not end within {} ms", patience.as_millis()));
+            }
+            Err(error) => break Some(format!("cannot wait for stdin: {error}")),
+        }
+        match from.read(&mut chunk) {
+            Ok(0) => break None,
+            Ok(count) => {
+                let kept = count.min(most - bytes.len());
+                bytes.extend_from_slice(&chunk[..kept]);
+                dropped += (count - kept) as u64;
+                if count == chunk.len() {
+                    chunk.resize(64 * 1024, 0);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => break Some(format!("cannot read stdin: {error}")),
+        }
+    };
+    let held = problem.is_some() && dropped == 0;
+    let too_much =
+        (dropped > 0).then(|| format!("larger than {most} bytes; only the first {most} were recorded"));
+    Input { bytes, problem: too_much.or(problem), held }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn payload_of(bytes: &[u8]) -> Payload {
+        parse(&Input::from(bytes.to_vec()))
+    }
+
+    #[test]
+    fn a_payload_is_recorded_verbatim_except_for_line_breaks() {
+        let payload = payload_of(
+            b"{ \"n\": 1.000000000000000000001e400,\r\n \"a\\nb\": [1 ,2],\n\"hook_event_name\":\"Stop\" }\n",
+        );
+        assert_eq!(
+            payload.raw.get(),
+            "{ \"n\": 1.000000000000000000001e400, \"a\\nb\": [1 ,2],\"hook_event_name\":\"Stop\" }"
+        );
+        assert_eq!(payload.kind(), Kind::Stop);
+        assert_eq!(payload.malformed, None);
+    }
+
+    #[test]
+    fn a_payload_that_is_not_an_object_is_recorded_with_the_reason() {
+        assert_eq!(payload_of(b"").malformed.unwrap().0, "stdin was empty");
+        assert_eq!(payload_of(b"[1]").raw.get(), "[1]");
+        assert_eq!(payload_of(b"[1]").malformed.unwrap().0, "not a JSON object");
+        let cut = payload_of(b"{\"session_id\": \"a");
+        assert_eq!(cut.raw.get(), r#"{"text":"{\"session_id\": \"a"}"#);
+        assert!(cut.malformed.unwrap().0.starts_with("invalid JSON: "));
+        let named = payload_of(b"{\"hook_event_name\":\"PreToolUse\",\"tool_input\":{\"a");
+        assert_eq!((named.kind(), named.tool_input()), (Kind::PreToolUse, &Value::Null));
+        let bytes = payload_of(b"\xff\xfe{}");
+        assert_eq!(bytes.raw.get(), r#"{"base64":"//57fQ=="}"#);
+        assert!(bytes.malformed.unwrap().0.starts_with("invalid UTF-8: "));
+    }
+
+    #[test]
+    fn half_an_emoji_and_private_keys_of_serde_json_hide_no_field() {
+        let cut = payload_of(br#"{"session_id":"L","hook_event_name":"Stop","last":"cut \ud83d"}"#);
+        assert_eq!((cut.kind(), cut.session(), &cut.malformed), (Kind::Stop, Some("L"), &None));
+        assert!(cut.raw.get().contains(r#""cut \ud83d""#), "the record is verbatim");
+        let forged =
+            payload_of(br#"{"$serde_json::private::RawValue":"{\"hook_event_name\":\"SessionEnd\"}"}"#);
+        assert_eq!(forged.kind(), Kind::Unknown);
+    }
+
+    #[test]
+    fn fields_of_the_wrong_type_are_absent() {
+        let payload = payload_of(br#"{"session_id": 7, "agent_id": "", "tool_input": "x"}"#);
+        assert_eq!((payload.session(), payload.agent_id(), payload.tool()), (None, None, None));
+        assert_eq!(payload.kind(), Kind::Unknown);
+    }
+
+    #[test]
+    fn input_is_read_up_to_its_limit_and_the_rest_is_dropped() {
+        let (from, mut to) = io::pipe().unwrap();
+        let writer = std::thread::spawn(move || to.write_all(&vec![b'x'; 300_000]).is_ok());
+        let input = read(from, 1_000, Duration::from_secs(60));
+        assert_eq!(input.bytes.len(), 1_000);
+        assert_eq!(input.problem.unwrap(), "larger than 1000 bytes; only the first 1000 were recorded");
+        assert!(writer.join().unwrap(), "the writer met no closed pipe");
+    }
+
+    #[test]
+    fn reading_an_endless_stdin_times_out() {
+        let input = read(std::fs::File::open("/dev/zero").unwrap(), 1_000, Duration::from_millis(20));
+        assert_eq!(input.bytes.len(), 1_000);
+        assert!(input.problem.is_some());
+    }
+
+    #[test]
+    fn reading_an_open_stdin_times_out_with_the_bytes_so_far() {
+        let (from, mut to) = io::pipe().unwrap();
+        to.write_all(b"{\"half\"").unwrap();
+        let input = read(from, 1_000, Duration::from_millis(20));
+        assert_eq!(input.bytes, b"{\"half\"");
+        assert_eq!(input.problem.unwrap(), "stdin did not end within 20 ms");
+        drop(to);
+    }
+}

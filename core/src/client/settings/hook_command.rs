@@ -1,0 +1,273 @@
+//! Finds teamkeep's hooks in settings, and classifies them: hooks that `install` wrote, and commands of the user that
+//! call teamkeep. Only the first are ever edited or removed. A command that does anything else belongs to its author.
+
+use serde_json::Value;
+
+use crate::client::payload::Kind;
+use crate::client::settings::command::{NAME, is_named, quoted};
+
+/// Commands that take another command as their arguments.
+const WRAPPERS: [&str; 13] =
+    ["!", "{", "command", "do", "else", "env", "exec", "if", "nice", "nohup", "sudo", "then", "timeout"];
+/// Shells that take a command line as an argument.
+const SHELLS: [&str; 5] = ["bash", "dash", "ksh", "sh", "zsh"];
+/// Maximum depth of nested command lines.
+const DEPTH: usize = 2;
+
+/// An event, and a matcher group with only one command.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    pub event: String,
+    pub group: Value,
+}
+
+impl Entry {
+    /// The command.
+    pub fn hook(&self) -> &Value {
+        self.group.pointer("/hooks/0").unwrap_or(&Value::Null)
+    }
+
+    /// The matcher; empty if there is none.
+    pub fn matcher(&self) -> &str {
+        self.group.get("matcher").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// teamkeep and its arguments in the command.
+    pub fn words(&self) -> Vec<String> {
+        of(self.hook()).unwrap_or_default()
+    }
+
+    /// Whether it is as `install` writes it. Otherwise it is the user's own command.
+    pub fn is_written(&self) -> bool {
+        is_ours(self.hook())
+    }
+}
+
+/// The hooks in settings that `install` wrote.
+pub fn ours(settings: &Value) -> Vec<Entry> {
+    select(settings, is_ours)
+}
+
+/// Every command in settings that calls teamkeep, whoever wrote it.
+pub fn calls(settings: &Value) -> Vec<Entry> {
+    select(settings, |hook| of(hook).is_some())
+}
+
+fn select(settings: &Value, is_selected: impl Fn(&Value) -> bool) -> Vec<Entry> {
+    let mut found = Vec::new();
+    for (event, groups) in settings.get("hooks").and_then(Value::as_object).into_iter().flatten() {
+        for group in groups.as_array().into_iter().flatten() {
+            let hooks = group.get("hooks").and_then(Value::as_array).into_iter().flatten();
+            for hook in hooks.filter(|hook| is_selected(hook)) {
+                let mut group = group.clone();
+                group["hooks"] = Value::Array(vec![hook.clone()]);
+                found.push(Entry { event: event.clone(), group });
+            }
+        }
+    }
+    found
+}
+
+/// Whether a hook, in either form, is exactly a call that some version of `install` writes: the program, `hook`, an
+/// event, and optionally `--plugin`.
+pub fn is_ours(hook: &Value) -> bool {
+    let Some(command) = command(hook) else { return false };
+    match hook.get("args") {
+        None => {
+            let words = split(command, |_| false).concat();
+            let spelled: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+            is_plain(&words) && spelled.join(" ") == command
+        }
+        Some(Value::Array(args)) if args.iter().all(Value::is_string) => is_plain(&with_args(command, args)),
+        Some(_) => false,
+    }
+}
+
+/// The words of a hook's call of `teamkeep hook`, starting with the program, also within a longer command.
+pub fn of(hook: &Value) -> Option<Vec<String>> {
+    let command = command(hook)?;
+    match hook.get("args").and_then(Value::as_array) {
+        Some(args) if !args.is_empty() => called(with_args(command, args), 0),
+        _ => in_line(command, 0),
+    }
+}
+
+fn command(hook: &Value) -> Option<&str> {
+    let is_command = hook.get("type").is_none_or(|kind| kind == "command");
+    hook.get("command").and_then(Value::as_str).filter(|_| is_command)
+}
+
+/// The program and its arguments. A value that is not a string becomes an empty word, to keep the positions.
+fn with_args(command: &str, args: &[Value]) -> Vec<String> {
+    let args = args.iter().map(|arg| arg.as_str().unwrap_or_default().to_owned());
+    std::iter::once(command.to_owned()).chain(args).collect()
+}
+
+fn is_plain(words: &[String]) -> bool {
+    let (program, event) = match words {
+        [program, hook, event] if hook == "hook" => (program, event),
+        [program, hook, event, plugin] if hook == "hook" && plugin == "--plugin" => (program, event),
+        _ => return false,
+    };
+    let is_event =
+        Kind::named(event) != Kind::Unknown && event.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+    is_event && is_named(program) && (program == NAME || program.starts_with('/'))
+}
+
+/// The first call of teamkeep in a shell command line.
+fn in_line(line: &str, depth: usize) -> Option<Vec<String>> {
+    let commands = split(line, |c| ";&|()<>`\n".contains(c));
+    commands.into_iter().find_map(|words| called(words, depth))
+}
+
+/// The call of teamkeep in these words, without what precedes it.
+fn called(words: Vec<String>, depth: usize) -> Option<Vec<String>> {
+    let mut rest = words.as_slice();
+    let mut wrapped = false;
+    while let Some((first, more)) = rest.split_first() {
+        let is_option = wrapped && first.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+        if WRAPPERS.contains(&first.as_str()) {
+            wrapped = true;
+        } else if !is_option && !is_assignment(first) {
+            break;
+        }
+        rest = more;
+    }
+    let (program, args) = rest.split_first()?;
+    if is_named(program) && args.first().is_some_and(|arg| arg == "hook") {
+        return Some(rest.to_vec());
+    }
+    let is_shell = program.rsplit('/').next().is_some_and(|name| SHELLS.contains(&name));
+    (is_shell && depth < DEPTH).then(|| args.iter().find_map(|arg| in_line(arg, depth + 1))).flatten()
+}
+
+/// `NAME=value` before a command.
+fn is_assignment(word: &str) -> bool {
+    let Some((name, _)) = word.split_once('=') else { return false };
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// The commands of a shell command line between characters that end one, each as words with quotes and backslashes
+/// resolved.
+fn split(line: &str, ends: impl Fn(char) -> bool) -> Vec<Vec<String>> {
+    let (mut all, mut words, mut word) = (Vec::new(), Vec::new(), None::<String>);
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            c if ends(c) => {
+                words.extend(word.take());
+                all.push(std::mem::take(&mut words));
+            }
+            ' ' | '\t' | '\n' => words.extend(word.take()),
+            '\'' => word.get_or_insert_default().extend(chars.by_ref().take_while(|c| *c != '\'')),
+            '"' => {
+                let word = word.get_or_insert_default();
+                while let Some(c) = chars.next().filter(|c| *c != '"') {
+                    word.push(if c == '\\' { chars.next().unwrap_or(c) } else { c });
+                }
+            }
+            '\\' => word.get_or_insert_default().extend(chars.next()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    all.push(words);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn hooks_that_install_writes_are_ours() {
+        for ours in [
+            json!({"command": "teamkeep hook stop"}),
+            json!({"type": "command", "command": "/old/place/teamkeep hook task-created", "timeout": 3}),
+            json!({"command": "'/with space/teamkeep' hook stop"}),
+            json!({"command": "'/it'\\''s/teamkeep' hook stop --plugin"}),
+            json!({"command": "/a b/teamkeep", "args": ["hook", "stop"]}),
+            json!({"command": "teamkeep", "args": ["hook", "stop", "--plugin"]}),
+        ] {
+            assert!(is_ours(&ours) && of(&ours).is_some(), "{ours}");
+        }
+    }
+
+    #[test]
+    fn custom_command_that_calls_teamkeep_is_found_but_not_ours() {
+        for line in [
+            "teamkeep hook stop && ./my-gate.sh",
+            "teamkeep hook stop; ./mine",
+            "teamkeep hook stop | tee -a log",
+            "teamkeep hook stop > /dev/null && ./mine",
+            "teamkeep hook stop &",
+            "teamkeep hook stop\n./mine",
+            "teamkeep hook stop # why",
+            "echo $(teamkeep hook stop)",
+            "echo `teamkeep hook stop`",
+            "./mine && /opt/teamkeep hook stop",
+            "/opt/x/teamkeep hook notes --sync",
+            "teamkeep hook notes",
+            "teamkeep hook Stop",
+            "teamkeep hook",
+            "teamkeep  hook stop",
+            "\"/with space/teamkeep\" hook stop",
+            "/with\\ space/teamkeep hook stop",
+            "~/bin/teamkeep hook stop",
+            "$HOME/bin/teamkeep hook stop",
+            "bin/teamkeep hook stop",
+            "TEAMKEEP_HOME=/srv/tk teamkeep hook stop",
+            "env TEAMKEEP_HOME=/srv/tk teamkeep hook stop",
+            "timeout -k 1 10 teamkeep hook stop",
+            "if teamkeep hook stop; then ./mine; fi",
+            "sh -c 'teamkeep hook stop; ./mine'",
+        ] {
+            let hook = json!({"type": "command", "command": line});
+            assert!(!is_ours(&hook), "{line}");
+            assert_eq!(of(&hook).unwrap()[1], "hook", "{line}");
+        }
+        for hook in [
+            json!({"command": "teamkeep", "args": ["hook", "stop", "--sync"]}),
+            json!({"command": "teamkeep", "args": ["hook", "notes"]}),
+            json!({"command": "teamkeep", "args": ["hook", "stop", 7]}),
+            json!({"command": "sh", "args": ["-c", "teamkeep hook stop; ./mine"]}),
+        ] {
+            assert!(!is_ours(&hook) && of(&hook).is_some(), "{hook}");
+        }
+    }
+
+    #[test]
+    fn command_that_does_not_call_teamkeep_is_not_found() {
+        for other in [
+            json!({"command": "/bin/teamkeep"}),
+            json!({"command": "/bin/teamkeep report"}),
+            json!({"command": "/bin/teamkeeper hook stop"}),
+            json!({"command": "echo teamkeep hook stop"}),
+            json!({"command": "A=b/teamkeep hook stop"}),
+            json!({"command": "/bin/teamkeep", "args": ["report"]}),
+            json!({"command": "/bin/other", "args": ["hook", "stop"]}),
+            json!({"type": "http", "url": "http://x", "command": "teamkeep hook stop"}),
+            json!({"command": 7}),
+            json!({"prompt": "teamkeep hook"}),
+            json!("teamkeep hook stop"),
+        ] {
+            assert!(!is_ours(&other) && of(&other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn path_is_quoted_for_the_shell_only_if_needed() {
+        assert_eq!(quoted("/usr/local/bin/teamkeep"), "/usr/local/bin/teamkeep");
+        for path in ["/a b/teamkeep", "/it's/teamkeep", "/$HOME/teamkeep", "/\"x\\/teamkeep", "/ü/teamkeep"]
+        {
+            let line = format!("{} hook", quoted(path));
+            assert_eq!(split(&line, |_| false), [[path, "hook"]]);
+            let out = std::process::Command::new("sh")
+                .args(["-c", &format!("printf %s {}", quoted(path))])
+                .output()
+                .unwrap();
+            assert_eq!(out.stdout, path.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! The coverage of the installed hooks: which rules of the policy they evaluate, and the command that makes them
+//! evaluate the others.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::client::payload::Kind as Event;
+use crate::client::settings::command::{HookProgram, NAME, is_executable, quoted, typed_to_install};
+use crate::client::settings::install_record::Records;
+use crate::client::settings::layer::{Kind, SettingsLayer, layers, plugins, with_most_hooks};
+use crate::client::settings::needs::{MAX_PATTERNS, Needs, has_tools, matches, of_rule};
+use crate::client::settings::version::{FIRST_WITH_TEAMS, Version, knows, since};
+use crate::config::Rule;
+use crate::config::pattern::is_plain;
+use crate::sys::env::Env;
+use crate::sys::paths::Paths;
+
+/// Sample names for a `*`. A matcher that matches all of them is taken to match every name.
+const SAMPLES: [&str; 4] = ["", "Bash", "x_9", "mcp__server__tool-1"];
+/// How many tools of a rule are listed.
+const MAX_LISTED: usize = 5;
+
+/// The hooks of a session.
+#[derive(Debug)]
+pub struct Installed {
+    pub coverage: Coverage,
+    /// The command that makes them cover the policy in force.
+    pub command: String,
+    /// Whether the command finds the settings file from the project's directory.
+    pub is_in_project: bool,
+    /// The version of Claude Code that they were written for, if it is known.
+    client: Option<Version>,
+}
+
+impl Installed {
+    /// Reads the settings files of a session. If these have no hook, files that `install` wrote elsewhere count.
+    pub fn find(env: &Env, paths: &Paths) -> Installed {
+        let layers = layers(env, paths);
+        let (mut coverage, mut command) = (Coverage::of(&layers), install_command(env, &layers));
+        let records = Records::at(paths.installs());
+        let client =
+            |layer: &SettingsLayer| records.find(&layer.path.canonicalize().ok()?)?.client?.parse().ok();
+        if !coverage.is_empty() {
+            let most = with_most_hooks(&layers);
+            let is_in_project = most.is_some_and(|layer| matches!(layer.kind, Kind::Project | Kind::Local));
+            return Installed { coverage, command, is_in_project, client: most.and_then(client) };
+        }
+        let elsewhere: Vec<PathBuf> = records.files();
+        let elsewhere = elsewhere.iter().map(|file| SettingsLayer::read(Kind::User, file));
+        let elsewhere: Vec<SettingsLayer> = elsewhere.filter(|layer| !layer.ours().is_empty()).collect();
+        elsewhere.iter().for_each(|layer| coverage.add(layer));
+        if let Some(layer) = elsewhere.last() {
+            let (call, path) = (typed_to_install(env), quoted(&layer.path.to_string_lossy()));
+            command = format!("{call} install --settings {path}{}", program_option(env, layer));
+        }
+        let client = elsewhere.last().and_then(client);
+        Installed { coverage, command, is_in_project: false, client }
+    }
+
+    /// The command that fixes this; if Claude Code does not have the event, with the note that it must be upgraded first.
+    pub fn remedy(&self, uncovered: &UncoveredRule) -> String {
+        remedy(&self.command, self.client, uncovered)
+    }
+}
+
+/// The command that fixes this; if Claude Code does not have the event, with the note that it must be upgraded first.
+pub fn remedy(command: &str, client: Option<Version>, uncovered: &UncoveredRule) -> String {
+    let lacking = client.and_then(|version| {
+        let mut events = uncovered.gaps.iter().map(|gap| gap.event.name());
+        Some((version, events.find(|event| knows(version, event) == Some(false))?))
+    });
+    match lacking {
+        Some((version, event)) => {
+            format!("{command}  # upgrade Claude Code first: {version} does not have {event}")
+        }
+        None => command.to_owned(),
+    }
+}
+
+/// The command that repeats the installation into the file with the most hooks, or into the user's file if there are none.
+pub fn install_command(env: &Env, layers: &[SettingsLayer]) -> String {
+    let call = typed_to_install(env);
+    let again = with_most_hooks(layers)
+        .and_then(|layer| Some(layer.command(&call, "install")? + &program_option(env, layer)));
+    again.unwrap_or_else(|| match layers.iter().find(|layer| !layer.ours().is_empty()) {
+        // A second installation would run as well.
+        Some(managed) => format!("ask the administrator of {} to widen the matchers", managed.path.display()),
+        None => format!("{call} install"),
+    })
+}
+
+/// The option that keeps the program of a file's hooks, if it is not the running one.
+fn program_option(env: &Env, layer: &SettingsLayer) -> String {
+    let written = layer.ours().into_iter().find(|ours| ours.entry.is_written());
+    let program = written.and_then(|ours| ours.entry.words().into_iter().next());
+    let is_running = |named: &str| HookProgram::running(env).is_ok_and(|running| running.as_str() == named);
+    program
+        .filter(|named| (*named == NAME || is_executable(Path::new(named))) && !is_running(named))
+        .map_or(String::new(), |named| format!(" --command {}", quoted(&named)))
+}
+
+/// The events and matchers of the hooks that Claude Code runs.
+#[derive(Debug, Clone, Default)]
+pub struct Coverage {
+    hooks: Vec<(String, Option<Value>)>,
+}
+
+/// A rule that is not evaluated at some of its events or tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UncoveredRule {
+    pub rule: String,
+    /// Where it is defined: `path:line`.
+    pub place: String,
+    pub gaps: Vec<Gap>,
+}
+
+/// An event at which no installed hook runs for these tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gap {
+    pub event: Event,
+    /// The tools, as the rule spells them; empty for all tools, and for an event without tools.
+    pub tools: Vec<String>,
+}
+
+impl Coverage {
+    /// The coverage of the hooks in these settings files, and those of a plugin that they enable.
+    pub fn of(layers: &[SettingsLayer]) -> Coverage {
+        let is_only =
+            |layer: &&SettingsLayer| layer.kind == Kind::Managed && layer.has("allowManagedHooksOnly");
+        let mut coverage = Coverage::default();
+        if let Some(managed) = layers.iter().find(is_only) {
+            coverage.add(managed);
+            return coverage;
+        }
+        layers.iter().for_each(|layer| coverage.add(layer));
+        if !plugins(layers).is_empty() {
+            coverage.hooks.extend(Coverage::of_plugin().hooks);
+        }
+        coverage
+    }
+
+    /// The coverage of the plugin's hooks.
+    pub fn of_plugin() -> Coverage {
+        let builtin = Needs::builtin();
+        let hooks = builtin.matchers().map(|(event, matcher)| (event.to_owned(), matcher.map(Value::String)));
+        Coverage { hooks: hooks.collect() }
+    }
+
+    fn add(&mut self, layer: &SettingsLayer) {
+        let hooks = layer.ours().into_iter().map(|ours| ours.entry);
+        self.hooks.extend(hooks.map(|entry| (entry.event, entry.group.get("matcher").cloned())));
+    }
+
+    /// Whether there is no hook.
+    pub fn is_empty(&self) -> bool {
+        self.hooks.is_empty()
+    }
+
+    /// The rules that are not evaluated at all their events and tools.
+    pub fn uncovered(&self, rules: &[Rule]) -> Vec<UncoveredRule> {
+        let of = |rule: &Rule| {
+            let gaps: Vec<Gap> = of_rule(rule).filter_map(|(event, _)| self.gap(rule, event)).collect();
+            let (name, place) = (rule.name.clone(), rule.place.clone());
+            (!gaps.is_empty()).then_some(UncoveredRule { rule: name, place, gaps })
+        };
+        rules.iter().filter_map(of).collect()
+    }
+
+    fn gap(&self, rule: &Rule, event: Event) -> Option<Gap> {
+        let mut hooks = self.hooks.iter().filter(|(name, _)| name == event.name());
+        if !has_tools(event.name()) {
+            // A rule without events applies to the events that this version of Claude Code has.
+            let is_late = rule.events.is_empty() && since(event.name()).is_some_and(|v| v > FIRST_WITH_TEAMS);
+            return (hooks.next().is_none() && !is_late).then(|| Gap { event, tools: Vec::new() });
+        }
+        let hooks: Vec<_> = hooks.collect();
+        let covers = |name: &String| {
+            let mut patterns = MAX_PATTERNS;
+            hooks.iter().any(|(_, matcher)| matches(matcher.as_ref(), Some(name), &mut patterns))
+        };
+        if rule.tools.is_empty() {
+            return (!samples("*").iter().all(covers)).then(|| Gap { event, tools: Vec::new() });
+        }
+        let uncovered = |glob: &&String| !samples(glob).iter().all(covers);
+        let tools: Vec<String> = rule.tools.iter().filter(uncovered).cloned().collect();
+        (!tools.is_empty()).then_some(Gap { event, tools })
+    }
+}
+
+/// Sample names that a glob matches.
+fn samples(glob: &str) -> Vec<String> {
+    if is_plain(glob) {
+        return vec![glob.to_owned()];
+    }
+    let sample = |star: &str| {
+        let mut name = String::new();
+        let mut chars = glob.chars();
+        while let Some(c) = chars.next() {
+            match c {
+                '*' => name.push_str(star),
+                '?' => name.push('x'),
+                '[' => {
+                    let mut first = chars.next();
+                    let is_not = first == Some('!');
+                    if is_not {
+                        first = chars.next();
+                    }
+                    let mut set: Vec<char> = first.into_iter().collect();
+                    set.extend(chars.by_ref().take_while(|c| *c != ']'));
+                    name.extend(if is_not { ('a'..='z').find(|c| !set.contains(c)) } else { first });
+                }
+                c => name.push(c),
+            }
+        }
+        name
+    };
+    SAMPLES.into_iter().map(sample).filter(|name| !name.is_empty()).collect()
+}
+
+impl UncoveredRule {
+    /// The message for the user.
+    pub fn message(&self) -> String {
+        format!("rule {:?} is not evaluated at {self}: no installed hook covers it", self.rule)
+    }
+}
+
+impl fmt::Display for Gap {
+    /// `PreToolUse for Bash, Edit`.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.event.name())?;
+        if !has_tools(self.event.name()) {
+            return Ok(());
+        }
+        let named = self.tools.iter().take(MAX_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        match self.tools.len() {
+            0 => out.write_str(" for every tool"),
+            all if all > MAX_LISTED => write!(out, " for {named} and {} more", all - MAX_LISTED),
+            _ => write!(out, " for {named}"),
+        }
+    }
+}
+
+impl fmt::Display for UncoveredRule {
+    /// `PreToolUse for Bash; TaskCreated`.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gaps: Vec<String> = self.gaps.iter().map(Gap::to_string).collect();
+        out.write_str(&gaps.join("; "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn rule(events: &[&str], tools: &[&str]) -> Rule {
+        let rule = json!({"name": "mine", "action": "warn", "events": events, "tools": tools});
+        serde_json::from_value(rule).unwrap()
+    }
+
+    fn gaps(hooks: &[(&str, Option<&str>)], rule: &Rule) -> Vec<String> {
+        let hook = |(event, matcher): &(&str, Option<&str>)| ((*event).to_owned(), matcher.map(Value::from));
+        let coverage = Coverage { hooks: hooks.iter().map(hook).collect() };
+        coverage.uncovered(std::slice::from_ref(rule)).iter().map(UncoveredRule::to_string).collect()
+    }
+
+    #[test]
+    fn rule_is_covered_where_a_hook_runs_for_each_of_its_tools() {
+        let before = |matcher| [("PreToolUse", Some(matcher))];
+        for (matcher, tools, left) in [
+            ("Agent|Task", &["Bash"][..], Some("PreToolUse for Bash")),
+            ("Agent|Bash", &["Bash"], None),
+            ("*", &["Bash"], None),
+            ("B.*", &["Bash"], None),
+            ("Agent", &["Agent", "Bash", "Edit"], Some("PreToolUse for Bash, Edit")),
+            ("^(Agent|mcp__.*)$", &["mcp__*"], None),
+            ("mcp__git", &["mcp__*"], Some("PreToolUse for mcp__*")),
+            ("^mcp__", &["mcp__*", "mcp__[!a]?t"], None),
+            ("Bash|Agent", &[], Some("PreToolUse for every tool")),
+            (".*", &[], None),
+            ("(?!Read)", &["Bash"], Some("PreToolUse for Bash")),
+        ] {
+            let found = gaps(&before(matcher), &rule(&["PreToolUse"], tools));
+            assert_eq!(found.first().map(String::as_str), left, "{matcher} {tools:?}");
+        }
+        let two = [("PreToolUse", Some("Agent")), ("PreToolUse", Some("Bash"))];
+        assert_eq!(gaps(&two, &rule(&["pre-tool-use"], &["Bash", "Agent"])), [""; 0]);
+    }
+
+    #[test]
+    fn rule_without_events_needs_the_events_that_every_client_with_teams_has() {
+        let all = rule(&[], &[]);
+        let mut hooks: Vec<(&str, Option<&str>)> =
+            ["TeammateIdle", "TaskCompleted", "SubagentStop", "Stop"].map(|event| (event, None)).into();
+        assert_eq!(gaps(&hooks, &all), ["PreToolUse for every tool"]);
+        hooks.push(("PreToolUse", None));
+        assert_eq!(gaps(&hooks, &all), [""; 0], "TaskCreated came later");
+        assert_eq!(gaps(&hooks, &rule(&["TaskCreated", "Stop"], &[])), ["TaskCreated"]);
+        assert_eq!(gaps(&hooks[1..], &rule(&["TeammateIdle"], &["Bash"])), [""; 0], "it never matches");
+    }
+}

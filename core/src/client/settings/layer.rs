@@ -1,0 +1,220 @@
+//! Claude Code's settings files, and teamkeep's hooks in each.
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::client::settings::command::is_same;
+use crate::client::settings::hook_command::{self, Entry};
+use crate::error::{Error, Result};
+use crate::sys::env::Env;
+use crate::sys::fs;
+use crate::sys::paths::Paths;
+
+/// The file with managed settings.
+pub const MANAGED: &str = if cfg!(target_os = "macos") {
+    "/Library/Application Support/ClaudeCode/managed-settings.json"
+} else {
+    "/etc/claude-code/managed-settings.json"
+};
+/// Maximum number of hooks to check in one file.
+const MAX_ENTRIES: usize = 500;
+/// Maximum size of a settings file in bytes.
+pub const MAX_BYTES: u64 = 16 << 20;
+
+/// The kind of a settings file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// By an administrator.
+    Managed,
+    /// The user's in this project.
+    Local,
+    /// Shared in this project.
+    Project,
+    User,
+}
+
+impl Kind {
+    /// The option of `install` and `uninstall` that selects the file.
+    pub fn option(self) -> &'static str {
+        match self {
+            Kind::Managed | Kind::User => "",
+            Kind::Project => " --scope project",
+            Kind::Local => " --scope local",
+        }
+    }
+
+    /// The absolute path of the file, whether it exists or not.
+    ///
+    /// # Errors
+    /// Claude Code's directory or the current directory is unknown.
+    pub fn path(self, env: &Env, paths: &Paths) -> Result<PathBuf> {
+        let in_project = |name| {
+            let project = env.project.as_deref().unwrap_or(Path::new("."));
+            Ok(absolute(project)?.join(".claude").join(name))
+        };
+        match self {
+            Kind::Managed => Ok(MANAGED.into()),
+            Kind::User => match &paths.client {
+                Some(client) => absolute(&client.join("settings.json")),
+                None => Err(Error::new("cannot find Claude Code's settings: HOME is not set")
+                    .hint("set the file: --settings PATH")),
+            },
+            Kind::Project => in_project("settings.json"),
+            Kind::Local => in_project("settings.local.json"),
+        }
+    }
+}
+
+/// The absolute path.
+///
+/// # Errors
+/// It is empty, or relative to a directory that no longer exists.
+pub fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(|error| {
+        Error::caused(format!("cannot resolve \"{}\" to an absolute path", path.display()), error)
+    })
+}
+
+#[derive(Debug, Clone)]
+pub struct SettingsLayer {
+    pub kind: Kind,
+    pub path: PathBuf,
+    pub state: State,
+}
+
+/// The state of a settings file.
+#[derive(Debug, Clone)]
+pub enum State {
+    Missing,
+    /// It cannot be read, for this reason.
+    Unreadable(String),
+    /// Claude Code ignores this content: it is not strict JSON, or `hooks` has the wrong structure.
+    Invalid(Vec<u8>),
+    Read(Value),
+}
+
+/// One hook that calls teamkeep.
+#[derive(Debug, Clone)]
+pub struct InstalledHook<'a> {
+    pub layer: &'a SettingsLayer,
+    pub entry: Entry,
+}
+
+impl SettingsLayer {
+    pub fn read(kind: Kind, path: &Path) -> SettingsLayer {
+        let content = resolve_links(path).and_then(|real| Ok(content(&real)?));
+        let state = match content {
+            Err(error) => State::Unreadable(error.to_string()),
+            Ok(None) => State::Missing,
+            Ok(Some(content)) => State::of(content),
+        };
+        SettingsLayer { kind, path: path.to_path_buf(), state }
+    }
+
+    /// The settings, if Claude Code can read them.
+    pub fn value(&self) -> Option<&Value> {
+        match &self.state {
+            State::Read(value) => Some(value),
+            State::Missing | State::Unreadable(_) | State::Invalid(_) => None,
+        }
+    }
+
+    /// Whether it sets this key to true.
+    pub fn has(&self, key: &str) -> bool {
+        self.value().and_then(|value| value.get(key)) == Some(&Value::Bool(true))
+    }
+
+    /// Whether it exists, but Claude Code ignores it.
+    pub fn is_lost(&self) -> bool {
+        matches!(self.state, State::Unreadable(_) | State::Invalid(_))
+    }
+
+    /// The hooks in it that call teamkeep in any way.
+    pub fn ours(&self) -> Vec<InstalledHook<'_>> {
+        let entries = self.value().map(hook_command::calls).unwrap_or_default();
+        entries.into_iter().take(MAX_ENTRIES).map(|entry| InstalledHook { layer: self, entry }).collect()
+    }
+
+    /// The command line of `install` or `uninstall` for this file, if teamkeep may change it; `call` is how the user
+    /// calls this program.
+    pub fn command(&self, call: &str, verb: &str) -> Option<String> {
+        (self.kind != Kind::Managed).then(|| format!("{call} {verb}{}", self.kind.option()))
+    }
+}
+
+impl State {
+    pub fn of(content: Vec<u8>) -> State {
+        let text = content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&content);
+        // An empty file has no settings.
+        let text = if text.trim_ascii().is_empty() { b"{}" } else { text };
+        let value = serde_json::from_slice::<Value>(text).ok().filter(|settings| {
+            let is_table =
+                |hooks: &Value| hooks.as_object().is_some_and(|events| events.values().all(Value::is_array));
+            settings.is_object() && settings.get("hooks").is_none_or(is_table)
+        });
+        value.map_or(State::Invalid(content), State::Read)
+    }
+}
+
+/// Every possible settings file, highest precedence first. A project in the home directory has no file of its own.
+pub fn layers(env: &Env, paths: &Paths) -> Vec<SettingsLayer> {
+    let mut layers = vec![SettingsLayer::read(Kind::Managed, Path::new(MANAGED))];
+    let user = Kind::User.path(env, paths).ok();
+    for kind in [Kind::Local, Kind::Project] {
+        if let Ok(path) = kind.path(env, paths)
+            && !user.as_ref().is_some_and(|user| *user == path || is_same(user, &path))
+        {
+            layers.push(SettingsLayer::read(kind, &path));
+        }
+    }
+    layers.extend(user.map(|user| SettingsLayer::read(Kind::User, &user)));
+    layers
+}
+
+/// The file with the most hooks, of those that teamkeep may change.
+pub fn with_most_hooks(layers: &[SettingsLayer]) -> Option<&SettingsLayer> {
+    let own = layers.iter().filter(|layer| layer.kind != Kind::Managed && !layer.ours().is_empty());
+    own.max_by_key(|layer| layer.ours().len())
+}
+
+/// The enabled teamkeep plugins: `teamkeep@<marketplace>`.
+pub fn plugins(layers: &[SettingsLayer]) -> Vec<String> {
+    let mut seen: Vec<(String, bool)> = Vec::new();
+    for layer in layers {
+        let enabled = layer.value().and_then(|value| value.get("enabledPlugins")).and_then(Value::as_object);
+        for (name, on) in enabled.into_iter().flatten() {
+            let ours = name.split('@').next() == Some("teamkeep");
+            // The file with the highest precedence decides.
+            if ours && !seen.iter().any(|(known, _)| known == name) {
+                seen.push((name.clone(), *on == Value::Bool(true)));
+            }
+        }
+    }
+    seen.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect()
+}
+
+/// The content of a settings file; `None` if it does not exist.
+pub fn content(real: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::read_regular(real, MAX_BYTES) {
+        Ok((bytes, _)) => Ok(Some(bytes)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The file of a path, with the links of its directory resolved as well, so that each file has one name.
+pub fn resolve_links(path: &Path) -> Result<PathBuf> {
+    if path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
+        return path.canonicalize().map_err(|error| {
+            let what = format!("cannot follow the link {}", path.display());
+            Error::caused(what, error).hint("nothing was changed; fix or remove the link")
+        });
+    }
+    let directory = path.parent().and_then(|directory| directory.canonicalize().ok());
+    Ok(match (directory, path.file_name()) {
+        (Some(directory), Some(name)) => directory.join(name),
+        _ => path.to_path_buf(),
+    })
+}

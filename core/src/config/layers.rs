@@ -1,0 +1,508 @@
+//! Loads the configuration: combines the user's file with the project's, and caches the user's for hook calls.
+//!
+//! A hook call does not check an unchanged, valid file of the user again: with 20 rules, the cache saves a third of the
+//! call's processor time. A project's regular expressions may come from anyone; they are compiled only by `policy check`,
+//! `policy trust`, and the call that needs one.
+
+use std::fs::Metadata;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::check::{Checked, check, validate};
+use super::parse_value::Validation;
+use super::problem::{Code, Problem};
+use super::project::{self, Project, Trust, TrustState};
+use super::settings::{Entry, Layer, Origin, Setting, Settings, build, tree};
+use super::source::{self, Read, Source};
+use super::{Config, OnError, Rule, keys};
+use crate::error::Error;
+use crate::sys::env::Env;
+use crate::sys::fs;
+use crate::sys::paths::Paths;
+
+/// The response to failures of the policy. It is "block" if a broken file sets it, or set it when it was last valid.
+const ON_ERROR: &str = "policy.on-error";
+/// The path of a project's file, relative to the project.
+pub const PROJECT_FILE: &str = ".claude/teamkeep.toml";
+/// The version that wrote the cache. Another version may read the file differently.
+const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+/// Maximum size of the cache in bytes.
+const MAX_CACHE_BYTES: u64 = 4 << 20;
+
+/// The files that can exist.
+#[derive(Debug, Clone, Default)]
+pub struct Files {
+    pub user: PathBuf,
+    pub project: Option<PathBuf>,
+    /// The list of trusted files.
+    pub trust: PathBuf,
+    /// The cache of the user's file.
+    pub cache: PathBuf,
+}
+
+impl Files {
+    /// The files for a session in this project: `CLAUDE_PROJECT_DIR`, else the payload's directory, else the current
+    /// one.
+    pub fn find(paths: &Paths, project: Option<&Path>) -> Files {
+        Files {
+            user: paths.config.clone(),
+            project: project.map(|project| project.join(PROJECT_FILE)),
+            trust: paths.trust(),
+            cache: paths.policy().join(".understood"),
+        }
+    }
+}
+
+impl Config {
+    /// Reads the user's file only, for commands that evaluate no gate. A missing one means the defaults and costs one
+    /// failed open. An unreadable or invalid file also means the defaults, with an error that has the position.
+    pub fn load(path: &Path) -> (Config, Option<Error>) {
+        let effective = load(&Files { user: path.to_path_buf(), ..Files::default() });
+        let error = effective.error();
+        (effective.config, error)
+    }
+
+    /// Parses a file; `path` is used only in the error.
+    ///
+    /// # Errors
+    /// The text is not valid TOML, a key is unknown, or a value is invalid: `path:line:column`, the key, the reason.
+    pub fn parse(text: &str, path: &Path) -> Result<Config, Error> {
+        let source = Source::new(path, text);
+        let checked = check(&source);
+        if let Some(error) = first_error(&checked.problems) {
+            return Err(error);
+        }
+        let entries = checked.entries.iter();
+        build(&entries.map(|entry| (entry.path.clone(), entry.setting(&source, Layer::User))).collect())
+            .map_err(|why| Error::caused(format!("cannot use the configuration {}", path.display()), why))
+    }
+}
+
+/// A problem with the path in `TEAMKEEP_CONFIG`, found before the file is read.
+pub fn misnamed_file(env: &Env) -> Option<Problem> {
+    let named = env.config.as_deref()?;
+    let is_missing = || match named.try_exists() {
+        Ok(exists) => !exists,
+        Err(error) => error.kind() == ErrorKind::NotADirectory,
+    };
+    let (what, hint) = if !named.is_absolute() {
+        let what = "TEAMKEEP_CONFIG is not an absolute path, and hooks run in any directory";
+        (what, "set TEAMKEEP_CONFIG to an absolute path, or unset it")
+    } else if is_missing() {
+        let hint = "create it with `teamkeep config init`, or unset TEAMKEEP_CONFIG";
+        ("TEAMKEEP_CONFIG names a file that does not exist", hint)
+    } else {
+        return None;
+    };
+    Some(Problem::of_file(Code::Unreadable, named, what).hint(hint))
+}
+
+/// The first of the problems that is an error.
+fn first_error(problems: &[Problem]) -> Option<Error> {
+    let mut errors = problems.iter().filter(|problem| problem.is_error());
+    let first = errors.next()?;
+    let what = match first.at {
+        Some(_) => format!("cannot use the configuration {}", first.place()),
+        None => "cannot read the configuration".to_owned(),
+    };
+    let mut error = Error::caused(what, first.message.clone());
+    error.hints.extend(first.hint.clone());
+    match errors.count() {
+        0 => Some(error),
+        more => Some(error.hint(format!("to list {more} more: teamkeep config check"))),
+    }
+}
+
+/// The configuration in force.
+#[derive(Debug, Clone, Default)]
+pub struct Effective {
+    pub config: Config,
+    /// The values that are set, with their origin. All others have their default.
+    pub settings: Settings,
+    pub problems: Vec<Problem>,
+    /// The project's file, if there is a valid one.
+    pub project: Option<Project>,
+    /// Whether the user has a file.
+    pub has_user: bool,
+}
+
+/// Reads the files. Without any this costs one failed open per file, and no parser runs.
+pub fn load(files: &Files) -> Effective {
+    load_with(files, Validation::Full, Validation::Full)
+}
+
+/// [`load`] for a hook call: an unchanged, valid file of the user is not checked again. The result then has no
+/// settings and origins.
+pub fn load_cached(files: &Files) -> Effective {
+    let effective = load_user(&Files { project: None, ..files.clone() });
+    let own = files.project.as_deref();
+    if own.is_none_or(source::is_absent) {
+        let gone = own.and_then(|file| project::missing_project(file, &files.trust));
+        return Effective { problems: effective.problems.into_iter().chain(gone).collect(), ..effective };
+    }
+    let is_known = effective.problems.is_empty();
+    let user = if is_known { Validation::WithoutRegexes } else { Validation::Full };
+    load_with(files, user, Validation::WithoutRegexes)
+}
+
+fn load_with(files: &Files, user_validation: Validation, project_validation: Validation) -> Effective {
+    let mut effective = Effective::default();
+    let user = effective.read(&files.user, source::MAX_BYTES);
+    if let Some(user) = &user {
+        effective.has_user = true;
+        effective.add_user(&user.source, user_validation);
+    }
+    if effective.is_broken() && last_on_error(&files.user, &files.cache) == Some(OnError::Block) {
+        effective.block_on_error(Origin::last(&files.user));
+    }
+    let project = files.project.as_deref().filter(|path| !is_same(user.as_ref(), path));
+    if let Some(project) = project.and_then(|path| effective.read(path, source::LARGEST_PROJECT)) {
+        effective.add_project(&project, &files.trust, project_validation);
+    }
+    let absent = files.project.as_deref().filter(|file| source::is_absent(file));
+    effective.problems.extend(absent.and_then(|file| project::missing_project(file, &files.trust)));
+    if !effective.settings.is_empty() {
+        match build(&effective.settings) {
+            Ok(config) => effective.config = config,
+            Err(why) => {
+                effective.problems.push(Problem::of_file(Code::BadValue, &files.user, why));
+                effective.settings.clear();
+            }
+        }
+    }
+    effective
+}
+
+/// Whether the project's file is the user's own.
+fn is_same(user: Option<&Read>, project: &Path) -> bool {
+    let inode = |metadata: &Metadata| (metadata.dev(), metadata.ino());
+    user.is_some_and(|user| project.metadata().is_ok_and(|there| inode(&there) == inode(&user.metadata)))
+}
+
+impl Effective {
+    /// Whether a whole file was ignored.
+    pub fn is_broken(&self) -> bool {
+        self.problems.iter().any(Problem::is_error)
+    }
+
+    /// The first problem that is an error.
+    pub fn error(&self) -> Option<Error> {
+        first_error(&self.problems)
+    }
+
+    /// The origin of the value at a path.
+    pub fn origin(&self, path: &str) -> &Origin {
+        self.settings.get(path).map_or(&Origin::DEFAULT, |setting| &setting.origin)
+    }
+
+    /// Reads a file, or notes why it cannot be read.
+    fn read(&mut self, path: &Path, max_bytes: u64) -> Option<Read> {
+        source::read(path, max_bytes).unwrap_or_else(|problem| {
+            self.problems.push(problem);
+            None
+        })
+    }
+
+    fn add_user(&mut self, source: &Source, validation: Validation) {
+        let checked = validate(source, validation);
+        if checked.is_sound() {
+            let entries = checked.entries.iter();
+            let settings = entries.map(|entry| (entry.path.clone(), entry.setting(source, Layer::User)));
+            self.settings.extend(settings);
+        } else {
+            self.add_on_error(&checked, source, Layer::User);
+        }
+        self.problems.extend(checked.problems);
+    }
+
+    /// Applies `on-error = "block"` of a file with errors.
+    fn add_on_error(&mut self, checked: &Checked, source: &Source, layer: Layer) {
+        let blocks = |entry: &&Entry| entry.path == ON_ERROR && entry.value == "block";
+        if let Some(entry) = checked.entries.iter().find(blocks) {
+            self.block_on_error(entry.setting(source, layer).origin);
+        }
+    }
+
+    fn block_on_error(&mut self, origin: Origin) {
+        self.settings.insert(ON_ERROR.to_owned(), Setting { value: "block".into(), origin });
+    }
+
+    fn add_project(&mut self, read: &Read, trust: &Path, validation: Validation) {
+        let source = &read.source;
+        let checked = validate(source, validation);
+        if !checked.is_sound() {
+            self.add_on_error(&checked, source, Layer::Project);
+            self.problems.extend(checked.problems);
+            return;
+        }
+        let mut problems = checked.problems;
+        let (items, values): (Vec<_>, Vec<_>) =
+            checked.entries.into_iter().partition(|entry| entry.key.project == keys::Project::Added);
+        for entry in &values {
+            project::apply_override(&mut self.settings, entry, source, &mut problems);
+        }
+        let (project, settings) = project::trust_state(&items, read, trust, &self.settings, &mut problems);
+        if project.standing == TrustState::Trusted {
+            self.settings.extend(settings);
+        }
+        self.project = Some(project);
+        problems.sort_by_key(|problem| problem.at.unwrap_or((usize::MAX, 0)));
+        self.problems.extend(problems);
+    }
+}
+
+/// The rules of all sessions.
+#[derive(Debug, Clone, Default)]
+pub struct Everywhere {
+    /// The user's, then those of the projects; a rule may be there more than once.
+    pub rules: Vec<Rule>,
+    /// Whether a file could not be used, so that rules may be missing.
+    pub is_partial: bool,
+}
+
+/// Reads the user's file, and each project's file that is trusted with its current content.
+pub fn everywhere(files: &Files) -> Everywhere {
+    let user = load(&Files { project: None, ..files.clone() });
+    let mut all = Everywhere { is_partial: user.is_broken(), rules: user.config.rule };
+    let trust = Trust::load(&files.trust);
+    all.is_partial |= trust.is_err();
+    for (file, _) in trust.iter().flat_map(Trust::files) {
+        let effective = load(&Files { project: Some(file.to_path_buf()), ..files.clone() });
+        all.is_partial |= effective.problems.iter().any(|problem| problem.code == Code::Unreadable);
+        // This adds the user's rules again. They need the same hooks, so that does no harm.
+        all.rules.extend(effective.config.rule);
+    }
+    all
+}
+
+/// The cache of the user's file, stored beside the policy's counts.
+#[derive(Serialize, Deserialize)]
+struct Cache<C> {
+    program: String,
+    hash: String,
+    /// The position of each rule, for the verdicts.
+    places: Vec<String>,
+    config: C,
+}
+
+/// The `on-error` of the last valid content of the user's file.
+pub fn last_on_error(user: &Path, cache: &Path) -> Option<OnError> {
+    let known: Json = serde_json::from_slice(&fs::read_regular(cache, MAX_CACHE_BYTES).ok()?.0).ok()?;
+    let (_, path) = known.get("hash")?.as_str()?.split_once(' ')?;
+    let on_error = known.pointer("/config/policy/on-error").filter(|_| path == user.display().to_string())?;
+    OnError::deserialize(on_error).ok()
+}
+
+/// Loads the user's file only.
+fn load_user(files: &Files) -> Effective {
+    let Some(hash) = source::hash(&files.user) else { return load(files) };
+    let hash = format!("{} {}", hash.to_hex(), files.user.display());
+    if let Some(config) = read_cache(&files.cache, &hash) {
+        return Effective { config, has_user: true, ..Effective::default() };
+    }
+    let effective = load(files);
+    if effective.is_broken() || source::hash(&files.user).is_none_or(|now| !hash.starts_with(&*now.to_hex()))
+    {
+        return effective;
+    }
+    let on_error = effective.config.policy.on_error;
+    if effective.problems.is_empty() {
+        write_cache(&files.cache, hash, &effective);
+    } else if last_on_error(&files.user, &files.cache).unwrap_or(OnError::Allow) != on_error {
+        // A file with warnings is checked each time. The cache then only keeps its `on-error`.
+        write_cache(&files.cache, format!("- {}", files.user.display()), &effective);
+    }
+    effective
+}
+
+/// Writes the cache. A failure is ignored.
+fn write_cache(path: &Path, hash: String, effective: &Effective) {
+    let places = effective.config.rule.iter().map(|rule| rule.place.clone()).collect();
+    let cache = Cache { program: PROGRAM.to_owned(), hash, places, config: tree(&effective.settings) };
+    if let (Some(dir), Ok(bytes)) = (path.parent(), serde_json::to_vec(&cache)) {
+        let _ = fs::private_dir(dir).and_then(|()| fs::write_atomic(path, &bytes));
+    }
+}
+
+fn read_cache(path: &Path, wanted: &str) -> Option<Config> {
+    let bytes = fs::read_regular(path, MAX_CACHE_BYTES).ok()?.0;
+    let Cache { program, hash, places, mut config } = serde_json::from_slice::<Cache<Config>>(&bytes).ok()?;
+    if program != PROGRAM || hash != wanted || places.len() != config.rule.len() {
+        return None;
+    }
+    config.rule.iter_mut().zip(places).for_each(|(rule, place)| rule.place = place);
+    Some(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    use crate::config::TEMPLATE;
+
+    fn error_of(text: &str) -> Error {
+        Config::parse(text, Path::new("teamkeep.toml")).unwrap_err()
+    }
+
+    #[test]
+    fn the_template_is_the_default() {
+        assert_eq!(Config::parse(TEMPLATE, Path::new("default.toml")).unwrap(), Config::default());
+        assert_eq!(Config::parse("", Path::new("empty")).unwrap(), Config::default());
+    }
+
+    #[test]
+    fn error_names_position_key_and_suggestion() {
+        let error = error_of("[log]\n# more\n  keep_size = \"1 GiB\"\n");
+        assert_eq!(
+            error.to_string(),
+            "cannot use the configuration teamkeep.toml:3:3: unknown key `keep_size`"
+        );
+        assert_eq!(error.hints, ["did you mean `keep-size`?"]);
+        let error = error_of("[polity]\n");
+        assert_eq!(error.hints, ["did you mean `policy`?"]);
+        let error = error_of("[log]\nkeep = \"90\"\n");
+        assert_eq!(
+            error.to_string(),
+            "cannot use the configuration teamkeep.toml:2:8: `log.keep`: invalid duration \"90\"; expected a value such as \"90d\" or \"1m30s\""
+        );
+        let error = error_of("[archive]\non-failure = \"explode\"\n");
+        assert_eq!(
+            error.to_string(),
+            "cannot use the configuration teamkeep.toml:2:14: `archive.on-failure`: invalid value \"explode\"; expected one of \"warn\", \"block\""
+        );
+        assert!(error_of("[log]\nkeep = \n").to_string().contains("teamkeep.toml:2:"));
+    }
+
+    #[test]
+    fn any_file_at_the_path_yields_a_configuration() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("teamkeep.toml");
+        assert!(Config::load(&path).1.is_none(), "a missing file is fine");
+        std::fs::write(&path, "\u{feff}[hook]\nwatch = false\n").unwrap();
+        assert!(!Config::load(&path).0.hook.watch);
+        let link = dir.path().join("link");
+        symlink(&path, &link).unwrap();
+        assert!(!Config::load(&link).0.hook.watch, "a linked file is followed");
+
+        let bad = |name: &str| {
+            let (config, error) = Config::load(&dir.path().join(name));
+            assert_eq!(config, Config::default(), "{name}");
+            error.unwrap().to_string()
+        };
+        symlink(dir.path().join("loop"), dir.path().join("loop")).unwrap();
+        std::fs::create_dir(dir.path().join("dir")).unwrap();
+        std::fs::write(dir.path().join("huge"), " ".repeat((1 << 20) + 1)).unwrap();
+        std::fs::write(dir.path().join("bytes"), b"\xff").unwrap();
+        assert!(bad("loop").starts_with("cannot read the configuration: "));
+        assert!(bad("dir").ends_with("dir is not a regular file"));
+        assert!(bad("huge").ends_with("huge is larger than 1048576 bytes"));
+        assert!(bad("bytes").contains("is not valid UTF-8"));
+    }
+
+    const RULES: &str = "[hook]\nslow = \"2s\"\n[policy]\nmax-blocks = 5\n[[rule]]\nname = \"no-push\"\ntools = [\"Bash\"]\naction = \"block\"\nreason = \"no\"\nmatch = { \"/tool_input/command\" = \"git push*\" }\n";
+
+    fn files(dir: &Path) -> (Files, PathBuf) {
+        let project = Some(dir.join("project.toml"));
+        let cache = dir.join("policy/cache.json");
+        let files = Files { user: dir.join("teamkeep.toml"), project, trust: dir.join("trust.json"), cache };
+        (files.clone(), files.cache)
+    }
+
+    #[test]
+    fn valid_file_is_cached_with_equal_result() {
+        let dir = tempfile::tempdir().unwrap();
+        let (files, cache) = files(dir.path());
+        std::fs::write(&files.user, RULES).unwrap();
+        let first = load_cached(&files);
+        assert!(read_cache(&cache, "another").is_none());
+        let hash = format!("{} {}", blake3::hash(RULES.as_bytes()).to_hex(), files.user.display());
+        assert_eq!(read_cache(&cache, &hash).unwrap(), first.config);
+        assert_eq!(load_cached(&files).config, load(&files).config);
+        assert!(first.config.rule[0].place.ends_with("teamkeep.toml:6"), "{}", first.config.rule[0].place);
+    }
+
+    #[test]
+    fn changed_file_project_file_and_damaged_cache_are_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let (files, cache) = files(dir.path());
+        std::fs::write(&files.user, RULES).unwrap();
+        load_cached(&files);
+        std::fs::write(&files.user, RULES.replace("= 5", "= 6")).unwrap();
+        assert_eq!(load_cached(&files).config.policy.max_blocks, 6);
+        std::fs::write(files.project.as_deref().unwrap(), "[polity]\n").unwrap();
+        assert!(load_cached(&files).is_broken());
+        std::fs::remove_file(files.project.as_deref().unwrap()).unwrap();
+        std::fs::write(&cache, "{half").unwrap();
+        assert_eq!(load_cached(&files).config.policy.max_blocks, 6);
+        std::fs::write(&files.user, "[polity]\n").unwrap();
+        for _ in 0..2 {
+            assert!(load_cached(&files).is_broken(), "reported each time");
+        }
+    }
+    const PROJECT: &str = "[[rule]]\nname = \"theirs\"\naction = \"block\"\nreason = \"no\"\nmatch = { \"/tool_input/command\" = \"/(/\" }\n";
+
+    #[test]
+    fn hook_call_does_not_compile_project_expressions_and_keeps_the_cache() {
+        let dir = tempfile::tempdir().unwrap();
+        let (files, cache) = files(dir.path());
+        std::fs::write(&files.user, RULES).unwrap();
+        std::fs::write(files.project.as_deref().unwrap(), PROJECT).unwrap();
+        let codes = |effective: &Effective| -> Vec<&str> {
+            effective.problems.iter().map(|problem| problem.code.name()).collect()
+        };
+        for _ in 0..2 {
+            let effective = load_cached(&files);
+            assert_eq!(codes(&effective), ["untrusted"]);
+            assert_eq!((effective.config.rule.len(), effective.config.policy.max_blocks), (1, 5));
+            let hash = format!("{} {}", blake3::hash(RULES.as_bytes()).to_hex(), files.user.display());
+            assert!(read_cache(&cache, &hash).is_some(), "the user's file is understood once");
+        }
+        assert_eq!(codes(&load(&files)), ["bad-regex"], "a command says what a call does not look at");
+        let large = "# \n".repeat(22_000);
+        std::fs::write(files.project.as_deref().unwrap(), large).unwrap();
+        assert_eq!(codes(&load_cached(&files)), ["too-large"]);
+        assert_eq!(codes(&load(&files)), ["too-large"]);
+    }
+
+    #[test]
+    fn inaccessible_project_file_does_not_count_as_missing() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut files, _) = files(dir.path());
+        std::fs::write(&files.user, RULES).unwrap();
+        std::os::unix::fs::symlink("loop", dir.path().join("loop")).unwrap();
+        files.project = Some(dir.path().join("loop/teamkeep.toml"));
+        for _ in 0..2 {
+            assert!(load_cached(&files).is_broken());
+        }
+        files.project = Some(files.user.join("teamkeep.toml"));
+        assert!(!load_cached(&files).is_broken(), "below a file there is none");
+    }
+    #[test]
+    fn broken_link_does_not_count_as_missing() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut files, _) = files(dir.path());
+        let link = |name: &str| std::os::unix::fs::symlink("nowhere", dir.path().join(name)).unwrap();
+        for name in ["project.toml", ".claude"] {
+            link(name);
+        }
+        for project in ["project.toml", ".claude/teamkeep.toml"] {
+            files.project = Some(dir.path().join(project));
+            for user in ["", RULES] {
+                std::fs::write(&files.user, user).unwrap();
+                let problem = &load_cached(&files).problems[0];
+                assert_eq!((problem.code.name(), problem.is_error()), ("unreadable", true), "{project}");
+            }
+        }
+        files.project = None;
+        std::fs::remove_file(&files.user).unwrap();
+        link("teamkeep.toml");
+        let problem = &load_cached(&files).problems[0];
+        assert!(problem.message.ends_with("teamkeep.toml is a broken link"), "{}", problem.message);
+        assert!(load(&files).is_broken() && Config::load(&files.user).1.is_some());
+    }
+}

@@ -1,0 +1,34 @@
+//! `teamkeep.toml`, from text to typed configuration. Without a file the defaults apply, and no parser runs.
+//!
+//! A file goes through [`source`] → [`check`] → [`settings`]; [`layers`] combines the project's with the user's.
+
+pub mod check;
+pub mod keys;
+pub mod layers;
+mod model;
+mod parse_value;
+pub mod pattern;
+mod policy;
+pub mod problem;
+pub mod project;
+pub mod settings;
+pub mod source;
+pub mod suggest;
+
+pub use layers::{Effective, Everywhere, Files, PROJECT_FILE, everywhere, misnamed_file};
+pub use model::{
+    Archive, Config, Hook, Log, OnFailure, Pattern, Price, Privacy, RecordMode, Report, parse_duration,
+    parse_size,
+};
+pub use pattern::{BoundedRegex, RegexTooCostly, required_literal};
+pub use policy::*;
+pub use problem::{Code, Problem, Severity};
+pub use project::{Project, TrustState};
+pub use settings::{Layer, Origin, Setting, Settings};
+pub use source::{Excerpt, Excerpts};
+
+/// The template: every key with its default and a comment.
+pub const TEMPLATE: &str = include_str!("default.toml");
+
+#[cfg(test)]
+mod tests;

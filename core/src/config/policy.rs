@@ -1,0 +1,293 @@
+//! The typed policy: the gates, one table for each, and the user's rules. `default.toml` describes each key.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::client::payload::Kind;
+use crate::model::Tool;
+
+/// The mode of a gate, most permissive first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    Off,
+    Warn,
+    Block,
+}
+
+/// The response to a failure of the policy itself: an unreadable file, a held lock, a bug.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnError {
+    Allow,
+    Block,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Policy {
+    pub on_error: OnError,
+    pub max_blocks: u32,
+    pub premature_shutdown: PrematureShutdown,
+    pub protect_lead: OnlyMode,
+    pub idle_with_work: IdleWithWork,
+    pub completion_check: CompletionCheck,
+    pub unfinished_dependencies: OnlyMode,
+    pub report_before_idle: OnlyMode,
+    pub team_size: TeamSize,
+    pub lead_stops_early: OnlyMode,
+}
+
+/// A gate without other settings, such as `[policy.protect-lead]`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OnlyMode {
+    pub mode: Mode,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PrematureShutdown {
+    pub mode: Mode,
+    pub pending: bool,
+    pub open_turn: bool,
+    pub exempt: Vec<String>,
+    pub without_tasks: Mode,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct IdleWithWork {
+    pub mode: Mode,
+    pub waiting_key: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CompletionCheck {
+    pub mode: Mode,
+    pub check: Vec<Check>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Check {
+    /// The command, run with `sh -c`.
+    pub run: String,
+    #[serde(default = "any")]
+    pub subject: String,
+    #[serde(default = "any")]
+    pub owner: String,
+    #[serde(default = "any")]
+    pub team: String,
+    #[serde(default = "two_minutes", deserialize_with = "super::model::duration")]
+    pub timeout: Duration,
+}
+
+fn any() -> String {
+    "*".to_owned()
+}
+
+fn two_minutes() -> Duration {
+    Duration::from_secs(120)
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TeamSize {
+    pub mode: Mode,
+    pub most: u32,
+    pub agent_types: Vec<String>,
+    pub models: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Rule {
+    pub name: String,
+    #[serde(default)]
+    pub events: Vec<String>,
+    #[serde(default)]
+    pub tools: Vec<String>,
+    #[serde(default = "any")]
+    pub actor: String,
+    #[serde(default = "any")]
+    pub team: String,
+    /// JSON pointers into the payload, each with a glob, or a regular expression between slashes. All must match.
+    #[serde(default, rename = "match")]
+    pub matches: std::collections::BTreeMap<String, String>,
+    pub action: Mode,
+    #[serde(default)]
+    pub reason: String,
+    #[serde(default)]
+    pub lasting: bool,
+    /// Where it is defined: `path:line`. Not set by the user.
+    #[serde(skip)]
+    pub place: String,
+}
+
+impl Rule {
+    /// Whether it applies to an event.
+    pub fn looks_at(&self, kind: Kind) -> bool {
+        match self.events.is_empty() {
+            true => kind.is_judged(),
+            false => self.events.iter().any(|name| Kind::named(name) == kind),
+        }
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy {
+            on_error: OnError::Allow,
+            max_blocks: 3,
+            premature_shutdown: PrematureShutdown::default(),
+            protect_lead: OnlyMode { mode: Mode::Block },
+            idle_with_work: IdleWithWork::default(),
+            completion_check: CompletionCheck::default(),
+            unfinished_dependencies: OnlyMode { mode: Mode::Warn },
+            report_before_idle: OnlyMode { mode: Mode::Off },
+            team_size: TeamSize::default(),
+            lead_stops_early: OnlyMode { mode: Mode::Off },
+        }
+    }
+}
+
+impl Default for PrematureShutdown {
+    fn default() -> PrematureShutdown {
+        PrematureShutdown {
+            mode: Mode::Block,
+            pending: false,
+            open_turn: false,
+            exempt: Vec::new(),
+            without_tasks: Mode::Warn,
+        }
+    }
+}
+
+impl Default for IdleWithWork {
+    fn default() -> IdleWithWork {
+        IdleWithWork { mode: Mode::Warn, waiting_key: "waiting".to_owned() }
+    }
+}
+
+impl Default for CompletionCheck {
+    fn default() -> CompletionCheck {
+        CompletionCheck { mode: Mode::Block, check: Vec::new() }
+    }
+}
+
+impl Default for TeamSize {
+    fn default() -> TeamSize {
+        TeamSize { mode: Mode::Off, most: 0, agent_types: Vec::new(), models: Vec::new() }
+    }
+}
+
+/// A gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Gate {
+    PrematureShutdown,
+    ProtectLead,
+    IdleWithWork,
+    CompletionCheck,
+    UnfinishedDependencies,
+    ReportBeforeIdle,
+    TeamSize,
+    LeadStopsEarly,
+    Rule,
+}
+
+impl Gate {
+    /// All of them, in the order of the configuration.
+    pub const ALL: [Gate; 9] = [
+        Gate::PrematureShutdown,
+        Gate::ProtectLead,
+        Gate::IdleWithWork,
+        Gate::CompletionCheck,
+        Gate::UnfinishedDependencies,
+        Gate::ReportBeforeIdle,
+        Gate::TeamSize,
+        Gate::LeadStopsEarly,
+        Gate::Rule,
+    ];
+
+    /// The name of its table in the configuration; `rule` for the user's rules.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Gate::PrematureShutdown => "premature-shutdown",
+            Gate::ProtectLead => "protect-lead",
+            Gate::IdleWithWork => "idle-with-work",
+            Gate::CompletionCheck => "completion-check",
+            Gate::UnfinishedDependencies => "unfinished-dependencies",
+            Gate::ReportBeforeIdle => "report-before-idle",
+            Gate::TeamSize => "team-size",
+            Gate::LeadStopsEarly => "lead-stops-early",
+            Gate::Rule => "rule",
+        }
+    }
+
+    /// The gate with this name.
+    pub fn named(name: &str) -> Option<Gate> {
+        Gate::ALL.into_iter().find(|gate| gate.name() == name)
+    }
+
+    /// Its mode; `None` for rules, which have modes of their own.
+    pub fn mode(self, policy: &Policy) -> Option<Mode> {
+        Some(match self {
+            Gate::PrematureShutdown => policy.premature_shutdown.mode,
+            Gate::ProtectLead => policy.protect_lead.mode,
+            Gate::IdleWithWork => policy.idle_with_work.mode,
+            Gate::CompletionCheck => policy.completion_check.mode,
+            Gate::UnfinishedDependencies => policy.unfinished_dependencies.mode,
+            Gate::ReportBeforeIdle => policy.report_before_idle.mode,
+            Gate::TeamSize => policy.team_size.mode,
+            Gate::LeadStopsEarly => policy.lead_stops_early.mode,
+            Gate::Rule => return None,
+        })
+    }
+
+    /// The event that it judges, and the tools if only those of some tools. Rules name their events.
+    pub fn event(self) -> Option<(Kind, &'static [Tool])> {
+        match self {
+            Gate::PrematureShutdown => {
+                Some((Kind::PreToolUse, &[Tool::SendMessage, Tool::TaskStop, Tool::TeamDelete]))
+            }
+            Gate::ProtectLead => Some((Kind::PreToolUse, &[Tool::SendMessage])),
+            Gate::UnfinishedDependencies => Some((Kind::PreToolUse, &[Tool::TaskUpdate])),
+            Gate::TeamSize => Some((Kind::PreToolUse, &[Tool::Agent])),
+            Gate::IdleWithWork | Gate::ReportBeforeIdle => Some((Kind::TeammateIdle, &[])),
+            Gate::CompletionCheck => Some((Kind::TaskCompleted, &[])),
+            Gate::LeadStopsEarly => Some((Kind::Stop, &[])),
+            Gate::Rule => None,
+        }
+    }
+
+    /// Whether it does nothing in a team without tasks.
+    pub fn needs_tasks(self) -> bool {
+        matches!(
+            self,
+            Gate::CompletionCheck | Gate::UnfinishedDependencies | Gate::IdleWithWork | Gate::LeadStopsEarly
+        )
+    }
+
+    /// How often it can block the same agent until another task is completed, given `policy.max-blocks`.
+    pub fn max_blocks(self, configured: u32) -> u32 {
+        // Blocking the same idle again only costs tokens: messages are delivered only at idle.
+        if self == Gate::IdleWithWork { configured.min(1) } else { configured }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::keys::KEYS;
+
+    #[test]
+    fn the_gates_are_the_tables_of_the_policy() {
+        let modes = KEYS.iter().filter_map(|key| key.path.strip_prefix("policy.")?.strip_suffix(".mode"));
+        let gates = Gate::ALL.into_iter().filter(|gate| *gate != Gate::Rule).map(Gate::name);
+        assert_eq!(modes.collect::<Vec<_>>(), gates.collect::<Vec<_>>());
+        assert!(Gate::ALL.into_iter().all(|gate| Gate::named(gate.name()) == Some(gate)));
+    }
+}

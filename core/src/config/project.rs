@@ -1,0 +1,335 @@
+//! A project's file: it can only tighten the user's policy, and its checks and rules run only if it is trusted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use super::keys::{self, Kind};
+use super::parse_value::quoted;
+use super::problem::{Code, Problem};
+use super::settings::{Entry, Layer, Settings, build};
+use super::source::{self, Read, Source};
+use super::{Check, Rule, pattern};
+use crate::error::{Cause, Error, Result};
+use crate::sys::fs::{self, Document, Flaw, JsonFile, Layout};
+
+/// How long to wait for another process that changes the list of trusted files.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+/// The lists whose items are added, each with a required key.
+const LISTS: [(&str, &str); 2] = [("policy.completion-check.check", "run"), ("rule", "name")];
+
+/// The checks and rules of a project's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    pub path: PathBuf,
+    /// Its name in the list of trusted files.
+    pub name: PathBuf,
+    /// The BLAKE3 hash of its bytes, in hexadecimal.
+    pub hash: String,
+    pub standing: TrustState,
+    pub checks: Vec<Check>,
+    /// Its rules, without those whose name the user has already used.
+    pub rules: Vec<Rule>,
+}
+
+/// Whether a project's checks and rules run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrustState {
+    /// It has no checks and rules.
+    Nothing,
+    /// This content is trusted.
+    Trusted,
+    /// The file was never trusted.
+    Untrusted,
+    /// The file changed after it was trusted.
+    Changed,
+}
+
+fn problem_at(code: Code, entry: &Entry, source: &Source, message: String) -> Problem {
+    let (path, at) = (source.path.clone(), Some(source.position(entry.at)));
+    Problem { code, path, at, message, hint: None }
+}
+
+/// Finds the checks and rules of the file and whether they are trusted. The caller adds the returned settings behind
+/// those in force.
+pub(super) fn trust_state(
+    items: &[Entry],
+    read: &Read,
+    trust: &Path,
+    settings: &Settings,
+    problems: &mut Vec<Problem>,
+) -> (Project, Settings) {
+    let source = &read.source;
+    let names = settings.iter().filter(|(path, _)| is_name(path));
+    let taken: BTreeSet<&str> = names.filter_map(|(_, name)| name.value.as_str()).collect();
+    let mut ignored = BTreeSet::new();
+    for entry in items.iter().filter(|entry| is_name(&entry.path)) {
+        let name = entry.value.as_str().unwrap_or_default();
+        if taken.contains(name) {
+            let message =
+                format!("rule {} already exists in the user's file; this one is ignored", quoted(name));
+            problems.push(problem_at(Code::RuleNameTaken, entry, source, message));
+            ignored.insert(entry.path.trim_end_matches("name"));
+        }
+    }
+    let items: Vec<&Entry> =
+        items.iter().filter(|entry| !ignored.iter().any(|path| entry.path.starts_with(path))).collect();
+    let (own, added) = (renumber(&items, &Settings::new()), renumber(&items, settings));
+    let place = |all: BTreeMap<String, &Entry>| -> Settings {
+        all.into_iter().map(|(path, entry)| (path, entry.setting(source, Layer::Project))).collect()
+    };
+    let config = build(&place(own)).unwrap_or_default();
+    let mut project = Project {
+        path: source.path.clone(),
+        name: PathBuf::new(),
+        hash: read.hash.to_hex().to_string(),
+        standing: TrustState::Nothing,
+        checks: config.policy.completion_check.check,
+        rules: config.rule,
+    };
+    if !project.checks.is_empty() || !project.rules.is_empty() {
+        project.name = name_of(&project.path);
+        project.standing = standing(&project, trust, problems);
+        problems.extend(project.problem());
+    } else {
+        problems.extend(missing_project(&project.path, trust));
+    }
+    (project, place(added))
+}
+
+/// The problem of a trusted file that is gone or has no checks and rules any more. Someone else may have removed them.
+pub(super) fn missing_project(file: &Path, trust: &Path) -> Option<Problem> {
+    let known = Trust::load(trust).ok().filter(|known| known.files().next().is_some())?;
+    known.of(&name_of(file))?;
+    let what = if source::is_absent(file) { "the file is gone" } else { "the file no longer has any" };
+    let message = format!("the trusted checks and rules do not run: {what}");
+    let problem = Problem::of_file(Code::TrustGone, file, message);
+    Some(problem.hint("restore the file, or revoke trust: teamkeep policy trust --remove"))
+}
+
+fn is_name(path: &str) -> bool {
+    path.starts_with("rule[") && path.ends_with("].name")
+}
+
+/// The entries, renumbered to follow the existing ones.
+fn renumber<'a>(items: &[&'a Entry], there: &Settings) -> BTreeMap<String, &'a Entry> {
+    let mut all = BTreeMap::new();
+    for (list, needed) in LISTS {
+        let prefix = format!("{list}[");
+        let is_item = |path: &str| path.starts_with(&prefix) && path.ends_with(&format!("].{needed}"));
+        let first = there.keys().filter(|path| is_item(path)).count();
+        let mut indexes: BTreeMap<usize, Vec<(&str, &Entry)>> = BTreeMap::new();
+        for entry in items {
+            let parts = entry.path.strip_prefix(&prefix).and_then(|rest| rest.split_once("]."));
+            if let Some((index, name)) = parts
+                && let Ok(index) = index.parse()
+            {
+                indexes.entry(index).or_default().push((name, *entry));
+            }
+        }
+        for (index, entries) in indexes.into_values().enumerate() {
+            let path = |name: &str| format!("{prefix}{}].{name}", first + index);
+            all.extend(entries.into_iter().map(|(name, entry)| (path(name), entry)));
+        }
+    }
+    all
+}
+
+fn standing(project: &Project, trust: &Path, problems: &mut Vec<Problem>) -> TrustState {
+    match Trust::load(trust) {
+        Ok(known) => match known.of(&project.name) {
+            Some(hash) if hash == project.hash => TrustState::Trusted,
+            Some(_) => TrustState::Changed,
+            None => TrustState::Untrusted,
+        },
+        Err(error) => {
+            problems.push(Problem::of_file(Code::BadTrust, trust, error));
+            TrustState::Untrusted
+        }
+    }
+}
+
+impl Project {
+    /// `2 checks and 1 rule`.
+    pub fn runs(&self) -> String {
+        let count = |count: usize, what: &str| match count {
+            0 => None,
+            1 => Some(format!("1 {what}")),
+            more => Some(format!("{more} {what}s")),
+        };
+        let all = [count(self.checks.len(), "check"), count(self.rules.len(), "rule")];
+        all.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+    }
+
+    fn problem(&self) -> Option<Problem> {
+        let why = match self.standing {
+            TrustState::Nothing | TrustState::Trusted => return None,
+            TrustState::Untrusted => "not trusted",
+            TrustState::Changed => "the file changed after it was trusted",
+        };
+        let message = format!("{} disabled: {why}", self.runs());
+        let problem = Problem::of_file(Code::Untrusted, &self.path, message);
+        Some(problem.hint("to review and trust them: teamkeep policy trust"))
+    }
+}
+
+/// Applies a value of a project's file if it tightens.
+pub(super) fn apply_override(
+    settings: &mut Settings,
+    entry: &Entry,
+    source: &Source,
+    problems: &mut Vec<Problem>,
+) {
+    let base = match settings.get(&entry.path) {
+        Some(setting) => setting.value.clone(),
+        None => entry.key.default.and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Json::Null),
+    };
+    let (wanted, path) = (&entry.value, &entry.path);
+    let loosens = |what: &Json| {
+        let message = format!(
+            "`{path}` = {what} would loosen {base}; a project's file can only make the policy stricter"
+        );
+        problem_at(Code::WouldLoosen, entry, source, message).hint(
+            "set it in the user's file, which applies to every project, or pause the gate: teamkeep policy pause",
+        )
+    };
+    let tightens = match entry.key.project {
+        keys::Project::Never | keys::Project::Added => {
+            let message = format!("`{path}` cannot be set by a project's file");
+            return problems.push(problem_at(Code::NotInProject, entry, source, message));
+        }
+        keys::Project::Stricter => rank(entry.key.kind, wanted) >= rank(entry.key.kind, &base),
+        keys::Project::Smaller => {
+            let bound = |value: &Json| value.as_u64().filter(|most| *most > 0).unwrap_or(u64::MAX);
+            bound(wanted) <= bound(&base)
+        }
+        keys::Project::Fewer | keys::Project::Narrower => {
+            let is_narrower = entry.key.project == keys::Project::Narrower;
+            let is_allowed = |word: &&str| match is_narrower {
+                true => is_empty(&base) || words(&base).any(|known| covers(known, word)),
+                false => words(&base).any(|known| known == *word),
+            };
+            let (kept, rejected): (Vec<&str>, Vec<&str>) = words(wanted).partition(is_allowed);
+            // An empty list allows everything, so the remaining list must not become empty.
+            let is_void = is_narrower && kept.is_empty() && !is_empty(&base);
+            if !rejected.is_empty() || is_void {
+                problems.push(loosens(&if is_void { wanted.clone() } else { json!(rejected) }));
+            }
+            if !is_void && json!(kept) != base {
+                let kept = Entry { value: json!(kept), ..entry.clone() };
+                settings.insert(path.clone(), kept.setting(source, Layer::Project));
+            }
+            return;
+        }
+    };
+    if !tightens {
+        problems.push(loosens(wanted));
+    } else if *wanted != base {
+        settings.insert(path.clone(), entry.setting(source, Layer::Project));
+    }
+}
+
+/// The strictness of a word or a switch.
+fn rank(kind: Kind, value: &Json) -> Option<usize> {
+    match (kind, value) {
+        (Kind::Words(words), Json::String(word)) => words.iter().position(|known| known == word),
+        (_, Json::Bool(on)) => Some(usize::from(*on)),
+        _ => None,
+    }
+}
+
+fn words(list: &Json) -> impl Iterator<Item = &str> {
+    list.as_array().into_iter().flatten().filter_map(Json::as_str)
+}
+
+fn is_empty(list: &Json) -> bool {
+    list.as_array().is_none_or(Vec::is_empty)
+}
+
+/// Whether a glob matches everything that another one matches, as far as that is obvious.
+fn covers(glob: &str, other: &str) -> bool {
+    glob == other || (pattern::is_plain(other) && pattern::matches(glob, other))
+}
+
+/// `trust.json` in the store: the hash of each project's file that a person has approved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trust {
+    /// Format version: 1.
+    v: u32,
+    /// A project's file → the BLAKE3 hash of the trusted content.
+    #[serde(default)]
+    files: BTreeMap<PathBuf, String>,
+}
+
+impl Default for Trust {
+    fn default() -> Trust {
+        Trust { v: 1, files: BTreeMap::new() }
+    }
+}
+
+impl Document for Trust {
+    const MAX_BYTES: u64 = 4 << 20;
+    const LAYOUT: Layout = Layout::Pretty;
+
+    fn check(&self) -> std::result::Result<(), Flaw> {
+        match self.v {
+            1 => Ok(()),
+            v => Err(Flaw::Value(format!("unknown version {v}; this teamkeep reads version 1"))),
+        }
+    }
+}
+
+impl Trust {
+    /// Reads it; a missing file trusts nothing.
+    ///
+    /// # Errors
+    /// It cannot be read, is not valid, or others may write it.
+    pub fn load(path: &Path) -> Result<Trust> {
+        let cannot = |cause: Cause| Error::caused(format!("cannot use {}", path.display()), cause);
+        let file = JsonFile::<Trust>::at(path);
+        let read = file.read_bytes().map_err(|error| cannot(error.into()))?;
+        let Some((bytes, metadata)) = read else { return Ok(Trust::default()) };
+        let mode = metadata.permissions().mode() & 0o777;
+        if mode & 0o022 != 0 || metadata.uid() != rustix::process::geteuid().as_raw() {
+            let owner = metadata.uid();
+            return Err(cannot(format!("others can write to it (mode {mode:o}, owner {owner})").into()));
+        }
+        file.parse(&bytes).map_err(|damage| cannot(damage.flaw.into()))
+    }
+
+    /// The trusted hash of a project's file.
+    pub fn of(&self, file: &Path) -> Option<&str> {
+        self.files.get(file).map(String::as_str)
+    }
+
+    /// All trusted files.
+    pub fn files(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.files.iter().map(|(file, hash)| (file.as_path(), hash.as_str()))
+    }
+
+    /// Changes the file under a lock and returns the result of `change`.
+    ///
+    /// # Errors
+    /// It cannot be read or written, or another process holds the lock.
+    pub fn change<T>(path: &Path, change: impl FnOnce(&mut BTreeMap<PathBuf, String>) -> T) -> Result<T> {
+        let Some(_lock) = fs::lock(&path.with_extension("lock"), LOCK_TIMEOUT)? else {
+            return Err(Error::new(format!("another process is changing {}", path.display())));
+        };
+        let mut trust = Trust::load(path)?;
+        let result = change(&mut trust.files);
+        JsonFile::at(path).write_synced(&trust)?;
+        Ok(result)
+    }
+}
+
+/// The name of a project's file in the list: the project's directory with links resolved, and the file in it.
+pub fn name_of(file: &Path) -> PathBuf {
+    let Some(project) = file.parent().and_then(Path::parent) else { return file.to_path_buf() };
+    let project = if project.as_os_str().is_empty() { Path::new(".") } else { project };
+    project.canonicalize().map_or_else(|_| file.to_path_buf(), |project| project.join(super::PROJECT_FILE))
+}

@@ -1,0 +1,202 @@
+//! Completion checks: the user's commands that must succeed before a task is completed. They can take minutes, so no
+//! lock may be held meanwhile.
+
+mod finding;
+mod result_cache;
+mod worktree;
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::config::Check;
+use crate::policy::{Reason, escaped};
+use crate::sys::fs::Lock;
+use crate::sys::process::supervise::{CapturedOutput, Outcome, Progress, Run, shell_code};
+
+pub use finding::{CompletedTask, finding};
+pub use worktree::directory;
+
+use result_cache::ResultCache;
+
+/// Time for all checks of one call. It is less than the 600 s after which Claude Code stops waiting and allows the
+/// completion.
+pub const BUDGET: Duration = Duration::from_secs(570);
+
+const MAX_OUTPUT_BYTES: usize = 16 * 1024;
+const MAX_OUTPUT_LINES: usize = 10;
+const MAX_LINE_CHARS: usize = 200;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckResult {
+    /// The command, as the user wrote it.
+    pub command: String,
+    pub outcome: CheckOutcome,
+    /// Whether the outcome is reused, because the worktree has not changed.
+    pub cached: bool,
+}
+
+/// The outcome of a check. Texts are escaped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckOutcome {
+    /// Exit code 0.
+    Passed,
+    /// Another exit code; 128 and more for a signal.
+    Failed { exit: i32, last_lines: Vec<String> },
+    /// It exceeded its time limit and was ended with all its child processes.
+    TimedOut { after: Duration, last_lines: Vec<String> },
+    /// No time was left for it, or its directory is gone. The task was not checked and is blocked as if the check had
+    /// failed.
+    NotBegun { why: String },
+    /// It could not be run, which proves nothing about the task.
+    CouldNotRun { why: String },
+}
+
+/// Runs the checks in a directory, one after the other, each command once. `dir` is the policy directory with
+/// the stored results; `budget` is the time for all of them, including waiting for other calls that run the same
+/// check.
+pub fn run(checks: &[&Check], cwd: &Path, dir: &Path, budget: Duration) -> Vec<CheckResult> {
+    let start = Instant::now();
+    let mut done: Vec<CheckResult> = Vec::new();
+    for check in checks {
+        if done.iter().any(|checked| checked.command == check.run) {
+            continue;
+        }
+        let runner = CheckRunner { check, cwd, results: ResultCache::new(dir), budget, start };
+        let (outcome, cached) = runner.check().unwrap_or_else(|not_run| (not_run, false));
+        done.push(CheckResult { command: check.run.clone(), outcome, cached });
+    }
+    done
+}
+
+struct CheckRunner<'a> {
+    check: &'a Check,
+    cwd: &'a Path,
+    results: ResultCache,
+    budget: Duration,
+    start: Instant,
+}
+
+impl CheckRunner<'_> {
+    /// The outcome, and whether it was reused. The error is the outcome of a check that was not run.
+    fn check(&self) -> Result<(CheckOutcome, bool), CheckOutcome> {
+        if !self.cwd.is_dir() {
+            let dir = self.cwd.to_string_lossy();
+            let why = Reason::default().then("its directory ").quote(&dir).then(" does not exist").finish();
+            return Err(CheckOutcome::NotBegun { why });
+        }
+        let key = || ResultCache::key(&self.check.run, self.cwd);
+        let find =
+            |key: Option<blake3::Hash>| key.and_then(|key| self.results.find(key, self.start.elapsed()));
+        let mut before = key();
+        if let Some(outcome) = find(before) {
+            return Ok((outcome, true));
+        }
+        let (_lock, waited) = self.lock()?;
+        if waited {
+            before = key();
+        }
+        if let Some(outcome) = find(before) {
+            return Ok((outcome, true));
+        }
+        let began = Instant::now();
+        let outcome = self.run()?;
+        // If the worktree changed during the run, the outcome belongs to neither state.
+        if let Some(key) = before.filter(|before| key() == Some(*before)) {
+            let _ = self.results.store(key, &self.check.run, &outcome, began.elapsed());
+        }
+        Ok((outcome, false))
+    }
+
+    /// Waits while another call runs the same check in the same directory, and returns whether it waited. Without a lock
+    /// the check is run anyway.
+    fn lock(&self) -> Result<(Option<Lock>, bool), CheckOutcome> {
+        let lock = |timeout| self.results.lock(&self.check.run, self.cwd, timeout);
+        if let Ok(Some(lock)) = lock(Duration::ZERO) {
+            return Ok((Some(lock), false));
+        }
+        match lock(self.left()) {
+            Ok(None) => {
+                let why = format!("other runs of it did not end within {}", span(self.budget));
+                Err(CheckOutcome::NotBegun { why })
+            }
+            locked => Ok((locked.ok().flatten(), true)),
+        }
+    }
+
+    fn run(&self) -> Result<CheckOutcome, CheckOutcome> {
+        let limit = self.left().min(self.check.timeout);
+        if limit.is_zero() {
+            return Err(CheckOutcome::NotBegun { why: "no time was left for it".to_owned() });
+        }
+        let could_not_run =
+            |error| CheckOutcome::CouldNotRun { why: format!("no shell could be started: {error}") };
+        let (ended, last_lines) = run_shell(&self.check.run, self.cwd, limit).map_err(could_not_run)?;
+        Ok(match ended {
+            Outcome::Ended(status) if status.success() => CheckOutcome::Passed,
+            Outcome::Ended(status) => CheckOutcome::Failed { exit: shell_code(status), last_lines },
+            Outcome::TimedOut | Outcome::Stopped => CheckOutcome::TimedOut { after: limit, last_lines },
+        })
+    }
+
+    fn left(&self) -> Duration {
+        self.budget.saturating_sub(self.start.elapsed())
+    }
+}
+
+/// Runs a shell command in a directory. Returns how it ended and its last output lines, escaped.
+fn run_shell(line: &str, cwd: &Path, limit: Duration) -> io::Result<(Outcome, Vec<String>)> {
+    let mut tail = Tail::default();
+    let run = Run { captured: CapturedOutput::Both, ..Run::new(shell(line, cwd), limit) };
+    let outcome = run.supervise(|progress| {
+        if let Progress::Output(bytes) = progress {
+            tail.take(bytes);
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok((outcome, tail.lines()))
+}
+
+fn shell(line: &str, cwd: &Path) -> Command {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", line]).current_dir(cwd).env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
+    command
+}
+
+#[derive(Debug, Default)]
+struct Tail(Vec<u8>);
+
+impl Tail {
+    fn take(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(&bytes[bytes.len().saturating_sub(MAX_OUTPUT_BYTES)..]);
+        if self.0.len() > 2 * MAX_OUTPUT_BYTES {
+            self.0.drain(..self.0.len() - MAX_OUTPUT_BYTES);
+        }
+    }
+
+    /// The last lines that are not blank, without colors and in their final state: a progress bar rewrites its line.
+    fn lines(&self) -> Vec<String> {
+        let kept = &self.0[self.0.len().saturating_sub(MAX_OUTPUT_BYTES)..];
+        let text = String::from_utf8_lossy(kept);
+        let text = anstream::adapter::strip_str(&text).to_string();
+        let lines = text.lines().map(|line| line.trim_end().rsplit('\r').next().unwrap_or_default());
+        let last = lines.rev().filter(|line| !line.trim().is_empty()).take(MAX_OUTPUT_LINES);
+        let mut last: Vec<String> = last.map(|line| escaped(line.trim_end(), MAX_LINE_CHARS)).collect();
+        last.reverse();
+        last
+    }
+}
+
+/// A duration as shown in a reason.
+fn span(time: Duration) -> String {
+    if time.subsec_millis() == 0 {
+        format!("{} s", time.as_secs())
+    } else {
+        format!("{} ms", time.as_millis())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! Stored results of checks: `checks/<key>.json`. A cache, with one lock for each check.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use blake3::{Hash, Hasher};
+use serde::{Deserialize, Serialize};
+
+use super::CheckOutcome;
+use super::worktree::{self, field};
+use crate::sys::fs::{self, Lock};
+
+/// How long a pass is reused. A failure is never reused: its cause may have been fixed where git cannot see it.
+const PASS_LIFETIME: Duration = Duration::from_secs(60 * 60);
+const MAX_ENTRIES: usize = 200;
+const MAX_BYTES: u64 = 256 * 1024;
+
+#[derive(Debug)]
+pub struct ResultCache {
+    dir: PathBuf,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct CachedResult {
+    v: u8,
+    command: String,
+    /// The exit code; 0 means passed.
+    exit: i32,
+    last_lines: Vec<String>,
+    /// Duration of the run in milliseconds, counted back from when this was written.
+    #[serde(default = "long")]
+    took_ms: u64,
+}
+
+fn long() -> u64 {
+    u64::MAX
+}
+
+impl ResultCache {
+    pub fn new(policy: &Path) -> ResultCache {
+        ResultCache { dir: policy.join("checks") }
+    }
+
+    /// The key of a result: the command and the state of the worktree.
+    pub fn key(command: &str, cwd: &Path) -> Option<Hash> {
+        let tree = worktree::key(cwd)?;
+        let mut hasher = Hasher::new();
+        field(&mut hasher, command.as_bytes());
+        field(&mut hasher, tree.as_bytes());
+        Some(hasher.finalize())
+    }
+
+    /// The result for a key. A pass expires, because its cause may be outside the worktree. A failure is valid only
+    /// for a caller that started waiting, `waited` ago, before that run started.
+    pub fn find(&self, key: Hash, waited: Duration) -> Option<CheckOutcome> {
+        let (bytes, metadata) = fs::read_regular(&self.path(key), MAX_BYTES).ok()?;
+        let cached: CachedResult = serde_json::from_slice(&bytes).ok()?;
+        let age = metadata.modified().ok()?.elapsed().ok()?;
+        if cached.v != 1 {
+            return None;
+        }
+        if cached.exit == 0 {
+            return (age < PASS_LIFETIME).then_some(CheckOutcome::Passed);
+        }
+        let began = age.saturating_add(Duration::from_millis(cached.took_ms));
+        (began < waited).then_some(CheckOutcome::Failed { exit: cached.exit, last_lines: cached.last_lines })
+    }
+
+    /// Stores the result of a run that started `took` ago, and removes the oldest results.
+    ///
+    /// # Errors
+    /// Writing fails.
+    pub fn store(&self, key: Hash, command: &str, outcome: &CheckOutcome, took: Duration) -> io::Result<()> {
+        let (exit, last_lines) = match outcome {
+            CheckOutcome::Passed => (0, Vec::new()),
+            CheckOutcome::Failed { exit, last_lines } => (*exit, last_lines.clone()),
+            _ => return Ok(()),
+        };
+        // Rounded up, so that a run that started at the same moment does not count as later.
+        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
+        let cached = CachedResult { v: 1, command: command.to_owned(), exit, last_lines, took_ms };
+        fs::write_atomic(&self.path(key), &serde_json::to_vec(&cached)?)?;
+        self.prune()
+    }
+
+    /// Prevents the same check from running twice at once in one directory; `None` if it is still running after
+    /// `patience`. There are 4096 locks. Two checks rarely share one, and then one of them waits.
+    ///
+    /// # Errors
+    /// Locking fails.
+    pub fn lock(&self, command: &str, cwd: &Path, patience: Duration) -> io::Result<Option<Lock>> {
+        let mut hasher = Hasher::new();
+        field(&mut hasher, command.as_bytes());
+        field(&mut hasher, cwd.as_os_str().as_encoded_bytes());
+        let name = &hasher.finalize().to_hex()[..3];
+        fs::lock(&self.dir.join(format!(".{name}.lock")), patience)
+    }
+
+    fn path(&self, key: Hash) -> PathBuf {
+        self.dir.join(format!("{}.json", &key.to_hex()[..32]))
+    }
+
+    fn prune(&self) -> io::Result<()> {
+        let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();
+        for entry in std::fs::read_dir(&self.dir)?.flatten() {
+            let path = entry.path();
+            if path.extension().is_some_and(|kind| kind == "json") {
+                let time = entry.metadata().and_then(|metadata| metadata.modified());
+                found.push((time.unwrap_or(SystemTime::UNIX_EPOCH), path));
+            }
+        }
+        found.sort();
+        for (_, path) in found.iter().rev().skip(MAX_ENTRIES) {
+            let _ = std::fs::remove_file(path);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_results_are_kept_and_a_damaged_one_is_ignored() {
+        let dir = tempfile::tempdir().unwrap();
+        let results = ResultCache::new(dir.path());
+        let key = |number: usize| blake3::hash(&number.to_le_bytes());
+        for number in 0..MAX_ENTRIES + 5 {
+            results.store(key(number), "true", &CheckOutcome::Passed, Duration::ZERO).unwrap();
+            let file = std::fs::File::options().append(true).open(results.path(key(number))).unwrap();
+            let made = file.metadata().unwrap().modified().unwrap();
+            file.set_modified(made - Duration::from_secs(1_000 - number as u64)).unwrap();
+        }
+        // The last result was the newest when it was stored.
+        assert_eq!(std::fs::read_dir(dir.path().join("checks")).unwrap().count(), MAX_ENTRIES);
+        let find = |number| results.find(key(number), Duration::ZERO);
+        assert_eq!((find(4), find(5)), (None, Some(CheckOutcome::Passed)));
+        std::fs::write(results.path(key(5)), "{\"v\":1,").unwrap();
+        assert_eq!(find(5), None);
+    }
+
+    #[test]
+    fn an_old_pass_is_run_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let results = ResultCache::new(dir.path());
+        let key = blake3::hash(b"key");
+        results.store(key, "true", &CheckOutcome::Passed, Duration::ZERO).unwrap();
+        assert_eq!(results.find(key, Duration::ZERO), Some(CheckOutcome::Passed));
+        let file = std::fs::File::options().append(true).open(results.path(key)).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        assert_eq!(results.find(key, Duration::ZERO), None);
+    }
+
+    #[test]
+    fn a_failure_is_valid_for_a_caller_that_waited_since_before_its_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let results = ResultCache::new(dir.path());
+        let key = blake3::hash(b"key");
+        let failed = CheckOutcome::Failed { exit: 1, last_lines: vec!["no".to_owned()] };
+        results.store(key, "false", &failed, Duration::from_secs(1_000)).unwrap();
+        assert_eq!(results.find(key, Duration::from_secs(1_000)), None);
+        assert_eq!(results.find(key, Duration::from_secs(9_000)), Some(failed));
+    }
+}

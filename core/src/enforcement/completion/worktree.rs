@@ -1,0 +1,218 @@
+//! The state of a worktree as a key: with the same key a check sees the same files.
+
+use std::ffi::{OsStr, OsString};
+use std::ops::ControlFlow;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use blake3::{Hash, Hasher};
+
+use crate::sys::fs::{self, Stamp};
+use crate::sys::process::supervise::{Outcome, Progress, Run};
+
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// A larger untracked file is identified by its size and time, a smaller one by its content.
+const MAX_BYTES: u64 = 1 << 20;
+/// With more untracked files than this no result is stored: hashing them would cost more than it saves.
+const MAX_ENTRIES: usize = 20_000;
+
+/// The directory in which a project's checks run: the project, whatever the current directory. An agent in another
+/// worktree of the project's repository is checked there, because its work is there.
+pub fn directory(project: Option<&Path>, cwd: &Path) -> PathBuf {
+    project.map_or_else(
+        || cwd.to_owned(),
+        |project| other_tree(project, cwd).unwrap_or_else(|| project.to_owned()),
+    )
+}
+
+/// The project's directory in the other worktree that contains `cwd`; `None` if there is none.
+fn other_tree(project: &Path, cwd: &Path) -> Option<PathBuf> {
+    let ask =
+        |dir: &Path, what: &str| Some(PathBuf::from(OsString::from_vec(line(dir, &["rev-parse", what])?)));
+    let top = |dir: &Path| ask(dir, "--show-toplevel");
+    let repository = |dir: &Path| dir.join(ask(dir, "--git-common-dir")?).canonicalize().ok();
+    let (theirs, ours) = (top(cwd.is_dir().then_some(cwd)?)?, top(project)?);
+    if theirs == ours || repository(cwd)? != repository(project)? {
+        return None;
+    }
+    // A prefix ends with a slash.
+    Some(theirs.join(ask(project, "--show-prefix")?).components().collect())
+}
+
+/// The state of the worktree around a directory: the commit, the changes to it, and the untracked files that are not
+/// ignored. `None` outside a worktree, before the first commit, and where git cannot see every change: in a changed
+/// submodule or in an untracked repository inside.
+pub fn key(cwd: &Path) -> Option<Hash> {
+    let top = PathBuf::from(OsString::from_vec(line(cwd, &["rev-parse", "--show-toplevel"])?));
+    // Before any command that would run a filter.
+    if !sees_all(&top)? {
+        return None;
+    }
+    let mut hasher = Hasher::new();
+    field(&mut hasher, top.as_os_str().as_bytes());
+    // The directory of the command within the worktree.
+    field(&mut hasher, &line(cwd, &["rev-parse", "--show-prefix"])?);
+    field(&mut hasher, &line(&top, &["rev-parse", "--verify", "HEAD^{tree}"])?);
+    field(&mut hasher, difference(&top)?.as_bytes());
+    untracked(&top, &mut hasher)?;
+    Some(hasher.finalize())
+}
+
+/// Attributes that can make git treat a changed file as unchanged: line endings, `$Id$`.
+const CONVERTED: [&str; 9] = [
+    ":(top,attr:text)",
+    ":(top,attr:text=auto)",
+    ":(top,attr:text=input)",
+    ":(top,attr:crlf)",
+    ":(top,attr:crlf=auto)",
+    ":(top,attr:crlf=input)",
+    ":(top,attr:eol=lf)",
+    ":(top,attr:eol=crlf)",
+    ":(top,attr:ident)",
+];
+/// Any file with an encoding of its own.
+const ENCODED: [&str; 3] =
+    [":(top)", ":(top,exclude,attr:!working-tree-encoding)", ":(top,exclude,attr:-working-tree-encoding)"];
+
+/// Whether a git setting makes git ignore some changes (of mode, line endings, kind or stat data). A value that is not
+/// plain counts as such.
+fn is_lenient(key: &str, value: &str) -> bool {
+    let value = value.to_lowercase();
+    let (on, off) = (["true", "yes", "on", "1"], ["false", "no", "off", "0", ""]);
+    match key {
+        "core.filemode" | "core.symlinks" | "core.trustctime" => !on.contains(&value.as_str()),
+        "core.autocrlf" => !off.contains(&value.as_str()),
+        "core.checkstat" => value != "default",
+        _ => false,
+    }
+}
+
+/// Whether git sees every file unchanged: no `assume-unchanged`, no `skip-worktree`, no conversion, and no filter.
+fn sees_all(top: &Path) -> Option<bool> {
+    let mut filters = Vec::new();
+    for entry in output(top, &["config", "--null", "--list"])?.split(|byte| *byte == 0) {
+        let entry = String::from_utf8_lossy(entry);
+        let (key, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
+        if is_lenient(key, value) {
+            return Some(false);
+        }
+        let name = key.strip_prefix("filter.").and_then(|rest| rest.rsplit_once('.'));
+        filters.extend(name.map(|(name, _)| name.to_owned()));
+    }
+    filters.sort();
+    filters.dedup();
+    let filtered: Vec<String> = filters.iter().map(|filter| format!(":(top,attr:filter={filter})")).collect();
+    let filtered: Vec<&str> = filtered.iter().map(String::as_str).collect();
+    for files in [CONVERTED.as_slice(), &ENCODED, &filtered] {
+        if !files.is_empty() && any(top, files)? {
+            return Some(false);
+        }
+    }
+    let is_skipped = |entry: &[u8]| entry.first().is_some_and(|tag| tag.is_ascii_lowercase() || *tag == b'S');
+    Some(!output(top, &["ls-files", "-v", "-z"])?.split(|byte| *byte == 0).any(is_skipped))
+}
+
+fn any(top: &Path, files: &[&str]) -> Option<bool> {
+    Some(!output(top, &[&["ls-files", "-z", "--"], files].concat())?.is_empty())
+}
+
+fn difference(top: &Path) -> Option<Hash> {
+    let args = "diff --binary --no-color --no-ext-diff --no-textconv --no-relative --submodule=short \
+        --ignore-submodules=none HEAD --";
+    let args: Vec<&str> = args.split_whitespace().collect();
+    let (mut hasher, mut dirty) = (Hasher::new(), WorktreeChanges::default());
+    git(top, &args, |bytes| {
+        hasher.update(bytes);
+        dirty.take(bytes);
+    })?;
+    (!dirty.found).then(|| hasher.finalize())
+}
+
+/// Detects a submodule that is changed inside: git reports it without the changes.
+#[derive(Default)]
+struct WorktreeChanges {
+    line: Vec<u8>,
+    found: bool,
+}
+
+impl WorktreeChanges {
+    fn take(&mut self, bytes: &[u8]) {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            if self.line.len() < 256 {
+                self.line.extend_from_slice(&part[..part.len().min(256)]);
+            }
+            if part.ends_with(b"\n") {
+                self.found |=
+                    self.line.starts_with(b"+Subproject commit ") && self.line.ends_with(b"-dirty\n");
+                self.line.clear();
+            }
+        }
+    }
+}
+
+fn untracked(top: &Path, hasher: &mut Hasher) -> Option<()> {
+    let listed = output(top, &["ls-files", "--others", "--exclude-standard", "-z"])?;
+    let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    if names.clone().count() > MAX_ENTRIES || names.clone().any(|name| name.ends_with(b"/")) {
+        return None;
+    }
+    for name in names {
+        field(hasher, name);
+        file(&top.join(OsStr::from_bytes(name)), hasher);
+    }
+    Some(())
+}
+
+/// One file: its content and mode, the target of a link, or its size and time.
+fn file(path: &Path, hasher: &mut Hasher) {
+    let Ok(metadata) = path.symlink_metadata() else { return field(hasher, b"gone") };
+    hasher.update(&metadata.permissions().mode().to_le_bytes());
+    if metadata.is_symlink() {
+        let target = std::fs::read_link(path).unwrap_or_default();
+        return field(hasher, target.as_os_str().as_bytes());
+    }
+    match fs::read_regular(path, MAX_BYTES) {
+        Ok((bytes, _)) => field(hasher, &bytes),
+        Err(_) => field(hasher, format!("{:?}", Stamp::of(&metadata)).as_bytes()),
+    }
+}
+
+/// Adds one part with its length, so that parts cannot run together.
+pub fn field(hasher: &mut Hasher, bytes: &[u8]) {
+    hasher.update(&(bytes.len() as u64).to_le_bytes());
+    hasher.update(bytes);
+}
+
+/// One line of git output.
+fn line(dir: &Path, args: &[&str]) -> Option<Vec<u8>> {
+    output(dir, args)?.strip_suffix(b"\n").map(<[u8]>::to_vec)
+}
+
+/// All output of a git command.
+fn output(dir: &Path, args: &[&str]) -> Option<Vec<u8>> {
+    let mut output = Vec::new();
+    git(dir, args, |bytes| output.extend_from_slice(bytes))?;
+    Some(output)
+}
+
+/// Runs git so that it neither writes to the repository nor runs a program from its configuration; `None` on failure.
+fn git(dir: &Path, args: &[&str], mut take: impl FnMut(&[u8])) -> Option<()> {
+    let mut command = Command::new("git");
+    command.args(["-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false"]);
+    command.args(["-c", "core.quotePath=true"]).args(args).current_dir(dir);
+    command.env("GIT_OPTIONAL_LOCKS", "0").env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_EXTERNAL_DIFF"] {
+        command.env_remove(name);
+    }
+    let observer = |progress: Progress<'_>| {
+        if let Progress::Output(bytes) = progress {
+            take(bytes);
+        }
+        ControlFlow::Continue(())
+    };
+    let outcome = Run::new(command, TIMEOUT).supervise(observer).ok()?;
+    matches!(outcome, Outcome::Ended(status) if status.success()).then_some(())
+}

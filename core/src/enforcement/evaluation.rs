@@ -1,0 +1,179 @@
+//! Turns findings into verdicts. A hook call, a backtest and `policy explain` do it in the same way.
+
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::overrides::FoundOverrides;
+use crate::config::Mode;
+use crate::model::event::{Event, Id};
+use crate::policy::{
+    Attempt, Counting, Decision, Finding, Guard, Judged, Judgement, Reason, RecordedVerdict, TeamState,
+    Verdict, needs_team_state, without_prefix,
+};
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Evaluation {
+    /// All verdicts, the decisive one first. Empty if no gate has a finding.
+    pub verdicts: Vec<Verdict>,
+    /// Why the policy failed, if it did; `on-error` decides what that means.
+    #[serde(skip)]
+    pub failed: Option<String>,
+    /// Why the former counts are lost, if they are.
+    #[serde(skip)]
+    pub damage: Option<String>,
+    /// Overrides that were used and are not in the log.
+    #[serde(skip)]
+    pub found: Option<FoundOverrides>,
+}
+
+impl Evaluation {
+    pub fn decisive(&self) -> Option<&Verdict> {
+        self.verdicts.first()
+    }
+
+    /// How the event was judged, as the state of the team needs it.
+    pub fn judgement<'a>(&'a self, findings: &'a [Finding]) -> Judgement<'a> {
+        Judgement { blocked: self.is_blocked(), verdicts: &self.verdicts, findings }
+    }
+
+    /// Adds the verdict for a failure of the policy. It is decisive only if no other verdict blocks the event.
+    pub fn add(&mut self, failure: Verdict) {
+        match failure.decision == Decision::Block && !self.is_blocked() {
+            true => self.verdicts.insert(0, failure),
+            false => self.verdicts.push(failure),
+        }
+    }
+
+    pub fn is_blocked(&self) -> bool {
+        self.decisive().is_some_and(|verdict| verdict.decision == Decision::Block)
+    }
+
+    /// Sorts the verdicts: strictest first, otherwise in the order in which they were added.
+    pub(super) fn sort(&mut self) {
+        self.verdicts.sort_by_key(|verdict| std::cmp::Reverse(verdict.decision));
+    }
+}
+
+/// The findings for an event that are to be counted.
+#[derive(Debug, Clone, Copy)]
+pub struct Findings<'a> {
+    pub event: &'a Judged<'a>,
+    pub findings: &'a [Finding],
+    pub max_blocks: u32,
+    pub attempt: &'a Attempt,
+}
+
+/// Notes the progress of the team, counts each finding, and applies overrides (`is_paused`) and the loop guard.
+pub fn evaluate(
+    Findings { event, findings, max_blocks, attempt }: Findings<'_>,
+    team: &TeamState,
+    guard: &mut Guard,
+    is_paused: impl FnMut(&Finding) -> bool,
+) -> Evaluation {
+    // For other events, a hook call does not read the tasks.
+    if !findings.is_empty() || needs_team_state(event) {
+        guard.note_progress(team);
+    }
+    if findings.is_empty() {
+        return Evaluation::default();
+    }
+    let state = team.key();
+    settle(findings, guard, &Counting { state: &state, max_blocks, attempt }, is_paused)
+}
+
+/// The first block decides; the findings behind it are neither shown nor counted.
+pub fn settle(
+    findings: &[Finding],
+    guard: &mut Guard,
+    counting: &Counting<'_>,
+    mut is_paused: impl FnMut(&Finding) -> bool,
+) -> Evaluation {
+    let mut evaluation = Evaluation::default();
+    for finding in findings {
+        let verdict = match is_paused(finding) {
+            true => Verdict { decision: Decision::Allow, paused: true, ..finding.verdict() },
+            false => guard.settle(finding, counting),
+        };
+        let blocks = verdict.decision == Decision::Block;
+        evaluation.verdicts.push(verdict);
+        if blocks {
+            break;
+        }
+    }
+    evaluation.sort();
+    evaluation
+}
+
+/// A finding that cannot be counted: a block becomes a warning, because it might repeat forever. A lasting rule needs
+/// no count.
+pub(super) fn uncounted(finding: Finding) -> Finding {
+    if finding.lasting || finding.decision != Decision::Block {
+        return finding;
+    }
+    let reason = Reason::of(Mode::Warn)
+        .then("teamkeep would block this, but cannot count its blocks, so it allows it. The reason was: ")
+        .then(without_prefix(&finding.reason))
+        .finish();
+    Finding { decision: Decision::Warn, reason, ..finding }
+}
+
+/// The event name of a verdict's line in the log.
+pub const VERDICT: &str = "Verdict";
+
+/// Formats a verdict as a line that follows the event's, with the same time and actor. `id` is the line's own.
+///
+/// # Errors
+/// None in practice: every field is plain data.
+pub fn line(verdict: &Verdict, id: &Id, event: &Event<'_>) -> serde_json::Result<Vec<u8>> {
+    let recorded = RecordedVerdict { verdict: verdict.clone(), of: event.id.to_owned() };
+    let raw = to_raw_value(&recorded)?;
+    let line = Event {
+        id: id.as_str(),
+        event: VERDICT,
+        warning: None,
+        malformed: None,
+        verdict: Some(&raw),
+        payload: RawValue::NULL,
+        ..*event
+    };
+    line.line()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::event::{Actor, Recorded};
+    use crate::sys::clock;
+
+    #[test]
+    fn the_line_of_a_verdict_has_the_time_and_actor_of_its_event() {
+        let actor = Actor::teammate("bob", Some("abob-1"));
+        let payload = RawValue::from_string("{\"secret\":1}".to_owned()).unwrap();
+        let event = Event {
+            v: 1,
+            at: "2026-02-03T04:05:06.789Z",
+            id: "e1",
+            event: "TeammateIdle",
+            session: Some("s1"),
+            team: Some("t1"),
+            actor: &actor,
+            run: Some("r1"),
+            task_list: None,
+            warning: Some("odd"),
+            malformed: None,
+            verdict: None,
+            payload: &payload,
+        };
+        let reason = "task 2 is yours".to_owned();
+        let verdict = Verdict::new(Decision::Block, "idle-with-work", "owns-work", reason);
+        let id = Id::new(clock::parse(event.at).unwrap());
+        let written = String::from_utf8(line(&verdict, &id, &event).unwrap()).unwrap();
+        let expected = r#"{"v":1,"at":"2026-02-03T04:05:06.789Z","id":"ID","event":"Verdict","session":"s1","team":"t1","actor":{"name":"bob","id":"abob-1","kind":"teammate"},"run":"r1","verdict":{"decision":"block","gate":"idle-with-work","code":"owns-work","reason":"task 2 is yours","rule":null,"file_line":null,"escalated":false,"paused":false,"of":"e1"},"payload":null}"#;
+        assert_eq!(written, expected.replace("ID", id.as_str()) + "\n");
+        let read: Recorded = serde_json::from_str(&written).unwrap();
+        assert_eq!(
+            RecordedVerdict::read(&read.verdict.unwrap()).unwrap(),
+            RecordedVerdict { verdict, of: "e1".to_owned() }
+        );
+    }
+}

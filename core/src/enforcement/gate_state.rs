@@ -1,0 +1,286 @@
+//! The stored ledger and counts of a run: `policy/<run>.json`.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::event::SafeName;
+use crate::policy::{Guard, Ledger};
+use crate::store::archive::{Archive, CaptureScope};
+use crate::sys::fs::{self, Document, JsonJournal, LastVersion, Lock};
+
+/// Whose lock it is, for messages.
+pub(super) const LOCK_OWNER: &str = "the policy's";
+
+/// A lock that was last taken longer ago is stuck, not busy.
+const STUCK_AFTER: Duration = Duration::from_secs(30);
+
+/// How old the time of a lock may be before it is set again: one system call less for most of many calls in a row.
+const TOUCH_INTERVAL: Duration = Duration::from_secs(10);
+
+/// The directory of the stored counts. Creating this value does not access the disk.
+#[derive(Debug, Clone)]
+pub struct GateStateStore {
+    dir: PathBuf,
+    lock_timeout: Duration,
+}
+
+/// The ledger and counts of one run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GateState {
+    /// Format version: 1.
+    pub v: u8,
+    pub ledger: Ledger,
+    pub guard: Guard,
+    /// Sessions whose own counts, from before they joined this run, were added.
+    pub sessions: BTreeSet<String>,
+}
+
+impl Document for GateState {
+    const MAX_BYTES: u64 = 8 << 20;
+}
+
+/// The counts of a run for one call, locked unless that failed.
+#[derive(Debug)]
+pub struct OpenGateState {
+    pub gate_state: GateState,
+    /// Why former counts are lost, if they are.
+    pub damage: Option<String>,
+    locked: io::Result<LockedFile>,
+}
+
+#[derive(Debug)]
+struct LockedFile {
+    last: LastVersion<GateState>,
+    journal: JsonJournal<GateState>,
+    _lock: Lock,
+}
+
+impl GateStateStore {
+    pub fn new(dir: PathBuf, lock_timeout: Duration) -> GateStateStore {
+        GateStateStore { dir, lock_timeout }
+    }
+
+    /// The counts of a run, for reading only; empty if they cannot be read.
+    pub fn read(&self, run: &SafeName) -> GateState {
+        self.read_reporting(run).0
+    }
+
+    /// The same, and why the counts are lost, if they are.
+    fn read_reporting(&self, run: &SafeName) -> (GateState, Option<String>) {
+        let read = check(&self.dir).and_then(|()| self.journal(run).read());
+        read.map(|last| (lost(&last), last.document.unwrap_or_default()))
+            .map(|(lost, document)| (document, lost))
+            .unwrap_or_default()
+    }
+
+    fn journal(&self, run: &SafeName) -> JsonJournal<GateState> {
+        JsonJournal::at(path(&self.dir, run))
+    }
+
+    /// Opens a run's counts, for this call only: they stay right under concurrent hooks. Damaged counts are empty. If they
+    /// cannot be locked, they are read, and [`OpenGateState::close`] fails.
+    pub fn open(&self, run: &SafeName) -> OpenGateState {
+        let locked = self.lock(run);
+        let (gate_state, damage) = match &locked {
+            Ok(LockedFile { last, .. }) => (last.document.clone().unwrap_or_default(), lost(last)),
+            Err(_) => self.read_reporting(run),
+        };
+        OpenGateState { gate_state, damage, locked }
+    }
+
+    /// # Errors
+    /// `WouldBlock` when other hook calls hold the lock for too long: the block of this call stays a block, although it is
+    /// not counted. This cannot end in a live-lock: each call that takes the lock sets the modification time of the lock
+    /// file (unless it was set within [`TOUCH_INTERVAL`]) and holds the lock only while it judges, so this error needs new
+    /// calls all the time. When they end, the next attempt is counted. A lock that one process keeps for longer than
+    /// [`STUCK_AFTER`] is not busy but a failure like the others: reading or writing fails, or the directory or the file
+    /// is something else.
+    fn lock(&self, run: &SafeName) -> io::Result<LockedFile> {
+        check(&self.dir)?;
+        let path = self.dir.join(format!(".{run}.lock"));
+        let Some(lock) = fs::lock(&path, self.lock_timeout)? else {
+            let kind = if is_busy(&path) { io::ErrorKind::WouldBlock } else { io::ErrorKind::TimedOut };
+            return Err(fs::held_error(kind, LOCK_OWNER));
+        };
+        // If this fails, the lock merely does not count as busy.
+        let _ = lock.touch(TOUCH_INTERVAL);
+        let journal = self.journal(run);
+        Ok(LockedFile { last: journal.read()?, journal, _lock: lock })
+    }
+
+    /// Adds the counts of a session to those of its run, once: it counts for itself first, then in its own run, then in the
+    /// team's. The ledger is not added: without a team the end of a tool call is not recorded. Returns why former counts
+    /// are lost, if they are.
+    pub fn merge_session(
+        &self,
+        archive: &Archive,
+        session: Option<&str>,
+        run: &SafeName,
+        gate_state: &mut GateState,
+    ) -> Option<String> {
+        let session = session.and_then(SafeName::stem).filter(|session| session != run)?;
+        if !gate_state.sessions.insert(session.to_string()) {
+            return None;
+        }
+        let solo = solo_run(archive, &session).filter(|solo| solo != run);
+        let merged = [Some(session), solo].into_iter().flatten().map(|name| {
+            let (earlier, damage) = self.read_reporting(&name);
+            gate_state.guard.merge(&earlier.guard);
+            damage
+        });
+        merged.fold(None, Option::or)
+    }
+}
+
+impl OpenGateState {
+    /// Releases the lock.
+    ///
+    /// # Errors
+    /// The counts are not locked.
+    pub fn unlock(self) -> io::Result<()> {
+        self.locked.map(drop)
+    }
+
+    /// Writes the changes, and a damaged file in any case. A further step of the ledger that changed nothing else is not
+    /// written: no stored number refers to it, so the next step may have its number.
+    ///
+    /// # Errors
+    /// The counts are not locked, or writing fails.
+    pub fn close(mut self) -> io::Result<()> {
+        let mut locked = self.locked?;
+        let mut before = locked.last.document.take().unwrap_or_default();
+        before.ledger.order = self.gate_state.ledger.order;
+        before.v = self.gate_state.v;
+        if before == self.gate_state && locked.last.damage.is_none() {
+            return Ok(());
+        }
+        self.gate_state.v = 1;
+        locked.journal.append(&self.gate_state, &locked.last)
+    }
+}
+
+/// The run of a session that has subagents and no team.
+pub fn solo_run(archive: &Archive, session: &SafeName) -> Option<SafeName> {
+    SafeName::new(&archive.index(&CaptureScope::Session(session.clone()))?.run)
+}
+
+/// Whether a lock error means that other calls hold the lock.
+pub(super) fn is_busy_error(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
+}
+
+/// The path of a run's counts. The file of the overrides is in the same directory; a session of that name must not
+/// replace it, also on case-insensitive file systems.
+fn path(dir: &Path, run: &SafeName) -> PathBuf {
+    match run.as_str().eq_ignore_ascii_case("overrides") {
+        true => dir.join(format!(".{run}.json")),
+        false => dir.join(format!("{run}.json")),
+    }
+}
+
+/// The report of counts that are lost, if any are.
+fn lost(last: &LastVersion<GateState>) -> Option<String> {
+    let effect = match last.document {
+        Some(_) => "the counts before its last change apply",
+        None => "its counts start again",
+    };
+    last.damage.as_ref().map(|damage| format!("{damage}; {effect}"))
+}
+
+/// Checks that the policy directory is a directory or does not exist yet. A link is rejected: the counts and
+/// pauses behind it are not this store's.
+pub(super) fn check(dir: &Path) -> io::Result<()> {
+    match dir.symlink_metadata() {
+        Ok(metadata) if !metadata.is_dir() => {
+            let what = if metadata.is_symlink() { "a symlink" } else { "not a directory" };
+            Err(io::Error::new(io::ErrorKind::NotADirectory, format!("{} is {what}", dir.display())))
+        }
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Whether another call took this lock within the last [`STUCK_AFTER`].
+fn is_busy(lock: &Path) -> bool {
+    let Ok(taken) = lock.symlink_metadata().and_then(|metadata| metadata.modified()) else { return false };
+    // The time may be in the future, if the clock was set back.
+    taken.elapsed().unwrap_or_else(|error| error.duration()) < STUCK_AFTER
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_call_at_a_time_can_change_the_counts_and_damaged_ones_start_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = GateStateStore::new(dir.path().to_owned(), Duration::from_millis(5));
+        let run = SafeName::new("r1").unwrap();
+        let session = |number: usize| number.to_string();
+        let mut open = store.open(&run);
+        let refused = || store.open(&run).unlock().unwrap_err().kind();
+        assert_eq!(refused(), io::ErrorKind::WouldBlock, "another call has it");
+        open.locked.as_ref().unwrap()._lock.file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        assert_eq!(refused(), io::ErrorKind::TimedOut, "and does not give it back");
+        open.gate_state.sessions.insert(session(2));
+        open.close().unwrap();
+        assert!(store.open(&run).gate_state.sessions.contains("2"));
+        let mut open = store.open(&run);
+        open.gate_state.sessions.insert("x".repeat(GateState::MAX_BYTES as usize));
+        assert!(open.close().is_err(), "a document that is too large to be read is not written");
+        assert!(store.open(&run).gate_state.sessions.contains("2"));
+        std::fs::write(dir.path().join("r1.json"), "{half").unwrap();
+        let open = store.open(&run);
+        assert_eq!(open.gate_state, GateState::default());
+        let path = path(dir.path(), &run);
+        assert!(open.damage.as_ref().is_some_and(|damage| damage.contains(&path.display().to_string())));
+        open.close().unwrap();
+        let mut open = store.open(&run);
+        assert!(open.damage.is_none(), "the damage is reported once");
+        open.gate_state.sessions.insert(session(3));
+        open.close().unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes.extend(b"{\"v\":1,\"led");
+        std::fs::write(&path, bytes).unwrap();
+        let open = store.open(&run);
+        assert!(open.damage.is_some());
+        assert!(open.gate_state.sessions.contains("3"), "the version before a torn one applies");
+    }
+
+    #[test]
+    fn counts_that_are_a_pipe_a_device_or_too_large_are_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = GateStateStore::new(dir.path().to_owned(), Duration::from_secs(5));
+        let path = |run: &SafeName| dir.path().join(format!("{run}.json"));
+        let [pipe, link, large] = ["pipe", "link", "large"].map(|run| SafeName::new(run).unwrap());
+        rustix::fs::mkfifoat(rustix::fs::CWD, path(&pipe), rustix::fs::Mode::RWXU).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", path(&link)).unwrap();
+        std::fs::File::create(path(&large)).unwrap().set_len(GateState::MAX_BYTES + 1).unwrap();
+        for run in [pipe, link, large] {
+            assert!(store.open(&run).unlock().is_err(), "{run}");
+            assert_eq!(store.read(&run), GateState::default(), "{run}");
+        }
+    }
+
+    #[test]
+    fn a_session_named_overrides_does_not_replace_the_overrides() {
+        let dir = tempfile::tempdir().unwrap();
+        let overrides = dir.path().join("overrides.json");
+        std::fs::write(&overrides, "{}").unwrap();
+        let store = GateStateStore::new(dir.path().to_owned(), Duration::from_secs(5));
+        for run in ["overrides", "Overrides"] {
+            let run = SafeName::new(run).unwrap();
+            let mut open = store.open(&run);
+            open.gate_state.sessions.insert("7".to_owned());
+            open.close().unwrap();
+            assert_eq!(store.read(&run).sessions.len(), 1);
+            assert_ne!(path(dir.path(), &run).file_name().unwrap().to_ascii_lowercase(), "overrides.json");
+        }
+        assert_eq!(std::fs::read(&overrides).unwrap(), b"{}");
+    }
+}

@@ -1,0 +1,325 @@
+//! Pauses and allowances: `policy/overrides.json`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::gate_state::{LOCK_OWNER, check};
+use crate::config::Gate;
+use crate::policy::{Decision, Finding};
+use crate::sys::clock::{self, Time};
+use crate::sys::fs::{self, Document, Flaw, JsonFile};
+use crate::sys::unicode::fold;
+
+/// Format version.
+const V: u8 = 1;
+/// Maximum length of a pause.
+pub const LONGEST_PAUSE: chrono::TimeDelta = chrono::TimeDelta::hours(24);
+
+/// The active pauses and allowances.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Overrides {
+    /// Format version: 1.
+    pub v: u8,
+    pub pauses: Vec<Pause>,
+    /// Teammates whose next shutdown is allowed, by name.
+    pub shutdowns: Vec<String>,
+}
+
+impl Document for Overrides {
+    const MAX_BYTES: u64 = 1 << 20;
+
+    fn check(&self) -> Result<(), Flaw> {
+        if self.v == V { Ok(()) } else { Err(Flaw::Version(self.v.into())) }
+    }
+}
+
+impl Overrides {
+    /// The name under which a teammate's next shutdown is allowed: its own, else one that folds to the same and does not
+    /// belong to another member.
+    pub fn allowed_shutdown(&self, name: &str, members: &[String]) -> Option<&str> {
+        let allowed = || self.shutdowns.iter().map(String::as_str);
+        allowed().find(|one| *one == name).or_else(|| {
+            let folded = fold(name);
+            let is_other = |one: &str| members.iter().any(|member| member == one);
+            allowed().find(|one| fold(one) == folded && !is_other(one))
+        })
+    }
+
+    /// Whether a gate is paused for a team.
+    pub fn is_paused(&self, gate: Gate, team: Option<&str>, now: Time) -> bool {
+        self.pauses.iter().any(|pause| {
+            pause.gate.as_deref().is_none_or(|paused| paused == gate.name())
+                && pause.team.as_deref().is_none_or(|paused| Some(paused) == team)
+                && pause.is_in_force(now)
+        })
+    }
+}
+
+/// A paused gate. A missing or misspelled key makes the file invalid: it must not turn the pause of one gate into a
+/// pause of all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pause {
+    /// The gate; null for all.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub gate: Option<String>,
+    /// The team; null for all.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub team: Option<String>,
+    /// End of the pause, RFC 3339.
+    pub until: String,
+}
+
+impl Pause {
+    /// Whether it is active. A pause without a valid end, or one longer than the maximum, is not: the clock was set
+    /// back, or no command wrote the file.
+    pub fn is_in_force(&self, now: Time) -> bool {
+        clock::parse(&self.until).is_some_and(|until| now < until && until - now <= LONGEST_PAUSE)
+    }
+}
+
+/// Overrides that no command wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundOverrides {
+    pub overrides: Overrides,
+    /// The hash of the file, stored once the overrides are recorded.
+    hash: String,
+}
+
+/// The file.
+#[derive(Debug, Clone)]
+pub struct OverrideFile {
+    file: JsonFile<Overrides>,
+    lock_timeout: Duration,
+}
+
+impl OverrideFile {
+    /// The file in the policy directory.
+    pub fn new(dir: &Path, lock_timeout: Duration) -> OverrideFile {
+        OverrideFile { file: JsonFile::at(dir.join("overrides.json")), lock_timeout }
+    }
+
+    /// The content; a damaged file allows nothing.
+    pub fn read(&self) -> Overrides {
+        self.try_read().unwrap_or_default()
+    }
+
+    /// The content.
+    ///
+    /// # Errors
+    /// The file exists and cannot be read or parsed.
+    pub fn try_read(&self) -> io::Result<Overrides> {
+        Ok(self.read_hashed()?.map(|(overrides, _)| overrides).unwrap_or_default())
+    }
+
+    /// The content and its hash; `None` if there is no file.
+    fn read_hashed(&self) -> io::Result<Option<(Overrides, String)>> {
+        self.file.path().parent().map_or(Ok(()), check)?;
+        let Some((bytes, _)) = self.file.read_bytes()? else { return Ok(None) };
+        Ok(Some((self.file.parse(&bytes)?, hash(&bytes))))
+    }
+
+    /// Changes the file under a lock and drops expired pauses. A damaged file is replaced.
+    ///
+    /// # Errors
+    /// Writing fails, or the lock is held for too long.
+    pub fn change<T>(&self, now: Time, change: impl FnOnce(&mut Overrides) -> T) -> io::Result<T> {
+        let _lock = fs::lock_of(LOCK_OWNER, &self.file.path().with_extension("lock"), self.lock_timeout)?;
+        let was_known = match self.file.read_bytes() {
+            Ok(Some((bytes, _))) => self.is_known(&hash(&bytes)),
+            other => other.is_ok(),
+        };
+        let before = self.try_read();
+        let mut overrides = before.as_ref().map(Overrides::clone).unwrap_or_default();
+        overrides.pauses.retain(|pause| pause.is_in_force(now));
+        let result = change(&mut overrides);
+        if !before.is_ok_and(|before| before == overrides) {
+            overrides.v = V;
+            let bytes = self.file.write(&overrides)?;
+            if was_known {
+                fs::write_atomic(&self.known(), hash(&bytes).as_bytes())?;
+            }
+        }
+        Ok(result)
+    }
+
+    /// Overrides that are in force and not in the log, because no command wrote the file. Each content is found once.
+    pub fn found(&self, now: Time) -> Option<FoundOverrides> {
+        let (mut overrides, hash) = self.read_hashed().ok()??;
+        overrides.pauses.retain(|pause| pause.is_in_force(now));
+        if (overrides.pauses.is_empty() && overrides.shutdowns.is_empty()) || self.is_known(&hash) {
+            return None;
+        }
+        Some(FoundOverrides { overrides, hash })
+    }
+
+    /// Records that the found overrides are in the log.
+    ///
+    /// # Errors
+    /// Writing fails.
+    pub fn is_recorded(&self, found: &FoundOverrides) -> io::Result<()> {
+        fs::write_atomic(&self.known(), found.hash.as_bytes())
+    }
+
+    /// Whether a command wrote the content with this hash, or it was recorded when it was found.
+    fn is_known(&self, hash: &str) -> bool {
+        fs::read_regular(&self.known(), 1 << 10).is_ok_and(|(known, _)| known == hash.as_bytes())
+    }
+
+    /// The file with the hash of the last known content.
+    fn known(&self) -> PathBuf {
+        self.file.path().with_file_name(".overrides.known")
+    }
+}
+
+fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+/// The overrides as one hook call applies them.
+pub(super) struct AppliedOverrides<'a> {
+    file: OverrideFile,
+    overrides: Overrides,
+    team: Option<&'a str>,
+    now: Time,
+    /// The allowances that it used up.
+    used: Vec<String>,
+}
+
+impl<'a> AppliedOverrides<'a> {
+    pub fn of(file: OverrideFile, team: Option<&'a str>, now: Time) -> AppliedOverrides<'a> {
+        AppliedOverrides { overrides: file.read(), file, team, now, used: Vec::new() }
+    }
+
+    /// Whether a pause or an allowance applies to a finding. An allowance is used up, except by a warning.
+    pub fn allow(&mut self, finding: &Finding, members: &[String]) -> bool {
+        if self.overrides.is_paused(finding.gate, self.team, self.now) {
+            return true;
+        }
+        if finding.gate != Gate::PrematureShutdown || finding.decision != Decision::Block {
+            return false;
+        }
+        let Some(name) = self.overrides.allowed_shutdown(&finding.about, members) else { return false };
+        let was_removed = self.file.change(self.now, |overrides| {
+            let index = overrides.shutdowns.iter().position(|one| one == name);
+            index.map(|index| overrides.shutdowns.remove(index)).is_some()
+        });
+        let was_removed = was_removed.unwrap_or(false);
+        self.used.extend(was_removed.then(|| name.to_owned()));
+        was_removed
+    }
+
+    /// Returns the allowances, because another gate blocks the action. One that cannot be stored must be given again.
+    pub fn give_back(self) {
+        if self.used.is_empty() {
+            return;
+        }
+        let _ = self.file.change(self.now, |overrides| {
+            for name in self.used {
+                if !overrides.shutdowns.contains(&name) {
+                    overrides.shutdowns.push(name);
+                }
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> (tempfile::TempDir, OverrideFile) {
+        let dir = tempfile::tempdir().unwrap();
+        let file = OverrideFile::new(dir.path(), Duration::from_secs(60));
+        (dir, file)
+    }
+
+    fn now() -> Time {
+        clock::parse("2026-02-03T04:05:06Z").unwrap()
+    }
+
+    fn pause(gate: Option<&str>, team: Option<&str>, until: &str) -> Pause {
+        Pause { gate: gate.map(str::to_owned), team: team.map(str::to_owned), until: until.to_owned() }
+    }
+
+    #[test]
+    fn a_pause_applies_to_its_gate_and_team_until_its_end() {
+        let overrides = |gate, team, until: &str| Overrides {
+            pauses: vec![pause(gate, team, until)],
+            ..Overrides::default()
+        };
+        let later = "2026-02-03T05:05:06+00:30";
+        let one = overrides(Some("team-size"), Some("t1"), later);
+        assert!(one.is_paused(Gate::TeamSize, Some("t1"), now()));
+        assert!(!one.is_paused(Gate::Rule, Some("t1"), now()));
+        assert!(
+            !one.is_paused(Gate::TeamSize, Some("t2"), now()) && !one.is_paused(Gate::TeamSize, None, now())
+        );
+        assert!(overrides(None, None, later).is_paused(Gate::Rule, None, now()));
+        assert!(overrides(None, None, "2026-02-04T04:05:06Z").is_paused(Gate::Rule, None, now()));
+        for over in
+            ["2026-02-04T04:05:06.001Z", "2026-02-03T04:05:06Z", "2026-02-03T04:00:00Z", "tomorrow", ""]
+        {
+            assert!(!overrides(None, None, over).is_paused(Gate::Rule, None, now()), "{over}");
+        }
+    }
+
+    #[test]
+    fn expired_pauses_are_dropped_when_the_file_is_written() {
+        let (_dir, file) = file();
+        let (over, holds) =
+            (pause(None, None, "2026-02-03T04:05:06Z"), pause(None, None, "2026-02-03T04:05:07Z"));
+        let early = now() - chrono::TimeDelta::hours(1);
+        file.change(early, |overrides| overrides.pauses = vec![over, holds.clone()]).unwrap();
+        assert_eq!(file.read().pauses.len(), 2);
+        file.change(now(), |overrides| overrides.shutdowns.push("bob".to_owned())).unwrap();
+        assert_eq!(file.read(), Overrides { v: 1, pauses: vec![holds], shutdowns: vec!["bob".to_owned()] });
+    }
+
+    #[test]
+    fn a_damaged_file_allows_nothing_and_the_next_change_replaces_it() {
+        let (dir, file) = file();
+        let path = dir.path().join("overrides.json");
+        for damaged in [
+            "{",
+            "",
+            "[]",
+            "\u{0}",
+            r#"{"v":1,"pauses":[{"until":"2030-01-01T00:00:00Z"}]}"#,
+            r#"{"v":1,"pauses":[{"gate":null,"team":null,"until":"2030-01-01T00:00:00Z","x":1}]}"#,
+            r#"{"v":1,"pauses":[{"gat":"rule","team":null,"until":"2030-01-01T00:00:00Z"}]}"#,
+            r#"{"v":2,"pauses":[{"gate":null,"team":null,"until":"2030-01-01T00:00:00Z"}]}"#,
+            r#"{"v":1,"pauses":[],"shutdowns":["bob",7]}"#,
+        ] {
+            std::fs::write(&path, damaged).unwrap();
+            assert_eq!(file.read(), Overrides::default(), "{damaged}");
+            assert_eq!(file.try_read().unwrap_err().kind(), io::ErrorKind::InvalidData, "{damaged}");
+        }
+        file.change(now(), |_| ()).unwrap();
+        assert_eq!(file.try_read().unwrap(), Overrides { v: 1, ..Overrides::default() });
+        std::fs::remove_file(&path).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
+        assert_eq!(file.read(), Overrides::default(), "a pipe is not waited for");
+    }
+
+    #[test]
+    fn an_unchanged_file_is_not_written() {
+        let (dir, file) = file();
+        file.change(now(), |_| ()).unwrap();
+        assert!(!dir.path().join("overrides.json").exists());
+    }
+
+    #[test]
+    fn a_shutdown_is_allowed_by_name_or_by_another_spelling_that_no_other_member_has() {
+        let overrides = Overrides { shutdowns: vec!["Bob".to_owned()], ..Overrides::default() };
+        let members = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(overrides.allowed_shutdown("bob", &members(&["bob"])), Some("Bob"));
+        assert_eq!(overrides.allowed_shutdown("bob", &members(&["bob", "Bob"])), None);
+        assert_eq!(overrides.allowed_shutdown("Bob", &members(&["bob", "Bob"])), Some("Bob"));
+        assert_eq!(overrides.allowed_shutdown("carol", &[]), None);
+    }
+}

@@ -1,0 +1,255 @@
+//! Judges one event: collects the facts, evaluates the gates, counts, and stores the result.
+
+use std::cmp::Reverse;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::completion::{self, CompletedTask};
+use super::evaluation::{Evaluation, Findings, evaluate, settle, uncounted};
+use super::gate_state::{GateStateStore, OpenGateState, is_busy_error};
+use super::origin::{ToolCall, origin};
+use super::overrides::{AppliedOverrides, OverrideFile};
+use super::snapshot_reader::SnapshotReader;
+use crate::client::payload::Kind;
+use crate::config::{Gate, Mode, Policy};
+use crate::model::event::SafeName;
+use crate::policy::failure::decision;
+use crate::policy::gates::completion_check;
+use crate::policy::{
+    Attempt, Counting, Decision, Facts, Finding, Guard, Judged, Ledger, Origin, Part, Rules, TeamState,
+    Unreadable, Verdict, judge, needs_team_state,
+};
+use crate::store::archive::{Archive, Index};
+use crate::sys::clock::Time;
+
+/// The counts of calls without a session.
+const NO_SESSION: &str = "no-session";
+
+/// How long a team's files are read for one hook call. Claude Code waits ten seconds for a hook before a tool.
+const READ_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// An event to be judged.
+#[derive(Debug, Clone, Copy)]
+pub struct PolicyRequest<'a> {
+    pub archive: &'a Archive,
+    /// The policy directory.
+    pub dir: &'a Path,
+    pub lock_timeout: Duration,
+    /// The session's project, if Claude Code names one. Checks run there.
+    pub project: Option<&'a Path>,
+    pub now: Time,
+    pub policy: &'a Policy,
+    pub rules: &'a Rules<'a>,
+    pub event: Judged<'a>,
+    pub run: Option<&'a str>,
+    pub team: Option<&'a str>,
+    /// The last snapshot index of the team.
+    pub index: Option<&'a Index>,
+    /// Number of the team's files that were not archived in time.
+    pub left: usize,
+    /// Why files of the team may be missing from the index.
+    pub problems: &'a [&'a str],
+    /// The verdicts on the same tool call, if an earlier hook call announced it.
+    pub settled: Option<&'a [Verdict]>,
+    /// The session's transcript, if the payload names one in Claude Code's directory.
+    pub transcript: Option<&'a Path>,
+    /// Claude Code's directory, if snapshots do not contain the texts.
+    pub client: Option<&'a Path>,
+}
+
+impl PolicyRequest<'_> {
+    /// Judges the event and stores what must be remembered. Counts that cannot be opened or written are a failure of
+    /// the policy; the event is still judged by what can be read. A block that cannot be counted becomes a warning,
+    /// unless `on-error` is "block". A block that is not counted because other calls hold the lock stays a block.
+    pub fn judge(&self) -> Evaluation {
+        let own = self.run.or(self.event.session).and_then(SafeName::stem);
+        // The counts need a name.
+        let Some(key) = own.or_else(|| SafeName::new(NO_SESSION)) else { return Evaluation::default() };
+        let mut failed = None;
+        // Before the lock is taken, because other calls wait for it.
+        let index = self.index.filter(|_| needs_team_state(&self.event));
+        let until = Instant::now().checked_add(READ_TIMEOUT);
+        let mut team = self.team(index, until);
+        let lost = |why: &&str| Unreadable { path: String::new(), why: (*why).to_owned(), part: Part::Any };
+        team.unreadable.extend(self.problems.iter().map(lost));
+        let find_overrides = || self.overrides().found(self.now);
+        let mut found = if self.event.kind == Kind::TaskCompleted { find_overrides() } else { None };
+        let checked = self.check_completion(&key).unwrap_or_else(|error| {
+            failed = Some(error.to_string());
+            None
+        });
+        let mut open = self.open(&key);
+        team.ledger = std::mem::take(&mut open.gate_state.ledger);
+        let mut findings = judge(self.policy, self.rules, &Facts { event: self.event, team: &team });
+        findings.extend(checked);
+        if !findings.is_empty() && index.is_none() {
+            // The loop guard depends on the state of the work.
+            team = TeamState { ledger: team.ledger, ..self.team(self.index, until) };
+        }
+        let unread = team.unread + index.map_or(0, |_| self.left);
+        if unread > 0 {
+            failed.get_or_insert(format!("{unread} of the team's files could not be read in time"));
+        }
+        let settled = self.take_settled(&mut findings);
+        if !findings.is_empty() {
+            found = found.or_else(find_overrides);
+        }
+        findings.sort_by_key(|finding| Reverse(finding.decision));
+        let mut attempt = Attempt { origin: Origin::Turn, at: self.now.timestamp_millis() };
+        if let Some(id) = self.tool_call(&findings, &team.ledger) {
+            // Release the lock while this call waits for the transcript.
+            drop(open);
+            attempt.origin = self.origin(id.as_deref());
+            open = self.open(&key);
+            team.ledger = std::mem::take(&mut open.gate_state.ledger);
+        }
+        let mut evaluation = self.evaluate(&findings, &team, &mut open.gate_state.guard, &attempt);
+        if self.settled.is_none() {
+            team.apply(&self.event, &evaluation.judgement(&findings));
+        }
+        open.gate_state.ledger = std::mem::take(&mut team.ledger);
+        let damage = open.damage.take();
+        if let Err(error) = open.close()
+            && !(is_busy_error(&error) && evaluation.is_blocked())
+        {
+            failed = Some(error.to_string());
+            if evaluation.is_blocked() && decision(self.policy.on_error, self.event.kind) == Decision::Allow {
+                self.allow_uncounted(&mut evaluation, findings, &team.members);
+            }
+        }
+        evaluation.verdicts.extend(settled);
+        evaluation.sort();
+        Evaluation { failed, found, damage, ..evaluation }
+    }
+
+    fn overrides(&self) -> OverrideFile {
+        OverrideFile::new(self.dir, self.lock_timeout)
+    }
+
+    /// The state of the team without its ledger, as far as it can be read in time.
+    fn team(&self, index: Option<&Index>, until: Option<Instant>) -> TeamState {
+        let reader = SnapshotReader { archive: self.archive, client: self.client, until };
+        reader.team((self.team, self.event.session), index)
+    }
+
+    /// Opens the run's counts, or only reads them if they cannot be locked.
+    fn open(&self, key: &SafeName) -> OpenGateState {
+        let store = GateStateStore::new(self.dir.to_owned(), self.lock_timeout);
+        let mut open = store.open(key);
+        let earlier = store.merge_session(self.archive, self.event.session, key, &mut open.gate_state);
+        open.damage = open.damage.or(earlier);
+        open
+    }
+
+    /// Removes the findings that already have a verdict from the earlier announcement, and returns these verdicts.
+    fn take_settled(&self, findings: &mut Vec<Finding>) -> Vec<Verdict> {
+        let mut verdicts = Vec::new();
+        findings.retain(|finding| {
+            let Some(settled) = self.settled.into_iter().flatten().find(|one| finding.is_of(one)) else {
+                return true;
+            };
+            // The earlier call turned a block that could not be counted into a warning.
+            let reason = match settled.decision {
+                Decision::Warn => uncounted(finding.clone()).reason,
+                _ => finding.reason.clone(),
+            };
+            verdicts.push(Verdict { reason, ..settled.clone() });
+            false
+        });
+        verdicts
+    }
+
+    /// The tool call that these findings block, if the loop guard counts such blocks: its id, if the payload or the ledger
+    /// has one.
+    fn tool_call(&self, findings: &[Finding], ledger: &Ledger) -> Option<Option<String>> {
+        findings.iter().find(|finding| finding.decision == Decision::Block && !finding.lasting)?;
+        match self.event.kind {
+            Kind::PreToolUse => Some(self.event.payload.tool_use_id().map(str::to_owned)),
+            // At the end of a turn, no tool call completes the task.
+            Kind::TaskCompleted => {
+                let task = self.event.payload.text("task_id")?;
+                let (id, _) = ledger.completing.iter().find(|(_, completing)| *completing == task)?;
+                Some(Some(id.clone()))
+            }
+            _ => None,
+        }
+    }
+
+    /// The message of the model that a tool call is in. If the payload names no transcript, or a missing one, the transcript
+    /// that the run has for the session is read: a call by hand may leave the path out.
+    fn origin(&self, id: Option<&str>) -> Origin {
+        let payload = self.event.payload;
+        let call = ToolCall { id, agent: payload.agent_id(), size: payload.raw.get().len() };
+        let known = || {
+            let sessions = self.archive.run(self.run?)?.sessions;
+            let session = sessions.into_iter().find(|one| Some(one.id.as_str()) == self.event.session)?;
+            session.transcript.map(PathBuf::from)
+        };
+        let named = self.transcript.filter(|path| path.is_file()).map(Path::to_owned);
+        named.or_else(known).map_or(Origin::Unknown, |path| origin(&path, &call))
+    }
+
+    /// Runs the checks of a completed task. They can take minutes, so the lock is not held.
+    fn check_completion(&self, key: &SafeName) -> io::Result<Option<Finding>> {
+        let settings = &self.policy.completion_check;
+        if self.event.kind != Kind::TaskCompleted
+            || settings.check.is_empty()
+            || settings.mode == Mode::Off
+            || self.overrides().read().is_paused(Gate::CompletionCheck, self.team, self.now)
+        {
+            return Ok(None);
+        }
+        let mut open = self.open(key);
+        let ledger = std::mem::take(&mut open.gate_state.ledger);
+        // The counts can be read while the lock is held by another call.
+        open.unlock().or_else(|error| if is_busy_error(&error) { Ok(()) } else { Err(error) })?;
+        let team = TeamState { ledger, ..self.team(self.index, None) };
+        let due = completion_check::due(self.policy, &Facts { event: self.event, team: &team });
+        let payload = self.event.payload;
+        let (Some(id), false) = (payload.text("task_id"), due.is_empty()) else { return Ok(None) };
+        let cwd = completion::directory(self.project, Path::new(payload.text("cwd").unwrap_or(".")));
+        let checked = completion::run(&due, &cwd, self.dir, completion::BUDGET);
+        let owner = team.tasks.get(id).and_then(|task| task.owner.as_deref());
+        let about = owner.or(self.event.actor.name.as_deref()).unwrap_or("unknown");
+        let task = CompletedTask { id, about };
+        Ok(completion::finding(&checked, settings.mode, self.policy.on_error, task))
+    }
+
+    /// Counts each finding and applies pauses, allowances and the loop guard.
+    fn evaluate(
+        &self,
+        findings: &[Finding],
+        team: &TeamState,
+        guard: &mut Guard,
+        attempt: &Attempt,
+    ) -> Evaluation {
+        let findings = Findings { event: &self.event, findings, max_blocks: self.policy.max_blocks, attempt };
+        if findings.findings.is_empty() {
+            return evaluate(findings, team, guard, |_| false);
+        }
+        let mut overrides = AppliedOverrides::of(self.overrides(), self.team, self.now);
+        let evaluation = evaluate(findings, team, guard, |finding| overrides.allow(finding, &team.members));
+        if evaluation.is_blocked() {
+            overrides.give_back();
+        }
+        evaluation
+    }
+
+    /// A block that cannot be counted does not apply: takes it back, and settles the findings behind it.
+    fn allow_uncounted(&self, evaluation: &mut Evaluation, mut findings: Vec<Finding>, members: &[String]) {
+        let behind = findings.drain(evaluation.verdicts.len() - 1..);
+        let mut rest: Vec<Finding> = behind.map(uncounted).collect();
+        rest.sort_by_key(|finding| Reverse(finding.decision));
+        evaluation.verdicts.retain(|verdict| verdict.decision != Decision::Block);
+        let mut overrides = AppliedOverrides::of(self.overrides(), self.team, self.now);
+        let counting =
+            Counting { state: "", max_blocks: self.policy.max_blocks, attempt: &Attempt::single() };
+        let rest = settle(&rest, &mut Guard::default(), &counting, |one| overrides.allow(one, members));
+        if rest.is_blocked() {
+            overrides.give_back();
+        }
+        evaluation.verdicts.extend(rest.verdicts);
+        evaluation.sort();
+    }
+}

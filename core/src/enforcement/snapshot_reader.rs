@@ -1,0 +1,134 @@
+//! The state of the team at a hook call, from the snapshots that the call has just taken.
+
+use std::path::Path;
+use std::time::Instant;
+
+use crate::client::json;
+use crate::policy::{FileContent, Ledger, TeamFile, TeamState, Unreadable};
+use crate::store::archive::{Archive, CapturedFile, Contents, Index};
+use crate::sys::fs;
+
+/// With more files than this, several threads read them.
+const THREADED_FROM: usize = 1_000;
+/// Number of these threads.
+const THREADS: usize = 4;
+
+/// Where and until when a team's files are read.
+#[derive(Debug, Clone, Copy)]
+pub struct SnapshotReader<'a> {
+    pub archive: &'a Archive,
+    /// Claude Code's directory, in metadata-only mode: gates need subjects and marks, and the store has only their
+    /// sizes and hashes.
+    pub client: Option<&'a Path>,
+    /// The deadline for reading. Files that are not read by then are counted ([`TeamState::unread`]).
+    pub until: Option<Instant>,
+}
+
+/// Reads the state of a team. Unreadable files are left out: a gate judges by the rest. With `client`, files are read
+/// there. Task ids are those that the session sees; without one, those that the lead sees.
+pub fn team_state(
+    archive: &Archive,
+    client: Option<&Path>,
+    (team, session): (Option<&str>, Option<&str>),
+    index: Option<&Index>,
+    ledger: Ledger,
+) -> TeamState {
+    TeamState { ledger, ..SnapshotReader { archive, client, until: None }.team((team, session), index) }
+}
+
+type ListedFile<'a> = (&'a str, TeamFile<'a>, &'a CapturedFile);
+
+impl SnapshotReader<'_> {
+    /// Reads the team and its session's tasks, without a ledger.
+    pub fn team(&self, (team, session): (Option<&str>, Option<&str>), index: Option<&Index>) -> TeamState {
+        let mut state = TeamState { name: team.map(str::to_owned), ..TeamState::default() };
+        let Some(index) = index else { return state };
+        let lists = index.lists(team, session);
+        state.missing = index.lists.missing().map(str::to_owned).collect();
+        let mut files: Vec<ListedFile<'_>> = Vec::new();
+        for (path, captured) in &index.files {
+            match TeamFile::of(path, &lists) {
+                Some(file) if captured.object.is_some() => files.push((path.as_str(), file, captured)),
+                _ => state.unreadable.extend(Unreadable::of(path, captured.skipped.as_deref(), &lists)),
+            }
+        }
+        let read = |files: &[ListedFile<'_>]| -> Vec<Result<FileContent, ReadFailure>> {
+            let mut contents = self.archive.contents(&index.run);
+            files.iter().map(|file| self.content(&mut contents, *file)).collect()
+        };
+        let contents = if files.len() > THREADED_FROM {
+            std::thread::scope(|scope| {
+                let parts = files.chunks(files.len().div_ceil(THREADS));
+                let threads: Vec<_> = parts.map(|part| scope.spawn(move || read(part))).collect();
+                threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+            })
+        } else {
+            read(&files)
+        };
+        for content in contents {
+            match content {
+                Ok(content) => state.put_file(content),
+                Err(ReadFailure::Late) => state.unread += 1,
+                Err(ReadFailure::Unreadable(path)) => {
+                    let why = Some("its content cannot be read");
+                    state.unreadable.extend(Unreadable::of(&path, why, &lists));
+                }
+            }
+        }
+        state
+    }
+
+    fn content(
+        &self,
+        contents: &mut Contents<'_>,
+        (path, file, captured): ListedFile<'_>,
+    ) -> Result<FileContent, ReadFailure> {
+        if self.until.is_some_and(|until| Instant::now() >= until) {
+            return Err(ReadFailure::Late);
+        }
+        let largest = self.archive.largest;
+        let live = self.client.and_then(|client| fs::read_regular(&client.join(path), largest).ok());
+        let live = live.map(|(bytes, _)| bytes).filter(|bytes| json::parse_lossy(bytes).is_some());
+        // Before a TeamDelete, larger files are archived as well; a hook call does not have the time to read them.
+        let stored = || if captured.stamp.0 <= largest { contents.get(captured) } else { None };
+        let bytes = live.or_else(stored).ok_or_else(|| ReadFailure::Unreadable(path.to_owned()))?;
+        Ok(file.parse(&bytes))
+    }
+}
+
+/// Why a file was not read.
+#[derive(Debug)]
+enum ReadFailure {
+    /// The deadline had passed.
+    Late,
+    /// The file with this path is too large, or its stored content is damaged.
+    Unreadable(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_after_the_deadline_are_counted_and_many_files_are_read_like_few() {
+        let dir = tempfile::tempdir().unwrap();
+        let archive = Archive::new(dir.path().to_owned(), 1 << 20, std::time::Duration::ZERO);
+        let mut index = Index::default();
+        for number in 1..=THREADED_FROM + 10 {
+            let text = format!("{{\"status\":\"pending\",\"owner\":\"worker-{number}\"}}");
+            let seen = CapturedFile {
+                object: Some(archive.objects.put_compressed(text.as_bytes()).unwrap()),
+                ..CapturedFile::default()
+            };
+            index.files.insert(format!("tasks/t/{number}.json"), seen);
+        }
+        let read = |until| {
+            SnapshotReader { archive: &archive, client: None, until }.team((Some("t"), None), Some(&index))
+        };
+        let all = read(None);
+        assert_eq!((all.tasks.len(), all.unread), (THREADED_FROM + 10, 0));
+        assert_eq!(all.tasks["77"].owner.as_deref(), Some("worker-77"));
+        let none = read(Some(Instant::now()));
+        assert_eq!((none.tasks.len(), none.unread), (0, THREADED_FROM + 10));
+    }
+}

@@ -1,0 +1,272 @@
+//! The third stage: who acts, in which team and run.
+
+use std::borrow::Cow;
+
+use super::Outcome;
+use super::capture::{Captured, CapturedTeams};
+use super::parse::Parsed;
+use crate::attribution::{self, CallContext, ResolvedTeam, SessionState};
+use crate::client::payload::{Input, Kind, Spawn, shown_task};
+use crate::client::team::HIGHEST_NUMBER;
+use crate::model::event::{Actor, ActorKind, Event, SafeName};
+use crate::store::archive::{Archive, CaptureScope, Index, SessionRecord, SessionRole};
+use crate::sys::fs;
+use crate::sys::process;
+
+/// Maximum size of `.highwatermark`, which contains a few digits.
+const LARGEST_NUMBER: u64 = 64;
+
+pub struct Attribution {
+    pub resolved: ResolvedTeam,
+    pub actor: Actor,
+    pub state: SessionState,
+    /// The session's team or subagent run. The session may also see files of other teams.
+    pub own: Option<CaptureScope>,
+    pub run: Option<String>,
+}
+
+pub struct Attributed<'a> {
+    pub call: Parsed<'a>,
+    pub found: CapturedTeams,
+    pub by: Attribution,
+    pub outcome: Outcome,
+}
+
+impl<'a> Captured<'a> {
+    pub fn attribute(self, input: &Input) -> Attributed<'a> {
+        let by = self.attribution();
+        let Captured { call, found } = self;
+        let mut attributed = Attributed { call, found, by, outcome: Outcome::default() };
+        attributed.capture_named_list();
+        attributed.note_missing_list();
+        attributed.prepare_response();
+        attributed.note_problems(input);
+        attributed
+    }
+
+    fn attribution(&self) -> Attribution {
+        let (call, found) = (&self.call, &self.found);
+        let context = call.context();
+        let (resolved, _) = attribution::team(&context, &found.teams);
+        let index = resolved.team.as_ref().and_then(|team| found.teams.get(team));
+        let left_behind = index.is_some_and(|index| is_left_behind(&context, &call.archive, index));
+        let (actor, _) = attribution::actor(&context, index, resolved.name.as_deref());
+        let mut state = updated_state(&context, &resolved, &actor);
+        let is_teamless = resolved.team.is_none() && !context.is_undecided(&found.teams);
+        state.teamless = found.since.filter(|_| is_teamless).or(state.teamless);
+        let mut own = resolved.team.clone().filter(|_| resolved.member).map(CaptureScope::Team);
+        let mut run = index.map(|index| index.run.clone());
+        if left_behind {
+            // The next run of the team becomes the session's.
+            (own, run) = (None, None);
+        } else if resolved.team.is_none() {
+            (own, run) = self.capture_solo(actor.kind).unzip();
+        }
+        Attribution { resolved, actor, state, own, run }
+    }
+
+    /// Captures a session that has no team but starts subagents. Its task list becomes a run.
+    fn capture_solo(&self, actor: ActorKind) -> Option<(CaptureScope, String)> {
+        let call = &self.call;
+        let subject = CaptureScope::Session(call.session.clone()?);
+        let starts =
+            actor == ActorKind::Subagent && matches!(call.kind, Kind::SubagentStart | Kind::SubagentStop);
+        if call.context().looks_like_split_pane() || !(starts || call.archive.knows(&subject)) {
+            return None;
+        }
+        let request = call.capture_request();
+        let index = match call.archive.index(&subject) {
+            Some(_) => call.archive.capture(&subject, &call.client, &request).index?,
+            None => call.archive.begin(&subject, &request).ok()?,
+        };
+        Some((subject, index.run))
+    }
+}
+
+impl Attributed<'_> {
+    /// Builds the event in the form that a recorded verdict has. `at` is its time.
+    pub fn event<'b>(&'b self, at: &'b str) -> Event<'b> {
+        let (call, by) = (&self.call, &self.by);
+        Event {
+            v: 1,
+            at,
+            id: call.id.as_str(),
+            event: call.kind.name(),
+            session: call.payload.session(),
+            team: by.resolved.team.as_ref().map(SafeName::as_str),
+            actor: &by.actor,
+            run: by.run.as_deref(),
+            task_list: call.list.as_ref().map(SafeName::as_str),
+            warning: None,
+            malformed: None,
+            verdict: None,
+            payload: &call.payload.raw,
+        }
+    }
+
+    pub fn join_run(&mut self, own: &CaptureScope) {
+        let context = self.call.context();
+        let Some(session) = context.session() else { return };
+        let name = self.by.resolved.name.clone();
+        let part = SessionRecord {
+            id: session.to_string(),
+            role: if name.is_none() { SessionRole::Lead } else { SessionRole::Pane },
+            name,
+            transcript: context.transcript().map(|path| path.display().to_string()),
+        };
+        let updated = self.call.archive.update_run(own, |index, run| {
+            let leads = part.role == SessionRole::Lead;
+            let mut changed = run.join(part);
+            // After `/clear` the lead has a new session, whose tasks are in another list beside the team's (2.1.328).
+            let first = run.lead_session.as_deref().filter(|_| leads && run.team.is_some());
+            if first.is_some_and(|first| first != session.as_str()) {
+                changed |= index.learn_session(session.as_str());
+            }
+            if run.team.is_none() && run.lead_session.is_none() {
+                run.lead_session = Some(session.to_string());
+                changed = true;
+            }
+            if let Some(pid) = context.client_pid.filter(|pid| leads && run.client_pid != Some(*pid)) {
+                run.client_pid = Some(pid);
+                changed = true;
+            }
+            // Only files of 2.1.178 and later name the lead's process. A resumed session has a new one.
+            let leads_on = leads && run.lead_session.as_deref() == Some(session.as_str());
+            if let Some(pid) = context.client_pid.filter(|pid| leads_on && index.lead_pid != Some(*pid)) {
+                index.learn_process(pid, process::start_of(pid));
+                changed = true;
+            }
+            changed
+        });
+        self.outcome.note("note the session in its run", updated);
+    }
+}
+
+fn updated_state(context: &CallContext<'_>, resolved: &ResolvedTeam, actor: &Actor) -> SessionState {
+    let mut state = context.state.clone();
+    if resolved.member {
+        state.team = resolved.team.as_ref().map(ToString::to_string).or(state.team);
+        state.name = resolved.name.clone().or(state.name);
+    }
+    if let Some(spawn) = Spawn::of(context.payload) {
+        state.company = true;
+        // `name@team` is the member's id, not the agent id in hook payloads.
+        if let Some(id) = spawn.agent_id.filter(|id| !id.contains('@')) {
+            state.agents.note(&id, &spawn.name);
+        }
+    }
+    if let (ActorKind::Teammate, Some(name), Some(id)) = (actor.kind, &actor.name, &actor.id)
+        && state.agents.get(id).is_none()
+    {
+        state.agents.note(id, name);
+    }
+    state.company |= context.payload.agent_id().is_some() || context.kind == Kind::TeammateIdle;
+    if state.company && state.version.is_none() {
+        state.version = attribution::version(context);
+    }
+    state
+}
+
+/// Whether a resumed session has left this run behind. SessionStart of 2.1.328 comes before the session creates its
+/// team again, so the existing files belong to a killed process of Claude Code. Only the lead's process in them may
+/// have been rewritten.
+pub fn is_left_behind(context: &CallContext<'_>, archive: &Archive, index: &Index) -> bool {
+    let resumes = context.kind == Kind::SessionStart && context.payload.text("source") == Some("resume");
+    if !resumes || !index.is_led_by(context.payload.session()) {
+        return false;
+    }
+    if index.ended {
+        // The directory may exist before its configuration is written.
+        return !index.is_there();
+    }
+    let run = archive.run(&index.run);
+    // Before 2.1.178 a team has a name of its own, and the resumed session continues with it.
+    let own = context.own_team();
+    if run.as_ref().and_then(|run| run.team.as_deref()) != own.as_ref().map(SafeName::as_str) {
+        return false;
+    }
+    let led = run.and_then(|run| run.client_pid).or(index.lead_pid);
+    let (Some(pid), Some(own)) = (led, context.client_pid) else { return false };
+    let start = index.lead_start.as_deref().filter(|_| index.lead_pid == Some(pid));
+    pid != own && process::is_gone(pid, index.lead_space.as_deref(), start)
+}
+
+impl Attributed<'_> {
+    /// Stores the task list that the session names and captures it immediately: at the next call, parts of it may be
+    /// deleted.
+    pub fn capture_named_list(&mut self) {
+        let call = &self.call;
+        let (Some(own), Some(session)) = (&self.by.own, &call.session) else { return };
+        let list = call.list.as_ref().filter(|list| *list != own.name()).map(SafeName::as_str);
+        let known = match own.team() {
+            Some(team) => self.found.teams.get(team).map(Cow::Borrowed),
+            None => list.and_then(|_| call.archive.index(own)).map(Cow::Owned),
+        };
+        if known.is_none_or(|known| known.lists.knows(session.as_str(), list)) {
+            return;
+        }
+        let updated = call.archive.update_run(own, |index, _| {
+            index.learn_list(session.as_str(), list);
+            true
+        });
+        self.outcome.note("note the task list of the session", updated);
+        match list {
+            Some(_) => self.found.add(own, call.archive.capture(own, &call.client, &call.capture_request())),
+            None => self.found.reload(own, &call.archive),
+        }
+    }
+
+    /// Records a task that a tool of the session names and that is not in any known list: the session uses a list that
+    /// its hooks do not know, and no gate sees its tasks.
+    pub fn note_missing_list(&mut self) {
+        let call = &self.call;
+        let task = shown_task(call.kind, &call.payload).and_then(|id| SafeName::new(&id));
+        let (Some(task), Some(own), Some(session)) = (task, &self.by.own, &call.session) else { return };
+        let Some(index) = own.team().and_then(|team| self.found.teams.get(team)) else { return };
+        let missing = (!self.is_in_a_list(own, index, session, &task)).then_some(task.as_str());
+        if index.lists.is_missing(session.as_str(), missing) {
+            return;
+        }
+        let updated =
+            call.archive.update_run(own, |index, _| index.lists.note_missing(session.as_str(), missing));
+        self.outcome.note("note the task that is missing", updated);
+        self.found.reload(own, &call.archive);
+    }
+
+    /// Whether a list of the session has the task, or had it: Claude Code removes the files but keeps the highest
+    /// number.
+    fn is_in_a_list(&self, own: &CaptureScope, index: &Index, session: &SafeName, task: &SafeName) -> bool {
+        let lists = index.lists(own.team().map(SafeName::as_str), Some(session.as_str()));
+        let known = index.more_tasks.iter().map(String::as_str).chain([own.name().as_str()]);
+        let tasks = self.call.client.join("tasks");
+        let mut dirs = known.filter(|list| lists.prefix(list).is_some()).map(|list| tasks.join(list));
+        dirs.any(|dir| {
+            let highest =
+                || fs::read_regular(&dir.join(HIGHEST_NUMBER), LARGEST_NUMBER).ok().map(|(bytes, _)| bytes);
+            dir.join(format!("{task}.json")).symlink_metadata().is_ok()
+                || highest().is_some_and(|highest| was_given(&highest, task.as_str()))
+        })
+    }
+}
+
+fn was_given(highest: &[u8], task: &str) -> bool {
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    let highest = std::str::from_utf8(highest).ok().and_then(number);
+    number(task).zip(highest).is_some_and(|(task, highest)| task <= highest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_up_to_the_highest_was_assigned() {
+        assert!(was_given(b"7\n", "7") && was_given(b"12", "7"));
+        assert!(
+            !was_given(b"6", "7")
+                && !was_given(b"", "7")
+                && !was_given(b"7", "x")
+                && !was_given(b"\xff", "7")
+        );
+    }
+}

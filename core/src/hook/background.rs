@@ -1,0 +1,239 @@
+//! Work after the end of a run: copies transcripts into the archive and events into the run. A separate process does it, so
+//! that it does not delay SessionEnd, which has 1.5 seconds for all its hooks.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::Recorder;
+use crate::error::Result;
+use crate::store::archive::{Archive, EndedBy, RunRecord};
+use crate::store::log::{self, Contents, Range};
+use crate::store::retention::{self, Facts, Needs, RetentionLock};
+use crate::sys::clock::{self, Time};
+use crate::sys::fs;
+use crate::sys::process;
+
+/// How long the detached process waits for Claude Code to write its last lines and exit.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How often the log is pruned if no run ends.
+const PRUNE_EVERY: Duration = Duration::from_secs(86_400);
+
+/// Minimum age of temporary files to remove, which killed writers left behind.
+const LEFTOVER_AGE: Duration = Duration::from_secs(3_600);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BackgroundMode {
+    /// A detached process, which outlives Claude Code.
+    Detached,
+    /// The call itself, for the demo.
+    Inline,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct FinishStart {
+    /// Claude Code's process, if it is about to exit.
+    pub client: Option<u32>,
+    /// Whether no session ends at this call, so that a session that ends elsewhere has its own process.
+    pub in_session: bool,
+}
+
+impl Recorder {
+    /// Whether there is work: transcripts of an ended run, or a log that was not pruned for a day.
+    pub(super) fn has_left(&self, archive: &Archive) -> bool {
+        let pruned = std::fs::metadata(self.pruned()).and_then(|metadata| metadata.modified());
+        let is_due = pruned.map_or(true, |time| time.elapsed().is_ok_and(|age| age > PRUNE_EVERY));
+        archive.has_unfinished() || archive.has_endings() || is_due
+    }
+
+    /// The file whose modification time is the time of the last prune.
+    pub(super) fn pruned(&self) -> PathBuf {
+        self.paths.log().join(".pruned")
+    }
+
+    pub(super) fn finish_later(&self, started: FinishStart) -> io::Result<()> {
+        if self.finish == BackgroundMode::Inline {
+            let notes = [finish(self, FinishStart { client: None, ..started }), prune(self)].concat();
+            return if notes.is_empty() { Ok(()) } else { Err(io::Error::other(notes.join("; "))) };
+        }
+        let mut command = Command::new(std::env::current_exe()?);
+        // No process group: a group leader cannot call `setsid`, which is the first thing that the process does.
+        command.arg("finish").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        if let Some(pid) = started.client {
+            command.arg("--after").arg(pid.to_string());
+        }
+        if started.in_session {
+            command.arg("--beside");
+        }
+        command.spawn().map(|_| ())
+    }
+}
+
+/// Archives the transcripts of ended runs and copies their events into them. Returns the problems. Skips runs that
+/// another process is waiting for, unless this process ends a session whose Claude Code process is unknown: that run
+/// may be its own.
+pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
+    if recorder.finish == BackgroundMode::Detached {
+        // Start a new session: Claude Code's terminal and process group may end at any time.
+        let _ = rustix::process::setsid();
+    }
+    let archive = recorder.archive();
+    archive.settle(recorder.config.log.lock_patience);
+    let (mut notes, _) = archive_transcripts(&archive, |_| false);
+    for part in recorder.paths.parts() {
+        fs::remove_old_drafts(&part, LEFTOVER_AGE);
+        fs::remove_old_drafts_of(&part, LEFTOVER_AGE);
+    }
+    if let Some(pid) = started.client {
+        let pause = Duration::from_millis(50);
+        let mut waited = Duration::ZERO;
+        while waited < TIMEOUT && !process::is_gone(pid, None, None) {
+            std::thread::sleep(pause);
+            waited += pause;
+        }
+    }
+    archive.settle(recorder.config.log.lock_patience);
+    let now = recorder.clock.now();
+    let yields = started.in_session || started.client.is_some();
+    let (more, ended) =
+        archive_transcripts(&archive, |run| !(yields && belongs_to_other(run, started.client, now)));
+    for note in more {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    if let Err(error) = close_events(recorder, &archive, &ended) {
+        notes.push(format!("cannot copy the events of ended runs from the log into the runs: {error}"));
+    }
+    notes
+}
+
+/// Whether the process started by this run's SessionEnd is still waiting for the last lines. Two such processes may run
+/// when one session ends as another begins.
+fn belongs_to_other(run: &RunRecord, after: Option<u32>, now: Time) -> bool {
+    let ended = run.ended_at.as_deref().and_then(clock::parse);
+    let lately = || ended.is_some_and(|end| (now - end).abs().to_std().is_ok_and(|age| age < TIMEOUT));
+    run.ended_by == Some(EndedBy::SessionEnd)
+        && run.client_pid.is_some_and(|pid| after != Some(pid) && !process::is_gone(pid, None, None))
+        && lately()
+}
+
+/// Archives the current transcripts of unfinished runs, for the last time if `last` returns true. Returns the problems
+/// and the finished runs.
+fn archive_transcripts(
+    archive: &Archive,
+    last: impl Fn(&RunRecord) -> bool,
+) -> (Vec<String>, BTreeSet<String>) {
+    let (mut notes, mut finished) = (Vec::new(), BTreeSet::new());
+    for run in archive.unfinished() {
+        match archive.keep_transcripts(&run) {
+            Ok((_, problems)) => notes.extend(problems),
+            Err(error) => {
+                notes.push(format!("cannot keep the transcripts of run {}: {error}", run.run));
+                continue;
+            }
+        }
+        if last(&run) {
+            if let Err(error) = archive.compress(&run) {
+                notes.push(format!("cannot compress the contents of run {}: {error}", run.run));
+            }
+            match archive.mark_finished(&run) {
+                Ok(()) => drop(finished.insert(run.run)),
+                Err(error) => notes.push(format!("cannot finish run {}: {error}", run.run)),
+            }
+        }
+    }
+    (notes, finished)
+}
+
+/// Maximum number of bytes of the log to read in one call. The next call continues.
+const MAX_READ_BYTES: u64 = 512 << 20;
+
+/// Copies the events of these runs from the log into them. If that is not possible now, because another process does it or
+/// the disk fails, it is done before their segments are removed.
+fn close_events(recorder: &Recorder, archive: &Archive, runs: &BTreeSet<String>) -> Result<()> {
+    if runs.is_empty() {
+        return Ok(());
+    }
+    let (log, patience) = (recorder.paths.log(), recorder.config.log.lock_patience);
+    let Some(lock) = RetentionLock::take(&log, patience)? else { return Ok(()) };
+    let (all, damaged) = archive.runs();
+    let own: Vec<_> = all.iter().filter(|run| runs.contains(&run.run)).collect();
+    let since = own.iter().filter_map(|run| clock::parse(&run.started_at)).min();
+    let sessions: BTreeSet<&str> =
+        own.iter().flat_map(|run| &run.sessions).map(|session| session.id.as_str()).collect();
+    let needs = Needs::new(&all, &damaged);
+    let has_events = |contents: Contents| {
+        contents.runs.iter().any(|run| runs.contains(run))
+            || contents.sessions.keys().any(|session| sessions.contains(session.as_str()))
+    };
+    let mut left = MAX_READ_BYTES;
+    for segment in log::list(lock.log())?.iter().rev() {
+        let may_have_events = || Contents::cached(lock.log(), segment).is_none_or(has_events);
+        if !(Range { since, until: None }).overlaps(&segment.name) || !may_have_events() {
+            continue;
+        }
+        if left == 0 {
+            break;
+        }
+        left = left.saturating_sub(segment.size);
+        retention::close(lock.log(), &segment.name, archive, &needs, Some(runs))?;
+    }
+    Ok(())
+}
+
+/// Removes segments by age and size, but no line that a recorded run needs; returns what went wrong.
+pub fn prune(recorder: &Recorder) -> Vec<String> {
+    try_prune(recorder).unwrap_or_else(|error| vec![error.to_string()])
+}
+
+fn try_prune(recorder: &Recorder) -> Result<Vec<String>> {
+    fs::write_atomic(&recorder.pruned(), b"")?;
+    let limits = &recorder.config.log;
+    let Some(lock) = RetentionLock::take(&recorder.paths.log(), limits.lock_patience)? else {
+        return Ok(Vec::new());
+    };
+    let (log, archive) = (lock.log(), recorder.archive());
+    if let Some(why) = archive.why_unlisted() {
+        return Ok(vec![format!("nothing was pruned: {why}")]);
+    }
+    let (all, damaged) = archive.runs();
+    let needs = Needs::new(&all, &damaged);
+    let segments = log::list(log)?;
+    Contents::sweep(log, &segments);
+    let current = log::active_segment(log);
+    let (mut left, mut is_whole) = (MAX_READ_BYTES, true);
+    let mut facts = |segment: &log::Segment| {
+        if Contents::cached(log, segment).is_none() {
+            if left == 0 {
+                // Not read yet, so it is kept.
+                is_whole = false;
+                return Facts { is_held: true, ..Facts::default() };
+            }
+            left = left.saturating_sub(segment.size);
+        }
+        needs.facts(log, segment)
+    };
+    let mut plan = retention::plan(&segments, current.as_ref(), limits, recorder.clock.now(), &mut facts);
+    let mut room = MAX_READ_BYTES;
+    plan.removals.retain(|removal| {
+        let fits = room > 0;
+        room = room.saturating_sub(removal.segment.size);
+        fits
+    });
+    let pruned = retention::apply(&plan, &archive, &needs, &lock, limits.lock_patience)?;
+    let mut notes: Vec<String> = pruned.failures.iter().map(ToString::to_string).collect();
+    if is_whole && plan.held_bytes > 0 && plan.kept_bytes > limits.keep_size {
+        let [all, limit, held] =
+            [plan.kept_bytes, limits.keep_size, plan.held_bytes].map(|bytes| bytes.div_ceil(1 << 20));
+        notes.push(format!(
+            "{} has {all} MiB, more than log.keep-size ({limit} MiB): {held} MiB belong to runs that have not ended and \
+             are kept until then",
+            log.display()
+        ));
+    }
+    Ok(notes)
+}

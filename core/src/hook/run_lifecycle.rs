@@ -1,0 +1,186 @@
+//! Detects the end of a run: SessionEnd, TeamDelete, a removed directory, or a lead's process that has ended.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::attribute::{Attributed, is_left_behind};
+use super::judge::Judged;
+use super::{FinishStart, Outcome};
+use crate::attribution::CallContext;
+use crate::client::payload::Kind;
+use crate::model::Tool;
+use crate::model::event::SafeName;
+use crate::store::archive::{Archive, CaptureScope, EndedBy, Index};
+use crate::store::log::{self, Parts, Range};
+use crate::sys::clock::{self, Time};
+use crate::sys::process;
+
+impl Attributed<'_> {
+    /// Whether the session is a team's lead, or has no team.
+    pub fn is_lead(&self) -> bool {
+        self.by.resolved.name.is_none()
+    }
+
+    /// Closes the runs that have ended according to this call; returns whether there were any.
+    pub fn close_runs(&self) -> io::Result<bool> {
+        let (call, archive, own) = (&self.call, &self.call.archive, self.by.own.as_ref());
+        let context = call.context();
+        let mut closed = false;
+        if call.kind == Kind::SessionStart {
+            let log = call.recorder.paths.log();
+            for subject in archive.open_subjects().iter().filter(|subject| own != Some(*subject)) {
+                let is_over =
+                    |index: &Index| is_crashed(&context, index) || is_left_behind(&context, archive, index);
+                if let Some(index) = archive.index(subject).filter(is_over) {
+                    let at = last_activity(archive, &log, &index).unwrap_or(call.at);
+                    closed |= archive.close_run(subject, EndedBy::Crashed, None, at)?;
+                }
+            }
+        }
+        let mut end = |subject: &CaptureScope, by: EndedBy, reason: Option<&str>| -> io::Result<()> {
+            closed |= archive.close_run(subject, by, reason, call.at)?;
+            Ok(())
+        };
+        // The payload may be wrong: a team whose directory exists was not deleted.
+        let is_there = |team: &SafeName| call.client.join("teams").join(team).exists();
+        if let Some(team) = deleted_team(&context).filter(|team| !is_there(team)) {
+            end(&CaptureScope::Team(team), EndedBy::TeamDelete, None)?;
+        }
+        let ends_session = self.is_lead() && call.kind == Kind::SessionEnd;
+        if let Some(own) = own.filter(|_| ends_session) {
+            let reason = call.payload.text("reason");
+            let continues = matches!(reason, Some("clear" | "resume"))
+                && archive.index(own).is_some_and(|index| index.present);
+            if !continues {
+                end(own, EndedBy::SessionEnd, reason)?;
+                // A lead that could not delete a team may have created another one (2.1.47): both end with its session.
+                let led = |subject: &CaptureScope| {
+                    archive.index(subject).is_some_and(|index| index.is_led_by(call.payload.session()))
+                };
+                for other in archive.open_subjects().iter().filter(|other| *other != own && led(other)) {
+                    end(other, EndedBy::SessionEnd, reason)?;
+                }
+            }
+        }
+        for subject in &self.found.vanished {
+            if !(ends_session && own == Some(subject)) {
+                end(subject, EndedBy::Disappeared, None)?;
+            }
+        }
+        Ok(closed)
+    }
+
+    /// Reopens a run that was closed too early: its lead acts, and its directory exists. A call that began before the end
+    /// and finished after it does not reopen the run.
+    pub fn reopen(&self) -> io::Result<()> {
+        let call = &self.call;
+        let acts = matches!(
+            call.kind,
+            Kind::SessionStart
+                | Kind::UserPromptSubmit
+                | Kind::PreToolUse
+                | Kind::PostToolUse
+                | Kind::SubagentStart
+        );
+        let own = self.by.own.as_ref().filter(|_| acts && deleted_team(&call.context()).is_none());
+        let Some(own) = own else { return Ok(()) };
+        let known = own.team().and_then(|team| self.found.teams.get(team)).map(Cow::Borrowed);
+        let index = known.or_else(|| call.archive.index(own).map(Cow::Owned));
+        if index.is_some_and(|index| index.ended && (index.is_there() || own.team().is_none())) {
+            let at = clock::stamp(call.at);
+            call.archive.update_run(own, |_, run| {
+                let later = run.ended_at.as_ref().is_some_and(|ended| *ended < at);
+                if later {
+                    run.reopen();
+                }
+                later
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn deleted_team(context: &CallContext<'_>) -> Option<SafeName> {
+    if context.kind != Kind::PostToolUse || context.payload.tool() != Some(Tool::TeamDelete) {
+        return None;
+    }
+    let response = context.payload.tool_response();
+    if response.get("success").and_then(Value::as_bool) == Some(false) {
+        return None;
+    }
+    let name = response.get("team_name").and_then(Value::as_str).or(context.state.team.as_deref())?;
+    context.directory(name)
+}
+
+/// Whether the lead's process has ended. Age is not context, and a session that calls a hook is running.
+fn is_crashed(context: &CallContext<'_>, index: &Index) -> bool {
+    let Some(pid) = index.lead_pid else { return false };
+    let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
+    let calls = (context.client_pid == Some(pid) && !process::is_different_process(pid, space, start))
+        || index.is_led_by(context.payload.session());
+    !calls && process::is_gone(pid, space, start)
+}
+
+/// The time of a run's last event. Its end may be noticed days later.
+fn last_activity(archive: &Archive, log: &Path, index: &Index) -> Option<Time> {
+    let since = archive.run(&index.run).and_then(|run| clock::parse(&run.started_at));
+    let of_run = |line: &log::Line| line.recorded.run.as_ref() == Some(&index.run);
+    // A run that has not ended keeps its segments.
+    let last = log::last(log, &Parts::default(), Range { since, until: None }, 1, of_run).ok();
+    let event = last.and_then(|mut last| last.lines.pop_back()).map(|line| line.recorded.at);
+    clock::parse(&event.unwrap_or_else(|| index.at.clone()))
+}
+
+impl Judged<'_> {
+    pub fn finish(self) -> Outcome {
+        let Judged(mut hook) = self;
+        let settled = hook.call.archive.settle(Duration::ZERO);
+        if let (Some(own), Some(run)) = (hook.by.own.clone(), hook.by.run.clone())
+            && (hook.by.state.run.as_ref() != Some(&run)
+                || hook.call.kind == Kind::SessionEnd
+                || hook.has_new_process())
+        {
+            hook.join_run(&own);
+            hook.by.state.run = Some(run);
+        }
+        let reopened = hook.reopen();
+        hook.outcome.note("open the run again", reopened);
+        let closed = hook.close_runs();
+        let closed = hook.outcome.note("close the run", closed).unwrap_or_default() || settled;
+        let (call, recorder) = (&hook.call, hook.call.recorder);
+        if let Some(session) = &call.session {
+            let sessions = recorder.paths.sessions();
+            let saved =
+                hook.by.state.save(&call.before, &sessions, session, call.archive.lock_budget.remaining());
+            hook.outcome.note("remember the session", saved);
+        }
+        if closed || (call.kind == Kind::SessionStart && recorder.has_left(&call.archive)) {
+            let in_session = call.kind != Kind::SessionEnd;
+            let client = recorder.env.client_pid.filter(|_| !in_session);
+            let later = recorder.finish_later(FinishStart { client, in_session });
+            hook.outcome.note("archive the transcripts", later);
+        }
+        hook.outcome
+    }
+}
+
+impl super::attribute::Attributed<'_> {
+    /// Whether Claude Code's process of the run may be another one than before: a resumed session has a new process, and
+    /// so has its run after it is reopened.
+    fn has_new_process(&self) -> bool {
+        let call = &self.call;
+        let is_alone = self.by.own.as_ref().is_some_and(|own| own.team().is_none());
+        let index =
+            self.by.own.as_ref().and_then(CaptureScope::team).and_then(|team| self.found.teams.get(team));
+        (is_alone && call.kind == Kind::SessionStart)
+            || index.is_some_and(|index| {
+                let leads = self.is_lead() && index.is_led_by(call.payload.session());
+                let pid = call.recorder.env.client_pid;
+                leads && !index.ended && pid.is_some_and(|pid| index.lead_pid != Some(pid))
+            })
+    }
+}

@@ -1,0 +1,29 @@
+//! The code of a hook call, and nothing else: Claude Code waits for everything that this crate loads.
+//!
+//! ```text
+//! stdin ──▶ parse ──▶ capture ──▶ attribute ──▶ append ──▶ judge ──▶ exit code, stdout, stderr
+//!           client    store::     attribution   store::    enforcement,    client::response
+//!                     archive                   log        policy
+//! ```
+//!
+//! [`hook`] runs these stages; each owns what the stages before it found. The event is in the log before a policy can fail.
+//!
+//! - [`client`]: what Claude Code writes and reads: payloads, responses, team files, settings. `client::compat` has what only
+//!   some of its versions need.
+//! - [`attribution`]: who acted, in which team and run.
+//! - [`store`]: the data directory: event log, archive of contents and snapshots, retention.
+//! - [`config`]: `teamkeep.toml` and its layers.
+//! - [`policy`]: the state of a team and the gates, without any access to files. [`enforcement`] reads what they need, runs
+//!   completion checks and counts blocks.
+//! - [`model`]: ids, events, tasks, tools. [`sys`]: files, processes, clock, environment.
+
+pub mod attribution;
+pub mod client;
+pub mod config;
+pub mod enforcement;
+pub mod error;
+pub mod hook;
+pub mod model;
+pub mod policy;
+pub mod store;
+pub mod sys;

@@ -1,0 +1,70 @@
+//! Selects the checks for a completed task. Another module runs them.
+
+use crate::client::payload::Kind;
+use crate::config::pattern::matches;
+use crate::config::{Check, Mode, Policy};
+use crate::policy::{Facts, Names};
+
+/// The checks that a completion must pass; none if the event is not a completion.
+pub fn due<'a>(policy: &'a Policy, facts: &Facts<'_>) -> Vec<&'a Check> {
+    let settings = &policy.completion_check;
+    if settings.mode == Mode::Off || settings.check.is_empty() || !is_completion(facts) {
+        return Vec::new();
+    }
+    let payload = facts.event.payload;
+    let task = payload.text("task_id").and_then(|id| facts.team.tasks.get(id));
+    let subject = task.and_then(|task| task.subject.as_deref()).or_else(|| payload.text("task_subject"));
+    let names = Names::of(facts.team);
+    let owner = task.and_then(|task| names.owner(task)).or_else(|| payload.text("teammate_name"));
+    let team = facts.team.name.as_deref();
+    let due = settings.check.iter().filter(|check| {
+        let globs = [(&check.subject, subject), (&check.owner, owner), (&check.team, team)];
+        globs.into_iter().all(|(glob, text)| matches(glob, text.unwrap_or_default()))
+    });
+    due.collect()
+}
+
+/// Claude Code sends the same event for a completed task and for the end of a turn whose agent has a task in progress.
+/// It is a completion if a TaskUpdate to `completed` has started and the turn has not ended. A version that names no
+/// agents may not report the turn; then the TaskUpdate decides.
+fn is_completion(facts: &Facts<'_>) -> bool {
+    let (event, ledger) = (&facts.event, &facts.team.ledger);
+    let named = event.payload.text("teammate_name").filter(|name| !name.is_empty());
+    let activity = named.and_then(|name| ledger.members.get(name));
+    let turn_ended =
+        activity.is_some_and(|activity| !activity.turn && (activity.turned || ledger.names_agents));
+    let task = event.payload.text("task_id");
+    let asked = task.is_some_and(|id| ledger.completing.values().any(|task| task == id));
+    event.kind == Kind::TaskCompleted && asked && !turn_ended
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::client::payload::Payload;
+    use crate::model::event::Actor;
+    use crate::policy::{Judged, MemberActivity, TeamState};
+
+    /// Whether bob's task counts as completed, with a TaskUpdate in the ledger.
+    fn completes(activity: MemberActivity, names_agents: bool) -> bool {
+        let fields = json!({"hook_event_name": "TaskCompleted", "task_id": "1", "teammate_name": "bob"});
+        let payload = Payload::from_raw(&serde_json::value::to_raw_value(&fields).unwrap());
+        let mut team = TeamState::default();
+        team.ledger.names_agents = names_agents;
+        team.ledger.completing.insert("t".to_owned(), "1".to_owned());
+        team.ledger.members.insert("bob".to_owned(), activity);
+        let (actor, kind) = (Actor::unknown(), payload.kind());
+        let event = Judged { id: "e", at: "2026", kind, session: None, actor: &actor, payload: &payload };
+        is_completion(&Facts { event, team: &team })
+    }
+
+    #[test]
+    fn a_turn_counts_as_ended_only_if_its_start_could_be_seen() {
+        let turn = |turn, turned| MemberActivity { turn, turned, ..MemberActivity::default() };
+        assert!(completes(turn(false, false), false), "the client names no agents");
+        assert!(completes(turn(true, true), false) && completes(turn(true, true), true));
+        assert!(!completes(turn(false, true), false) && !completes(turn(false, false), true));
+    }
+}

@@ -1,0 +1,252 @@
+//! The history of a team that gates need, and the names in it.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::client::team::{reached, spelled, without_reference};
+use crate::sys::unicode::{fold, is_invisible};
+
+/// The history of one team, folded over its events ([`Ledger::observe`]).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ledger {
+    pub members: BTreeMap<String, MemberActivity>,
+    /// TaskUpdates to `completed` that have started and not returned: tool_use_id → task. A TaskCompleted for any
+    /// other task reports the end of a turn.
+    pub completing: BTreeMap<String, String>,
+    /// Tool calls that have started and not returned, by tool_use_id.
+    pub begun: BTreeMap<String, PendingToolCall>,
+    /// Other names of a member: its agent ids, and the ids of its background tasks.
+    pub handles: BTreeMap<String, String>,
+    /// Members by the description of their spawn (its [`mark`]). Several can share one.
+    pub spawned_for: BTreeMap<String, Vec<String>>,
+    /// Background tasks of unknown teammates: id → the [`mark`] of its description.
+    pub background: BTreeMap<String, String>,
+    /// Members that left and were not spawned again. They cannot be stopped, whatever work is left.
+    pub left: BTreeSet<String>,
+    /// Number of recorded steps. It orders events even if the clock is set back.
+    pub order: u64,
+    /// Whether the team ever had a task. Claude Code 2.1.328 deletes all of them when all are completed.
+    pub tasked: bool,
+    /// Whether Claude Code names the agent of a teammate's tool call (since 2.1.69). Where it does, a call without an
+    /// agent is the lead's.
+    pub names_agents: bool,
+}
+
+/// The history of one member. Each number is a position in [`Ledger::order`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MemberActivity {
+    /// The last instruction from each agent (spawn, task or message); the key is empty if the agent is unknown.
+    #[serde(rename = "told_by")]
+    pub instructions: BTreeMap<String, u64>,
+    /// The last message that it sent.
+    #[serde(rename = "said")]
+    pub last_message: Option<u64>,
+    /// Its last question to each agent; `*` for everyone.
+    #[serde(rename = "asked")]
+    pub questions: BTreeMap<String, u64>,
+    /// Whether a turn has started and not ended.
+    pub turn: bool,
+    /// Whether a start of a turn was ever seen. Without one, `turn` means nothing.
+    pub turned: bool,
+    /// When its turn was first seen, or could first have started.
+    pub since: Option<u64>,
+    /// The start of its last turn, if it went idle afterwards. Later messages are delivered with the next turn.
+    pub idle: Option<u64>,
+    /// Whether a shutdown request to it is open.
+    pub stopping: bool,
+    /// Whether a gate allowed that request (by the loop guard, a pause or an allowance): its approval is then allowed.
+    #[serde(rename = "let_go")]
+    pub approved_shutdown: bool,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PendingToolCall {
+    /// Position at which it started. Its messages count as sent then, not when the tool returned.
+    pub order: u64,
+    /// The caller, if known.
+    pub by: Option<String>,
+    /// The teammate that it spawns, and the start time (RFC 3339).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spawns: Option<(String, String)>,
+    /// The members that may shut down if the call succeeds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub frees: Vec<String>,
+}
+
+/// Maximum length in bytes of a stored name or id. Real ones are shorter.
+const MAX_NAME_BYTES: usize = 256;
+/// Maximum number of agents kept apart in a member's instructions and questions.
+const MAX_AGENTS: usize = 32;
+/// Maximum number of background tasks without a known teammate.
+const MAX_BACKGROUND: usize = 256;
+
+/// A short hash, so that the ledger stores no text.
+pub(in crate::policy) fn mark(words: &str) -> String {
+    blake3::hash(words.as_bytes()).to_hex()[..16].to_owned()
+}
+
+/// Whether a name or id can be stored. One payload must not make the ledger too large to be read again.
+pub(super) fn fits(name: &str) -> bool {
+    name.len() <= MAX_NAME_BYTES
+}
+
+impl Ledger {
+    /// The history of a member; empty for an unknown one.
+    pub fn of(&self, name: &str) -> &MemberActivity {
+        static NOTHING: LazyLock<MemberActivity> = LazyLock::new(MemberActivity::default);
+        self.members.get(name).unwrap_or(&NOTHING)
+    }
+
+    /// The member that a text refers to: a name, `@name`, `name@team`, an agent id, or the id of a background task.
+    pub fn member<'a>(&'a self, text: &'a str) -> &'a str {
+        let name = self.strip_team(text);
+        spelled(name, || self.members.keys().map(String::as_str)).unwrap_or(name)
+    }
+
+    /// The member that receives a message to this name.
+    pub fn recipient<'a>(&'a self, to: &'a str) -> &'a str {
+        let name = self.strip_team(without_reference(to));
+        reached(name, || self.members.keys().map(String::as_str)).unwrap_or(name)
+    }
+
+    /// The name in such a text, as written there.
+    pub fn strip_team<'a>(&'a self, text: &'a str) -> &'a str {
+        let folded = || match fold(text) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(text) => self.handles.get(&text),
+        };
+        if let Some(name) = self.handles.get(text).or_else(folded) {
+            return name;
+        }
+        let is_at = |c: char| matches!(c, '@' | '＠' | '﹫');
+        let is_blank = |c: char| c.is_whitespace() || is_invisible(c);
+        let text = text.trim_matches(is_blank).trim_start_matches(is_at);
+        text.split_once(is_at).map_or(text, |(name, _)| name)
+    }
+}
+
+impl MemberActivity {
+    pub(super) fn note_instruction(&mut self, from: &str, order: u64) {
+        note_last(&mut self.instructions, from, order);
+    }
+
+    pub(super) fn note_question(&mut self, to: &str, order: u64) {
+        note_last(&mut self.questions, to, order);
+    }
+
+    pub fn last_instruction(&self) -> Option<u64> {
+        self.instructions.values().max().copied()
+    }
+
+    /// Whether it had an instruction after its last message.
+    pub fn has_unreported_work(&self) -> bool {
+        self.last_instruction().is_some() && self.last_message < self.last_instruction()
+    }
+
+    /// The agents whose answer it waits for. An instruction from an unknown agent may be the answer, and anyone
+    /// answers a question to everyone (`*`).
+    pub fn awaits_answer_from(&self) -> impl Iterator<Item = &str> {
+        let from = |name: &str| self.instructions.get(name).copied();
+        let answer =
+            move |name: &str| if name == "*" { self.last_instruction() } else { from(name).max(from("")) };
+        let open = self.questions.iter().filter(move |(name, at)| answer(name) < Some(**at));
+        open.map(|(name, _)| name.as_str())
+    }
+}
+
+/// Keeps the last position of each name, for a limited number of names.
+fn note_last(positions: &mut BTreeMap<String, u64>, name: &str, order: u64) {
+    let position = positions.entry(name.to_owned()).or_default();
+    *position = order.max(*position);
+    if positions.len() > MAX_AGENTS {
+        let first = positions.iter().min_by_key(|(_, position)| **position).map(|(name, _)| name.clone());
+        first.map(|name| positions.remove(&name));
+    }
+}
+
+/// The teammate of a background task. Claude Code lists them by an id of its own and by the description of the spawn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TeammateRef<'a> {
+    One(&'a str),
+    /// One of these teammates.
+    Among(&'a [String]),
+    /// An unknown teammate.
+    Any,
+}
+
+impl Ledger {
+    /// The teammate of a listed background task; `None` if the task is not a teammate.
+    pub fn listed<'a>(&'a self, task: &'a Value) -> Option<TeammateRef<'a>> {
+        let text = |key: &str| task.get(key).and_then(Value::as_str);
+        (text("type") == Some("teammate")).then(|| {
+            let known = text("id").and_then(|id| self.handles.get(id)).map(String::as_str);
+            let description = text("description").unwrap_or_default();
+            known.map_or_else(|| self.described(description), TeammateRef::One)
+        })
+    }
+
+    /// The teammate of a background task that was listed earlier without a known teammate.
+    pub fn unnamed(&self, id: &str) -> Option<TeammateRef<'_>> {
+        let mark = self.background.get(id)?;
+        Some(match self.spawned_for.get(mark).map(Vec::as_slice) {
+            Some([one]) => TeammateRef::One(one),
+            Some(all) => TeammateRef::Among(all),
+            None => TeammateRef::Any,
+        })
+    }
+
+    /// Records the ids of the listed tasks.
+    pub(super) fn learn_background(&mut self, tasks: Option<&Value>) {
+        for task in tasks.and_then(Value::as_array).into_iter().flatten() {
+            let Some(id) = task.get("id").and_then(Value::as_str).filter(|id| fits(id)) else { continue };
+            match self.listed(task) {
+                Some(TeammateRef::One(name)) => {
+                    let name = name.to_owned();
+                    self.background.remove(id);
+                    self.handles.insert(id.to_owned(), name);
+                }
+                Some(_) if self.background.len() < MAX_BACKGROUND => {
+                    let description = task.get("description").and_then(Value::as_str).unwrap_or_default();
+                    self.background.insert(id.to_owned(), mark(description));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Forgets the ids of a member that has left. If it shares its description with a member that is still there, the
+    /// name stays, because the id may belong to either.
+    pub(super) fn forget_handles(&mut self, name: &str) {
+        let Ledger { handles, spawned_for, background, left, .. } = self;
+        handles.retain(|_, member| member != name);
+        spawned_for.retain(|mark, all| {
+            all.retain(|member| member != name || left.contains(name));
+            let stays = all.iter().any(|member| !left.contains(member));
+            if !stays {
+                background.retain(|_, of| of != mark);
+            }
+            stays
+        });
+    }
+
+    /// 2.1.328 describes a teammate by the description of its spawn, 2.1.177 by its name and the start of its prompt.
+    fn described<'a>(&'a self, description: &'a str) -> TeammateRef<'a> {
+        if let Some(all) = self.spawned_for.get(&mark(description)) {
+            // Claude Code no longer lists a member that has left.
+            let mut there = all.iter().filter(|name| !self.left.contains(*name));
+            return match (there.next(), there.next()) {
+                (Some(one), None) => TeammateRef::One(one),
+                _ => TeammateRef::Among(all),
+            };
+        }
+        let named = description.split_once(": ").map(|(name, _)| name);
+        named.filter(|name| self.members.contains_key(*name)).map_or(TeammateRef::Any, TeammateRef::One)
+    }
+}

@@ -1,0 +1,302 @@
+//! The state of a team: the only fold of its files and events. A hook call, a backtest and the status use it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::observe::{Sent, idler};
+use super::{Decision, Finding, Judged, Ledger, Verdict};
+use crate::client::json;
+use crate::client::payload::{Kind, MessageKind};
+use crate::client::team::{Lists, Task, TeamConfig, TeamPath, mailbox};
+use crate::config::Gate;
+use crate::model::{TaskStatus, Tool};
+
+/// The team at the moment of the event.
+#[derive(Debug, Clone, Default)]
+pub struct TeamState {
+    pub name: Option<String>,
+    /// The names in the roster, including the lead.
+    pub members: Vec<String>,
+    /// The tasks on disk, by id, without the trackers of 2.1.47. An internal task is included if it has an owner.
+    pub tasks: BTreeMap<String, Task>,
+    /// Tasks that the team's tool calls named and that are not in any known task list.
+    pub missing: Vec<String>,
+    /// Number of unread messages in each inbox.
+    pub mail: BTreeMap<String, usize>,
+    /// Number of files that could not be read in time.
+    pub unread: usize,
+    pub unreadable: Vec<Unreadable>,
+    pub ledger: Ledger,
+}
+
+impl TeamState {
+    pub fn waiting(&self, name: &str) -> usize {
+        self.mail.get(name).or_else(|| self.mail.get(&mailbox(name))).copied().unwrap_or_default()
+    }
+
+    /// The unfinished tasks in this task's `blockedBy`.
+    pub fn blockers<'a>(&'a self, task: &'a Task) -> impl Iterator<Item = &'a Task> {
+        let list = task.id.rsplit_once('/').map_or("", |(list, _)| list);
+        let blockers =
+            task.blocked_by().into_iter().filter_map(move |id| self.tasks.get(&task_key(list, &id)));
+        blockers.filter(|task| !task.is_done())
+    }
+
+    /// A key for the state of the work. It changes when a task's status, owner or dependencies change; in a team
+    /// without tasks, with each message.
+    pub fn key(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for task in self.tasks.values() {
+            let blocked = task.blocked_by().join(",");
+            let status = task.status.as_ref().map(TaskStatus::as_str);
+            let line = format!("{}\0{status:?}\0{:?}\0{blocked}\n", task.id, task.owner);
+            hasher.update(line.as_bytes());
+        }
+        if self.tasks.is_empty() {
+            for (name, activity) in &self.ledger.members {
+                let (instruction, message) = (activity.last_instruction(), activity.last_message);
+                hasher.update(format!("{name}\0{instruction:?}\0{message:?}\n").as_bytes());
+            }
+        }
+        hasher.finalize().to_hex()[..16].to_owned()
+    }
+
+    pub fn put_file(&mut self, content: FileContent) {
+        match content {
+            FileContent::Roster(members) => self.members = members,
+            FileContent::Mail(owner, waiting) => drop(self.mail.insert(owner, waiting)),
+            FileContent::Task(Some(task)) => drop(self.tasks.insert(task.id.clone(), task)),
+            FileContent::Task(None) => {}
+        }
+    }
+
+    pub fn remove_file(&mut self, file: TeamFile<'_>) {
+        match file {
+            TeamFile::Roster => self.members.clear(),
+            TeamFile::Inbox(owner) => drop(self.mail.remove(owner)),
+            TeamFile::Task(list, name) => {
+                drop(self.tasks.remove(&task_key(list, name.strip_suffix(".json").unwrap_or(name))));
+            }
+        }
+    }
+
+    /// Adds an event, unless it is a blocked tool call, which never ran.
+    pub fn apply(&mut self, event: &Judged<'_>, judgement: &Judgement<'_>) {
+        if judgement.blocked && event.kind == Kind::PreToolUse {
+            return;
+        }
+        self.ledger.observe(event);
+        // A teammate whose idle is blocked continues, and so does one with unread messages.
+        if event.kind == Kind::TeammateIdle
+            && let Some(name) = idler(event)
+            && (judgement.blocked || self.waiting(name) > 0)
+            && let Some(member) = self.ledger.members.get_mut(name)
+        {
+            member.idle = None;
+        }
+        let approved: BTreeSet<String> =
+            judgement.approved().map(|about| self.ledger.member(about).to_owned()).collect();
+        if !approved.is_empty() {
+            self.ledger.approve_shutdown(event, |name| approved.contains(name));
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Judgement<'a> {
+    pub blocked: bool,
+    pub verdicts: &'a [Verdict],
+    /// The findings behind the verdicts.
+    pub findings: &'a [Finding],
+}
+
+impl<'a> Judgement<'a> {
+    /// The agents whose shutdown a gate allowed, so that their approval is allowed, too. A warning does not allow it.
+    /// A request that only a backtest would have blocked was sent nevertheless.
+    fn approved(&self) -> impl Iterator<Item = &'a str> {
+        let gate = Gate::PrematureShutdown;
+        let of_gate = self.verdicts.iter().filter(move |verdict| verdict.gate == gate.name());
+        let was_sent = of_gate.clone().any(|verdict| verdict.decision == Decision::Block);
+        let is_allowed = move |finding: &Finding| {
+            let mut allowed = of_gate.clone().filter(|verdict| verdict.escalated || verdict.paused);
+            allowed.any(|verdict| (&*verdict.code, &verdict.reason) == (finding.code, &finding.reason))
+        };
+        let findings = self.findings.iter().filter(move |finding| finding.gate == gate);
+        findings.filter(move |finding| was_sent || is_allowed(finding)).map(|finding| finding.about.as_str())
+    }
+}
+
+/// Whether a gate needs the tasks, the roster or the inboxes for this event. Reading them is the most expensive part
+/// of a call, and most tool calls do not concern a team.
+pub fn needs_team_state(event: &Judged<'_>) -> bool {
+    let payload = event.payload;
+    match (event.kind, payload.tool()) {
+        (Kind::PreToolUse, Some(Tool::TaskUpdate | Tool::TaskStop | Tool::TeamDelete | Tool::Agent)) => true,
+        (Kind::PreToolUse, Some(Tool::SendMessage)) => {
+            Sent::of(payload).is_some_and(|sent| sent.message.kind != MessageKind::Plain)
+        }
+        (kind, _) => kind != Kind::PreToolUse && kind.is_judged(),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TeamFile<'a> {
+    Roster,
+    Inbox(&'a str),
+    /// A task: its list, if that must be shown, and its file name.
+    Task(&'a str, &'a str),
+}
+
+#[derive(Debug, Clone)]
+pub enum FileContent {
+    Roster(Vec<String>),
+    /// The owner of an inbox and the number of unread messages.
+    Mail(String, usize),
+    /// A task; `None` for one that is not work.
+    Task(Option<Task>),
+}
+
+impl<'a> TeamFile<'a> {
+    /// Parses a path below Claude Code's directory; `None` for any other file.
+    pub fn of(path: &'a str, lists: &Lists<'_>) -> Option<TeamFile<'a>> {
+        match TeamPath::of(path) {
+            TeamPath::Config => Some(TeamFile::Roster),
+            TeamPath::Inbox(name) => name.strip_suffix(".json").map(TeamFile::Inbox),
+            TeamPath::Task(list, name) => Some(TeamFile::Task(lists.prefix(list)?, name)),
+            _ => None,
+        }
+    }
+
+    pub fn parse(self, bytes: &[u8]) -> FileContent {
+        match self {
+            TeamFile::Roster => {
+                let config = TeamConfig::parse(bytes).unwrap_or_default();
+                FileContent::Roster(config.members.into_iter().map(|member| member.name).collect())
+            }
+            TeamFile::Inbox(owner) => FileContent::Mail(owner.to_owned(), unread(bytes)),
+            TeamFile::Task(list, name) => {
+                let task = Task::parse(name, bytes).filter(|task| !task.is_tracker());
+                FileContent::Task(task.map(|task| Task { id: task_key(list, &task.id), ..task }))
+            }
+        }
+    }
+}
+
+/// The id of a task: its number, prefixed with the list unless it is the session's list.
+fn task_key(list: &str, id: &str) -> String {
+    if list.is_empty() { id.to_owned() } else { format!("{list}/{id}") }
+}
+
+/// The number of unread messages. Delivered messages are deleted, or marked as read (2.1.47).
+fn unread(bytes: &[u8]) -> usize {
+    let waits = |entry: &&Value| entry.get("read").and_then(Value::as_bool) != Some(true);
+    let file = json::parse_lossy(bytes).unwrap_or(Value::Null);
+    file.as_array().map_or(0, |entries| entries.iter().filter(waits).count())
+}
+
+/// A file or directory of the team that cannot be read: a symlink or a special file in its place, a missing permission.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Its path below Claude Code's directory; empty if only the failure is known.
+    pub path: String,
+    pub why: String,
+    /// The part that the gates do not see because of it.
+    pub part: Part,
+}
+
+impl Unreadable {
+    /// The part that the gates do not see if this path cannot be read, if any. Older versions stored no `why`.
+    pub fn of(path: &str, why: Option<&str>, lists: &Lists<'_>) -> Option<Unreadable> {
+        let part = match TeamPath::of(path) {
+            TeamPath::Team => Part::Team,
+            TeamPath::Inboxes => Part::Inboxes,
+            TeamPath::TaskList(list) => lists.prefix(list).map(|_| Part::Tasks)?,
+            _ => match TeamFile::of(path, lists)? {
+                TeamFile::Roster => Part::Roster,
+                TeamFile::Inbox(name) => Part::Inbox(name.to_owned()),
+                TeamFile::Task(list, name) => Part::Task(task_key(list, name.strip_suffix(".json")?)),
+            },
+        };
+        let why = why.unwrap_or("it could not be stored").to_owned();
+        Some(Unreadable { path: path.to_owned(), why, part })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    Any,
+    /// The team's directory: the roster and the inboxes.
+    Team,
+    Roster,
+    Inboxes,
+    Inbox(String),
+    /// A task list.
+    Tasks,
+    Task(String),
+}
+
+impl Part {
+    pub fn has_roster(&self) -> bool {
+        matches!(self, Part::Any | Part::Team | Part::Roster)
+    }
+
+    pub fn has_tasks(&self) -> bool {
+        matches!(self, Part::Any | Part::Tasks | Part::Task(_))
+    }
+
+    pub fn may_have_task(&self, id: &str) -> bool {
+        match self {
+            Part::Task(task) => task == id,
+            part => part.has_tasks(),
+        }
+    }
+
+    pub fn may_have_inbox(&self, name: &str) -> bool {
+        match self {
+            Part::Inbox(inbox) => inbox == name || *inbox == mailbox(name),
+            part => matches!(part, Part::Any | Part::Team | Part::Inboxes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_classified_by_path_and_tasks_of_other_lists_are_ignored() {
+        let of = |path| TeamFile::of(path, &Lists::of_team(Some("t")));
+        assert_eq!(of("teams/t/config.json"), Some(TeamFile::Roster));
+        assert_eq!(of("teams/t/inboxes/bob.json"), Some(TeamFile::Inbox("bob")));
+        assert_eq!(of("tasks/t/1.json"), Some(TeamFile::Task("", "1.json")));
+        assert_eq!(TeamFile::of("tasks/u/1.json", &Lists::of_team(None)), Some(TeamFile::Task("", "1.json")));
+        for other in ["tasks/u/1.json", "tasks/t", "teams/t/inboxes/bob.json.tmp", "teams/t/x/y/z", "x"] {
+            assert_eq!(of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn removing_each_file_empties_the_state() {
+        let mut state = TeamState::default();
+        let files = [
+            ("tasks/t/1.json", r#"{"id":"1","status":"pending"}"#),
+            ("tasks/t/2.json", r#"{"metadata":{"_internal":true}}"#),
+            ("teams/t/config.json", r#"{"members":[{"name":"bob"}]}"#),
+            ("teams/t/inboxes/bob.json", r#"[{"text":"a","read":true},{"text":"b"}]"#),
+        ];
+        for (path, text) in files {
+            let file = TeamFile::of(path, &Lists::of_team(None)).unwrap();
+            state.put_file(file.parse(text.as_bytes()));
+        }
+        assert_eq!((state.tasks.len(), state.mail["bob"], state.members.len()), (1, 1, 1));
+        let lists = Lists::of_team(None);
+        files.iter().for_each(|(path, _)| state.remove_file(TeamFile::of(path, &lists).unwrap()));
+        assert!(state.tasks.is_empty() && state.mail.is_empty() && state.members.is_empty());
+    }
+
+    #[test]
+    fn a_message_that_was_cut_inside_an_emoji_counts_as_unread() {
+        assert_eq!(unread(br#"[{"text":"cut \ud83d"},{"text":"b","read":true},{"text":"c"}]"#), 2);
+    }
+}

@@ -1,0 +1,176 @@
+//! Adds and removes whole runs, and contents that no run uses. Hook calls do not take part: an added run appears when it
+//! is complete, and a removed one disappears at once. Removed files are first moved aside and finally deleted, so that
+//! an interrupted removal leaves an intact store.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::object::ObjectInfo;
+use super::pack;
+use super::run::RunRecord;
+use super::store::{Archive, read_index};
+use crate::error::{Error, Result};
+use crate::sys::fs::{self, Lock};
+
+/// The lock for adding and removing runs: one process at a time.
+#[derive(Debug)]
+pub struct ExclusiveArchive {
+    archive: Archive,
+    _lock: Lock,
+}
+
+/// A staging directory, removed on drop.
+#[derive(Debug)]
+pub struct Staging {
+    dir: PathBuf,
+}
+
+impl Archive {
+    /// Takes the lock.
+    pub fn maintain(&self, patience: Duration) -> Result<ExclusiveArchive> {
+        match fs::lock(&self.root().join("locks").join(".maintenance"), patience)? {
+            Some(lock) => Ok(ExclusiveArchive { archive: self.clone(), _lock: lock }),
+            None => Err(Error::new("cannot change the archive: another import or prune is running")
+                .hint("try again when it has finished")),
+        }
+    }
+}
+
+impl ExclusiveArchive {
+    pub fn archive(&self) -> &Archive {
+        &self.archive
+    }
+
+    /// Creates an empty staging directory, and removes the one of a killed import.
+    pub fn staging(&self) -> io::Result<Staging> {
+        let dir = self.archive.root().join("importing");
+        fs::allow_missing(fs_err::remove_dir_all(&dir))?;
+        fs::private_dir(&dir)?;
+        Ok(Staging { dir })
+    }
+
+    /// Moves a staged object into the archive, unless an intact one already exists. Returns whether it was moved.
+    pub fn import_object(&self, staged: &Path, hash: &str) -> io::Result<bool> {
+        let Some(path) = self.path_if_damaged(hash)? else { return Ok(false) };
+        fs::sync(staged)?;
+        fs_err::rename(staged, path).map(|()| true)
+    }
+
+    /// Like [`ExclusiveArchive::import_object`], and compresses it.
+    pub fn import_compressed(&self, staged: &Path, hash: &str) -> io::Result<bool> {
+        let Some(path) = self.path_if_damaged(hash)? else { return Ok(false) };
+        let compressed = pack::packed(staged);
+        let to = io::BufWriter::new(fs::create_private(&compressed)?);
+        let mut gzip = flate2::write::GzEncoder::new(to, flate2::Compression::default());
+        io::copy(&mut fs::open_regular(staged)?, &mut gzip)?;
+        gzip.finish()?.flush()?;
+        fs::sync(&compressed)?;
+        fs_err::rename(&compressed, pack::packed(&path))?;
+        // A damaged uncompressed file would be read first.
+        fs::allow_missing(fs_err::remove_file(path)).map(|()| true)
+    }
+
+    /// The path of an object, whose directory exists then; `None` if it is stored and intact.
+    fn path_if_damaged(&self, hash: &str) -> io::Result<Option<PathBuf>> {
+        let objects = &self.archive.objects;
+        if objects.stored(hash).first().is_some_and(|stored| objects.check(stored).is_ok()) {
+            return Ok(None);
+        }
+        let path = objects.path(hash).ok_or(io::ErrorKind::InvalidInput)?;
+        path.parent().map_or(Ok(()), fs::private_dir)?;
+        Ok(Some(path))
+    }
+
+    /// Makes a staged run visible, which must not exist.
+    pub fn publish_run(&self, staged: &Path, run: &str) -> io::Result<()> {
+        let dir = self.archive.run_dir(run).ok_or(io::ErrorKind::InvalidInput)?;
+        let runs = self.archive.runs_dir();
+        fs::private_dir(&runs)?;
+        for entry in fs_err::read_dir(staged)?.flatten() {
+            fs::sync(&entry.path())?;
+        }
+        self.archive.objects.sync_names()?;
+        fs_err::rename(staged, &dir)?;
+        fs::sync(&runs)
+    }
+
+    /// Removes a run, unless it changed since it was planned: it may have been reopened. Returns whether it was
+    /// removed.
+    pub fn remove_run(&self, planned: &RunRecord) -> io::Result<bool> {
+        let archive = &self.archive;
+        let subject = planned.subject();
+        let lock = subject.as_ref().map(|subject| archive.lock(subject)).transpose()?;
+        if matches!(lock, Some(None)) {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "a hook is writing it"));
+        }
+        if archive.run(&planned.run).as_ref() != Some(planned) || archive.is_unfinished(&planned.run) {
+            return Ok(false);
+        }
+        let Some(dir) = archive.run_dir(&planned.run) else { return Ok(false) };
+        let aside = self.aside();
+        fs::private_dir(&aside)?;
+        // Remove the cache first: a cache without a run would be damage, but a run without a cache is intact.
+        for path in subject.iter().flat_map(|subject| archive.index_paths(subject)) {
+            if read_index(&path).is_some_and(|index| index.run == planned.run) {
+                fs_err::remove_file(&path)?;
+            }
+        }
+        let to = aside.join(&planned.run);
+        fs::allow_missing(fs_err::remove_dir_all(&to))?;
+        fs_err::rename(&dir, &to)?;
+        Ok(true)
+    }
+
+    /// Takes the locks of all running teams, so that no hook call captures them; `None` if a lock is not available in
+    /// time.
+    pub fn hold(&self) -> io::Result<Option<Vec<Lock>>> {
+        let archive = &self.archive;
+        let subjects = archive.open_subjects();
+        subjects.iter().map(|subject| archive.lock_budget.lock(&archive.lock_path(subject))).collect()
+    }
+
+    /// Moves a content aside.
+    pub fn quarantine(&self, stored: &ObjectInfo) -> io::Result<()> {
+        let to = self.aside().join("objects").join(&stored.hash);
+        fs::private_dir(&self.aside().join("objects"))?;
+        fs_err::rename(&stored.path, if stored.packed { pack::packed(&to) } else { to })
+    }
+
+    /// Restores contents that were moved aside but are needed, and returns their number.
+    pub fn restore_quarantined(&self, is_needed: impl Fn(&str) -> bool) -> io::Result<usize> {
+        let mut count = 0;
+        for entry in fs::entries(&self.aside().join("objects")) {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let hash = name.strip_suffix(".gz").unwrap_or(&name);
+            let Some(plain) = self.archive.objects.path(hash).filter(|_| is_needed(hash)) else { continue };
+            let path = if name.ends_with(".gz") { pack::packed(&plain) } else { plain };
+            if path.symlink_metadata().is_err() {
+                fs_err::rename(entry.path(), &path)?;
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Deletes the files that were moved aside.
+    pub fn purge(&self) -> io::Result<()> {
+        fs::allow_missing(fs_err::remove_dir_all(self.aside()))
+    }
+
+    fn aside(&self) -> PathBuf {
+        self.archive.root().join("pruned")
+    }
+}
+
+impl Staging {
+    pub fn path(&self) -> &Path {
+        &self.dir
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}

@@ -1,0 +1,323 @@
+//! The description of a run, with its sessions and its end: `runs/<run>/run.json`; and what identifies a run.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::event::SafeName;
+use crate::sys::clock::{self, Time};
+use crate::sys::fs::Document;
+
+/// One run of a team, or of a session without a team. Times are RFC 3339.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunRecord {
+    /// Format version: 1.
+    pub v: u8,
+    /// See [`run_id`].
+    pub run: String,
+    /// The team, by its directory's name; `None` for a session without one.
+    pub team: Option<String>,
+    /// The team's name, if it differs from the directory's (before 2.1.178).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub called: Option<String>,
+    pub lead_session: Option<String>,
+    /// When Claude Code created the team; `None` if unknown.
+    pub created_at: Option<String>,
+    /// The first hook call of the run.
+    pub started_at: String,
+    pub ended_at: Option<String>,
+    pub ended_by: Option<EndedBy>,
+    /// Claude Code's reason for the end (`prompt_input_exit`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_reason: Option<String>,
+    /// The run that this one resumes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub continues: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_pid: Option<u32>,
+    pub sessions: Vec<SessionRecord>,
+    /// Whether transcripts were archived after the end.
+    pub finished: bool,
+    /// Whether metadata-only mode was on. If so, the transcripts are not used either, even where they still exist.
+    #[serde(rename = "veiled", skip_serializing_if = "std::ops::Not::not")]
+    pub metadata_only: bool,
+    /// Data of an imported run. Its events are in `events.jsonl` beside this file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
+}
+
+impl Document for RunRecord {
+    const MAX_BYTES: u64 = 1 << 28;
+}
+
+/// Data of an imported run that its description did not have. Times are RFC 3339.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Imported {
+    pub at: String,
+    /// The beginning of its part of the sessions' transcripts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// The end of that part, where another run of these sessions began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// Number of redacted texts by rule.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redacted: Option<BTreeMap<String, u64>>,
+}
+
+/// A session's part in a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionRecord {
+    pub id: String,
+    pub role: SessionRole,
+    /// The teammate's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The transcript's path, from a hook payload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SessionRole {
+    /// The lead's, from the start or after `/clear`.
+    Lead,
+    /// A split-pane teammate's.
+    Pane,
+}
+
+/// The reason of a run's end, weakest evidence first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndedBy {
+    /// The directory disappeared without a hook call that explains it.
+    Disappeared,
+    /// The lead's process ended without SessionEnd.
+    Crashed,
+    /// A new run took the team's name.
+    Replaced,
+    SessionEnd,
+    TeamDelete,
+}
+
+impl EndedBy {
+    pub const ALL: &[EndedBy] = &[
+        EndedBy::Disappeared,
+        EndedBy::Crashed,
+        EndedBy::Replaced,
+        EndedBy::SessionEnd,
+        EndedBy::TeamDelete,
+    ];
+}
+
+impl RunRecord {
+    /// Closes the run, unless stronger evidence already did. Returns whether anything changed.
+    pub fn end(&mut self, by: EndedBy, reason: Option<&str>, at: Time) -> bool {
+        if self.ended_by.is_some_and(|known| known >= by) {
+            return false;
+        }
+        self.ended_at.get_or_insert_with(|| clock::stamp(at));
+        self.ended_by = Some(by);
+        self.ended_reason = reason.map(str::to_owned).or(self.ended_reason.take());
+        true
+    }
+
+    pub fn reopen(&mut self) {
+        (self.ended_at, self.ended_by, self.ended_reason, self.finished) = (None, None, None, false);
+    }
+
+    /// Whether a teammate of this name had a split pane, and therefore its own session.
+    pub fn has_pane(&self, name: &str) -> bool {
+        let mut panes = self.sessions.iter().filter(|session| session.role == SessionRole::Pane);
+        panes.any(|session| session.name.as_deref() == Some(name))
+    }
+
+    /// The team's name; `None` for a session without one.
+    pub fn name(&self) -> Option<&str> {
+        self.called.as_deref().or(self.team.as_deref())
+    }
+
+    pub fn subject(&self) -> Option<CaptureScope> {
+        match &self.team {
+            Some(team) => SafeName::new(team).map(CaptureScope::Team),
+            None => self.lead_session.as_deref().and_then(SafeName::new).map(CaptureScope::Session),
+        }
+    }
+
+    /// Whether the result of archiving transcripts was recorded, even if there were none.
+    pub fn has_transcripts(&self) -> bool {
+        let named = self.sessions.iter().any(|session| session.transcript.is_some());
+        self.finished && !self.metadata_only && named
+    }
+
+    /// Whether a capture was ever recorded. Before that, a team has no run with sessions.
+    pub fn has_journal(&self) -> bool {
+        self.team.is_some() && (!self.sessions.is_empty() || self.ended_at.is_some())
+    }
+
+    /// Whether no session ever took part in the run. When Claude Code resumes a session, it first creates a team for a
+    /// new session, and never uses it (2.1.328).
+    pub fn is_stray(&self) -> bool {
+        self.team.is_some() && self.sessions.is_empty() && self.ended_at.is_some()
+    }
+
+    /// A problem in the description.
+    pub fn flaw(&self) -> Option<String> {
+        let times = [Some(&self.started_at), self.created_at.as_ref(), self.ended_at.as_ref()];
+        let bad = times.into_iter().flatten().find(|time| clock::parse(time).is_none());
+        bad.map(|time| format!("invalid time {time:?}"))
+    }
+
+    /// Adds a session. Returns whether this changed anything.
+    pub fn join(&mut self, session: SessionRecord) -> bool {
+        let Some(known) = self.sessions.iter_mut().find(|known| known.id == session.id) else {
+            self.sessions.push(session);
+            return true;
+        };
+        let before = known.clone();
+        known.role = session.role;
+        known.name = session.name.or(known.name.take());
+        known.transcript = session.transcript.or(known.transcript.take());
+        *known != before
+    }
+}
+
+/// A unit of capturing: a team, or the task list of a session without a team.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CaptureScope {
+    /// A team, by its directory's name.
+    Team(SafeName),
+    Session(SafeName),
+}
+
+/// Prefix of file names that have the hash of a key.
+pub(super) const LONG_NAME_PREFIX: &str = "long-";
+
+impl CaptureScope {
+    /// The team's name.
+    pub fn team(&self) -> Option<&SafeName> {
+        match self {
+            CaptureScope::Team(name) => Some(name),
+            CaptureScope::Session(_) => None,
+        }
+    }
+
+    /// The name of its directory below `teams/` and `tasks/`.
+    pub fn name(&self) -> &SafeName {
+        match self {
+            CaptureScope::Team(name) | CaptureScope::Session(name) => name,
+        }
+    }
+
+    /// The file name without the suffix: the key, or a hash of a key that is too long.
+    pub(super) fn stem(&self) -> String {
+        match self.name().is_stem() {
+            true => self.key(),
+            false => format!("{LONG_NAME_PREFIX}{}", &blake3::hash(self.key().as_bytes()).to_hex()[..32]),
+        }
+    }
+
+    /// The kind and the name.
+    pub(super) fn key(&self) -> String {
+        match self {
+            CaptureScope::Team(name) => format!("team-{name}"),
+            CaptureScope::Session(name) => format!("session-{name}"),
+        }
+    }
+
+    pub(super) fn from_key(key: &str) -> Option<CaptureScope> {
+        match key.split_once('-')? {
+            ("team", name) => SafeName::new(name).map(CaptureScope::Team),
+            ("session", name) => SafeName::new(name).map(CaptureScope::Session),
+            _ => None,
+        }
+    }
+}
+
+/// The id of a run, 16 hexadecimal digits: a hash of name, `createdAt` and lead session, or of the session only.
+pub fn run_id(parts: &[&str]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hasher.finalize().to_hex()[..16].to_owned()
+}
+
+/// The runs of each session that were recorded here, for events that do not name a run.
+#[derive(Debug)]
+pub struct Claims<'a> {
+    runs_of: HashMap<&'a str, Vec<&'a RunRecord>>,
+}
+
+impl<'a> Claims<'a> {
+    pub fn new(all: &'a [RunRecord]) -> Claims<'a> {
+        let mut runs_of: HashMap<&str, Vec<&RunRecord>> = HashMap::new();
+        for run in all.iter().filter(|run| run.imported.is_none()) {
+            for session in &run.sessions {
+                runs_of.entry(&session.id).or_default().push(run);
+            }
+        }
+        Claims { runs_of }
+    }
+
+    /// The run of an event: the one that it names, or else the next run of its session, or else the last one.
+    pub fn run_of(&self, run: Option<&str>, session: Option<&str>, at: &str) -> Option<String> {
+        if let Some(run) = run {
+            return Some(run.to_owned());
+        }
+        let runs = self.runs_of(session?);
+        let next = runs.iter().filter(|run| run.started_at.as_str() >= at).min_by_key(|run| &run.started_at);
+        let last = || runs.iter().max_by_key(|run| &run.started_at);
+        next.or_else(last).map(|run| run.run.clone())
+    }
+
+    /// The runs that a session took part in.
+    pub fn runs_of(&self, session: &str) -> &[&'a RunRecord] {
+        self.runs_of.get(session).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// This run and the runs that share a session with it: an event of such a session may be stored with any of them.
+    pub fn related(&self, run: &'a RunRecord) -> Vec<&'a RunRecord> {
+        let mut related = vec![run];
+        for other in run.sessions.iter().flat_map(|session| self.runs_of(&session.id)) {
+            if !related.iter().any(|known| known.run == other.run) {
+                related.push(other);
+            }
+        }
+        related
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_without_a_run_belongs_to_the_next_of_its_session_else_to_the_last() {
+        let run = |id: &str, hour: u32, session: &str| RunRecord {
+            run: id.to_owned(),
+            started_at: format!("2026-02-03T{hour:02}:00:00.000Z"),
+            sessions: vec![SessionRecord {
+                id: session.to_owned(),
+                role: SessionRole::Lead,
+                name: None,
+                transcript: None,
+            }],
+            ..RunRecord::default()
+        };
+        let all = [run("a", 4, "s"), run("b", 6, "s"), run("c", 6, "t")];
+        let claims = Claims::new(&all);
+        let of = |run, hour: u32| claims.run_of(run, Some("s"), &format!("2026-02-03T{hour:02}:30:00.000Z"));
+        assert_eq!(of(None, 3).as_deref(), Some("a"));
+        assert_eq!(of(None, 5).as_deref(), Some("b"));
+        assert_eq!(of(None, 9).as_deref(), Some("b"));
+        assert_eq!(of(Some("z"), 3).as_deref(), Some("z"));
+        assert_eq!(claims.run_of(None, Some("u"), ""), None);
+        let related: Vec<&str> = claims.related(&all[0]).iter().map(|run| run.run.as_str()).collect();
+        assert_eq!(related, ["a", "b"]);
+    }
+}

@@ -1,0 +1,202 @@
+//! The lock of a subject, which protects its runs and its index; and the ends of runs. An end that cannot be written
+//! immediately leaves a mark, so that another process's lock does not keep a run open indefinitely.
+
+use std::io;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::index::Index;
+use super::run::{CaptureScope, EndedBy, RunRecord};
+use super::store::Archive;
+use crate::client::json;
+use crate::sys::clock::{self, Time};
+use crate::sys::fs::{self, Document, JsonFile, Lock, LockBudget};
+
+/// A subject that only this process may write.
+#[derive(Debug)]
+pub(super) struct LockedSubject<'a> {
+    archive: &'a Archive,
+    subject: &'a CaptureScope,
+    _lock: Lock,
+}
+
+impl Archive {
+    /// Takes the write lock of a subject; `None` if another process keeps it for too long.
+    pub(super) fn lock<'a>(&'a self, subject: &'a CaptureScope) -> io::Result<Option<LockedSubject<'a>>> {
+        let lock = self.lock_budget.lock(&self.lock_path(subject))?;
+        Ok(lock.map(|lock| LockedSubject { archive: self, subject, _lock: lock }))
+    }
+
+    /// Changes the description and the index of the subject's latest run in one step. The closure returns whether it
+    /// changed anything.
+    pub fn update_run(
+        &self,
+        subject: &CaptureScope,
+        change: impl FnOnce(&mut Index, &mut RunRecord) -> bool,
+    ) -> io::Result<bool> {
+        let Some(locked) = self.lock(subject)? else {
+            return Err(fs::held_error(io::ErrorKind::TimedOut, "the archive's"));
+        };
+        let Some(mut index) = self.index(subject) else { return Ok(false) };
+        let mut run = self.run(&index.run).unwrap_or_else(|| self.rebuilt_run(subject, &index));
+        if !change(&mut index, &mut run) {
+            return Ok(false);
+        }
+        if run.ended_at.is_some() && !index.ended {
+            self.mark_unfinished(&run.run)?;
+        }
+        index.ended = run.ended_at.is_some();
+        locked.run_file(&run)?.write(&run)?;
+        locked.save_index(&index)?;
+        Ok(true)
+    }
+
+    /// Rebuilds the description of a run from its journal. Keeps the damaged file beside it.
+    pub(super) fn rebuilt_run(&self, subject: &CaptureScope, index: &Index) -> RunRecord {
+        if let Some(dir) = self.run_dir(&index.run) {
+            let _ = std::fs::rename(dir.join("run.json"), dir.join("run.json.damaged"));
+        }
+        let first = self.journal(&index.run).snapshots.into_iter().next();
+        RunRecord {
+            v: 1,
+            run: index.run.clone(),
+            team: subject.team().map(ToString::to_string),
+            lead_session: index.lead_session.clone(),
+            created_at: index.created_at.and_then(clock::from_millis).map(clock::stamp),
+            started_at: first.map_or_else(|| index.at.clone(), |first| first.at),
+            client_pid: index.lead_pid,
+            metadata_only: self.metadata_only,
+            ..RunRecord::default()
+        }
+    }
+}
+
+impl LockedSubject<'_> {
+    /// Writes the index, and removes it from the other directory. It can be rebuilt from the journal.
+    pub fn save_index(&self, index: &Index) -> io::Result<()> {
+        let (archive, subject) = (self.archive, self.subject);
+        let bytes = match subject.name().is_stem() {
+            true => serde_json::to_vec(index)?,
+            false => serde_json::to_vec(&Index { key: Some(subject.key()), ..index.clone() })?,
+        };
+        let [open, closed] = archive.index_paths(subject);
+        let (path, other) = if index.ended { (closed, open) } else { (open, closed) };
+        let existed = fs::overwrite_in_place(&path, bytes)?;
+        if existed && !index.ended { Ok(()) } else { fs::allow_missing(fs_err::remove_file(other)) }
+    }
+
+    /// The file with the description of a run of the subject.
+    pub fn run_file(&self, run: &RunRecord) -> io::Result<JsonFile<RunRecord>> {
+        Ok(self.archive.run_file(&run.run).ok_or(io::ErrorKind::InvalidInput)?)
+    }
+}
+
+/// A pending end: `ending/<run>-<by>`.
+#[derive(Debug, Serialize, Deserialize)]
+struct PendingEnd {
+    v: u8,
+    subject: String,
+    run: String,
+    by: EndedBy,
+    reason: Option<String>,
+    at: String,
+}
+
+impl Document for PendingEnd {
+    const MAX_BYTES: u64 = 1 << 20;
+}
+
+impl Archive {
+    /// Closes the subject's run. If its lock is not available, leaves a mark for [`Archive::settle`]. Returns whether
+    /// work remains to be done.
+    ///
+    /// # Errors
+    /// When the mark cannot be written either.
+    pub fn close_run(
+        &self,
+        subject: &CaptureScope,
+        by: EndedBy,
+        reason: Option<&str>,
+        at: Time,
+    ) -> io::Result<bool> {
+        let error = match self.update_run(subject, |_, run| run.end(by, reason, at)) {
+            Err(error) => error,
+            ended => return ended,
+        };
+        let Some(index) = self.index(subject) else { return Err(error) };
+        let (run, subject, reason) = (index.run, subject.key(), reason.map(str::to_owned));
+        let name = format!("{run}-{}", json::serde_name(&by));
+        let ending = PendingEnd { v: 1, subject, run, by, reason, at: clock::stamp(at) };
+        JsonFile::at(self.ending_dir().join(name)).write(&ending).map(|_| true)
+    }
+
+    /// Whether an end is pending.
+    pub fn has_endings(&self) -> bool {
+        fs::entries(&self.ending_dir()).next().is_some()
+    }
+
+    /// Writes the pending ends, waiting at most `patience` for each lock. Returns whether any run was closed.
+    pub fn settle(&self, patience: Duration) -> bool {
+        let mut archive = self.clone();
+        archive.lock_budget = LockBudget::new(patience);
+        let mut closed = false;
+        for entry in fs::entries(&self.ending_dir()) {
+            let file = JsonFile::<PendingEnd>::at(entry.path());
+            let Some(ending) = file.read().ok().and_then(|read| read.valid().ok()?) else { continue };
+            let subject = CaptureScope::from_key(&ending.subject);
+            let Some((subject, at)) = subject.zip(clock::parse(&ending.at)) else { continue };
+            let ended = archive.update_run(&subject, |_, run| {
+                run.run == ending.run && run.end(ending.by, ending.reason.as_deref(), at)
+            });
+            if let Ok(ended) = ended {
+                closed |= ended;
+                let _ = file.remove();
+            }
+        }
+        closed
+    }
+
+    /// Marks a run as ended with transcripts still to be archived.
+    pub(super) fn mark_unfinished(&self, run: &str) -> io::Result<()> {
+        let mark = self.unfinished_dir().join(run);
+        if mark.exists() { Ok(()) } else { fs::write_atomic(&mark, b"") }
+    }
+
+    /// Whether a run has ended and its transcripts are not archived yet.
+    pub fn is_unfinished(&self, run: &str) -> bool {
+        self.unfinished_dir().join(run).exists()
+    }
+
+    /// The ended runs whose transcripts are not archived yet.
+    pub fn unfinished(&self) -> Vec<RunRecord> {
+        fs::entries(&self.unfinished_dir())
+            .filter_map(|entry| self.run(entry.file_name().to_str()?))
+            .collect()
+    }
+
+    /// Whether there is such a run.
+    pub fn has_unfinished(&self) -> bool {
+        // A hook call that was killed leaves a temporary file, which marks nothing.
+        fs::entries(&self.unfinished_dir())
+            .any(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."))
+    }
+
+    /// Marks a run as completely archived, unless it ended or began again since it was read.
+    pub fn mark_finished(&self, run: &RunRecord) -> io::Result<()> {
+        let mut is_other = false;
+        if let Some(subject) = run.subject() {
+            self.update_run(&subject, |_, known| {
+                is_other = known.run == run.run && known.ended_at != run.ended_at;
+                let is_same = known.run == run.run && known.ended_at.is_some() && !is_other;
+                known.finished |= is_same;
+                is_same
+            })?;
+        }
+        if is_other {
+            Ok(())
+        } else {
+            fs::allow_missing(fs_err::remove_file(self.unfinished_dir().join(&run.run)))
+        }
+    }
+}

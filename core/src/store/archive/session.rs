@@ -1,0 +1,305 @@
+//! A capture in progress: identifies the run, finds deleted files, and writes the manifest.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use chrono::TimeDelta;
+
+use super::index::{CapturedFile, Index};
+use super::journal::{Change, FileState, FileTree, Snapshot};
+use super::pack::{Bulk, StoredContents};
+use super::run::{CaptureScope, run_id};
+use super::run_lock::LockedSubject;
+use super::scan::{Scan, ScannedEntry};
+use super::store::Archive;
+use crate::client::team::{TeamConfig, is_of};
+use crate::model::Note;
+use crate::model::event::{Id, SafeName};
+use crate::sys::clock::{self, Time};
+use crate::sys::fs::Stamp;
+
+/// The hook call that captures.
+#[derive(Debug, Clone, Copy)]
+pub struct CaptureRequest<'a> {
+    /// When the call began.
+    pub at: Time,
+    /// The id of its event.
+    pub event: &'a Id,
+    /// Whether everything must be synced to disk before the call returns, because the files are about to be deleted.
+    pub durable: bool,
+    /// Deadline for reading: files that are not stored by then are left for the next call.
+    pub until: Option<Instant>,
+}
+
+impl CaptureRequest<'_> {
+    /// Whether the deadline has passed.
+    pub fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+    }
+}
+
+/// The files to capture, and the call that captures them.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'a> {
+    pub archive: &'a Archive,
+    pub subject: &'a CaptureScope,
+    /// Claude Code's directory.
+    pub client: &'a Path,
+    pub call: &'a CaptureRequest<'a>,
+    /// Without it, the manifest goes to a separate journal.
+    pub lock: Option<&'a LockedSubject<'a>>,
+}
+
+/// Maximum total pause in one capture: other processes wait for its lock, and Claude Code waits for the hook.
+const MAX_TOTAL_PAUSE: Duration = Duration::from_millis(15);
+
+/// The content of a file that may be half-written.
+pub(super) struct FileContent {
+    pub bytes: Vec<u8>,
+    pub stamp: Stamp,
+    /// Whether it was not complete JSON, or changed while it was read.
+    pub torn: bool,
+    /// The file system's clock before the file was read.
+    pub read_at: i64,
+}
+
+pub(super) struct CaptureSession<'a> {
+    pub target: Target<'a>,
+    pub scan: &'a Scan,
+    pub index: Index,
+    /// The run that had the name before.
+    pub replaced: Option<String>,
+    pub continues: Option<String>,
+    pub config: Option<FileContent>,
+    /// The state according to the journal, if the index is not sufficient.
+    recorded: Option<FileTree>,
+    /// The time left for pauses.
+    pub pauses: Duration,
+    /// How many new and changed files were read.
+    pub new_files: usize,
+    /// Whether there are so many files to store that their contents share a data file.
+    pub is_bulk: bool,
+    /// These contents.
+    pub bulk: Option<Bulk>,
+    /// Contents that the run already stores.
+    pub stored: Option<StoredContents>,
+    /// Whether objects were created whose names are not synced yet.
+    pub has_unsynced_names: bool,
+    pub changed: Vec<Change>,
+    pub gone: Vec<String>,
+    pub notes: Vec<Note>,
+    /// Number of files that were not read in time.
+    pub left: usize,
+    pub run_changed: bool,
+    pub index_changed: bool,
+    pub disappeared: bool,
+    was_present: Option<bool>,
+}
+
+impl<'a> CaptureSession<'a> {
+    pub fn new(target: Target<'a>, known: Option<Index>, scan: &'a Scan) -> CaptureSession<'a> {
+        let was_present = known.as_ref().map(|index| index.present);
+        CaptureSession {
+            target,
+            scan,
+            disappeared: was_present == Some(true) && !scan.team_dir,
+            index: known.unwrap_or_default(),
+            replaced: None,
+            continues: None,
+            config: None,
+            recorded: None,
+            pauses: MAX_TOTAL_PAUSE,
+            new_files: 0,
+            is_bulk: false,
+            bulk: None,
+            stored: None,
+            has_unsynced_names: false,
+            changed: Vec::new(),
+            gone: Vec::new(),
+            notes: scan.problems.clone(),
+            left: 0,
+            run_changed: false,
+            index_changed: false,
+            was_present,
+        }
+    }
+
+    /// Identifies the run: another `createdAt` or lead session under the same name is another run.
+    pub fn resolve_run(&mut self) {
+        let subject = self.target.subject;
+        let CaptureScope::Team(team) = subject else {
+            if self.index.run.is_empty() {
+                self.begin(run_id(&["session", subject.name().as_str()]));
+            }
+            return;
+        };
+        let path = format!("teams/{team}/config.json");
+        let is_changed = match self.scan.found.get(&path) {
+            Some(ScannedEntry::File(stamp)) => {
+                self.index.files.get(&path).is_none_or(|seen| seen.fresh || !seen.matches(stamp))
+            }
+            _ => false,
+        };
+        self.config = is_changed.then(|| self.read(&path).ok()).flatten();
+        let whole = self.config.as_ref().filter(|content| !content.torn);
+        let config = whole.and_then(|content| TeamConfig::parse(&content.bytes)).unwrap_or_default();
+        if self.index.run.is_empty() {
+            self.begin(self.id_of(team, &config));
+        } else if self.index.is_other_run(&config) {
+            let old = std::mem::take(&mut self.index);
+            if old.lead_session.is_some() && old.lead_session == config.lead_session {
+                self.continues = Some(old.run.clone());
+            }
+            self.replaced = (!old.ended).then_some(old.run);
+            (self.was_present, self.disappeared) = (None, false);
+            self.begin(self.id_of(team, &config));
+        }
+        let before = (self.index.created_at, self.index.lead_session.clone());
+        self.index.learn(&config);
+        if let Some(name) = &config.name {
+            let is_new = self.index.learn_spelling(name, team.as_str());
+            self.index_changed |= is_new;
+            self.run_changed |= is_new;
+        }
+        self.run_changed |= before != (self.index.created_at, self.index.lead_session.clone());
+    }
+
+    fn begin(&mut self, run: String) {
+        (self.index.v, self.index.run) = (1, run);
+        (self.run_changed, self.index_changed) = (true, true);
+        self.continue_journal();
+    }
+
+    fn id_of(&self, team: &SafeName, config: &TeamConfig) -> String {
+        match (config.created_at, &config.lead_session) {
+            (None, None) => run_id(&["unknown", team.as_str(), &clock::stamp(self.target.call.at)]),
+            (created, lead) => {
+                let created = created.map(|millis| millis.to_string()).unwrap_or_default();
+                run_id(&["team", team.as_str(), &created, lead.as_deref().unwrap_or_default()])
+            }
+        }
+    }
+
+    /// Continues an existing journal whose index was lost, so that files deleted in the meantime are recorded as
+    /// deleted.
+    fn continue_journal(&mut self) {
+        let archive = self.target.archive;
+        let journal = archive.journal(&self.index.run);
+        let Some(last) = journal.snapshots.last() else { return };
+        self.index.at.clone_from(&last.at);
+        self.index.present = journal.team_dir().unwrap_or(false);
+        self.index.ended = archive.run(&self.index.run).is_some_and(|record| record.ended_at.is_some());
+        self.was_present = Some(self.index.present);
+        self.disappeared = self.index.present && !self.scan.team_dir;
+        let name = self.target.subject.name().as_str();
+        for (path, state) in journal.last() {
+            let (root, rest) = path.split_once('/').unwrap_or_default();
+            let other = rest.split_once('/').map(|(dir, _)| dir).filter(|dir| *dir != name);
+            if let Some(list) = other.filter(|_| root == "tasks") {
+                // This capture did not include the directory; the next one does.
+                if !self.index.more_tasks.iter().any(|known| known == list) {
+                    self.index.more_tasks.push(list.to_owned());
+                }
+            } else if let Some(dir) = other.filter(|_| root == "teams") {
+                // Inboxes under the name of a task list are captured again when a session names the list again.
+                if is_of(dir, name) {
+                    self.index.mail_dir = Some(dir.to_owned());
+                }
+            } else if state.gone_at.is_none() {
+                // Without a stamp, an existing file is read again.
+                let FileState { object, whole, .. } = state;
+                let seen = CapturedFile { object, whole, fresh: true, ..CapturedFile::default() };
+                self.index.files.insert(path, seen);
+            }
+        }
+    }
+
+    /// Reads the journal if the index, which is a cache of it, is not sufficient: before a TeamDelete the journal
+    /// itself must be complete, and a journal written without the lock may contain an older state.
+    pub fn reconcile(&mut self) {
+        let (archive, is_locked) = (self.target.archive, self.target.lock.is_some());
+        let alone = archive.lines_without_lock(&self.index.run);
+        let missing = if is_locked { archive.missing(&self.index) } else { 0 };
+        let is_stale = is_locked && (alone != self.index.alone || missing != 0);
+        if !is_stale && !self.target.call.durable {
+            return;
+        }
+        let journal = archive.journal(&self.index.run);
+        if let Some(last) = journal.snapshots.last()
+            && last.at > self.index.at
+        {
+            self.index.at.clone_from(&last.at);
+        }
+        if missing > 0 {
+            let run = &self.index.run;
+            self.notes.push(Note::problem(format!(
+                "the journal of run {run} lost {missing} bytes; storing the existing files again"
+            )));
+            self.was_present = Some(journal.team_dir().unwrap_or(false));
+        }
+        if is_locked {
+            self.index.alone = alone;
+            self.index_changed |= is_stale;
+        }
+        self.recorded = Some(journal.last());
+    }
+
+    /// The recorded content of a file, which the index has as `seen`.
+    pub fn recorded_object<'b>(&'b self, path: &str, seen: Option<&'b CapturedFile>) -> Option<&'b str> {
+        match &self.recorded {
+            Some(tree) => tree.get(path).filter(|state| state.gone_at.is_none())?.object.as_deref(),
+            None => seen?.object.as_deref(),
+        }
+    }
+
+    /// Finds the files that were deleted. A directory that could not be read does not count as deleted.
+    pub fn find_deleted(&mut self) {
+        let (scan, name) = (self.scan, self.target.subject.name());
+        if scan.problems.is_empty() {
+            let gone = self.index.files.extract_if(.., |path, _| !scan.found.contains_key(path));
+            self.gone.extend(gone.map(|(path, _)| path));
+            let roots = [format!("teams/{name}/"), format!("tasks/{name}/")];
+            let known: HashSet<&String> = self.gone.iter().collect();
+            let recorded = self.recorded.iter().flatten().filter(|(path, state)| {
+                state.gone_at.is_none()
+                    && roots.iter().any(|root| path.starts_with(root))
+                    && !scan.found.contains_key(*path)
+                    && !known.contains(path)
+            });
+            let more: Vec<String> = recorded.map(|(path, _)| path.clone()).collect();
+            self.gone.extend(more);
+        }
+        if self.index.present != scan.team_dir {
+            self.index.present = scan.team_dir;
+            self.index_changed = true;
+        }
+    }
+
+    /// The manifest; `None` if nothing changed.
+    pub fn snapshot(&mut self) -> Option<Snapshot> {
+        let (call, team_dir) = (self.target.call, self.scan.team_dir);
+        let team_dir = (self.was_present.unwrap_or(false) != team_dir).then_some(team_dir);
+        if self.changed.is_empty() && self.gone.is_empty() && team_dir.is_none() {
+            return None;
+        }
+        // Captures are ordered by the lock. A call that waited for it, or a clock that was set back, must not change
+        // the order.
+        let at = clock::stamp(call.at);
+        if at > self.index.at {
+            self.index.at = at;
+        } else if self.target.lock.is_none() {
+            // The index includes only lines that were written under the lock, so this line is later than those.
+            let last = clock::parse(&self.index.at).unwrap_or(call.at);
+            self.index.at = clock::stamp(last + TimeDelta::milliseconds(1));
+        }
+        Some(Snapshot {
+            v: 2,
+            at: self.index.at.clone(),
+            event: call.event.to_string(),
+            changed: std::mem::take(&mut self.changed),
+            gone: std::mem::take(&mut self.gone),
+            team_dir,
+        })
+    }
+}

@@ -1,0 +1,269 @@
+//! The archive's directory: its paths, and data that is read from it without a lock.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::index::Index;
+use super::object::{Contents, Objects};
+use super::pack::StoredContents;
+use super::run::{CaptureScope, LONG_NAME_PREFIX, RunRecord};
+use crate::config::{Config, RecordMode};
+use crate::model::event::SafeName;
+use crate::sys::fs::{self, Content, Draft, JsonFile, LockBudget};
+
+/// The archive. Opening it does not access the disk.
+#[derive(Debug, Clone)]
+pub struct Archive {
+    pub objects: Objects,
+    /// Maximum size of a stored file, in bytes.
+    pub largest: u64,
+    /// Whether metadata-only mode is on: texts are stored as sizes and hashes.
+    pub metadata_only: bool,
+    /// The time to wait for all locks together.
+    pub lock_budget: LockBudget,
+    root: PathBuf,
+}
+
+impl Archive {
+    /// The archive below this directory, as configured.
+    pub fn open(root: PathBuf, config: &Config) -> Archive {
+        let metadata_only = config.privacy.record == RecordMode::Metadata;
+        let archive = Archive::new(root, config.archive.largest_file, config.log.lock_patience);
+        Archive { metadata_only, ..archive }
+    }
+
+    pub fn new(root: PathBuf, largest: u64, patience: Duration) -> Archive {
+        let objects = Objects::new(root.join("objects"));
+        Archive { objects, largest, metadata_only: false, lock_budget: LockBudget::new(patience), root }
+    }
+
+    /// The index of the current run, or else of the last one of that name.
+    pub fn index(&self, subject: &CaptureScope) -> Option<Index> {
+        self.index_paths(subject).iter().find_map(|path| read_index(path))
+    }
+
+    /// Whether any files of the subject were ever captured.
+    pub fn knows(&self, subject: &CaptureScope) -> bool {
+        self.index_paths(subject).iter().any(|path| path.exists())
+    }
+
+    /// The subjects with a running run.
+    pub fn open_subjects(&self) -> Vec<CaptureScope> {
+        let entries = fs::entries(&self.root.join("open"));
+        let mut subjects: Vec<CaptureScope> =
+            entries.filter_map(|entry| self.subject_of(&entry.path())).collect();
+        subjects.sort();
+        subjects
+    }
+
+    /// The subject of an index file: from its name, or from its content if the name is a hash.
+    fn subject_of(&self, path: &Path) -> Option<CaptureScope> {
+        let stem = path.file_name()?.to_str()?.strip_suffix(".json")?;
+        match stem.starts_with(LONG_NAME_PREFIX) {
+            true => CaptureScope::from_key(&read_index(path)?.key?),
+            false => CaptureScope::from_key(stem),
+        }
+    }
+
+    /// The index files of a subject: of a running run, and of one that has ended.
+    pub(super) fn index_paths(&self, subject: &CaptureScope) -> [PathBuf; 2] {
+        ["open", "closed"].map(|dir| self.root.join(dir).join(subject.stem() + ".json"))
+    }
+
+    /// The index files of all teams, each with its subject; `None` for a name that teamkeep does not use.
+    pub fn index_files(&self) -> Vec<(PathBuf, Option<CaptureScope>)> {
+        let entries = ["open", "closed"].into_iter().flat_map(|dir| fs::entries(&self.root.join(dir)));
+        // Temporary files begin with a point.
+        let files =
+            entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| !name.starts_with('.')));
+        let mut files: Vec<_> = files.map(|entry| (entry.path(), self.subject_of(&entry.path()))).collect();
+        files.sort_by(|one, other| one.0.cmp(&other.0));
+        files
+    }
+
+    /// The index files of one subject.
+    pub fn index_files_of(&self, subject: &CaptureScope) -> Vec<(PathBuf, Option<CaptureScope>)> {
+        let there = self.index_paths(subject).into_iter().filter(|path| path.symlink_metadata().is_ok());
+        there.map(|path| (path, Some(subject.clone()))).collect()
+    }
+
+    /// The contents that the indexes of each run name, because a hook call may rely on them.
+    pub fn cached_objects(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for index in self.index_files().iter().filter_map(|(path, _)| read_index(path)) {
+            let objects = index.files.into_values().filter_map(|seen| seen.object);
+            named.entry(index.run).or_default().extend(objects);
+        }
+        named
+    }
+
+    pub(super) fn lock_path(&self, subject: &CaptureScope) -> PathBuf {
+        self.root.join("locks").join(subject.stem())
+    }
+
+    /// The directory of pending ends.
+    pub(super) fn ending_dir(&self) -> PathBuf {
+        self.root.join("ending")
+    }
+
+    /// The directory with marks of ended runs whose transcripts are not archived yet.
+    pub(super) fn unfinished_dir(&self) -> PathBuf {
+        self.root.join("unfinished")
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn runs_dir(&self) -> PathBuf {
+        self.root.join("runs")
+    }
+
+    /// The directory of a run; `None` if the ID is not valid.
+    pub fn run_dir(&self, run: &str) -> Option<PathBuf> {
+        SafeName::new(run).map(|run| self.root.join("runs").join(run))
+    }
+
+    /// The events of an imported or closed run; the file may not exist.
+    pub fn events_file(&self, run: &str) -> Option<PathBuf> {
+        self.run_dir(run).map(|dir| dir.join("events.jsonl"))
+    }
+
+    /// The description of a run.
+    pub fn run(&self, run: &str) -> Option<RunRecord> {
+        self.run_file(run)?.read().ok()?.valid().ok()?
+    }
+
+    /// The file with the description of a run; `None` if the ID is not valid.
+    pub(super) fn run_file(&self, run: &str) -> Option<JsonFile<RunRecord>> {
+        Some(JsonFile::at(self.run_dir(run)?.join("run.json")))
+    }
+
+    /// All runs, oldest first, and the names of those whose description cannot be read. The list is not complete if
+    /// [`Archive::why_unlisted`] returns a reason.
+    pub fn runs(&self) -> (Vec<RunRecord>, Vec<String>) {
+        let (mut runs, mut damaged) = (Vec::new(), Vec::new());
+        for name in self.run_names() {
+            match self.run(&name) {
+                Some(run) if run.run == name => runs.push(run),
+                _ => damaged.push(name),
+            }
+        }
+        runs.sort_by(|a, b| (&a.started_at, &a.run).cmp(&(&b.started_at, &b.run)));
+        (runs, damaged)
+    }
+
+    /// The sorted names of all runs' directories. Errors of listing are ignored.
+    pub fn run_names(&self) -> Vec<String> {
+        // A name that is not UTF-8 is reported as damaged and not skipped.
+        let names =
+            fs::entries(&self.runs_dir()).map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    /// Why the runs cannot be listed; `None` when their directory can be listed or the store is new.
+    pub fn why_unlisted(&self) -> Option<String> {
+        let dir = self.runs_dir();
+        // A dangling link is not a missing directory.
+        if !dir.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            let listed = fs_err::read_dir(&dir).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+            return listed.err().map(|error| error.to_string());
+        }
+        let other = ["objects", "open", "closed"].into_iter().find(|name| self.root.join(name).exists())?;
+        Some(format!("{} is missing, although {other}/ exists", dir.display()))
+    }
+
+    /// Why the description of a run cannot be read, and its path.
+    pub fn why_damaged(&self, run: &str) -> String {
+        let Some(file) = self.run_file(run) else { return format!("{run:?} is not a valid run id") };
+        let why = match file.read() {
+            Err(error) => return error.to_string(),
+            Ok(Content::Missing) => io::Error::from_raw_os_error(2).to_string(),
+            Ok(Content::Valid(other)) => format!("it describes run {:?}", other.run),
+            Ok(Content::Damaged(damage)) => damage.flaw.to_string(),
+        };
+        format!("cannot read {}: {why}", file.path().display())
+    }
+
+    /// The last captured contents of a run's files.
+    pub fn contents(&self, run: &str) -> Contents<'_> {
+        Contents { objects: &self.objects, stored: self.run_dir(run).map(StoredContents::new) }
+    }
+
+    /// The content of a note beside a run's description: a cache that is expensive to rebuild but not needed.
+    pub fn note(&self, run: &str, name: &str) -> Option<Vec<u8>> {
+        const MAX_NOTE_BYTES: u64 = 1 << 20;
+        fs::read_regular(&self.run_dir(run)?.join(name), MAX_NOTE_BYTES).ok().map(|(bytes, _)| bytes)
+    }
+
+    /// Writes a note. Does not create the directory of a run that was removed.
+    pub fn write_note(&self, run: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let dir = self.run_dir(run).ok_or(io::ErrorKind::InvalidInput)?;
+        dir.join("run.json").symlink_metadata()?;
+        let path = dir.join(name);
+        let mut draft = Draft::create_in_existing(&path)?;
+        draft.write_all(bytes)?;
+        draft.rename(&path)
+    }
+
+    /// Size of a run's files on disk, in bytes, without its objects.
+    pub fn run_size(&self, run: &str) -> u64 {
+        self.run_dir(run).map_or(0, |dir| bytes_below(&dir))
+    }
+
+    /// Size of a run's large contents on disk, in bytes, without their recipes.
+    pub fn contents_size(&self, run: &str) -> u64 {
+        self.run_dir(run).map_or(0, |dir| bytes_below(&dir.join("contents")))
+    }
+}
+
+/// Total size of the files below a directory, in bytes.
+fn bytes_below(dir: &Path) -> u64 {
+    let size = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => bytes_below(&entry.path()),
+        metadata => metadata.map_or(0, |metadata| metadata.len()),
+    };
+    fs::entries(dir).map(size).sum()
+}
+
+/// Reads an index. An invalid one may be half-written, because it is overwritten in place and readers need no lock.
+pub(super) fn read_index(path: &Path) -> Option<Index> {
+    let file = JsonFile::<Index>::at(path);
+    for pause in [0, 200, 1_000, 4_000] {
+        std::thread::sleep(Duration::from_micros(pause));
+        if let Ok(found) = file.read().ok()?.valid() {
+            return found;
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_note_does_not_create_a_removed_run_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let archive = Archive::new(dir.path().to_owned(), 1, Duration::ZERO);
+        let run = archive.run_dir("0123456789abcdef").unwrap();
+        let note = || archive.write_note("0123456789abcdef", "summary.json", b"{}");
+        assert!(note().is_err() && !dir.path().join("runs").exists());
+        std::fs::create_dir_all(&run).unwrap();
+        assert!(note().is_err(), "an empty directory is not a run");
+        assert_eq!(std::fs::read_dir(&run).unwrap().count(), 0);
+        std::fs::write(run.join("run.json"), "{}").unwrap();
+        note().unwrap();
+        note().unwrap();
+        assert_eq!(archive.note("0123456789abcdef", "summary.json").unwrap(), b"{}");
+        assert_eq!(run.join("summary.json").metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::read_dir(&run).unwrap().count(), 2, "no temporary file stays");
+    }
+}

@@ -1,0 +1,169 @@
+//! Archives transcripts when a run has ended: Claude Code deletes them after 30 days.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::run::RunRecord;
+use super::store::Archive;
+use crate::sys::fs;
+
+/// An archived file: a transcript, or the `.meta.json` beside it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StoredTranscript {
+    /// The content's hash.
+    pub object: String,
+    /// In bytes.
+    pub size: u64,
+}
+
+/// Maximum size of an archived transcript, in bytes.
+const MAX_BYTES: u64 = 256 << 20;
+
+impl RunRecord {
+    /// The existing transcripts of the run's sessions and their agents. Does not follow links.
+    pub fn transcripts(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        // The paths in an imported run belong to another machine; files at these paths here are unrelated.
+        if self.imported.is_some() || self.metadata_only {
+            return found;
+        }
+        let paths = self.sessions.iter().filter_map(|session| session.transcript.as_deref()).map(Path::new);
+        for path in paths.filter(|path| is_below_projects(path)) {
+            if path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+                found.push(path.to_path_buf());
+            }
+            let session = path.with_extension("");
+            let agents = session.join("subagents");
+            if is_dir(&session) && is_dir(&agents) {
+                let is_transcript = |name: &str| name.ends_with(".jsonl") || name.ends_with(".meta.json");
+                let files = fs::entries(&agents).filter(|entry| {
+                    entry.file_name().to_str().is_some_and(is_transcript)
+                        && entry.file_type().is_ok_and(|kind| kind.is_file())
+                });
+                found.extend(files.map(|entry| entry.path()));
+            }
+        }
+        found.sort();
+        found.dedup();
+        found
+    }
+}
+
+/// Whether the path contains no link below Claude Code's `projects/`. That directory itself may be a link.
+fn is_below_projects(path: &Path) -> bool {
+    let Some(parent) = path.parent() else { return false };
+    let above: Vec<&Path> = parent.ancestors().skip(1).take_while(|dir| dir.file_name().is_some()).collect();
+    let projects = above.iter().position(|dir| dir.ends_with("projects"));
+    is_dir(parent) && projects.is_none_or(|end| above[..end].iter().all(|dir| is_dir(dir)))
+}
+
+/// Whether this is a directory and not a link to one.
+fn is_dir(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
+}
+
+impl Archive {
+    /// The run's existing transcripts that may be read: none in metadata-only mode, even if it was off when the run
+    /// began.
+    pub fn transcripts(&self, run: &RunRecord) -> Vec<PathBuf> {
+        if self.metadata_only { Vec::new() } else { run.transcripts() }
+    }
+
+    /// Archives the transcripts of a run, and returns how many were new or had grown, and why others are skipped. Also
+    /// records that there were none: transcripts that are missing later were lost.
+    pub fn keep_transcripts(&self, run: &RunRecord) -> io::Result<(usize, Vec<String>)> {
+        let (mut kept, mut problems, mut new) = (self.kept(&run.run), Vec::new(), 0);
+        for path in self.transcripts(run) {
+            let Some(name) = path.to_str() else { continue };
+            let size = path.symlink_metadata().map(|metadata| metadata.len()).unwrap_or_default();
+            if kept.get(name).is_some_and(|kept| kept.size >= size) {
+                continue;
+            }
+            if size > MAX_BYTES {
+                let most = MAX_BYTES >> 20;
+                problems.push(format!("{name} is larger than {most} MiB: it is not archived"));
+                continue;
+            }
+            match fs::read_regular(&path, MAX_BYTES) {
+                Ok((bytes, _)) => {
+                    let object = self.objects.put_compressed(&bytes)?;
+                    kept.insert(name.to_owned(), StoredTranscript { object, size: bytes.len() as u64 });
+                    new += 1;
+                }
+                Err(error) => problems.push(error.to_string()),
+            }
+        }
+        let dir = self.run_dir(&run.run).ok_or(io::ErrorKind::InvalidInput)?;
+        if new > 0 || (dir.exists() && matches!(self.read_kept(&run.run), Ok(None))) {
+            fs::write_atomic(&dir.join("transcripts.json"), &serde_json::to_vec(&kept)?)?;
+        }
+        Ok((new, problems))
+    }
+
+    /// The archived transcripts of a run by their original paths; empty if they cannot be read.
+    pub fn kept(&self, run: &str) -> BTreeMap<String, StoredTranscript> {
+        self.read_kept(run).ok().flatten().unwrap_or_default()
+    }
+
+    /// The archived transcripts of a run; `None` if nothing was recorded. A list that cannot be read could name any
+    /// object.
+    pub fn read_kept(&self, run: &str) -> io::Result<Option<BTreeMap<String, StoredTranscript>>> {
+        let Some(dir) = self.run_dir(run) else { return Ok(None) };
+        match fs::read_regular(&dir.join("transcripts.json"), MAX_BYTES) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            read => Ok(Some(serde_json::from_slice(&read?.0)?)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::archive::{SessionRecord, SessionRole};
+    use std::os::unix::fs::symlink;
+    use std::time::Duration;
+
+    fn run(transcript: &Path) -> RunRecord {
+        let session = SessionRecord {
+            id: "s".into(),
+            role: SessionRole::Lead,
+            name: None,
+            transcript: transcript.to_str().map(str::to_owned),
+        };
+        RunRecord { run: "0123456789abcdef".into(), sessions: vec![session], ..RunRecord::default() }
+    }
+
+    #[test]
+    fn links_below_projects_are_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (away, projects) = (dir.path().join("away"), dir.path().join("real/projects"));
+        std::fs::create_dir_all(away.join("s/subagents")).unwrap();
+        std::fs::create_dir_all(projects.join("p/s")).unwrap();
+        for path in ["s.jsonl", "s/subagents/agent-a.jsonl"] {
+            std::fs::write(away.join(path), "private").unwrap();
+        }
+        symlink(&away, projects.join("linked")).unwrap();
+        symlink(away.join("s/subagents"), projects.join("p/s/subagents")).unwrap();
+        symlink(dir.path().join("real"), dir.path().join("home")).unwrap();
+        std::fs::write(projects.join("p/s.jsonl"), "own").unwrap();
+        assert!(run(&projects.join("linked/s.jsonl")).transcripts().is_empty());
+        let own = dir.path().join("home/projects/p/s.jsonl");
+        assert_eq!(run(&own).transcripts(), [own], "the client's directory may be a link");
+    }
+
+    #[test]
+    fn a_transcript_that_is_too_large_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("projects/p/s.jsonl");
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::File::create(&path).unwrap().set_len(MAX_BYTES + 1).unwrap();
+        let archive = Archive::new(dir.path().join("archive"), 1, Duration::ZERO);
+        let (new, problems) = archive.keep_transcripts(&run(&path)).unwrap();
+        let problem = format!("{} is larger than 256 MiB: it is not archived", path.display());
+        assert_eq!((new, problems), (0, vec![problem]));
+    }
+}

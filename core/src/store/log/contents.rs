@@ -1,0 +1,144 @@
+//! A cache of which runs and sessions the lines of a closed segment belong to, stored beside the segment, so that the
+//! segment is read only once for that.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Lines, Position, Segment, SegmentName, parse};
+use crate::sys::clock::{self, Time};
+use crate::sys::fs;
+
+const VERSION: u8 = 1;
+const SUFFIX: &str = ".contents";
+const MAX_BYTES: u64 = 1 << 24;
+/// A smaller segment is not cached: reading it again costs less.
+const SMALL_BYTES: u64 = 64 << 10;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contents {
+    pub v: u8,
+    /// The segment's size in bytes. If the size differs, the cache is out of date.
+    pub size: u64,
+    pub runs: BTreeSet<String>,
+    /// The sessions of lines that name no run, and how many bytes each has here.
+    pub sessions: BTreeMap<String, u64>,
+    /// The time of the last line that names no run, RFC 3339.
+    pub loose: Option<String>,
+    pub unreadable: bool,
+}
+
+fn cache_path(dir: &Path, segment: &SegmentName) -> PathBuf {
+    dir.join(format!("{segment}{SUFFIX}"))
+}
+
+impl Contents {
+    /// The contents of this segment, from the cache or by reading it. `done` is called with the number of bytes read.
+    pub fn of(dir: &Path, segment: &Segment, done: &mut dyn FnMut(u64)) -> Contents {
+        Contents::cached(dir, segment).unwrap_or_else(|| Contents::read(dir, segment, done))
+    }
+
+    pub fn cached(dir: &Path, segment: &Segment) -> Option<Contents> {
+        let (bytes, _) = fs::read_regular(&cache_path(dir, &segment.name), MAX_BYTES).ok()?;
+        let contents: Contents = serde_json::from_slice(&bytes).ok()?;
+        (contents.v == VERSION && contents.size == segment.size).then_some(contents)
+    }
+
+    /// Writes the cache, unless the segment is too small. A failure costs only time.
+    pub fn save(&self, dir: &Path, segment: &Segment) {
+        if self.size >= SMALL_BYTES
+            && !self.unreadable
+            && let Ok(bytes) = serde_json::to_vec(self)
+        {
+            let _ = fs::write_atomic(&cache_path(dir, &segment.name), &bytes);
+        }
+    }
+
+    pub fn remove(dir: &Path, segment: &SegmentName) {
+        let _ = std::fs::remove_file(cache_path(dir, segment));
+    }
+
+    pub fn sweep(dir: &Path, segments: &[Segment]) {
+        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let Some(of) = name.to_str().and_then(|name| SegmentName::parse(name.strip_suffix(SUFFIX)?))
+            else {
+                continue;
+            };
+            if !segments.iter().any(|segment| segment.name == of) {
+                Contents::remove(dir, &of);
+            }
+        }
+    }
+
+    pub fn last_loose(&self) -> Option<Time> {
+        self.loose.as_deref().and_then(clock::parse)
+    }
+
+    fn read(dir: &Path, segment: &Segment, done: &mut dyn FnMut(u64)) -> Contents {
+        let mut contents = Contents { v: VERSION, size: segment.size, ..Contents::default() };
+        let Ok(mut lines) = Lines::open(&segment.path(dir), Position::default()) else {
+            contents.unreadable = true;
+            return contents;
+        };
+        loop {
+            let before = lines.position.offset;
+            let raw = match lines.next() {
+                Ok(Some(raw)) => raw,
+                Ok(None) => return contents,
+                Err(_) => {
+                    contents.unreadable = true;
+                    return contents;
+                }
+            };
+            let size = lines.position.offset - before;
+            done(size);
+            match parse(raw) {
+                Ok(None) => {}
+                Err(_) => contents.unreadable = true,
+                Ok(Some(line)) => {
+                    let recorded = line.recorded;
+                    if let Some(run) = recorded.run {
+                        contents.runs.insert(run);
+                        continue;
+                    }
+                    *contents.sessions.entry(recorded.session.unwrap_or_default()).or_default() += size;
+                    match clock::parse(&recorded.at) {
+                        Some(_) => contents.loose = contents.loose.max(Some(recorded.at)),
+                        None => contents.unreadable = true,
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_contents_of_a_segment_are_cached_and_invalid_for_another_size() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = SegmentName::parse("2026-02-03T000000000Z-aaaaaaaa.jsonl").unwrap();
+        let pad = "x".repeat(SMALL_BYTES as usize);
+        let text = format!(
+            "{{\"v\":1,\"id\":\"1\",\"run\":\"r\",\"payload\":\"{pad}\"}}\n\
+             {{\"v\":1,\"id\":\"2\",\"at\":\"2026-02-03T04:05:06.000Z\",\"session\":\"s\",\"payload\":{{}}}}\n"
+        );
+        std::fs::write(dir.path().join(name.as_str()), &text).unwrap();
+        let segment = Segment { name, size: text.len() as u64 };
+        let mut read = 0;
+        let contents = Contents::of(dir.path(), &segment, &mut |bytes| read += bytes);
+        assert_eq!(read, segment.size);
+        assert!(contents.runs.contains("r") && contents.sessions["s"] > 60 && !contents.unreadable);
+        assert_eq!(contents.last_loose(), clock::parse("2026-02-03T04:05:06Z"));
+        contents.save(dir.path(), &segment);
+        let kept = Contents::of(dir.path(), &segment, &mut |_| panic!("it is not read again"));
+        assert_eq!(kept, contents);
+        assert_eq!(Contents::cached(dir.path(), &Segment { size: 7, ..segment.clone() }), None);
+        Contents::remove(dir.path(), &segment.name);
+        assert_eq!(Contents::cached(dir.path(), &segment), None);
+    }
+}

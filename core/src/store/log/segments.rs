@@ -1,0 +1,262 @@
+//! The segments of the log: their names, and which there are.
+
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
+
+use chrono::{Days, NaiveDate, TimeDelta};
+
+use crate::model::event::Id;
+use crate::sys::clock::{self, Time};
+use crate::sys::fs;
+
+const SUFFIX: &str = ".jsonl";
+const SOLO: &str = "solo-";
+/// `2026-02-03T040506789Z-`
+const STAMP: usize = 22;
+const SALT: usize = 8;
+
+/// The name of a segment: `2026-02-03T040506789Z-1a2b3c4d.jsonl`; `…Z-solo-1a2b3c4d.jsonl` for one that
+/// holds a single line whose writer did not get the lock. Sorts by time.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SegmentName(String);
+
+impl SegmentName {
+    /// The name of a segment that starts now. It sorts after `former`, the one before it, unless that is so far in the
+    /// future that the clock must have been set back.
+    pub fn after(former: Option<&SegmentName>, at: Time) -> SegmentName {
+        let least = former.filter(|former| !former.is_ahead(at)).map(|former| former.start());
+        let least = least.map_or(at, |start| start + TimeDelta::milliseconds(1));
+        SegmentName::new(at.max(least), "")
+    }
+
+    pub fn single_line(at: Time) -> SegmentName {
+        SegmentName::new(at, SOLO)
+    }
+
+    fn new(at: Time, mark: &str) -> SegmentName {
+        // Whole milliseconds and a year of four digits, so that the name can be parsed at any time.
+        let millis = at.timestamp_millis().clamp(0, 253_402_300_799_999);
+        let at = crate::sys::clock::from_millis(millis).unwrap_or(at);
+        let id = Id::new(at);
+        let salt = id.as_str().split_at(id.as_str().len() - SALT).1;
+        SegmentName(format!("{}-{mark}{salt}{SUFFIX}", at.format("%Y-%m-%dT%H%M%S%3fZ")))
+    }
+
+    /// Takes a file name when it is exactly a segment's, and nothing that leads elsewhere.
+    pub fn parse(text: &str) -> Option<SegmentName> {
+        let (stamp, rest) = text.split_at_checked(STAMP)?;
+        let salt = rest.strip_suffix(SUFFIX)?;
+        let salt = salt.strip_prefix(SOLO).unwrap_or(salt);
+        let known = salt.len() == SALT && salt.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase());
+        (known && start_of(stamp).is_some()).then(|| SegmentName(text.to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn start(&self) -> Time {
+        start_of(&self.0[..STAMP]).unwrap_or_default()
+    }
+
+    /// The day on which it began. Its lines are of this day or, where calls overlapped midnight, of the one before.
+    pub fn day(&self) -> NaiveDate {
+        self.start().date_naive()
+    }
+
+    /// Whether it holds a single line whose writer did not get the lock.
+    pub fn is_single_line(&self) -> bool {
+        self.0[STAMP..].starts_with(SOLO)
+    }
+
+    /// Whether a line of this instant belongs here by its day. Calls that overlap midnight may come in the
+    /// wrong order: they must not begin a segment each.
+    pub fn has_room(&self, at: Time) -> bool {
+        at.date_naive() <= self.day() && !self.is_ahead(at)
+    }
+
+    /// Whether it began more than a day after this instant.
+    fn is_ahead(&self, at: Time) -> bool {
+        self.day().checked_sub_days(Days::new(1)).is_some_and(|before| at.date_naive() < before)
+    }
+}
+
+impl fmt::Display for SegmentName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+fn start_of(stamp: &str) -> Option<Time> {
+    let bytes = stamp.as_bytes();
+    let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (20, b'Z'), (21, b'-')];
+    if bytes.len() != STAMP || marks.iter().any(|(at, mark)| bytes[*at] != *mark) {
+        return None;
+    }
+    let number = |from: usize, to: usize| {
+        let digits = &bytes[from..to];
+        let value = |sum: u32, digit: &u8| sum * 10 + u32::from(digit - b'0');
+        digits.iter().all(u8::is_ascii_digit).then(|| digits.iter().fold(0, value))
+    };
+    let day = NaiveDate::from_ymd_opt(number(0, 4)? as i32, number(5, 7)?, number(8, 10)?)?;
+    let (hour, minute, second) = (number(11, 13)?, number(13, 15)?, number(15, 17)?);
+    Some(day.and_hms_milli_opt(hour, minute, second, number(17, 20)?)?.and_utc())
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    pub name: SegmentName,
+    pub size: u64,
+}
+
+impl Segment {
+    pub fn path(&self, dir: &Path) -> PathBuf {
+        dir.join(self.name.as_str())
+    }
+}
+
+pub fn size(dir: &Path) -> u64 {
+    list(dir).unwrap_or_default().iter().map(|segment| segment.size).sum()
+}
+
+/// Lists the segments, oldest first, without foreign files and links. A missing directory has none.
+pub fn list(dir: &Path) -> io::Result<Vec<Segment>> {
+    let sized = |(name, entry): (SegmentName, std::fs::DirEntry)| {
+        // One that is gone by now was pruned.
+        let size = entry.metadata().ok()?.len();
+        Some(Segment { name, size })
+    };
+    let mut segments: Vec<Segment> = entries(dir)?.into_iter().filter_map(sized).collect();
+    segments.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(segments)
+}
+
+/// The newest segment that more than one line may go to.
+pub(super) fn newest(dir: &Path) -> io::Result<Option<SegmentName>> {
+    Ok(entries(dir)?.into_iter().map(|(name, _)| name).filter(|name| !name.is_single_line()).max())
+}
+
+fn entries(dir: &Path) -> io::Result<Vec<(SegmentName, std::fs::DirEntry)>> {
+    let read = match std::fs::read_dir(dir) {
+        Ok(read) => read,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(fs::with_path(error, "list", dir)),
+    };
+    let mut found = Vec::new();
+    for entry in read {
+        let entry = entry.map_err(|error| fs::with_path(error, "list", dir))?;
+        let name = entry.file_name().to_str().and_then(SegmentName::parse);
+        if let Some(name) = name
+            && entry.file_type().is_ok_and(|kind| kind.is_file())
+        {
+            found.push((name, entry));
+        }
+    }
+    Ok(found)
+}
+
+/// From one instant to another, both included; without one it is open on that side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Range {
+    pub since: Option<Time>,
+    pub until: Option<Time>,
+}
+
+impl Range {
+    /// Whether a segment can have lines of this range, from its name only. Its lines are of its day or the one before.
+    pub fn overlaps(&self, name: &SegmentName) -> bool {
+        let over = self.since.is_some_and(|since| since.date_naive() > name.day());
+        let first = name.day().checked_sub_days(Days::new(1));
+        let to_come = self.until.is_some_and(|until| first.is_some_and(|first| until.date_naive() < first));
+        !over && !to_come
+    }
+
+    /// Whether a line of this time is in the range. A line with an invalid time is only in the open range.
+    pub fn holds(&self, at: &str) -> bool {
+        if *self == Range::default() {
+            return true;
+        }
+        let inside = |at: Time| {
+            self.since.is_none_or(|since| since <= at) && self.until.is_none_or(|until| at <= until)
+        };
+        clock::parse(at).is_some_and(inside)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::clock::parse;
+
+    #[test]
+    fn a_segment_name_is_parsed_as_it_was_created() {
+        let at = parse("2026-02-03T04:05:06.789Z").unwrap();
+        let name = SegmentName::after(None, at);
+        assert!(name.as_str().starts_with("2026-02-03T040506789Z-"), "{name}");
+        assert_eq!(
+            (SegmentName::parse(name.as_str()), name.start(), name.is_single_line()),
+            (Some(name.clone()), at, false)
+        );
+        let solo = SegmentName::single_line(at);
+        assert_eq!(
+            (SegmentName::parse(solo.as_str()), solo.start(), solo.is_single_line()),
+            (Some(solo.clone()), at, true)
+        );
+        for odd in ["0000-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z", "2026-06-30T23:59:60.5Z"] {
+            let name = SegmentName::after(Some(&name), parse(odd).unwrap());
+            assert!(SegmentName::parse(name.as_str()).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_foreign_file_name_is_rejected() {
+        for bad in [
+            "",
+            ".lock",
+            "../2026-02-03T040506789Z-1a2b3c4d.jsonl",
+            "2026-02-03T040506789Z-../../../x.jsonl",
+            "2026-02-30T040506789Z-1a2b3c4d.jsonl",
+            "2026-02-03T040506789Z-1A2B3C4D.jsonl",
+            "2026-02-03T040506789Z-1a2b3c4.jsonl",
+            "2026-02-03T040506789Z-1a2b3c4d.jsonl.gz",
+            "+026-02-03T040506789Z-1a2b3c4d.jsonl",
+            "2026-02-03T0405067ü9Z-1a2b3c4d.jsonl",
+            "2026-02-03T040506789Z-1a2b/c4d.jsonl",
+        ] {
+            assert_eq!(SegmentName::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_later_segment_sorts_after_the_former_also_when_the_clock_goes_back() {
+        let first = SegmentName::after(None, parse("2026-02-03T04:05:06.789Z").unwrap());
+        let second = SegmentName::after(Some(&first), parse("2026-02-03T04:05:06.789Z").unwrap());
+        let third = SegmentName::after(Some(&second), parse("2026-02-02T23:00:00Z").unwrap());
+        assert!(first < second && second < third);
+        let corrected = SegmentName::after(Some(&first), parse("2026-01-01T00:00:00Z").unwrap());
+        assert!(corrected < first, "a clock that was far ahead does not name segments for ever");
+    }
+
+    #[test]
+    fn a_segment_overlaps_a_range_with_its_day_or_the_day_before() {
+        let name = SegmentName::parse("2026-02-03T040506789Z-1a2b3c4d.jsonl").unwrap();
+        let range =
+            |since: &str, until: &str| Range { since: clock::parse(since), until: clock::parse(until) };
+        assert!(Range::default().overlaps(&name));
+        assert!(range("2026-02-03T23:59:59Z", "").overlaps(&name));
+        assert!(!range("2026-02-04T00:00:00Z", "").overlaps(&name));
+        assert!(range("", "2026-02-02T00:00:00Z").overlaps(&name), "calls that overlap midnight");
+        assert!(!range("", "2026-02-01T23:59:59Z").overlaps(&name));
+    }
+
+    #[test]
+    fn a_range_includes_both_ends() {
+        let range = Range {
+            since: clock::parse("2026-02-03T04:00:00Z"),
+            until: clock::parse("2026-02-03T05:00:00Z"),
+        };
+        assert!(range.holds("2026-02-03T04:00:00.000Z") && range.holds("2026-02-03T05:00:00.000Z"));
+        assert!(!range.holds("2026-02-03T05:00:00.001Z") && !range.holds("yesterday"));
+        assert!(Range::default().holds("yesterday"));
+    }
+}

@@ -1,0 +1,170 @@
+//! Appending: one write under the lock, and never a lost line.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use fs_err::File;
+use fs_err::os::unix::fs::FileExt;
+
+use super::{SegmentName, segments};
+use crate::config;
+use crate::error::Result;
+use crate::model::{Note, Severity};
+use crate::sys::clock::{self, Time};
+use crate::sys::fs;
+
+/// The lock's file, and the home of the current segment's name.
+pub(super) const LOCK: &str = ".lock";
+
+/// The event log of one directory. Any number of processes may append at once.
+#[derive(Debug, Clone)]
+pub struct Log {
+    dir: PathBuf,
+    limits: config::Log,
+    /// Whether a line is synced to disk when [`Log::append`] returns, before something is deleted.
+    pub durable: bool,
+}
+
+/// Calls that overlap may be this far apart, and no clock was set back between them.
+const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(1);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Appended {
+    /// The segment: a single-line one if the lock was not free.
+    pub segment: SegmentName,
+    /// Problems, for the diagnostics. The line was stored nevertheless.
+    pub notes: Vec<Note>,
+}
+
+impl Log {
+    pub fn open(dir: impl Into<PathBuf>, limits: &config::Log) -> Log {
+        Log { dir: dir.into(), limits: limits.clone(), durable: false }
+    }
+
+    /// Appends one line, with a line break if it has none. `at` decides which day's segment it belongs to. If the lock is
+    /// not free in time, the line goes to a segment of its own. After an error, the log is unchanged.
+    pub fn append(&self, line: &[u8], at: Time) -> Result<Appended> {
+        let line = match line.ends_with(b"\n") {
+            true => Cow::Borrowed(line),
+            false => Cow::Owned([line, b"\n"].concat()),
+        };
+        let patience = self.limits.lock_patience;
+        let (why, severity) = match fs::lock(&self.dir.join(LOCK), patience) {
+            Ok(Some(lock)) => return Ok(self.append_locked(lock, &line, at)?),
+            Ok(None) => (
+                format!("the log's lock was not free within {} ms", patience.as_millis()),
+                Severity::Contention,
+            ),
+            Err(error) => (error.to_string(), Severity::Problem),
+        };
+        let segment = self.append_alone(&line, at)?;
+        let notes = vec![Note::new(severity, format!("{why}; the line went to {segment}"))];
+        Ok(Appended { segment, notes })
+    }
+
+    fn append_locked(&self, lock: fs::Lock, line: &[u8], at: Time) -> io::Result<Appended> {
+        let mut notes = Vec::new();
+        // A directory that cannot be listed means a new segment, no lost line.
+        let listed = || segments::newest(&self.dir).unwrap_or_default();
+        let former = current_name(&lock.file).or_else(listed);
+        notes.extend(former.as_ref().filter(|name| name.start() > at + MAX_CLOCK_SKEW).map(|name| {
+            let (now, then) = (clock::stamp(at), clock::stamp(name.start()));
+            format!("the clock went back to {now}: the log's segment {name} began at {then}")
+        }));
+        let open = |name: &SegmentName| {
+            let file = fs::Appender::open(&self.dir.join(name.as_str()))?;
+            Ok((name.clone(), file.is_torn()?, file))
+        };
+        let has_room = |file: &fs::Appender| {
+            let size = file.length();
+            size == 0 || size.saturating_add(line.len() as u64) <= self.limits.segment_size
+        };
+        let (name, is_torn, mut file) = match former.as_ref().filter(|name| name.has_room(at)).map(open) {
+            Some(Ok(tail)) if has_room(&tail.2) => tail,
+            other => {
+                notes.extend(other.and_then(io::Result::err).map(|error| error.to_string()));
+                // Named before it is made: a writer that is killed in between leaves a name to be made later.
+                let name = SegmentName::after(former.as_ref(), at);
+                let named = set_current_name(&lock.file, &name);
+                notes
+                    .extend(named.err().map(|error| format!("cannot name the segment in the lock: {error}")));
+                open(&name)?
+            }
+        };
+        if is_torn {
+            notes.push(format!("the last line of {name} was incomplete: its writer was probably killed"));
+        }
+        file.append_line(line)?;
+        drop(lock);
+        if self.durable {
+            file.sync()?;
+            fs::sync(&self.dir)?;
+        }
+        let notes = notes.into_iter().map(Note::problem).collect();
+        Ok(Appended { segment: name, notes })
+    }
+
+    fn append_alone(&self, line: &[u8], at: Time) -> io::Result<SegmentName> {
+        let name = SegmentName::single_line(at);
+        let path = self.dir.join(name.as_str());
+        let mut file = fs::Appender::create(&path)?;
+        file.append(line).inspect_err(|_| drop(std::fs::remove_file(&path)))?;
+        if self.durable {
+            file.sync()?;
+            fs::sync(&self.dir)?;
+        }
+        Ok(name)
+    }
+}
+
+/// Reads it; `None` if the content is not the plain name of a segment.
+fn current_name(lock: &File) -> Option<SegmentName> {
+    let mut bytes = [0; 64];
+    let count = lock.read_at(&mut bytes, 0).ok()?;
+    let text = std::str::from_utf8(&bytes[..count]).ok()?.strip_suffix('\n')?;
+    SegmentName::parse(text).filter(|name| !name.is_single_line())
+}
+
+/// Writes it. All names have the same length, so nothing of the previous one remains.
+fn set_current_name(lock: &File, name: &SegmentName) -> io::Result<()> {
+    let text = format!("{name}\n");
+    if lock.metadata()?.len() > text.len() as u64 {
+        lock.set_len(0)?;
+    }
+    lock.write_all_at(text.as_bytes(), 0)
+}
+
+/// The log's lock: no other process appends or prunes while this exists.
+#[derive(Debug)]
+pub struct ExclusiveLog {
+    dir: PathBuf,
+    lock: fs::Lock,
+}
+
+impl ExclusiveLog {
+    /// `None` if the lock is not free within `patience`.
+    pub fn take(dir: &Path, patience: Duration) -> Result<Option<ExclusiveLog>> {
+        let lock = fs::lock(&dir.join(LOCK), patience)?;
+        Ok(lock.map(|lock| ExclusiveLog { dir: dir.to_owned(), lock }))
+    }
+
+    pub fn current(&self) -> Option<SegmentName> {
+        current_name(&self.lock.file).or_else(|| segments::newest(&self.dir).unwrap_or_default())
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+}
+
+/// The open segment, read without the lock.
+pub fn active_segment(dir: &Path) -> Option<SegmentName> {
+    let named = fs::open_regular(&dir.join(LOCK)).ok().and_then(|lock| current_name(&lock));
+    named.or_else(|| segments::newest(dir).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,6 @@
+//! The data directory: event log, archive and retention.
+
+pub mod archive;
+pub mod log;
+pub mod metadata_only;
+pub mod retention;

@@ -1,0 +1,168 @@
+//! Closes events into the runs that they belong to: copies them there, compressed. Removes lines that no run needs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, BufWriter, Read as _, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::Needs;
+use crate::store::archive::Archive;
+use crate::store::log::{
+    Contents, ExclusiveLog, LineHeader, Lines, Position, Segment, SegmentName, part_name,
+};
+use crate::sys::fs::{self, Draft};
+
+/// How many runs are written at once: each needs a file and a window of the compressor.
+const AT_ONCE: usize = 32;
+
+/// Lines and bytes.
+type Measure = (u64, u64);
+
+/// Copies the lines of a segment, compressed, into the ended runs that they belong to; with `only`, into these runs only.
+/// Parts that already exist and are complete are not written again. When this returns without an error, everything is on the
+/// disk; a process that is killed before leaves temporary files and complete parts.
+pub fn close(
+    log: &Path,
+    segment: &SegmentName,
+    archive: &Archive,
+    needs: &Needs<'_>,
+    only: Option<&BTreeSet<String>>,
+) -> io::Result<()> {
+    let path = log.join(segment.as_str());
+    let name = part_name(segment);
+    let mut measures: BTreeMap<String, Measure> = BTreeMap::new();
+    each_line(&path, needs, &mut |run, line| {
+        let measure = measures.entry(run).or_default();
+        *measure = (measure.0 + 1, measure.1 + line.len() as u64);
+        Ok(())
+    })?;
+    let part = |run: &str| archive.run_dir(run).map(|dir| dir.join(&name));
+    measures.retain(|run, measure| {
+        let is_there = || part(run).is_some_and(|part| measured(&part).is_ok_and(|there| there == *measure));
+        only.is_none_or(|only| only.contains(run)) && !is_there()
+    });
+    let runs: Vec<String> = measures.into_keys().collect();
+    for runs in runs.chunks(AT_ONCE) {
+        let mut writers: BTreeMap<&str, PartWriter> = BTreeMap::new();
+        for run in runs {
+            // Skip a run that was removed meanwhile.
+            if let Some(writer) = part(run).map(PartWriter::create).transpose()?.flatten() {
+                writers.insert(run, writer);
+            }
+        }
+        each_line(&path, needs, &mut |run, line| match writers.get_mut(run.as_str()) {
+            Some(writer) => writer.to.write_all(line).and_then(|()| writer.to.write_all(b"\n")),
+            None => Ok(()),
+        })?;
+        writers.into_values().try_for_each(PartWriter::finish)?;
+    }
+    Ok(())
+}
+
+/// Calls `each` for every line that is closed into a run. A line that cannot be read does not belong to a run.
+fn each_line(
+    path: &Path,
+    needs: &Needs<'_>,
+    each: &mut dyn FnMut(String, &[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut lines = Lines::open(path, Position::default())?;
+    while let Some(raw) = lines.next().map_err(|error| fs::with_path(error, "read", path))? {
+        let Some(bytes) = raw.bytes else { continue };
+        let Ok(header) = serde_json::from_slice::<LineHeader<'_>>(&bytes) else { continue };
+        if let Some(run) = needs.closes_into(header.run.as_deref(), header.session.as_deref(), &header.at) {
+            each(run, &bytes)?;
+        }
+    }
+    Ok(())
+}
+
+/// The content of a part.
+fn measured(part: &Path) -> io::Result<Measure> {
+    let mut lines = Lines::open_packed(part)?;
+    let mut bytes = 0;
+    while let Some(raw) = lines.next()? {
+        bytes += raw.bytes.map_or(0, |bytes| bytes.len() as u64);
+    }
+    Ok((lines.position.lines, bytes))
+}
+
+/// A part that is being written.
+struct PartWriter {
+    path: PathBuf,
+    to: GzEncoder<BufWriter<Draft>>,
+}
+
+impl PartWriter {
+    /// Starts a part; `None` if the run's directory was removed. The directory is not created again.
+    fn create(path: PathBuf) -> io::Result<Option<PartWriter>> {
+        match Draft::create_in_existing(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            draft => {
+                let to = GzEncoder::new(BufWriter::new(draft?), Compression::default());
+                Ok(Some(PartWriter { path, to }))
+            }
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        let draft = self.to.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+        // The directory is missing if the run was removed.
+        fs::allow_missing(draft.rename_synced(&self.path))
+    }
+}
+
+/// Rewrites a closed segment without the lines of these sessions that name no run, and returns how many bytes were removed.
+/// The file is replaced atomically, under the log's lock. Lines that cannot be read are kept.
+///
+/// # Errors
+/// When the segment cannot be read, is written to, has another size than planned, the lock is not available within
+/// `patience`, or writing fails. It is unchanged then.
+pub(super) fn remove_lines(
+    log: &Path,
+    segment: &Segment,
+    sessions: &BTreeSet<String>,
+    patience: Duration,
+) -> io::Result<u64> {
+    let path = segment.path(log);
+    let (draft, left) = copy_without(&path, sessions)?;
+    let busy = || fs::with_path(io::ErrorKind::ResourceBusy.into(), "rewrite", &path);
+    let exclusive = ExclusiveLog::take(log, patience).map_err(io::Error::other)?.ok_or_else(busy)?;
+    // A line that was appended since would be lost.
+    if exclusive.current().as_ref() == Some(&segment.name) || path.symlink_metadata()?.len() != segment.size {
+        return Err(busy());
+    }
+    draft.rename_synced(&path)?;
+    Contents::remove(log, &segment.name);
+    Ok(segment.size.saturating_sub(left))
+}
+
+/// Copies a segment without the lines of these sessions that name no run. Returns also how many bytes were copied.
+fn copy_without(path: &Path, sessions: &BTreeSet<String>) -> io::Result<(Draft, u64)> {
+    let mut lines = Lines::open(path, Position::default())?;
+    let mut source = fs::open_regular(path)?;
+    let mut to = BufWriter::new(Draft::create(path)?);
+    let mut left = 0;
+    loop {
+        let before = lines.position.offset;
+        let Some(raw) = lines.next().map_err(|error| fs::with_path(error, "read", path))? else { break };
+        let size = lines.position.offset - before;
+        let header = raw.bytes.as_deref().map(serde_json::from_slice::<LineHeader<'_>>);
+        let is_removed = header.is_some_and(|header| {
+            header.is_ok_and(|header| {
+                header.run.is_none() && sessions.contains(header.session.as_deref().unwrap_or_default())
+            })
+        });
+        let mut line = (&mut source).take(size);
+        if is_removed {
+            io::copy(&mut line, &mut io::sink())?;
+        } else {
+            left += io::copy(&mut line, &mut to)?;
+        }
+    }
+    let draft = to.into_inner().map_err(io::IntoInnerError::into_error)?;
+    draft.sync()?;
+    Ok((draft, left))
+}

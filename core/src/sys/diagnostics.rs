@@ -1,0 +1,96 @@
+//! Diagnostics files: teamkeep's own errors, because a hook's stderr is rarely seen.
+
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use rustix::fs::{Access, access};
+use tracing_appender::rolling::{RollingFileAppender, Rotation};
+
+use crate::sys::clock::{Clock, stamp};
+use crate::sys::fs;
+use crate::sys::unicode;
+
+const PREFIX: &str = "teamkeep";
+const SUFFIX: &str = "log";
+const MAX_KEPT: usize = 7;
+const MAX_CHARS: usize = 2_000;
+
+/// Appends one line, `<time> [<pid>] <message>`, to the day's file in this directory. Creates nothing before the first
+/// message. Ignores write errors, as they cannot be reported anywhere.
+pub fn note(dir: &Path, clock: &Clock, message: &str) {
+    let _ = write(dir, clock, message);
+}
+
+fn write(dir: &Path, clock: &Clock, message: &str) -> Option<()> {
+    fs::private_dir(dir).ok()?;
+    // The appender names the file by the system clock, not by `TEAMKEEP_NOW`.
+    let path = dir.join(format!("{PREFIX}.{}.{SUFFIX}", Clock::default().now().date_naive()));
+    let mut builder = RollingFileAppender::builder().rotation(Rotation::DAILY);
+    builder = builder.filename_prefix(PREFIX).filename_suffix(SUFFIX);
+    // The appender deletes an old file each time it is built, even if the day's file exists.
+    if !path.exists() {
+        // The appender prints errors of listing and removing to stderr, which belongs to the hook's response.
+        std::fs::read_dir(dir).ok()?;
+        access(dir, Access::WRITE_OK | Access::EXEC_OK).ok()?;
+        builder = builder.max_log_files(MAX_KEPT);
+    }
+    let mut file = builder.build(dir).ok()?;
+    let short: String = message.chars().take(MAX_CHARS).collect();
+    let cut = if short.len() < message.len() { "…" } else { "" };
+    let safe: String = unicode::escape(&short).chars().take(MAX_CHARS).collect();
+    let line = format!("{} [{}] {safe}{cut}\n", stamp(clock.now()), std::process::id());
+    file.write_all(line.as_bytes()).ok()?;
+    // The appender does not set modes; the directory is already private.
+    let mode = std::fs::Permissions::from_mode(fs::PRIVATE_FILE);
+    std::fs::set_permissions(path, mode).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(dir: &Path) -> Vec<std::path::PathBuf> {
+        let mut files: Vec<_> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        files
+    }
+
+    #[test]
+    fn a_message_is_one_bounded_line_in_a_private_file() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("store/diagnostics");
+        let clock = Clock::new(Some("2026-02-03T04:05:06.789Z"));
+        note(&dir, &clock, "a\nb\u{1b}[31m");
+        note(&dir, &clock, &"ü".repeat(5_000));
+        let files = files(&dir);
+        let text = std::fs::read_to_string(&files[0]).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let pid = std::process::id();
+        assert_eq!(lines[0], format!("2026-02-03T04:05:06.789Z [{pid}] a\\nb\\u{{1b}}[31m"));
+        assert!(lines[1].ends_with("üü…") && lines[1].chars().count() < 2_100);
+        assert_eq!((lines.len(), files.len()), (2, 1));
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&files[0]), mode(&dir)), (0o600, 0o700));
+    }
+
+    #[test]
+    fn seven_days_are_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        for day in 10..20 {
+            std::fs::write(dir.path().join(format!("teamkeep.2020-01-{day}.log")), "").unwrap();
+        }
+        std::fs::write(dir.path().join("mine.txt"), "").unwrap();
+        for _ in 0..3 {
+            note(dir.path(), &Clock::default(), "again");
+            assert_eq!(files(dir.path()).len(), MAX_KEPT + 1, "and what is not ours");
+        }
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_made_is_no_failure() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("file"), "").unwrap();
+        note(&dir.path().join("file/diagnostics"), &Clock::default(), "lost");
+    }
+}

@@ -1,0 +1,133 @@
+//! The environment, read in one place. The log records only one of its values: `CLAUDE_CODE_TASK_LIST_ID`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::error::Error;
+use crate::sys::clock;
+
+pub const VARIABLES: &[(&str, &str)] = &[
+    ("TEAMKEEP_HOME", "Absolute path of the store, instead of the platform's data directory"),
+    (
+        "TEAMKEEP_CONFIG",
+        "Absolute path of the configuration file, instead of the one in the platform's config directory",
+    ),
+    ("TEAMKEEP_PAGER", "Pager for long output on a terminal; takes precedence over `PAGER`"),
+    ("TEAMKEEP_COMPLETE", "Set by the completion scripts that `completions` prints"),
+    ("TEAMKEEP_NOW", "RFC 3339 time to use instead of the clock (for tests)"),
+    ("CLAUDE_CONFIG_DIR", "Claude Code's directory, instead of `~/.claude`"),
+    ("CLAUDE_PROJECT_DIR", "Project of the session; set by Claude Code"),
+    ("CLAUDE_PID", "Process ID of Claude Code; set by Claude Code"),
+    ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "Turns on agent teams in Claude Code; checked by `doctor`"),
+    ("CLAUDE_CODE_ENABLE_TODO_TOOLS", "Turns on the task tools in Claude Code; checked by `doctor`"),
+    (
+        "CLAUDE_CODE_TASK_LIST_ID",
+        "Task list that the session uses instead of its team's; recorded with each event",
+    ),
+    ("TMUX_PANE", "Pane of a teammate in split-pane mode; set by tmux"),
+    ("HOME", "Home directory"),
+    ("XDG_DATA_HOME", "Directory of the store on Linux (default: `~/.local/share`)"),
+    ("XDG_CONFIG_HOME", "Directory of the configuration on Linux (default: `~/.config`)"),
+    ("TMPDIR", "Directory for the store when there is no home directory"),
+    ("PATH", "Where teamkeep looks for programs: itself, Claude Code, the pager"),
+    ("PAGER", "Pager for long output on a terminal (default: `less`)"),
+    ("LESS", "Options for `less`; teamkeep sets `FRX` when it is unset"),
+    ("NO_COLOR", "Turns off colors"),
+    ("CLICOLOR_FORCE", "Turns on colors in a pipe"),
+    ("TZ", "Time zone of times in text output (default: that of the system). An unknown zone is UTC"),
+    ("TERM", "`dumb` turns off colors and live output"),
+];
+
+#[derive(Debug, Clone, Default)]
+pub struct Env {
+    pub store: Option<PathBuf>,
+    pub config: Option<PathBuf>,
+    pub now: Option<String>,
+    pub client: Option<PathBuf>,
+    pub project: Option<PathBuf>,
+    pub client_pid: Option<u32>,
+    pub agent_teams: Option<String>,
+    pub task_tools: Option<String>,
+    pub task_list: Option<String>,
+    pub pane: Option<String>,
+    pub home: Option<PathBuf>,
+    pub tmp: Option<PathBuf>,
+    pub search: Option<OsString>,
+    pub term: Option<String>,
+}
+
+impl Env {
+    /// Reads the variables of this process. An empty variable counts as unset.
+    pub fn read() -> Env {
+        Env {
+            store: path("TEAMKEEP_HOME"),
+            config: path("TEAMKEEP_CONFIG"),
+            now: value("TEAMKEEP_NOW").map(|now| now.to_string_lossy().into_owned()),
+            client: path("CLAUDE_CONFIG_DIR"),
+            project: path("CLAUDE_PROJECT_DIR"),
+            client_pid: text("CLAUDE_PID").and_then(|pid| pid.parse().ok()),
+            agent_teams: text("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"),
+            task_tools: text("CLAUDE_CODE_ENABLE_TODO_TOOLS"),
+            task_list: value("CLAUDE_CODE_TASK_LIST_ID").map(|list| list.to_string_lossy().into_owned()),
+            pane: text("TMUX_PANE"),
+            home: path("HOME"),
+            tmp: path("TMPDIR"),
+            search: value("PATH"),
+            term: text("TERM"),
+        }
+    }
+
+    /// The pager's command, if the user has set one; an empty command means no pager. Read on demand: a hook call needs no
+    /// pager.
+    #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    pub fn pager() -> Option<String> {
+        let set = ["TEAMKEEP_PAGER", "PAGER"].iter().find_map(std::env::var_os);
+        set.map(|command| command.to_string_lossy().into_owned())
+    }
+
+    pub fn has_less_options() -> bool {
+        value("LESS").is_some()
+    }
+
+    pub fn completing() -> Option<String> {
+        text("TEAMKEEP_COMPLETE")
+    }
+
+    /// The project of this process: the one that Claude Code names, else the current directory.
+    pub fn project_dir(&self) -> Option<PathBuf> {
+        self.project.clone().or_else(|| std::env::current_dir().ok())
+    }
+}
+
+#[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+fn value(name: &str) -> Option<OsString> {
+    debug_assert!(VARIABLES.iter().any(|(known, _)| *known == name), "{name} is missing in VARIABLES");
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+fn path(name: &str) -> Option<PathBuf> {
+    value(name).map(PathBuf::from)
+}
+
+fn text(name: &str) -> Option<String> {
+    value(name).and_then(|value| value.into_string().ok())
+}
+
+impl Env {
+    /// Errors in environment variables whose defaults a hook call uses instead.
+    pub fn problems(&self) -> Vec<Error> {
+        [misplaced_store(self), unreadable_now(self)].into_iter().flatten().collect()
+    }
+}
+
+fn misplaced_store(env: &Env) -> Option<Error> {
+    let store = env.store.as_ref().filter(|store| !store.is_absolute())?;
+    let what = format!("invalid TEAMKEEP_HOME {store:?}: not an absolute path");
+    Some(Error::new(what).hint("set it to an absolute path, or unset it"))
+}
+
+fn unreadable_now(env: &Env) -> Option<Error> {
+    let now = env.now.as_deref().filter(|now| clock::parse(now).is_none())?;
+    let what = format!("invalid TEAMKEEP_NOW {now:?}: not an RFC 3339 time");
+    Some(Error::new(what).hint("set it to a time such as 2026-02-03T04:05:06Z, or unset it"))
+}

@@ -1,0 +1,10 @@
+//! The system: files, processes, clock and environment. Nothing else touches them.
+
+pub mod clock;
+pub mod diagnostics;
+pub mod env;
+pub mod fs;
+pub mod panics;
+pub mod paths;
+pub mod process;
+pub mod unicode;

@@ -1,0 +1,160 @@
+//! The paths of teamkeep's store and configuration, and of Claude Code's directory.
+
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Cause, Error, Result};
+use crate::sys::env::Env;
+use crate::sys::fs;
+
+pub const PARTS: [&str; 8] =
+    ["archive", "diagnostics", "installs", "log", "policy", "restores", "sessions", "trust.json"];
+
+#[derive(Debug, Clone)]
+pub struct Paths {
+    /// Root of the store. Never below Claude Code's directory.
+    pub store: PathBuf,
+    pub config: PathBuf,
+    pub client: Option<PathBuf>,
+    /// Why the store is not in its usual place, if so.
+    pub warning: Option<String>,
+}
+
+impl Paths {
+    /// Finds the paths from the environment. Without a home directory, the store is a private directory below the
+    /// temporary one, and `warning` is set.
+    pub fn find(env: &Env) -> Paths {
+        // A relative path would depend on the directory in which the hook runs.
+        let home = env.home.as_ref().filter(|home| home.is_absolute());
+        let dirs = home.and_then(|_| directories::ProjectDirs::from("", "", "teamkeep"));
+        let mut warning = None;
+        let store = env.store.clone().filter(|store| store.is_absolute()).unwrap_or_else(|| match &dirs {
+            Some(dirs) => dirs.data_dir().to_path_buf(),
+            None => {
+                let path = homeless(env);
+                let why = if env.home.is_some() { "HOME is not an absolute path" } else { "HOME is not set" };
+                warning = Some(format!("{why}: recording to {}", path.display()));
+                path
+            }
+        });
+        let config = env.config.clone().unwrap_or_else(|| match &dirs {
+            Some(dirs) => dirs.config_dir().join("teamkeep.toml"),
+            None => store.join("teamkeep.toml"),
+        });
+        let client = env.client.clone().or_else(|| home.map(|home| home.join(".claude")));
+        Paths { store, config, client, warning }
+    }
+
+    /// Creates the fallback store below the temporary directory, if it is in use, and checks that it is safe. A store
+    /// that the user or the platform chose is not checked.
+    pub fn secure(&self) -> Result<()> {
+        if self.warning.is_none() {
+            return Ok(());
+        }
+        match fs::make_private_dir(&self.store) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(self.refuse(error)),
+            _ => self.check(),
+        }
+    }
+
+    /// Points the store to a path that cannot exist (below a device), so that nothing is written or read.
+    pub fn abandon(&mut self) {
+        let nowhere = PathBuf::from("/dev/null/teamkeep");
+        if self.config.starts_with(&self.store) {
+            self.config = nowhere.join("teamkeep.toml");
+        }
+        self.store = nowhere;
+    }
+
+    /// Checks that the fallback store, if it is in use, is a directory of this user with mode 0700: another user may
+    /// have created a directory of that name.
+    pub fn check(&self) -> Result<()> {
+        let metadata = match self.store.symlink_metadata() {
+            _ if self.warning.is_none() => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other.map_err(|error| self.refuse(error))?,
+        };
+        let (mode, own) = (metadata.permissions().mode() & 0o777, rustix::process::getuid().as_raw());
+        let why = match metadata.file_type() {
+            kind if kind.is_symlink() => "it is a symlink".to_owned(),
+            kind if !kind.is_dir() => "it is not a directory".to_owned(),
+            _ if metadata.uid() != own => format!("it belongs to another user ({})", metadata.uid()),
+            _ if mode & 0o077 != 0 => format!("it is open to other users (mode {mode:o})"),
+            _ => return Ok(()),
+        };
+        Err(self.refuse(why))
+    }
+
+    fn refuse(&self, why: impl Into<Cause>) -> Error {
+        let what = format!("cannot use {} as the store (HOME is not set)", self.store.display());
+        Error::caused(what, why).hint("set HOME or TEAMKEEP_HOME")
+    }
+
+    pub fn log(&self) -> PathBuf {
+        self.store.join("log")
+    }
+
+    pub fn archive(&self) -> PathBuf {
+        self.store.join("archive")
+    }
+
+    pub fn sessions(&self) -> PathBuf {
+        self.store.join("sessions")
+    }
+
+    pub fn policy(&self) -> PathBuf {
+        self.store.join("policy")
+    }
+
+    pub fn installs(&self) -> PathBuf {
+        self.store.join("installs")
+    }
+
+    pub fn restores(&self) -> PathBuf {
+        self.store.join("restores")
+    }
+
+    pub fn trust(&self) -> PathBuf {
+        self.store.join("trust.json")
+    }
+
+    /// All entries of the store. Other entries of its directory do not belong to teamkeep: `TEAMKEEP_HOME` can name any
+    /// directory, even the user's home.
+    pub fn parts(&self) -> Vec<PathBuf> {
+        PARTS.iter().map(|part| self.store.join(part)).collect()
+    }
+
+    pub fn diagnostics(&self) -> PathBuf {
+        self.store.join("diagnostics")
+    }
+
+    /// Claude Code's directory: from the environment, or derived from a transcript's path
+    /// (`<directory>/projects/<slug>/<session>.jsonl`).
+    pub fn client_for(&self, transcript: Option<&Path>) -> Option<PathBuf> {
+        self.client.clone().or_else(|| {
+            let root = transcript?.ancestors().nth(3)?;
+            (root.is_absolute() && transcript?.ancestors().nth(2)?.ends_with("projects"))
+                .then(|| root.to_path_buf())
+        })
+    }
+}
+
+/// This user's directory below the temporary one, used when no home is known.
+fn homeless(env: &Env) -> PathBuf {
+    let tmp = env.tmp.clone().unwrap_or_else(|| PathBuf::from("/tmp"));
+    tmp.join(format!("teamkeep-{}", rustix::process::getuid().as_raw()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_path_in_the_store_belongs_to_one_of_its_parts() {
+        let paths = Paths { store: "/r".into(), config: "/c".into(), client: None, warning: None };
+        let mut places = vec![paths.archive(), paths.diagnostics(), paths.installs(), paths.log()];
+        places.extend([paths.policy(), paths.restores(), paths.sessions(), paths.trust()]);
+        assert_eq!(paths.parts(), places);
+    }
+}

@@ -1,3 +1,0 @@
-//! Facts of Claude Code that several modules need.
-
-pub mod compat;
