@@ -247,8 +247,8 @@ mod tests {
         let mut learn = |members: &str| {
             let config = format!("{{\"members\":[{members}]}}");
             index.learn(&TeamConfig::parse(config.as_bytes()).unwrap());
-            let entrys = index.members.iter();
-            entrys
+            let entries = index.members.iter();
+            entries
                 .map(|entry| (entry.name.clone(), entry.pane.clone().unwrap_or_default()))
                 .collect::<Vec<_>>()
         };
