@@ -48,7 +48,7 @@ fn main() -> ExitCode {
 
     quiet.judge();
     let judged = beside_true(CALLS, &mut quiet, |_, _| {});
-    rows.push(Row::ratio("judged: default gates and ten rules", &judged, 1.5));
+    rows.push(Row::ratio("judged: default gates and ten rules", &judged, 1.2));
 
     println!("binary: {}", measure::binary().display());
     println!("{:<60} {:>10} {:>10} {:>8} {:>8}", "", "median", "/bin/true", "", "budget");

@@ -14,7 +14,7 @@ pub const EXIT_CODES: &[(u8, &str)] = &[
     (70, "Internal error: a bug in teamkeep"),
 ];
 
-/// A failure. Displayed as `context: source`; [`crate::ui::Ui::report`] prints each hint on its own line.
+/// A failure. Displayed as `context: source`; the command line prints each hint on its own line.
 #[derive(Debug)]
 pub struct Error {
     /// The failed action and its object, in lower case; `None` if the source names them.

@@ -1,6 +1,6 @@
 //! A run as a single file for another machine: a compressed tar whose first entry lists the others.
 //!
-//! Export: [`gather`] → [`Bundle::write`]. Import: [`unpack`] into a staging directory, and [`UnpackedBundle::install`]
+//! Export: [`gather`] → [`Bundle::write`]. Import: [`unpack`] into a staging directory, and `install`
 //! into the store only when everything is valid.
 
 mod collect;

@@ -75,7 +75,7 @@ impl<'a> ClientLock<'a> {
         Ok(ClientLock { dir, name: name.to_owned(), inode, _held: held, taken: now, renewed: now })
     }
 
-    /// Releases the lock for a moment if it was held for [`TURN`], and returns whether it did; else renews it. Other
+    /// Releases the lock for a moment if it was held for [`MAX_HOLD`], and returns whether it did; else renews it. Other
     /// processes may change the list meanwhile.
     pub fn share(&mut self) -> Result<bool> {
         self.renew()?;

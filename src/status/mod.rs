@@ -1,6 +1,6 @@
 //! The status of running teams, and the size of the recorded data.
 //!
-//! [`Status`] is built from the timelines of the running teams. [`Brief`] is one line for Claude Code's status line,
+//! [`Status`] is built from the timelines of the running teams. [`StatusLine`] is one line for Claude Code's status line,
 //! from the last snapshots and the policy's counts, without opening a timeline.
 
 mod status_line;

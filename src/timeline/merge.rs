@@ -1,14 +1,13 @@
 //! Builds the timeline of a run, and relates its times: Claude Code's clock to teamkeep's, and a clock that was set back to
 //! the one before.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::entry::{Entry, TaskEntry};
 use super::run_data::RunData;
 use super::{LoadedEvent, lifecycle, messages, tasks};
 use teamkeep_core::client::payload::Kind;
 use teamkeep_core::model::TaskStatus;
-use teamkeep_core::store::archive::Journal;
 use teamkeep_core::sys::clock::{self, Time};
 
 #[derive(Debug, Default)]
@@ -74,33 +73,6 @@ impl ClockMap {
     pub fn to_local_or_end(&self, theirs: Option<&str>) -> String {
         theirs.and_then(|theirs| self.to_local(theirs)).unwrap_or_else(|| self.end.clone())
     }
-}
-
-/// Milliseconds by which calls of the same time can be out of order in the journal and the log.
-const CLOCK_SLACK_MS: i64 = 1_000;
-
-/// Corrects the times of a run whose clock was set back: moves the events that are before the journal's last line, and
-/// keeps the order of the log. The journal's times never decrease, and so neither do the timeline's.
-pub(super) fn correct_clock(events: &mut [LoadedEvent], journal: &Journal) {
-    let lines: HashMap<&str, &str> =
-        journal.snapshots.iter().map(|line| (line.event.as_str(), line.at.as_str())).collect();
-    let line_of = |event: &LoadedEvent| lines.get(event.id.as_str()).copied();
-    let is_behind = |event: &LoadedEvent| {
-        line_of(event)
-            .is_some_and(|at| event.at.as_str() < at && event.at < clock::before(at, CLOCK_SLACK_MS))
-    };
-    if !events.iter().any(is_behind) {
-        return;
-    }
-    events.sort_by_key(|event| event.place);
-    let mut reached = "";
-    for event in events.iter_mut() {
-        reached = line_of(event).map_or(reached, |at| at.max(reached));
-        if event.at.as_str() < reached {
-            reached.clone_into(&mut event.at);
-        }
-    }
-    events.sort_by(|a, b| a.at.cmp(&b.at));
 }
 
 /// The ids of the TaskCompleted events whose task was provably not completed: the agent has made another hook call since,

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::transcripts::Names;
-use super::transcripts::{Interval, Transcripts, load_transcripts};
-use super::{Entry, History, LoadedEvent, TaskIds, merge};
+use super::events::correct_clock;
+use super::transcripts::{Interval, Names, Transcripts, load_transcripts};
+use super::{Entry, History, LoadedEvent, TaskIds};
 use teamkeep_core::client::payload::{Kind, Spawn};
 use teamkeep_core::model::Tool;
 use teamkeep_core::store::archive::{Archive, CaptureScope, Journal, RunRecord};
@@ -35,7 +35,7 @@ impl RunData {
         all: &[RunRecord],
     ) -> RunData {
         let journal = archive.journal(&run.run);
-        merge::correct_clock(&mut events, &journal);
+        correct_clock(&mut events, &journal);
         let subject = run.subject();
         let list = subject.as_ref().map(|scope| match scope {
             CaptureScope::Team(name) | CaptureScope::Session(name) => name.as_str(),

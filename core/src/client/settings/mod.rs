@@ -1,4 +1,6 @@
-//! Reading Claude Code's settings files: which hooks they have, and what these cover.
+//! Reads Claude Code's settings files. [`layer`] reads each file and [`hook_command`] finds teamkeep's hooks in it. [`needs`]
+//! computes the hooks that the policy needs, and [`installed`] finds rules that the installed hooks do not cover.
+//! [`plugin_dedupe`] decides when the plugin's hook leaves an event to a hook in the settings.
 
 pub mod command;
 pub mod hook_command;
