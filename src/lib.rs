@@ -1,10 +1,10 @@
 //! The command line of teamkeep. A hook call runs in [`teamkeep_core`]; everything else is here.
 //!
 //! ```text
-//!                 ┌─▶ report ─────┐
-//! store ─▶ timeline ─▶ status ────┼─▶ view ─▶ terminal, Markdown, JSON, HTML page
-//!                 ├─▶ backtest ───┘
-//!                 └─▶ restore ─▶ files, tasks
+//!          ┌─▶ report, status ─┐
+//! store ─▶ timeline ────────────┼─▶ view ─▶ terminal, Markdown, HTML page
+//!    │     └─▶ restore ─────────┤
+//!    └─▶ backtest, verify, prune┘
 //! ```
 //!
 //! [`commands`] has one file a command: it parses arguments, calls a module and passes the result to [`view`].

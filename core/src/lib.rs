@@ -1,4 +1,5 @@
-//! The code of a hook call, and nothing else: Claude Code waits for everything that this crate loads.
+//! Hook calls, and the store and formats that commands share with them. Claude Code waits for everything that this crate
+//! loads, so its dependencies are few.
 //!
 //! ```text
 //! stdin ──▶ parse ──▶ capture ──▶ attribute ──▶ append ──▶ judge ──▶ exit code, stdout, stderr

@@ -42,7 +42,7 @@ pub enum DetailLevel {
 /// A smaller log is parsed completely, in bytes.
 const LARGE_BYTES: u64 = 32 << 20;
 /// One in this many of the other tool calls is parsed: they relate Claude Code's clock to teamkeep's.
-const MAX_TIES: u32 = 256;
+const TIE_INTERVAL: u32 = 256;
 
 fn may_need(header: &LineHeader<'_>) -> bool {
     #[derive(Deserialize)]
@@ -58,10 +58,11 @@ fn may_need(header: &LineHeader<'_>) -> bool {
     // Anything but a normal tool call is parsed.
     let Some(Call { tool_name: Some(tool), tool_use_id: Some(id) }) = call else { return true };
     let sum = id.bytes().fold(0u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
-    Tool::named(&tool).is_of_teams() || sum % MAX_TIES == 0
+    Tool::named(&tool).is_of_teams() || sum % TIE_INTERVAL == 0
 }
 
-const COMMON_FIELDS: [&str; 8] = [
+/// Fields that the timeline does not show. They are dropped in a log of [`LARGE_BYTES`] or more, to save memory.
+const UNUSED_FIELDS: [&str; 8] = [
     "session_id",
     "transcript_path",
     "cwd",
@@ -135,7 +136,7 @@ pub fn by_run(
         let mut event = LoadedEvent::new(recorded);
         // The start of a session has the project's directory.
         if !takes_all && event.kind != Kind::SessionStart {
-            event.payload.forget(&COMMON_FIELDS);
+            event.payload.forget(&UNUSED_FIELDS);
         }
         (run, event)
     })?;

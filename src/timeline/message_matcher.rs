@@ -23,7 +23,8 @@ struct List {
     past: HashMap<(Source, String, String), usize>,
 }
 
-const SHORT_TEXT_CHARS: usize = 8;
+/// A list that is shorter is searched without an index of what was passed over.
+const MIN_INDEXED: usize = 8;
 
 #[derive(Default)]
 pub(super) struct MessageMatcher {
@@ -68,7 +69,7 @@ impl MessageMatcher {
     }
 
     /// Whether a message that was seen to be sent already has such a copy in the same place: Claude Code sometimes
-    /// delivers one twice. Use it only for a sender all of key messages are known.
+    /// delivers one twice. Use it only for a sender whose messages are all known.
     pub fn has_repeated(&self, copy: &Copy<'_>) -> bool {
         let text = copy.text.trim();
         let keys = [false, true].map(|has_id| Key::Text { has_id, text: text.to_owned() });
@@ -135,7 +136,7 @@ impl MessageMatcher {
         for key in keys {
             let Some(List { places, past }) = self.lists.get_mut(key) else { continue };
             let is_one = |place: &&usize| is_one(&all[**place]);
-            let place = if places.len() < SHORT_TEXT_CHARS {
+            let place = if places.len() < MIN_INDEXED {
                 places.iter().find(is_one)
             } else {
                 let key = (copy.source, copy.recipient.to_owned(), copy.from.to_owned());

@@ -132,9 +132,12 @@ impl<'a> Judgement<'a> {
 pub fn needs_team_state(event: &Judged<'_>) -> bool {
     let payload = event.payload;
     match (event.kind, payload.tool()) {
-        (Kind::PreToolUse, Some(Tool::TaskUpdate | Tool::TaskStop | Tool::TeamDelete | Tool::Agent)) => true,
         (Kind::PreToolUse, Some(Tool::SendMessage)) => {
             Sent::of(payload).is_some_and(|sent| sent.message.kind != MessageKind::Plain)
+        }
+        (Kind::PreToolUse, Some(tool)) => {
+            let mut events = Gate::ALL.iter().filter_map(|gate| gate.event());
+            events.any(|(kind, tools)| kind == Kind::PreToolUse && tools.contains(&tool))
         }
         (kind, _) => kind != Kind::PreToolUse && kind.is_judged(),
     }

@@ -1,12 +1,12 @@
-//! Which room may know which. These tables are the architecture document: each room knows only those above it. That the
-//! rooms of the core crate know none of the command line is held by the crate boundary.
+//! Which module imports which. These tables are the architecture document: each module imports only those above it. That the
+//! core crate imports nothing of the command line is held by the crate boundary.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::support::sandbox::below;
 
-/// The rooms of `core/src` and what each imports, leaf rooms first.
+/// The modules of `core/src` and what each imports, leaves first.
 const CORE: &[(&str, &[&str])] = &[
     ("client/json", &[]),
     ("error", &[]),
@@ -113,7 +113,7 @@ const CORE: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The rooms of `src`; from the core crate, each can import everything.
+/// The modules of `src`; from the core crate, each can import everything.
 const COMMAND_LINE: &[(&str, &[&str])] = &[
     ("backtest", &[]),
     ("demo", &[]),
@@ -140,10 +140,10 @@ const COMMAND_LINE: &[(&str, &[&str])] = &[
     ("cli", &["commands", "context", "ui"]),
 ];
 
-/// Folders whose folders are rooms of their own.
+/// Folders whose folders are modules of their own in the tables.
 const GROUPS: [&str; 3] = ["client", "store", "sys"];
 
-/// The room of a path, split at `::` or `/`.
+/// The module of a path, split at `::` or `/`.
 fn room<'a>(mut parts: impl Iterator<Item = &'a str>) -> String {
     let first = parts.next().unwrap_or_default().trim_end_matches(".rs");
     match parts.next().filter(|_| GROUPS.contains(&first)) {
@@ -152,7 +152,7 @@ fn room<'a>(mut parts: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// What a source file imports from other rooms, its tests and comments left out.
+/// What a source file imports from other modules, its tests and comments left out.
 fn imports(text: &str) -> BTreeSet<String> {
     let code = text.split("#[cfg(test)]").next().unwrap_or_default();
     let code: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
@@ -176,7 +176,7 @@ fn imports(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// What each room of a crate really imports.
+/// What each module of a crate really imports.
 fn found(source: &str) -> BTreeMap<String, BTreeSet<String>> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -200,13 +200,13 @@ fn imports_run_one_way() {
     for rooms in [CORE, COMMAND_LINE] {
         for (place, (room, imports)) in rooms.iter().enumerate() {
             let above: Vec<&str> = rooms[..place].iter().map(|(room, _)| *room).collect();
-            assert!(imports.iter().all(|import| above.contains(import)), "{room} knows a room below it");
+            assert!(imports.iter().all(|import| above.contains(import)), "{room} imports a module below it");
         }
     }
 }
 
 #[test]
-fn every_room_imports_what_the_table_says_and_nothing_else() {
+fn every_module_imports_what_the_table_says_and_nothing_else() {
     for (source, rooms) in [("core/src", CORE), ("src", COMMAND_LINE)] {
         let found = found(source);
         let table: BTreeMap<String, BTreeSet<String>> = rooms

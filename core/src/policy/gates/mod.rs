@@ -1,4 +1,7 @@
 //! The gates. A gate with mode "off" is not evaluated.
+//!
+//! A new gate is a variant of [`Gate`] with its configuration (`config/policy.rs`, `config/keys.rs`, `config/default.toml`), a
+//! row of [`ALL`], and a section of `docs/policy.md`. For the tools in [`Gate::event`], the team's files are read.
 
 pub mod completion_check;
 mod idle;
@@ -15,7 +18,7 @@ use crate::model::event::{ActorKind, LEAD};
 pub(super) struct GateEntry {
     pub gate: Gate,
     pub judge: fn(&Policy, &Case<'_>) -> Option<Finding>,
-    /// Whom the event is about, if the gate needs a part of the files for it.
+    /// Called when a part of the files cannot be read: the subject of the event, if the gate needs that part to judge it.
     pub needs: for<'a> fn(&Policy, &Case<'a>, &Part) -> Option<String>,
 }
 
