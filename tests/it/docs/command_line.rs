@@ -136,9 +136,9 @@ fn long_output_on_a_terminal_goes_through_the_pager() {
         assert!(status.success() && text.lines().count() > 24 && text.contains("turn 19"), "{text}");
         assert!(text.contains('\u{1b}'), "with colors");
         std::fs::remove_file(&page).unwrap();
-        let terminal = Terminal::run(&sandbox, &[&args[..], &["--json"]].concat(), &env);
-        drop(terminal.master);
-        assert!(!page.exists(), "not for programs");
+        let mut terminal = Terminal::run(&sandbox, &[&args[..], &["--json"]].concat(), &env);
+        terminal.until_end();
+        assert!(terminal.told.lines().count() > 24 && !page.exists(), "not for programs: {}", terminal.told);
     }
     let mut terminal = Terminal::run(&sandbox, &["replay", "--no-pager"], &env);
     terminal.until("turn 19");

@@ -180,6 +180,7 @@ fn a_reopened_run_has_all_its_events() {
     let lead = led(&sandbox, &client);
     lead.hook("UserPromptSubmit", json!({"prompt": "one ".repeat(2_000)}));
     lead.end("other");
+    drop(client);
     sandbox.finish();
     sandbox.set_clock(2 * DAY);
     Lead::of(&sandbox, &session(9)).hook("Stop", json!({}));

@@ -234,7 +234,8 @@ impl Drop for Sandbox {
     /// The store must not go while a detached process still writes to it.
     fn drop(&mut self) {
         let start = Instant::now();
-        while self.is_unfinished() && start.elapsed() < Duration::from_secs(15) && !std::thread::panicking() {
+        let is_busy = || self.is_unfinished() && is_finishing(self.dir.path());
+        while is_busy() && start.elapsed() < Duration::from_secs(15) && !std::thread::panicking() {
             std::thread::sleep(Duration::from_millis(10));
         }
     }

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
@@ -28,6 +29,8 @@ impl Terminal {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
+        // A child that had the master open would never see the terminal close.
+        fcntl_setfd(&master, FdFlags::CLOEXEC).unwrap();
         let size = Winsize { ws_row: 24, ws_col: 60, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&master, size).unwrap();
         let path = ptsname(&master, Vec::new()).unwrap();
@@ -48,6 +51,15 @@ impl Terminal {
             assert!(count > 0 || self.told.contains(part), "no {part:?} in {:?}", self.told);
             self.told.push_str(&String::from_utf8_lossy(&bytes[..count]));
         }
+    }
+
+    /// Reads until the command ends.
+    pub fn until_end(&mut self) {
+        let mut bytes = [0; 4096];
+        while let Ok(count @ 1..) = self.master.read(&mut bytes) {
+            self.told.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        }
+        assert!(self.child.wait().unwrap().success(), "{}", self.told);
     }
 
     /// Whether a key comes at once and unseen.
