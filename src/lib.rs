@@ -33,7 +33,7 @@ pub mod view;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use teamkeep_core::sys::{fs, panics};
+use teamkeep_core::sys::{diagnostics, fs};
 
 /// Runs a command line. A plain hook call skips the argument parser, which would add to every hook's latency.
 pub fn run(args: Vec<OsString>) -> ExitCode {
@@ -41,11 +41,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     fs::set_umask();
     match commands::hook::plain(&args) {
         Some(hook) => {
-            panics::end_with(panics::IN_A_HOOK, || {});
+            diagnostics::exit_on_panic(diagnostics::HOOK_PANIC_EXIT_CODE, || {});
             commands::hook::run(&hook)
         }
         None => {
-            panics::end_with(panics::IN_A_COMMAND, ui::terminal::close);
+            diagnostics::exit_on_panic(diagnostics::COMMAND_PANIC_EXIT_CODE, ui::terminal::close);
             cli::main(&args)
         }
     }

@@ -85,7 +85,7 @@ pub fn records(
         }
     }
     reader.by_ref().for_each(|line| add(line.recorded));
-    problems.merge(reader.into_problems());
+    problems.merge(reader.problems);
     for record in &mut records {
         // Stable sort: calls of the same moment stay in the order of the log.
         record.events.sort_by(|a, b| a.at.cmp(&b.at));

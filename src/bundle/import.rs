@@ -54,7 +54,7 @@ impl UnpackedBundle {
         })?;
         let (mut events, mut verdicts) = (0, 0);
         each_line(&path(EVENTS), EVENTS, |raw| {
-            let Some(line) = log::parse(raw).map_err(|error| error.to_string())? else { return Ok(()) };
+            let Some(line) = log::parse(raw.bytes).map_err(|error| error.to_string())? else { return Ok(()) };
             match line.recorded.verdict {
                 Some(_) => verdicts += 1,
                 None => events += 1,
@@ -175,8 +175,8 @@ fn each_line(
     mut check: impl FnMut(Raw) -> std::result::Result<(), String>,
 ) -> Result<()> {
     let mut lines = Lines::open(path, Position::default())?;
-    while let Some(raw) = lines.next().map_err(|error| fs::with_path(error, "read", path))? {
-        check(raw)
+    while let Some(raw) = lines.next() {
+        check(raw?)
             .map_err(|why| Error::caused(format!("{name}:{} is invalid", lines.position.lines), why))?;
     }
     Ok(())

@@ -103,10 +103,10 @@ fn print_events(
         printer.print_all(Some(catalog), &lines[skipped..])?;
         problems
     } else if let Some(count) = count {
-        let last = log::last(&dir, &parts, range, count, is_selected)?;
-        printer.print_all(catalog.as_ref(), &Vec::from(last.lines))?;
-        follower = last.follower;
-        last.problems
+        let lines;
+        (lines, follower) = log::last(&dir, &parts, range, count, is_selected)?;
+        printer.print_all(catalog.as_ref(), &Vec::from(lines))?;
+        std::mem::take(&mut follower.problems)
     } else if args.follow {
         ReadErrors::default()
     } else {
@@ -118,7 +118,7 @@ fn print_events(
         }
         let mut reader = Reader::with(&dir, &parts, range)?;
         reader.by_ref().filter(is_selected).try_for_each(|line| printer.print(&line))?;
-        reader.into_problems()
+        reader.problems
     };
     // Waits for the pager.
     printer.out.flush()?;
@@ -131,7 +131,7 @@ fn print_events(
             printer.measure(&context.ui);
             follower.poll(|line| if is_selected(&line) { printer.print(&line) } else { Ok(()) })?;
             printer.out.flush()?;
-            warn(&context.ui, &follower.take_problems());
+            warn(&context.ui, &std::mem::take(&mut follower.problems));
             std::thread::sleep(POLL_INTERVAL);
         }
     }

@@ -104,7 +104,7 @@ impl Names {
             names.actors.extend(recorded.actor.name);
             names.actors.extend(recorded.actor.id);
         }
-        names.is_log_empty &= reader.problems().count == 0;
+        names.is_log_empty &= reader.problems.count == 0;
         Ok(names)
     }
 }

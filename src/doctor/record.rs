@@ -33,7 +33,7 @@ const MAX_LISTED: usize = 5;
 pub fn last_event(facts: &Facts<'_>) -> Diagnosis {
     let is_event = |line: &log::Line| line.recorded.event != OVERRIDE;
     let last = match log::last(&facts.paths.log(), &Parts::default(), Range::default(), 1, is_event) {
-        Ok(last) => last.lines.back().and_then(|line| clock::parse(&line.recorded.at)),
+        Ok((lines, _)) => lines.back().and_then(|line| clock::parse(&line.recorded.at)),
         Err(error) => return bad(format!("cannot read the log: {error}")),
     };
     let Some(last) = last else {

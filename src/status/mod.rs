@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::timeline::{Entry, LiveState, OpenedRun, RunCatalog, RunData, is_client_gone, merge};
-use teamkeep_core::enforcement::{Overrides, team_state};
+use teamkeep_core::enforcement::{Overrides, SnapshotReader};
 use teamkeep_core::model::TaskStatus;
-use teamkeep_core::policy::{Activity, Decision, Ledger, TeamState};
+use teamkeep_core::policy::{Activity, Decision, TeamState};
 use teamkeep_core::store::archive::{Archive, RunRecord};
 use teamkeep_core::store::log;
 use teamkeep_core::sys::clock::{self, Time};
@@ -140,7 +140,8 @@ impl TeamStatus {
         let decided = |decision| verdicts().filter(move |verdict| verdict.decision == decision);
         // Roster, tasks and messages from the files on disk, or else from the last snapshots.
         let team = (run.team.as_deref(), None);
-        let files = team_state(&library.archive, paths.client, team, index.as_ref(), Ledger::default());
+        let reader = SnapshotReader { archive: &library.archive, client: paths.client, until: None };
+        let files = reader.team(team, index.as_ref());
         TeamStatus {
             run: run.run.clone(),
             team: run.team.clone().unwrap_or_default(),

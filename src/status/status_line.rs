@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::unread;
 use super::{StatusPaths, is_alive};
-use teamkeep_core::enforcement::{GateStateStore, Overrides, VERDICT, team_state};
+use teamkeep_core::enforcement::{GateStateStore, Overrides, SnapshotReader, VERDICT};
 use teamkeep_core::model::event::{LEAD, SafeName};
-use teamkeep_core::policy::{Activity, Decision, RecordedVerdict};
+use teamkeep_core::policy::{Activity, Decision, RecordedVerdict, TeamState};
 use teamkeep_core::store::archive::{Archive, CaptureScope, Index, RunRecord};
 use teamkeep_core::store::log;
 use teamkeep_core::sys::clock::Time;
@@ -49,7 +49,8 @@ impl StatusLine {
         let id = SafeName::new(&run.run)?;
         let ledger = GateStateStore::new(paths.policy.to_owned(), std::time::Duration::ZERO).read(&id).ledger;
         let team = run.team.clone().unwrap_or_default();
-        let state = team_state(archive, paths.client, (Some(&team), None), Some(&index), ledger);
+        let reader = SnapshotReader { archive, client: paths.client, until: None };
+        let state = TeamState { ledger, ..reader.team((Some(&team), None), Some(&index)) };
         let teammates = || state.members.iter().filter(|name| *name != LEAD);
         let working = teammates().filter(|name| state.ledger.of(name).activity() == Activity::Works).count();
         let tasks = || state.tasks.values().filter(|task| !task.internal);

@@ -13,7 +13,7 @@ use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::{Actor, ActorKind, Recorded};
 use teamkeep_core::policy::RecordedVerdict;
 use teamkeep_core::store::archive::{Archive, Claims, Journal, RunRecord};
-use teamkeep_core::store::log::{self, LineHeader, Parts, Range, ReadErrors};
+use teamkeep_core::store::log::{self, LineHeader, Parts, ReadErrors};
 use teamkeep_core::sys::clock;
 
 #[derive(Debug)]
@@ -130,7 +130,7 @@ pub fn by_run(
         };
         is_wanted && (takes_all || may_need(header) || starts.contains(header.at.as_ref()))
     };
-    let (found, mut problems) = log::filter_parallel(log, &parts, Range::default(), wants, |line| {
+    let (found, mut problems) = log::filter_parallel(log, &parts, wants, |line| {
         let recorded = line.recorded;
         let run = claims.run_of(recorded.run.as_deref(), recorded.session.as_deref(), &recorded.at);
         let mut event = LoadedEvent::new(recorded);

@@ -203,7 +203,7 @@ impl RunCatalog {
                 each(&line)?;
             }
         }
-        problems.merge(reader.into_problems());
+        problems.merge(reader.problems);
         Ok(problems)
     }
 

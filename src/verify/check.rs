@@ -186,9 +186,9 @@ impl<'a> Check<'a> {
         loop {
             let before = lines.position;
             let mut raw = match lines.next() {
-                Ok(None) => return None,
-                Ok(Some(raw)) => raw,
-                Err(error) => return Some(format!("cannot read {}: {error}", path.display())),
+                None => return None,
+                Some(Ok(raw)) => raw,
+                Some(Err(error)) => return Some(format!("cannot read {}: {error}", path.display())),
             };
             if !raw.whole && !is_packed {
                 std::thread::sleep(WRITE_TIME);
@@ -203,7 +203,7 @@ impl<'a> Check<'a> {
 }
 
 fn read_again(path: &Path, from: Position) -> Option<Raw> {
-    Lines::open(path, from).ok()?.next().ok()?
+    Lines::open(path, from).ok()?.next()?.ok()
 }
 
 fn bytes_of(hash: &str) -> Option<Hash> {

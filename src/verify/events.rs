@@ -14,9 +14,9 @@ use super::finding::{Finding, Kind, UPGRADE};
 use teamkeep_core::error::Result;
 use teamkeep_core::model::event::Recorded;
 use teamkeep_core::store::archive::Index;
-use teamkeep_core::store::log::{self, LineError, Range, Raw};
+use teamkeep_core::store::log::{self, LineError, Range};
 use teamkeep_core::sys::clock;
-use teamkeep_core::sys::fs::{self, JsonJournal};
+use teamkeep_core::sys::fs::{self, JsonFile};
 
 /// Maximum size of a cache file, in bytes.
 const MAX_BYTES: u64 = 1 << 28;
@@ -63,7 +63,7 @@ impl Check<'_> {
             ..Finding::new(kind, path, what, hint)
         };
         let problem = self.each_line(path, |check, number, line| {
-            let found = match log::parse(Raw { bytes: Some(line), whole: true }) {
+            let found = match log::parse(Some(line)) {
                 Ok(None) => return,
                 Ok(Some(line)) => flaw(&line.recorded, ids).map(|(kind, what)| finding(kind, what, EVENT)),
                 Err(LineError::NewerVersion(newer)) => {
@@ -168,7 +168,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> std::result::Result<T, String> {
 /// Reads the state of the gates.
 fn read_journal(path: &Path) -> std::result::Result<(), String> {
     retry(|| {
-        let last = JsonJournal::<Value>::at(path).read().map_err(|error| error.to_string())?;
+        let last = JsonFile::<Value>::at(path).read_last().map_err(|error| error.to_string())?;
         last.damage.map_or(Ok(()), |damage| Err(damage.flaw.to_string()))
     })
 }

@@ -30,9 +30,6 @@ pub struct LogView {
 
 impl LogView {
     /// Writes one event: time, event, actor, content and team.
-    ///
-    /// # Errors
-    /// Writing fails.
     pub fn write(&mut self, out: &mut impl Write, recorded: &Recorded) -> io::Result<()> {
         let at = clock::parse(&recorded.at);
         let local = at.map(clock::local);

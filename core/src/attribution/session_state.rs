@@ -1,12 +1,11 @@
 //! The state of a session between hook calls: `sessions/<session>.json`.
 
+use std::io;
 use std::path::Path;
 use std::time::Duration;
-use std::{fmt, io};
 
-use serde::de::{MapAccess, Visitor};
-use serde::ser::SerializeMap as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::client::compat::RecentCalls;
 use crate::model::event::SafeName;
@@ -108,19 +107,20 @@ fn file(dir: &Path, session: &SafeName) -> JsonFile<SessionState> {
 
 /// Maximum number of ids for each member. Before 2.1.178 each turn has a new id, and an old id is not used again once
 /// the next turn has begun; concurrent calls may arrive late.
-const MOST_OF_ONE: usize = 4;
+const MAX_IDS_OF_MEMBER: usize = 4;
 
 const MAX_ENTRIES: usize = 4_096;
 
 const MAX_CHARS: usize = 256;
 
-/// Members' names by agent id, the oldest ids first. In JSON it is an object in this order.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Agents(Vec<(String, String)>);
+/// Members' names by agent id, the oldest ids first. A [`Map`] keeps this order, also in the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Agents(Map<String, Value>);
 
 impl Agents {
     pub fn get(&self, id: &str) -> Option<&str> {
-        self.0.iter().find(|(known, _)| known == id).map(|(_, name)| name.as_str())
+        self.0.get(id)?.as_str()
     }
 
     /// Records the member of an id. A known id keeps its position; new ids of a member replace its oldest ones.
@@ -128,57 +128,22 @@ impl Agents {
         if id.len() > MAX_CHARS || name.len() > MAX_CHARS {
             return;
         }
-        if let Some((_, known)) = self.0.iter_mut().find(|(known, _)| known == id) {
-            name.clone_into(known);
+        if self.0.insert(id.to_owned(), name.into()).is_some() {
             return;
         }
-        self.0.push((id.to_owned(), name.to_owned()));
-        let mut own = self.0.iter().filter(|(_, known)| known == name).count();
-        self.0.retain(|(_, known)| {
-            let drops = own > MOST_OF_ONE && known == name;
-            own -= usize::from(drops);
+        let mut own = self.0.values().filter(|known| known.as_str() == Some(name)).count();
+        let mut all = self.0.len();
+        self.0.retain(|_, known| {
+            let is_own = known.as_str() == Some(name);
+            let drops = (is_own && own > MAX_IDS_OF_MEMBER) || all > MAX_ENTRIES;
+            own -= usize::from(is_own && drops);
+            all -= usize::from(drops);
             !drops
         });
-        let over = self.0.len().saturating_sub(MAX_ENTRIES);
-        self.0.drain(..over);
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(id, name)| (id.as_str(), name.as_str()))
-    }
-}
-
-impl Serialize for Agents {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let mut map = out.serialize_map(Some(self.0.len()))?;
-        for (id, name) in self.iter() {
-            map.serialize_entry(id, name)?;
-        }
-        map.end()
-    }
-}
-
-impl<'de> Deserialize<'de> for Agents {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Agents, D::Error> {
-        from.deserialize_map(InOrder)
-    }
-}
-
-struct InOrder;
-
-impl<'de> Visitor<'de> for InOrder {
-    type Value = Agents;
-
-    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        to.write_str("an object of names by agent id")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Agents, A::Error> {
-        let mut agents = Vec::new();
-        while let Some(entry) = map.next_entry()? {
-            agents.push(entry);
-        }
-        Ok(Agents(agents))
+        self.0.iter().filter_map(|(id, name)| Some((id.as_str(), name.as_str()?)))
     }
 }
 
@@ -212,15 +177,15 @@ mod tests {
             agents
                 .note(&format!("a{:x}", turn * 7_919 % 10_007), if turn % 2 == 0 { "alice" } else { "bob" });
         }
-        assert_eq!(agents.iter().count(), 2 * MOST_OF_ONE + 1);
+        assert_eq!(agents.iter().count(), 2 * MAX_IDS_OF_MEMBER + 1);
         assert_eq!(agents.get("acarol-1"), Some("carol"));
-        for turn in 10_000 - 2 * MOST_OF_ONE..10_000 {
+        for turn in 10_000 - 2 * MAX_IDS_OF_MEMBER..10_000 {
             assert!(agents.get(&format!("a{:x}", turn * 7_919 % 10_007)).is_some(), "{turn}");
         }
         let long = "x".repeat(MAX_CHARS + 1);
         agents.note(&long, "alice");
         agents.note("a1", &long);
-        assert_eq!(agents.iter().count(), 2 * MOST_OF_ONE + 1, "no payload makes it large");
+        assert_eq!(agents.iter().count(), 2 * MAX_IDS_OF_MEMBER + 1, "no payload makes it large");
     }
 
     #[test]

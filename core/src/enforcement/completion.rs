@@ -5,7 +5,6 @@ mod finding;
 mod result_cache;
 mod worktree;
 
-use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +15,7 @@ use crate::policy::{Reason, escaped};
 use crate::sys::fs::Lock;
 use crate::sys::process::supervise::{CapturedOutput, Outcome, Progress, Run, shell_code};
 
-pub use finding::{CompletedTask, finding};
+pub use finding::finding;
 pub use worktree::directory;
 
 use result_cache::ResultCache;
@@ -97,9 +96,9 @@ impl CheckRunner<'_> {
         let (_lock, waited) = self.lock()?;
         if waited {
             before = key();
-        }
-        if let Some(outcome) = find(before) {
-            return Ok((outcome, true));
+            if let Some(outcome) = find(before) {
+                return Ok((outcome, true));
+            }
         }
         let began = Instant::now();
         let outcome = self.run()?;
@@ -131,9 +130,18 @@ impl CheckRunner<'_> {
         if limit.is_zero() {
             return Err(CheckOutcome::NotBegun { why: "no time was left for it".to_owned() });
         }
-        let could_not_run =
-            |error| CheckOutcome::CouldNotRun { why: format!("no shell could be started: {error}") };
-        let (ended, last_lines) = run_shell(&self.check.run, self.cwd, limit).map_err(could_not_run)?;
+        let mut output = Vec::new();
+        let run = Run { captured: CapturedOutput::Both, ..Run::new(shell(&self.check.run, self.cwd), limit) };
+        let ended = run.supervise(|progress| {
+            if let Progress::Output(bytes) = progress {
+                add_output(&mut output, bytes);
+            }
+            ControlFlow::Continue(())
+        });
+        let ended = ended.map_err(|error| CheckOutcome::CouldNotRun {
+            why: format!("no shell could be started: {error}"),
+        })?;
+        let last_lines = last_lines(&output);
         Ok(match ended {
             Outcome::Ended(status) if status.success() => CheckOutcome::Passed,
             Outcome::Ended(status) => CheckOutcome::Failed { exit: shell_code(status), last_lines },
@@ -146,47 +154,29 @@ impl CheckRunner<'_> {
     }
 }
 
-/// Runs a shell command in a directory. Returns how it ended and its last output lines, escaped.
-fn run_shell(line: &str, cwd: &Path, limit: Duration) -> io::Result<(Outcome, Vec<String>)> {
-    let mut tail = Tail::default();
-    let run = Run { captured: CapturedOutput::Both, ..Run::new(shell(line, cwd), limit) };
-    let outcome = run.supervise(|progress| {
-        if let Progress::Output(bytes) = progress {
-            tail.take(bytes);
-        }
-        ControlFlow::Continue(())
-    })?;
-    Ok((outcome, tail.lines()))
-}
-
 fn shell(line: &str, cwd: &Path) -> Command {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", line]).current_dir(cwd).env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
     command
 }
 
-#[derive(Debug, Default)]
-struct Tail(Vec<u8>);
-
-impl Tail {
-    fn take(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(&bytes[bytes.len().saturating_sub(MAX_OUTPUT_BYTES)..]);
-        if self.0.len() > 2 * MAX_OUTPUT_BYTES {
-            self.0.drain(..self.0.len() - MAX_OUTPUT_BYTES);
-        }
+/// Adds output to the end that is kept.
+fn add_output(output: &mut Vec<u8>, bytes: &[u8]) {
+    output.extend_from_slice(&bytes[bytes.len().saturating_sub(MAX_OUTPUT_BYTES)..]);
+    if output.len() > 2 * MAX_OUTPUT_BYTES {
+        output.drain(..output.len() - MAX_OUTPUT_BYTES);
     }
+}
 
-    /// The last lines that are not blank, without colors and in their final state: a progress bar rewrites its line.
-    fn lines(&self) -> Vec<String> {
-        let kept = &self.0[self.0.len().saturating_sub(MAX_OUTPUT_BYTES)..];
-        let text = String::from_utf8_lossy(kept);
-        let text = anstream::adapter::strip_str(&text).to_string();
-        let lines = text.lines().map(|line| line.trim_end().rsplit('\r').next().unwrap_or_default());
-        let last = lines.rev().filter(|line| !line.trim().is_empty()).take(MAX_OUTPUT_LINES);
-        let mut last: Vec<String> = last.map(|line| escaped(line.trim_end(), MAX_LINE_CHARS)).collect();
-        last.reverse();
-        last
-    }
+/// The last lines that are not blank, without colors and in their final state: a progress bar rewrites its line.
+fn last_lines(output: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(&output[output.len().saturating_sub(MAX_OUTPUT_BYTES)..]);
+    let text = anstream::adapter::strip_str(&text).to_string();
+    let lines = text.lines().map(|line| line.trim_end().rsplit('\r').next().unwrap_or_default());
+    let last = lines.rev().filter(|line| !line.trim().is_empty()).take(MAX_OUTPUT_LINES);
+    let mut last: Vec<String> = last.map(|line| escaped(line.trim_end(), MAX_LINE_CHARS)).collect();
+    last.reverse();
+    last
 }
 
 /// A duration as shown in a reason.

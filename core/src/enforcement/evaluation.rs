@@ -121,9 +121,6 @@ pub(super) fn uncounted(finding: Finding) -> Finding {
 pub const VERDICT: &str = "Verdict";
 
 /// Formats a verdict as a line that follows the event's, with the same time and actor. `id` is the line's own.
-///
-/// # Errors
-/// None in practice: every field is plain data.
 pub fn line(verdict: &Verdict, id: &Id, event: &Event<'_>) -> serde_json::Result<Vec<u8>> {
     let recorded = RecordedVerdict { verdict: verdict.clone(), of: event.id.to_owned() };
     let raw = to_raw_value(&recorded)?;

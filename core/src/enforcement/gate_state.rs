@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::event::SafeName;
 use crate::policy::{Guard, Ledger};
 use crate::store::archive::{Archive, CaptureScope};
-use crate::sys::fs::{self, Document, JsonJournal, LastVersion, Lock};
+use crate::sys::fs::{self, Document, JsonFile, LastVersion, Lock};
 
 /// Whose lock it is, for messages.
 pub(super) const LOCK_OWNER: &str = "the policy's";
@@ -50,14 +50,8 @@ pub struct OpenGateState {
     pub gate_state: GateState,
     /// Why former counts are lost, if they are.
     pub damage: Option<String>,
-    locked: io::Result<LockedFile>,
-}
-
-#[derive(Debug)]
-struct LockedFile {
-    last: LastVersion<GateState>,
-    journal: JsonJournal<GateState>,
-    _lock: Lock,
+    locked: io::Result<(Lock, LastVersion<GateState>)>,
+    file: JsonFile<GateState>,
 }
 
 impl GateStateStore {
@@ -72,25 +66,20 @@ impl GateStateStore {
 
     /// The same, and why the counts are lost, if they are.
     fn read_reporting(&self, run: &SafeName) -> (GateState, Option<String>) {
-        let read = check(&self.dir).and_then(|()| self.journal(run).read());
-        read.map(|last| (lost(&last), last.document.unwrap_or_default()))
-            .map(|(lost, document)| (document, lost))
-            .unwrap_or_default()
-    }
-
-    fn journal(&self, run: &SafeName) -> JsonJournal<GateState> {
-        JsonJournal::at(path(&self.dir, run))
+        let last = check(&self.dir).and_then(|()| JsonFile::at(path(&self.dir, run)).read_last());
+        last.map(|last| state_and_damage(&last)).unwrap_or_default()
     }
 
     /// Opens a run's counts, for this call only: they stay right under concurrent hooks. Damaged counts are empty. If they
     /// cannot be locked, they are read, and [`OpenGateState::close`] fails.
     pub fn open(&self, run: &SafeName) -> OpenGateState {
-        let locked = self.lock(run);
+        let file = JsonFile::at(path(&self.dir, run));
+        let locked = self.lock(run).and_then(|lock| Ok((lock, file.read_last()?)));
         let (gate_state, damage) = match &locked {
-            Ok(LockedFile { last, .. }) => (last.document.clone().unwrap_or_default(), lost(last)),
+            Ok((_, last)) => state_and_damage(last),
             Err(_) => self.read_reporting(run),
         };
-        OpenGateState { gate_state, damage, locked }
+        OpenGateState { gate_state, damage, locked, file }
     }
 
     /// # Errors
@@ -100,7 +89,7 @@ impl GateStateStore {
     /// calls all the time. When they end, the next attempt is counted. A lock that one process keeps for longer than
     /// [`STUCK_AFTER`] is not busy but a failure like the others: reading or writing fails, or the directory or the file
     /// is something else.
-    fn lock(&self, run: &SafeName) -> io::Result<LockedFile> {
+    fn lock(&self, run: &SafeName) -> io::Result<Lock> {
         check(&self.dir)?;
         let path = self.dir.join(format!(".{run}.lock"));
         let Some(lock) = fs::lock(&path, self.lock_timeout)? else {
@@ -109,8 +98,7 @@ impl GateStateStore {
         };
         // If this fails, the lock merely does not count as busy.
         let _ = lock.touch(TOUCH_INTERVAL);
-        let journal = self.journal(run);
-        Ok(LockedFile { last: journal.read()?, journal, _lock: lock })
+        Ok(lock)
     }
 
     /// Adds the counts of a session to those of its run, once: it counts for itself first, then in its own run, then in the
@@ -128,39 +116,34 @@ impl GateStateStore {
             return None;
         }
         let solo = solo_run(archive, &session).filter(|solo| solo != run);
-        let merged = [Some(session), solo].into_iter().flatten().map(|name| {
+        let mut lost = None;
+        for name in [Some(session), solo].into_iter().flatten() {
             let (earlier, damage) = self.read_reporting(&name);
             gate_state.guard.merge(&earlier.guard);
-            damage
-        });
-        merged.fold(None, Option::or)
+            lost = lost.or(damage);
+        }
+        lost
     }
 }
 
 impl OpenGateState {
     /// Releases the lock.
-    ///
-    /// # Errors
-    /// The counts are not locked.
     pub fn unlock(self) -> io::Result<()> {
         self.locked.map(drop)
     }
 
     /// Writes the changes, and a damaged file in any case. A further step of the ledger that changed nothing else is not
     /// written: no stored number refers to it, so the next step may have its number.
-    ///
-    /// # Errors
-    /// The counts are not locked, or writing fails.
     pub fn close(mut self) -> io::Result<()> {
-        let mut locked = self.locked?;
-        let mut before = locked.last.document.take().unwrap_or_default();
+        let (_lock, last) = self.locked?;
+        let mut before = last.document.clone().unwrap_or_default();
         before.ledger.order = self.gate_state.ledger.order;
         before.v = self.gate_state.v;
-        if before == self.gate_state && locked.last.damage.is_none() {
+        if before == self.gate_state && last.damage.is_none() {
             return Ok(());
         }
         self.gate_state.v = 1;
-        locked.journal.append(&self.gate_state, &locked.last)
+        self.file.append_version(&self.gate_state, &last)
     }
 }
 
@@ -183,13 +166,14 @@ fn path(dir: &Path, run: &SafeName) -> PathBuf {
     }
 }
 
-/// The report of counts that are lost, if any are.
-fn lost(last: &LastVersion<GateState>) -> Option<String> {
+/// The counts, and why former ones are lost, if they are.
+fn state_and_damage(last: &LastVersion<GateState>) -> (GateState, Option<String>) {
     let effect = match last.document {
         Some(_) => "the counts before its last change apply",
         None => "its counts start again",
     };
-    last.damage.as_ref().map(|damage| format!("{damage}; {effect}"))
+    let damage = last.damage.as_ref().map(|damage| format!("{damage}; {effect}"));
+    (last.document.clone().unwrap_or_default(), damage)
 }
 
 /// Checks that the policy directory is a directory or does not exist yet. A link is rejected: the counts and
@@ -225,7 +209,7 @@ mod tests {
         let mut open = store.open(&run);
         let refused = || store.open(&run).unlock().unwrap_err().kind();
         assert_eq!(refused(), io::ErrorKind::WouldBlock, "another call has it");
-        open.locked.as_ref().unwrap()._lock.file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        open.locked.as_ref().unwrap().0.file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
         assert_eq!(refused(), io::ErrorKind::TimedOut, "and does not give it back");
         open.gate_state.sessions.insert(session(2));
         open.close().unwrap();

@@ -12,4 +12,4 @@ pub use evaluation::{Evaluation, Findings, VERDICT, evaluate, line, settle};
 pub use gate_state::{GateState, GateStateStore, solo_run};
 pub use overrides::{FoundOverrides, LONGEST_PAUSE, OverrideFile, Overrides, Pause};
 pub use request::PolicyRequest;
-pub use snapshot_reader::{SnapshotReader, team_state};
+pub use snapshot_reader::SnapshotReader;

@@ -4,7 +4,7 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
+use serde_json::Value;
 
 use crate::model::event::SafeName;
 use crate::policy::Origin;
@@ -22,42 +22,32 @@ const MAX_TAIL_BYTES: u64 = 32 << 20;
 /// Number of agents' transcripts to read if the call names no agent (before 2.1.69).
 const MAX_AGENTS: usize = 8;
 
-/// A tool call to find in a transcript.
-#[derive(Debug, Clone, Copy)]
-pub struct ToolCall<'a> {
-    pub id: Option<&'a str>,
-    /// The agent, if the payload names one.
-    pub agent: Option<&'a str>,
-    /// The size of the payload in bytes.
-    pub size: usize,
-}
+/// The bytes that every record of a tool call contains.
+const TOOL_USE: &[u8] = b"\"tool_use\"";
 
-/// Finds the message that a call is in. `transcript` is the session's; those of its agents are beside it. Do not hold a lock
-/// during this call: it waits for Claude Code to write.
-pub fn origin(transcript: &Path, call: &ToolCall<'_>) -> Origin {
+/// Finds the message with a tool call of this id and agent, in a payload of `size` bytes. `transcript` is the session's; those
+/// of its agents are beside it. Do not hold a lock during this call: it waits for Claude Code to write.
+pub fn origin(transcript: &Path, id: Option<&str>, agent: Option<&str>, size: usize) -> Origin {
     let start = Instant::now();
     loop {
         let (mut is_readable, mut shows_calls) = (false, false);
-        for path in transcripts(transcript, call.agent) {
-            let Ok(tail) = tail(&path, call.size) else { continue };
+        for path in transcripts(transcript, agent) {
+            let Ok(tail) = tail(&path, size) else { continue };
             is_readable = true;
             shows_calls |= tail.windows(TOOL_USE.len()).any(|part| part == TOOL_USE);
-            if let Some(message) = call.id.and_then(|id| message_of(&tail, id)) {
+            if let Some(message) = id.and_then(|id| message_of(&tail, id)) {
                 return Origin::Message(message);
             }
         }
         if !is_readable {
             return Origin::Unknown;
         }
-        if call.id.is_none() || start.elapsed() >= TIMEOUT {
+        if id.is_none() || start.elapsed() >= TIMEOUT {
             return if shows_calls { Origin::NotInTranscript } else { Origin::Unknown };
         }
         std::thread::sleep(POLL_INTERVAL);
     }
 }
-
-/// The bytes that every record of a tool call contains.
-const TOOL_USE: &[u8] = b"\"tool_use\"";
 
 /// The files that may contain the call, most likely first.
 fn transcripts(main: &Path, agent: Option<&str>) -> Vec<PathBuf> {
@@ -89,37 +79,19 @@ fn tail(path: &Path, size: usize) -> std::io::Result<Vec<u8>> {
 
 /// The id of the message with this tool call.
 fn message_of(tail: &[u8], id: &str) -> Option<String> {
-    let id = id.as_bytes();
     let lines = tail.split(|byte| *byte == b'\n').rev();
-    let mut likely = lines.filter(|line| !id.is_empty() && line.windows(id.len()).any(|part| part == id));
+    let mut likely =
+        lines.filter(|line| !id.is_empty() && line.windows(id.len()).any(|part| part == id.as_bytes()));
     likely.find_map(|line| {
-        let record: Record = serde_json::from_slice(line).ok()?;
-        let is_it =
-            |block: &Block| block.kind == "tool_use" && block.id.as_deref().map(str::as_bytes) == Some(id);
-        (record.kind == "assistant" && record.message.content.iter().any(is_it)).then_some(record.message.id)
+        let record: Value = serde_json::from_slice(line).ok()?;
+        let message = record.get("message").filter(|_| record["type"] == "assistant")?;
+        let is_call = |block: &Value| block["type"] == "tool_use" && block["id"] == id;
+        message["content"]
+            .as_array()?
+            .iter()
+            .any(is_call)
+            .then(|| message["id"].as_str().map(str::to_owned))?
     })
-}
-
-/// The parts of a transcript record that are needed here. Only a list of blocks can contain a tool call.
-#[derive(Deserialize)]
-struct Record {
-    #[serde(rename = "type")]
-    kind: String,
-    message: Message,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    id: String,
-    content: Vec<Block>,
-}
-
-#[derive(Deserialize)]
-struct Block {
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(default)]
-    id: Option<String>,
 }
 
 #[cfg(test)]
@@ -132,23 +104,19 @@ mod tests {
         )
     }
 
-    fn call<'a>(id: &'a str, agent: Option<&'a str>) -> ToolCall<'a> {
-        ToolCall { id: Some(id), agent, size: 0 }
-    }
-
     #[test]
     fn a_call_is_found_in_the_transcripts_of_the_session_and_its_agents() {
         let dir = tempfile::tempdir().unwrap();
         let main = dir.path().join("s1.jsonl");
-        assert_eq!(origin(&main, &call("u1", None)), Origin::Unknown, "there is no transcript");
+        let found = |id, agent| origin(&main, Some(id), agent, 0);
+        assert_eq!(found("u1", None), Origin::Unknown, "there is no transcript");
         std::fs::write(&main, "{\"type\":\"user\"}\n").unwrap();
-        assert_eq!(origin(&main, &call("u1", None)), Origin::Unknown, "it shows no calls at all");
+        assert_eq!(found("u1", None), Origin::Unknown, "it shows no calls at all");
         let other = "{\"type\":\"api-request-blob\",\"message\":{\"content\":[{\"type\":\"tool_use\",\"id\":\"u2\"}]}}\n";
         std::fs::write(&main, [&record("m1", "u1"), other].concat()).unwrap();
-        let found = |id, agent| origin(&main, &call(id, agent));
         assert_eq!(found("u1", None), Origin::Message("m1".to_owned()));
         assert_eq!(found("u2", None), Origin::NotInTranscript, "only a record of a message shows a call");
-        assert_eq!(origin(&main, &ToolCall { id: None, agent: None, size: 0 }), Origin::NotInTranscript);
+        assert_eq!(origin(&main, None, None, 0), Origin::NotInTranscript);
         let agents = dir.path().join("s1/subagents");
         std::fs::create_dir_all(&agents).unwrap();
         let large = "x".repeat(TAIL_BYTES as usize);
@@ -169,7 +137,7 @@ mod tests {
             std::thread::sleep(POLL_INTERVAL * 2);
             std::fs::write(path, [record("m1", "u1"), record("m2", "u2")].concat()).unwrap();
         });
-        assert_eq!(origin(&main, &call("u2", None)), Origin::Message("m2".to_owned()));
+        assert_eq!(origin(&main, Some("u2"), None, 0), Origin::Message("m2".to_owned()));
         writer.join().unwrap();
     }
 }

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::gate_state::{LOCK_OWNER, check};
 use crate::config::Gate;
-use crate::policy::{Decision, Finding};
 use crate::sys::clock::{self, Time};
 use crate::sys::fs::{self, Document, Flaw, JsonFile};
 use crate::sys::unicode::fold;
@@ -109,9 +108,6 @@ impl OverrideFile {
     }
 
     /// The content.
-    ///
-    /// # Errors
-    /// The file exists and cannot be read or parsed.
     pub fn try_read(&self) -> io::Result<Overrides> {
         Ok(self.read_hashed()?.map(|(overrides, _)| overrides).unwrap_or_default())
     }
@@ -124,20 +120,17 @@ impl OverrideFile {
     }
 
     /// Changes the file under a lock and drops expired pauses. A damaged file is replaced.
-    ///
-    /// # Errors
-    /// Writing fails, or the lock is held for too long.
     pub fn change<T>(&self, now: Time, change: impl FnOnce(&mut Overrides) -> T) -> io::Result<T> {
         let _lock = fs::lock_of(LOCK_OWNER, &self.file.path().with_extension("lock"), self.lock_timeout)?;
-        let was_known = match self.file.read_bytes() {
-            Ok(Some((bytes, _))) => self.is_known(&hash(&bytes)),
-            other => other.is_ok(),
+        let (before, was_known) = match self.read_hashed() {
+            Ok(Some((before, hash))) => (Some(before), self.is_known(&hash)),
+            Ok(None) => (Some(Overrides::default()), true),
+            Err(_) => (None, false),
         };
-        let before = self.try_read();
-        let mut overrides = before.as_ref().map(Overrides::clone).unwrap_or_default();
+        let mut overrides = before.clone().unwrap_or_default();
         overrides.pauses.retain(|pause| pause.is_in_force(now));
         let result = change(&mut overrides);
-        if !before.is_ok_and(|before| before == overrides) {
+        if before.as_ref() != Some(&overrides) {
             overrides.v = V;
             let bytes = self.file.write(&overrides)?;
             if was_known {
@@ -151,16 +144,11 @@ impl OverrideFile {
     pub fn found(&self, now: Time) -> Option<FoundOverrides> {
         let (mut overrides, hash) = self.read_hashed().ok()??;
         overrides.pauses.retain(|pause| pause.is_in_force(now));
-        if (overrides.pauses.is_empty() && overrides.shutdowns.is_empty()) || self.is_known(&hash) {
-            return None;
-        }
-        Some(FoundOverrides { overrides, hash })
+        let is_empty = overrides.pauses.is_empty() && overrides.shutdowns.is_empty();
+        (!is_empty && !self.is_known(&hash)).then_some(FoundOverrides { overrides, hash })
     }
 
     /// Records that the found overrides are in the log.
-    ///
-    /// # Errors
-    /// Writing fails.
     pub fn is_recorded(&self, found: &FoundOverrides) -> io::Result<()> {
         fs::write_atomic(&self.known(), found.hash.as_bytes())
     }
@@ -178,54 +166,6 @@ impl OverrideFile {
 
 fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
-}
-
-/// The overrides as one hook call applies them.
-pub(super) struct AppliedOverrides<'a> {
-    file: OverrideFile,
-    overrides: Overrides,
-    team: Option<&'a str>,
-    now: Time,
-    /// The allowances that it used up.
-    used: Vec<String>,
-}
-
-impl<'a> AppliedOverrides<'a> {
-    pub fn of(file: OverrideFile, team: Option<&'a str>, now: Time) -> AppliedOverrides<'a> {
-        AppliedOverrides { overrides: file.read(), file, team, now, used: Vec::new() }
-    }
-
-    /// Whether a pause or an allowance applies to a finding. An allowance is used up, except by a warning.
-    pub fn allow(&mut self, finding: &Finding, members: &[String]) -> bool {
-        if self.overrides.is_paused(finding.gate, self.team, self.now) {
-            return true;
-        }
-        if finding.gate != Gate::PrematureShutdown || finding.decision != Decision::Block {
-            return false;
-        }
-        let Some(name) = self.overrides.allowed_shutdown(&finding.about, members) else { return false };
-        let was_removed = self.file.change(self.now, |overrides| {
-            let index = overrides.shutdowns.iter().position(|one| one == name);
-            index.map(|index| overrides.shutdowns.remove(index)).is_some()
-        });
-        let was_removed = was_removed.unwrap_or(false);
-        self.used.extend(was_removed.then(|| name.to_owned()));
-        was_removed
-    }
-
-    /// Returns the allowances, because another gate blocks the action. One that cannot be stored must be given again.
-    pub fn give_back(self) {
-        if self.used.is_empty() {
-            return;
-        }
-        let _ = self.file.change(self.now, |overrides| {
-            for name in self.used {
-                if !overrides.shutdowns.contains(&name) {
-                    overrides.shutdowns.push(name);
-                }
-            }
-        });
-    }
 }
 
 #[cfg(test)]

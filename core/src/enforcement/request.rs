@@ -1,15 +1,16 @@
 //! Judges one event: collects the facts, evaluates the gates, counts, and stores the result.
 
+use std::cell::LazyCell;
 use std::cmp::Reverse;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::completion::{self, CompletedTask};
+use super::completion;
 use super::evaluation::{Evaluation, Findings, evaluate, settle, uncounted};
 use super::gate_state::{GateStateStore, OpenGateState, is_busy_error};
-use super::origin::{ToolCall, origin};
-use super::overrides::{AppliedOverrides, OverrideFile};
+use super::origin::origin;
+use super::overrides::OverrideFile;
 use super::snapshot_reader::SnapshotReader;
 use crate::client::payload::Kind;
 use crate::config::{Gate, Mode, Policy};
@@ -73,8 +74,6 @@ impl PolicyRequest<'_> {
         let mut team = self.team(index, until);
         let lost = |why: &&str| Unreadable { path: String::new(), why: (*why).to_owned(), part: Part::Any };
         team.unreadable.extend(self.problems.iter().map(lost));
-        let find_overrides = || self.overrides().found(self.now);
-        let mut found = if self.event.kind == Kind::TaskCompleted { find_overrides() } else { None };
         let checked = self.check_completion(&key).unwrap_or_else(|error| {
             failed = Some(error.to_string());
             None
@@ -92,9 +91,8 @@ impl PolicyRequest<'_> {
             failed.get_or_insert(format!("{unread} of the team's files could not be read in time"));
         }
         let settled = self.take_settled(&mut findings);
-        if !findings.is_empty() {
-            found = found.or_else(find_overrides);
-        }
+        let uses_overrides = !findings.is_empty() || self.event.kind == Kind::TaskCompleted;
+        let found = if uses_overrides { self.overrides().found(self.now) } else { None };
         findings.sort_by_key(|finding| Reverse(finding.decision));
         let mut attempt = Attempt { origin: Origin::Turn, at: self.now.timestamp_millis() };
         if let Some(id) = self.tool_call(&findings, &team.ledger) {
@@ -104,7 +102,11 @@ impl PolicyRequest<'_> {
             open = self.open(&key);
             team.ledger = std::mem::take(&mut open.gate_state.ledger);
         }
-        let mut evaluation = self.evaluate(&findings, &team, &mut open.gate_state.guard, &attempt);
+        let max_blocks = self.policy.max_blocks;
+        let counted = Findings { event: &self.event, findings: &findings, max_blocks, attempt: &attempt };
+        let guard = &mut open.gate_state.guard;
+        let mut evaluation =
+            self.with_overrides(&team.members, |allow| evaluate(counted, &team, guard, allow));
         if self.settled.is_none() {
             team.apply(&self.event, &evaluation.judgement(&findings));
         }
@@ -115,7 +117,7 @@ impl PolicyRequest<'_> {
         {
             failed = Some(error.to_string());
             if evaluation.is_blocked() && decision(self.policy.on_error, self.event.kind) == Decision::Allow {
-                self.allow_uncounted(&mut evaluation, findings, &team.members);
+                evaluation = self.evaluate_uncounted(findings, &team.members);
             }
         }
         evaluation.verdicts.extend(settled);
@@ -180,14 +182,14 @@ impl PolicyRequest<'_> {
     /// that the run has for the session is read: a call by hand may leave the path out.
     fn origin(&self, id: Option<&str>) -> Origin {
         let payload = self.event.payload;
-        let call = ToolCall { id, agent: payload.agent_id(), size: payload.raw.get().len() };
         let known = || {
             let sessions = self.archive.run(self.run?)?.sessions;
             let session = sessions.into_iter().find(|one| Some(one.id.as_str()) == self.event.session)?;
             session.transcript.map(PathBuf::from)
         };
         let named = self.transcript.filter(|path| path.is_file()).map(Path::to_owned);
-        named.or_else(known).map_or(Origin::Unknown, |path| origin(&path, &call))
+        let path = named.or_else(known);
+        path.map_or(Origin::Unknown, |path| origin(&path, id, payload.agent_id(), payload.raw.get().len()))
     }
 
     /// Runs the checks of a completed task. They can take minutes, so the lock is not held.
@@ -212,44 +214,49 @@ impl PolicyRequest<'_> {
         let checked = completion::run(&due, &cwd, self.dir, completion::BUDGET);
         let owner = team.tasks.get(id).and_then(|task| task.owner.as_deref());
         let about = owner.or(self.event.actor.name.as_deref()).unwrap_or("unknown");
-        let task = CompletedTask { id, about };
-        Ok(completion::finding(&checked, settings.mode, self.policy.on_error, task))
+        Ok(completion::finding(&checked, (settings.mode, self.policy.on_error), id, about))
     }
 
-    /// Counts each finding and applies pauses, allowances and the loop guard.
-    fn evaluate(
-        &self,
-        findings: &[Finding],
-        team: &TeamState,
-        guard: &mut Guard,
-        attempt: &Attempt,
-    ) -> Evaluation {
-        let findings = Findings { event: &self.event, findings, max_blocks: self.policy.max_blocks, attempt };
-        if findings.findings.is_empty() {
-            return evaluate(findings, team, guard, |_| false);
-        }
-        let mut overrides = AppliedOverrides::of(self.overrides(), self.team, self.now);
-        let evaluation = evaluate(findings, team, guard, |finding| overrides.allow(finding, &team.members));
-        if evaluation.is_blocked() {
-            overrides.give_back();
-        }
-        evaluation
-    }
-
-    /// A block that cannot be counted does not apply: takes it back, and settles the findings behind it.
-    fn allow_uncounted(&self, evaluation: &mut Evaluation, mut findings: Vec<Finding>, members: &[String]) {
-        let behind = findings.drain(evaluation.verdicts.len() - 1..);
-        let mut rest: Vec<Finding> = behind.map(uncounted).collect();
-        rest.sort_by_key(|finding| Reverse(finding.decision));
-        evaluation.verdicts.retain(|verdict| verdict.decision != Decision::Block);
-        let mut overrides = AppliedOverrides::of(self.overrides(), self.team, self.now);
+    /// Without counts, blocks become warnings.
+    fn evaluate_uncounted(&self, findings: Vec<Finding>, members: &[String]) -> Evaluation {
+        let mut findings: Vec<Finding> = findings.into_iter().map(uncounted).collect();
+        findings.sort_by_key(|finding| Reverse(finding.decision));
         let counting =
             Counting { state: "", max_blocks: self.policy.max_blocks, attempt: &Attempt::single() };
-        let rest = settle(&rest, &mut Guard::default(), &counting, |one| overrides.allow(one, members));
-        if rest.is_blocked() {
-            overrides.give_back();
+        self.with_overrides(members, |allow| settle(&findings, &mut Guard::default(), &counting, allow))
+    }
+
+    /// Evaluates findings with the overrides. An allowance is used up, except by a warning, and returned if another gate blocks
+    /// the action. One that cannot be returned must be given again.
+    fn with_overrides(
+        &self,
+        members: &[String],
+        evaluate: impl FnOnce(&mut dyn FnMut(&Finding) -> bool) -> Evaluation,
+    ) -> Evaluation {
+        let file = self.overrides();
+        let (overrides, mut used) = (LazyCell::new(|| file.read()), Vec::new());
+        let evaluation = evaluate(&mut |finding| {
+            if overrides.is_paused(finding.gate, self.team, self.now) {
+                return true;
+            }
+            if finding.gate != Gate::PrematureShutdown || finding.decision != Decision::Block {
+                return false;
+            }
+            let Some(name) = overrides.allowed_shutdown(&finding.about, members) else { return false };
+            let removed = file.change(self.now, |overrides| {
+                let index = overrides.shutdowns.iter().position(|one| one == name)?;
+                Some(overrides.shutdowns.remove(index))
+            });
+            let removed = removed.ok().flatten();
+            used.extend(removed.clone());
+            removed.is_some()
+        });
+        if evaluation.is_blocked() && !used.is_empty() {
+            let _ = file.change(self.now, |overrides| {
+                used.retain(|name| !overrides.shutdowns.contains(name));
+                overrides.shutdowns.append(&mut used);
+            });
         }
-        evaluation.verdicts.extend(rest.verdicts);
-        evaluation.sort();
+        evaluation
     }
 }

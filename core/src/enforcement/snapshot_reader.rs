@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::client::json;
-use crate::policy::{FileContent, Ledger, TeamFile, TeamState, Unreadable};
+use crate::policy::{FileContent, TeamFile, TeamState, Unreadable};
 use crate::store::archive::{Archive, CapturedFile, Contents, Index};
 use crate::sys::fs;
 
@@ -24,22 +24,11 @@ pub struct SnapshotReader<'a> {
     pub until: Option<Instant>,
 }
 
-/// Reads the state of a team. Unreadable files are left out: a gate judges by the rest. With `client`, files are read
-/// there. Task ids are those that the session sees; without one, those that the lead sees.
-pub fn team_state(
-    archive: &Archive,
-    client: Option<&Path>,
-    (team, session): (Option<&str>, Option<&str>),
-    index: Option<&Index>,
-    ledger: Ledger,
-) -> TeamState {
-    TeamState { ledger, ..SnapshotReader { archive, client, until: None }.team((team, session), index) }
-}
-
 type ListedFile<'a> = (&'a str, TeamFile<'a>, &'a CapturedFile);
 
 impl SnapshotReader<'_> {
-    /// Reads the team and its session's tasks, without a ledger.
+    /// Reads the state of a team, without a ledger. Unreadable files are left out: a gate judges by the rest. Task ids are those
+    /// that the session sees; without one, those that the lead sees.
     pub fn team(&self, (team, session): (Option<&str>, Option<&str>), index: Option<&Index>) -> TeamState {
         let mut state = TeamState { name: team.map(str::to_owned), ..TeamState::default() };
         let Some(index) = index else { return state };
@@ -52,9 +41,12 @@ impl SnapshotReader<'_> {
                 _ => state.unreadable.extend(Unreadable::of(path, captured.skipped.as_deref(), &lists)),
             }
         }
-        let read = |files: &[ListedFile<'_>]| -> Vec<Result<FileContent, ReadFailure>> {
+        let is_late = || self.until.is_some_and(|until| Instant::now() >= until);
+        // The files in time, each with its content, unless that is too large or damaged.
+        let read = |files: &[ListedFile<'_>]| -> Vec<(String, Option<FileContent>)> {
             let mut contents = self.archive.contents(&index.run);
-            files.iter().map(|file| self.content(&mut contents, *file)).collect()
+            let in_time = files.iter().take_while(|_| !is_late());
+            in_time.map(|file| (file.0.to_owned(), self.content(&mut contents, *file))).collect()
         };
         let contents = if files.len() > THREADED_FROM {
             std::thread::scope(|scope| {
@@ -65,11 +57,11 @@ impl SnapshotReader<'_> {
         } else {
             read(&files)
         };
-        for content in contents {
+        state.unread = files.len() - contents.len();
+        for (path, content) in contents {
             match content {
-                Ok(content) => state.put_file(content),
-                Err(ReadFailure::Late) => state.unread += 1,
-                Err(ReadFailure::Unreadable(path)) => {
+                Some(content) => state.put_file(content),
+                None => {
                     let why = Some("its content cannot be read");
                     state.unreadable.extend(Unreadable::of(&path, why, &lists));
                 }
@@ -78,31 +70,15 @@ impl SnapshotReader<'_> {
         state
     }
 
-    fn content(
-        &self,
-        contents: &mut Contents<'_>,
-        (path, file, captured): ListedFile<'_>,
-    ) -> Result<FileContent, ReadFailure> {
-        if self.until.is_some_and(|until| Instant::now() >= until) {
-            return Err(ReadFailure::Late);
-        }
+    fn content(&self, contents: &mut Contents<'_>, file: ListedFile<'_>) -> Option<FileContent> {
+        let (path, file, captured) = file;
         let largest = self.archive.largest;
         let live = self.client.and_then(|client| fs::read_regular(&client.join(path), largest).ok());
         let live = live.map(|(bytes, _)| bytes).filter(|bytes| json::parse_lossy(bytes).is_some());
         // Before a TeamDelete, larger files are archived as well; a hook call does not have the time to read them.
         let stored = || if captured.stamp.0 <= largest { contents.get(captured) } else { None };
-        let bytes = live.or_else(stored).ok_or_else(|| ReadFailure::Unreadable(path.to_owned()))?;
-        Ok(file.parse(&bytes))
+        Some(file.parse(&live.or_else(stored)?))
     }
-}
-
-/// Why a file was not read.
-#[derive(Debug)]
-enum ReadFailure {
-    /// The deadline had passed.
-    Late,
-    /// The file with this path is too large, or its stored content is damaged.
-    Unreadable(String),
 }
 
 #[cfg(test)]

@@ -80,12 +80,9 @@ impl<'a> Attributed<'a> {
         let (call, found, outcome) = (&self.call, &self.found, &mut self.outcome);
         let payload = &call.payload;
         // The most serious first; overlooked teams come last.
-        let is_loss = |note: &Note| note.severity == Severity::Loss && !note.is_store_failure();
-        let is_other = |note: &Note| note.severity != Severity::Loss && !note.is_overlooked();
-        let notes = || found.notes.iter().map(|of_team| &of_team.note);
-        outcome.notes.extend(found.store_failures().map(|of_team| of_team.note.clone()));
-        outcome.notes.extend(notes().filter(|note| is_loss(note)).cloned());
-        outcome.notes.extend(notes().filter(|note| is_other(note)).cloned());
+        let notes = found.notes.iter().map(|of_team| &of_team.note).filter(|note| !note.is_overlooked());
+        outcome.notes.extend(notes.cloned());
+        outcome.notes.sort_by_key(|note| (!note.is_store_failure(), note.severity != Severity::Loss));
         if payload.cut {
             let cut = "the payload is too deep or too large to be parsed completely; its text was recorded";
             outcome.add(cut);

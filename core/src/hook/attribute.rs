@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::Outcome;
-use super::capture::{Captured, CapturedTeams};
 use super::parse::Parsed;
+use super::parse::{Captured, CapturedTeams};
 use crate::attribution::{self, CallContext, ResolvedTeam, SessionState};
 use crate::client::payload::{Input, Kind, Spawn, shown_task};
 use crate::client::team::HIGHEST_NUMBER;

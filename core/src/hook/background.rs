@@ -98,13 +98,10 @@ pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
     archive.settle(recorder.config.log.lock_patience);
     let now = recorder.clock.now();
     let yields = started.in_session || started.client.is_some();
-    let (more, ended) =
+    let (mut more, ended) =
         archive_transcripts(&archive, |run| !(yields && belongs_to_other(run, started.client, now)));
-    for note in more {
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
+    more.retain(|note| !notes.contains(note));
+    notes.append(&mut more);
     if let Err(error) = close_events(recorder, &archive, &ended) {
         notes.push(format!("cannot copy the events of ended runs from the log into the runs: {error}"));
     }

@@ -1,7 +1,7 @@
 //! Responses to Claude Code other than verdicts.
 
 use super::attribute::Attributed;
-use super::capture::TeamNote;
+use super::parse::TeamNote;
 use super::{MAX_CHARS, Recorder};
 use crate::attribution::BlockedDeletes;
 use crate::client::payload::Kind;

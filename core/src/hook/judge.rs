@@ -2,23 +2,27 @@
 
 use std::time::Duration;
 
-use super::BackgroundMode;
+use serde_json::json;
+use serde_json::value::to_raw_value;
+
 use super::append::Recorded;
 use super::attribute::Attributed;
+use super::{BackgroundMode, MAX_CHARS, Recorder};
 use crate::attribution;
 use crate::client::compat::RecentCall;
 use crate::client::payload::{Kind, MessageKind, Payload};
-use crate::client::response::BLOCK_EXIT_CODE;
-use crate::config::OnError;
-use crate::enforcement::{Evaluation, PolicyRequest};
-use crate::model::Note;
-use crate::model::Tool;
-use crate::policy::failure::is_held;
-use crate::policy::{Decision, Judged as JudgedEvent, Rules, Sent, Verdict};
+use crate::client::response::{Answer, BLOCK_EXIT_CODE};
+use crate::config::{Gate, OnError};
+use crate::enforcement::{self, Evaluation, FoundOverrides, OverrideFile, Overrides, PolicyRequest};
+use crate::error::{Error, Result};
+use crate::model::event::{Actor, Event, Id, OVERRIDE};
+use crate::model::{Note, Tool};
+use crate::policy::failure::{self, is_held};
+use crate::policy::{Decision, Judged as JudgedEvent, Reason, Rules, Sent, Verdict, escaped, without_prefix};
 use crate::store::archive::CaptureScope;
-use crate::sys::clock;
-use crate::sys::panics;
-use crate::sys::process;
+use crate::store::log::Log;
+use crate::store::metadata_only;
+use crate::sys::{clock, diagnostics, process};
 
 /// Time limit for all rules of a call. One more match may follow.
 const RULES_TIMEOUT: Duration = Duration::from_secs(1);
@@ -50,8 +54,8 @@ impl Attributed<'_> {
         let in_team = self.by.resolved.member && self.by.run.is_some();
         let by_rule = Rules::of(&recorder.config.rule).are_asked(kind);
         let is_blocked = self.outcome.answer.exit == BLOCK_EXIT_CODE;
-        let unusable =
-            recorder.unusable(kind).map(|(own, other)| if in_team || by_rule { own } else { other });
+        let on_error = if in_team || by_rule { recorder.config.policy.on_error } else { OnError::Allow };
+        let unusable = recorder.unusable(kind, on_error);
         let failure = self.found.store_failures().next().filter(|_| self.outcome.answer.exit != 0);
         // A malformed payload cannot be judged. An event that could not be recorded is judged nevertheless.
         if let Some(malformed) = &payload.malformed {
@@ -120,7 +124,7 @@ impl Attributed<'_> {
             && recorder.config.policy.on_error == OnError::Block
             && recorder.finish == BackgroundMode::Detached;
         match blocks_on_panic {
-            true => panics::with_code(BLOCK_EXIT_CODE.into(), || request.judge()),
+            true => diagnostics::with_panic_exit_code(BLOCK_EXIT_CODE.into(), || request.judge()),
             false => request.judge(),
         }
     }
@@ -147,4 +151,124 @@ impl Attributed<'_> {
 fn proves_a_team(kind: Kind, payload: &Payload) -> bool {
     let sent = || Sent::of(payload).is_some_and(|sent| sent.message.kind != MessageKind::Plain);
     kind == Kind::PreToolUse && (payload.tool() == Some(Tool::TeamDelete) || sent())
+}
+
+impl Attributed<'_> {
+    pub fn record_verdicts(&mut self, evaluation: &Evaluation) {
+        let kind = self.call.kind;
+        let log = self.call.recorder.log();
+        if let Some(found) = &evaluation.found {
+            let recorded = self.record_found(found, &log);
+            self.outcome.note("record an override that was found", recorded);
+        }
+        for verdict in &evaluation.verdicts {
+            if self.is_new(verdict) {
+                self.record_verdict(verdict, &log);
+            }
+        }
+        let Some(verdict) = evaluation.decisive() else { return };
+        if verdict.decision == Decision::Block {
+            self.outcome.answer = Answer::block(kind, &verdict.reason);
+            return;
+        }
+        // An action allowed after blocks, and each warning, is reported once for each state of the tasks.
+        let shown = evaluation.verdicts.iter().filter(|verdict| !verdict.repeated && !verdict.paused);
+        let mut notices: Vec<String> =
+            shown.filter_map(|verdict| notice(kind, &self.by.actor, verdict)).collect();
+        if !notices.is_empty() {
+            // An error of the recorder is reported as well.
+            let answer = std::mem::take(&mut self.outcome.answer);
+            notices.extend(Some(answer.stderr.clone()).filter(|failure| !failure.is_empty()));
+            self.outcome.answer = answer.and_warn(kind, &notices.join("\n"));
+        }
+    }
+
+    pub fn record_verdict(&mut self, verdict: &Verdict, log: &Log) {
+        let call = &self.call;
+        let reduced = call.recorder.is_metadata_only().then(|| Verdict {
+            reason: metadata_only::digest_placeholder(verdict.reason.as_bytes()),
+            ..verdict.clone()
+        });
+        let at = clock::stamp(call.at);
+        let event = self.event(&at);
+        let line = enforcement::line(reduced.as_ref().unwrap_or(verdict), &Id::new(call.at), &event);
+        let appended = line.map_err(Error::from_json).and_then(|line| log.append(&line, call.at));
+        self.outcome.note("record the verdict", appended);
+    }
+
+    /// Records overrides that no command recorded, in the same form.
+    fn record_found(&self, found: &FoundOverrides, log: &Log) -> Result<()> {
+        let (call, recorder) = (&self.call, self.call.recorder);
+        let Overrides { pauses, shutdowns, .. } = &found.overrides;
+        let pauses = pauses.iter().map(|pause| {
+            json!({"override": "pause", "gate": pause.gate, "team": pause.team, "until": pause.until, "found": true})
+        });
+        let shutdowns = shutdowns.iter().map(|name| {
+            json!({"override": "allow-shutdown", "gate": Gate::PrematureShutdown.name(), "team": null, "name": name, "found": true})
+        });
+        let at = clock::stamp(call.at);
+        let event = self.event(&at);
+        for payload in pauses.chain(shutdowns) {
+            let payload = to_raw_value(&payload).map_err(Error::from_json)?;
+            let (id, actor) = (Id::new(call.at), Actor { name: Some("user".to_owned()), ..Actor::unknown() });
+            let event = Event { id: id.as_str(), event: OVERRIDE, actor: &actor, payload: &payload, ..event };
+            log.append(&event.line().map_err(Error::from_json)?, call.at)?;
+        }
+        let file = OverrideFile::new(&recorder.paths.policy(), recorder.config.log.lock_patience);
+        file.is_recorded(found).map_err(|error| Error::caused("cannot mark the overrides as recorded", error))
+    }
+}
+
+/// The message for a verdict that allows the action; `None` if it needs none.
+fn notice(kind: Kind, actor: &Actor, verdict: &Verdict) -> Option<String> {
+    match verdict.decision {
+        Decision::Warn => Some(verdict.reason.clone()),
+        Decision::Allow if verdict.escalated => {
+            // An idle event is reported to the user, other events to the agent.
+            let what = match kind {
+                Kind::TeammateIdle => Reason::default().name(actor.shown()).then(" to go idle").finish(),
+                _ => "this action".to_owned(),
+            };
+            let times = match verdict.blocks.unwrap_or_default() {
+                1 => "once".to_owned(),
+                times => format!("{times} times"),
+            };
+            let (source, reason) = (verdict.source(), without_prefix(&verdict.reason));
+            Some(format!("teamkeep allowed {what} after blocking it {times} ({source}: {reason})"))
+        }
+        _ => None,
+    }
+}
+
+impl Recorder {
+    /// The verdict when a policy file cannot be used. With `on-error = "block"` the defaults do not replace the file: the event
+    /// is blocked regardless of the gates. Otherwise it is only recorded, because it was reported when the session began.
+    pub(super) fn unusable(&self, kind: Kind, on_error: OnError) -> Option<Verdict> {
+        let error = self.problems.iter().find(|problem| problem.is_error() && kind.is_judged())?;
+        let place = escaped(&error.place(), MAX_CHARS);
+        let verdict = failure::verdict(on_error, kind, failure::UNUSABLE, String::new());
+        let reason = match verdict.decision {
+            Decision::Block => format!(
+                "teamkeep cannot use the policy file {place}, and on-error = \"block\" blocks this action until the file is \
+                 fixed. Report this to the user; `teamkeep policy check` shows the errors."
+            ),
+            _ => format!("the policy file {place} cannot be used; using the defaults"),
+        };
+        let repeated = verdict.decision != Decision::Block;
+        Some(Verdict { reason, repeated, ..verdict })
+    }
+
+    /// The verdict when the policy failed or its state could not be written, as `on-error` defines it.
+    pub(super) fn failed(&self, kind: Kind, why: &str) -> Verdict {
+        let why = escaped(why, MAX_CHARS);
+        let mut verdict = failure::verdict(self.config.policy.on_error, kind, failure::FAILED, String::new());
+        verdict.reason = match verdict.decision {
+            Decision::Block => format!(
+                "teamkeep could not evaluate the policy, and on-error = \"block\" blocks this action ({why}). \
+                 Report this to the user; `teamkeep policy check` may show the cause."
+            ),
+            _ => format!("the policy could not be evaluated: {why}"),
+        };
+        verdict
+    }
 }

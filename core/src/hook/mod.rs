@@ -6,11 +6,9 @@
 mod append;
 mod attribute;
 mod background;
-mod capture;
 mod initial_response;
 mod judge;
 mod parse;
-mod record_verdicts;
 mod run;
 mod run_lifecycle;
 

@@ -131,7 +131,7 @@ fn last_activity(archive: &Archive, log: &Path, index: &Index) -> Option<Time> {
     let of_run = |line: &log::Line| line.recorded.run.as_ref() == Some(&index.run);
     // A run that has not ended keeps its segments.
     let last = log::last(log, &Parts::default(), Range { since, until: None }, 1, of_run).ok();
-    let event = last.and_then(|mut last| last.lines.pop_back()).map(|line| line.recorded.at);
+    let event = last.and_then(|(mut lines, _)| lines.pop_back()).map(|line| line.recorded.at);
     clock::parse(&event.unwrap_or_else(|| index.at.clone()))
 }
 

@@ -3,13 +3,14 @@
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use rustix::fs::{Access, access};
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 
 use crate::sys::clock::{Clock, stamp};
 use crate::sys::fs;
-use crate::sys::unicode;
+use crate::sys::unicode::{self, escape};
 
 const PREFIX: &str = "teamkeep";
 const SUFFIX: &str = "log";
@@ -44,6 +45,39 @@ fn write(dir: &Path, clock: &Clock, message: &str) -> Option<()> {
     // The appender does not set modes; the directory is already private.
     let mode = std::fs::Permissions::from_mode(fs::PRIVATE_FILE);
     std::fs::set_permissions(path, mode).ok()
+}
+
+/// The exit code of a hook call. Claude Code continues as if there were no hook.
+pub const HOOK_PANIC_EXIT_CODE: i32 = 1;
+/// The exit code of a command.
+pub const COMMAND_PANIC_EXIT_CODE: i32 = 70;
+
+/// The exit code of a panic.
+static EXIT_CODE: AtomicI32 = AtomicI32::new(COMMAND_PANIC_EXIT_CODE);
+
+/// Sets the panic hook: call `restore`, print the message on one line and end the process with this code.
+#[allow(
+    clippy::exit,
+    reason = "a panic cannot return, and its own exit codes mean something else to Claude Code"
+)]
+pub fn exit_on_panic(code: i32, restore: fn()) {
+    EXIT_CODE.store(code, Ordering::Relaxed);
+    std::panic::set_hook(Box::new(move |panic| {
+        let place = panic.location().map_or_else(String::new, |place| format!(" at {place}"));
+        restore();
+        let message = panic.payload_as_str().unwrap_or("no message");
+        let line = format!("error: bug in teamkeep{place}: {message}");
+        let _ = writeln!(std::io::stderr(), "{}", escape(&line));
+        std::process::exit(EXIT_CODE.load(Ordering::Relaxed));
+    }));
+}
+
+/// Runs a function in which a panic ends the process with another code.
+pub fn with_panic_exit_code<T>(code: i32, run: impl FnOnce() -> T) -> T {
+    let before = EXIT_CODE.swap(code, Ordering::Relaxed);
+    let result = run();
+    EXIT_CODE.store(before, Ordering::Relaxed);
+    result
 }
 
 #[cfg(test)]

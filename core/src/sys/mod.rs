@@ -4,7 +4,6 @@ pub mod clock;
 pub mod diagnostics;
 pub mod env;
 pub mod fs;
-pub mod panics;
 pub mod paths;
 pub mod process;
 pub mod unicode;

@@ -10,7 +10,9 @@ use crate::commands::catalog::{self, catalog};
 use crate::context::Context;
 use teamkeep_core::attribution::{self, CallContext};
 use teamkeep_core::client::payload::Payload;
-use teamkeep_core::enforcement::{GateState, GateStateStore, OverrideFile, Overrides, solo_run, team_state};
+use teamkeep_core::enforcement::{
+    GateState, GateStateStore, OverrideFile, Overrides, SnapshotReader, solo_run,
+};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::{Actor, Recorded, SafeName};
 use teamkeep_core::policy::{Attempt, Guard, Judgement, RecordedVerdict, TeamState, Verdict};
@@ -73,8 +75,9 @@ impl ExplainInput {
         let GateState { ledger, guard, .. } = gate_state;
         let name = resolved.team.as_ref().map(SafeName::as_str);
         let actor = attribution::actor(call, index, resolved.name.as_deref());
+        let reader = SnapshotReader { archive: &archive, client: None, until: None };
         ExplainInput {
-            state: team_state(&archive, None, (name, session), index, ledger),
+            state: TeamState { ledger, ..reader.team((name, session), index) },
             guard,
             as_of: index.map(|index| index.at.clone()),
             ..ExplainInput::new(context, team_by(name, by), actor)

@@ -10,10 +10,9 @@ use crate::context::Context;
 use crate::view::{Document, plain};
 use teamkeep_core::config::Gate;
 use teamkeep_core::config::suggest::{nearest, unknown};
-use teamkeep_core::enforcement::{LONGEST_PAUSE, OverrideFile, Pause, team_state};
+use teamkeep_core::enforcement::{LONGEST_PAUSE, OverrideFile, Pause, SnapshotReader};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::{Actor, Event, Id, LEAD, OVERRIDE, SafeName};
-use teamkeep_core::policy::Ledger;
 use teamkeep_core::store::log::Log;
 use teamkeep_core::sys::clock;
 use teamkeep_core::sys::unicode::fold;
@@ -212,7 +211,8 @@ fn warn_unknown_teammate(context: &Context, name: &str) {
     let members = teams.flat_map(|subject| {
         let index = archive.index(&subject);
         let team = subject.team().map(SafeName::as_str);
-        team_state(&archive, None, (team, None), index.as_ref(), Ledger::default()).members
+        let reader = SnapshotReader { archive: &archive, client: None, until: None };
+        reader.team((team, None), index.as_ref()).members
     });
     let members: Vec<String> = members.filter(|member| member != LEAD).collect();
     if members.is_empty() || members.iter().any(|member| fold(member) == fold(name)) {

@@ -72,7 +72,7 @@ fn numbers(dir: &Path) -> (HashMap<String, Vec<u32>>, ReadErrors) {
         let (name, number) = line.recorded.id.split_once('-').unwrap();
         found.entry(name.to_owned()).or_default().push(number.parse().unwrap());
     }
-    (found, reader.into_problems())
+    (found, reader.problems)
 }
 
 #[test]

@@ -29,12 +29,7 @@ struct CachedResult {
     exit: i32,
     last_lines: Vec<String>,
     /// Duration of the run in milliseconds, counted back from when this was written.
-    #[serde(default = "long")]
     took_ms: u64,
-}
-
-fn long() -> u64 {
-    u64::MAX
 }
 
 impl ResultCache {
@@ -68,9 +63,6 @@ impl ResultCache {
     }
 
     /// Stores the result of a run that started `took` ago, and removes the oldest results.
-    ///
-    /// # Errors
-    /// Writing fails.
     pub fn store(&self, key: Hash, command: &str, outcome: &CheckOutcome, took: Duration) -> io::Result<()> {
         let (exit, last_lines) = match outcome {
             CheckOutcome::Passed => (0, Vec::new()),
@@ -81,14 +73,12 @@ impl ResultCache {
         let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
         let cached = CachedResult { v: 1, command: command.to_owned(), exit, last_lines, took_ms };
         fs::write_atomic(&self.path(key), &serde_json::to_vec(&cached)?)?;
-        self.prune()
+        self.prune();
+        Ok(())
     }
 
     /// Prevents the same check from running twice at once in one directory; `None` if it is still running after
     /// `patience`. There are 4096 locks. Two checks rarely share one, and then one of them waits.
-    ///
-    /// # Errors
-    /// Locking fails.
     pub fn lock(&self, command: &str, cwd: &Path, patience: Duration) -> io::Result<Option<Lock>> {
         let mut hasher = Hasher::new();
         field(&mut hasher, command.as_bytes());
@@ -101,20 +91,15 @@ impl ResultCache {
         self.dir.join(format!("{}.json", &key.to_hex()[..32]))
     }
 
-    fn prune(&self) -> io::Result<()> {
-        let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();
-        for entry in std::fs::read_dir(&self.dir)?.flatten() {
-            let path = entry.path();
-            if path.extension().is_some_and(|kind| kind == "json") {
-                let time = entry.metadata().and_then(|metadata| metadata.modified());
-                found.push((time.unwrap_or(SystemTime::UNIX_EPOCH), path));
-            }
-        }
+    fn prune(&self) {
+        let results = fs::entries(&self.dir).map(|entry| (entry.metadata(), entry.path()));
+        let results = results.filter(|(_, path)| path.extension().is_some_and(|kind| kind == "json"));
+        let mut found: Vec<(Option<SystemTime>, PathBuf)> =
+            results.map(|(metadata, path)| (metadata.and_then(|it| it.modified()).ok(), path)).collect();
         found.sort();
         for (_, path) in found.iter().rev().skip(MAX_ENTRIES) {
             let _ = std::fs::remove_file(path);
         }
-        Ok(())
     }
 }
 

@@ -22,10 +22,8 @@ const MAX_ENTRIES: usize = 20_000;
 /// The directory in which a project's checks run: the project, whatever the current directory. An agent in another
 /// worktree of the project's repository is checked there, because its work is there.
 pub fn directory(project: Option<&Path>, cwd: &Path) -> PathBuf {
-    project.map_or_else(
-        || cwd.to_owned(),
-        |project| other_tree(project, cwd).unwrap_or_else(|| project.to_owned()),
-    )
+    let Some(project) = project else { return cwd.to_owned() };
+    other_tree(project, cwd).unwrap_or_else(|| project.to_owned())
 }
 
 /// The project's directory in the other worktree that contains `cwd`; `None` if there is none.
@@ -62,17 +60,7 @@ pub fn key(cwd: &Path) -> Option<Hash> {
 }
 
 /// Attributes that can make git treat a changed file as unchanged: line endings, `$Id$`.
-const CONVERTED: [&str; 9] = [
-    ":(top,attr:text)",
-    ":(top,attr:text=auto)",
-    ":(top,attr:text=input)",
-    ":(top,attr:crlf)",
-    ":(top,attr:crlf=auto)",
-    ":(top,attr:crlf=input)",
-    ":(top,attr:eol=lf)",
-    ":(top,attr:eol=crlf)",
-    ":(top,attr:ident)",
-];
+const CONVERTED: &str = "text text=auto text=input crlf crlf=auto crlf=input eol=lf eol=crlf ident";
 /// Any file with an encoding of its own.
 const ENCODED: [&str; 3] =
     [":(top)", ":(top,exclude,attr:!working-tree-encoding)", ":(top,exclude,attr:-working-tree-encoding)"];
@@ -104,12 +92,12 @@ fn sees_all(top: &Path) -> Option<bool> {
     }
     filters.sort();
     filters.dedup();
-    let filtered: Vec<String> = filters.iter().map(|filter| format!(":(top,attr:filter={filter})")).collect();
-    let filtered: Vec<&str> = filtered.iter().map(String::as_str).collect();
-    for files in [CONVERTED.as_slice(), &ENCODED, &filtered] {
-        if !files.is_empty() && any(top, files)? {
-            return Some(false);
-        }
+    let converted = CONVERTED.split(' ').map(str::to_owned);
+    let attributes = converted.chain(filters.iter().map(|filter| format!("filter={filter}")));
+    let changed: Vec<String> = attributes.map(|attribute| format!(":(top,attr:{attribute})")).collect();
+    let changed: Vec<&str> = changed.iter().map(String::as_str).collect();
+    if any(top, &changed)? || any(top, &ENCODED)? {
+        return Some(false);
     }
     let is_skipped = |entry: &[u8]| entry.first().is_some_and(|tag| tag.is_ascii_lowercase() || *tag == b'S');
     Some(!output(top, &["ls-files", "-v", "-z"])?.split(|byte| *byte == 0).any(is_skipped))
@@ -119,38 +107,24 @@ fn any(top: &Path, files: &[&str]) -> Option<bool> {
     Some(!output(top, &[&["ls-files", "-z", "--"], files].concat())?.is_empty())
 }
 
+/// The changes to the commit; `None` if a submodule is changed inside, of which git shows no changes.
 fn difference(top: &Path) -> Option<Hash> {
-    let args = "diff --binary --no-color --no-ext-diff --no-textconv --no-relative --submodule=short \
-        --ignore-submodules=none HEAD --";
-    let args: Vec<&str> = args.split_whitespace().collect();
-    let (mut hasher, mut dirty) = (Hasher::new(), WorktreeChanges::default());
+    let none = "--ignore-submodules=none";
+    let status = output(top, &["status", "--porcelain=2", "--untracked-files=no", none])?;
+    let is_dirty_submodule = |line: &[u8]| {
+        let state = line.split(|byte| *byte == b' ').nth(2).unwrap_or_default();
+        state.starts_with(b"S") && state.iter().any(|flag| matches!(flag, b'M' | b'U'))
+    };
+    if status.split(|byte| *byte == b'\n').any(is_dirty_submodule) {
+        return None;
+    }
+    let args = "diff --binary --no-color --no-ext-diff --no-textconv --no-relative --submodule=short HEAD";
+    let args: Vec<&str> = args.split(' ').chain([none, "--"]).collect();
+    let mut hasher = Hasher::new();
     git(top, &args, |bytes| {
         hasher.update(bytes);
-        dirty.take(bytes);
     })?;
-    (!dirty.found).then(|| hasher.finalize())
-}
-
-/// Detects a submodule that is changed inside: git reports it without the changes.
-#[derive(Default)]
-struct WorktreeChanges {
-    line: Vec<u8>,
-    found: bool,
-}
-
-impl WorktreeChanges {
-    fn take(&mut self, bytes: &[u8]) {
-        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-            if self.line.len() < 256 {
-                self.line.extend_from_slice(&part[..part.len().min(256)]);
-            }
-            if part.ends_with(b"\n") {
-                self.found |=
-                    self.line.starts_with(b"+Subproject commit ") && self.line.ends_with(b"-dirty\n");
-                self.line.clear();
-            }
-        }
-    }
+    Some(hasher.finalize())
 }
 
 fn untracked(top: &Path, hasher: &mut Hasher) -> Option<()> {

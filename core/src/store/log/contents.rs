@@ -60,16 +60,11 @@ impl Contents {
     }
 
     pub fn sweep(dir: &Path, segments: &[Segment]) {
-        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let Some(of) = name.to_str().and_then(|name| SegmentName::parse(name.strip_suffix(SUFFIX)?))
-            else {
-                continue;
-            };
-            if !segments.iter().any(|segment| segment.name == of) {
-                Contents::remove(dir, &of);
-            }
-        }
+        let segment =
+            |entry: std::fs::DirEntry| SegmentName::parse(entry.file_name().to_str()?.strip_suffix(SUFFIX)?);
+        let cached = fs::entries(dir).filter_map(segment);
+        let removed = cached.filter(|name| !segments.iter().any(|segment| segment.name == *name));
+        removed.for_each(|name| Contents::remove(dir, &name));
     }
 
     pub fn last_loose(&self) -> Option<Time> {
@@ -78,39 +73,35 @@ impl Contents {
 
     fn read(dir: &Path, segment: &Segment, done: &mut dyn FnMut(u64)) -> Contents {
         let mut contents = Contents { v: VERSION, size: segment.size, ..Contents::default() };
-        let Ok(mut lines) = Lines::open(&segment.path(dir), Position::default()) else {
+        let Ok(lines) = Lines::open(&segment.path(dir), Position::default()) else {
             contents.unreadable = true;
             return contents;
         };
-        loop {
-            let before = lines.position.offset;
-            let raw = match lines.next() {
-                Ok(Some(raw)) => raw,
-                Ok(None) => return contents,
+        for raw in lines {
+            let Ok(raw) = raw else {
+                contents.unreadable = true;
+                break;
+            };
+            done(raw.size);
+            let recorded = match parse(raw.bytes) {
+                Ok(line) => line.map(|line| line.recorded),
                 Err(_) => {
                     contents.unreadable = true;
-                    return contents;
+                    None
                 }
             };
-            let size = lines.position.offset - before;
-            done(size);
-            match parse(raw) {
-                Ok(None) => {}
-                Err(_) => contents.unreadable = true,
-                Ok(Some(line)) => {
-                    let recorded = line.recorded;
-                    if let Some(run) = recorded.run {
-                        contents.runs.insert(run);
-                        continue;
-                    }
-                    *contents.sessions.entry(recorded.session.unwrap_or_default()).or_default() += size;
-                    match clock::parse(&recorded.at) {
-                        Some(_) => contents.loose = contents.loose.max(Some(recorded.at)),
-                        None => contents.unreadable = true,
-                    }
-                }
+            let Some(recorded) = recorded else { continue };
+            if let Some(run) = recorded.run {
+                contents.runs.insert(run);
+                continue;
+            }
+            *contents.sessions.entry(recorded.session.unwrap_or_default()).or_default() += raw.size;
+            match clock::parse(&recorded.at) {
+                Some(_) => contents.loose = contents.loose.max(Some(recorded.at)),
+                None => contents.unreadable = true,
             }
         }
+        contents
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::lines::{Lines, Position};
 use super::reader::{growing, parse};
-use super::{Line, Parts, Range, ReadError, ReadErrors, Reader, Segment, SegmentName, segments};
+use super::{Line, Parts, Range, ReadErrors, Reader, Segment, SegmentName, segments};
 
 /// Waits for new lines, across new segments; no line comes twice, and none before its line break.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct Follower {
     dir: PathBuf,
     range: Range,
     seen: HashMap<SegmentName, Position>,
-    problems: ReadErrors,
+    pub problems: ReadErrors,
 }
 
 impl Follower {
@@ -36,10 +36,6 @@ impl Follower {
         Ok(())
     }
 
-    pub fn take_problems(&mut self) -> ReadErrors {
-        std::mem::take(&mut self.problems)
-    }
-
     fn read(
         &mut self,
         segment: &Segment,
@@ -51,48 +47,36 @@ impl Follower {
         seen.offset = seen.offset.min(segment.size);
         let mut lines = match Lines::open(&path, seen) {
             Ok(lines) => lines,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => {
-                if error.kind() != io::ErrorKind::NotFound {
-                    self.problems.add(ReadError { path, line: None, why: error.to_string() });
-                    self.seen.insert(segment.name.clone(), Position { offset: segment.size, ..seen });
-                }
+                self.problems.add(&path, None, error.to_string());
+                self.seen.insert(segment.name.clone(), Position { offset: segment.size, ..seen });
                 return Ok(());
             }
         };
-        while let Ok(Some(raw)) = lines.next() {
-            if !raw.whole {
-                break;
-            }
+        while let Some(Ok(raw)) = lines.next()
+            && raw.whole
+        {
             self.seen.insert(segment.name.clone(), lines.position);
-            match parse(raw) {
+            match parse(raw.bytes) {
                 Ok(Some(line)) if self.range.holds(&line.recorded.at) => each(line)?,
                 Ok(_) => {}
-                Err(error) => {
-                    let (line, why) = (Some(lines.position.lines), error.to_string());
-                    self.problems.add(ReadError { path: path.clone(), line, why });
-                }
+                Err(why) => self.problems.add(&path, Some(lines.position.lines), why.to_string()),
             }
         }
         Ok(())
     }
 }
 
-#[derive(Debug)]
-pub struct FollowPosition {
-    pub lines: VecDeque<Line>,
-    pub follower: Follower,
-    pub problems: ReadErrors,
-}
-
-/// Reads the last `count` lines that are wanted, from the end. Older segments, or the parts of removed ones, are opened
-/// only if the newer ones have too few.
+/// Reads the last `count` lines that are wanted, from the end; the follower waits for the next. Older segments, or the parts of
+/// removed ones, are opened only if the newer ones have too few.
 pub fn last(
     dir: &Path,
     parts: &Parts,
     range: Range,
     count: usize,
     wanted: impl Fn(&Line) -> bool,
-) -> io::Result<FollowPosition> {
+) -> io::Result<(VecDeque<Line>, Follower)> {
     let mut closed = parts.with_log(dir)?;
     let there: Vec<Segment> = closed.iter().filter(|segment| segment.size > 0).cloned().collect();
     let growing = growing(&there).cloned();
@@ -108,7 +92,6 @@ pub fn last(
         push_last(&mut lines, line, count, &wanted);
         Ok(())
     })?;
-    let mut problems = follower.take_problems();
     while lines.len() < count
         && let Some(segment) = closed.pop()
     {
@@ -117,9 +100,9 @@ pub fn last(
         let room = count - lines.len();
         reader.by_ref().for_each(|line| push_last(&mut older, line, room, &wanted));
         older.into_iter().rev().for_each(|line| lines.push_front(line));
-        problems.merge(reader.into_problems());
+        follower.problems.merge(reader.problems);
     }
-    Ok(FollowPosition { lines, follower, problems })
+    Ok((lines, follower))
 }
 
 fn push_last(lines: &mut VecDeque<Line>, line: Line, count: usize, wanted: impl Fn(&Line) -> bool) {
@@ -148,14 +131,11 @@ pub fn tail(dir: &Path, most: u64, wants: impl Fn(&[u8]) -> bool) -> io::Result<
         // From the byte before on: the first line break ends what began earlier.
         let offset = skipped.saturating_sub(1);
         let Ok(mut lines) = Lines::open(&path, Position { offset, lines: 0 }) else { continue };
-        if skipped > 0 && !matches!(lines.next(), Ok(Some(_))) {
-            continue;
+        if skipped > 0 {
+            lines.next();
         }
-        while let Ok(Some(raw)) = lines.next() {
-            if raw.bytes.as_deref().is_some_and(&wants) {
-                found.extend(parse(raw).ok().flatten());
-            }
-        }
+        let wanted = lines.map_while(Result::ok).filter(|raw| raw.bytes.as_deref().is_some_and(&wants));
+        found.extend(wanted.filter_map(|raw| parse(raw.bytes).ok().flatten()));
     }
     Ok(found)
 }

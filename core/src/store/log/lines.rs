@@ -1,13 +1,10 @@
 //! The lines of one segment, with any content, in bounded memory.
 
 use std::fmt;
-use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
-use rustix::fs::OFlags;
 
 use crate::sys::fs;
 
@@ -20,12 +17,14 @@ pub struct Position {
     pub lines: u64,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Raw {
     /// Its bytes; `None` when there are too many.
     pub bytes: Option<Vec<u8>>,
     /// Whether its line break is there.
     pub whole: bool,
+    /// In bytes, with the line break.
+    pub size: u64,
 }
 
 pub struct Lines {
@@ -39,28 +38,20 @@ impl fmt::Debug for Lines {
     }
 }
 
-/// Opens a file. Links are not followed, and a pipe is not waited for.
-fn open(path: &Path) -> io::Result<File> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
-    let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
-    opened.map_err(|error| fs::with_path(error, "open", path))
-}
-
 const CHUNK_BYTES: usize = 64 << 10;
 
 impl Lines {
     pub fn open(path: &Path, position: Position) -> io::Result<Lines> {
-        let mut file = open(path)?;
+        let mut file = fs::open_regular(path)?;
         if position.offset > 0 {
-            file.seek(SeekFrom::Start(position.offset))
-                .map_err(|error| fs::with_path(error, "read", path))?;
+            file.seek(SeekFrom::Start(position.offset))?;
         }
         Ok(Lines { from: Box::new(BufReader::with_capacity(CHUNK_BYTES, file)), position })
     }
 
     /// Opens a compressed file of lines; positions count uncompressed bytes.
     pub fn open_packed(path: &Path) -> io::Result<Lines> {
-        let unpacked = MultiGzDecoder::new(BufReader::with_capacity(CHUNK_BYTES, open(path)?));
+        let unpacked = MultiGzDecoder::new(BufReader::with_capacity(CHUNK_BYTES, fs::open_regular(path)?));
         let from = BufReader::with_capacity(CHUNK_BYTES, unpacked);
         Ok(Lines { from: Box::new(from), position: Position::default() })
     }
@@ -69,31 +60,26 @@ impl Lines {
         Lines { from: Box::new(io::Cursor::new(bytes)), position: Position::default() }
     }
 
-    /// The next line; `None` at the end.
-    #[allow(
-        clippy::should_implement_trait,
-        reason = "a line, the end or an error, which an iterator cannot express"
-    )]
-    pub fn next(&mut self) -> io::Result<Option<Raw>> {
+    fn read(&mut self) -> io::Result<Raw> {
         let mut bytes = Vec::new();
-        let mut count = (&mut self.from).take(MAX_LINE_BYTES + 1).read_until(b'\n', &mut bytes)? as u64;
-        if count == 0 {
-            return Ok(None);
-        }
+        let mut size = (&mut self.from).take(MAX_LINE_BYTES + 1).read_until(b'\n', &mut bytes)? as u64;
         let mut whole = bytes.pop_if(|last| *last == b'\n').is_some();
         let fits = bytes.len() as u64 <= MAX_LINE_BYTES;
-        while !whole && count > MAX_LINE_BYTES {
-            bytes.clear();
-            let more = (&mut self.from).take(64 * 1024).read_until(b'\n', &mut bytes)?;
-            count += more as u64;
-            whole = bytes.last() == Some(&b'\n');
-            if more == 0 {
-                break;
-            }
+        if !whole && !fits {
+            size += self.from.skip_until(b'\n')? as u64;
+            whole = true;
         }
-        self.position.offset += count;
-        self.position.lines += 1;
-        Ok(Some(Raw { bytes: fits.then_some(bytes), whole }))
+        self.position.offset += size;
+        self.position.lines += u64::from(size > 0);
+        Ok(Raw { bytes: fits.then_some(bytes), whole, size })
+    }
+}
+
+impl Iterator for Lines {
+    type Item = io::Result<Raw>;
+
+    fn next(&mut self) -> Option<io::Result<Raw>> {
+        Some(self.read()).filter(|read| read.as_ref().map_or(true, |raw| raw.size > 0))
     }
 }
 
@@ -118,10 +104,10 @@ impl ReadErrors {
         self.count == 0
     }
 
-    pub(super) fn add(&mut self, problem: ReadError) {
+    pub(super) fn add(&mut self, path: &Path, line: Option<u64>, why: String) {
         self.count += 1;
         if self.first.len() < MAX_KEPT {
-            self.first.push(problem);
+            self.first.push(ReadError { path: path.to_owned(), line, why });
         }
     }
 

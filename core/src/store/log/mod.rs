@@ -8,17 +8,15 @@
 mod contents;
 mod follow;
 mod lines;
-mod parallel_filter;
 mod parts;
 mod reader;
 mod segments;
 mod writer;
 
 pub use contents::Contents;
-pub use follow::{FollowPosition, Follower, last, tail};
+pub use follow::{Follower, last, tail};
 pub use lines::{Lines, Position, Raw, ReadError, ReadErrors};
-pub use parallel_filter::{LineHeader, filter_parallel};
 pub use parts::{Parts, part_name, parts_in};
-pub use reader::{Line, LineError, Parsed, Reader, parse, read_lines};
+pub use reader::{Line, LineError, LineHeader, Parsed, Reader, filter_parallel, parse, read_lines};
 pub use segments::{Range, Segment, SegmentName, list, size};
 pub use writer::{Appended, ExclusiveLog, Log, active_segment};

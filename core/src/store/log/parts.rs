@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::lines::Lines;
-use super::{ReadError, Segment, SegmentName, segments};
+use super::{ReadErrors, Segment, SegmentName, segments};
+use crate::sys::fs;
 
 const PREFIX: &str = "events-";
 const SUFFIX: &str = ".gz";
@@ -25,8 +26,7 @@ pub fn part_name(segment: &SegmentName) -> String {
 }
 
 pub fn parts_in(dir: &Path) -> BTreeMap<SegmentName, PathBuf> {
-    let listing = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    let named = listing.filter_map(|entry| {
+    let named = fs::entries(dir).filter_map(|entry| {
         let name = entry.file_name();
         let segment =
             name.to_str()?.strip_prefix(PREFIX)?.strip_suffix(SUFFIX).and_then(SegmentName::parse)?;
@@ -56,9 +56,7 @@ impl Parts {
         // The log is listed first: if a segment is removed after that, its parts already exist.
         let mut all = segments::list(dir)?;
         let mut removed = self.segments();
-        for segment in &all {
-            removed.remove(&segment.name);
-        }
+        removed.retain(|name| all.binary_search_by(|segment| segment.name.cmp(name)).is_err());
         all.extend(removed.into_iter().map(|name| Segment { name, size: 0 }));
         all.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(all)
@@ -66,7 +64,7 @@ impl Parts {
 }
 
 /// The lines of several parts of one segment, in the order of their times.
-pub(super) fn merged(paths: &[PathBuf], problem: &mut dyn FnMut(ReadError)) -> Lines {
+pub(super) fn merged(paths: &[PathBuf], problems: &mut ReadErrors) -> Lines {
     #[derive(Deserialize)]
     struct When {
         #[serde(default)]
@@ -75,17 +73,16 @@ pub(super) fn merged(paths: &[PathBuf], problem: &mut dyn FnMut(ReadError)) -> L
     let mut all: Vec<(String, Vec<u8>)> = Vec::new();
     for path in paths {
         let read = Lines::open_packed(path).and_then(|mut lines| {
-            while let Some(raw) = lines.next()? {
-                let Some(mut line) = raw.bytes else { continue };
+            lines.try_for_each(|raw| {
+                let Some(mut line) = raw?.bytes else { return Ok(()) };
                 let when = serde_json::from_slice::<When>(&line).ok();
                 line.push(b'\n');
                 all.push((when.map(|when| when.at).unwrap_or_default(), line));
-            }
-            Ok(())
+                Ok(())
+            })
         });
         if let Err(error) = read {
-            let why = format!("cannot read {}: {error}", path.display());
-            problem(ReadError { path: path.clone(), line: None, why });
+            problems.add(path, None, format!("cannot read {}: {error}", path.display()));
         }
     }
     all.sort_by(|one, other| one.0.cmp(&other.0));

@@ -1,15 +1,20 @@
 //! Reading the log: line by line, segment by segment, past whatever cannot be read.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::vec::IntoIter;
 
-use super::lines::{Lines, Position, Raw};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::lines::{Lines, Position};
 use super::parts::{Parts, merged};
-use super::{Range, ReadError, ReadErrors, Segment, SegmentName};
+use super::{Range, ReadErrors, Segment, SegmentName};
 use crate::model::event::Recorded;
 
-pub(super) const VERSION: u8 = 1;
+const VERSION: u8 = 1;
 
 #[derive(Debug, Clone)]
 pub struct Line {
@@ -25,18 +30,13 @@ pub struct Reader {
     dir: PathBuf,
     segments: IntoIter<Segment>,
     parts: Parts,
-    open: Option<Open>,
+    open: Option<(PathBuf, Lines)>,
     /// From this segment on, a line may be half-written because its writer is still running.
-    is_active: Option<SegmentName>,
+    growing: Option<SegmentName>,
+    /// Whether the open segment is one of these.
+    is_growing: bool,
     range: Range,
-    problems: ReadErrors,
-}
-
-#[derive(Debug)]
-struct Open {
-    path: PathBuf,
-    lines: Lines,
-    is_active: bool,
+    pub problems: ReadErrors,
 }
 
 impl Reader {
@@ -63,81 +63,59 @@ impl Reader {
             segments: segments.into_iter(),
             parts: parts.clone(),
             open: None,
-            is_active: growing,
+            growing,
+            is_growing: false,
             range,
             problems: ReadErrors::default(),
         }
     }
 
-    pub fn problems(&self) -> &ReadErrors {
-        &self.problems
-    }
-
-    pub fn into_problems(self) -> ReadErrors {
-        self.problems
-    }
-
-    fn next_here(&mut self, parse: &impl Fn(Raw) -> Parsed) -> Option<Result<Line, Option<ReadError>>> {
-        let open = self.open.as_mut()?;
-        let problem = |line, why| Some(ReadError { path: open.path.clone(), line, why });
-        let raw = match open.lines.next() {
-            Ok(raw) => raw?,
-            Err(error) => {
-                let why = format!("cannot read {}: {error}", open.path.display());
-                let problem = problem(None, why);
-                self.open = None;
-                return Some(Err(problem));
-            }
-        };
-        let being_written = open.is_active && !raw.whole;
-        Some(match parse(raw) {
-            Ok(Some(line)) if self.range.holds(&line.recorded.at) => Ok(line),
-            Ok(_) => Err(None),
-            Err(_) if being_written => Err(None),
-            Err(why) => Err(problem(Some(open.lines.position.lines), why.to_string())),
-        })
-    }
-
     /// Opens a segment, or its parts if it was removed: the lines that runs need were copied into them before.
     fn open_segment(&mut self, segment: &Segment) {
         let path = segment.path(&self.dir);
+        self.is_growing = self.growing.as_ref().is_some_and(|first| segment.name >= *first);
         match Lines::open(&path, Position::default()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let parts = self.parts.of_segment(&segment.name);
                 let lines = match parts.as_slice() {
-                    [] => return self.open = None,
+                    [] => return,
                     [part] => Lines::open_packed(part),
-                    parts => Ok(merged(parts, &mut |problem| self.problems.add(problem))),
+                    parts => Ok(merged(parts, &mut self.problems)),
                 };
                 self.set_open(&parts[0], lines);
             }
             lines => self.set_open(&path, lines),
         }
-        if let Some(open) = &mut self.open {
-            open.is_active = self.is_active.as_ref().is_some_and(|first| segment.name >= *first);
-        }
     }
 
     fn set_open(&mut self, path: &Path, lines: io::Result<Lines>) {
-        let path = path.to_owned();
-        self.open = match lines {
-            Ok(lines) => Some(Open { path, lines, is_active: false }),
-            Err(error) => {
-                self.problems.add(ReadError { path, line: None, why: error.to_string() });
-                None
-            }
-        };
+        match lines {
+            Ok(lines) => self.open = Some((path.to_owned(), lines)),
+            Err(error) => self.problems.add(path, None, error.to_string()),
+        }
     }
 
-    pub(super) fn step(&mut self, parse: &impl Fn(Raw) -> Parsed) -> Option<Line> {
+    /// The next line that `parse` does not drop.
+    fn next_parsed(&mut self, parse: &impl Fn(Option<Vec<u8>>) -> Parsed) -> Option<Line> {
         loop {
-            match self.next_here(parse) {
-                Some(Ok(line)) => return Some(line),
-                Some(Err(problem)) => problem.into_iter().for_each(|problem| self.problems.add(problem)),
-                None => {
-                    let segment = self.segments.next()?;
-                    self.open_segment(&segment);
+            let Some((path, lines)) = &mut self.open else {
+                let segment = self.segments.next()?;
+                self.open_segment(&segment);
+                continue;
+            };
+            match lines.next() {
+                None => self.open = None,
+                Some(Err(error)) => {
+                    self.problems.add(path, None, format!("cannot read {}: {error}", path.display()));
+                    self.open = None;
                 }
+                Some(Ok(raw)) => match parse(raw.bytes) {
+                    Ok(Some(line)) if self.range.holds(&line.recorded.at) => return Some(line),
+                    Err(why) if raw.whole || !self.is_growing => {
+                        self.problems.add(path, Some(lines.position.lines), why.to_string());
+                    }
+                    Ok(_) | Err(_) => {}
+                },
             }
         }
     }
@@ -147,7 +125,7 @@ impl Iterator for Reader {
     type Item = Line;
 
     fn next(&mut self) -> Option<Line> {
-        self.step(&parse)
+        self.next_parsed(&parse)
     }
 }
 
@@ -179,9 +157,9 @@ pub(super) fn growing(segments: &[Segment]) -> Option<&SegmentName> {
     many.or(segments.first()).map(|segment| &segment.name)
 }
 
-/// Parses one line; `None` for a blank one.
-pub fn parse(raw: Raw) -> Parsed {
-    let bytes = raw.bytes.ok_or(LineError::TooLong)?;
+/// Parses one line; `None` for a blank one. The bytes are `None` if there are too many.
+pub fn parse(bytes: Option<Vec<u8>>) -> Parsed {
+    let bytes = bytes.ok_or(LineError::TooLong)?;
     let text = String::from_utf8(bytes).map_err(|error| LineError::Encoding(error.utf8_error()))?;
     let trimmed = text.trim_ascii();
     if trimmed.is_empty() {
@@ -206,7 +184,61 @@ pub fn read_lines(path: &Path, each: impl FnMut(Line) -> io::Result<()>) -> io::
     let mut reader = Reader::over(Path::new(""), &Parts::default(), Vec::new(), None, Range::default());
     reader.set_open(path, Lines::open(path, Position::default()));
     reader.by_ref().try_for_each(each)?;
-    Ok(reader.into_problems())
+    Ok(reader.problems)
+}
+
+/// The first fields of a line.
+#[derive(Debug, Deserialize)]
+pub struct LineHeader<'a> {
+    #[serde(default)]
+    v: u8,
+    #[serde(default, borrow)]
+    pub at: Cow<'a, str>,
+    #[serde(default, borrow)]
+    pub event: Cow<'a, str>,
+    #[serde(default, borrow)]
+    pub session: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    pub run: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    pub payload: Option<&'a RawValue>,
+}
+
+const MAX_THREADS: usize = 8;
+
+/// Reads the log, with the parts of removed segments, and maps each line that is wanted, in order. A line is parsed completely
+/// only if its first fields are wanted or unreadable, and several threads read.
+pub fn filter_parallel<T: Send>(
+    dir: &Path,
+    parts: &Parts,
+    wants: impl Fn(&LineHeader<'_>) -> bool + Sync,
+    make: impl Fn(Line) -> T + Sync,
+) -> io::Result<(Vec<T>, ReadErrors)> {
+    let segments = parts.with_log(dir)?;
+    let growing = growing(&segments).cloned();
+    let parse_wanted = |bytes: Option<Vec<u8>>| {
+        let header = bytes.as_deref().and_then(|bytes| serde_json::from_slice::<LineHeader<'_>>(bytes).ok());
+        let is_wanted = header.is_none_or(|header| header.v != VERSION || wants(&header));
+        if is_wanted { parse(bytes) } else { Ok(None) }
+    };
+    let read = |segments: &[Segment]| {
+        let mut reader = Reader::over(dir, parts, segments.to_vec(), growing.clone(), Range::default());
+        let lines: Vec<T> = std::iter::from_fn(|| reader.next_parsed(&parse_wanted)).map(&make).collect();
+        (lines, reader.problems)
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+    let (mut lines, mut problems) = (Vec::new(), ReadErrors::default());
+    thread::scope(|scope| {
+        let chunks = segments.chunks(segments.len().div_ceil(threads).max(1));
+        let threads: Vec<_> = chunks.map(|chunk| scope.spawn(|| read(chunk))).collect();
+        for thread in threads {
+            // A thread that failed has panicked, and the process with it.
+            let (some, wrong) = thread.join().unwrap_or_default();
+            lines.extend(some);
+            problems.merge(wrong);
+        }
+    });
+    Ok((lines, problems))
 }
 
 #[cfg(test)]

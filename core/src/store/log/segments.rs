@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-use chrono::{Days, NaiveDate, TimeDelta};
+use chrono::{Days, NaiveDate, NaiveDateTime, TimeDelta};
 
 use crate::model::event::Id;
 use crate::sys::clock::{self, Time};
@@ -12,7 +12,8 @@ use crate::sys::fs;
 const SUFFIX: &str = ".jsonl";
 const SOLO: &str = "solo-";
 /// `2026-02-03T040506789Z-`
-const STAMP: usize = 22;
+const STAMP_FORMAT: &str = "%Y-%m-%dT%H%M%S%3fZ-";
+const STAMP_CHARS: usize = 22;
 const SALT: usize = 8;
 
 /// The name of a segment: `2026-02-03T040506789Z-1a2b3c4d.jsonl`; `…Z-solo-1a2b3c4d.jsonl` for one that
@@ -36,15 +37,15 @@ impl SegmentName {
     fn new(at: Time, mark: &str) -> SegmentName {
         // Whole milliseconds and a year of four digits, so that the name can be parsed at any time.
         let millis = at.timestamp_millis().clamp(0, 253_402_300_799_999);
-        let at = crate::sys::clock::from_millis(millis).unwrap_or(at);
+        let at = clock::from_millis(millis).unwrap_or(at);
         let id = Id::new(at);
         let salt = id.as_str().split_at(id.as_str().len() - SALT).1;
-        SegmentName(format!("{}-{mark}{salt}{SUFFIX}", at.format("%Y-%m-%dT%H%M%S%3fZ")))
+        SegmentName(format!("{}{mark}{salt}{SUFFIX}", at.format(STAMP_FORMAT)))
     }
 
     /// Takes a file name when it is exactly a segment's, and nothing that leads elsewhere.
     pub fn parse(text: &str) -> Option<SegmentName> {
-        let (stamp, rest) = text.split_at_checked(STAMP)?;
+        let (stamp, rest) = text.split_at_checked(STAMP_CHARS)?;
         let salt = rest.strip_suffix(SUFFIX)?;
         let salt = salt.strip_prefix(SOLO).unwrap_or(salt);
         let known = salt.len() == SALT && salt.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase());
@@ -56,7 +57,7 @@ impl SegmentName {
     }
 
     pub fn start(&self) -> Time {
-        start_of(&self.0[..STAMP]).unwrap_or_default()
+        start_of(&self.0[..STAMP_CHARS]).unwrap_or_default()
     }
 
     /// The day on which it began. Its lines are of this day or, where calls overlapped midnight, of the one before.
@@ -66,7 +67,7 @@ impl SegmentName {
 
     /// Whether it holds a single line whose writer did not get the lock.
     pub fn is_single_line(&self) -> bool {
-        self.0[STAMP..].starts_with(SOLO)
+        self.0[STAMP_CHARS..].starts_with(SOLO)
     }
 
     /// Whether a line of this instant belongs here by its day. Calls that overlap midnight may come in the
@@ -88,19 +89,9 @@ impl fmt::Display for SegmentName {
 }
 
 fn start_of(stamp: &str) -> Option<Time> {
-    let bytes = stamp.as_bytes();
-    let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (20, b'Z'), (21, b'-')];
-    if bytes.len() != STAMP || marks.iter().any(|(at, mark)| bytes[*at] != *mark) {
-        return None;
-    }
-    let number = |from: usize, to: usize| {
-        let digits = &bytes[from..to];
-        let value = |sum: u32, digit: &u8| sum * 10 + u32::from(digit - b'0');
-        digits.iter().all(u8::is_ascii_digit).then(|| digits.iter().fold(0, value))
-    };
-    let day = NaiveDate::from_ymd_opt(number(0, 4)? as i32, number(5, 7)?, number(8, 10)?)?;
-    let (hour, minute, second) = (number(11, 13)?, number(13, 15)?, number(15, 17)?);
-    Some(day.and_hms_milli_opt(hour, minute, second, number(17, 20)?)?.and_utc())
+    let time = NaiveDateTime::parse_from_str(stamp, STAMP_FORMAT).ok()?.and_utc();
+    // Only what would be written the same way.
+    (time.format(STAMP_FORMAT).to_string() == stamp).then_some(time)
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,38 +112,20 @@ pub fn size(dir: &Path) -> u64 {
 
 /// Lists the segments, oldest first, without foreign files and links. A missing directory has none.
 pub fn list(dir: &Path) -> io::Result<Vec<Segment>> {
-    let sized = |(name, entry): (SegmentName, std::fs::DirEntry)| {
+    let segment = |entry: fs_err::DirEntry| {
+        let name = SegmentName::parse(entry.file_name().to_str()?)?;
         // One that is gone by now was pruned.
-        let size = entry.metadata().ok()?.len();
-        Some(Segment { name, size })
+        let metadata = entry.metadata().ok()?;
+        metadata.is_file().then_some(Segment { name, size: metadata.len() })
     };
-    let mut segments: Vec<Segment> = entries(dir)?.into_iter().filter_map(sized).collect();
+    let mut segments: Vec<Segment> = fs::list(dir)?.into_iter().filter_map(segment).collect();
     segments.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(segments)
 }
 
 /// The newest segment that more than one line may go to.
 pub(super) fn newest(dir: &Path) -> io::Result<Option<SegmentName>> {
-    Ok(entries(dir)?.into_iter().map(|(name, _)| name).filter(|name| !name.is_single_line()).max())
-}
-
-fn entries(dir: &Path) -> io::Result<Vec<(SegmentName, std::fs::DirEntry)>> {
-    let read = match std::fs::read_dir(dir) {
-        Ok(read) => read,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(fs::with_path(error, "list", dir)),
-    };
-    let mut found = Vec::new();
-    for entry in read {
-        let entry = entry.map_err(|error| fs::with_path(error, "list", dir))?;
-        let name = entry.file_name().to_str().and_then(SegmentName::parse);
-        if let Some(name) = name
-            && entry.file_type().is_ok_and(|kind| kind.is_file())
-        {
-            found.push((name, entry));
-        }
-    }
-    Ok(found)
+    Ok(list(dir)?.into_iter().map(|segment| segment.name).rfind(|name| !name.is_single_line()))
 }
 
 /// From one instant to another, both included; without one it is open on that side.

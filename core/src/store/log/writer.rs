@@ -154,10 +154,6 @@ impl ExclusiveLog {
     pub fn current(&self) -> Option<SegmentName> {
         current_name(&self.lock.file).or_else(|| segments::newest(&self.dir).unwrap_or_default())
     }
-
-    pub fn dir(&self) -> &Path {
-        &self.dir
-    }
 }
 
 /// The open segment, read without the lock.

@@ -68,9 +68,8 @@ fn each_line(
     needs: &Needs<'_>,
     each: &mut dyn FnMut(String, &[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut lines = Lines::open(path, Position::default())?;
-    while let Some(raw) = lines.next().map_err(|error| fs::with_path(error, "read", path))? {
-        let Some(bytes) = raw.bytes else { continue };
+    for raw in Lines::open(path, Position::default())? {
+        let Some(bytes) = raw?.bytes else { continue };
         let Ok(header) = serde_json::from_slice::<LineHeader<'_>>(&bytes) else { continue };
         if let Some(run) = needs.closes_into(header.run.as_deref(), header.session.as_deref(), &header.at) {
             each(run, &bytes)?;
@@ -81,12 +80,9 @@ fn each_line(
 
 /// The content of a part.
 fn measured(part: &Path) -> io::Result<Measure> {
-    let mut lines = Lines::open_packed(part)?;
-    let mut bytes = 0;
-    while let Some(raw) = lines.next()? {
-        bytes += raw.bytes.map_or(0, |bytes| bytes.len() as u64);
-    }
-    Ok((lines.position.lines, bytes))
+    Lines::open_packed(part)?.try_fold((0, 0), |(lines, bytes), raw| {
+        Ok((lines + 1, bytes + raw?.bytes.map_or(0, |line| line.len() as u64)))
+    })
 }
 
 /// A part that is being written.
@@ -141,21 +137,17 @@ pub(super) fn remove_lines(
 
 /// Copies a segment without the lines of these sessions that name no run. Returns also how many bytes were copied.
 fn copy_without(path: &Path, sessions: &BTreeSet<String>) -> io::Result<(Draft, u64)> {
-    let mut lines = Lines::open(path, Position::default())?;
     let mut source = fs::open_regular(path)?;
     let mut to = BufWriter::new(Draft::create(path)?);
     let mut left = 0;
-    loop {
-        let before = lines.position.offset;
-        let Some(raw) = lines.next().map_err(|error| fs::with_path(error, "read", path))? else { break };
-        let size = lines.position.offset - before;
-        let header = raw.bytes.as_deref().map(serde_json::from_slice::<LineHeader<'_>>);
+    for raw in Lines::open(path, Position::default())? {
+        let raw = raw?;
+        let header =
+            raw.bytes.as_deref().and_then(|line| serde_json::from_slice::<LineHeader<'_>>(line).ok());
         let is_removed = header.is_some_and(|header| {
-            header.is_ok_and(|header| {
-                header.run.is_none() && sessions.contains(header.session.as_deref().unwrap_or_default())
-            })
+            header.run.is_none() && sessions.contains(header.session.as_deref().unwrap_or_default())
         });
-        let mut line = (&mut source).take(size);
+        let mut line = (&mut source).take(raw.size);
         if is_removed {
             io::copy(&mut line, &mut io::sink())?;
         } else {

@@ -1,15 +1,17 @@
 //! Files with one JSON document: bounded reads, atomic replacement, and damage as a result of its own.
 
-use std::fmt;
 use std::fs::Metadata;
 use std::io;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
+use fs_err::os::unix::fs::FileExt;
+use rustix::fs::OFlags;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{read_regular, write_atomic, write_synced};
+use super::read::{open, regular};
+use super::{Appender, allow_missing, read_regular, write_atomic, write_synced};
 
 /// The content of a file, and the rules for it.
 pub trait Document: Serialize + DeserializeOwned {
@@ -86,6 +88,7 @@ impl<T> Content<T> {
 }
 
 /// A file with one JSON document. Readers need no lock: a reader gets the former document or the new one.
+#[derive(Debug, Clone)]
 pub struct JsonFile<T> {
     path: PathBuf,
     document: PhantomData<fn() -> T>,
@@ -120,7 +123,9 @@ impl<T: Document> JsonFile<T> {
     }
 
     pub fn parse(&self, bytes: &[u8]) -> Result<T, Damage> {
-        parse(bytes).map_err(|flaw| Damage { path: self.path.clone(), flaw })
+        let parsed = serde_json::from_slice(bytes).map_err(Flaw::from);
+        let checked = parsed.and_then(|document: T| document.check().map(|()| document));
+        checked.map_err(|flaw| Damage { path: self.path.clone(), flaw })
     }
 
     /// Replaces the file atomically and returns its bytes. A caller that changes a document holds the lock of its store.
@@ -153,13 +158,10 @@ impl<T: Document> JsonFile<T> {
 
     /// Removes the file, if it exists.
     pub fn remove(&self) -> io::Result<()> {
-        match fs_err::remove_file(&self.path) {
-            // A path that is not in a directory does not exist either.
-            Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                Err(error)
-            }
-            _ => Ok(()),
-        }
+        let removed = fs_err::remove_file(&self.path);
+        // A path that is not in a directory does not exist either.
+        let is_missing = |error: &io::Error| error.kind() == io::ErrorKind::NotADirectory;
+        if removed.as_ref().is_err_and(is_missing) { Ok(()) } else { allow_missing(removed) }
     }
 }
 
@@ -168,26 +170,84 @@ fn check_size<T: Document>(bytes: &[u8]) -> io::Result<()> {
     if bytes.len() as u64 > T::MAX_BYTES { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(()) }
 }
 
-/// Parses and checks a document.
-pub(super) fn parse<T: Document>(bytes: &[u8]) -> Result<T, Flaw> {
-    let document: T = serde_json::from_slice(bytes)?;
-    document.check().map(|()| document)
+/// Up to this size in bytes the file is only appended to.
+const MAX_APPENDED_BYTES: u64 = 64 << 10;
+/// In a file of large versions, at least this many are appended before it is replaced.
+const MIN_APPENDED_VERSIONS: u64 = 32;
+
+/// The last version of a document.
+#[derive(Debug)]
+pub struct LastVersion<T> {
+    /// The document; `None` if the file has no complete version.
+    pub document: Option<T>,
+    /// Why later content of the file cannot be used, if there is any.
+    pub damage: Option<Damage>,
+    /// The size of the file in bytes.
+    size: u64,
 }
 
-impl<T> Clone for JsonFile<T> {
-    fn clone(&self) -> JsonFile<T> {
-        JsonFile::at(&self.path)
+impl<T: Document> JsonFile<T> {
+    /// Reads the last version. Follows no link, and does not wait for a pipe.
+    pub fn read_last(&self) -> io::Result<LastVersion<T>> {
+        let path = self.path();
+        let file = match open(path, OFlags::NOFOLLOW) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(LastVersion { document: None, damage: None, size: 0 });
+            }
+            opened => opened?,
+        };
+        let size = regular(&file)?.len();
+        if size > T::MAX_BYTES {
+            let what = format!("{} is larger than {} bytes", path.display(), T::MAX_BYTES);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+        }
+        let read = |start: u64| {
+            let mut bytes = vec![0; (size - start) as usize];
+            file.read_exact_at(&mut bytes, start).map(|()| bytes)
+        };
+        let start = size.saturating_sub(MAX_APPENDED_BYTES);
+        let (mut document, mut damage) = self.last_version(&read(start)?);
+        // Its line may begin before the part that was read.
+        if document.is_none() && start > 0 {
+            (document, damage) = self.last_version(&read(0)?);
+        }
+        Ok(LastVersion { document, damage, size })
     }
-}
 
-impl<T> fmt::Debug for JsonFile<T> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_tuple("JsonFile").field(&self.path).finish()
+    fn last_version(&self, bytes: &[u8]) -> (Option<T>, Option<Damage>) {
+        let mut damage = None;
+        let lines = bytes.split(|byte| *byte == b'\n').rev().filter(|line| !line.trim_ascii().is_empty());
+        for line in lines {
+            match self.parse(line) {
+                Ok(document) => return (Some(document), damage),
+                Err(damaged) => damage = damage.or(Some(damaged)),
+            }
+        }
+        (None, damage)
+    }
+
+    /// Appends a version to the file, whose lock the caller holds and whose last version is `last`.
+    ///
+    /// # Errors
+    /// Writing fails, or the document is too large to be read again; the last version is unchanged then.
+    pub fn append_version(&self, document: &T, last: &LastVersion<T>) -> io::Result<()> {
+        let mut line = serde_json::to_vec(document)?;
+        line.push(b'\n');
+        let length = line.len() as u64;
+        let limit = length.saturating_mul(MIN_APPENDED_VERSIONS).clamp(MAX_APPENDED_BYTES, T::MAX_BYTES);
+        // A damaged file is replaced, so that the damage is reported once.
+        if last.size == 0 || last.damage.is_some() || last.size + length > limit {
+            return self.write_bytes(&line);
+        }
+        // A file of version 0.1 has no line break.
+        Appender::open(self.path())?.append_line(&line).map(drop)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
     #[derive(Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
@@ -227,5 +287,45 @@ mod tests {
         assert!(matches!(file.read().unwrap(), Content::Missing));
         std::fs::create_dir(file.path()).unwrap();
         assert!(file.read().is_err());
+    }
+
+    #[test]
+    fn the_last_complete_version_counts_whatever_a_writer_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = JsonFile::<Value>::at(dir.path().join("counts.json"));
+        let last = || journal.read_last().unwrap();
+        let append = |document: Value| journal.append_version(&document, &last()).unwrap();
+        assert!(last().document.is_none() && last().damage.is_none());
+        append(json!({"n": 1}));
+        append(json!({"n": 2}));
+        assert_eq!(std::fs::read(journal.path()).unwrap(), b"{\"n\":1}\n{\"n\":2}\n");
+        std::fs::write(journal.path(), "{\"n\":1}\n{\"n\":2}\n{\"n\":").unwrap();
+        assert_eq!((last().document, last().damage.is_some()), (Some(json!({"n": 2})), true));
+        append(json!({"n": 3}));
+        assert_eq!(std::fs::read(journal.path()).unwrap(), b"{\"n\":3}\n");
+        std::fs::write(journal.path(), "{\"n\":4}    ").unwrap();
+        assert_eq!((last().document, last().damage.is_some()), (Some(json!({"n": 4})), false), "version 0.1");
+        append(json!({"n": 5}));
+        assert_eq!(last().document, Some(json!({"n": 5})));
+        std::fs::write(journal.path(), "torn").unwrap();
+        assert!(last().document.is_none() && last().damage.is_some());
+    }
+
+    #[test]
+    fn a_long_file_is_replaced_and_a_long_version_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = JsonFile::<Value>::at(dir.path().join("counts.json"));
+        let size = || journal.path().metadata().unwrap().len();
+        let append =
+            |document: &Value| journal.append_version(document, &journal.read_last().unwrap()).unwrap();
+        let small = json!("x".repeat(1_000));
+        (0..65).for_each(|_| append(&small));
+        assert!(size() > 60_000);
+        append(&small);
+        assert!(size() < 2_000, "replaced");
+        let large = json!("y".repeat(100_000));
+        (0..3).for_each(|_| append(&large));
+        assert!(size() > 300_000);
+        assert_eq!(journal.read_last().unwrap().document, Some(large));
     }
 }

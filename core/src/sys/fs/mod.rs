@@ -2,9 +2,7 @@
 //!
 //! Errors name the operation and the path: plain operations use `fs_err`, those on directory handles [`with_path`].
 
-mod append;
 mod json_file;
-mod json_journal;
 mod lock;
 mod read;
 mod replace;
@@ -17,14 +15,12 @@ use fs_err::os::unix::fs::OpenOptionsExt;
 use fs_err::{File, OpenOptions};
 use rustix::fs::{Mode, OFlags};
 
-pub use append::Appender;
-pub use json_file::{Content, Damage, Document, Flaw, JsonFile, Layout};
-pub use json_journal::{JsonJournal, LastVersion};
+pub use json_file::{Content, Damage, Document, Flaw, JsonFile, LastVersion, Layout};
 pub use lock::{Lock, LockBudget, held_error, is_blocked_by_other_file, lock, lock_of};
 pub use read::{Read, Stamp, open_regular, read_linked, read_prefix, read_regular, read_stable, sync};
 pub use replace::{
-    Draft, overwrite_in_place, remove_old_drafts, remove_old_drafts_of, temporary_path, write_atomic,
-    write_synced,
+    Appender, Draft, overwrite_in_place, remove_old_drafts, remove_old_drafts_of, temporary_path,
+    write_atomic, write_synced,
 };
 
 /// Mode of every file that teamkeep creates.

@@ -3,12 +3,12 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use super::super::{MAX_LINE_CHARS, Tail, shell};
+use super::super::{MAX_LINE_CHARS, add_output, last_lines, shell};
 
 fn lines(bytes: &[u8]) -> Vec<String> {
-    let mut tail = Tail::default();
-    bytes.chunks(7_000).for_each(|chunk| tail.take(chunk));
-    tail.lines()
+    let mut output = Vec::new();
+    bytes.chunks(7_000).for_each(|chunk| add_output(&mut output, chunk));
+    last_lines(&output)
 }
 
 #[test]

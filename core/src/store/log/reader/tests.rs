@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
+use super::super::ReadError;
 use super::*;
 use crate::config;
 use crate::store::log::{Log, Parts};
@@ -21,7 +22,7 @@ fn record(id: usize, at: Time, padding: usize) -> String {
 fn ids(dir: &Path) -> (Vec<String>, ReadErrors) {
     let mut reader = Reader::open(dir, Range::default()).unwrap();
     let ids = reader.by_ref().map(|line| line.recorded.id).collect();
-    (ids, reader.into_problems())
+    (ids, reader.problems)
 }
 
 #[test]
@@ -73,6 +74,29 @@ fn a_range_of_time_opens_only_the_segments_of_its_days() {
     assert!(reader.segments.len() < 4, "of five");
     let ids: Vec<String> = reader.map(|line| line.recorded.id).collect();
     assert_eq!(ids, ["30", "31", "32"]);
+}
+
+#[test]
+fn wanted_lines_come_in_order_and_invalid_lines_are_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let line = |id: &str, run: &str| format!(r#"{{"v":1,"id":"{id}","run":"{run}","payload":{{}}}}"#) + "\n";
+    let segments = [
+        ("2026-02-03T000000000Z-aaaaaaaa.jsonl", line("1", "r") + "{broken\n" + &line("2", "other")),
+        ("2026-02-03T010000000Z-aaaaaaaa.jsonl", line("3", "r") + "\n{\"v\":9}\n"),
+        ("2026-02-03T020000000Z-aaaaaaaa.jsonl", line("4", "\\u0072") + "{\"v\":1,\"id\":\"5\",\"run\":\"r"),
+    ];
+    for (name, text) in &segments {
+        std::fs::write(dir.path().join(name), text).unwrap();
+    }
+    let wants = |glance: &LineHeader<'_>| glance.run.as_deref() == Some("r");
+    let (ids, problems) =
+        filter_parallel(dir.path(), &Parts::default(), wants, |line| line.recorded.id).unwrap();
+    assert_eq!(ids, ["1", "3", "4"]);
+    let mut all = Reader::open(dir.path(), Range::default()).unwrap();
+    assert_eq!(all.by_ref().count(), 4);
+    assert_eq!((problems.count, all.problems.count), (2, 2), "the last line is being written");
+    let none = filter_parallel(&dir.path().join("none"), &Parts::default(), wants, |_| ()).unwrap();
+    assert!(none.0.is_empty() && none.1.is_empty());
 }
 
 /// A piece of a segment: a whole line, a line cut short, or garbage.
