@@ -12,7 +12,6 @@ pub mod install;
 mod installation;
 pub mod list;
 pub mod log;
-mod log_filter;
 mod output;
 pub mod policy;
 pub mod prune;

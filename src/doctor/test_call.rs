@@ -11,7 +11,7 @@ use super::Facts;
 use super::finding::{Diagnosis, bad, ok, unknown, warn};
 use super::program::{build_command, is_by_plugin, named};
 use teamkeep_core::client::settings::command::{is_same, on_search_path};
-use teamkeep_core::sys::process::supervise::{Outcome, Run, Until};
+use teamkeep_core::sys::process::{Outcome, Run};
 
 /// Claude Code waits ten seconds for a hook, which needs some milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -70,7 +70,7 @@ fn attempt(facts: &Facts<'_>, program: &Path) -> Result<Duration, String> {
         command.env(name, scratch.path());
     }
     let stdin = input(&payload(scratch.path())).map_err(cannot)?;
-    let run = Run { stdin, until: Until::OutputClosed, ..Run::new(command, TIMEOUT) };
+    let run = Run { stdin, until_closed: true, ..Run::new(command, TIMEOUT) };
     let start = Instant::now();
     let (outcome, output) =
         run.collect(MAX_OUTPUT_BYTES).map_err(|error| format!("cannot be run: {error}"))?;
@@ -149,7 +149,7 @@ fn compare(running: &Path, others: &[(PathBuf, String)], install: &str) -> Diagn
 fn version_of(facts: &Facts<'_>, path: &Path) -> String {
     let mut command = command(facts, path);
     command.arg("--version").current_dir("/");
-    let run = Run { until: Until::OutputClosed, ..Run::new(command, TIMEOUT) };
+    let run = Run { until_closed: true, ..Run::new(command, TIMEOUT) };
     match run.collect(MAX_OUTPUT_BYTES) {
         Ok((Outcome::Ended(status), out)) if status.success() => {
             let out = String::from_utf8_lossy(&out);

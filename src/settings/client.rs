@@ -10,7 +10,7 @@ use teamkeep_core::client::settings::command::find;
 use teamkeep_core::client::settings::version::Version;
 use teamkeep_core::sys::env::Env;
 use teamkeep_core::sys::paths::Paths;
-use teamkeep_core::sys::process::supervise::{Outcome, Progress, Run};
+use teamkeep_core::sys::process::{Outcome, Progress, Run};
 
 /// The name of Claude Code's program.
 const NAME: &str = "claude";

@@ -80,7 +80,6 @@ fn actor_style(kind: ActorKind) -> Style {
     }
 }
 
-/// Maximum length of a text, in characters.
 const MAX_CHARS: usize = 200;
 /// Fields of a tool's input that describe the call, best first.
 const SHOWN_KEYS: &[&str] =
@@ -169,7 +168,6 @@ fn task(payload: &Payload) -> String {
     joined([id.as_deref(), Some(&quoted(payload.text("task_subject")))])
 }
 
-/// A pause or an allowance.
 fn overridden(payload: &Payload) -> String {
     let gate = payload.text("gate").unwrap_or("every gate");
     let until = payload.text("until").map(|until| format!("until {}", clock::moment_of(until)));

@@ -9,8 +9,7 @@ use crate::model::Tool;
 use crate::model::event::{Actor, ActorKind, LEAD};
 use crate::store::archive::Index;
 
-/// Identifies the actor of a call, and returns the evidence for it. `team` is the indexed team, `name` the session's own
-/// agent name in it.
+/// The actor of a call, and the evidence for it. `name` is the session's own agent name in the team.
 pub fn resolve(call: &CallContext<'_>, team: Option<&Index>, name: Option<&str>) -> (Actor, &'static str) {
     // An unreadable payload proves nothing, even if the command line names an event.
     if call.payload.malformed.is_some() {
@@ -22,17 +21,19 @@ pub fn resolve(call: &CallContext<'_>, team: Option<&Index>, name: Option<&str>)
     if let Some(id) = call.payload.agent_id() {
         return by_agent(call, team, id);
     }
-    by_transcript_text(call, team)
-        .map(|actor| (actor, "the payload names the actor"))
-        .or_else(|| name.map(|name| (Actor::teammate(name, None), "the session belongs to this teammate")))
-        .or_else(|| {
-            by_session(call, team).map(|actor| (actor, "the session has no other actor of this kind"))
-        })
-        .unwrap_or_else(|| (Actor::unknown(), "the payload names no agent, and the session has several"))
+    if let Some(actor) = by_transcript_text(call, team) {
+        return (actor, "the payload names the actor");
+    }
+    if let Some(name) = name {
+        return (Actor::teammate(name, None), "the session belongs to this teammate");
+    }
+    match by_session(call, team) {
+        Some(actor) => (actor, "the session has no other actor of this kind"),
+        None => (Actor::unknown(), "the payload names no agent, and the session has several"),
+    }
 }
 
-/// Resolves an agent id: an internal helper, a teammate (known from an earlier call, or by its type), or else a
-/// subagent.
+/// An agent id belongs to an internal helper, a teammate (known from an earlier call, or by its type), or a subagent.
 fn by_agent(call: &CallContext<'_>, team: Option<&Index>, id: &str) -> (Actor, &'static str) {
     let role = call.payload.text("agent_type");
     let is_member = |name: &str| team.is_some_and(|team| team.has_member(name));
@@ -54,9 +55,9 @@ fn by_agent(call: &CallContext<'_>, team: Option<&Index>, id: &str) -> (Actor, &
     }
 }
 
-/// Whether the id does not belong to the member, although the role is spelled like its name. An id that contains the
-/// name (`aalice-7dfceaaaef47c69e`, 2.1.328) belongs to the member permanently, so another agent is a plain subagent.
-/// Older versions create a new id, without the name, for each turn.
+/// Whether another agent has a role that is spelled like the member's name. An id that contains the name
+/// (`aalice-7dfceaaaef47c69e`, 2.1.328) belongs to the member permanently. Older versions create a new id, without the name,
+/// for each turn.
 fn is_of_another(call: &CallContext<'_>, name: &str, id: &str) -> bool {
     let holds = |id: &str| {
         id.strip_prefix('a').and_then(|id| id.strip_prefix(name)).is_some_and(|id| id.starts_with('-'))

@@ -47,9 +47,8 @@ impl CallContext<'_> {
         self.directory(self.payload.text("team_name")?)
     }
 
-    /// The directory of the team with this name. Before 2.1.178 team names are free text and the directory's name is
-    /// derived from them, so the directory must have a configuration with this name, or the session must be in that
-    /// team.
+    /// Before 2.1.178 team names are free text and the directory's name is derived from them, so the directory must have a
+    /// configuration with this name, or the session must be in that team.
     pub fn directory(&self, name: &str) -> Option<SafeName> {
         let plain = SafeName::new(name);
         let spelled = directory(name);
@@ -95,23 +94,16 @@ impl CallContext<'_> {
             && self.payload.text("agent_type").is_some_and(|role| !role.is_empty())
     }
 
-    /// `TMUX_PANE` is the pane of a member of exactly one team, in the same directory, and the payload has a role but no
-    /// agent.
-    fn member_in_pane(&self, known: &Known) -> Option<TeamMember> {
-        self.looks_like_split_pane().then(|| self.find_by_pane(known)).flatten()
-    }
-
-    /// Like [`CallContext::member_in_pane`], for a payload without a role.
+    /// The member whose pane it is, for a payload without a role.
     fn member_without_role(&self, known: &Known) -> Option<TeamMember> {
-        let found = self.may_be_without_role().then(|| self.find_by_pane(known)).flatten()?;
+        let found = self.find_by_pane(known).filter(|_| self.may_be_without_role())?;
         let in_payload = self.named_team().zip(self.payload.text("teammate_name").map(str::to_owned));
         let is_proven =
             in_payload.as_ref() == Some(&found) || self.named_in_transcript().as_ref() == Some(&found);
         is_proven.then_some(found)
     }
 
-    /// Whether a session is in a member's pane but cannot be assigned to the member yet, because its transcript is still
-    /// missing.
+    /// Whether a session is in a member's pane, but its transcript, which assigns it, is still missing.
     pub fn is_undecided(&self, known: &Known) -> bool {
         self.may_be_without_role() && self.find_by_pane(known).is_some()
     }
@@ -120,6 +112,7 @@ impl CallContext<'_> {
         compat::may_be_teammate(self.payload, self.state.name.as_deref())
     }
 
+    /// The member whose pane `TMUX_PANE` names, if it is in exactly one team and in the same directory.
     fn find_by_pane(&self, known: &Known) -> Option<TeamMember> {
         let (pane, cwd) = (self.pane?, self.payload.text("cwd"));
         let mut found = known.iter().filter(|(_, index)| !index.ended).flat_map(|(team, index)| {
@@ -132,20 +125,7 @@ impl CallContext<'_> {
         found.next().is_none().then_some(first)
     }
 
-    /// The agent's name in a session that has a role but no agent, if the payload names teammate and team.
-    fn name_in_pane(&self) -> Option<String> {
-        let named = self
-            .payload
-            .text("teammate_name")
-            .filter(|name| !name.is_empty() && self.looks_like_split_pane());
-        named.map(str::to_owned).or_else(|| self.state.name.clone())
-    }
-
     /// Agent name and team from a split-pane teammate's transcript, which has both in every entry.
-    fn member_in_transcript(&self) -> Option<TeamMember> {
-        self.looks_like_split_pane().then(|| self.named_in_transcript()).flatten()
-    }
-
     fn named_in_transcript(&self) -> Option<TeamMember> {
         head(self.transcript()?).find_map(|record| {
             let team = self.directory(record.get("teamName")?.as_str()?)?;

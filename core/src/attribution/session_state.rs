@@ -16,7 +16,6 @@ use crate::sys::fs::{self, Content, Document, JsonFile};
 pub struct SessionState {
     pub v: u8,
     pub team: Option<String>,
-    /// The agent's name, if the session is a split-pane teammate's.
     pub name: Option<String>,
     pub agents: Agents,
     /// Whether an agent other than the lead acted in the session.

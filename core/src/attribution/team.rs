@@ -16,7 +16,6 @@ use crate::sys::process;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResolvedTeam {
     pub team: Option<SafeName>,
-    /// The agent's name, if the session is a split-pane teammate's.
     pub name: Option<String>,
     /// Whether the session belongs to the team. False if only one of the team's files changed.
     pub member: bool,
@@ -27,24 +26,19 @@ pub struct CandidateTeams {
     /// The teams, starting with those that the evidence names.
     pub subjects: Vec<CaptureScope>,
     pub unseen: Vec<String>,
-    /// The file system's clock before the search. A session without a team remains without one until a team changes
-    /// after this time.
+    /// The file system's clock before the search. A session without a team has none until a team changes after this time.
     pub since: Option<i64>,
 }
 
 const UNSAFE_NAME: &str = "not a team name that teamkeep can record";
 
-/// All teams that a call may concern: those named by the evidence and those never seen before. If the session's team is
-/// unknown, or the session begins or ends, also all running teams. For a session known to be in no team, only the teams
-/// whose configuration changed since then.
+/// The teams that a call may concern: those that the evidence names and new ones. If the session's team is unknown, or the
+/// session begins or ends, all running teams; if it is known to be in no team, those that changed since then.
 pub fn candidate_teams(call: &CallContext<'_>, archive: &Archive) -> CandidateTeams {
     let teams = call.client.join("teams");
     // A task list does not prove a team: `-p` creates one, and `/clear` creates one beside the team's (2.1.328).
-    let is_known = |team: &SafeName| {
-        is_team(&teams.join(team))
-            || is_file(&teams.join(team))
-            || archive.knows(&CaptureScope::Team(team.clone()))
-    };
+    let is_known =
+        |team: &SafeName| is_team(&teams.join(team)) || archive.knows(&CaptureScope::Team(team.clone()));
     let named = [call.named_team(), call.made_team(), call.changed_team()];
     let remembered = call.state.team.as_deref().and_then(SafeName::new);
     let now = remembered.is_none().then(clock::file_time);
@@ -70,10 +64,8 @@ pub fn candidate_teams(call: &CallContext<'_>, archive: &Archive) -> CandidateTe
                 !config.is_file() || Stamp::of(&config).changed > since - MTIME_GRANULARITY
             })
         };
-        if is_special {
-            listed.push(subject);
-        } else if is_new || is_changed() {
-            changed = true;
+        if is_special || is_new || is_changed() {
+            changed |= !is_special;
             listed.push(subject);
         }
     }
@@ -87,50 +79,40 @@ pub fn candidate_teams(call: &CallContext<'_>, archive: &Archive) -> CandidateTe
     candidates
 }
 
-/// Whether a directory below `teams/` belongs to a team, that is, has a configuration. Without one it holds inboxes of
-/// no team (`default`, before 2.1.178) or of a team whose name is spelled differently. A link or a special file counts as
-/// well: it is not followed, but the gates must know that they cannot see the team.
+/// Whether a directory below `teams/` has a configuration. Others hold inboxes of no team (`default`, before 2.1.178), or of a
+/// team whose name is spelled differently. A link, a file or a special file is a team that the gates cannot see.
 fn is_team(directory: &Path) -> bool {
-    match directory.symlink_metadata() {
-        Ok(found) if found.is_dir() => directory.join("config.json").symlink_metadata().is_ok(),
-        found => found.is_ok_and(|found| !found.is_file()),
-    }
-}
-
-/// A file in place of a team's directory counts if the call names the team.
-fn is_file(directory: &Path) -> bool {
-    directory.symlink_metadata().is_ok_and(|found| found.is_file())
+    let has_config = || directory.join("config.json").symlink_metadata().is_ok();
+    directory.symlink_metadata().is_ok_and(|found| !found.is_dir() || has_config())
 }
 
 /// Resolution of the kernel's clock for files, in nanoseconds.
 const MTIME_GRANULARITY: i64 = 50_000_000;
 
-/// The entries below `teams/` with a valid team name: the team, the entry's name, and whether it is a link or a special
-/// file.
+/// The entries below `teams/` with a valid team name: team, entry, and whether it is a link or a special file.
 fn list_team_dirs(teams: &Path, unseen: &mut Vec<String>) -> Vec<(SafeName, SafeName, bool)> {
     let mut names = Vec::new();
-    let listing = match std::fs::read_dir(teams) {
-        Ok(listing) => listing,
-        Err(error) => {
-            if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
-                unseen.push(format!("cannot read the directory of teams: {error}"));
-            }
-            return names;
-        }
-    };
-    for entry in listing {
+    let entries = std::fs::read_dir(teams).map_or_else(|error| vec![Err(error)], Iterator::collect);
+    for entry in entries {
         let entry = match entry {
             Ok(entry) => entry,
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                continue;
+            }
             Err(error) => {
                 unseen.push(format!("cannot read the directory of teams: {error}"));
-                break;
+                continue;
             }
         };
         let kind = entry.file_type().ok();
+        // A file counts only if the call names it.
+        if kind.is_some_and(|kind| kind.is_file()) {
+            continue;
+        }
         if let Some(name) = entry.file_name().to_str().and_then(SafeName::new) {
             // A directory that is being deleted still belongs to its team.
             let team = SafeName::new(team::erasing(name.as_str()).unwrap_or(name.as_str()));
-            let is_special = kind.is_some_and(|kind| !kind.is_dir() && !kind.is_file());
+            let is_special = kind.is_some_and(|kind| !kind.is_dir());
             names.extend(team.map(|team| (team, name, is_special)));
         } else if kind.is_some_and(|kind| kind.is_dir()) {
             unseen.push(format!("{:?} is {UNSAFE_NAME}", entry.file_name()));
@@ -154,11 +136,9 @@ pub fn resolve(call: &CallContext<'_>, known: &BTreeMap<SafeName, Index>) -> (Re
     }
     if let Some((team, index)) = call.named_team().and_then(|team| known.get_key_value(&team)) {
         // A session that leads a team does not belong to a teammate, even if the payload names one.
-        let name = if index.is_led_by(call.payload.session()) {
-            call.state.name.clone()
-        } else {
-            call.name_in_pane()
-        };
+        let named = call.payload.text("teammate_name").filter(|name| !name.is_empty());
+        let is_teammate = call.looks_like_split_pane() && !index.is_led_by(call.payload.session());
+        let name = named.filter(|_| is_teammate).map(str::to_owned).or_else(|| call.state.name.clone());
         return (ResolvedTeam { name, ..member(team.clone()) }, "the payload's team_name");
     }
     if let Some(team) = remembered.clone().filter(is_open) {
@@ -172,26 +152,24 @@ pub fn resolve(call: &CallContext<'_>, known: &BTreeMap<SafeName, Index>) -> (Re
     if let Some((team, why)) = found {
         return (member(team), why);
     }
-    let seated = call.member_in_pane(known).map(|found| (found, "the tmux pane is a member's"));
-    if let Some(((team, name), why)) =
-        seated.or_else(|| call.member_in_transcript().map(|found| (found, "the transcript names it")))
-    {
-        return (ResolvedTeam { team: Some(team), name: Some(name), member: true }, why);
+    if call.looks_like_split_pane() {
+        let in_pane = call.find_by_pane(known).map(|found| (found, "the tmux pane is a member's"));
+        let found =
+            in_pane.or_else(|| call.named_in_transcript().map(|found| (found, "the transcript names it")));
+        if let Some(((team, name), why)) = found {
+            return (ResolvedTeam { team: Some(team), name: Some(name), member: true }, why);
+        }
     }
     if let Some(team) = remembered {
         return (member(team), "an earlier call of the session; the team has ended since");
     }
-    match call.changed_team().filter(|team| known.contains_key(team)) {
-        Some(team) => {
-            (ResolvedTeam { team: Some(team), ..ResolvedTeam::default() }, "the changed file belongs to it")
-        }
-        None => (ResolvedTeam::default(), "no call"),
-    }
+    let team = call.changed_team().filter(|team| known.contains_key(team));
+    let why = if team.is_some() { "the changed file belongs to it" } else { "no call" };
+    (ResolvedTeam { team, ..ResolvedTeam::default() }, why)
 }
 
-/// The team whose `leadProcess.pid` is the process that runs this hook: after `/clear` the session is new and the
-/// process is not. If start time or namespace of the process are available, they must match too, unless the payload
-/// states that the session was just cleared.
+/// The team whose `leadProcess.pid` runs this hook: after `/clear` the session is new and the process is not. Start time and
+/// namespace of the process must match, too, unless the payload states that the session was just cleared.
 fn led_by_process(call: &CallContext<'_>, known: &BTreeMap<SafeName, Index>) -> Option<SafeName> {
     let pid = call.client_pid?;
     let cleared = call.kind == Kind::SessionStart && call.payload.text("source") == Some("clear");

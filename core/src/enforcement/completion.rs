@@ -13,15 +13,14 @@ use std::time::{Duration, Instant};
 use crate::config::Check;
 use crate::policy::{Reason, escaped};
 use crate::sys::fs::Lock;
-use crate::sys::process::supervise::{CapturedOutput, Outcome, Progress, Run, shell_code};
+use crate::sys::process::{Outcome, Progress, Run, shell_code};
 
 pub use finding::finding;
 pub use worktree::directory;
 
 use result_cache::ResultCache;
 
-/// Time for all checks of one call. It is less than the 600 s after which Claude Code stops waiting and allows the
-/// completion.
+/// Time for all checks of one call. After 600 s, Claude Code stops waiting and allows the completion.
 pub const BUDGET: Duration = Duration::from_secs(570);
 
 const MAX_OUTPUT_BYTES: usize = 16 * 1024;
@@ -30,7 +29,6 @@ const MAX_LINE_CHARS: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckResult {
-    /// The command, as the user wrote it.
     pub command: String,
     pub outcome: CheckOutcome,
     /// Whether the outcome is reused, because the worktree has not changed.
@@ -40,22 +38,29 @@ pub struct CheckResult {
 /// The outcome of a check. Texts are escaped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckOutcome {
-    /// Exit code 0.
     Passed,
     /// Another exit code; 128 and more for a signal.
-    Failed { exit: i32, last_lines: Vec<String> },
+    Failed {
+        exit: i32,
+        last_lines: Vec<String>,
+    },
     /// It exceeded its time limit and was ended with all its child processes.
-    TimedOut { after: Duration, last_lines: Vec<String> },
-    /// No time was left for it, or its directory is gone. The task was not checked and is blocked as if the check had
-    /// failed.
-    NotBegun { why: String },
+    TimedOut {
+        after: Duration,
+        last_lines: Vec<String>,
+    },
+    /// No time was left for it, or its directory is gone. It counts as failed.
+    NotBegun {
+        why: String,
+    },
     /// It could not be run, which proves nothing about the task.
-    CouldNotRun { why: String },
+    CouldNotRun {
+        why: String,
+    },
 }
 
-/// Runs the checks in a directory, one after the other, each command once. `dir` is the policy directory with
-/// the stored results; `budget` is the time for all of them, including waiting for other calls that run the same
-/// check.
+/// Runs the checks in a directory, each command once. `dir` is the policy directory; `budget` includes waiting for other calls
+/// that run the same check.
 pub fn run(checks: &[&Check], cwd: &Path, dir: &Path, budget: Duration) -> Vec<CheckResult> {
     let start = Instant::now();
     let mut done: Vec<CheckResult> = Vec::new();
@@ -109,8 +114,7 @@ impl CheckRunner<'_> {
         Ok((outcome, false))
     }
 
-    /// Waits while another call runs the same check in the same directory, and returns whether it waited. Without a lock
-    /// the check is run anyway.
+    /// Waits while another call runs the same check in the same directory. Without a lock the check is run anyway.
     fn lock(&self) -> Result<(Option<Lock>, bool), CheckOutcome> {
         let lock = |timeout| self.results.lock(&self.check.run, self.cwd, timeout);
         if let Ok(Some(lock)) = lock(Duration::ZERO) {
@@ -131,7 +135,7 @@ impl CheckRunner<'_> {
             return Err(CheckOutcome::NotBegun { why: "no time was left for it".to_owned() });
         }
         let mut output = Vec::new();
-        let run = Run { captured: CapturedOutput::Both, ..Run::new(shell(&self.check.run, self.cwd), limit) };
+        let run = Run { captures_stderr: true, ..Run::new(shell(&self.check.run, self.cwd), limit) };
         let ended = run.supervise(|progress| {
             if let Progress::Output(bytes) = progress {
                 add_output(&mut output, bytes);
@@ -179,13 +183,9 @@ fn last_lines(output: &[u8]) -> Vec<String> {
     last
 }
 
-/// A duration as shown in a reason.
 fn span(time: Duration) -> String {
-    if time.subsec_millis() == 0 {
-        format!("{} s", time.as_secs())
-    } else {
-        format!("{} ms", time.as_millis())
-    }
+    let (seconds, millis) = (time.as_secs(), time.as_millis());
+    if time.subsec_millis() == 0 { format!("{seconds} s") } else { format!("{millis} ms") }
 }
 
 #[cfg(test)]

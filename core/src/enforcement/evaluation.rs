@@ -31,30 +31,25 @@ impl Evaluation {
         self.verdicts.first()
     }
 
-    /// How the event was judged, as the state of the team needs it.
     pub fn judgement<'a>(&'a self, findings: &'a [Finding]) -> Judgement<'a> {
         Judgement { blocked: self.is_blocked(), verdicts: &self.verdicts, findings }
     }
 
     /// Adds the verdict for a failure of the policy. It is decisive only if no other verdict blocks the event.
     pub fn add(&mut self, failure: Verdict) {
-        match failure.decision == Decision::Block && !self.is_blocked() {
-            true => self.verdicts.insert(0, failure),
-            false => self.verdicts.push(failure),
-        }
+        let is_decisive = failure.decision == Decision::Block && !self.is_blocked();
+        self.verdicts.insert(if is_decisive { 0 } else { self.verdicts.len() }, failure);
     }
 
     pub fn is_blocked(&self) -> bool {
         self.decisive().is_some_and(|verdict| verdict.decision == Decision::Block)
     }
 
-    /// Sorts the verdicts: strictest first, otherwise in the order in which they were added.
     pub(super) fn sort(&mut self) {
         self.verdicts.sort_by_key(|verdict| std::cmp::Reverse(verdict.decision));
     }
 }
 
-/// The findings for an event that are to be counted.
 #[derive(Debug, Clone, Copy)]
 pub struct Findings<'a> {
     pub event: &'a Judged<'a>,
@@ -104,8 +99,7 @@ pub fn settle(
     evaluation
 }
 
-/// A finding that cannot be counted: a block becomes a warning, because it might repeat forever. A lasting rule needs
-/// no count.
+/// A block that cannot be counted becomes a warning, because it might repeat forever. A lasting rule needs no count.
 pub(super) fn uncounted(finding: Finding) -> Finding {
     if finding.lasting || finding.decision != Decision::Block {
         return finding;
@@ -117,7 +111,6 @@ pub(super) fn uncounted(finding: Finding) -> Finding {
     Finding { decision: Decision::Warn, reason, ..finding }
 }
 
-/// The event name of a verdict's line in the log.
 pub const VERDICT: &str = "Verdict";
 
 /// Formats a verdict as a line that follows the event's, with the same time and actor. `id` is the line's own.

@@ -21,18 +21,15 @@ const STUCK_AFTER: Duration = Duration::from_secs(30);
 /// How old the time of a lock may be before it is set again: one system call less for most of many calls in a row.
 const TOUCH_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The directory of the stored counts. Creating this value does not access the disk.
 #[derive(Debug, Clone)]
 pub struct GateStateStore {
     dir: PathBuf,
     lock_timeout: Duration,
 }
 
-/// The ledger and counts of one run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GateState {
-    /// Format version: 1.
     pub v: u8,
     pub ledger: Ledger,
     pub guard: Guard,
@@ -61,34 +58,30 @@ impl GateStateStore {
 
     /// The counts of a run, for reading only; empty if they cannot be read.
     pub fn read(&self, run: &SafeName) -> GateState {
-        self.read_reporting(run).0
+        self.read_with_damage(run).0
     }
 
-    /// The same, and why the counts are lost, if they are.
-    fn read_reporting(&self, run: &SafeName) -> (GateState, Option<String>) {
+    fn read_with_damage(&self, run: &SafeName) -> (GateState, Option<String>) {
         let last = check(&self.dir).and_then(|()| JsonFile::at(path(&self.dir, run)).read_last());
         last.map(|last| state_and_damage(&last)).unwrap_or_default()
     }
 
-    /// Opens a run's counts, for this call only: they stay right under concurrent hooks. Damaged counts are empty. If they
-    /// cannot be locked, they are read, and [`OpenGateState::close`] fails.
+    /// Opens a run's counts for this call. If they cannot be locked, they are read, and [`OpenGateState::close`] fails.
     pub fn open(&self, run: &SafeName) -> OpenGateState {
         let file = JsonFile::at(path(&self.dir, run));
         let locked = self.lock(run).and_then(|lock| Ok((lock, file.read_last()?)));
         let (gate_state, damage) = match &locked {
             Ok((_, last)) => state_and_damage(last),
-            Err(_) => self.read_reporting(run),
+            Err(_) => self.read_with_damage(run),
         };
         OpenGateState { gate_state, damage, locked, file }
     }
 
-    /// # Errors
-    /// `WouldBlock` when other hook calls hold the lock for too long: the block of this call stays a block, although it is
-    /// not counted. This cannot end in a live-lock: each call that takes the lock sets the modification time of the lock
+    /// Fails with `WouldBlock` when other hook calls hold the lock for too long: the block of this call stays a block, although
+    /// it is not counted. This cannot end in a live-lock: each call that takes the lock sets the modification time of the lock
     /// file (unless it was set within [`TOUCH_INTERVAL`]) and holds the lock only while it judges, so this error needs new
     /// calls all the time. When they end, the next attempt is counted. A lock that one process keeps for longer than
-    /// [`STUCK_AFTER`] is not busy but a failure like the others: reading or writing fails, or the directory or the file
-    /// is something else.
+    /// [`STUCK_AFTER`] is not busy but stuck.
     fn lock(&self, run: &SafeName) -> io::Result<Lock> {
         check(&self.dir)?;
         let path = self.dir.join(format!(".{run}.lock"));
@@ -102,8 +95,7 @@ impl GateStateStore {
     }
 
     /// Adds the counts of a session to those of its run, once: it counts for itself first, then in its own run, then in the
-    /// team's. The ledger is not added: without a team the end of a tool call is not recorded. Returns why former counts
-    /// are lost, if they are.
+    /// team's. The ledger is not added: without a team the end of a tool call is not recorded. Returns the damage.
     pub fn merge_session(
         &self,
         archive: &Archive,
@@ -118,7 +110,7 @@ impl GateStateStore {
         let solo = solo_run(archive, &session).filter(|solo| solo != run);
         let mut lost = None;
         for name in [Some(session), solo].into_iter().flatten() {
-            let (earlier, damage) = self.read_reporting(&name);
+            let (earlier, damage) = self.read_with_damage(&name);
             gate_state.guard.merge(&earlier.guard);
             lost = lost.or(damage);
         }
@@ -127,13 +119,12 @@ impl GateStateStore {
 }
 
 impl OpenGateState {
-    /// Releases the lock.
     pub fn unlock(self) -> io::Result<()> {
         self.locked.map(drop)
     }
 
-    /// Writes the changes, and a damaged file in any case. A further step of the ledger that changed nothing else is not
-    /// written: no stored number refers to it, so the next step may have its number.
+    /// Writes the changes, and a damaged file in any case. If only the ledger's order grew, nothing is written: no stored
+    /// number refers to it.
     pub fn close(mut self) -> io::Result<()> {
         let (_lock, last) = self.locked?;
         let mut before = last.document.clone().unwrap_or_default();
@@ -152,18 +143,15 @@ pub fn solo_run(archive: &Archive, session: &SafeName) -> Option<SafeName> {
     SafeName::new(&archive.index(&CaptureScope::Session(session.clone()))?.run)
 }
 
-/// Whether a lock error means that other calls hold the lock.
 pub(super) fn is_busy_error(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
 }
 
-/// The path of a run's counts. The file of the overrides is in the same directory; a session of that name must not
-/// replace it, also on case-insensitive file systems.
+/// The path of a run's counts. A session named `overrides` must not replace the overrides, also on case-insensitive file
+/// systems.
 fn path(dir: &Path, run: &SafeName) -> PathBuf {
-    match run.as_str().eq_ignore_ascii_case("overrides") {
-        true => dir.join(format!(".{run}.json")),
-        false => dir.join(format!("{run}.json")),
-    }
+    let dot = if run.as_str().eq_ignore_ascii_case("overrides") { "." } else { "" };
+    dir.join(format!("{dot}{run}.json"))
 }
 
 /// The counts, and why former ones are lost, if they are.
@@ -176,8 +164,7 @@ fn state_and_damage(last: &LastVersion<GateState>) -> (GateState, Option<String>
     (last.document.clone().unwrap_or_default(), damage)
 }
 
-/// Checks that the policy directory is a directory or does not exist yet. A link is rejected: the counts and
-/// pauses behind it are not this store's.
+/// Checks that the policy directory is a directory or does not exist yet. A link is rejected.
 pub(super) fn check(dir: &Path) -> io::Result<()> {
     match dir.symlink_metadata() {
         Ok(metadata) if !metadata.is_dir() => {
@@ -189,7 +176,6 @@ pub(super) fn check(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether another call took this lock within the last [`STUCK_AFTER`].
 fn is_busy(lock: &Path) -> bool {
     let Ok(taken) = lock.symlink_metadata().and_then(|metadata| metadata.modified()) else { return false };
     // The time may be in the future, if the clock was set back.

@@ -13,11 +13,9 @@ use crate::sys::fs;
 /// How long to wait for a call in the transcript. 2.1.330 writes it within 0.11 s, seen at a load of 12 on 2 cores. With 0.2 s
 /// a run of 2.1.47 at a load of 4 was not counted; with 0.5 s it was.
 const TIMEOUT: Duration = Duration::from_millis(500);
-/// Pause between two reads of the transcript.
 const POLL_INTERVAL: Duration = Duration::from_millis(15);
 /// Bytes to read from the end of a transcript, plus the size of the call.
 const TAIL_BYTES: u64 = 256 << 10;
-/// Maximum number of bytes to read from the end of a transcript.
 const MAX_TAIL_BYTES: u64 = 32 << 20;
 /// Number of agents' transcripts to read if the call names no agent (before 2.1.69).
 const MAX_AGENTS: usize = 8;
@@ -25,8 +23,8 @@ const MAX_AGENTS: usize = 8;
 /// The bytes that every record of a tool call contains.
 const TOOL_USE: &[u8] = b"\"tool_use\"";
 
-/// Finds the message with a tool call of this id and agent, in a payload of `size` bytes. `transcript` is the session's; those
-/// of its agents are beside it. Do not hold a lock during this call: it waits for Claude Code to write.
+/// Finds the message with a tool call, in the session's transcript or those of its agents. `size` is the payload's. Do not hold
+/// a lock during this call: it waits for Claude Code to write.
 pub fn origin(transcript: &Path, id: Option<&str>, agent: Option<&str>, size: usize) -> Origin {
     let start = Instant::now();
     loop {
@@ -65,7 +63,6 @@ fn transcripts(main: &Path, agent: Option<&str>) -> Vec<PathBuf> {
     [main.to_owned()].into_iter().chain(others.take(MAX_AGENTS)).collect()
 }
 
-/// The end of a transcript.
 fn tail(path: &Path, size: usize) -> std::io::Result<Vec<u8>> {
     let mut file = fs::open_regular(path)?;
     // The transcript may have the call with another level of escapes.
@@ -77,7 +74,6 @@ fn tail(path: &Path, size: usize) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The id of the message with this tool call.
 fn message_of(tail: &[u8], id: &str) -> Option<String> {
     let lines = tail.split(|byte| *byte == b'\n').rev();
     let mut likely =

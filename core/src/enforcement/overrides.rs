@@ -12,16 +12,12 @@ use crate::sys::clock::{self, Time};
 use crate::sys::fs::{self, Document, Flaw, JsonFile};
 use crate::sys::unicode::fold;
 
-/// Format version.
 const V: u8 = 1;
-/// Maximum length of a pause.
 pub const LONGEST_PAUSE: chrono::TimeDelta = chrono::TimeDelta::hours(24);
 
-/// The active pauses and allowances.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Overrides {
-    /// Format version: 1.
     pub v: u8,
     pub pauses: Vec<Pause>,
     /// Teammates whose next shutdown is allowed, by name.
@@ -37,8 +33,7 @@ impl Document for Overrides {
 }
 
 impl Overrides {
-    /// The name under which a teammate's next shutdown is allowed: its own, else one that folds to the same and does not
-    /// belong to another member.
+    /// The name whose next shutdown is allowed: the teammate's own, or one that folds to the same and is not another member's.
     pub fn allowed_shutdown(&self, name: &str, members: &[String]) -> Option<&str> {
         let allowed = || self.shutdowns.iter().map(String::as_str);
         allowed().find(|one| *one == name).or_else(|| {
@@ -48,7 +43,6 @@ impl Overrides {
         })
     }
 
-    /// Whether a gate is paused for a team.
     pub fn is_paused(&self, gate: Gate, team: Option<&str>, now: Time) -> bool {
         self.pauses.iter().any(|pause| {
             pause.gate.as_deref().is_none_or(|paused| paused == gate.name())
@@ -58,8 +52,7 @@ impl Overrides {
     }
 }
 
-/// A paused gate. A missing or misspelled key makes the file invalid: it must not turn the pause of one gate into a
-/// pause of all.
+/// A paused gate. A missing or misspelled key is an error: it must not turn the pause of one gate into a pause of all.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pause {
@@ -74,14 +67,12 @@ pub struct Pause {
 }
 
 impl Pause {
-    /// Whether it is active. A pause without a valid end, or one longer than the maximum, is not: the clock was set
-    /// back, or no command wrote the file.
+    /// A pause without a valid end, or longer than the maximum, is not active: the clock was set back, or no command wrote it.
     pub fn is_in_force(&self, now: Time) -> bool {
         clock::parse(&self.until).is_some_and(|until| now < until && until - now <= LONGEST_PAUSE)
     }
 }
 
-/// Overrides that no command wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundOverrides {
     pub overrides: Overrides,
@@ -89,7 +80,6 @@ pub struct FoundOverrides {
     hash: String,
 }
 
-/// The file.
 #[derive(Debug, Clone)]
 pub struct OverrideFile {
     file: JsonFile<Overrides>,
@@ -97,17 +87,15 @@ pub struct OverrideFile {
 }
 
 impl OverrideFile {
-    /// The file in the policy directory.
     pub fn new(dir: &Path, lock_timeout: Duration) -> OverrideFile {
         OverrideFile { file: JsonFile::at(dir.join("overrides.json")), lock_timeout }
     }
 
-    /// The content; a damaged file allows nothing.
+    /// A damaged file allows nothing.
     pub fn read(&self) -> Overrides {
         self.try_read().unwrap_or_default()
     }
 
-    /// The content.
     pub fn try_read(&self) -> io::Result<Overrides> {
         Ok(self.read_hashed()?.map(|(overrides, _)| overrides).unwrap_or_default())
     }
@@ -148,8 +136,8 @@ impl OverrideFile {
         (!is_empty && !self.is_known(&hash)).then_some(FoundOverrides { overrides, hash })
     }
 
-    /// Records that the found overrides are in the log.
-    pub fn is_recorded(&self, found: &FoundOverrides) -> io::Result<()> {
+    /// Notes that the found overrides are in the log.
+    pub fn note_recorded(&self, found: &FoundOverrides) -> io::Result<()> {
         fs::write_atomic(&self.known(), found.hash.as_bytes())
     }
 

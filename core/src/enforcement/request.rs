@@ -34,7 +34,6 @@ const READ_TIMEOUT: Duration = Duration::from_secs(3);
 #[derive(Debug, Clone, Copy)]
 pub struct PolicyRequest<'a> {
     pub archive: &'a Archive,
-    /// The policy directory.
     pub dir: &'a Path,
     pub lock_timeout: Duration,
     /// The session's project, if Claude Code names one. Checks run there.
@@ -60,9 +59,9 @@ pub struct PolicyRequest<'a> {
 }
 
 impl PolicyRequest<'_> {
-    /// Judges the event and stores what must be remembered. Counts that cannot be opened or written are a failure of
-    /// the policy; the event is still judged by what can be read. A block that cannot be counted becomes a warning,
-    /// unless `on-error` is "block". A block that is not counted because other calls hold the lock stays a block.
+    /// Judges the event and stores what must be remembered. If counts cannot be opened or written, the policy failed, but the
+    /// event is judged by what can be read: a block that cannot be counted becomes a warning, unless `on-error` is "block" or
+    /// other calls hold the lock.
     pub fn judge(&self) -> Evaluation {
         let own = self.run.or(self.event.session).and_then(SafeName::stem);
         // The counts need a name.
@@ -129,7 +128,6 @@ impl PolicyRequest<'_> {
         OverrideFile::new(self.dir, self.lock_timeout)
     }
 
-    /// The state of the team without its ledger, as far as it can be read in time.
     fn team(&self, index: Option<&Index>, until: Option<Instant>) -> TeamState {
         let reader = SnapshotReader { archive: self.archive, client: self.client, until };
         reader.team((self.team, self.event.session), index)
@@ -162,8 +160,7 @@ impl PolicyRequest<'_> {
         verdicts
     }
 
-    /// The tool call that these findings block, if the loop guard counts such blocks: its id, if the payload or the ledger
-    /// has one.
+    /// The tool call that these findings block, if the loop guard counts such blocks, with its id, if one is known.
     fn tool_call(&self, findings: &[Finding], ledger: &Ledger) -> Option<Option<String>> {
         findings.iter().find(|finding| finding.decision == Decision::Block && !finding.lasting)?;
         match self.event.kind {
@@ -178,8 +175,7 @@ impl PolicyRequest<'_> {
         }
     }
 
-    /// The message of the model that a tool call is in. If the payload names no transcript, or a missing one, the transcript
-    /// that the run has for the session is read: a call by hand may leave the path out.
+    /// The message of the model with a tool call. A call by hand may leave out the transcript's path; then the run's is read.
     fn origin(&self, id: Option<&str>) -> Origin {
         let payload = self.event.payload;
         let known = || {
@@ -226,8 +222,8 @@ impl PolicyRequest<'_> {
         self.with_overrides(members, |allow| settle(&findings, &mut Guard::default(), &counting, allow))
     }
 
-    /// Evaluates findings with the overrides. An allowance is used up, except by a warning, and returned if another gate blocks
-    /// the action. One that cannot be returned must be given again.
+    /// Evaluates with the overrides. An allowance is used up, except by a warning, and returned if another gate blocks the
+    /// action.
     fn with_overrides(
         &self,
         members: &[String],

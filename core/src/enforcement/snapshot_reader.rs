@@ -17,8 +17,7 @@ const THREADS: usize = 4;
 #[derive(Debug, Clone, Copy)]
 pub struct SnapshotReader<'a> {
     pub archive: &'a Archive,
-    /// Claude Code's directory, in metadata-only mode: gates need subjects and marks, and the store has only their
-    /// sizes and hashes.
+    /// Claude Code's directory, in metadata-only mode: gates need texts, and the store has only sizes and hashes.
     pub client: Option<&'a Path>,
     /// The deadline for reading. Files that are not read by then are counted ([`TeamState::unread`]).
     pub until: Option<Instant>,
@@ -27,8 +26,8 @@ pub struct SnapshotReader<'a> {
 type ListedFile<'a> = (&'a str, TeamFile<'a>, &'a CapturedFile);
 
 impl SnapshotReader<'_> {
-    /// Reads the state of a team, without a ledger. Unreadable files are left out: a gate judges by the rest. Task ids are those
-    /// that the session sees; without one, those that the lead sees.
+    /// Reads the state of a team, without a ledger and unreadable files. Task ids are those that the session sees, or else the
+    /// lead.
     pub fn team(&self, (team, session): (Option<&str>, Option<&str>), index: Option<&Index>) -> TeamState {
         let mut state = TeamState { name: team.map(str::to_owned), ..TeamState::default() };
         let Some(index) = index else { return state };

@@ -102,8 +102,7 @@ impl<'a> Attributed<'a> {
 pub fn payload_warnings(payload: &Payload, asked: Option<&str>) -> Option<String> {
     let mut warnings = Vec::new();
     if let (Some(asked), Some(named)) = (asked, payload.event_name())
-        && asked != named
-        && asked != kebab(named)
+        && !asked.replace('-', "").eq_ignore_ascii_case(named)
     {
         warnings.push(format!("called as {asked}, but the payload names {named}"));
     }
@@ -135,16 +134,4 @@ pub fn payload_gaps(payload: &Payload, kind: Kind, asked: Option<&str>) -> Optio
         gaps.push("the payload has no session_id".to_owned());
     }
     (!gaps.is_empty()).then(|| format!("{}; recorded without changes", gaps.join(" and ")))
-}
-
-/// The subcommand's spelling of an event, also for unknown ones: `SubagentStop` becomes `subagent-stop`.
-fn kebab(name: &str) -> String {
-    let mut kebab = String::with_capacity(name.len() + 4);
-    for c in name.chars() {
-        if c.is_ascii_uppercase() && !kebab.is_empty() {
-            kebab.push('-');
-        }
-        kebab.push(c.to_ascii_lowercase());
-    }
-    kebab
 }

@@ -192,8 +192,7 @@ pub fn is_left_behind(context: &CallContext<'_>, archive: &Archive, index: &Inde
 }
 
 impl Attributed<'_> {
-    /// Stores the task list that the session names and captures it immediately: at the next call, parts of it may be
-    /// deleted.
+    /// Stores the task list that the session names, and captures it: at the next call, parts of it may be deleted.
     pub fn capture_named_list(&mut self) {
         let call = &self.call;
         let (Some(own), Some(session)) = (&self.by.own, &call.session) else { return };
@@ -216,8 +215,7 @@ impl Attributed<'_> {
         }
     }
 
-    /// Records a task that a tool of the session names and that is not in any known list: the session uses a list that
-    /// its hooks do not know, and no gate sees its tasks.
+    /// Records a task that a tool names and that is not in any known list: no gate sees the tasks of the session's list.
     pub fn note_missing_list(&mut self) {
         let call = &self.call;
         let task = shown_task(call.kind, &call.payload).and_then(|id| SafeName::new(&id));
@@ -233,8 +231,7 @@ impl Attributed<'_> {
         self.found.reload(own, &call.archive);
     }
 
-    /// Whether a list of the session has the task, or had it: Claude Code removes the files but keeps the highest
-    /// number.
+    /// Whether a list of the session has or had the task: Claude Code removes the files but keeps the highest number.
     fn is_in_a_list(&self, own: &CaptureScope, index: &Index, session: &SafeName, task: &SafeName) -> bool {
         let lists = index.lists(own.team().map(SafeName::as_str), Some(session.as_str()));
         let known = index.more_tasks.iter().map(String::as_str).chain([own.name().as_str()]);

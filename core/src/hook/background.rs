@@ -14,6 +14,7 @@ use crate::store::log::{self, Contents, Range};
 use crate::store::retention::{self, Facts, Needs, RetentionLock};
 use crate::sys::clock::{self, Time};
 use crate::sys::fs;
+use crate::sys::paths::PARTS;
 use crate::sys::process;
 
 /// How long the detached process waits for Claude Code to write its last lines and exit.
@@ -72,9 +73,8 @@ impl Recorder {
     }
 }
 
-/// Archives the transcripts of ended runs and copies their events into them. Returns the problems. Skips runs that
-/// another process is waiting for, unless this process ends a session whose Claude Code process is unknown: that run
-/// may be its own.
+/// Archives the transcripts of ended runs and copies their events into them. Returns the problems. Skips runs that another
+/// process waits for, unless this process ends a session whose Claude Code process is unknown: that run may be its own.
 pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
     if recorder.finish == BackgroundMode::Detached {
         // Start a new session: Claude Code's terminal and process group may end at any time.
@@ -83,7 +83,7 @@ pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
     let archive = recorder.archive();
     archive.settle(recorder.config.log.lock_patience);
     let (mut notes, _) = archive_transcripts(&archive, |_| false);
-    for part in recorder.paths.parts() {
+    for part in PARTS.map(|part| recorder.paths.store.join(part)) {
         fs::remove_old_drafts(&part, LEFTOVER_AGE);
         fs::remove_old_drafts_of(&part, LEFTOVER_AGE);
     }
@@ -108,8 +108,7 @@ pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
     notes
 }
 
-/// Whether the process started by this run's SessionEnd is still waiting for the last lines. Two such processes may run
-/// when one session ends as another begins.
+/// Whether the process started by this run's SessionEnd still waits. Two may run when one session ends as another begins.
 fn belongs_to_other(run: &RunRecord, after: Option<u32>, now: Time) -> bool {
     let ended = run.ended_at.as_deref().and_then(clock::parse);
     let lately = || ended.is_some_and(|end| (now - end).abs().to_std().is_ok_and(|age| age < TIMEOUT));
@@ -118,8 +117,7 @@ fn belongs_to_other(run: &RunRecord, after: Option<u32>, now: Time) -> bool {
         && lately()
 }
 
-/// Archives the current transcripts of unfinished runs, for the last time if `last` returns true. Returns the problems
-/// and the finished runs.
+/// Archives the transcripts of unfinished runs, finally if `last` is true. Returns the problems and the finished runs.
 fn archive_transcripts(
     archive: &Archive,
     last: impl Fn(&RunRecord) -> bool,
@@ -149,8 +147,7 @@ fn archive_transcripts(
 /// Maximum number of bytes of the log to read in one call. The next call continues.
 const MAX_READ_BYTES: u64 = 512 << 20;
 
-/// Copies the events of these runs from the log into them. If that is not possible now, because another process does it or
-/// the disk fails, it is done before their segments are removed.
+/// Copies the events of these runs from the log into them. If that fails, it is done before their segments are removed.
 fn close_events(recorder: &Recorder, archive: &Archive, runs: &BTreeSet<String>) -> Result<()> {
     if runs.is_empty() {
         return Ok(());

@@ -26,8 +26,7 @@ impl Attributed<'_> {
         self.outcome.answer = blocked.or_else(|| self.start_session()).unwrap_or_default();
     }
 
-    /// At SessionStart, requests FileChanged events, which report changes between two hook calls, and returns messages
-    /// to the user.
+    /// At SessionStart, requests FileChanged events for changes between two hook calls, and notifies the user.
     fn start_session(&self) -> Option<Answer> {
         let (call, recorder) = (&self.call, self.call.recorder);
         if call.kind != Kind::SessionStart {
@@ -50,8 +49,7 @@ impl Attributed<'_> {
 }
 
 impl Recorder {
-    /// The message about commands of a project that are not trusted. Only the user gets it, because only the user may
-    /// trust them.
+    /// The message about untrusted commands of a project, to the user only, because only the user may trust them.
     fn untrusted_notice(&self) -> Option<String> {
         let problem = self.problems.iter().find(|problem| is_unapplied(problem.code))?;
         let project = problem.path.ancestors().nth(2)?;
@@ -68,8 +66,7 @@ impl Recorder {
         ))
     }
 
-    /// The message about rules that no installed hook covers. Only the user gets it: a session cannot change its own
-    /// hooks.
+    /// The message about rules that no installed hook covers, to the user only: a session cannot change its own hooks.
     fn uncovered_rules_notice(&self) -> Option<String> {
         if self.config.rule.is_empty() {
             return None;
@@ -81,10 +78,9 @@ impl Recorder {
         }
         let unasked = installed.coverage.uncovered(&self.config.rule);
         let first = unasked.first()?;
-        let more = match unasked.len() {
-            1 => String::new(),
-            2 => " (and 1 more rule)".to_owned(),
-            all => format!(" (and {} more rules)", all - 1),
+        let more = match unasked.len() - 1 {
+            0 => String::new(),
+            more => format!(" (and {more} more rule{})", if more == 1 { "" } else { "s" }),
         };
         let (rule, gaps) = (escaped(&first.rule, MAX_CHARS), escaped(&first.to_string(), MAX_CHARS));
         // With `--scope`, the command finds the settings file from the project's directory.
@@ -98,8 +94,7 @@ impl Recorder {
         ))
     }
 
-    /// The message about unusable policy files, at the beginning of a session. The model reads it, so it must not quote
-    /// such a file: a project's file is not trusted.
+    /// The message about unusable policy files. The model reads it, so it must not quote such a file.
     fn config_error_notice(&self) -> Option<String> {
         let mut errors = self.problems.iter().filter(|problem| problem.is_error());
         let first = errors.next()?;
@@ -123,8 +118,8 @@ pub fn is_unapplied(code: Code) -> bool {
 }
 
 impl Attributed<'_> {
-    /// Warns the user and records the warning, once per session and file content, at the first judged event without
-    /// another response. The model does not get the warning: only the user may trust the file.
+    /// Warns the user once per session and file content, at the first judged event without another response. The model does not
+    /// get the warning: only the user may trust the file.
     pub fn notify_trust_change(&mut self) {
         let call = &self.call;
         let starts = call.starts_session();
@@ -168,9 +163,9 @@ impl Recorder {
 }
 
 impl Attributed<'_> {
-    /// Blocks a TeamDelete if something could not be archived. If the store itself fails, it stays blocked: the loss could
-    /// not even be recorded. If the store works but cannot archive some files, they block it `max-blocks` times, because it
-    /// may be impossible to change them; the count starts again when fewer of them are left.
+    /// Blocks a TeamDelete if something could not be archived. If the store itself fails, it stays blocked: the loss could not
+    /// even be recorded. Files that a working store cannot archive block it `max-blocks` times, because it may be impossible to
+    /// change them; the count starts again when fewer of them are left.
     pub fn block_unarchived_delete(&mut self) -> Option<Answer> {
         let (call, found) = (&self.call, &self.found);
         if !call.deletes {
@@ -212,36 +207,28 @@ impl Attributed<'_> {
             self.by.state.refused = Some(BlockedDeletes { times: times + 1, files });
         }
         let team = team.map_or_else(|| "the team".to_owned(), |team| format!("team {:?}", team.as_str()));
-        let limits: Vec<Option<Limit>> = problems.iter().map(|note| note.limit()).collect();
-        Some(call.recorder.delete_refusal(&team, &limits, &why))
-    }
-}
-
-impl Recorder {
-    /// The response that blocks. `limits` has the limit behind each problem.
-    fn delete_refusal(&self, team: &str, limits: &[Option<Limit>], why: &str) -> Answer {
-        let (store, config) = (self.paths.store.display(), self.paths.config.display());
+        let paths = &call.recorder.paths;
+        let (store, config) = (paths.store.display(), paths.config.display());
         // One remedy helps only if the same limit is behind every problem.
-        let limit = limits.iter().copied().reduce(|one, other| one.filter(|_| one == other)).flatten();
+        let limits = problems.iter().map(|note| note.limit());
+        let limit = limits.reduce(|one, other| one.filter(|_| one == other)).flatten();
         let remedy = match limit.map(Limit::key) {
             Some(None) => "Delete again: each attempt continues where the last one stopped".to_owned(),
             Some(Some(key)) => {
                 format!("Ask the user to raise `{key}` under [archive] in {config}, then delete again")
             }
-            None => {
-                format!(
-                    "Ask the user to free disk space or to fix the permissions of {store}, then delete again"
-                )
-            }
+            None => format!(
+                "Ask the user to free disk space or to fix the permissions of {store}, then delete again"
+            ),
         };
         // File names are untrusted.
-        let why = escaped(why, MAX_CHARS);
+        let why = escaped(&why, MAX_CHARS);
         let reason = Reason::default()
             .then(&format!(
                 "teamkeep blocks TeamDelete: {team} could not be archived, and deleting it now would lose data that is \
                  not recorded yet ({why})."
             ))
             .instead(&format!("{remedy}; `on-failure = \"warn\"` under [archive] in {config} turns this off."));
-        Answer::block(Kind::PreToolUse, reason.finish())
+        Some(Answer::block(Kind::PreToolUse, reason.finish()))
     }
 }

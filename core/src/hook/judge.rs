@@ -45,8 +45,7 @@ impl<'a> Recorded<'a> {
 }
 
 impl Attributed<'_> {
-    /// Judges the event, records the verdicts, and writes the response. Verdicts from an earlier announcement of the same
-    /// tool call are repeated and not recorded again.
+    /// Judges the event, records the verdicts that are not repeated from an earlier announcement, and writes the response.
     fn evaluate(&mut self) -> Evaluation {
         let (call, recorder) = (&self.call, self.call.recorder);
         let (kind, payload) = (call.kind, &call.payload);
@@ -215,7 +214,8 @@ impl Attributed<'_> {
             log.append(&event.line().map_err(Error::from_json)?, call.at)?;
         }
         let file = OverrideFile::new(&recorder.paths.policy(), recorder.config.log.lock_patience);
-        file.is_recorded(found).map_err(|error| Error::caused("cannot mark the overrides as recorded", error))
+        file.note_recorded(found)
+            .map_err(|error| Error::caused("cannot mark the overrides as recorded", error))
     }
 }
 

@@ -83,8 +83,7 @@ struct Call<'a> {
     tool_name: Option<Cow<'a, str>>,
 }
 
-/// Whether a hook in the settings records the event, so that the plugin's hook skips it. `asked` is the event on the
-/// command line.
+/// Whether a hook in the settings records the event, so that the plugin's hook skips it.
 fn should_skip(input: &[u8], asked: Option<&str>, recorder: &Recorder) -> bool {
     let call: Call<'_> = serde_json::from_slice(input).unwrap_or_default();
     let named = call.hook_event_name.as_deref().or(asked);

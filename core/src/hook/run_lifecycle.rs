@@ -74,8 +74,7 @@ impl Attributed<'_> {
         Ok(closed)
     }
 
-    /// Reopens a run that was closed too early: its lead acts, and its directory exists. A call that began before the end
-    /// and finished after it does not reopen the run.
+    /// Reopens a run that was closed too early: its lead acts in a call that began after the end, and its directory exists.
     pub fn reopen(&self) -> io::Result<()> {
         let call = &self.call;
         let acts = matches!(
@@ -169,8 +168,7 @@ impl Judged<'_> {
 }
 
 impl super::attribute::Attributed<'_> {
-    /// Whether Claude Code's process of the run may be another one than before: a resumed session has a new process, and
-    /// so has its run after it is reopened.
+    /// Whether Claude Code's process of the run may be new: a resumed session has another one, and so has a reopened run.
     fn has_new_process(&self) -> bool {
         let call = &self.call;
         let is_alone = self.by.own.as_ref().is_some_and(|own| own.team().is_none());

@@ -17,8 +17,7 @@ const SUFFIX: &str = "log";
 const MAX_KEPT: usize = 7;
 const MAX_CHARS: usize = 2_000;
 
-/// Appends one line, `<time> [<pid>] <message>`, to the day's file in this directory. Creates nothing before the first
-/// message. Ignores write errors, as they cannot be reported anywhere.
+/// Appends a line `<time> [<pid>] <message>` to the day's file. Ignores errors, as they cannot be reported anywhere.
 pub fn note(dir: &Path, clock: &Clock, message: &str) {
     let _ = write(dir, clock, message);
 }
@@ -49,10 +48,8 @@ fn write(dir: &Path, clock: &Clock, message: &str) -> Option<()> {
 
 /// The exit code of a hook call. Claude Code continues as if there were no hook.
 pub const HOOK_PANIC_EXIT_CODE: i32 = 1;
-/// The exit code of a command.
 pub const COMMAND_PANIC_EXIT_CODE: i32 = 70;
 
-/// The exit code of a panic.
 static EXIT_CODE: AtomicI32 = AtomicI32::new(COMMAND_PANIC_EXIT_CODE);
 
 /// Sets the panic hook: call `restore`, print the message on one line and end the process with this code.

@@ -77,8 +77,7 @@ impl Env {
         }
     }
 
-    /// The pager's command, if the user has set one; an empty command means no pager. Read on demand: a hook call needs no
-    /// pager.
+    /// The pager's command; an empty one means no pager. Not a field, because a hook call needs none.
     #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     pub fn pager() -> Option<String> {
         let set = ["TEAMKEEP_PAGER", "PAGER"].iter().find_map(std::env::var_os);
@@ -97,6 +96,19 @@ impl Env {
     pub fn project_dir(&self) -> Option<PathBuf> {
         self.project.clone().or_else(|| std::env::current_dir().ok())
     }
+
+    /// Errors in environment variables whose defaults a hook call uses instead.
+    pub fn problems(&self) -> Vec<Error> {
+        let store = self.store.as_ref().filter(|store| !store.is_absolute()).map(|store| {
+            Error::new(format!("invalid TEAMKEEP_HOME {store:?}: not an absolute path"))
+                .hint("set it to an absolute path, or unset it")
+        });
+        let now = self.now.as_deref().filter(|now| clock::parse(now).is_none()).map(|now| {
+            Error::new(format!("invalid TEAMKEEP_NOW {now:?}: not an RFC 3339 time"))
+                .hint("set it to a time such as 2026-02-03T04:05:06Z, or unset it")
+        });
+        store.into_iter().chain(now).collect()
+    }
 }
 
 #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
@@ -111,23 +123,4 @@ fn path(name: &str) -> Option<PathBuf> {
 
 fn text(name: &str) -> Option<String> {
     value(name).and_then(|value| value.into_string().ok())
-}
-
-impl Env {
-    /// Errors in environment variables whose defaults a hook call uses instead.
-    pub fn problems(&self) -> Vec<Error> {
-        [misplaced_store(self), unreadable_now(self)].into_iter().flatten().collect()
-    }
-}
-
-fn misplaced_store(env: &Env) -> Option<Error> {
-    let store = env.store.as_ref().filter(|store| !store.is_absolute())?;
-    let what = format!("invalid TEAMKEEP_HOME {store:?}: not an absolute path");
-    Some(Error::new(what).hint("set it to an absolute path, or unset it"))
-}
-
-fn unreadable_now(env: &Env) -> Option<Error> {
-    let now = env.now.as_deref().filter(|now| clock::parse(now).is_none())?;
-    let what = format!("invalid TEAMKEEP_NOW {now:?}: not an RFC 3339 time");
-    Some(Error::new(what).hint("set it to a time such as 2026-02-03T04:05:06Z, or unset it"))
 }

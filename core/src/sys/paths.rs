@@ -8,6 +8,8 @@ use crate::error::{Cause, Error, Result};
 use crate::sys::env::Env;
 use crate::sys::fs;
 
+/// All entries of the store. Other entries of its directory do not belong to teamkeep: `TEAMKEEP_HOME` can name any
+/// directory, even the user's home.
 pub const PARTS: [&str; 8] =
     ["archive", "diagnostics", "installs", "log", "policy", "restores", "sessions", "trust.json"];
 
@@ -22,8 +24,7 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// Finds the paths from the environment. Without a home directory, the store is a private directory below the
-    /// temporary one, and `warning` is set.
+    /// Without a home directory, the store is a private directory below the temporary one, and `warning` is set.
     pub fn find(env: &Env) -> Paths {
         // A relative path would depend on the directory in which the hook runs.
         let home = env.home.as_ref().filter(|home| home.is_absolute());
@@ -46,8 +47,7 @@ impl Paths {
         Paths { store, config, client, warning }
     }
 
-    /// Creates the fallback store below the temporary directory, if it is in use, and checks that it is safe. A store
-    /// that the user or the platform chose is not checked.
+    /// Creates the fallback store, if it is in use, and checks that it is safe. A store that the user chose is not checked.
     pub fn secure(&self) -> Result<()> {
         if self.warning.is_none() {
             return Ok(());
@@ -67,8 +67,7 @@ impl Paths {
         self.store = nowhere;
     }
 
-    /// Checks that the fallback store, if it is in use, is a directory of this user with mode 0700: another user may
-    /// have created a directory of that name.
+    /// Checks that the fallback store, if it is in use, belongs to this user only: another user may have created it.
     pub fn check(&self) -> Result<()> {
         let metadata = match self.store.symlink_metadata() {
             _ if self.warning.is_none() => return Ok(()),
@@ -119,17 +118,11 @@ impl Paths {
         self.store.join("trust.json")
     }
 
-    /// All entries of the store. Other entries of its directory do not belong to teamkeep: `TEAMKEEP_HOME` can name any
-    /// directory, even the user's home.
-    pub fn parts(&self) -> Vec<PathBuf> {
-        PARTS.iter().map(|part| self.store.join(part)).collect()
-    }
-
     pub fn diagnostics(&self) -> PathBuf {
         self.store.join("diagnostics")
     }
 
-    /// Claude Code's directory: from the environment, or derived from a transcript's path
+    /// Claude Code's directory: from the environment, or from a transcript's path
     /// (`<directory>/projects/<slug>/<session>.jsonl`).
     pub fn client_for(&self, transcript: Option<&Path>) -> Option<PathBuf> {
         self.client.clone().or_else(|| {
@@ -140,7 +133,6 @@ impl Paths {
     }
 }
 
-/// This user's directory below the temporary one, used when no home is known.
 fn homeless(env: &Env) -> PathBuf {
     let tmp = env.tmp.clone().unwrap_or_else(|| PathBuf::from("/tmp"));
     tmp.join(format!("teamkeep-{}", rustix::process::getuid().as_raw()))
@@ -155,6 +147,6 @@ mod tests {
         let paths = Paths { store: "/r".into(), config: "/c".into(), client: None, warning: None };
         let mut places = vec![paths.archive(), paths.diagnostics(), paths.installs(), paths.log()];
         places.extend([paths.policy(), paths.restores(), paths.sessions(), paths.trust()]);
-        assert_eq!(paths.parts(), places);
+        assert_eq!(PARTS.map(|part| paths.store.join(part)).as_slice(), places);
     }
 }

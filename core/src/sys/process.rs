@@ -1,20 +1,22 @@
 //! Process identity, supervised child processes, and signals during a hook call.
 
-pub mod supervise;
-
-use std::process::{Child, ExitStatus};
+use std::io::{self, PipeReader, Read};
+use std::ops::ControlFlow;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process, waitid};
 
 /// Interval and number of checks after a kill: one second in total.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 const MAX_POLLS: u32 = 200;
 
-/// Ends a child that was started as the leader of a process group: kills the group, and the child itself in case it
-/// left the group. Waits at most one second for its exit status.
+/// Kills the process group of a child, and the child in case it left the group. Waits at most one second.
 fn end(child: &mut Child) -> Option<ExitStatus> {
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);
@@ -30,18 +32,15 @@ fn end(child: &mut Child) -> Option<ExitStatus> {
     None
 }
 
-/// Returns whether the process has certainly ended. Another host or namespace, or missing data, is not certain. A
-/// process with the same number and another start time is another process.
+/// Whether the process has certainly ended. Another host or namespace, or missing data, is not certain. A process with the same
+/// number and another start time is another process.
 pub fn is_gone(pid: u32, space: Option<&str>, start: Option<&str>) -> bool {
-    if is_elsewhere(space) {
-        return false;
-    }
     let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
-    match test_kill_process(id) {
-        Err(rustix::io::Errno::SRCH) => true,
-        Err(_) => false,
+    let ended = || match test_kill_process(id) {
         Ok(()) => began_at_another_time(pid, start),
-    }
+        Err(error) => error == Errno::SRCH,
+    };
+    !is_elsewhere(space) && ended()
 }
 
 /// Returns whether the process with this number is certainly not the expected one.
@@ -53,8 +52,8 @@ fn began_at_another_time(pid: u32, start: Option<&str>) -> bool {
     matches!((start, start_of(pid)), (Some(then), Some(now)) if then != now)
 }
 
-/// Returns whether a process-id namespace, spelled `host#pid:[4026531836]`, differs from this process's. The number is
-/// not unique: the first namespace of every Linux host has the same one.
+/// Whether a process-id namespace, spelled `host#pid:[4026531836]`, is not this process's. The number is not unique: the first
+/// namespace of every Linux host has the same one.
 fn is_elsewhere(space: Option<&str>) -> bool {
     let Some((host, namespace)) = space.and_then(|space| space.split_once('#')) else { return false };
     let other_host = || rustix::system::uname().nodename().to_str().is_ok_and(|own| own != host);
@@ -77,9 +76,9 @@ static CAME: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 /// Whether a signal that arrives now ends the process, as by default.
 static ENDS: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// From now on, signals that would end the process are only noted. When Claude Code exits, it ends the hooks that still
-/// run: 2.1.328 sends SIGTERM, and a closed pane also causes SIGHUP. The payload has arrived completely by then, so the
-/// call needs only a few more milliseconds to record its event.
+/// From now on, signals that would end the process are only noted. When Claude Code exits, it ends the hooks that still run:
+/// 2.1.328 sends SIGTERM, and a closed pane also causes SIGHUP. The payload has arrived by then, and the call needs only a few
+/// more milliseconds.
 pub fn defer_signals() {
     for signal in [Signal::HUP, Signal::TERM] {
         // If registration fails, the default behavior remains. Register the note first: the second handler may end the
@@ -89,8 +88,8 @@ pub fn defer_signals() {
     }
 }
 
-/// Returns whether a signal arrived, so that no response will be read. If so, further signals are still ignored while
-/// the process cleans up. If not, the next signal ends the process. Call this when the event is recorded.
+/// Whether a signal arrived, so that no response will be read: then further signals are ignored while the process cleans up.
+/// Otherwise, the next signal ends the process. Call this when the event is recorded.
 pub fn termination_requested() -> bool {
     ENDS.store(true, Ordering::SeqCst);
     let came = CAME.load(Ordering::SeqCst);
@@ -98,6 +97,163 @@ pub fn termination_requested() -> bool {
         ENDS.store(false, Ordering::SeqCst);
     }
     came
+}
+
+/// Bytes to read after the process has ended. More than a pipe holds.
+const LEFT_BEHIND: usize = 1 << 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Ended(ExitStatus),
+    /// It exceeded the time limit and was killed with all its child processes.
+    TimedOut,
+    /// The observer stopped it: [`Run::collect`] does so if the output is too large.
+    Stopped,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Progress<'a> {
+    Output(&'a [u8]),
+    Running(Duration),
+}
+
+#[derive(Debug)]
+pub struct Run {
+    pub command: Command,
+    pub stdin: Stdio,
+    /// Whether its errors are output, too.
+    pub captures_stderr: bool,
+    /// Whether to wait until no child process holds its output open.
+    pub until_closed: bool,
+    pub limit: Duration,
+}
+
+impl Run {
+    pub fn new(command: Command, limit: Duration) -> Run {
+        Run { command, stdin: Stdio::null(), captures_stderr: false, until_closed: false, limit }
+    }
+
+    pub fn collect(self, max_bytes: usize) -> io::Result<(Outcome, Vec<u8>)> {
+        let mut output = Vec::new();
+        let outcome = self.supervise(|progress| {
+            if let Progress::Output(bytes) = progress {
+                output.extend_from_slice(bytes);
+            }
+            if output.len() > max_bytes { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        Ok((outcome, output))
+    }
+
+    pub fn supervise(
+        mut self,
+        mut observer: impl FnMut(Progress<'_>) -> ControlFlow<()>,
+    ) -> io::Result<Outcome> {
+        let start = Instant::now();
+        let (mut pipe, writer) = io::pipe()?;
+        let stderr = if self.captures_stderr { writer.try_clone()?.into() } else { Stdio::null() };
+        self.command.stderr(stderr);
+        let child = self.command.stdin(self.stdin).stdout(writer).process_group(0).spawn()?;
+        // This process's copies of the pipe's write end would hide its end.
+        drop(self.command);
+        let mut group = Group { pid: Pid::from_child(&child), child, ended: false };
+        let mut open = true;
+        let stop = loop {
+            // Checked before reading, so that all output of an ended process is in the pipe.
+            if (!open || !self.until_closed) && has_ended(group.pid)? {
+                break None;
+            }
+            let left = self.limit.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                break Some(Outcome::TimedOut);
+            }
+            if open && is_ready(&pipe, left.min(POLL_INTERVAL))? {
+                let mut is_stopped = false;
+                open = read(&mut pipe, &mut |bytes| {
+                    is_stopped = observer(Progress::Output(bytes)).is_break();
+                })? > 0;
+                if is_stopped {
+                    break Some(Outcome::Stopped);
+                }
+            } else if !open {
+                std::thread::sleep(left.min(POLL_INTERVAL));
+            }
+            if observer(Progress::Running(start.elapsed())).is_break() {
+                break Some(Outcome::Stopped);
+            }
+        };
+        let status = group.end();
+        let mut left_behind = LEFT_BEHIND;
+        while open && left_behind > 0 && is_ready(&pipe, Duration::ZERO)? {
+            let count = read(&mut pipe, &mut |bytes| {
+                let _ = observer(Progress::Output(bytes));
+            })?;
+            open = count > 0;
+            left_behind = left_behind.saturating_sub(count);
+        }
+        let ended = stop.or(status.map(Outcome::Ended));
+        ended.ok_or_else(|| io::Error::other("its exit status is unknown"))
+    }
+}
+
+/// The exit code as a shell reports it: 128 and more for a signal.
+pub fn shell_code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
+}
+
+struct Group {
+    child: Child,
+    pid: Pid,
+    ended: bool,
+}
+
+impl Group {
+    /// Kills what still runs: the group before its first process is reaped, because its id could be reused afterwards.
+    fn end(&mut self) -> Option<ExitStatus> {
+        self.ended = true;
+        end(&mut self.child)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if !self.ended {
+            let _ = self.end();
+        }
+    }
+}
+
+/// Whether the process has ended. It is not reaped.
+fn has_ended(pid: Pid) -> io::Result<bool> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    match waitid(WaitId::Pid(pid), options) {
+        Ok(status) => Ok(status.is_some()),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_ready(pipe: &PipeReader, patience: Duration) -> io::Result<bool> {
+    let timeout = Timespec { tv_sec: patience.as_secs() as _, tv_nsec: patience.subsec_nanos() as _ };
+    match poll(&mut [PollFd::new(pipe, PollFlags::IN)], Some(&timeout)) {
+        Ok(count) => Ok(count > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Reads the available bytes; 0 at the end.
+fn read(pipe: &mut PipeReader, take: &mut impl FnMut(&[u8])) -> io::Result<usize> {
+    let mut chunk = [0u8; 16 * 1024];
+    loop {
+        match pipe.read(&mut chunk) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+            Ok(count) => {
+                take(&chunk[..count]);
+                return Ok(count);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -128,5 +284,35 @@ mod tests {
             assert!(!is_gone(own, None, Some(&start)));
             assert!(is_gone(own, None, Some("1")), "the number was given to another process");
         }
+    }
+
+    fn sh(script: &str, millis: u64, change: impl FnOnce(&mut Run)) -> (Outcome, Vec<u8>) {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        let mut run = Run::new(command, Duration::from_millis(millis));
+        change(&mut run);
+        run.collect(64 * 1024).unwrap()
+    }
+
+    #[test]
+    fn the_output_of_a_program_is_collected_and_a_slow_program_is_killed() {
+        let (Outcome::Ended(status), out) = sh("echo yes; echo no >&2; exit 3", 20_000, |_| ()) else {
+            panic!("it did not end")
+        };
+        assert_eq!((status.code(), out.as_slice()), (Some(3), b"yes\n".as_slice()));
+        let both = |run: &mut Run| run.captures_stderr = true;
+        assert_eq!(sh("echo yes; echo no >&2", 20_000, both).1, b"yes\nno\n");
+        assert_eq!(sh("sleep 1000 & sleep 1000", 300, |_| ()).0, Outcome::TimedOut);
+        assert_eq!(sh("yes", 20_000, |_| ()).0, Outcome::Stopped);
+        assert!(Run::new(Command::new("/no/such"), Duration::from_secs(1)).collect(1).is_err());
+    }
+
+    #[test]
+    fn a_child_that_holds_the_output_open_delays_only_a_run_that_waits_for_it() {
+        let script = "echo yes; sleep 1000 &";
+        let (outcome, out) = sh(script, 20_000, |_| ());
+        assert!(matches!(outcome, Outcome::Ended(_)) && out == b"yes\n");
+        let until_closed = |run: &mut Run| run.until_closed = true;
+        assert_eq!(sh(script, 300, until_closed).0, Outcome::TimedOut);
     }
 }

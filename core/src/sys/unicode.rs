@@ -33,8 +33,7 @@ fn is_space(c: char) -> bool {
     c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}')
 }
 
-/// Whether a character is invisible or changes how its neighbors are shown: line separators, bidirectional controls, tags,
-/// and all of `Default_Ignorable_Code_Point`.
+/// Line separators, bidirectional controls, tags, and all of `Default_Ignorable_Code_Point`.
 pub fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
@@ -58,15 +57,14 @@ fn is_joiner(c: char) -> bool {
         | '\u{e0100}'..='\u{e01ef}')
 }
 
-/// The format characters (`Cf`) that have a glyph: signs before Arabic, Syriac and Kaithi numbers, and the joiners of
-/// Egyptian hieroglyphs.
+/// The format characters (`Cf`) that have a glyph: signs before numbers, and the joiners of Egyptian hieroglyphs.
 fn is_prefix_mark(c: char) -> bool {
     matches!(c, '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{70f}' | '\u{890}' | '\u{891}' | '\u{8e2}'
         | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}')
 }
 
-/// Makes untrusted text safe for a terminal. Control characters, line breaks, direction overrides and zero-width
-/// characters become visible escapes. Joiners are kept, because emoji use them.
+/// Makes untrusted text safe for a terminal: unsafe characters become visible escapes. Joiners are kept, because emoji use
+/// them.
 pub fn escape(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unsafe_on_terminal) {
         return Cow::Borrowed(text);

@@ -11,9 +11,8 @@ const MAX_COMMAND_CHARS: usize = 100;
 const SEPARATOR: &str = " | ";
 const OUTPUT_PREFIX: &str = " Last output: ";
 
-/// The finding: the most severe failed check, and the number of the others. A check that could not be run is a failure
-/// of the policy, so it blocks only if `on_error` is "block". The loop guard counts for `about`: the task's owner, or else the
-/// agent that completes it.
+/// The most severe failed check, and the number of the others. A check that could not be run blocks only if `on_error` is
+/// "block". The loop guard counts for `about`: the task's owner, or else the agent that completes it.
 pub fn finding(
     checked: &[CheckResult],
     (mode, on_error): (Mode, OnError),
@@ -29,17 +28,12 @@ pub fn finding(
     // Of equal ones, the first.
     let first = failed.clone().rev().max_by_key(|checked| decide(checked))?;
     let strictest = decide(first);
-    let code = match first.outcome {
-        CheckOutcome::TimedOut { .. } => "check-timed-out",
-        CheckOutcome::NotBegun { .. } | CheckOutcome::CouldNotRun { .. } => "check-did-not-run",
-        CheckOutcome::Failed { .. } | CheckOutcome::Passed => "check-failed",
-    };
-    let reason = reason(first, strictest, task, failed.count() - 1);
+    let (code, reason) = reason(first, strictest, task, failed.count() - 1);
     Some(Finding::new(Gate::CompletionCheck, code, strictest, about, reason))
 }
 
-/// The text for the model: the outcome, the advice, and as many of the last output lines as fit.
-fn reason(checked: &CheckResult, decision: Decision, task: &str, more: usize) -> String {
+/// The code, and the text for the model: the outcome, the advice, and as many of the last output lines as fit.
+fn reason(checked: &CheckResult, decision: Decision, task: &str, more: usize) -> (&'static str, String) {
     let blocks = decision == Decision::Block;
     // The command is the user's own text. The task id and the output are untrusted.
     let mut text = format!(
@@ -49,13 +43,18 @@ fn reason(checked: &CheckResult, decision: Decision, task: &str, more: usize) ->
         Reason::default().name(task).finish()
     );
     let again = if blocks { ", then complete the task again" } else { "" };
-    let (outcome, lines): (String, &[String]) = match &checked.outcome {
-        CheckOutcome::Passed => ("passed.".to_owned(), &[]),
+    let (code, outcome, lines): (_, String, &[String]) = match &checked.outcome {
+        CheckOutcome::Passed => ("check-failed", "passed.".to_owned(), &[]),
         CheckOutcome::Failed { exit, last_lines } => {
             let run = if checked.cached { ", in a run for another completion at the same time" } else { "" };
-            (format!("failed with exit code {exit}{run}. Fix the reported problem{again}."), last_lines)
+            (
+                "check-failed",
+                format!("failed with exit code {exit}{run}. Fix the reported problem{again}."),
+                last_lines,
+            )
         }
         CheckOutcome::TimedOut { after, last_lines } => (
+            "check-timed-out",
             format!(
                 "exceeded its time limit of {}. Make it faster{again}, or report to the user that its \
                  `timeout` is too short.",
@@ -65,11 +64,11 @@ fn reason(checked: &CheckResult, decision: Decision, task: &str, more: usize) ->
         ),
         CheckOutcome::NotBegun { why } => {
             let then = if blocks { " Complete the task again." } else { "" };
-            (format!("was not run: {why}.{then}"), &[])
+            ("check-did-not-run", format!("was not run: {why}.{then}"), &[])
         }
         CheckOutcome::CouldNotRun { why } => {
             let why = escaped(why, 2 * MAX_COMMAND_CHARS);
-            (format!("could not be run: {why}. Report this to the user{again}."), &[])
+            ("check-did-not-run", format!("could not be run: {why}. Report this to the user{again}."), &[])
         }
     };
     text.push_str(&outcome);
@@ -77,7 +76,7 @@ fn reason(checked: &CheckResult, decision: Decision, task: &str, more: usize) ->
         text.push_str(&format!(" {more} more check{} did not pass.", if more == 1 { "" } else { "s" }));
     }
     text.push_str(&last_output(lines, MAX_CHARS.saturating_sub(text.chars().count())));
-    text
+    (code, text)
 }
 
 /// As many of the last lines as fit, quoted; only the last one, shortened, if even that is too long.

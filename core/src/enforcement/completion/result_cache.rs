@@ -25,7 +25,6 @@ pub struct ResultCache {
 struct CachedResult {
     v: u8,
     command: String,
-    /// The exit code; 0 means passed.
     exit: i32,
     last_lines: Vec<String>,
     /// Duration of the run in milliseconds, counted back from when this was written.
@@ -37,7 +36,7 @@ impl ResultCache {
         ResultCache { dir: policy.join("checks") }
     }
 
-    /// The key of a result: the command and the state of the worktree.
+    /// A hash of the command and the state of the worktree.
     pub fn key(command: &str, cwd: &Path) -> Option<Hash> {
         let tree = worktree::key(cwd)?;
         let mut hasher = Hasher::new();
@@ -46,8 +45,8 @@ impl ResultCache {
         Some(hasher.finalize())
     }
 
-    /// The result for a key. A pass expires, because its cause may be outside the worktree. A failure is valid only
-    /// for a caller that started waiting, `waited` ago, before that run started.
+    /// A pass expires, because its cause may be outside the worktree. A failure is valid only for a caller that started
+    /// waiting, `waited` ago, before that run started.
     pub fn find(&self, key: Hash, waited: Duration) -> Option<CheckOutcome> {
         let (bytes, metadata) = fs::read_regular(&self.path(key), MAX_BYTES).ok()?;
         let cached: CachedResult = serde_json::from_slice(&bytes).ok()?;
@@ -70,15 +69,14 @@ impl ResultCache {
             _ => return Ok(()),
         };
         // Rounded up, so that a run that started at the same moment does not count as later.
-        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
+        let took_ms = took.as_millis() as u64 + 1;
         let cached = CachedResult { v: 1, command: command.to_owned(), exit, last_lines, took_ms };
         fs::write_atomic(&self.path(key), &serde_json::to_vec(&cached)?)?;
         self.prune();
         Ok(())
     }
 
-    /// Prevents the same check from running twice at once in one directory; `None` if it is still running after
-    /// `patience`. There are 4096 locks. Two checks rarely share one, and then one of them waits.
+    /// Prevents the same check from running twice at once in one directory. Two of the 4096 locks are rarely the same.
     pub fn lock(&self, command: &str, cwd: &Path, patience: Duration) -> io::Result<Option<Lock>> {
         let mut hasher = Hasher::new();
         field(&mut hasher, command.as_bytes());

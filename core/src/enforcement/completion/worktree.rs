@@ -11,7 +11,7 @@ use std::time::Duration;
 use blake3::{Hash, Hasher};
 
 use crate::sys::fs::{self, Stamp};
-use crate::sys::process::supervise::{Outcome, Progress, Run};
+use crate::sys::process::{Outcome, Progress, Run};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// A larger untracked file is identified by its size and time, a smaller one by its content.
@@ -19,8 +19,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// With more untracked files than this no result is stored: hashing them would cost more than it saves.
 const MAX_ENTRIES: usize = 20_000;
 
-/// The directory in which a project's checks run: the project, whatever the current directory. An agent in another
-/// worktree of the project's repository is checked there, because its work is there.
+/// A project's checks run in the project, and those of an agent in another worktree of its repository in that one.
 pub fn directory(project: Option<&Path>, cwd: &Path) -> PathBuf {
     let Some(project) = project else { return cwd.to_owned() };
     other_tree(project, cwd).unwrap_or_else(|| project.to_owned())
@@ -65,8 +64,7 @@ const CONVERTED: &str = "text text=auto text=input crlf crlf=auto crlf=input eol
 const ENCODED: [&str; 3] =
     [":(top)", ":(top,exclude,attr:!working-tree-encoding)", ":(top,exclude,attr:-working-tree-encoding)"];
 
-/// Whether a git setting makes git ignore some changes (of mode, line endings, kind or stat data). A value that is not
-/// plain counts as such.
+/// Whether a setting makes git ignore some changes: of mode, line endings, kind or stat data.
 fn is_lenient(key: &str, value: &str) -> bool {
     let value = value.to_lowercase();
     let (on, off) = (["true", "yes", "on", "1"], ["false", "no", "off", "0", ""]);
@@ -160,12 +158,10 @@ pub fn field(hasher: &mut Hasher, bytes: &[u8]) {
     hasher.update(bytes);
 }
 
-/// One line of git output.
 fn line(dir: &Path, args: &[&str]) -> Option<Vec<u8>> {
     output(dir, args)?.strip_suffix(b"\n").map(<[u8]>::to_vec)
 }
 
-/// All output of a git command.
 fn output(dir: &Path, args: &[&str]) -> Option<Vec<u8>> {
     let mut output = Vec::new();
     git(dir, args, |bytes| output.extend_from_slice(bytes))?;

@@ -8,7 +8,6 @@
 mod contents;
 mod follow;
 mod lines;
-mod parts;
 mod reader;
 mod segments;
 mod writer;
@@ -16,7 +15,6 @@ mod writer;
 pub use contents::Contents;
 pub use follow::{Follower, last, tail};
 pub use lines::{Lines, Position, Raw, ReadError, ReadErrors};
-pub use parts::{Parts, part_name, parts_in};
 pub use reader::{Line, LineError, LineHeader, Parsed, Reader, filter_parallel, parse, read_lines};
-pub use segments::{Range, Segment, SegmentName, list, size};
+pub use segments::{Parts, Range, Segment, SegmentName, list, part_name, parts_in, size};
 pub use writer::{Appended, ExclusiveLog, Log, active_segment};

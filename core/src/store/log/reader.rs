@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::lines::{Lines, Position};
-use super::parts::{Parts, merged};
+use super::segments::{Parts, merged};
 use super::{Range, ReadErrors, Segment, SegmentName};
 use crate::model::event::Recorded;
 
@@ -150,8 +150,7 @@ pub enum LineError {
     NewerVersion(u8),
 }
 
-/// The first segment whose last line may be half-written: the newest that takes many lines. Newer solo segments may be
-/// half-written, too.
+/// The newest segment for many lines. Its last line, and that of newer solo segments, may be half-written.
 pub(super) fn growing(segments: &[Segment]) -> Option<&SegmentName> {
     let many = segments.iter().rfind(|segment| !segment.name.is_single_line());
     many.or(segments.first()).map(|segment| &segment.name)
@@ -206,8 +205,8 @@ pub struct LineHeader<'a> {
 
 const MAX_THREADS: usize = 8;
 
-/// Reads the log, with the parts of removed segments, and maps each line that is wanted, in order. A line is parsed completely
-/// only if its first fields are wanted or unreadable, and several threads read.
+/// Reads the log and the parts of removed segments in several threads, and maps each line that is wanted, in order. Others are
+/// parsed only as far as their header.
 pub fn filter_parallel<T: Send>(
     dir: &Path,
     parts: &Parts,

@@ -1,10 +1,14 @@
 //! The segments of the log: their names, and which there are.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use chrono::{Days, NaiveDate, NaiveDateTime, TimeDelta};
+use serde::Deserialize;
 
+use super::ReadErrors;
+use super::lines::Lines;
 use crate::model::event::Id;
 use crate::sys::clock::{self, Time};
 use crate::sys::fs;
@@ -22,8 +26,7 @@ const SALT: usize = 8;
 pub struct SegmentName(String);
 
 impl SegmentName {
-    /// The name of a segment that starts now. It sorts after `former`, the one before it, unless that is so far in the
-    /// future that the clock must have been set back.
+    /// The name of a segment that starts now. It sorts after `former`, unless that is so far ahead that the clock was set back.
     pub fn after(former: Option<&SegmentName>, at: Time) -> SegmentName {
         let least = former.filter(|former| !former.is_ahead(at)).map(|former| former.start());
         let least = least.map_or(at, |start| start + TimeDelta::milliseconds(1));
@@ -70,8 +73,7 @@ impl SegmentName {
         self.0[STAMP_CHARS..].starts_with(SOLO)
     }
 
-    /// Whether a line of this instant belongs here by its day. Calls that overlap midnight may come in the
-    /// wrong order: they must not begin a segment each.
+    /// Whether a line belongs here by its day. Calls that overlap midnight must not begin a segment each.
     pub fn has_room(&self, at: Time) -> bool {
         at.date_naive() <= self.day() && !self.is_ahead(at)
     }
@@ -154,6 +156,85 @@ impl Range {
         };
         clock::parse(at).is_some_and(inside)
     }
+}
+
+const PART_PREFIX: &str = "events-";
+const PART_SUFFIX: &str = ".gz";
+
+/// The parts of segments in the directories of some runs.
+#[derive(Debug, Clone, Default)]
+pub struct Parts {
+    dirs: Vec<PathBuf>,
+}
+
+pub fn part_name(segment: &SegmentName) -> String {
+    format!("{PART_PREFIX}{segment}{PART_SUFFIX}")
+}
+
+pub fn parts_in(dir: &Path) -> BTreeMap<SegmentName, PathBuf> {
+    let named = fs::entries(dir).filter_map(|entry| {
+        let name = entry.file_name();
+        let segment = name
+            .to_str()?
+            .strip_prefix(PART_PREFIX)?
+            .strip_suffix(PART_SUFFIX)
+            .and_then(SegmentName::parse)?;
+        entry.file_type().is_ok_and(|kind| kind.is_file()).then(|| (segment, entry.path()))
+    });
+    named.collect()
+}
+
+impl Parts {
+    pub fn of(dirs: impl IntoIterator<Item = PathBuf>) -> Parts {
+        Parts { dirs: dirs.into_iter().collect() }
+    }
+
+    pub fn segments(&self) -> BTreeSet<SegmentName> {
+        self.dirs.iter().flat_map(|dir| parts_in(dir).into_keys()).collect()
+    }
+
+    pub fn of_segment(&self, segment: &SegmentName) -> Vec<PathBuf> {
+        let name = part_name(segment);
+        let paths = self.dirs.iter().map(|dir| dir.join(&name));
+        paths.filter(|path| path.symlink_metadata().is_ok_and(|there| there.is_file())).collect()
+    }
+
+    /// The segments of the log and, with size 0, those of which only parts are left, the oldest first.
+    pub(super) fn with_log(&self, dir: &Path) -> io::Result<Vec<Segment>> {
+        // The log is listed first: if a segment is removed after that, its parts already exist.
+        let mut all = list(dir)?;
+        let mut removed = self.segments();
+        removed.retain(|name| all.binary_search_by(|segment| segment.name.cmp(name)).is_err());
+        all.extend(removed.into_iter().map(|name| Segment { name, size: 0 }));
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(all)
+    }
+}
+
+/// The lines of several parts of one segment, in the order of their times.
+pub(super) fn merged(paths: &[PathBuf], problems: &mut ReadErrors) -> Lines {
+    #[derive(Deserialize)]
+    struct When {
+        #[serde(default)]
+        at: String,
+    }
+    let mut all: Vec<(String, Vec<u8>)> = Vec::new();
+    for path in paths {
+        let read = Lines::open_packed(path).and_then(|mut lines| {
+            lines.try_for_each(|raw| {
+                let Some(mut line) = raw?.bytes else { return Ok(()) };
+                let when = serde_json::from_slice::<When>(&line).ok();
+                line.push(b'\n');
+                all.push((when.map(|when| when.at).unwrap_or_default(), line));
+                Ok(())
+            })
+        });
+        if let Err(error) = read {
+            problems.add(path, None, format!("cannot read {}: {error}", path.display()));
+        }
+    }
+    all.sort_by(|one, other| one.0.cmp(&other.0));
+    Lines::over(all.into_iter().map(|(_, line)| line).collect::<Vec<_>>().concat())
 }
 
 #[cfg(test)]

@@ -44,8 +44,8 @@ impl Log {
         Log { dir: dir.into(), limits: limits.clone(), durable: false }
     }
 
-    /// Appends one line, with a line break if it has none. `at` decides which day's segment it belongs to. If the lock is
-    /// not free in time, the line goes to a segment of its own. After an error, the log is unchanged.
+    /// Appends one line to the segment of the day of `at`. If the lock is not free in time, the line goes to a segment of its
+    /// own. After an error, the log is unchanged.
     pub fn append(&self, line: &[u8], at: Time) -> Result<Appended> {
         let line = match line.ends_with(b"\n") {
             true => Cow::Borrowed(line),
@@ -79,7 +79,7 @@ impl Log {
             Ok((name.clone(), file.is_torn()?, file))
         };
         let has_room = |file: &fs::Appender| {
-            let size = file.length();
+            let size = file.length;
             size == 0 || size.saturating_add(line.len() as u64) <= self.limits.segment_size
         };
         let (name, is_torn, mut file) = match former.as_ref().filter(|name| name.has_room(at)).map(open) {

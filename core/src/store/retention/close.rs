@@ -22,8 +22,7 @@ const AT_ONCE: usize = 32;
 type Measure = (u64, u64);
 
 /// Copies the lines of a segment, compressed, into the ended runs that they belong to; with `only`, into these runs only.
-/// Parts that already exist and are complete are not written again. When this returns without an error, everything is on the
-/// disk; a process that is killed before leaves temporary files and complete parts.
+/// Complete parts are not written again. After success, everything is on the disk.
 pub fn close(
     log: &Path,
     segment: &SegmentName,
@@ -78,14 +77,12 @@ fn each_line(
     Ok(())
 }
 
-/// The content of a part.
 fn measured(part: &Path) -> io::Result<Measure> {
     Lines::open_packed(part)?.try_fold((0, 0), |(lines, bytes), raw| {
         Ok((lines + 1, bytes + raw?.bytes.map_or(0, |line| line.len() as u64)))
     })
 }
 
-/// A part that is being written.
 struct PartWriter {
     path: PathBuf,
     to: GzEncoder<BufWriter<Draft>>,
@@ -110,12 +107,8 @@ impl PartWriter {
     }
 }
 
-/// Rewrites a closed segment without the lines of these sessions that name no run, and returns how many bytes were removed.
-/// The file is replaced atomically, under the log's lock. Lines that cannot be read are kept.
-///
-/// # Errors
-/// When the segment cannot be read, is written to, has another size than planned, the lock is not available within
-/// `patience`, or writing fails. It is unchanged then.
+/// Rewrites a closed segment without the lines of these sessions that name no run, atomically and under the log's lock. Returns
+/// how many bytes were removed. It is unchanged if it is written to or has another size than planned.
 pub(super) fn remove_lines(
     log: &Path,
     segment: &Segment,

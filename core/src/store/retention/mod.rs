@@ -26,13 +26,11 @@ pub struct RetentionLock {
 }
 
 impl RetentionLock {
-    /// Takes it; `None` when another process holds it for longer than `patience`.
     pub fn take(log: &Path, patience: Duration) -> io::Result<Option<RetentionLock>> {
         let lock = fs::lock(&log.join(".retention"), patience)?;
         Ok(lock.map(|lock| RetentionLock { log: log.to_owned(), _lock: lock }))
     }
 
-    /// The log's directory.
     pub fn log(&self) -> &Path {
         &self.log
     }
@@ -40,18 +38,14 @@ impl RetentionLock {
 
 #[derive(Debug, Default)]
 pub struct Pruned {
-    /// How many segments were deleted.
     pub count: usize,
-    /// How many bytes were deleted.
     pub bytes: u64,
-    /// Segments that could not be deleted.
     pub failures: Vec<Error>,
     /// Whether segments were left because a hook kept the log's lock for too long.
     pub is_busy: bool,
 }
 
-/// Deletes the planned segments, but never one that is being written to, and none before all lines that a run needs are on
-/// the disk elsewhere. A segment that cannot be closed is kept.
+/// Deletes the planned segments, but not the current one, and none before all lines that a run needs are on the disk elsewhere.
 pub fn apply(
     plan: &Plan,
     archive: &Archive,

@@ -28,7 +28,6 @@ pub struct Removal {
     pub only: BTreeSet<String>,
 }
 
-/// Why a segment is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemovalReason {
     /// Its last day is longer ago than the log is kept.
@@ -39,7 +38,6 @@ pub enum RemovalReason {
     Unneeded,
 }
 
-/// The questions of the plan about a segment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Whether a run needs it that has not ended.
@@ -48,8 +46,8 @@ pub struct Facts {
     pub loose: BTreeMap<String, u64>,
 }
 
-/// The segments that no writer appends to any more: all but the one that is written to, the newest, and solo ones of the
-/// last hour, whose writers hold no lock.
+/// The segments that no writer appends to: all but the current one, the newest, and solo ones of the last hour, whose writers
+/// hold no lock.
 pub fn closed<'a>(segments: &'a [Segment], current: Option<&SegmentName>, now: Time) -> Vec<&'a Segment> {
     let newest = segments.iter().rfind(|segment| !segment.name.is_single_line()).map(|segment| &segment.name);
     let in_use = |name: &SegmentName| {
@@ -83,7 +81,12 @@ pub fn plan(
     for segment in over {
         match facts(segment).is_held {
             true => plan.held_bytes += segment.size,
-            false => plan.remove(segment, RemovalReason::Age, segment.size),
+            false => {
+                plan.kept -= 1;
+                plan.kept_bytes -= segment.size;
+                let (segment, only) = (segment.clone(), BTreeSet::new());
+                plan.removals.push(Removal { segment, why: RemovalReason::Age, only });
+            }
         }
     }
     if plan.kept_bytes - plan.held_bytes > limits.keep_size {
@@ -108,46 +111,32 @@ fn floods(free: &[(&Segment, Facts)], keep_size: u64) -> BTreeSet<String> {
 impl Plan {
     /// Removes of these segments, oldest first, until the rest is small enough.
     fn by_size(&mut self, free: &[(&Segment, Facts)], keep_size: u64) {
-        let (lossless, others): (Vec<_>, Vec<_>) = free.iter().partition(|(_, facts)| facts.loose.is_empty());
-        for (segment, _) in lossless {
-            if self.is_over(keep_size) {
-                self.remove(segment, RemovalReason::Size, segment.size);
-            }
-        }
         let floods = floods(free, keep_size);
-        let mut taken: BTreeMap<&SegmentName, u64> = BTreeMap::new();
-        for (segment, facts) in &others {
+        let whole = |(segment, _): &(&'_ Segment, Facts)| ((*segment).clone(), BTreeSet::new(), segment.size);
+        let flood = |(segment, facts): &(&'_ Segment, Facts)| {
             let own = facts.loose.iter().filter(|(session, _)| floods.contains(*session));
             let (only, bytes): (BTreeSet<String>, Vec<u64>) =
                 own.map(|(session, bytes)| (session.clone(), *bytes)).unzip();
-            let bytes = bytes.into_iter().sum();
-            if bytes > 0 && self.is_over(keep_size) {
-                taken.insert(&segment.name, bytes);
-                self.remove(segment, RemovalReason::Size, bytes);
-                if let Some(last) = self.removals.last_mut().filter(|_| bytes < segment.size) {
-                    last.only = only;
-                    self.kept += 1;
-                }
+            ((*segment).clone(), only, bytes.iter().sum())
+        };
+        let is_lossless = |(_, facts): &&(&'_ Segment, Facts)| facts.loose.is_empty();
+        let lossless = free.iter().filter(is_lossless).map(whole);
+        let others = || free.iter().filter(|one| !is_lossless(one));
+        let mut removed: BTreeMap<SegmentName, u64> = BTreeMap::new();
+        for (segment, mut only, bytes) in lossless.chain(others().map(flood)).chain(others().map(whole)) {
+            let before = removed.get(&segment.name).copied().unwrap_or_default();
+            if bytes <= before || self.kept_bytes - self.held_bytes <= keep_size {
+                continue;
             }
-        }
-        for (segment, _) in others {
-            let before = taken.get(&segment.name).copied().unwrap_or_default();
-            if before < segment.size && self.is_over(keep_size) {
-                self.removals.retain(|removal| removal.segment.name != segment.name);
-                self.remove(segment, RemovalReason::Size, segment.size - before);
+            if bytes == segment.size {
+                only.clear();
+                self.kept -= 1;
             }
+            self.kept_bytes -= bytes - before;
+            removed.insert(segment.name.clone(), bytes);
+            self.removals.retain(|removal| removal.segment.name != segment.name);
+            self.removals.push(Removal { segment, why: RemovalReason::Size, only });
         }
-    }
-
-    /// Whether more bytes stay than may, those that a running run needs not counted.
-    fn is_over(&self, keep_size: u64) -> bool {
-        self.kept_bytes - self.held_bytes > keep_size
-    }
-
-    fn remove(&mut self, segment: &Segment, why: RemovalReason, bytes: u64) {
-        self.kept -= 1;
-        self.kept_bytes -= bytes;
-        self.removals.push(Removal { segment: segment.clone(), why, only: BTreeSet::new() });
     }
 }
 

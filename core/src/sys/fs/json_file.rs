@@ -13,7 +13,6 @@ use serde::de::DeserializeOwned;
 use super::read::{open, regular};
 use super::{Appender, allow_missing, read_regular, write_atomic, write_synced};
 
-/// The content of a file, and the rules for it.
 pub trait Document: Serialize + DeserializeOwned {
     /// Maximum size of the file in bytes. A larger file is neither read nor written.
     const MAX_BYTES: u64;
@@ -29,10 +28,8 @@ impl Document for serde_json::Value {
     const MAX_BYTES: u64 = 1 << 28;
 }
 
-/// How a document is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// Without whitespace.
     Compact,
     /// Without whitespace, and with a line break at the end.
     Line,
@@ -40,7 +37,6 @@ pub enum Layout {
     Pretty,
 }
 
-/// Why a document cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Flaw {
     #[error(transparent)]
@@ -52,7 +48,6 @@ pub enum Flaw {
     Value(String),
 }
 
-/// A file whose content cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{} is damaged: {flaw}", .path.display())]
 pub struct Damage {
@@ -67,7 +62,6 @@ impl From<Damage> for io::Error {
     }
 }
 
-/// The state of a file.
 #[derive(Debug)]
 pub enum Content<T> {
     Missing,
@@ -77,7 +71,6 @@ pub enum Content<T> {
 }
 
 impl<T> Content<T> {
-    /// The document; `None` if there is no file.
     pub fn valid(self) -> Result<Option<T>, Damage> {
         match self {
             Content::Missing => Ok(None),
@@ -95,7 +88,6 @@ pub struct JsonFile<T> {
 }
 
 impl<T> JsonFile<T> {
-    /// The file at this path, which need not exist.
     pub fn at(path: impl Into<PathBuf>) -> JsonFile<T> {
         JsonFile { path: path.into(), document: PhantomData }
     }
@@ -151,12 +143,10 @@ impl<T: Document> JsonFile<T> {
         check_size::<T>(&bytes).map(|()| bytes)
     }
 
-    /// Replaces the file atomically by a serialized document.
     pub(super) fn write_bytes(&self, bytes: &[u8]) -> io::Result<()> {
         check_size::<T>(bytes).and_then(|()| write_atomic(&self.path, bytes))
     }
 
-    /// Removes the file, if it exists.
     pub fn remove(&self) -> io::Result<()> {
         let removed = fs_err::remove_file(&self.path);
         // A path that is not in a directory does not exist either.
@@ -175,14 +165,12 @@ const MAX_APPENDED_BYTES: u64 = 64 << 10;
 /// In a file of large versions, at least this many are appended before it is replaced.
 const MIN_APPENDED_VERSIONS: u64 = 32;
 
-/// The last version of a document.
 #[derive(Debug)]
 pub struct LastVersion<T> {
     /// The document; `None` if the file has no complete version.
     pub document: Option<T>,
     /// Why later content of the file cannot be used, if there is any.
     pub damage: Option<Damage>,
-    /// The size of the file in bytes.
     size: u64,
 }
 
@@ -226,10 +214,8 @@ impl<T: Document> JsonFile<T> {
         (None, damage)
     }
 
-    /// Appends a version to the file, whose lock the caller holds and whose last version is `last`.
-    ///
-    /// # Errors
-    /// Writing fails, or the document is too large to be read again; the last version is unchanged then.
+    /// Appends a version to the file, whose lock the caller holds and whose last version is `last`, which an error leaves
+    /// unchanged.
     pub fn append_version(&self, document: &T, last: &LastVersion<T>) -> io::Result<()> {
         let mut line = serde_json::to_vec(document)?;
         line.push(b'\n');

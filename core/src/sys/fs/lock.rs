@@ -3,6 +3,7 @@
 use std::fs::TryLockError;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -22,8 +23,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Sets the file's modification time to now if it is older than `age`, which shows other processes about when the
-    /// lock was last taken. A time in the future counts as old.
+    /// Sets the file's modification time to now if it is older than `age` or in the future: about when the lock was last taken.
     pub fn touch(&self, age: Duration) -> io::Result<()> {
         let is_recent = |modified: SystemTime| modified.elapsed().is_ok_and(|since| since < age);
         if self.modified.is_some_and(is_recent) {
@@ -36,11 +36,11 @@ impl Lock {
 }
 
 /// The time that one process may wait for several locks together.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct LockBudget {
     limit: Duration,
     /// In microseconds.
-    spent: AtomicU64,
+    spent: Arc<AtomicU64>,
 }
 
 /// How long to wait for a lock when the time for all locks is used up: some are held only briefly.
@@ -48,10 +48,9 @@ const MIN_LOCK_WAIT: Duration = Duration::from_millis(10);
 
 impl LockBudget {
     pub fn new(limit: Duration) -> LockBudget {
-        LockBudget { limit, spent: AtomicU64::new(0) }
+        LockBudget { limit, spent: Arc::default() }
     }
 
-    /// The time left for the next lock.
     pub fn remaining(&self) -> Duration {
         let spent = Duration::from_micros(self.spent.load(Ordering::Relaxed));
         self.limit.saturating_sub(spent).max(self.limit.min(MIN_LOCK_WAIT))
@@ -71,16 +70,7 @@ impl LockBudget {
     }
 }
 
-/// A copy is used up independently.
-impl Clone for LockBudget {
-    fn clone(&self) -> LockBudget {
-        let spent = AtomicU64::new(self.spent.load(Ordering::Relaxed));
-        LockBudget { limit: self.limit, spent }
-    }
-}
-
-/// Takes the exclusive lock on a file, which is created if missing. Waits at most `patience`, then returns `None`.
-/// A link is not followed.
+/// Locks a file, which is created if missing; a link is not followed. `None` if it is not free within `patience`.
 pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
     let file = open_private(OpenOptions::new().read(true).write(true).create(true).truncate(false), path)?;
     let modified = regular(&file)?.modified().ok();
@@ -99,13 +89,11 @@ pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
     }
 }
 
-/// Like [`lock`], but a lock that is held for too long is a `TimedOut` error. `owner` names what it protects, in the
-/// possessive.
+/// Like [`lock`], but a `TimedOut` error if it is not free. `owner` names what it protects, in the possessive.
 pub fn lock_of(owner: &str, path: &Path, patience: Duration) -> io::Result<Lock> {
     lock(path, patience)?.ok_or_else(|| held_error(io::ErrorKind::TimedOut, owner))
 }
 
-/// The error for a lock that another process holds.
 pub fn held_error(kind: io::ErrorKind, owner: &str) -> io::Error {
     io::Error::new(kind, format!("another process holds {owner} lock"))
 }

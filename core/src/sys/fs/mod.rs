@@ -8,6 +8,7 @@ mod read;
 mod replace;
 
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,20 +24,16 @@ pub use replace::{
     write_atomic, write_synced,
 };
 
-/// Mode of every file that teamkeep creates.
 pub const PRIVATE_FILE: u32 = 0o600;
-/// Mode of every directory that teamkeep creates.
 pub const PRIVATE_DIR: u32 = 0o700;
 
-/// Clears the owner's bits in the umask. With them set, this process would create directories that later calls cannot
-/// enter. The bits for group and others are unchanged.
+/// Clears the owner's bits in the umask. With them, this process would create directories that later calls cannot enter.
 pub fn set_umask() {
     let mask = rustix::process::umask(Mode::from_raw_mode(0o077));
     rustix::process::umask(mask - Mode::RWXU);
 }
 
-/// Makes a write beyond the file size limit (`ulimit -f`) fail like a write to a full disk. By default the signal kills
-/// the process without a message.
+/// Makes a write beyond the file size limit (`ulimit -f`) fail like one to a full disk, instead of killing the process.
 pub fn ignore_sigxfsz() {
     // The flag is never read: with a handler installed, the write returns an error.
     let _ = signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), Arc::default());
@@ -44,21 +41,20 @@ pub fn ignore_sigxfsz() {
 
 /// Creates a directory and its parents with mode 0700. An existing directory is not an error.
 pub fn private_dir(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true).mode(PRIVATE_DIR);
-    builder.create(path).map_err(|error| with_path(error, "create the directory", path))
+    create_dir(std::fs::DirBuilder::new().recursive(true), path)
 }
 
 /// Creates one new directory with mode 0700.
 pub fn make_private_dir(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    let created = std::fs::DirBuilder::new().mode(PRIVATE_DIR).create(path);
+    create_dir(&mut std::fs::DirBuilder::new(), path)
+}
+
+fn create_dir(builder: &mut std::fs::DirBuilder, path: &Path) -> io::Result<()> {
+    let created = builder.mode(PRIVATE_DIR).create(path);
     created.map_err(|error| with_path(error, "create the directory", path))
 }
 
-/// Opens a file with mode 0600, and creates its parent directory if that is missing. Follows no link, and does not wait
-/// for a pipe.
+/// Opens a file with mode 0600 in a directory that is created if missing. Follows no link, and does not wait for a pipe.
 pub fn open_private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     options.mode(PRIVATE_FILE).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
     match options.open(path) {
@@ -93,7 +89,6 @@ pub fn allow_missing(result: io::Result<()>) -> io::Result<()> {
     result.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
-/// Adds the failed operation and the path to an I/O error.
 pub fn with_path(error: io::Error, verb: &str, path: &Path) -> io::Error {
     io::Error::new(error.kind(), format!("cannot {verb} {}: {error}", path.display()))
 }

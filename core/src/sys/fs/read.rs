@@ -12,7 +12,6 @@ use rustix::fs::OFlags;
 /// The size, times and inode of a file: they differ between two states of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    /// In bytes.
     pub size: u64,
     /// Last change of the content (mtime), in nanoseconds since 1970.
     pub modified: i64,
@@ -42,10 +41,8 @@ pub struct Read {
     pub steady: bool,
 }
 
-/// Reads a regular file. Does not follow links, and does not block on pipes or devices.
-///
-/// # Errors
-/// `InvalidInput` if the path is not a regular file, `FileTooLarge` above `most` bytes, or the error of the read.
+/// Reads a regular file; others are `InvalidInput`, and one above `most` bytes `FileTooLarge`. Does not follow links, and does
+/// not block on pipes or devices.
 pub fn read_regular(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
     read(path, OFlags::NOFOLLOW, most).map(|read| (read.bytes, read.metadata))
 }
@@ -93,7 +90,6 @@ pub(super) fn open(path: &Path, flags: OFlags) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// The metadata of an open file, which must be a regular one.
 pub(super) fn regular(file: &File) -> io::Result<Metadata> {
     let metadata = file.metadata()?;
     if metadata.is_file() {

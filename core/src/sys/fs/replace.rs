@@ -49,7 +49,6 @@ impl Draft {
         Ok(Draft { file, is_renamed: false })
     }
 
-    /// The temporary path.
     pub fn path(&self) -> &Path {
         self.file.path()
     }
@@ -58,7 +57,6 @@ impl Draft {
         self.file.sync_all()
     }
 
-    /// Renames the file to `path`, which must be on the same file system.
     pub fn rename(mut self, path: &Path) -> io::Result<()> {
         fs_err::rename(self.file.path(), path)?;
         self.is_renamed = true;
@@ -107,10 +105,9 @@ pub fn temporary_path(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Overwrites a file in place and returns whether it existed. For data that can be rebuilt: on ext4, a rename over a
-/// file flushes its blocks at once and leaves an inode that cannot be reused for five seconds. A reader may see a
-/// partly written state. If the former content was longer, the rest is filled with spaces. A link or a pipe at this
-/// path is replaced.
+/// Overwrites a file in place, fills up with spaces, and returns whether it existed. For data that can be rebuilt: on ext4, a
+/// rename over a file flushes its blocks at once and leaves an inode that cannot be reused for five seconds. A reader may see a
+/// partly written state. A link or a pipe at this path is replaced.
 pub fn overwrite_in_place(path: &Path, mut bytes: Vec<u8>) -> io::Result<bool> {
     let mut options = OpenOptions::new();
     options.write(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
@@ -127,8 +124,7 @@ pub fn overwrite_in_place(path: &Path, mut bytes: Vec<u8>) -> io::Result<bool> {
     file.write_all_at(&bytes, 0).map(|()| true)
 }
 
-/// Removes temporary files below a directory that were last written more than `age` ago. Does not follow links, and
-/// skips entries that cannot be read.
+/// Removes temporary files below a directory that were last written more than `age` ago. Follows no links.
 pub fn remove_old_drafts(dir: &Path, age: Duration) {
     for entry in entries(dir) {
         match entry.file_type() {
@@ -141,8 +137,7 @@ pub fn remove_old_drafts(dir: &Path, age: Duration) {
     }
 }
 
-/// Removes this user's old temporary files of one target file. Other entries of the directory are not examined, because
-/// the directory may belong to another program.
+/// Removes this user's old temporary files of one file only: the directory may belong to another program.
 pub fn remove_old_drafts_of(path: &Path, age: Duration) {
     let Some((dir, name)) = path.parent().zip(path.file_name().and_then(OsStr::to_str)) else { return };
     let user = rustix::process::geteuid().as_raw();
@@ -170,7 +165,7 @@ fn target_name(name: &OsStr) -> Option<&str> {
 #[derive(Debug)]
 pub struct Appender {
     file: File,
-    length: u64,
+    pub length: u64,
 }
 
 impl Appender {
@@ -179,7 +174,6 @@ impl Appender {
         Appender::with(OpenOptions::new().create(true), path)
     }
 
-    /// Creates a file that must not exist.
     pub fn create(path: &Path) -> io::Result<Appender> {
         Appender::with(OpenOptions::new().create_new(true), path)
     }
@@ -188,10 +182,6 @@ impl Appender {
         let file = open_private(options.read(true).append(true), path)?;
         let length = regular(&file)?.len();
         Ok(Appender { file, length })
-    }
-
-    pub fn length(&self) -> u64 {
-        self.length
     }
 
     /// Appends bytes and returns their offset. After an error, the file is unchanged.
@@ -203,8 +193,7 @@ impl Appender {
         Ok(start)
     }
 
-    /// Appends a line with its line break and returns its offset. If a killed writer left an incomplete line, that line
-    /// is ended in the same write. After an error, the file is unchanged.
+    /// Appends a line and returns its offset. An incomplete line of a killed writer is ended in the same write.
     pub fn append_line(&mut self, line: &[u8]) -> io::Result<u64> {
         match self.is_torn()? {
             true => self.append(&[b"\n", line].concat()).map(|start| start + 1),
