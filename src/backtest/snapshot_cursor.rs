@@ -1,9 +1,9 @@
-//! A team's files over time. An object is opened once, when first needed.
+//! A team's files over time.
 
 use std::collections::{BTreeMap, HashMap};
 
 use teamkeep_core::client::team::NamedLists;
-use teamkeep_core::policy::{FileContent, TeamFile, TeamState, Unreadable};
+use teamkeep_core::policy::{TeamFile, TeamState, Unreadable};
 use teamkeep_core::store::archive::{Archive, Journal, Snapshot};
 
 /// The history of a team's files, at a time that only moves forward.
@@ -23,7 +23,6 @@ pub struct SnapshotCursor<'a> {
     held: BTreeMap<&'a str, &'a str>,
     /// Paths that changed since the state was last read, with their content; `None` for a deleted file.
     pending: BTreeMap<&'a str, Option<&'a str>>,
-    opened: HashMap<(&'a str, &'a str), Option<FileContent>>,
     /// The files that could not be read at the moment, by path, each with the reason.
     skipped: BTreeMap<&'a str, &'a str>,
     /// [`SnapshotCursor::open`] updates its files.
@@ -51,7 +50,6 @@ impl<'a> SnapshotCursor<'a> {
             list: None,
             held: BTreeMap::new(),
             pending: BTreeMap::new(),
-            opened: HashMap::new(),
             skipped: BTreeMap::new(),
             team: TeamState { name: team.map(str::to_owned), ..TeamState::default() },
         }
@@ -70,11 +68,8 @@ impl<'a> SnapshotCursor<'a> {
         if is_new || self.list.as_deref() != list {
             self.list = list.map(str::to_owned);
             self.team.tasks.clear();
-            self.opened.clear();
-            let tasks = self.held.iter().filter(|(path, _)| path.starts_with("tasks/"));
-            let tasks: Vec<_> = tasks.map(|(path, object)| (*path, Some(*object))).collect();
-            for (path, object) in tasks {
-                self.pending.entry(path).or_insert(object);
+            for (path, object) in self.held.iter().filter(|(path, _)| path.starts_with("tasks/")) {
+                self.pending.entry(path).or_insert(Some(object));
             }
         }
     }
@@ -132,13 +127,13 @@ impl<'a> SnapshotCursor<'a> {
             skipped.filter_map(|(path, why)| Unreadable::of(path, Some(why), &lists)).collect();
         for (path, object) in std::mem::take(&mut self.pending) {
             let Some(file) = TeamFile::of(path, &lists) else { continue };
-            let Some(object) = object else {
-                self.team.remove_file(file);
-                continue;
-            };
-            let read = || Some(file.parse(&self.archive.objects.get(object).ok()?));
-            if let Some(content) = self.opened.entry((path, object)).or_insert_with(read) {
-                self.team.put_file(content.clone());
+            match object {
+                None => self.team.remove_file(file),
+                Some(object) => {
+                    if let Ok(bytes) = self.archive.objects.get(object) {
+                        self.team.put_file(file.parse(&bytes));
+                    }
+                }
             }
         }
     }

@@ -12,7 +12,7 @@ use teamkeep_core::enforcement::{Evaluation, Findings, evaluate};
 use teamkeep_core::model::event::Recorded;
 use teamkeep_core::policy::gates::completion_check;
 use teamkeep_core::policy::{
-    Attempt, Decision, Facts, Guard, Judged, Judgement, Origin, Rules, TeamState, Verdict, judge,
+    Attempt, Case, Decision, Guard, Judged, Judgement, Origin, Rules, TeamState, Verdict, judge,
 };
 use teamkeep_core::store::archive::Archive;
 use teamkeep_core::sys::clock;
@@ -50,12 +50,12 @@ pub struct Counts {
 /// happened. Only a tool call that was blocked at that time did not.
 pub fn test(archive: &Archive, record: &Record, policy: &Policy, rules: &[Rule]) -> Tested {
     let rules = Rules::of(rules);
-    let mut replay = Replay::new(archive, record, BacktestRun { record, policy, rules: &rules });
+    let mut replay = Replay::new(archive, record, policy, &rules);
     let mut tested = Tested { events: record.events.len(), ..Tested::default() };
-    for (place, recorded) in record.events.iter().enumerate() {
-        replay.go_to(recorded);
-        let (judgement, not_judged) = replay.step(recorded);
-        let recorded = record.verdicts.get(&recorded.id).cloned().unwrap_or_default();
+    for (place, event) in record.events.iter().enumerate() {
+        replay.go_to(event);
+        let (judgement, not_judged) = replay.step(event);
+        let recorded = record.verdicts.get(&event.id).cloned().unwrap_or_default();
         if not_judged || !judgement.verdicts.is_empty() || !recorded.is_empty() {
             tested.found.push(Found { place, judgement, recorded, not_judged });
         }
@@ -72,11 +72,11 @@ pub fn before(
     place: usize,
 ) -> (TeamState, Guard) {
     let rules = Rules::of(rules);
-    let mut replay = Replay::new(archive, record, BacktestRun { record, policy, rules: &rules });
-    for (index, recorded) in record.events.iter().take(place + 1).enumerate() {
-        replay.go_to(recorded);
+    let mut replay = Replay::new(archive, record, policy, &rules);
+    for (index, event) in record.events.iter().take(place + 1).enumerate() {
+        replay.go_to(event);
         if index < place {
-            replay.step(recorded);
+            replay.step(event);
         } else if record.team.is_some() {
             replay.files.open();
         }
@@ -84,72 +84,63 @@ pub fn before(
     (replay.files.team, replay.guard)
 }
 
+/// One run and one policy.
 struct Replay<'a> {
-    run: BacktestRun<'a>,
+    record: &'a Record,
+    policy: &'a Policy,
+    rules: &'a Rules<'a>,
     files: SnapshotCursor<'a>,
     guard: Guard,
-    known: HashSet<&'a str>,
+    /// The sessions whose events from before the run were counted.
+    sessions: HashSet<&'a str>,
 }
 
 impl<'a> Replay<'a> {
-    fn new(archive: &'a Archive, record: &'a Record, run: BacktestRun<'a>) -> Replay<'a> {
+    fn new(archive: &'a Archive, record: &'a Record, policy: &'a Policy, rules: &'a Rules<'a>) -> Replay<'a> {
         let lead = archive.run(&record.run).and_then(|run| run.lead_session);
         let files = SnapshotCursor::new(archive, &record.journal, record.team.as_deref(), lead);
-        Replay { run, files, guard: Guard::default(), known: HashSet::new() }
+        Replay { record, policy, rules, files, guard: Guard::default(), sessions: HashSet::new() }
     }
 
     /// Moves the files and the counts to the time of an event.
     fn go_to(&mut self, recorded: &'a Recorded) {
-        let record = self.run.record;
-        if let Some(session) = recorded.session.as_deref().filter(|session| self.known.insert(*session))
-            && let Some(before) = record.before.get(session)
-        {
+        let session = recorded.session.as_deref().filter(|session| self.sessions.insert(*session));
+        if let Some(before) = session.and_then(|session| self.record.before.get(session)) {
             // The counts of the session without a team.
-            let (mut team, mut guard) = (TeamState::default(), Guard::default());
-            before.iter().for_each(|recorded| drop(self.run.step(recorded, &mut team, &mut guard)));
-            self.guard.merge(&guard);
+            let team = std::mem::take(&mut self.files.team);
+            let guard = std::mem::take(&mut self.guard);
+            before.iter().for_each(|recorded| drop(self.step(recorded)));
+            self.files.team = team;
+            let before = std::mem::replace(&mut self.guard, guard);
+            self.guard.merge(&before);
         }
         self.files.use_list(recorded.session.as_deref(), recorded.task_list.as_deref());
         self.files.go_to(&recorded.id, &recorded.at);
         // A hook call reads no tasks without a team.
-        if record.team.is_some() && Kind::named(&recorded.event).is_judged() {
+        if self.record.team.is_some() && Kind::named(&recorded.event).is_judged() {
             self.files.open();
         }
     }
 
-    fn step(&mut self, recorded: &Recorded) -> (Evaluation, bool) {
-        self.run.step(recorded, &mut self.files.team, &mut self.guard)
-    }
-}
-
-/// One run and one policy.
-struct BacktestRun<'a> {
-    record: &'a Record,
-    policy: &'a Policy,
-    rules: &'a Rules<'a>,
-}
-
-impl BacktestRun<'_> {
     /// One event: the result, and whether commands would have run.
-    fn step(&self, recorded: &Recorded, team: &mut TeamState, guard: &mut Guard) -> (Evaluation, bool) {
+    fn step(&mut self, recorded: &Recorded) -> (Evaluation, bool) {
         let payload = Payload::from_raw(&recorded.payload);
         let event = judged(recorded, &payload);
+        let team = &mut self.files.team;
         // Without a team, only rules are evaluated.
         if team.name.is_none() && !self.rules.are_asked(event.kind) {
             return (Evaluation::default(), false);
         }
-        let facts = Facts { event, team };
-        let not_judged = !completion_check::due(self.policy, &facts).is_empty();
-        let (findings, attempt) = (judge(self.policy, self.rules, &facts), attempt(&event));
-        let counted = Findings {
-            event: &event,
-            findings: &findings,
-            max_blocks: self.policy.max_blocks,
-            attempt: &attempt,
+        let (findings, not_judged) = {
+            let case = Case::new(event, team);
+            (judge(self.policy, self.rules, &case), !completion_check::due(self.policy, &case).is_empty())
         };
-        let evaluation = evaluate(counted, team, guard, |_| false);
+        let attempt = attempt(&event);
+        let max_blocks = self.policy.max_blocks;
+        let counted = Findings { event: &event, findings: &findings, max_blocks, attempt: &attempt };
+        let evaluation = evaluate(counted, team, &mut self.guard, |_| false);
         let blocked = self.record.was_blocked(recorded);
-        team.apply(&event, &Judgement { blocked, ..evaluation.judgement(&findings) });
+        team.apply(&event, &Judgement { blocked, ..evaluation.judgement() });
         (evaluation, not_judged)
     }
 }
@@ -162,14 +153,7 @@ pub fn attempt(event: &Judged<'_>) -> Attempt {
 
 /// An event of the log as input of the policy.
 pub fn judged<'a>(recorded: &'a Recorded, payload: &'a Payload) -> Judged<'a> {
-    Judged {
-        id: &recorded.id,
-        at: &recorded.at,
-        kind: Kind::named(&recorded.event),
-        session: recorded.session.as_deref(),
-        actor: &recorded.actor,
-        payload,
-    }
+    Judged { at: &recorded.at, kind: Kind::named(&recorded.event), actor: &recorded.actor, payload }
 }
 
 impl Tested {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::overrides::FoundOverrides;
-use crate::config::Mode;
+use crate::config::{Gate, Mode};
 use crate::model::event::{Event, Id};
 use crate::policy::{
     Attempt, Counting, Decision, Finding, Guard, Judged, Judgement, Reason, RecordedVerdict, TeamState,
@@ -15,6 +15,10 @@ use crate::policy::{
 pub struct Evaluation {
     /// All verdicts, the decisive one first. Empty if no gate has a finding.
     pub verdicts: Vec<Verdict>,
+    /// The agents whose shutdown premature-shutdown does not block: they may approve it. A warning does not allow it. A
+    /// request that only a backtest blocks was sent nevertheless.
+    #[serde(skip)]
+    pub approved: Vec<String>,
     /// Why the policy failed, if it did; `on-error` decides what that means.
     #[serde(skip)]
     pub failed: Option<String>,
@@ -31,8 +35,8 @@ impl Evaluation {
         self.verdicts.first()
     }
 
-    pub fn judgement<'a>(&'a self, findings: &'a [Finding]) -> Judgement<'a> {
-        Judgement { blocked: self.is_blocked(), verdicts: &self.verdicts, findings }
+    pub fn judgement(&self) -> Judgement<'_> {
+        Judgement { blocked: self.is_blocked(), approved: &self.approved }
     }
 
     /// Adds the verdict for a failure of the policy. It is decisive only if no other verdict blocks the event.
@@ -95,6 +99,12 @@ pub fn settle(
             break;
         }
     }
+    let is_allowed = |verdict: &Verdict| verdict.decision == Decision::Allow;
+    let blocks = evaluation.verdicts.last().is_some_and(|last| last.decision == Decision::Block);
+    let is_approved = |index: usize| blocks || evaluation.verdicts.get(index).is_some_and(is_allowed);
+    let of_shutdowns = findings.iter().enumerate().filter(|(_, one)| one.gate == Gate::PrematureShutdown);
+    let approved = of_shutdowns.filter(|(index, _)| is_approved(*index));
+    evaluation.approved = approved.map(|(_, finding)| finding.about.clone()).collect();
     evaluation.sort();
     evaluation
 }

@@ -18,7 +18,7 @@ use crate::model::event::SafeName;
 use crate::policy::failure::decision;
 use crate::policy::gates::completion_check;
 use crate::policy::{
-    Attempt, Counting, Decision, Facts, Finding, Guard, Judged, Ledger, Origin, Part, Rules, TeamState,
+    Attempt, Case, Counting, Decision, Finding, Guard, Judged, Ledger, Origin, Part, Rules, TeamState,
     Unreadable, Verdict, judge, needs_team_state,
 };
 use crate::store::archive::{Archive, Index};
@@ -63,7 +63,7 @@ impl PolicyRequest<'_> {
     /// event is judged by what can be read: a block that cannot be counted becomes a warning, unless `on-error` is "block" or
     /// other calls hold the lock.
     pub fn judge(&self) -> Evaluation {
-        let own = self.run.or(self.event.session).and_then(SafeName::stem);
+        let own = self.run.or(self.event.payload.session()).and_then(SafeName::stem);
         // The counts need a name.
         let Some(key) = own.or_else(|| SafeName::new(NO_SESSION)) else { return Evaluation::default() };
         let mut failed = None;
@@ -79,7 +79,7 @@ impl PolicyRequest<'_> {
         });
         let mut open = self.open(&key);
         team.ledger = std::mem::take(&mut open.gate_state.ledger);
-        let mut findings = judge(self.policy, self.rules, &Facts { event: self.event, team: &team });
+        let mut findings = judge(self.policy, self.rules, &Case::new(self.event, &team));
         findings.extend(checked);
         if !findings.is_empty() && index.is_none() {
             // The loop guard depends on the state of the work.
@@ -107,7 +107,7 @@ impl PolicyRequest<'_> {
         let mut evaluation =
             self.with_overrides(&team.members, |allow| evaluate(counted, &team, guard, allow));
         if self.settled.is_none() {
-            team.apply(&self.event, &evaluation.judgement(&findings));
+            team.apply(&self.event, &evaluation.judgement());
         }
         open.gate_state.ledger = std::mem::take(&mut team.ledger);
         let damage = open.damage.take();
@@ -130,14 +130,15 @@ impl PolicyRequest<'_> {
 
     fn team(&self, index: Option<&Index>, until: Option<Instant>) -> TeamState {
         let reader = SnapshotReader { archive: self.archive, client: self.client, until };
-        reader.team((self.team, self.event.session), index)
+        reader.team((self.team, self.event.payload.session()), index)
     }
 
     /// Opens the run's counts, or only reads them if they cannot be locked.
     fn open(&self, key: &SafeName) -> OpenGateState {
         let store = GateStateStore::new(self.dir.to_owned(), self.lock_timeout);
         let mut open = store.open(key);
-        let earlier = store.merge_session(self.archive, self.event.session, key, &mut open.gate_state);
+        let earlier =
+            store.merge_session(self.archive, self.event.payload.session(), key, &mut open.gate_state);
         open.damage = open.damage.or(earlier);
         open
     }
@@ -146,7 +147,8 @@ impl PolicyRequest<'_> {
     fn take_settled(&self, findings: &mut Vec<Finding>) -> Vec<Verdict> {
         let mut verdicts = Vec::new();
         findings.retain(|finding| {
-            let Some(settled) = self.settled.into_iter().flatten().find(|one| finding.is_of(one)) else {
+            let Some(settled) = self.settled.into_iter().flatten().find(|one| finding.verdict().is_same(one))
+            else {
                 return true;
             };
             // The earlier call turned a block that could not be counted into a warning.
@@ -180,7 +182,8 @@ impl PolicyRequest<'_> {
         let payload = self.event.payload;
         let known = || {
             let sessions = self.archive.run(self.run?)?.sessions;
-            let session = sessions.into_iter().find(|one| Some(one.id.as_str()) == self.event.session)?;
+            let session =
+                sessions.into_iter().find(|one| Some(one.id.as_str()) == self.event.payload.session())?;
             session.transcript.map(PathBuf::from)
         };
         let named = self.transcript.filter(|path| path.is_file()).map(Path::to_owned);
@@ -203,7 +206,7 @@ impl PolicyRequest<'_> {
         // The counts can be read while the lock is held by another call.
         open.unlock().or_else(|error| if is_busy_error(&error) { Ok(()) } else { Err(error) })?;
         let team = TeamState { ledger, ..self.team(self.index, None) };
-        let due = completion_check::due(self.policy, &Facts { event: self.event, team: &team });
+        let due = completion_check::due(self.policy, &Case::new(self.event, &team));
         let payload = self.event.payload;
         let (Some(id), false) = (payload.text("task_id"), due.is_empty()) else { return Ok(None) };
         let cwd = completion::directory(self.project, Path::new(payload.text("cwd").unwrap_or(".")));

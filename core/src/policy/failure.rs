@@ -1,6 +1,6 @@
 //! Failures of the policy itself; `on-error` decides what they mean.
 
-use super::gates::{self, GateEntry};
+use super::gates;
 use super::{Case, Decision, Finding, Reason, Verdict, escaped};
 use crate::client::payload::Kind;
 use crate::config::{Gate, Mode, OnError, Policy};
@@ -36,16 +36,12 @@ pub fn verdict(on_error: OnError, kind: Kind, code: &str, reason: String) -> Ver
 /// One finding for each gate that needs files that cannot be read, unless it blocks the event anyway. The loop guard counts
 /// it like any other.
 pub(super) fn unreadable(policy: &Policy, case: &Case<'_>, found: &[Finding]) -> Vec<Finding> {
-    if case.team.unreadable.is_empty() {
-        return Vec::new();
-    }
     let blocks = |gate: Gate| found.iter().any(|one| one.gate == gate && one.decision == Decision::Block);
-    let failed = gates::ALL.iter().filter(|entry| !blocks(entry.gate)).filter_map(|entry| {
-        let GateEntry { gate, needs, .. } = entry;
-        let gate_mode = gate.mode(policy).filter(|mode| *mode != Mode::Off)?;
+    let finding = |gate: Gate| {
+        let gate_mode = gate.mode(policy).filter(|mode| *mode != Mode::Off && !blocks(gate))?;
         let mut unreadable = case.team.unreadable.iter();
-        let (missing, about) =
-            unreadable.find_map(|missing| Some((missing, needs(policy, case, &missing.part)?)))?;
+        let (missing, about) = unreadable
+            .find_map(|missing| Some((missing, gates::subject_of(gate, policy, case, &missing.part)?)))?;
         let may_block = policy.on_error == OnError::Block && is_held(case.event.kind);
         let mode = if may_block { gate_mode } else { Mode::Warn };
         let reason = Reason::of(mode).then(gate.name()).then(" cannot check this: teamkeep cannot read ");
@@ -60,7 +56,7 @@ pub(super) fn unreadable(policy: &Policy, case: &Case<'_>, found: &[Finding]) ->
             }
             _ => "Check TaskList first, and report this to the user.",
         });
-        Some(gates::finding(*gate, FAILED, mode, &about, reason))
-    });
-    failed.collect()
+        Some(Finding::new(gate, FAILED, mode.into(), &about, reason.finish()))
+    };
+    Gate::ALL.into_iter().filter_map(finding).collect()
 }

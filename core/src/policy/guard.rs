@@ -8,7 +8,7 @@
 //!
 //! This cannot end in a live-lock. An attempt that does not count is blocked, but one that counts always follows: in the
 //! model's next message, after [`MESSAGE_GAP_MS`], or, if the transcript never shows the calls or repeats the ids of
-//! messages, after [`COUNT_AGAIN_UNKNOWN_MS`].
+//! messages, after [`COUNT_AGAIN_MS`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,15 +22,12 @@ use crate::model::TaskStatus;
 /// warning is ever silenced. Endless blocks would need more agents than this that are blocked in turn without progress.
 const MAX_ENTRIES: usize = 512;
 
-/// Milliseconds. If the message is unknown, two attempts that are further apart belong to different messages.
+/// Milliseconds. Without a transcript, attempts within this time after one that counted belong to its message.
 const MESSAGE_GAP_MS: u64 = 1_000;
 
-/// Milliseconds. If the message is unknown, an attempt counts this long after the last count in any case.
-const COUNT_AGAIN_MS: u64 = 30_000;
-
-/// Milliseconds. The same for a call that the transcript does not show, although it shows others, and for a call in a
-/// message that already counted, because message ids may repeat.
-const COUNT_AGAIN_UNKNOWN_MS: u64 = 600_000;
+/// Milliseconds. A call that the transcript does not show, although it shows others, and one in a message that already
+/// counted count this long after the last count, because message ids may repeat.
+const COUNT_AGAIN_MS: u64 = 600_000;
 
 /// How many messages are kept for each count. Only those of concurrent calls are needed.
 const MAX_MESSAGES: usize = 16;
@@ -74,7 +71,7 @@ pub struct Counting<'a> {
 
 /// Counts of blocks and shown warnings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "StoredGuard")]
+#[serde(default)]
 pub struct Guard {
     /// `gate\0about` or `rule:name\0about` → its blocks.
     counts: BTreeMap<String, BlockCount>,
@@ -98,31 +95,6 @@ struct BlockCount {
     since: i64,
 }
 
-/// A guard as stored. Version 0.1 counted the blocks in each state of the work (`gate\0about\0state`), apart from
-/// their times and messages.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct StoredGuard {
-    counts: BTreeMap<String, BlockCount>,
-    blocks: BTreeMap<String, u32>,
-    refusals: BTreeMap<String, BlockCount>,
-    warned: BTreeMap<String, u32>,
-    completed: BTreeSet<String>,
-}
-
-impl From<StoredGuard> for Guard {
-    fn from(stored: StoredGuard) -> Guard {
-        let mut counts = stored.counts;
-        counts.extend(stored.refusals);
-        for (key, blocks) in stored.blocks {
-            let key = key.rsplit_once('\0').map_or(key.as_str(), |(key, _state)| key);
-            let count = counts.entry(key.to_owned()).or_default();
-            count.blocks = count.blocks.max(blocks);
-        }
-        Guard { counts, warned: stored.warned, completed: stored.completed }
-    }
-}
-
 impl Guard {
     /// Turns a finding into a verdict and counts it if the attempt counts. A warning that was already shown in this state
     /// is marked as repeated. Of several findings, settle only the first that blocks and those before it.
@@ -131,8 +103,13 @@ impl Guard {
         match finding.decision {
             Decision::Warn => {
                 let hash = blake3::hash(finding.reason.as_bytes()).to_hex();
-                let shown = format!("{}\0{}\0{}", guard_key(finding), counting.state, &hash[..8]);
-                verdict.repeated = self.was_shown(shown);
+                let key = format!("{}\0{}\0{}", guard_key(finding), counting.state, &hash[..8]);
+                verdict.repeated = self.warned.contains_key(&key);
+                if !verdict.repeated {
+                    make_room(&mut self.warned, |order| *order);
+                    let last = self.warned.values().max().copied().unwrap_or_default();
+                    self.warned.insert(key, last.saturating_add(1));
+                }
             }
             Decision::Block if !finding.lasting => {
                 let most = finding.gate.max_blocks(counting.max_blocks);
@@ -175,21 +152,20 @@ impl Guard {
     }
 
     /// Counts one more block, or returns the number of blocks if the limit is reached.
-    fn count(&mut self, key: String, most: u32, attempt: &Attempt) -> Option<u32> {
-        let before = self.counts.get(&key);
-        let is_new = BlockCount::is_new(before, attempt);
-        let blocks = before.map_or(0, |count| count.blocks);
-        if is_new && blocks >= most {
-            return Some(blocks);
-        }
-        if before.is_none() {
+    fn count(&mut self, key: String, max_blocks: u32, attempt: &Attempt) -> Option<u32> {
+        if !self.counts.contains_key(&key) {
             make_room(&mut self.counts, |count| count.last);
         }
         let count = self.counts.entry(key).or_default();
-        if is_new || count.last == 0 {
-            count.since = attempt.at;
+        let is_first = count.last == 0;
+        let is_new = count.is_new(attempt);
+        if is_new && count.blocks >= max_blocks {
+            return Some(count.blocks);
         }
         count.last = attempt.at;
+        if is_new || is_first {
+            count.since = attempt.at;
+        }
         if is_new {
             count.blocks += 1;
             if let Origin::Message(id) = &attempt.origin {
@@ -200,34 +176,18 @@ impl Guard {
         }
         None
     }
-
-    /// Records that a warning is shown, and returns whether it was shown before.
-    fn was_shown(&mut self, key: String) -> bool {
-        if self.warned.contains_key(&key) {
-            return true;
-        }
-        make_room(&mut self.warned, |order| *order);
-        let last = self.warned.values().max().copied().unwrap_or_default();
-        self.warned.insert(key, last.saturating_add(1));
-        false
-    }
 }
 
 impl BlockCount {
     /// Whether the model can have read the last block before this attempt.
-    fn is_new(before: Option<&BlockCount>, attempt: &Attempt) -> bool {
+    fn is_new(&self, attempt: &Attempt) -> bool {
         // The difference is absolute, so that a clock that was set back does not delay the count.
-        let over = |from: i64, least: u64| attempt.at.abs_diff(from) >= least;
-        match (&attempt.origin, before) {
-            (Origin::Turn, _) | (Origin::Message(_) | Origin::Unknown, None) => true,
-            (Origin::NotInTranscript, None) => false,
-            (Origin::Message(id), Some(before)) if !before.messages.contains(&mark(id)) => true,
-            (Origin::Message(_) | Origin::NotInTranscript, Some(before)) => {
-                over(before.since, COUNT_AGAIN_UNKNOWN_MS)
-            }
-            (Origin::Unknown, Some(before)) => {
-                over(before.last, MESSAGE_GAP_MS) || over(before.since, COUNT_AGAIN_MS)
-            }
+        let is_over = |gap: u64| attempt.at.abs_diff(self.since) >= gap;
+        match &attempt.origin {
+            Origin::Turn => true,
+            Origin::Message(id) => !self.messages.contains(&mark(id)) || is_over(COUNT_AGAIN_MS),
+            Origin::NotInTranscript => self.last != 0 && is_over(COUNT_AGAIN_MS),
+            Origin::Unknown => self.last == 0 || is_over(MESSAGE_GAP_MS),
         }
     }
 }
@@ -243,13 +203,11 @@ fn make_room<V, K: Ord>(entries: &mut BTreeMap<String, V>, age: impl Fn(&V) -> K
 /// The key of a finding's count: `gate\0about`.
 fn guard_key(finding: &Finding) -> String {
     let plain = |text: &str| text.replace('\0', "");
-    let gate = match &finding.rule {
-        Some(rule) => format!("{}:{}", finding.gate.name(), plain(rule)),
-        None => finding.gate.name().to_owned(),
-    };
+    let rule = finding.rule.as_ref().map(|rule| format!(":{}", plain(rule))).unwrap_or_default();
     let counted = finding.counted.as_ref().filter(|_| finding.decision == Decision::Block);
     let about = plain(counted.unwrap_or(&finding.about));
-    format!("{gate}\0{}", if fits(&about) { about } else { mark(&about) })
+    let about = if fits(&about) { about } else { mark(&about) };
+    format!("{}{rule}\0{about}", finding.gate.name())
 }
 
 #[cfg(test)]
@@ -299,34 +257,19 @@ mod tests {
     }
 
     #[test]
-    fn without_a_transcript_an_attempt_counts_after_a_pause_or_after_half_a_minute() {
+    fn without_a_transcript_an_attempt_counts_a_second_after_the_last_count() {
         let at = |at| (Origin::Unknown, at);
         assert_eq!(
             counted(&[at(1), at(76), at(400), at(1_500), at(2_000)]),
             [true, false, false, true, false]
         );
-        let hammering: Vec<(Origin, i64)> = (0..200).map(|number| at(1 + number * 500)).collect();
-        assert_eq!(counted(&hammering).into_iter().filter(|counts| *counts).count(), 4);
+        let hammering: Vec<(Origin, i64)> = (0..200).map(|number| at(1 + number * 100)).collect();
+        assert_eq!(counted(&hammering).into_iter().filter(|counts| *counts).count(), 20);
         assert_eq!(counted(&[at(3_600_000), at(5_000)]), [true, true], "the clock was set back");
     }
 
     #[test]
     fn each_end_of_a_turn_counts() {
         assert_eq!(counted(&[(Origin::Turn, 1), (Origin::Turn, 1)]), [true, true]);
-    }
-
-    #[test]
-    fn counts_of_version_0_1_are_read_with_the_most_blocks_of_any_state() {
-        let stored = r#"{"blocks":{"protect-lead\u0000bob\u0000s1":1,"protect-lead\u0000bob\u0000s2":2,"rule:a\u0000bob\u0000s":3},
-            "warned":{"w":1},"completed":["7"],
-            "refusals":{"protect-lead\u0000bob":{"messages":["m"],"last":9,"since":8}}}"#;
-        let guard: Guard = serde_json::from_str(stored).unwrap();
-        let count = |blocks| BlockCount { blocks, ..BlockCount::default() };
-        let bob = BlockCount { messages: vec!["m".to_owned()], last: 9, since: 8, ..count(2) };
-        assert_eq!(guard.counts["protect-lead\0bob"], bob);
-        assert_eq!(guard.counts["rule:a\0bob"], count(3));
-        assert!(guard.warned.contains_key("w") && guard.completed.contains("7"));
-        let written = serde_json::to_string(&guard).unwrap();
-        assert_eq!(serde_json::from_str::<Guard>(&written).unwrap(), guard);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::slice;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,8 @@ pub struct Ledger {
     /// other task reports the end of a turn.
     pub completing: BTreeMap<String, String>,
     /// Tool calls that have started and not returned, by tool_use_id.
-    pub begun: BTreeMap<String, PendingToolCall>,
+    #[serde(rename = "begun")]
+    pub pending: BTreeMap<String, PendingToolCall>,
     /// Other names of a member: its agent ids, and the ids of its background tasks.
     pub handles: BTreeMap<String, String>,
     /// Members by the description of their spawn (its [`mark`]). Several can share one.
@@ -75,9 +77,6 @@ pub struct PendingToolCall {
     /// The teammate that it spawns, and the start time (RFC 3339).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spawns: Option<(String, String)>,
-    /// The members that may shut down if the call succeeds.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub frees: Vec<String>,
 }
 
 /// Maximum length in bytes of a stored name or id. Real ones are shorter.
@@ -133,14 +132,6 @@ impl Ledger {
 }
 
 impl MemberActivity {
-    pub(super) fn note_instruction(&mut self, from: &str, order: u64) {
-        note_last(&mut self.instructions, from, order);
-    }
-
-    pub(super) fn note_question(&mut self, to: &str, order: u64) {
-        note_last(&mut self.questions, to, order);
-    }
-
     pub fn last_instruction(&self) -> Option<u64> {
         self.instructions.values().max().copied()
     }
@@ -162,7 +153,7 @@ impl MemberActivity {
 }
 
 /// Keeps the last position of each name, for a limited number of names.
-fn note_last(positions: &mut BTreeMap<String, u64>, name: &str, order: u64) {
+pub(super) fn note_last(positions: &mut BTreeMap<String, u64>, name: &str, order: u64) {
     let position = positions.entry(name.to_owned()).or_default();
     *position = order.max(*position);
     if positions.len() > MAX_AGENTS {
@@ -174,7 +165,6 @@ fn note_last(positions: &mut BTreeMap<String, u64>, name: &str, order: u64) {
 /// The teammate of a background task. Claude Code lists them by an id of its own and by the description of the spawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TeammateRef<'a> {
-    One(&'a str),
     /// One of these teammates.
     Among(&'a [String]),
     /// An unknown teammate.
@@ -185,21 +175,16 @@ impl Ledger {
     /// The teammate of a listed background task; `None` if the task is not a teammate.
     pub fn listed<'a>(&'a self, task: &'a Value) -> Option<TeammateRef<'a>> {
         let text = |key: &str| task.get(key).and_then(Value::as_str);
-        (text("type") == Some("teammate")).then(|| {
-            let known = text("id").and_then(|id| self.handles.get(id)).map(String::as_str);
-            let description = text("description").unwrap_or_default();
-            known.map_or_else(|| self.described(description), TeammateRef::One)
+        (text("type") == Some("teammate")).then(|| match text("id").and_then(|id| self.handles.get(id)) {
+            Some(known) => TeammateRef::Among(slice::from_ref(known)),
+            None => self.described(text("description").unwrap_or_default()),
         })
     }
 
     /// The teammate of a background task that was listed earlier without a known teammate.
     pub fn unnamed(&self, id: &str) -> Option<TeammateRef<'_>> {
-        let mark = self.background.get(id)?;
-        Some(match self.spawned_for.get(mark).map(Vec::as_slice) {
-            Some([one]) => TeammateRef::One(one),
-            Some(all) => TeammateRef::Among(all),
-            None => TeammateRef::Any,
-        })
+        let all = self.spawned_for.get(self.background.get(id)?);
+        Some(all.map_or(TeammateRef::Any, |all| TeammateRef::Among(all)))
     }
 
     /// Records the ids of the listed tasks.
@@ -207,8 +192,8 @@ impl Ledger {
         for task in tasks.and_then(Value::as_array).into_iter().flatten() {
             let Some(id) = task.get("id").and_then(Value::as_str).filter(|id| fits(id)) else { continue };
             match self.listed(task) {
-                Some(TeammateRef::One(name)) => {
-                    let name = name.to_owned();
+                Some(TeammateRef::Among([name])) => {
+                    let name = name.clone();
                     self.background.remove(id);
                     self.handles.insert(id.to_owned(), name);
                 }
@@ -237,16 +222,16 @@ impl Ledger {
     }
 
     /// 2.1.328 describes a teammate by the description of its spawn, 2.1.177 by its name and the start of its prompt.
-    fn described<'a>(&'a self, description: &'a str) -> TeammateRef<'a> {
+    fn described<'a>(&'a self, description: &str) -> TeammateRef<'a> {
         if let Some(all) = self.spawned_for.get(&mark(description)) {
             // Claude Code no longer lists a member that has left.
             let mut there = all.iter().filter(|name| !self.left.contains(*name));
             return match (there.next(), there.next()) {
-                (Some(one), None) => TeammateRef::One(one),
+                (Some(one), None) => TeammateRef::Among(slice::from_ref(one)),
                 _ => TeammateRef::Among(all),
             };
         }
-        let named = description.split_once(": ").map(|(name, _)| name);
-        named.filter(|name| self.members.contains_key(*name)).map_or(TeammateRef::Any, TeammateRef::One)
+        let named = description.split_once(": ").and_then(|(name, _)| self.members.get_key_value(name));
+        named.map_or(TeammateRef::Any, |(name, _)| TeammateRef::Among(slice::from_ref(name)))
     }
 }

@@ -1,12 +1,12 @@
 //! Decides whether Claude Code may continue. Pure: policy, event and team state in, verdict out.
 
 mod activity;
+mod case;
 pub mod failure;
 pub mod gates;
 mod guard;
 mod judge;
 mod ledger;
-mod names;
 mod observe;
 mod reason;
 mod rules;
@@ -16,10 +16,10 @@ mod tests;
 mod verdict;
 
 pub use activity::{Activity, Sign};
+pub use case::{Case, Judged};
 pub use guard::{Attempt, Counting, Guard, Origin};
-pub use judge::{Facts, Judged, judge};
+pub use judge::judge;
 pub use ledger::{Ledger, MemberActivity, PendingToolCall, TeammateRef};
-pub use names::{Case, Names};
 pub use observe::{Sent, asks};
 pub use reason::{Reason, cut, escaped, without_prefix};
 pub use rules::Rules;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::ledger::{PendingToolCall, fits, mark};
+use super::ledger::{PendingToolCall, fits, mark, note_last};
 use super::{Judged, Ledger, MemberActivity};
 use crate::client::compat::is_json_text;
 use crate::client::payload::{Kind, Message, MessageKind, Payload, Spawn, TaskUpdate};
@@ -13,7 +13,7 @@ use crate::model::{TaskStatus, Tool};
 /// Maximum number of former members.
 const MAX_LEFT: usize = 256;
 /// Maximum number of tool calls that have not returned. A failed or denied call has no PostToolUse.
-const MAX_BEGUN: usize = 256;
+const MAX_PENDING: usize = 256;
 
 impl Ledger {
     /// Adds an event that was not blocked.
@@ -27,16 +27,14 @@ impl Ledger {
                 if event.kind == Kind::UserPromptSubmit
                     && let Some(name) = caller(event)
                 {
-                    let own = self.begun.values_mut().filter(|began| began.by.as_deref() == Some(name));
-                    own.for_each(|began| began.spawns = None);
+                    let own = self.pending.values_mut().filter(|call| call.by.as_deref() == Some(name));
+                    own.for_each(|call| call.spawns = None);
                 }
                 if let Some(name) = teammate {
                     self.begin_turn(name);
                 }
             }
-            Kind::PostToolUseFailure | Kind::PermissionDenied => {
-                self.fail_call(event.payload.tool_use_id().unwrap_or_default());
-            }
+            Kind::PostToolUseFailure | Kind::PermissionDenied => self.fail_call(event),
             Kind::SubagentStop | Kind::Stop => {
                 self.learn_background(event.payload.field("background_tasks"));
                 self.end_turn(event, teammate);
@@ -54,26 +52,11 @@ impl Ledger {
         }
     }
 
-    /// Records that the recipients of an allowed shutdown request may approve it. Of a request to everyone, only those
-    /// that `is_approved` accepts.
-    pub fn approve_shutdown(&mut self, event: &Judged<'_>, is_approved: impl Fn(&str) -> bool) {
-        let sender = event.actor.name.as_deref();
-        let names: Vec<String> = match shutdown_recipient(event).as_deref() {
-            Some("*") => {
-                let others = self.members.keys().filter(|name| Some(name.as_str()) != sender);
-                others.filter(|name| is_approved(name)).cloned().collect()
-            }
-            Some(to) => vec![self.recipient(to).to_owned()],
-            None => Vec::new(),
-        };
-        let mut begun = event.payload.tool_use_id().and_then(|id| self.begun.get_mut(id));
-        for name in names.into_iter().filter(|name| fits(name)) {
-            let activity = self.members.entry(name.clone()).or_default();
-            if !std::mem::replace(&mut activity.approved_shutdown, true)
-                && let Some(began) = &mut begun
-            {
-                began.frees.push(name);
-            }
+    /// Records that these members may approve a shutdown that a gate allowed to request.
+    pub fn approve_shutdown(&mut self, names: &[String]) {
+        for name in names.iter().filter(|name| fits(name)) {
+            let name = self.member(name).to_owned();
+            self.activity_mut(&name).approved_shutdown = true;
         }
     }
 
@@ -101,14 +84,8 @@ impl Ledger {
             (activity.turn, activity.idle) = (false, None);
         }
         if let Some(name) = member(event) {
-            let Ledger { begun, completing, .. } = self;
-            begun.retain(|id, began| {
-                let open = began.by.as_deref() != Some(name);
-                if !open {
-                    completing.remove(id);
-                }
-                open
-            });
+            let lost = self.pending.extract_if(.., |_, call| call.by.as_deref() == Some(name));
+            lost.for_each(|(id, _)| drop(self.completing.remove(&id)));
         }
     }
 
@@ -122,14 +99,16 @@ impl Ledger {
         if !matches!(tool, Some(Tool::SendMessage | Tool::TaskUpdate | Tool::Agent)) {
             return;
         }
-        self.make_room();
+        if self.pending.len() >= MAX_PENDING {
+            self.forget_oldest_call();
+        }
         let name = payload.tool_input().get("name").and_then(Value::as_str);
         let spawns = name
             .filter(|name| tool == Some(Tool::Agent) && !name.is_empty() && fits(name))
             .map(|name| (name.to_owned(), event.at.to_owned()));
         let by = caller(event).map(str::to_owned);
-        let began = PendingToolCall { order: self.next(), by, spawns, frees: Vec::new() };
-        self.begun.insert(id.to_owned(), began);
+        let call = PendingToolCall { order: self.next(), by, spawns };
+        self.pending.insert(id.to_owned(), call);
         if tool == Some(Tool::TaskUpdate)
             && let Some(update) = TaskUpdate::of(payload.tool_input(), &Value::Null)
             && update.status == Some(TaskStatus::Completed)
@@ -139,25 +118,33 @@ impl Ledger {
         }
     }
 
-    /// Makes room by dropping the oldest call. A call that completes a task is dropped last: without it the completion
-    /// would pass unchecked.
-    fn make_room(&mut self) {
-        if self.begun.len() < MAX_BEGUN {
-            return;
-        }
-        let Ledger { begun, completing, .. } = self;
-        let oldest = begun.iter().min_by_key(|(id, began)| (completing.contains_key(*id), began.order, *id));
+    /// Drops the oldest call. A call that completes a task is dropped last: without it the completion would pass unchecked.
+    fn forget_oldest_call(&mut self) {
+        let Ledger { pending, completing, .. } = self;
+        let oldest = pending.iter().min_by_key(|(id, call)| (completing.contains_key(*id), call.order, *id));
         if let Some(id) = oldest.map(|(id, _)| id.clone()) {
-            begun.remove(&id);
+            pending.remove(&id);
             completing.remove(&id);
         }
     }
 
     /// A failed or denied call had no effect, so it does not permit a shutdown either.
-    fn fail_call(&mut self, id: &str) {
+    fn fail_call(&mut self, event: &Judged<'_>) {
+        let id = event.payload.tool_use_id().unwrap_or_default();
         self.completing.remove(id);
-        for name in self.begun.remove(id).into_iter().flat_map(|began| began.frees) {
+        self.pending.remove(id);
+        let recipients = shutdown_request(event).map(|message| self.recipients(&message, member(event)));
+        for name in recipients.into_iter().flatten() {
             self.activity_mut(&name).approved_shutdown = false;
+        }
+    }
+
+    /// The members that receive a message.
+    fn recipients(&self, message: &Message, sender: Option<&str>) -> Vec<String> {
+        match message.to.as_deref().filter(|to| fits(to)) {
+            Some("*") => self.members.keys().filter(|name| Some(name.as_str()) != sender).cloned().collect(),
+            Some(to) => vec![self.recipient(to).to_owned()],
+            None => Vec::new(),
         }
     }
 
@@ -165,10 +152,10 @@ impl Ledger {
         let id = event.payload.tool_use_id().unwrap_or_default();
         let (input, response) = (event.payload.tool_input(), event.payload.tool_response());
         if response.get("success").and_then(Value::as_bool) == Some(false) {
-            return self.fail_call(id);
+            return self.fail_call(event);
         }
         self.completing.remove(id);
-        let at = self.begun.remove(id).map_or_else(|| self.next(), |began| began.order);
+        let at = self.pending.remove(id).map_or_else(|| self.next(), |call| call.order);
         match event.payload.tool() {
             Some(Tool::SendMessage) => {
                 if let Some(sent) = Sent::of(event.payload) {
@@ -202,7 +189,7 @@ impl Ledger {
         let activity = self.activity_mut(&spawn.name);
         (activity.stopping, activity.approved_shutdown) = (false, false);
         activity.questions.retain(|_, asked| *asked > at);
-        activity.note_instruction(member(event).unwrap_or_default(), at);
+        note_last(&mut activity.instructions, member(event).unwrap_or_default(), at);
         if let Some(id) = spawn.agent_id.as_ref().filter(|id| fits(id)) {
             self.handles.insert(id.clone(), spawn.name.clone());
         }
@@ -222,7 +209,8 @@ impl Ledger {
         // A member that assigns a task to itself also starts it. Before 2.1.69 the caller is unknown.
         let own = member(event).map_or(update.status.is_some(), |actor| actor == owner);
         if !own {
-            self.activity_mut(&owner).note_instruction(member(event).unwrap_or_default(), at);
+            let instructions = &mut self.activity_mut(&owner).instructions;
+            note_last(instructions, member(event).unwrap_or_default(), at);
         }
     }
 
@@ -236,19 +224,15 @@ impl Ledger {
             .or_else(|| message.asked().filter(|_| answers))
             .filter(|name| fits(name))
             .map(str::to_owned);
-        let to = match message.to.as_deref().filter(|to| fits(to)) {
-            Some("*") => self.members.keys().filter(|name| Some(*name) != sender.as_ref()).cloned().collect(),
-            Some(to) => vec![self.recipient(to).to_owned()],
-            None => Vec::new(),
-        };
+        let to = self.recipients(message, sender.as_deref());
         if let Some(sender) = &sender {
             let activity = self.activity_mut(sender);
             activity.last_message = activity.last_message.max(Some(at));
             // A later message does not withdraw a question.
             if message.kind == MessageKind::Plain && asks(&message.text) {
                 match message.to.as_deref() {
-                    Some("*") | None => activity.note_question("*", at),
-                    Some(_) => to.iter().for_each(|name| activity.note_question(name, at)),
+                    Some("*") | None => note_last(&mut activity.questions, "*", at),
+                    Some(_) => to.iter().for_each(|name| note_last(&mut activity.questions, name, at)),
                 }
             }
         }
@@ -265,7 +249,7 @@ impl Ledger {
             (MessageKind::Plain | MessageKind::Other(_), sender) => {
                 let from = sender.as_deref();
                 for name in to.iter().filter(|name| Some(name.as_str()) != from) {
-                    self.activity_mut(name).note_instruction(from.unwrap_or_default(), at);
+                    note_last(&mut self.activity_mut(name).instructions, from.unwrap_or_default(), at);
                 }
             }
         }
@@ -304,13 +288,10 @@ impl Sent {
     }
 }
 
-/// The recipient of a shutdown request, as written in the payload; `*` for everyone.
-pub fn shutdown_recipient(event: &Judged<'_>) -> Option<String> {
-    if !event.calls(Tool::SendMessage) {
-        return None;
-    }
-    let message = Sent::of(event.payload)?.message;
-    message.to.filter(|_| message.kind == MessageKind::ShutdownRequest)
+/// The shutdown request that a tool call sends.
+pub fn shutdown_request(event: &Judged<'_>) -> Option<Message> {
+    let sent = Sent::of(event.payload).filter(|_| event.payload.tool() == Some(Tool::SendMessage))?;
+    (sent.message.kind == MessageKind::ShutdownRequest).then_some(sent.message)
 }
 
 /// The teammate that goes idle; this event names it.
@@ -349,41 +330,11 @@ pub fn asks(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::model::event::Actor;
 
     #[test]
     fn a_question_mark_inside_a_url_is_not_a_question() {
         assert!(asks("Shall I go on?") && asks("Which one?\nA or B") && asks("(really?)") && asks("本当？"));
         assert!(!asks("see https://x.test/?q=1") && !asks("done.") && !asks(""));
-    }
-    /// The members that may approve after the lead's request to `to` was sent.
-    fn free(to: &str, is_approved: impl Fn(&str) -> bool) -> Vec<String> {
-        let fields = json!({"hook_event_name": "PreToolUse", "tool_name": "SendMessage",
-            "tool_input": {"to": to, "message": {"type": "shutdown_request", "reason": "done"}}});
-        let payload = Payload::from_raw(&serde_json::value::to_raw_value(&fields).unwrap());
-        let (actor, kind) = (Actor::lead(), payload.kind());
-        let event = Judged { id: "e", at: "2026", kind, session: None, actor: &actor, payload: &payload };
-        let mut ledger = Ledger::default();
-        for name in ["alice", "bob", "team-lead"] {
-            ledger.members.insert(name.to_owned(), MemberActivity::default());
-        }
-        ledger.handles.insert("abob-1".to_owned(), "bob".to_owned());
-        ledger.approve_shutdown(&event, is_approved);
-        let free = ledger.members.into_iter().filter(|(_, activity)| activity.approved_shutdown);
-        free.map(|(name, _)| name).collect()
-    }
-
-    #[test]
-    fn the_recipient_of_an_allowed_request_may_approve_it_however_it_was_written() {
-        let spellings =
-            ["bob", "@bob", "bob@t1", " bob", "abob-1", "b\u{200b}ob", "＠ｂｏｂ＠t1", "\u{2066}@bob"];
-        for to in spellings.into_iter().chain(["abob-1\u{ad}"]) {
-            assert_eq!(free(to, |_| true), ["bob"], "{to}");
-        }
-        assert_eq!(free("*", |_| true), ["alice", "bob"]);
-        assert_eq!(free("*", |name| name == "bob"), ["bob"]);
     }
 }

@@ -67,9 +67,9 @@ impl Reason {
 
     /// Adds untrusted names: the first few, and the number of the others.
     #[must_use]
-    pub fn names(mut self, names: &[&str]) -> Reason {
+    pub fn names(mut self, names: &[impl AsRef<str>]) -> Reason {
         for (index, name) in names.iter().take(MAX_NAMES).enumerate() {
-            self = self.then(if index > 0 { ", " } else { "" }).name(name);
+            self = self.then(if index > 0 { ", " } else { "" }).name(name.as_ref());
         }
         match names.len().saturating_sub(MAX_NAMES) {
             0 => self,

@@ -1,11 +1,11 @@
 //! The state of a team: the only fold of its files and events. A hook call, a backtest and the status use it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::observe::{Sent, idler};
-use super::{Decision, Finding, Judged, Ledger, Verdict};
+use super::observe::{Sent, idler, shutdown_request};
+use super::{Judged, Ledger};
 use crate::client::json;
 use crate::client::payload::{Kind, MessageKind};
 use crate::client::team::{Lists, Task, TeamConfig, TeamPath, mailbox};
@@ -95,36 +95,18 @@ impl TeamState {
         {
             member.idle = None;
         }
-        let approved: BTreeSet<String> =
-            judgement.approved().map(|about| self.ledger.member(about).to_owned()).collect();
-        if !approved.is_empty() {
-            self.ledger.approve_shutdown(event, |name| approved.contains(name));
+        if !judgement.approved.is_empty() && shutdown_request(event).is_some() {
+            self.ledger.approve_shutdown(judgement.approved);
         }
     }
 }
 
+/// How an event was judged.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Judgement<'a> {
     pub blocked: bool,
-    pub verdicts: &'a [Verdict],
-    /// The findings behind the verdicts.
-    pub findings: &'a [Finding],
-}
-
-impl<'a> Judgement<'a> {
-    /// The agents whose shutdown a gate allowed, so that their approval is allowed, too. A warning does not allow it.
-    /// A request that only a backtest would have blocked was sent nevertheless.
-    fn approved(&self) -> impl Iterator<Item = &'a str> {
-        let gate = Gate::PrematureShutdown;
-        let of_gate = self.verdicts.iter().filter(move |verdict| verdict.gate == gate.name());
-        let was_sent = of_gate.clone().any(|verdict| verdict.decision == Decision::Block);
-        let is_allowed = move |finding: &Finding| {
-            let mut allowed = of_gate.clone().filter(|verdict| verdict.escalated || verdict.paused);
-            allowed.any(|verdict| (&*verdict.code, &verdict.reason) == (finding.code, &finding.reason))
-        };
-        let findings = self.findings.iter().filter(move |finding| finding.gate == gate);
-        findings.filter(move |finding| was_sent || is_allowed(finding)).map(|finding| finding.about.as_str())
-    }
+    /// The agents whose shutdown premature-shutdown allowed although they are unfinished.
+    pub approved: &'a [String],
 }
 
 /// Whether a gate needs the tasks, the roster or the inboxes for this event. Reading them is the most expensive part

@@ -1,8 +1,8 @@
 mod activity;
 mod attended;
+mod dependencies;
 mod ends;
 mod idles;
-mod others;
 mod own_rules;
 mod owners;
 mod properties;
@@ -10,6 +10,7 @@ mod scene;
 mod settles;
 mod spellings;
 mod stops;
+mod team_size;
 mod trace;
 mod traces;
 mod waiting;

@@ -5,9 +5,10 @@ use serde_json::value::RawValue;
 
 use crate::config::{Gate, Mode};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
+    #[default]
     Allow,
     Warn,
     Block,
@@ -67,15 +68,10 @@ impl Finding {
             ..Verdict::new(self.decision, self.gate.name(), self.code, self.reason.clone())
         }
     }
-
-    /// Whether a verdict is about this finding, whatever its reason.
-    pub fn is_of(&self, verdict: &Verdict) -> bool {
-        (self.gate.name(), self.code, &self.rule) == (&verdict.gate, &verdict.code, &verdict.rule)
-    }
 }
 
 /// A verdict, as recorded and as answered to Claude Code.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The decision after the loop guard and overrides.
     pub decision: Decision,
@@ -84,16 +80,14 @@ pub struct Verdict {
     /// The text for the model.
     pub reason: String,
     /// The rule's name, for a rule.
-    #[serde(default)]
     pub rule: Option<String>,
     /// Where the rule is defined: `path:line`.
-    #[serde(default)]
     pub file_line: Option<String>,
     /// Whether the loop guard allowed it.
     #[serde(default)]
     pub escalated: bool,
     /// How many blocks the loop guard had counted before it allowed this. Absent in verdicts of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks: Option<u32>,
     /// Whether a pause or an allowance allowed it.
     #[serde(default)]
@@ -105,18 +99,7 @@ pub struct Verdict {
 
 impl Verdict {
     pub fn new(decision: Decision, gate: &str, code: &str, reason: String) -> Verdict {
-        Verdict {
-            decision,
-            gate: gate.to_owned(),
-            code: code.to_owned(),
-            reason,
-            rule: None,
-            file_line: None,
-            escalated: false,
-            blocks: None,
-            paused: false,
-            repeated: false,
-        }
+        Verdict { decision, gate: gate.to_owned(), code: code.to_owned(), reason, ..Verdict::default() }
     }
 
     /// Whether two verdicts are about the same finding, whatever their reasons.

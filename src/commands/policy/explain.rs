@@ -3,8 +3,6 @@
 
 use std::path::PathBuf;
 
-use serde_json::value::RawValue;
-
 use super::explain_input::{ExplainInput, RecordedEvent};
 use super::{PolicyOptions, PolicySource};
 use crate::backtest;
@@ -12,15 +10,15 @@ use crate::commands::output;
 use crate::context::Context;
 use crate::view::{Document, count, plain};
 use teamkeep_core::attribution::{CallContext, SessionState};
-use teamkeep_core::client::payload::{self, Kind, Payload};
+use teamkeep_core::client::payload::{self, Payload};
 use teamkeep_core::client::response::Answer;
 use teamkeep_core::config::{Gate, Mode};
 use teamkeep_core::enforcement::{Findings, evaluate};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::Tool;
-use teamkeep_core::model::event::SafeName;
+use teamkeep_core::model::event::{Recorded, SafeName};
 use teamkeep_core::policy::gates::completion_check;
-use teamkeep_core::policy::{Decision, Facts, Finding, Judged, Rules, Verdict, judge};
+use teamkeep_core::policy::{Case, Decision, Finding, Judged, Rules, Verdict, judge};
 use teamkeep_core::sys::clock;
 
 #[derive(Debug, clap::Args)]
@@ -58,8 +56,7 @@ fn explain_event(context: &Context, args: &Args, id: &str) -> Result<Document> {
     let input = found.input(&payload, &source);
     let mut document = Document::default();
     row(&mut document, "id", &recorded.id);
-    add_conditions(&mut document, &recorded.event, &payload, &input, &source);
-    add_decision(&mut document, context, &source, &input, backtest::judged(recorded, &payload));
+    explain(context, &mut document, &source, &input, backtest::judged(recorded, &payload));
     for verdict in found.verdicts() {
         let text = format!("{} {}: {}", verdict.word(), verdict.source(), verdict.reason);
         row(&mut document, "recorded", text.trim_end());
@@ -78,17 +75,16 @@ fn explain_payload(context: &Context, args: &Args) -> Result<Document> {
     }
     let payload = payload::parse(&input);
     if let Some(malformed) = &payload.malformed {
-        let error = Error::caused("stdin is not a hook payload", malformed.0.clone());
-        return Err(error.hint(HINT));
+        return Err(Error::caused("stdin is not a hook payload", malformed.0.clone()).hint(HINT));
     }
-    let Some(name) = payload.event_name() else {
+    if payload.event_name().is_none() {
         return Err(Error::new("stdin is not a hook payload: `hook_event_name` is missing").hint(HINT));
-    };
+    }
     let source = args.policy.read(context, project(context, &payload).as_deref())?;
     let kind = payload.kind();
-    let session = payload.session().and_then(SafeName::stem);
-    let sessions = context.paths.sessions();
-    let state = session.map(|session| SessionState::load(&sessions, &session)).unwrap_or_default();
+    let state = payload.session().and_then(SafeName::stem);
+    let state = state.map(|session| SessionState::load(&context.paths.sessions(), &session));
+    let state = state.unwrap_or_default();
     let client = context.paths.client_for(payload.transcript()).unwrap_or_default();
     let call =
         CallContext { payload: &payload, kind, state: &state, client: &client, client_pid: None, pane: None };
@@ -96,27 +92,17 @@ fn explain_payload(context: &Context, args: &Args) -> Result<Document> {
         Some(run) => ExplainInput::of_run(context, &call, run)?,
         None => ExplainInput::now(context, &call),
     };
-    let now = clock::stamp(context.clock.now());
-    let event =
-        Judged { id: "", at: &now, kind, session: payload.session(), actor: &input.actor, payload: &payload };
+    let at = clock::stamp(context.clock.now());
+    let event = Judged { at: &at, kind, actor: &input.actor, payload: &payload };
     let mut document = Document::default();
-    add_conditions(&mut document, name, &payload, &input, &source);
-    add_decision(&mut document, context, &source, &input, event);
+    explain(context, &mut document, &source, &input, event);
     Ok(document)
 }
 
 /// The payload of a line of the log; `None` for other input.
 fn payload_of_log_line(line: &[u8]) -> Option<Vec<u8>> {
-    #[derive(serde::Deserialize)]
-    struct Line {
-        #[serde(rename = "v")]
-        _v: u8,
-        #[serde(rename = "event")]
-        _event: String,
-        payload: Box<RawValue>,
-    }
-    let line: Line = serde_json::from_slice(line).ok()?;
-    Some(line.payload.get().as_bytes().to_vec())
+    let line: Recorded = serde_json::from_slice(line).ok()?;
+    (line.v > 0 && !line.event.is_empty()).then(|| line.payload.get().as_bytes().to_vec())
 }
 
 /// The project of the call: from the environment, else the directory in the payload.
@@ -129,15 +115,17 @@ fn row(document: &mut Document, title: &str, text: impl AsRef<str>) {
     document.line([plain(title).width(10), plain(text)]);
 }
 
-fn add_conditions(
+/// Adds the conditions, evaluates the gates, and applies the loop guard to copies of the counts.
+fn explain(
+    context: &Context,
     document: &mut Document,
-    event: &str,
-    payload: &Payload,
-    input: &ExplainInput,
     source: &PolicySource,
+    input: &ExplainInput,
+    event: Judged<'_>,
 ) {
-    let tool = payload.tool_name().map(|tool| format!(" {tool}")).unwrap_or_default();
-    row(document, "event", format!("{event}{tool}"));
+    let name = event.payload.event_name().unwrap_or("unknown");
+    let tool = event.payload.tool_name().map(|tool| format!(" {tool}")).unwrap_or_default();
+    row(document, "event", format!("{name}{tool}"));
     row(document, "team", &input.team);
     let (actor, by) = (&input.actor, input.actor_by);
     row(document, "actor", format!("{}, {} ({by})", actor.shown(), actor.kind.word()));
@@ -147,23 +135,12 @@ fn add_conditions(
     let as_of = as_of.unwrap_or_else(|| "nothing recorded".to_owned());
     row(document, "state", format!("{members}, {tasks}; {as_of}"));
     row(document, "policy", &source.name);
-}
-
-/// Evaluates the gates and applies the loop guard to copies of the counts.
-fn add_decision(
-    document: &mut Document,
-    context: &Context,
-    source: &PolicySource,
-    input: &ExplainInput,
-    event: Judged<'_>,
-) {
-    let facts = Facts { event, team: &input.state };
-    let findings = judge(&source.policy, &Rules::of(&source.rules), &facts);
-    for (name, result) in gate_results(source, &facts, &findings) {
+    let case = Case::new(event, &input.state);
+    let findings = judge(&source.policy, &Rules::of(&source.rules), &case);
+    for (name, result) in gate_results(source, &case, &findings) {
         document.line([plain(format!("  {name}")).width(26), plain(result)]);
     }
-    let team = input.state.name.as_deref();
-    let now = context.clock.now();
+    let (team, now) = (input.state.name.as_deref(), context.clock.now());
     let mut guard = input.guard.clone();
     let max_blocks = source.policy.max_blocks;
     let counted = Findings { event: &event, findings: &findings, max_blocks, attempt: &input.attempt };
@@ -173,12 +150,12 @@ fn add_decision(
             || input.overrides.is_paused(finding.gate, team, now)
     });
     for verdict in &judgement.verdicts {
-        document.line([plain(format!("loop guard {}: {}", verdict.source(), guard_result(verdict, source)))]);
+        let result = guard_result(verdict, max_blocks);
+        document.line([plain(format!("loop guard {}: {result}", verdict.source()))]);
     }
     let decisive = judgement.decisive();
-    let verdict =
-        decisive.map_or_else(|| "allow".to_owned(), |one| format!("{} {}", one.word(), one.source()));
-    row(document, "verdict", verdict);
+    let verdict = decisive.map(|one| format!("{} {}", one.word(), one.source()));
+    row(document, "verdict", verdict.as_deref().unwrap_or("allow"));
     let answer = match decisive {
         Some(verdict) if verdict.decision == Decision::Block => {
             Answer::block(event.kind, verdict.reason.as_str())
@@ -198,9 +175,9 @@ fn add_decision(
 
 /// The result of each gate and each rule: its finding, or why it has none. The completion check comes last and is not
 /// run.
-fn gate_results(source: &PolicySource, facts: &Facts<'_>, findings: &[Finding]) -> Vec<(String, String)> {
+fn gate_results(source: &PolicySource, case: &Case<'_>, findings: &[Finding]) -> Vec<(String, String)> {
     let PolicySource { policy, rules, .. } = source;
-    let event = &facts.event;
+    let event = &case.event;
     // A request to all teammates has a finding for each.
     let first = |is_its: &dyn Fn(&&Finding) -> bool| {
         findings.iter().find(is_its).map_or("no finding".to_owned(), |finding| {
@@ -209,16 +186,22 @@ fn gate_results(source: &PolicySource, facts: &Facts<'_>, findings: &[Finding]) 
         })
     };
     let tool = event.payload.tool().unwrap_or(Tool::Other);
-    let gates = Gate::ALL.into_iter().filter(|gate| *gate != Gate::CompletionCheck);
-    let gates = gates.filter_map(|gate| Some((gate, gate.event()?))).map(|(gate, (kind, tools))| {
-        let result = match () {
-            () if gate.mode(policy) == Some(Mode::Off) => "off".to_owned(),
-            () if event.kind != kind => "not this event".to_owned(),
-            () if !tools.is_empty() && !tools.contains(&tool) => "not this tool".to_owned(),
-            () => first(&|finding| finding.gate == gate),
+    let due: Vec<&str> = completion_check::due(policy, case).iter().map(|check| check.run.as_str()).collect();
+    let of_gate = |gate: Gate| {
+        let (kind, tools) = gate.event()?;
+        let result = match gate {
+            _ if gate.mode(policy) == Some(Mode::Off) => "off".to_owned(),
+            Gate::CompletionCheck if policy.completion_check.check.is_empty() => {
+                "no checks defined".to_owned()
+            }
+            _ if event.kind != kind => "not this event".to_owned(),
+            _ if !tools.is_empty() && !tools.contains(&tool) => "not this tool".to_owned(),
+            Gate::CompletionCheck if due.is_empty() => "not a completion, or no check matches".to_owned(),
+            Gate::CompletionCheck => format!("not run here; the hook would run: {}", due.join("; ")),
+            _ => first(&|finding| finding.gate == gate),
         };
-        (gate.name().to_owned(), result)
-    });
+        Some((gate.name().to_owned(), result))
+    };
     let rules = rules.iter().map(|rule| {
         let result = match event.kind.is_judged() || rule.looks_at(event.kind) {
             true => first(&|finding| finding.rule.as_ref() == Some(&rule.name)),
@@ -226,34 +209,19 @@ fn gate_results(source: &PolicySource, facts: &Facts<'_>, findings: &[Finding]) 
         };
         (format!("rule {}", rule.name), result)
     });
-    let settings = &policy.completion_check;
-    let due: Vec<&str> =
-        completion_check::due(policy, facts).iter().map(|check| check.run.as_str()).collect();
-    let check = match () {
-        () if !due.is_empty() => format!("not run here; the hook would run: {}", due.join("; ")),
-        () if settings.mode == Mode::Off => "off".to_owned(),
-        () if settings.check.is_empty() => "no checks defined".to_owned(),
-        () if event.kind != Kind::TaskCompleted => "not this event".to_owned(),
-        () => "not a completion, or no check matches".to_owned(),
-    };
-    gates.chain(rules).chain([("completion-check".to_owned(), check)]).collect()
+    let gates = Gate::ALL.into_iter().filter(|gate| *gate != Gate::CompletionCheck).filter_map(of_gate);
+    gates.chain(rules).chain(of_gate(Gate::CompletionCheck)).collect()
 }
 
-fn guard_result(verdict: &Verdict, source: &PolicySource) -> String {
-    match verdict {
-        Verdict { paused: true, .. } => {
-            "allowed: the gate is paused, or this shutdown was allowed".to_owned()
-        }
-        Verdict { escalated: true, blocks, .. } => format!(
-            "allowed: blocked {} times since a task was last completed (max-blocks)",
-            blocks.unwrap_or_default()
-        ),
-        Verdict { repeated: true, .. } => {
-            "repeated: recorded, but already shown in this state of the work".to_owned()
+fn guard_result(verdict: &Verdict, max_blocks: u32) -> String {
+    match verdict.blocks {
+        _ if verdict.paused => "allowed: the gate is paused, or this shutdown was allowed".to_owned(),
+        _ if verdict.repeated => "repeated: recorded, but already shown in this state of the work".to_owned(),
+        Some(blocks) if verdict.escalated => {
+            format!("allowed: blocked {blocks} times since a task was last completed (max-blocks)")
         }
         _ => format!(
-            "not reached: after {} blocks it allows the action until another task is completed",
-            source.policy.max_blocks
+            "not reached: after {max_blocks} blocks it allows the action until another task is completed"
         ),
     }
 }

@@ -39,13 +39,6 @@ impl Scope {
         let within = |scope: &Option<String>, of: &Option<String>| scope.is_none() || scope == of;
         within(&self.gate, &pause.gate) && within(&self.team, &pause.team)
     }
-
-    /// Whether a pause applies to this gate and this team.
-    fn overlaps(&self, pause: &Pause) -> bool {
-        let meet =
-            |one: &Option<String>, other: &Option<String>| one.is_none() || other.is_none() || one == other;
-        meet(&self.gate, &pause.gate) && meet(&self.team, &pause.team)
-    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -145,7 +138,7 @@ pub fn pause(context: &Context, args: &PauseArgs) -> Result<()> {
     Ok(())
 }
 
-/// Allowed shutdowns end together with the pause of their gate. A pause with a wider scope is kept and listed.
+/// Allowed shutdowns end together with the pause of their gate. Other active pauses are kept and listed.
 pub fn resume(context: &Context, args: &ResumeArgs) -> Result<()> {
     let scope = &args.scope;
     scope.check_gate()?;
@@ -153,30 +146,31 @@ pub fn resume(context: &Context, args: &ResumeArgs) -> Result<()> {
         && scope.gate.as_deref().is_none_or(|gate| gate == Gate::PrematureShutdown.name());
     let file = override_file(context)?;
     let now = context.clock.now();
-    let before = file.read();
-    let is_affected = |pause: &Pause| pause.is_in_force(now) && scope.overlaps(pause);
-    if !before.pauses.iter().any(is_affected) && (before.shutdowns.is_empty() || !of_shutdowns) {
-        context.ui.eprint_line("no active pauses or allowances");
-        return Ok(());
+    let mut before = file.read();
+    before.pauses.retain(|pause| pause.is_in_force(now));
+    let mut lines = Vec::new();
+    if before.pauses.iter().any(|pause| scope.contains(pause))
+        || (of_shutdowns && !before.shutdowns.is_empty())
+    {
+        let payload = json!({"override": "resume", "gate": scope.gate, "team": scope.team});
+        record(context, scope.team.as_deref(), payload)?;
+        before = file.change(now, |overrides| {
+            let ended = overrides.pauses.extract_if(.., |pause| scope.contains(pause));
+            lines.extend(ended.map(|pause| format!("ended: {}", describe(&pause))));
+            if of_shutdowns {
+                let names = overrides.shutdowns.drain(..);
+                lines.extend(names.map(|name| format!("ended: allowed shutdown of {name}")));
+            }
+            overrides.clone()
+        })?;
     }
-    let payload = json!({"override": "resume", "gate": scope.gate, "team": scope.team});
-    record(context, scope.team.as_deref(), payload)?;
-    let lines = file.change(now, |overrides| {
-        let (ended, kept): (Vec<Pause>, Vec<Pause>) =
-            overrides.pauses.drain(..).partition(|pause| scope.contains(pause));
-        let mut lines: Vec<String> =
-            ended.iter().map(|pause| format!("ended: {}", describe(pause))).collect();
-        if of_shutdowns {
-            let names = overrides.shutdowns.drain(..);
-            lines.extend(names.map(|name| format!("ended: allowed shutdown of {name}")));
-        }
-        let wider = kept.iter().filter(|pause| scope.overlaps(pause)).map(describe);
-        lines.extend(
-            wider.map(|pause| format!("still paused: {pause}; to end every pause: teamkeep policy resume")),
-        );
-        overrides.pauses = kept;
-        lines
-    })?;
+    let kept = before.pauses.iter().map(describe);
+    lines.extend(
+        kept.map(|pause| format!("still paused: {pause}; to end every pause: teamkeep policy resume")),
+    );
+    if lines.is_empty() {
+        lines.push("no active pauses or allowances".to_owned());
+    }
     lines.iter().for_each(|line| context.ui.eprint_line(line));
     Ok(())
 }

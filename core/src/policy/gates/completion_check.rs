@@ -3,20 +3,19 @@
 use crate::client::payload::Kind;
 use crate::config::pattern::matches;
 use crate::config::{Check, Mode, Policy};
-use crate::policy::{Facts, Names};
+use crate::policy::Case;
 
 /// The checks that a completion must pass; none if the event is not a completion.
-pub fn due<'a>(policy: &'a Policy, facts: &Facts<'_>) -> Vec<&'a Check> {
+pub fn due<'a>(policy: &'a Policy, case: &Case<'_>) -> Vec<&'a Check> {
     let settings = &policy.completion_check;
-    if settings.mode == Mode::Off || settings.check.is_empty() || !is_completion(facts) {
+    if settings.mode == Mode::Off || settings.check.is_empty() || !is_completion(case) {
         return Vec::new();
     }
-    let payload = facts.event.payload;
-    let task = payload.text("task_id").and_then(|id| facts.team.tasks.get(id));
+    let payload = case.event.payload;
+    let task = payload.text("task_id").and_then(|id| case.team.tasks.get(id));
     let subject = task.and_then(|task| task.subject.as_deref()).or_else(|| payload.text("task_subject"));
-    let names = Names::of(facts.team);
-    let owner = task.and_then(|task| names.owner(task)).or_else(|| payload.text("teammate_name"));
-    let team = facts.team.name.as_deref();
+    let owner = task.and_then(|task| case.owner(task)).or_else(|| payload.text("teammate_name"));
+    let team = case.team.name.as_deref();
     let due = settings.check.iter().filter(|check| {
         let globs = [(&check.subject, subject), (&check.owner, owner), (&check.team, team)];
         globs.into_iter().all(|(glob, text)| matches(glob, text.unwrap_or_default()))
@@ -27,8 +26,8 @@ pub fn due<'a>(policy: &'a Policy, facts: &Facts<'_>) -> Vec<&'a Check> {
 /// Claude Code sends the same event for a completed task and for the end of a turn whose agent has a task in progress.
 /// It is a completion if a TaskUpdate to `completed` has started and the turn has not ended. A version that names no
 /// agents may not report the turn; then the TaskUpdate decides.
-fn is_completion(facts: &Facts<'_>) -> bool {
-    let (event, ledger) = (&facts.event, &facts.team.ledger);
+fn is_completion(case: &Case<'_>) -> bool {
+    let (event, ledger) = (&case.event, &case.team.ledger);
     let named = event.payload.text("teammate_name").filter(|name| !name.is_empty());
     let activity = named.and_then(|name| ledger.members.get(name));
     let turn_ended =
@@ -56,8 +55,8 @@ mod tests {
         team.ledger.completing.insert("t".to_owned(), "1".to_owned());
         team.ledger.members.insert("bob".to_owned(), activity);
         let (actor, kind) = (Actor::unknown(), payload.kind());
-        let event = Judged { id: "e", at: "2026", kind, session: None, actor: &actor, payload: &payload };
-        is_completion(&Facts { event, team: &team })
+        let event = Judged { at: "2026", kind, actor: &actor, payload: &payload };
+        is_completion(&Case::new(event, &team))
     }
 
     #[test]

@@ -6,13 +6,12 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::idle::is_marked_waiting;
-use super::{actor, finding};
 use crate::client::payload::Kind;
 use crate::client::team::Task;
 use crate::config::{Gate, Policy};
 use crate::model::TaskStatus;
 use crate::model::event::{ActorKind, LEAD};
-use crate::policy::{Case, Finding, MemberActivity, Part, Reason, TeammateRef};
+use crate::policy::{Case, Finding, MemberActivity, Reason, TeammateRef};
 
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let is_open = |task: &&Task| task.status == Some(TaskStatus::InProgress);
@@ -32,15 +31,12 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
         .tasks(&open)
         .then(".")
         .instead("Send its owner a message, or complete or reassign it with TaskUpdate.");
-    Some(finding(Gate::LeadStopsEarly, "lead-stops-with-open-work", mode, actor(case), reason))
+    let code = "lead-stops-with-open-work";
+    Some(Finding::new(Gate::LeadStopsEarly, code, mode.into(), case.actor(), reason.finish()))
 }
 
-/// The lead, at the end of its turn: the gate reads every part.
-pub fn needs(_: &Policy, case: &Case<'_>, _: &Part) -> Option<String> {
-    ends_turn(case).then(|| actor(case).to_owned())
-}
-
-fn ends_turn(case: &Case<'_>) -> bool {
+/// Whether the lead ends its turn. The gate then reads every part of the team's files.
+pub fn ends_turn(case: &Case<'_>) -> bool {
     case.event.kind == Kind::Stop && case.event.actor.kind == ActorKind::Lead
 }
 
@@ -71,17 +67,14 @@ struct Workers<'c, 'a> {
     case: &'c Case<'a>,
     /// The running background tasks in the payload; `None` if it has no list.
     listed: Option<Listed<'a>>,
-    handled: HashSet<&'a str>,
     any: OnceCell<bool>,
 }
 
-/// The owners of the running background tasks.
+/// The running background tasks.
 #[derive(Default)]
 struct Listed<'a> {
-    /// Each belongs to one of these teammates.
-    own: HashSet<&'a str>,
-    /// Each belongs to one of several of these teammates.
-    shared: HashSet<&'a str>,
+    /// The teammates that one of them belongs to, or may belong to.
+    teammates: HashSet<&'a str>,
     /// Whether one belongs to an unknown teammate.
     unknown: bool,
     /// Whether one does not belong to a teammate.
@@ -91,28 +84,29 @@ struct Listed<'a> {
 impl<'c, 'a> Workers<'c, 'a> {
     fn of(case: &'c Case<'a>) -> Workers<'c, 'a> {
         let tasks = case.event.payload.field("background_tasks");
-        let handled = case.team.ledger.handles.values().map(String::as_str).collect();
-        Workers { case, listed: tasks.map(|tasks| Listed::of(case, tasks)), handled, any: OnceCell::new() }
+        Workers { case, listed: tasks.map(|tasks| Listed::of(case, tasks)), any: OnceCell::new() }
     }
 
     /// Whether the owner of a task, or a teammate that the owner asked, is working; for an unassigned task, any teammate. A
     /// task of the lead and an unassigned task may also belong to a subagent or a shell. An owner that is not a teammate
     /// cannot be checked.
     fn attend(&self, task: &'a Task) -> bool {
-        let (names, ledger) = (&self.case.names, &self.case.team.ledger);
+        let (case, ledger) = (self.case, &self.case.team.ledger);
         let other_runs = self.listed.as_ref().is_some_and(|listed| listed.other);
-        match names.owner(task) {
+        match case.owner(task) {
             Some(LEAD) => other_runs || self.will_answer(LEAD),
             Some(owner) => {
-                let is_teammate = names.is_teammate(owner)
+                let is_teammate = case.is_teammate(owner)
                     || ledger.left.contains(owner)
                     || ledger.of(owner).turned
-                    || self.handled.contains(owner);
+                    || ledger.handles.values().any(|name| name == owner);
                 !is_teammate || self.is_working(owner) || self.will_answer(owner)
             }
             None => {
-                let any_runs = || self.listed.as_ref().is_some_and(Listed::has_any);
-                self.any_is_working() || other_runs || (names.teammates().is_empty() && any_runs())
+                let any_runs = |listed: &Listed<'_>| listed.unknown || !listed.teammates.is_empty();
+                self.any_is_working()
+                    || other_runs
+                    || (self.listed.as_ref().is_some_and(any_runs) && case.teammates().is_empty())
             }
         }
     }
@@ -133,7 +127,7 @@ impl<'c, 'a> Workers<'c, 'a> {
     }
 
     fn any_is_working(&self) -> bool {
-        *self.any.get_or_init(|| self.case.names.teammates().iter().any(|name| self.is_working(name)))
+        *self.any.get_or_init(|| self.case.teammates().iter().any(|name| self.is_working(name)))
     }
 
     /// Whether a teammate is working that the agent asked something.
@@ -148,9 +142,8 @@ impl<'c, 'a> Workers<'c, 'a> {
         let Some(listed) = &self.listed else {
             return activity.turned || activity.last_instruction().is_some();
         };
-        listed.own.contains(name)
-            || listed.unknown
-            || (listed.shared.contains(name) && !self.case.team.ledger.left.contains(name))
+        let has_left = self.case.team.ledger.left.contains(name);
+        listed.unknown || (listed.teammates.contains(name) && !has_left)
     }
 }
 
@@ -160,16 +153,11 @@ impl<'a> Listed<'a> {
         let runs = |task: &&Value| task.get("status").and_then(Value::as_str) == Some("running");
         for task in tasks.as_array().into_iter().flatten().filter(runs) {
             match case.team.ledger.listed(task) {
-                Some(TeammateRef::One(name)) => drop(listed.own.insert(name)),
-                Some(TeammateRef::Among(all)) => listed.shared.extend(all.iter().map(String::as_str)),
+                Some(TeammateRef::Among(all)) => listed.teammates.extend(all.iter().map(String::as_str)),
                 Some(TeammateRef::Any) => listed.unknown = true,
                 None => listed.other = true,
             }
         }
         listed
-    }
-
-    fn has_any(&self) -> bool {
-        !self.own.is_empty() || !self.shared.is_empty() || self.unknown || self.other
     }
 }

@@ -2,27 +2,23 @@
 
 use std::collections::HashSet;
 
-use super::{actor, finding};
 use crate::client::payload::{Kind, MessageKind};
 use crate::client::team::Task;
 use crate::config::{Gate, Mode, Policy, PrematureShutdown};
 use crate::model::event::{ActorKind, LEAD};
 use crate::model::{TaskStatus, Tool};
-use crate::policy::observe::{shutdown_recipient, stopped};
-use crate::policy::{Case, Decision, Finding, Part, PendingToolCall, Reason, Sent, TeammateRef};
+use crate::policy::observe::stopped;
+use crate::policy::{Case, Decision, Finding, Part, Reason, Sent, TeammateRef};
 
-/// The strictest finding, and of several the first.
-pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
-    all(policy, case).into_iter().reduce(|one, other| if other.decision > one.decision { other } else { one })
-}
-
-/// The further findings for a request to several members. Allowing one of them does not allow the others.
-pub fn others(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
-    if shutdown_recipient(&case.event).is_none() {
-        return Vec::new();
-    }
-    let Some(first) = judge(policy, case) else { return Vec::new() };
-    all(policy, case).into_iter().filter(|finding| finding.about != first.about).collect()
+/// The findings, one for each member. Allowing one of them does not allow the others.
+pub fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
+    let Some(shutdown) = Shutdown::of(policy, case) else { return Vec::new() };
+    let found = match (&shutdown.absent, shutdown.stops) {
+        (Some(to), _) => return absent_finding(case, to).into_iter().collect(),
+        (None, Stops::All) => shutdown.each(),
+        (None, Stops::One | Stops::AtMostOne) => shutdown.one_of().into_iter().collect(),
+    };
+    if found.is_empty() { shutdown.unknown_list().into_iter().collect() } else { found }
 }
 
 /// Whom the event stops, if the gate cannot judge that without this part.
@@ -30,45 +26,38 @@ pub fn needs(policy: &Policy, case: &Case<'_>, part: &Part) -> Option<String> {
     if !part.has_roster() && !part.has_tasks() {
         return None;
     }
-    let Some(shutdown) = Shutdown::of(policy, case) else {
-        return named_recipient(case).filter(|_| part.has_roster());
-    };
+    let shutdown = Shutdown::of(policy, case)?;
+    if shutdown.absent.is_some() {
+        return shutdown.absent.filter(|_| part.has_roster());
+    }
     // Without a roster, it is unknown whether the text names a teammate.
-    let is_unknown = matches!(shutdown.act, Act::Stop)
-        && shutdown.names.is_empty()
-        && case.names.teammates().is_empty()
-        && part.has_roster();
-    if matches!(shutdown.act, Act::Delete | Act::AskAll) || is_unknown {
-        return Some(actor(case).to_owned());
+    let is_unknown = shutdown.act == Act::Stop && part.has_roster() && case.teammates().is_empty();
+    if shutdown.act == Act::Delete || shutdown.counted.is_some() || is_unknown {
+        return Some(case.actor().to_owned());
     }
     shutdown.names.iter().find(|name| !shutdown.is_free(name)).map(|name| (*name).to_owned())
 }
 
-fn all(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
-    match Shutdown::of(policy, case) {
-        Some(shutdown) => shutdown.findings(),
-        None => absent(case).into_iter().collect(),
-    }
-}
-
-/// An action that stops members.
-enum Act<'a> {
-    /// A shutdown request to one name.
-    Ask,
-    /// A shutdown request to everyone.
-    AskAll,
-    /// TaskStop of one member.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Act {
+    /// A shutdown request.
+    Request,
+    /// TaskStop.
     Stop,
-    /// TaskStop with an id that belongs to one of several members.
-    StopOne(&'a str),
-    /// The same, and the id may belong to none.
-    StopPerhaps(&'a str),
     /// TeamDelete.
     Delete,
-    /// A teammate's approval of its shutdown.
+    /// An approval of a shutdown.
     Approve,
-    /// An approval without a request, perhaps of the teammate in its `request_id`.
-    ApproveOne(Option<&'a str>),
+}
+
+/// How many of the named members an action stops.
+#[derive(Clone, Copy)]
+enum Stops {
+    All,
+    /// One, and it is unknown which.
+    One,
+    /// One, or another agent.
+    AtMostOne,
 }
 
 /// Why a member is unfinished.
@@ -78,12 +67,20 @@ enum OpenWork<'a> {
     Report,
 }
 
+/// An action that stops members.
 struct Shutdown<'c, 'a> {
     settings: &'c PrematureShutdown,
     case: &'c Case<'a>,
-    act: Act<'a>,
+    act: Act,
+    stops: Stops,
     /// The members that it stops, without the lead, which is another gate's concern.
     names: Vec<&'a str>,
+    /// The recipient of a request that reaches no one, as written in the payload.
+    absent: Option<String>,
+    /// The name to count a request to everyone under.
+    counted: Option<String>,
+    /// The teammate that an approval without a request names.
+    named: Option<&'a str>,
 }
 
 impl<'c, 'a> Shutdown<'c, 'a> {
@@ -93,46 +90,58 @@ impl<'c, 'a> Shutdown<'c, 'a> {
         if case.event.kind != Kind::PreToolUse {
             return None;
         }
-        let (act, mut names) = match payload.tool()? {
-            Tool::TeamDelete => (Act::Delete, workers(case)),
-            Tool::TaskStop => stop(case, stopped(payload.tool_input())?),
+        let (mut absent, mut counted, mut named) = (None, None, None);
+        let (act, (stops, mut names)) = match payload.tool()? {
+            Tool::TeamDelete => (Act::Delete, (Stops::All, workers(case))),
+            Tool::TaskStop => (Act::Stop, stop(case, stopped(payload.tool_input())?)),
             Tool::SendMessage => {
                 let sent = Sent::of(payload)?;
                 match (&sent.message.kind, sent.message.to.as_deref()) {
                     (MessageKind::ShutdownRequest, Some("*")) => {
-                        (Act::AskAll, case.names.teammates().to_vec())
+                        counted = Some(format!("* from {}", case.actor()));
+                        (Act::Request, (Stops::All, case.teammates()))
                     }
-                    (MessageKind::ShutdownRequest, Some(to)) => (Act::Ask, case.names.recipients(to)),
-                    (MessageKind::ShutdownResponse { approve: true }, _) => approve(case, &sent)?,
+                    (MessageKind::ShutdownRequest, Some(to)) if !to.trim().is_empty() => {
+                        let names = case.recipients(to);
+                        absent = names.is_empty().then(|| to.to_owned());
+                        (Act::Request, (Stops::All, names))
+                    }
+                    (MessageKind::ShutdownResponse { approve: true }, _) => {
+                        named = sent.message.asked().and_then(|name| case.member(name));
+                        (Act::Approve, approve(case, &sent, named)?)
+                    }
                     _ => return None,
                 }
             }
             _ => return None,
         };
-        if matches!(act, Act::Ask) && names.is_empty() {
-            return None;
-        }
         names.retain(|name| *name != LEAD);
-        Some(Shutdown { settings: &policy.premature_shutdown, case, act, names })
+        let settings = &policy.premature_shutdown;
+        Some(Shutdown { settings, case, act, stops, names, absent, counted, named })
     }
 
-    fn findings(&self) -> Vec<Finding> {
-        match self.act {
-            Act::StopOne(_) | Act::StopPerhaps(_) => return self.one_of().into_iter().collect(),
-            Act::ApproveOne(named) => {
-                let open = named.and_then(|name| Some((name, self.unfinished(name)?)));
-                let certain = open.map(|(name, (mode, open))| self.object(mode, name, &open));
-                return certain.or_else(|| self.one_of()).into_iter().collect();
-            }
-            _ => {}
-        }
-        let object = |name: &&str| {
-            let (mode, open) = self.unfinished(name)?;
-            let counted = matches!(self.act, Act::AskAll).then(|| format!("* from {}", actor(self.case)));
-            Some(Finding { counted, ..self.object(mode, name, &open) })
+    fn each(&self) -> Vec<Finding> {
+        let unfinished = self.names.iter().filter_map(|name| Some((name, self.unfinished(name)?)));
+        let finding = |(name, (mode, open)): (&&str, (Mode, OpenWork<'_>))| Finding {
+            counted: self.counted.clone(),
+            ..self.finding_for(mode, name, &open)
         };
-        let found: Vec<Finding> = self.names.iter().filter_map(object).collect();
-        if found.is_empty() { self.unknown_list().into_iter().collect() } else { found }
+        unfinished.map(finding).collect()
+    }
+
+    /// The finding if one of several members is stopped and it is unknown which: it is blocked only if certainly one of
+    /// them is stopped and none has finished. A member that has left has finished.
+    fn one_of(&self) -> Option<Finding> {
+        if let Some((name, (mode, work))) = self.named.and_then(|name| Some((name, self.unfinished(name)?))) {
+            return Some(self.finding_for(mode, name, &work));
+        }
+        let there = self.names.iter().filter(|name| !self.case.team.ledger.left.contains(**name));
+        let open: Vec<_> = there.filter_map(|name| Some((*name, self.unfinished(name)?))).collect();
+        let all_block =
+            open.len() == self.names.len() && open.iter().all(|(_, (mode, _))| *mode == Mode::Block);
+        let (name, (mode, work)) = open.iter().max_by_key(|(_, (mode, _))| Decision::from(*mode))?;
+        let mode = if matches!(self.stops, Stops::One) && all_block { *mode } else { Mode::Warn };
+        Some(self.finding_for(mode, name, work))
     }
 
     /// The warning if a task list is unknown, so that open tasks cannot be checked.
@@ -144,30 +153,19 @@ impl<'c, 'a> Shutdown<'c, 'a> {
             .name(task)
             .then(" is not in a task list that hooks know.")
             .instead("Check TaskList for open work first.");
-        Some(finding(Gate::PrematureShutdown, "task-list-unknown", Mode::Warn, name, reason))
-    }
-
-    /// The finding if one of several members is stopped and it is unknown which: it is blocked only if certainly one of
-    /// them is stopped and none has finished. A member that has left has finished.
-    fn one_of(&self) -> Option<Finding> {
-        let certainly = !matches!(self.act, Act::StopPerhaps(_));
-        let there = self.names.iter().filter(|name| !self.case.team.ledger.left.contains(**name));
-        let open: Vec<_> = there.filter_map(|name| Some((*name, self.unfinished(name)?))).collect();
-        let all_block =
-            open.len() == self.names.len() && open.iter().all(|(_, (mode, _))| *mode == Mode::Block);
-        let (name, (mode, work)) = open.iter().max_by_key(|(_, (mode, _))| Decision::from(*mode))?;
-        let mode = if certainly && all_block { *mode } else { Mode::Warn };
-        Some(self.object(mode, name, work))
-    }
-
-    fn is_approval(&self) -> bool {
-        matches!(self.act, Act::Approve | Act::ApproveOne(_))
+        Some(Finding::new(
+            Gate::PrematureShutdown,
+            "task-list-unknown",
+            Decision::Warn,
+            name,
+            reason.finish(),
+        ))
     }
 
     /// Whether a teammate may stop whatever it works on.
     fn is_free(&self, name: &str) -> bool {
-        self.settings.exempt.iter().any(|exempt| self.case.names.refers_to(exempt, name))
-            || (self.is_approval() && self.case.team.ledger.of(name).approved_shutdown)
+        self.settings.exempt.iter().any(|exempt| self.case.refers_to(exempt, name))
+            || (self.act == Act::Approve && self.case.team.ledger.of(name).approved_shutdown)
     }
 
     fn unfinished(&self, name: &str) -> Option<(Mode, OpenWork<'a>)> {
@@ -176,15 +174,15 @@ impl<'c, 'a> Shutdown<'c, 'a> {
         if self.is_free(name) {
             return None;
         }
-        let mut tasks = case.names.owned(name, &TaskStatus::InProgress);
+        let mut tasks = case.owned(name, &TaskStatus::InProgress);
         if settings.pending {
-            tasks.extend(case.names.owned(name, &TaskStatus::Pending));
+            tasks.extend(case.owned(name, &TaskStatus::Pending));
         }
         if !tasks.is_empty() {
             return Some((settings.mode, OpenWork::Tasks(tasks)));
         }
         // An approval happens during a turn, and is itself the report.
-        if self.is_approval() {
+        if self.act == Act::Approve {
             return None;
         }
         if settings.open_turn && activity.turn {
@@ -194,126 +192,121 @@ impl<'c, 'a> Shutdown<'c, 'a> {
         (without && activity.has_unreported_work()).then_some((settings.without_tasks, OpenWork::Report))
     }
 
-    fn object(&self, mode: Mode, name: &str, open: &OpenWork<'_>) -> Finding {
-        let code = match (&self.act, open) {
-            (Act::Approve | Act::ApproveOne(_), _) => "approval-with-open-work",
-            (Act::Ask | Act::AskAll, OpenWork::Report) => "shutdown-without-report",
-            (Act::Ask | Act::AskAll, _) => "shutdown-of-busy-teammate",
-            (Act::Stop | Act::StopOne(_) | Act::StopPerhaps(_), OpenWork::Report) => "stop-without-report",
-            (Act::Stop | Act::StopOne(_) | Act::StopPerhaps(_), _) => "stop-of-busy-teammate",
+    fn finding_for(&self, mode: Mode, name: &str, open: &OpenWork<'_>) -> Finding {
+        let code = match (self.act, open) {
+            (Act::Approve, _) => "approval-with-open-work",
+            (Act::Request, OpenWork::Report) => "shutdown-without-report",
+            (Act::Request, _) => "shutdown-of-busy-teammate",
+            (Act::Stop, OpenWork::Report) => "stop-without-report",
+            (Act::Stop, _) => "stop-of-busy-teammate",
             (Act::Delete, OpenWork::Report) => "deletion-without-report",
             (Act::Delete, _) => "deletion-of-busy-team",
         };
         let reason = self.reason(mode, name);
-        let reason = match open {
+        let (reason, advice) = match open {
             OpenWork::Tasks(tasks) => {
-                let is_own = matches!(self.act, Act::Approve);
+                let is_own = matches!((self.act, self.stops), (Act::Approve, Stops::All));
                 let owning = if is_own { " while you still own " } else { ", who still owns " };
-                reason.then(owning).tasks(tasks).then(".")
+                (
+                    reason.then(owning).tasks(tasks).then("."),
+                    "Wait until it is completed, or agree with the teammate to return or reassign it (TaskUpdate with another status or owner). Then try again.",
+                )
             }
-            OpenWork::Turn => reason.then(", who is in the middle of a turn."),
-            OpenWork::Report => reason.then(", who has sent no report since the last instruction."),
+            OpenWork::Turn => (
+                reason.then(", who is in the middle of a turn."),
+                "Wait for the end of the turn, then try again.",
+            ),
+            OpenWork::Report => (
+                reason.then(", who has sent no report since the last instruction."),
+                "Ask for a report with SendMessage and wait for it, then try again.",
+            ),
         };
-        let advice = match open {
-            _ if self.is_approval() => {
+        let advice = match self.act {
+            Act::Approve => {
                 "Complete the work, or return it (TaskUpdate: status pending, another owner), or answer with approve false and list the remaining work."
             }
-            OpenWork::Tasks(_) => {
-                "Wait until it is completed, or agree with the teammate to return or reassign it (TaskUpdate with another status or owner). Then try again."
-            }
-            OpenWork::Turn => "Wait for the end of the turn, then try again.",
-            OpenWork::Report => "Ask for a report with SendMessage and wait for it, then try again.",
+            _ => advice,
         };
-        let about = if matches!(self.act, Act::Delete) { actor(self.case) } else { name };
-        finding(Gate::PrematureShutdown, code, mode, about, reason.instead(advice))
+        let about = if self.act == Act::Delete { self.case.actor() } else { name };
+        Finding::new(Gate::PrematureShutdown, code, mode.into(), about, reason.instead(advice).finish())
     }
 
     /// The start of a reason: the action.
     fn reason(&self, mode: Mode, name: &str) -> Reason {
         let reason = Reason::of(mode);
-        match self.act {
-            Act::Ask | Act::AskAll => reason.then("a shutdown request to ").name(name),
-            Act::Stop => reason.then("stopping ").name(name),
-            Act::StopOne(id) | Act::StopPerhaps(id) => {
+        match (self.act, self.stops) {
+            (Act::Request, _) => reason.then("a shutdown request to ").name(name),
+            (Act::Stop, Stops::All) => reason.then("stopping ").name(name),
+            (Act::Stop, _) => {
+                let id = stopped(self.case.event.payload.tool_input()).unwrap_or_default();
                 reason.then("stopping ").name(id).then(", which may be ").name(name)
             }
-            Act::Delete => reason.then("deleting the team of ").name(name),
-            Act::Approve => reason.then("approving your shutdown"),
-            Act::ApproveOne(_) => {
+            (Act::Delete, _) => reason.then("deleting the team of ").name(name),
+            (Act::Approve, Stops::All) => reason.then("approving your shutdown"),
+            (Act::Approve, _) => {
                 reason.then("approving a shutdown that was not requested, perhaps of ").name(name)
             }
         }
     }
 }
 
-/// The recipient of a shutdown request to one name, as written in the payload.
-fn named_recipient(case: &Case<'_>) -> Option<String> {
-    shutdown_recipient(&case.event).filter(|to| to != "*" && !to.trim().is_empty())
-}
-
 /// The warning about a request to an agent that has left the team or was never in it. It lists the teammates.
-fn absent(case: &Case<'_>) -> Option<Finding> {
-    let to = named_recipient(case).filter(|_| !case.team.members.is_empty())?;
+fn absent_finding(case: &Case<'_>, to: &str) -> Option<Finding> {
     let ledger = &case.team.ledger;
-    let is_coming = |began: &PendingToolCall| {
-        began.spawns.as_ref().is_some_and(|(name, _)| case.names.refers_to(&to, name))
-    };
-    if ledger.begun.values().any(is_coming) {
+    let mut coming = ledger.pending.values().filter_map(|call| call.spawns.as_ref());
+    if case.team.members.is_empty() || coming.any(|(name, _)| case.refers_to(to, name)) {
         return None;
     }
-    let has_left = ledger.left.contains(ledger.strip_team(&to));
-    let reason = Reason::of(Mode::Warn).then("a shutdown request to ").name(&to);
+    let has_left = ledger.left.contains(ledger.strip_team(to));
+    let reason = Reason::of(Mode::Warn).then("a shutdown request to ").name(to);
     let reason = reason.then(if has_left { ", who has left the team." } else { ", who is not in the team." });
-    let reason = match case.names.teammates() {
+    let reason = match case.teammates().as_slice() {
         [] => reason.then(" It has no teammates."),
         there => reason.then(" Its teammates are ").names(there).then("."),
     };
-    Some(finding(Gate::PrematureShutdown, "shutdown-of-absent-teammate", Mode::Warn, &to, reason))
+    let code = "shutdown-of-absent-teammate";
+    Some(Finding::new(Gate::PrematureShutdown, code, Decision::Warn, to, reason.finish()))
 }
 
 /// The teammate that approves its shutdown. 2.1.47 names no agent in tool events, and stops any teammate that
 /// approves, even without a request. The name in the request's id then proves nothing.
-fn approve<'a>(case: &Case<'a>, sent: &Sent) -> Option<(Act<'a>, Vec<&'a str>)> {
+fn approve<'a>(case: &Case<'a>, sent: &Sent, named: Option<&'a str>) -> Option<(Stops, Vec<&'a str>)> {
     let (actor, asked) = (case.event.actor, sent.message.asked());
-    let nameless = case.event.is_nameless();
-    let own = actor.name.as_deref().filter(|name| !nameless || asked != Some(*name));
-    if let Some(name) = sent.from.as_deref().or(own).and_then(|name| case.names.member(name)) {
-        return Some((Act::Approve, vec![name]));
-    }
-    if asked == Some(LEAD) || actor.kind == ActorKind::Lead {
+    let own = actor.name.as_deref().filter(|name| !case.event.is_nameless() || asked != Some(*name));
+    let sender = sent.from.as_deref().or(own).and_then(|name| case.member(name));
+    if sender.is_none() && (asked == Some(LEAD) || actor.kind == ActorKind::Lead) {
         return None;
     }
-    let named = asked.and_then(|name| case.names.member(name));
-    Some(match named.filter(|name| case.team.ledger.of(name).stopping) {
-        Some(name) => (Act::Approve, vec![name]),
-        None => (Act::ApproveOne(named), case.names.teammates().to_vec()),
+    let requested = named.filter(|name| case.team.ledger.of(name).stopping);
+    Some(match sender.or(requested) {
+        Some(name) => (Stops::All, vec![name]),
+        None => (Stops::One, case.teammates()),
     })
 }
 
 /// The teammates and all other owners of unfinished work, without members that have left.
 fn workers<'a>(case: &Case<'a>) -> Vec<&'a str> {
-    let team = case.team;
-    let mut names = case.names.teammates().to_vec();
+    let mut names = case.teammates();
     let mut known: HashSet<&str> = names.iter().copied().collect();
-    let unfinished = team.tasks.values().filter(|task| !task.is_done());
-    let owners = unfinished.filter_map(|task| case.names.owner(task));
-    names.extend(owners.filter(|owner| known.insert(owner) && !team.ledger.left.contains(*owner)));
+    let unfinished = case.team.tasks.values().filter(|task| !task.is_done());
+    let owners = unfinished.filter_map(|task| case.owner(task));
+    names.extend(owners.filter(|owner| known.insert(owner) && !case.team.ledger.left.contains(*owner)));
     names
 }
 
 /// The target of TaskStop. The id of a background task does not always identify the teammate, nor whether it is one.
-fn stop<'a>(case: &Case<'a>, id: &'a str) -> (Act<'a>, Vec<&'a str>) {
-    if let Some(name) = case.names.member(id) {
-        return (Act::Stop, vec![name]);
+fn stop<'a>(case: &Case<'a>, id: &'a str) -> (Stops, Vec<&'a str>) {
+    if let Some(name) = case.member(id) {
+        return (Stops::All, vec![name]);
     }
     match case.team.ledger.unnamed(id) {
-        Some(TeammateRef::One(name)) => (Act::Stop, vec![name]),
-        Some(TeammateRef::Among(all)) => (Act::StopOne(id), all.iter().map(String::as_str).collect()),
-        Some(TeammateRef::Any) => (Act::StopOne(id), case.names.teammates().to_vec()),
+        Some(TeammateRef::Among([name])) => (Stops::All, vec![name]),
+        Some(TeammateRef::Among(all)) => (Stops::One, all.iter().map(String::as_str).collect()),
+        Some(TeammateRef::Any) => (Stops::One, case.teammates()),
         // Ids of teammates start with this character, ids of shells and subagents do not.
         None if id.starts_with('t') && id.chars().all(|c| c.is_ascii_alphanumeric()) => {
-            (Act::StopPerhaps(id), case.names.teammates().to_vec())
+            (Stops::AtMostOne, case.teammates())
         }
-        None => (Act::Stop, Vec::new()),
+        None => (Stops::All, Vec::new()),
     }
 }

@@ -1,6 +1,5 @@
 //! Stopping the lead ends the whole team.
 
-use super::{actor, finding};
 use crate::client::payload::{Message, MessageKind};
 use crate::config::{Gate, Policy};
 use crate::model::Tool;
@@ -27,13 +26,14 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
         _ => return None,
     };
     let reason = Reason::of(mode).then(action).then(" would stop the lead and end the whole team.");
-    Some(finding(Gate::ProtectLead, code, mode, actor(case), reason.instead(advice)))
+    let reason = reason.instead(advice).finish();
+    Some(Finding::new(Gate::ProtectLead, code, mode.into(), case.actor(), reason))
 }
 
 fn asks_lead(case: &Case<'_>, message: &Message) -> bool {
     match message.to.as_deref() {
         Some("*") => case.event.actor.kind == ActorKind::Teammate,
-        to => to.is_some_and(|to| case.names.recipients(to).contains(&LEAD)) || names_lead(message),
+        to => to.is_some_and(|to| case.recipients(to).contains(&LEAD)) || names_lead(message),
     }
 }
 

@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{actor, finding};
 use crate::client::payload::TaskUpdate;
 use crate::client::team::Task;
 use crate::config::{Gate, Policy};
 use crate::model::{TaskStatus, Tool};
-use crate::policy::{Case, Facts, Finding, Part, Reason};
+use crate::policy::{Case, Finding, Part, Reason};
 
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let (team, mode) = (case.team, policy.unfinished_dependencies.mode);
@@ -26,7 +25,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
         Some(TaskStatus::InProgress) => ("start-before-dependencies", "starting "),
         _ => ("completion-before-dependencies", "completing "),
     };
-    let about = case.event.actor.name.as_deref().or_else(|| case.names.owner(task));
+    let about = case.event.actor.name.as_deref().or_else(|| case.owner(task));
     let reason = Reason::of(mode)
         .then(doing)
         .tasks(&[task])
@@ -34,31 +33,28 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
         .tasks(&blockers)
         .then(".")
         .instead("Wait for it or help with it. If the dependency no longer applies, remove it first.");
-    Some(finding(Gate::UnfinishedDependencies, code, mode, about.unwrap_or_else(|| actor(case)), reason))
+    let about = about.unwrap_or_else(|| case.actor());
+    Some(Finding::new(Gate::UnfinishedDependencies, code, mode.into(), about, reason.finish()))
 }
 
-/// Who starts or completes a task, if the task or one that it waits for may be in this part.
-pub fn needs(_: &Policy, case: &Case<'_>, part: &Part) -> Option<String> {
-    let update = update(case)?;
+/// Whether it starts or completes a task, and the task or one that it waits for may be in this part.
+pub fn needs(case: &Case<'_>, part: &Part) -> bool {
+    let Some(update) = update(case) else { return false };
     let task = case.team.tasks.get(&update.task);
-    if task.is_some_and(|task| task.status == update.status) {
-        return None;
-    }
-    let waits_for =
-        task.into_iter().flat_map(Task::blocked_by).chain(added_blockers(case).map(str::to_owned));
-    let is_hidden = |id: &str| part.may_have_task(id) && !case.team.tasks.contains_key(id);
-    let lacks = is_hidden(&update.task) || waits_for.into_iter().any(|id| is_hidden(&id));
-    lacks.then(|| actor(case).to_owned())
+    let blockers = task.into_iter().flat_map(Task::blocked_by).chain(added_blockers(case).map(str::to_owned));
+    let is_hidden = |id: &String| part.may_have_task(id) && !case.team.tasks.contains_key(id);
+    task.is_none_or(|task| task.status != update.status)
+        && (is_hidden(&update.task) || blockers.into_iter().any(|id| is_hidden(&id)))
 }
 
 /// The update, if it starts or completes a task.
-fn update(facts: &Facts<'_>) -> Option<TaskUpdate> {
-    let input = facts.event.calls(Tool::TaskUpdate).then(|| facts.event.payload.tool_input())?;
+fn update(case: &Case<'_>) -> Option<TaskUpdate> {
+    let input = case.event.calls(Tool::TaskUpdate).then(|| case.event.payload.tool_input())?;
     let is_judged = |status: &TaskStatus| matches!(status, TaskStatus::InProgress | TaskStatus::Completed);
     TaskUpdate::of(input, &Value::Null).filter(|update| update.status.as_ref().is_some_and(is_judged))
 }
 
-fn added_blockers<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a str> {
-    let added = facts.event.payload.tool_input().get("addBlockedBy").and_then(Value::as_array);
+fn added_blockers<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a str> {
+    let added = case.event.payload.tool_input().get("addBlockedBy").and_then(Value::as_array);
     added.into_iter().flatten().filter_map(Value::as_str)
 }

@@ -71,7 +71,7 @@ fn an_answer_that_is_recorded_before_its_question_counts() {
     scene.happens(&mate("alice"), &used(after("SendMessage", answer), "a"));
     scene.happens(&mate("bob"), &used(after("SendMessage", question), "q"));
     assert!(bob(&scene).awaits_answer_from().next().is_none() && bob(&scene).has_unreported_work());
-    assert!(scene.team.ledger.begun.is_empty());
+    assert!(scene.team.ledger.pending.is_empty());
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn the_number_of_pending_calls_is_limited() {
         let complete = before("TaskUpdate", json!({"taskId": "2", "status": "completed"}));
         scene.happens(&Actor::unknown(), &used(complete, &format!("t{id}")));
     }
-    assert!(scene.team.ledger.begun.len() <= 256 && scene.team.ledger.completing.len() <= 256);
+    assert!(scene.team.ledger.pending.len() <= 256 && scene.team.ledger.completing.len() <= 256);
 }
 
 #[test]
@@ -173,9 +173,9 @@ fn the_oldest_pending_call_is_dropped_and_a_completion_last() {
     for id in 0..255 {
         scene.happens(&Actor::unknown(), &say(&format!("m{id:03}")));
     }
-    assert!(!scene.team.ledger.begun.contains_key("z"), "the oldest has the greatest id");
+    assert!(!scene.team.ledger.pending.contains_key("z"), "the oldest has the greatest id");
     scene.happens(&Actor::unknown(), &say("n"));
-    assert!(!scene.team.ledger.begun.contains_key("m000"));
+    assert!(!scene.team.ledger.pending.contains_key("m000"));
     assert_eq!(scene.team.ledger.completing["a"], "2");
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::scene::{Scene, before, idle, lead, mate};
 use crate::config::{Mode, OnError, Rule};
 use crate::model::event::Actor;
-use crate::policy::{Decision, Facts, Finding, Judged, Rules, judge};
+use crate::policy::{Case, Decision, Finding, Judged, Rules, judge};
 
 fn rule(name: &str, action: Mode) -> Rule {
     Rule {
@@ -194,18 +194,11 @@ fn rules_that_are_late_or_cannot_be_compiled_are_failures_of_the_policy() {
     let actor = mate("bob");
     for (on_error, decision) in [(OnError::Allow, Decision::Warn), (OnError::Block, Decision::Block)] {
         scene.policy.on_error = on_error;
-        let event = Judged {
-            id: "e",
-            at: "2026",
-            kind: payload.kind(),
-            session: None,
-            actor: &actor,
-            payload: &payload,
-        };
-        let facts = Facts { event, team: &scene.team };
+        let event = Judged { at: "2026", kind: payload.kind(), actor: &actor, payload: &payload };
+        let case = Case::new(event, &scene.team);
         let rules = [when("/tool_input/command", "*"), when("/tool_name", "Bash"), rule("all", Mode::Warn)];
         let late = Rules::of(&rules).within(std::time::Duration::ZERO);
-        let found = judge(&scene.policy, &late, &facts);
+        let found = judge(&scene.policy, &late, &case);
         let told: Vec<_> = found.iter().map(|found| (found.code, found.decision)).collect();
         let warned = ("rule", Decision::Warn);
         match decision {
@@ -214,7 +207,7 @@ fn rules_that_are_late_or_cannot_be_compiled_are_failures_of_the_policy() {
         }
         for bad in ["/(/", "/x{9999}/"] {
             let rules = [when("/tool_input/command", bad)];
-            let found = judge(&scene.policy, &Rules::of(&rules), &facts);
+            let found = judge(&scene.policy, &Rules::of(&rules), &case);
             assert_eq!((found[0].code, found[0].decision), ("rule-undecided", decision), "{bad}");
         }
     }
@@ -232,16 +225,9 @@ fn a_value_below_the_parsed_depth_is_not_treated_as_missing() {
         let raw = serde_json::value::RawValue::from_string(text).unwrap();
         let (payload, scene, actor) =
             (crate::client::payload::Payload::from_raw(&raw), Scene::with(&[]), mate("bob"));
-        let event = Judged {
-            id: "e",
-            at: "2026",
-            kind: payload.kind(),
-            session: None,
-            actor: &actor,
-            payload: &payload,
-        };
+        let event = Judged { at: "2026", kind: payload.kind(), actor: &actor, payload: &payload };
         let rules = [when(wanted, "rm *")];
-        judge(&scene.policy, &Rules::of(&rules), &Facts { event, team: &scene.team })
+        judge(&scene.policy, &Rules::of(&rules), &Case::new(event, &scene.team))
     };
     let pointer = format!("/tool_input{}/c", "/d".repeat(130));
     assert_eq!(found(&pointer)[0].code, "rule-undecided");
@@ -254,10 +240,10 @@ fn said_of(input: &str, pointer: &str, wanted: &str) -> Vec<&'static str> {
     let raw = serde_json::value::RawValue::from_string(text).unwrap();
     let (payload, scene, actor) =
         (crate::client::payload::Payload::from_raw(&raw), Scene::with(&[]), mate("bob"));
-    let (id, at, kind) = ("e", "2026", payload.kind());
-    let event = Judged { id, at, kind, session: None, actor: &actor, payload: &payload };
+    let (at, kind) = ("2026", payload.kind());
+    let event = Judged { at, kind, actor: &actor, payload: &payload };
     let rules = [when(pointer, wanted)];
-    let found = judge(&scene.policy, &Rules::of(&rules), &Facts { event, team: &scene.team });
+    let found = judge(&scene.policy, &Rules::of(&rules), &Case::new(event, &scene.team));
     found.iter().map(|one| one.code).collect()
 }
 
@@ -285,27 +271,25 @@ fn a_name_that_is_too_long_for_a_glob_or_too_late_is_undecided() {
         let mut scene = Scene::with(&[]);
         scene.team.name = Some(team.to_owned());
         let (payload, actor) = (super::scene::payload(&before(tool, json!({}))), mate(actor));
-        let (id, at, kind) = ("e", "2026", payload.kind());
-        let event = Judged { id, at, kind, session: None, actor: &actor, payload: &payload };
+        let (at, kind) = ("2026", payload.kind());
+        let event = Judged { at, kind, actor: &actor, payload: &payload };
         let rules = [rule];
         let asked = Rules::of(&rules);
         let asked = if late { asked.within(std::time::Duration::ZERO) } else { asked };
-        let found = judge(&scene.policy, &asked, &Facts { event, team: &scene.team });
+        let found = judge(&scene.policy, &asked, &Case::new(event, &scene.team));
         found.iter().map(|one| one.code).collect::<Vec<_>>()
     };
-    let long = "x".repeat(1025);
+    let (long, longest) = ("x".repeat(1025), "x".repeat(23 << 20));
     let rules = [globbed(["*?*", "*", "*"]), globbed(["*", "*?*", "*"]), globbed(["*", "*", "*[x]*"])];
-    for (rule, names) in
-        rules.into_iter().zip([[&long, "bob", "t"], ["Bash", &long, "t"], ["Bash", "bob", &long]])
-    {
-        let [tool, actor, team] = names;
-        assert_eq!(said(rule.clone(), tool, actor, team, false), ["rule-undecided"], "{rule:?}");
+    for rule in &rules {
         assert_eq!(said(rule.clone(), "Bash", "bob", "xx", false), ["rule"], "{rule:?}");
         assert_eq!(said(rule.clone(), "Bash", "bob", "xx", true), ["rule-undecided"], "{rule:?}");
-        assert!(
-            said(Rule { team: "u".to_owned(), ..rule }, tool, actor, "t", false).is_empty(),
-            "another says no"
-        );
+    }
+    let [_, by_actor, by_team] = rules;
+    for (rule, actor, team) in [(by_actor, longest.as_str(), "t"), (by_team, "bob", &longest)] {
+        assert_eq!(said(rule.clone(), "Bash", actor, team, false), ["rule-undecided"]);
+        let other = Rule { team: "u".to_owned(), ..rule };
+        assert!(said(other, "Bash", actor, "t", false).is_empty(), "another says no");
     }
     assert_eq!(said(globbed(["*", "*", "*"]), &long, &long, &long, true), ["rule"], "it looks for nothing");
     assert_eq!(said(globbed(["Bash", "bob", "t"]), "Bash", "bob", "t", true), ["rule"]);

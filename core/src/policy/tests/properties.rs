@@ -11,7 +11,7 @@ use crate::client::payload::Kind;
 use crate::client::team::Task;
 use crate::config::{Gate, Mode, Policy, Rule};
 use crate::model::event::{Actor, ActorKind};
-use crate::policy::{Attempt, Decision, Facts, Guard, Judged, Judgement, Rules, TeamState, judge};
+use crate::policy::{Attempt, Case, Decision, Guard, Judged, Judgement, Rules, TeamState, judge};
 
 const NAMES: [&str; 4] = ["team-lead", "alice", "bob", "carol"];
 const BLOCKING: [&str; 6] =
@@ -135,9 +135,8 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
             team.tasks.insert(task.id.clone(), task);
         }
         let (at, payload) = (format!("2026-01-01T00:00:00.{place:03}Z"), payload(fields));
-        let event =
-            Judged { id: "e", at: &at, kind: payload.kind(), session: None, actor, payload: &payload };
-        let found = judge(&policy, &Rules::of(&rules), &Facts { event, team: &team });
+        let event = Judged { at: &at, kind: payload.kind(), actor, payload: &payload };
+        let found = judge(&policy, &Rules::of(&rules), &Case::new(event, &team));
         let can_block = BLOCKING.iter().any(|name| Kind::named(name) == event.kind);
         prop_assert!(can_block || found.is_empty(), "{:?}: {found:?}", event.kind);
         prop_assert!(found.is_sorted_by(|one, other| one.decision >= other.decision));
@@ -152,7 +151,8 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
             prop_assert!(finding.decision != Decision::Allow);
             let verdict = settle(finding, &state, &mut guard, most, &Attempt::single(), false);
             if verdict.gate == Gate::PrematureShutdown.name() && verdict.decision != Decision::Block {
-                team.ledger.approve_shutdown(&event, |_| true);
+                let approved = [finding.about.clone()];
+                team.apply(&event, &Judgement { approved: &approved, ..Judgement::default() });
             }
             prop_assert!(verdict.decision <= finding.decision);
             let (gate, rule) = (finding.gate.name().to_owned(), finding.rule.clone());
@@ -188,15 +188,8 @@ fn ends(step: &Step, tasks: &[Value], most: u32) -> Result<(), TestCaseError> {
     let tasks = tasks.iter().filter_map(parsed);
     team.tasks = tasks.map(|task| (task.id.clone(), task)).collect();
     let (payload, mut guard, state) = (payload(&step.2), Guard::default(), team.key());
-    let event = Judged {
-        id: "e",
-        at: "2026",
-        kind: payload.kind(),
-        session: None,
-        actor: &step.1,
-        payload: &payload,
-    };
-    let found = judge(&policy, &Rules::of(&rules), &Facts { event, team: &team });
+    let event = Judged { at: "2026", kind: payload.kind(), actor: &step.1, payload: &payload };
+    let found = judge(&policy, &Rules::of(&rules), &Case::new(event, &team));
     let mut blocked = || {
         found.iter().filter(|finding| !finding.lasting).any(|finding| {
             settle(finding, &state, &mut guard, most, &Attempt::single(), false).decision == Decision::Block

@@ -8,7 +8,7 @@ use crate::config::{Policy, Rule};
 use crate::enforcement;
 use crate::model::event::Actor;
 use crate::policy::{
-    Attempt, Counting, Decision, Facts, Finding, Guard, Judged, Judgement, Rules, TeamState, Verdict, judge,
+    Attempt, Case, Counting, Decision, Finding, Guard, Judged, Judgement, Rules, TeamState, Verdict, judge,
 };
 
 /// A team, its policy, and a clock that moves with each event.
@@ -90,8 +90,8 @@ impl Scene {
     pub fn judge(&mut self, actor: &Actor, fields: &Value) -> Vec<Finding> {
         let (at, payload) = (self.at(), payload(fields));
         let kind = payload.kind();
-        let event = Judged { id: "e", at: &at, kind, session: None, actor, payload: &payload };
-        judge(&self.policy, &Rules::of(&self.rules), &Facts { event, team: &self.team })
+        let event = Judged { at: &at, kind, actor, payload: &payload };
+        judge(&self.policy, &Rules::of(&self.rules), &Case::new(event, &self.team))
     }
 
     /// The codes and decisions of the findings.
@@ -112,7 +112,7 @@ impl Scene {
     fn observes(&mut self, actor: &Actor, fields: &Value, held_back: bool) {
         let (at, payload) = (self.at(), payload(fields));
         let kind = payload.kind();
-        let event = Judged { id: "e", at: &at, kind, session: None, actor, payload: &payload };
+        let event = Judged { at: &at, kind, actor, payload: &payload };
         self.team.apply(&event, &Judgement { blocked: held_back, ..Judgement::default() });
     }
 

@@ -9,7 +9,7 @@ use crate::client::payload::{Message, Payload};
 use crate::client::team::{Task, TeamConfig, entries};
 use crate::config::Policy;
 use crate::model::event::{Actor, ActorKind};
-use crate::policy::{Facts, Finding, Judged, Judgement, Rules, TeamState, judge};
+use crate::policy::{Case, Finding, Judged, Judgement, Rules, TeamState, judge};
 
 /// The findings at a step.
 pub struct Found {
@@ -20,7 +20,7 @@ pub struct Found {
 }
 
 /// Replays a run and returns each step with its findings. `look` is called before each event.
-pub fn play(name: &str, policy: &Policy, mut look: impl FnMut(&Facts<'_>)) -> Vec<Found> {
+pub fn play(name: &str, policy: &Policy, mut look: impl FnMut(&Case<'_>)) -> Vec<Found> {
     let path = format!("{}/../tests/fixtures/traces/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
     let names_agents = !name.starts_with("v47");
@@ -34,11 +34,10 @@ pub fn play(name: &str, policy: &Policy, mut look: impl FnMut(&Facts<'_>)) -> Ve
         let since = line["at_ms"].as_u64().unwrap();
         let at = format!("2026-01-01T00:{:02}:{:02}.{:03}Z", since / 60_000, since / 1000 % 60, since % 1000);
         let kind = payload.kind();
-        let event =
-            Judged { id: "e", at: &at, kind, session: payload.session(), actor: &actor, payload: &payload };
-        let facts = Facts { event, team: &team };
-        look(&facts);
-        found.push(Found { step, findings: judge(policy, &Rules::of(&[]), &facts), team: team.clone() });
+        let event = Judged { at: &at, kind, actor: &actor, payload: &payload };
+        let case = Case::new(event, &team);
+        look(&case);
+        found.push(Found { step, findings: judge(policy, &Rules::of(&[]), &case), team: team.clone() });
         team.apply(&event, &Judgement::default());
     }
     found
