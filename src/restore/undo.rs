@@ -11,7 +11,7 @@ use super::task_list::{List, MARK, MAX_BYTES, TaskList, task_file_name};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::SafeName;
 use teamkeep_core::sys::clock;
-use teamkeep_core::sys::fs::{self, Content, Document, Flaw, JsonFile, Layout};
+use teamkeep_core::sys::fs::{self, Content, Document, JsonFile, Layout};
 
 const V: u8 = 1;
 const OTHER_RECORD: &str = "it is not a restore record of this version and ID";
@@ -37,12 +37,12 @@ impl Document for UndoRecord {
     const MAX_BYTES: u64 = 64 << 20;
     const LAYOUT: Layout = Layout::Line;
 
-    fn check(&self) -> std::result::Result<(), Flaw> {
+    fn check(&self) -> std::result::Result<(), String> {
         // Only names that a restore can write may be removed, whatever the file contains.
         let is_number = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
         let sound =
             List::exact_match(&self.list).is_ok() && self.tasks.iter().all(|task| is_number(&task.id));
-        if self.v == V && sound { Ok(()) } else { Err(Flaw::Value(OTHER_RECORD.to_owned())) }
+        if self.v == V && sound { Ok(()) } else { Err(OTHER_RECORD.to_owned()) }
     }
 }
 
@@ -99,8 +99,8 @@ impl UndoLog {
         match file.read()? {
             Content::Missing => Ok(None),
             Content::Valid(record) if record.id == id => Ok(Some(record)),
-            Content::Valid(_) => Err(cannot(Flaw::Value(OTHER_RECORD.to_owned()))),
-            Content::Damaged(damage) => Err(cannot(damage.flaw)),
+            Content::Valid(_) => Err(cannot(OTHER_RECORD.to_owned())),
+            Content::Damaged(damage) => Err(cannot(damage.why)),
         }
     }
 

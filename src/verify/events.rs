@@ -169,7 +169,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> std::result::Result<T, String> {
 fn read_journal(path: &Path) -> std::result::Result<(), String> {
     retry(|| {
         let last = JsonFile::<Value>::at(path).read_last().map_err(|error| error.to_string())?;
-        last.damage.map_or(Ok(()), |damage| Err(damage.flaw.to_string()))
+        last.damage.map_or(Ok(()), |damage| Err(damage.why))
     })
 }
 

@@ -1,9 +1,8 @@
 //! Identifies the actor and the team of a hook call from the evidence in it, one function per rule. When the evidence
 //! is not conclusive, the result is "unknown", never a guess.
 
-mod actor;
+mod resolve;
 mod session_state;
-mod team;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
@@ -11,9 +10,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-pub use actor::{resolve as actor, version};
+pub use resolve::{CandidateTeams, ResolvedTeam, actor, candidate_teams, team, version};
 pub use session_state::{Agents, BlockedDeletes, SessionState};
-pub use team::{CandidateTeams, ResolvedTeam, candidate_teams, resolve as team};
 
 use crate::client::compat;
 use crate::client::json;
@@ -39,10 +37,6 @@ pub struct CallContext<'a> {
 }
 
 impl CallContext<'_> {
-    pub fn session(&self) -> Option<SafeName> {
-        self.payload.session().and_then(SafeName::stem)
-    }
-
     pub fn named_team(&self) -> Option<SafeName> {
         self.directory(self.payload.text("team_name")?)
     }

@@ -15,7 +15,7 @@ use super::settings::{Entry, Layer, Settings, build};
 use super::source::{self, Read, Source};
 use super::{Check, Rule, pattern};
 use crate::error::{Cause, Error, Result};
-use crate::sys::fs::{self, Document, Flaw, JsonFile, Layout};
+use crate::sys::fs::{self, Document, JsonFile, Layout};
 
 /// How long to wait for another process that changes the list of trusted files.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -276,10 +276,10 @@ impl Document for Trust {
     const MAX_BYTES: u64 = 4 << 20;
     const LAYOUT: Layout = Layout::Pretty;
 
-    fn check(&self) -> std::result::Result<(), Flaw> {
+    fn check(&self) -> std::result::Result<(), String> {
         match self.v {
             1 => Ok(()),
-            v => Err(Flaw::Value(format!("unknown version {v}; this teamkeep reads version 1"))),
+            v => Err(format!("unknown version {v}; this teamkeep reads version 1")),
         }
     }
 }
@@ -299,7 +299,7 @@ impl Trust {
             let owner = metadata.uid();
             return Err(cannot(format!("others can write to it (mode {mode:o}, owner {owner})").into()));
         }
-        file.parse(&bytes).map_err(|damage| cannot(damage.flaw.into()))
+        file.parse(&bytes).map_err(|damage| cannot(damage.why.into()))
     }
 
     /// The trusted hash of a project's file.

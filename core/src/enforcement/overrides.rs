@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::gate_state::{LOCK_OWNER, check};
 use crate::config::Gate;
 use crate::sys::clock::{self, Time};
-use crate::sys::fs::{self, Document, Flaw, JsonFile};
+use crate::sys::fs::{self, Document, JsonFile};
 use crate::sys::unicode::fold;
 
 const V: u8 = 1;
@@ -27,8 +27,8 @@ pub struct Overrides {
 impl Document for Overrides {
     const MAX_BYTES: u64 = 1 << 20;
 
-    fn check(&self) -> Result<(), Flaw> {
-        if self.v == V { Ok(()) } else { Err(Flaw::Version(self.v.into())) }
+    fn check(&self) -> Result<(), String> {
+        if self.v == V { Ok(()) } else { Err(format!("unknown version {}", self.v)) }
     }
 }
 

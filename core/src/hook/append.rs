@@ -6,12 +6,10 @@ use super::MAX_CHARS;
 use super::attribute::Attributed;
 use crate::client::payload::{Input, Kind, Payload};
 use crate::client::response::Answer;
-use crate::config;
 use crate::error::Error;
 use crate::model::event::{Event, SafeName};
 use crate::model::{Note, Severity, Tool};
 use crate::policy::escaped;
-use crate::store::log::Log;
 use crate::store::metadata_only;
 use crate::sys::clock;
 
@@ -49,12 +47,8 @@ impl<'a> Attributed<'a> {
             payload: reduced.as_deref().unwrap_or(&payload.raw),
             ..self.event(&at)
         };
-        let limits = config::Log {
-            lock_patience: call.archive.lock_budget.remaining(),
-            ..recorder.config.log.clone()
-        };
-        let mut log = Log::open(recorder.paths.log(), &limits);
-        log.durable = call.deletes;
+        let mut log = recorder.log();
+        (log.limits.lock_patience, log.durable) = (call.archive.lock_budget.remaining(), call.deletes);
         let start = Instant::now();
         match event.line().map_err(Error::from_json).and_then(|line| log.append(&line, call.at)) {
             Ok(appended) => {

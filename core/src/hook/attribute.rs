@@ -106,7 +106,7 @@ impl Attributed<'_> {
 
     pub fn join_run(&mut self, own: &CaptureScope) {
         let context = self.call.context();
-        let Some(session) = context.session() else { return };
+        let Some(session) = &self.call.session else { return };
         let name = self.by.resolved.name.clone();
         let part = SessionRecord {
             id: session.to_string(),

@@ -147,6 +147,13 @@ fn archive_transcripts(
 /// Maximum number of bytes of the log to read in one call. The next call continues.
 const MAX_READ_BYTES: u64 = 512 << 20;
 
+/// Uses up bytes, if any are left.
+fn use_up(left: &mut u64, bytes: u64) -> bool {
+    let has_left = *left > 0;
+    *left = left.saturating_sub(bytes);
+    has_left
+}
+
 /// Copies the events of these runs from the log into them. If that fails, it is done before their segments are removed.
 fn close_events(recorder: &Recorder, archive: &Archive, runs: &BTreeSet<String>) -> Result<()> {
     if runs.is_empty() {
@@ -170,10 +177,9 @@ fn close_events(recorder: &Recorder, archive: &Archive, runs: &BTreeSet<String>)
         if !(Range { since, until: None }).overlaps(&segment.name) || !may_have_events() {
             continue;
         }
-        if left == 0 {
+        if !use_up(&mut left, segment.size) {
             break;
         }
-        left = left.saturating_sub(segment.size);
         retention::close(lock.log(), &segment.name, archive, &needs, Some(runs))?;
     }
     Ok(())
@@ -201,23 +207,16 @@ fn try_prune(recorder: &Recorder) -> Result<Vec<String>> {
     let current = log::active_segment(log);
     let (mut left, mut is_whole) = (MAX_READ_BYTES, true);
     let mut facts = |segment: &log::Segment| {
-        if Contents::cached(log, segment).is_none() {
-            if left == 0 {
-                // Not read yet, so it is kept.
-                is_whole = false;
-                return Facts { is_held: true, ..Facts::default() };
-            }
-            left = left.saturating_sub(segment.size);
+        if Contents::cached(log, segment).is_none() && !use_up(&mut left, segment.size) {
+            // Not read yet, so it is kept.
+            is_whole = false;
+            return Facts { is_held: true, ..Facts::default() };
         }
         needs.facts(log, segment)
     };
     let mut plan = retention::plan(&segments, current.as_ref(), limits, recorder.clock.now(), &mut facts);
     let mut room = MAX_READ_BYTES;
-    plan.removals.retain(|removal| {
-        let fits = room > 0;
-        room = room.saturating_sub(removal.segment.size);
-        fits
-    });
+    plan.removals.retain(|removal| use_up(&mut room, removal.segment.size));
     let pruned = retention::apply(&plan, &archive, &needs, &lock, limits.lock_patience)?;
     let mut notes: Vec<String> = pruned.failures.iter().map(ToString::to_string).collect();
     if is_whole && plan.held_bytes > 0 && plan.kept_bytes > limits.keep_size {

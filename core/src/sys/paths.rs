@@ -33,7 +33,8 @@ impl Paths {
         let store = env.store.clone().filter(|store| store.is_absolute()).unwrap_or_else(|| match &dirs {
             Some(dirs) => dirs.data_dir().to_path_buf(),
             None => {
-                let path = homeless(env);
+                let tmp = env.tmp.clone().unwrap_or_else(|| PathBuf::from("/tmp"));
+                let path = tmp.join(format!("teamkeep-{}", rustix::process::getuid().as_raw()));
                 let why = if env.home.is_some() { "HOME is not an absolute path" } else { "HOME is not set" };
                 warning = Some(format!("{why}: recording to {}", path.display()));
                 path
@@ -131,11 +132,6 @@ impl Paths {
                 .then(|| root.to_path_buf())
         })
     }
-}
-
-fn homeless(env: &Env) -> PathBuf {
-    let tmp = env.tmp.clone().unwrap_or_else(|| PathBuf::from("/tmp"));
-    tmp.join(format!("teamkeep-{}", rustix::process::getuid().as_raw()))
 }
 
 #[cfg(test)]

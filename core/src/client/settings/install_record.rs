@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::sys::fs::{self, Content, Document, Flaw, JsonFile, Layout};
+use crate::sys::fs::{self, Content, Document, JsonFile, Layout};
 
 /// Format version.
 const V: u32 = 1;
@@ -37,8 +37,8 @@ impl Document for Record {
     const MAX_BYTES: u64 = 64 * 1024;
     const LAYOUT: Layout = Layout::Line;
 
-    fn check(&self) -> std::result::Result<(), Flaw> {
-        if self.v == V { Ok(()) } else { Err(Flaw::Version(self.v.into())) }
+    fn check(&self) -> std::result::Result<(), String> {
+        if self.v == V { Ok(()) } else { Err(format!("unknown version {}", self.v)) }
     }
 }
 

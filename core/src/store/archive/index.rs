@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::client::team::{Lists, NamedLists, TeamConfig, is_of, mailbox, spelled};
 use crate::model::event::SafeName;
-use crate::sys::fs::{Document, Flaw, Stamp};
+use crate::sys::fs::{Document, Stamp};
 
 /// The last captured state of a team, or of a session without a team.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -55,11 +55,11 @@ impl Document for Index {
     /// The index of 100,000 files has about 25 MB.
     const MAX_BYTES: u64 = 1 << 28;
 
-    fn check(&self) -> Result<(), Flaw> {
+    fn check(&self) -> Result<(), String> {
         // An invalid run ID would prevent all future captures.
         match SafeName::new(&self.run) {
             Some(_) => Ok(()),
-            None => Err(Flaw::Value(format!("{:?} is not a valid run ID", self.run))),
+            None => Err(format!("{:?} is not a valid run ID", self.run)),
         }
     }
 }

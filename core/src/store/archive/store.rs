@@ -184,7 +184,7 @@ impl Archive {
             Err(error) => return error.to_string(),
             Ok(Content::Missing) => io::Error::from_raw_os_error(2).to_string(),
             Ok(Content::Valid(other)) => format!("it describes run {:?}", other.run),
-            Ok(Content::Damaged(damage)) => damage.flaw.to_string(),
+            Ok(Content::Damaged(damage)) => damage.why,
         };
         format!("cannot read {}: {why}", file.path().display())
     }

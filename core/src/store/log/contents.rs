@@ -83,14 +83,9 @@ impl Contents {
                 break;
             };
             done(raw.size);
-            let recorded = match parse(raw.bytes) {
-                Ok(line) => line.map(|line| line.recorded),
-                Err(_) => {
-                    contents.unreadable = true;
-                    None
-                }
-            };
-            let Some(recorded) = recorded else { continue };
+            let line = parse(raw.bytes);
+            contents.unreadable |= line.is_err();
+            let Some(recorded) = line.ok().flatten().map(|line| line.recorded) else { continue };
             if let Some(run) = recorded.run {
                 contents.runs.insert(run);
                 continue;

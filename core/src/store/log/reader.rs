@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::lines::{Lines, Position};
-use super::segments::{Parts, merged};
+use super::segments::Parts;
 use super::{Range, ReadErrors, Segment, SegmentName};
 use crate::model::event::Recorded;
 
@@ -129,23 +129,35 @@ impl Iterator for Reader {
     }
 }
 
+/// The lines of several parts of one segment, in the order of their times.
+fn merged(paths: &[PathBuf], problems: &mut ReadErrors) -> Lines {
+    let mut all: Vec<(String, Vec<u8>)> = Vec::new();
+    for path in paths {
+        let read = Lines::open_packed(path).and_then(|mut lines| {
+            lines.try_for_each(|raw| {
+                let Some(mut line) = raw?.bytes else { return Ok(()) };
+                let header = serde_json::from_slice::<LineHeader<'_>>(&line).ok();
+                let at = header.map(|header| header.at.into_owned()).unwrap_or_default();
+                line.push(b'\n');
+                all.push((at, line));
+                Ok(())
+            })
+        });
+        if let Err(error) = read {
+            problems.add(path, None, format!("cannot read {}: {error}", path.display()));
+        }
+    }
+    all.sort_by(|one, other| one.0.cmp(&other.0));
+    Lines::over(all.into_iter().map(|(_, line)| line).collect::<Vec<_>>().concat())
+}
+
 /// The result of a line: `None` if it is blank or not wanted.
 pub type Parsed = Result<Option<Line>, LineError>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
-    #[error("too long for a line of the log")]
-    TooLong,
-    #[error("no UTF-8: {0}")]
-    Encoding(#[source] std::str::Utf8Error),
-    #[error("no JSON object")]
-    NotAnObject,
-    #[error("cut off; its writer must have been killed")]
-    CutOff(#[source] serde_json::Error),
-    #[error("no record: {0}")]
-    NotAnEvent(#[source] serde_json::Error),
-    #[error("no record: it has no version")]
-    NoVersion,
+    #[error("{0}")]
+    Damaged(String),
     #[error("format version {0}: a newer teamkeep wrote it, and is needed to read it")]
     NewerVersion(u8),
 }
@@ -158,22 +170,24 @@ pub(super) fn growing(segments: &[Segment]) -> Option<&SegmentName> {
 
 /// Parses one line; `None` for a blank one. The bytes are `None` if there are too many.
 pub fn parse(bytes: Option<Vec<u8>>) -> Parsed {
-    let bytes = bytes.ok_or(LineError::TooLong)?;
-    let text = String::from_utf8(bytes).map_err(|error| LineError::Encoding(error.utf8_error()))?;
+    let damaged = |why: &str| LineError::Damaged(why.to_owned());
+    let bytes = bytes.ok_or_else(|| damaged("too long for a line of the log"))?;
+    let text =
+        String::from_utf8(bytes).map_err(|error| damaged(&format!("no UTF-8: {}", error.utf8_error())))?;
     let trimmed = text.trim_ascii();
     if trimmed.is_empty() {
         return Ok(None);
     }
     if !trimmed.starts_with('{') {
-        return Err(LineError::NotAnObject);
+        return Err(damaged("no JSON object"));
     }
     let recorded: Recorded = serde_json::from_str(trimmed).map_err(|error| match error.is_eof() {
-        true => LineError::CutOff(error),
-        false => LineError::NotAnEvent(error),
+        true => damaged("cut off; its writer must have been killed"),
+        false => damaged(&format!("no record: {error}")),
     })?;
     match recorded.v {
         VERSION => Ok(Some(Line { recorded, text })),
-        0 => Err(LineError::NoVersion),
+        0 => Err(damaged("no record: it has no version")),
         newer => Err(LineError::NewerVersion(newer)),
     }
 }

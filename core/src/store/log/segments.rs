@@ -5,10 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use chrono::{Days, NaiveDate, NaiveDateTime, TimeDelta};
-use serde::Deserialize;
 
-use super::ReadErrors;
-use super::lines::Lines;
 use crate::model::event::Id;
 use crate::sys::clock::{self, Time};
 use crate::sys::fs;
@@ -209,32 +206,6 @@ impl Parts {
         all.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(all)
     }
-}
-
-/// The lines of several parts of one segment, in the order of their times.
-pub(super) fn merged(paths: &[PathBuf], problems: &mut ReadErrors) -> Lines {
-    #[derive(Deserialize)]
-    struct When {
-        #[serde(default)]
-        at: String,
-    }
-    let mut all: Vec<(String, Vec<u8>)> = Vec::new();
-    for path in paths {
-        let read = Lines::open_packed(path).and_then(|mut lines| {
-            lines.try_for_each(|raw| {
-                let Some(mut line) = raw?.bytes else { return Ok(()) };
-                let when = serde_json::from_slice::<When>(&line).ok();
-                line.push(b'\n');
-                all.push((when.map(|when| when.at).unwrap_or_default(), line));
-                Ok(())
-            })
-        });
-        if let Err(error) = read {
-            problems.add(path, None, format!("cannot read {}: {error}", path.display()));
-        }
-    }
-    all.sort_by(|one, other| one.0.cmp(&other.0));
-    Lines::over(all.into_iter().map(|(_, line)| line).collect::<Vec<_>>().concat())
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub(super) const LOCK: &str = ".lock";
 #[derive(Debug, Clone)]
 pub struct Log {
     dir: PathBuf,
-    limits: config::Log,
+    pub limits: config::Log,
     /// Whether a line is synced to disk when [`Log::append`] returns, before something is deleted.
     pub durable: bool,
 }
@@ -67,9 +67,7 @@ impl Log {
 
     fn append_locked(&self, lock: fs::Lock, line: &[u8], at: Time) -> io::Result<Appended> {
         let mut notes = Vec::new();
-        // A directory that cannot be listed means a new segment, no lost line.
-        let listed = || segments::newest(&self.dir).unwrap_or_default();
-        let former = current_name(&lock.file).or_else(listed);
+        let former = current(Some(&lock.file), &self.dir);
         notes.extend(former.as_ref().filter(|name| name.start() > at + MAX_CLOCK_SKEW).map(|name| {
             let (now, then) = (clock::stamp(at), clock::stamp(name.start()));
             format!("the clock went back to {now}: the log's segment {name} began at {then}")
@@ -120,6 +118,12 @@ impl Log {
     }
 }
 
+/// The open segment: the named one, or else the newest.
+fn current(lock: Option<&File>, dir: &Path) -> Option<SegmentName> {
+    // A directory that cannot be listed means a new segment, no lost line.
+    lock.and_then(current_name).or_else(|| segments::newest(dir).unwrap_or_default())
+}
+
 /// Reads it; `None` if the content is not the plain name of a segment.
 fn current_name(lock: &File) -> Option<SegmentName> {
     let mut bytes = [0; 64];
@@ -152,14 +156,13 @@ impl ExclusiveLog {
     }
 
     pub fn current(&self) -> Option<SegmentName> {
-        current_name(&self.lock.file).or_else(|| segments::newest(&self.dir).unwrap_or_default())
+        current(Some(&self.lock.file), &self.dir)
     }
 }
 
 /// The open segment, read without the lock.
 pub fn active_segment(dir: &Path) -> Option<SegmentName> {
-    let named = fs::open_regular(&dir.join(LOCK)).ok().and_then(|lock| current_name(&lock));
-    named.or_else(|| segments::newest(dir).unwrap_or_default())
+    current(fs::open_regular(&dir.join(LOCK)).ok().as_ref(), dir)
 }
 
 #[cfg(test)]

@@ -56,25 +56,16 @@ pub fn apply(
     let (log, mut pruned) = (&right.log, Pruned::default());
     let mut closed: Vec<&Segment> = Vec::new();
     for Removal { segment, only, .. } in &plan.removals {
-        if !only.is_empty() {
-            match close::remove_lines(log, segment, only, patience) {
-                Ok(bytes) => pruned.bytes += bytes,
-                Err(error) => {
-                    let what = format!("kept segment {} unchanged", segment.name);
-                    pruned.failures.push(Error::caused(what, error));
-                }
-            }
-            continue;
-        }
-        match close(log, &segment.name, archive, needs, None) {
-            Ok(()) => closed.push(segment),
-            // Deleted by hand.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => {
-                let what =
-                    format!("kept segment {}: its events cannot be copied into their runs", segment.name);
-                pruned.failures.push(Error::caused(what, error));
-            }
+        let (done, why) = if only.is_empty() {
+            let closing = close(log, &segment.name, archive, needs, None);
+            (closing.map(|()| closed.push(segment)), ": its events cannot be copied into their runs")
+        } else {
+            let removing = close::remove_lines(log, segment, only, patience);
+            (removing.map(|bytes| pruned.bytes += bytes), " unchanged")
+        };
+        // A missing one was deleted by hand.
+        if let Err(error) = fs::allow_missing(done) {
+            pruned.failures.push(Error::caused(format!("kept segment {}{why}", segment.name), error));
         }
     }
     if closed.is_empty() {
@@ -91,15 +82,12 @@ pub fn apply(
         if path.symlink_metadata().is_ok_and(|there| there.len() != segment.size) {
             continue;
         }
-        match fs_err::remove_file(&path) {
-            Ok(()) => {
-                pruned.count += 1;
-                pruned.bytes += segment.size;
-                Contents::remove(log, &segment.name);
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => pruned.failures.push(error.into()),
-        }
+        let removed = fs_err::remove_file(&path).map(|()| {
+            pruned.count += 1;
+            pruned.bytes += segment.size;
+            Contents::remove(log, &segment.name);
+        });
+        pruned.failures.extend(fs::allow_missing(removed).err().map(Error::from));
     }
     Ok(pruned)
 }

@@ -19,7 +19,7 @@ pub trait Document: Serialize + DeserializeOwned {
     const LAYOUT: Layout = Layout::Compact;
 
     /// Checks what the type does not: the version, or names that become paths.
-    fn check(&self) -> Result<(), Flaw> {
+    fn check(&self) -> Result<(), String> {
         Ok(())
     }
 }
@@ -38,22 +38,10 @@ pub enum Layout {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum Flaw {
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
-    #[error("unknown version {0}")]
-    Version(u64),
-    /// It has a value that the store does not allow.
-    #[error("{0}")]
-    Value(String),
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("{} is damaged: {flaw}", .path.display())]
+#[error("{} is damaged: {why}", .path.display())]
 pub struct Damage {
     pub path: PathBuf,
-    #[source]
-    pub flaw: Flaw,
+    pub why: String,
 }
 
 impl From<Damage> for io::Error {
@@ -115,9 +103,9 @@ impl<T: Document> JsonFile<T> {
     }
 
     pub fn parse(&self, bytes: &[u8]) -> Result<T, Damage> {
-        let parsed = serde_json::from_slice(bytes).map_err(Flaw::from);
+        let parsed = serde_json::from_slice(bytes).map_err(|error| error.to_string());
         let checked = parsed.and_then(|document: T| document.check().map(|()| document));
-        checked.map_err(|flaw| Damage { path: self.path.clone(), flaw })
+        checked.map_err(|why| Damage { path: self.path.clone(), why })
     }
 
     /// Replaces the file atomically and returns its bytes. A caller that changes a document holds the lock of its store.
@@ -141,10 +129,6 @@ impl<T: Document> JsonFile<T> {
             bytes.push(b'\n');
         }
         check_size::<T>(&bytes).map(|()| bytes)
-    }
-
-    pub(super) fn write_bytes(&self, bytes: &[u8]) -> io::Result<()> {
-        check_size::<T>(bytes).and_then(|()| write_atomic(&self.path, bytes))
     }
 
     pub fn remove(&self) -> io::Result<()> {
@@ -223,7 +207,7 @@ impl<T: Document> JsonFile<T> {
         let limit = length.saturating_mul(MIN_APPENDED_VERSIONS).clamp(MAX_APPENDED_BYTES, T::MAX_BYTES);
         // A damaged file is replaced, so that the damage is reported once.
         if last.size == 0 || last.damage.is_some() || last.size + length > limit {
-            return self.write_bytes(&line);
+            return check_size::<T>(&line).and_then(|()| write_atomic(&self.path, &line));
         }
         // A file of version 0.1 has no line break.
         Appender::open(self.path())?.append_line(&line).map(drop)
@@ -246,8 +230,8 @@ mod tests {
         const MAX_BYTES: u64 = 100;
         const LAYOUT: Layout = Layout::Line;
 
-        fn check(&self) -> Result<(), Flaw> {
-            if self.v == 1 { Ok(()) } else { Err(Flaw::Version(self.v)) }
+        fn check(&self) -> Result<(), String> {
+            if self.v == 1 { Ok(()) } else { Err(format!("unknown version {}", self.v)) }
         }
     }
 

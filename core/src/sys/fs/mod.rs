@@ -16,7 +16,7 @@ use fs_err::os::unix::fs::OpenOptionsExt;
 use fs_err::{File, OpenOptions};
 use rustix::fs::{Mode, OFlags};
 
-pub use json_file::{Content, Damage, Document, Flaw, JsonFile, LastVersion, Layout};
+pub use json_file::{Content, Damage, Document, JsonFile, LastVersion, Layout};
 pub use lock::{Lock, LockBudget, held_error, is_blocked_by_other_file, lock, lock_of};
 pub use read::{Read, Stamp, open_regular, read_linked, read_prefix, read_regular, read_stable, sync};
 pub use replace::{
