@@ -36,7 +36,7 @@ pub struct CallContext<'a> {
     pub pane: Option<&'a str>,
 }
 
-impl CallContext<'_> {
+impl<'a> CallContext<'a> {
     pub fn named_team(&self) -> Option<SafeName> {
         self.directory(self.payload.text("team_name")?)
     }
@@ -90,7 +90,8 @@ impl CallContext<'_> {
 
     /// The member whose pane it is, for a payload without a role.
     fn member_without_role(&self, known: &Known) -> Option<TeamMember> {
-        let found = self.find_by_pane(known).filter(|_| self.may_be_without_role())?;
+        let is_teammate = compat::may_be_teammate(self.payload, self.state.name.as_deref());
+        let found = self.find_by_pane(known).filter(|_| is_teammate)?;
         let in_payload = self.named_team().zip(self.payload.text("teammate_name").map(str::to_owned));
         let is_proven =
             in_payload.as_ref() == Some(&found) || self.named_in_transcript().as_ref() == Some(&found);
@@ -99,11 +100,8 @@ impl CallContext<'_> {
 
     /// Whether a session is in a member's pane, but its transcript, which assigns it, is still missing.
     pub fn is_undecided(&self, known: &Known) -> bool {
-        self.may_be_without_role() && self.find_by_pane(known).is_some()
-    }
-
-    fn may_be_without_role(&self) -> bool {
         compat::may_be_teammate(self.payload, self.state.name.as_deref())
+            && self.find_by_pane(known).is_some()
     }
 
     /// The member whose pane `TMUX_PANE` names, if it is in exactly one team and in the same directory.
@@ -127,17 +125,13 @@ impl CallContext<'_> {
         })
     }
 
-    pub fn transcript(&self) -> Option<&Path> {
-        transcript(self.payload, self.client)
+    /// The transcript that the payload names, if it is in Claude Code's directory of transcripts.
+    pub fn transcript(&self) -> Option<&'a Path> {
+        let path = self.payload.transcript()?;
+        let below = path.strip_prefix(self.client.join("projects")).ok()?;
+        let plain = below.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        (plain && path.extension().is_some_and(|extension| extension == "jsonl")).then_some(path)
     }
-}
-
-/// The transcript that a payload names, if it is in Claude Code's directory of transcripts.
-pub fn transcript<'a>(payload: &'a Payload, client: &Path) -> Option<&'a Path> {
-    let path = payload.transcript()?;
-    let below = path.strip_prefix(client.join("projects")).ok()?;
-    let plain = below.components().all(|part| matches!(part, std::path::Component::Normal(_)));
-    (plain && path.extension().is_some_and(|extension| extension == "jsonl")).then_some(path)
 }
 
 /// The first entries of a transcript, within a few kilobytes. Empty if the path is not a regular file.

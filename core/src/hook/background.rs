@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Recorder;
 use crate::error::Result;
@@ -88,11 +88,9 @@ pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
         fs::remove_old_drafts_of(&part, LEFTOVER_AGE);
     }
     if let Some(pid) = started.client {
-        let pause = Duration::from_millis(50);
-        let mut waited = Duration::ZERO;
-        while waited < TIMEOUT && !process::is_gone(pid, None, None) {
-            std::thread::sleep(pause);
-            waited += pause;
+        let start = Instant::now();
+        while start.elapsed() < TIMEOUT && !process::is_gone(pid, None, None) {
+            std::thread::sleep(Duration::from_millis(50));
         }
     }
     archive.settle(recorder.config.log.lock_patience);

@@ -8,7 +8,6 @@ use serde_json::value::to_raw_value;
 use super::append::Recorded;
 use super::attribute::Attributed;
 use super::{BackgroundMode, MAX_CHARS, Recorder};
-use crate::attribution;
 use crate::client::compat::RecentCall;
 use crate::client::payload::{Kind, MessageKind, Payload};
 use crate::client::response::{Answer, BLOCK_EXIT_CODE};
@@ -108,7 +107,7 @@ impl Attributed<'_> {
             left: team.and_then(|team| self.found.left.get(team)).copied().unwrap_or_default(),
             problems: &problems,
             settled: call.again.as_ref().map(|_| call.earlier_verdicts.as_slice()),
-            transcript: attribution::transcript(&call.payload, &call.client),
+            transcript: call.context().transcript(),
             client: recorder.is_metadata_only().then_some(call.client.as_path()),
         };
         // A panic in a gate is handled like any other failure of the policy.

@@ -31,6 +31,13 @@ struct CachedResult {
     took_ms: u64,
 }
 
+fn digest(command: &str, place: &[u8]) -> Hash {
+    let mut hasher = Hasher::new();
+    field(&mut hasher, command.as_bytes());
+    field(&mut hasher, place);
+    hasher.finalize()
+}
+
 impl ResultCache {
     pub fn new(policy: &Path) -> ResultCache {
         ResultCache { dir: policy.join("checks") }
@@ -38,11 +45,7 @@ impl ResultCache {
 
     /// A hash of the command and the state of the worktree.
     pub fn key(command: &str, cwd: &Path) -> Option<Hash> {
-        let tree = worktree::key(cwd)?;
-        let mut hasher = Hasher::new();
-        field(&mut hasher, command.as_bytes());
-        field(&mut hasher, tree.as_bytes());
-        Some(hasher.finalize())
+        Some(digest(command, worktree::key(cwd)?.as_bytes()))
     }
 
     /// A pass expires, because its cause may be outside the worktree. A failure is valid only for a caller that started
@@ -78,10 +81,7 @@ impl ResultCache {
 
     /// Prevents the same check from running twice at once in one directory. Two of the 4096 locks are rarely the same.
     pub fn lock(&self, command: &str, cwd: &Path, patience: Duration) -> io::Result<Option<Lock>> {
-        let mut hasher = Hasher::new();
-        field(&mut hasher, command.as_bytes());
-        field(&mut hasher, cwd.as_os_str().as_encoded_bytes());
-        let name = &hasher.finalize().to_hex()[..3];
+        let name = &digest(command, cwd.as_os_str().as_encoded_bytes()).to_hex()[..3];
         fs::lock(&self.dir.join(format!(".{name}.lock")), patience)
     }
 
