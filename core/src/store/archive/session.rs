@@ -8,7 +8,7 @@ use chrono::TimeDelta;
 
 use super::index::{CapturedFile, Index};
 use super::journal::{Change, FileState, FileTree, Snapshot};
-use super::pack::{Bulk, StoredContents};
+use super::pack::{Pack, StoredContents};
 use super::run::{CaptureScope, run_id};
 use super::run_lock::LockedSubject;
 use super::scan::{Scan, ScannedEntry};
@@ -80,8 +80,7 @@ pub(super) struct CaptureSession<'a> {
     pub new_files: usize,
     /// Whether there are so many files to store that their contents share a data file.
     pub is_bulk: bool,
-    /// These contents.
-    pub bulk: Option<Bulk>,
+    pub pack: Option<Pack>,
     /// Contents that the run already stores.
     pub stored: Option<StoredContents>,
     /// Whether objects were created whose names are not synced yet.
@@ -112,7 +111,7 @@ impl<'a> CaptureSession<'a> {
             pauses: MAX_TOTAL_PAUSE,
             new_files: 0,
             is_bulk: false,
-            bulk: None,
+            pack: None,
             stored: None,
             has_unsynced_names: false,
             changed: Vec::new(),

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::index::CapturedFile;
 use super::journal::{MAIN, Snapshot};
 use super::object::{self, Durability};
-use super::pack::{Bulk, NewContent, Pack, SMALL, StoredContents, thaw};
+use super::pack::{NewContent, Pack, SMALL, StoredContents, thaw};
 use super::run::{EndedBy, RunRecord};
 use super::run_lock::LockedSubject;
 use super::scan::ScannedEntry;
@@ -72,14 +72,14 @@ impl CaptureSession<'_> {
             if former.is_none() && self.target.archive.objects.has(hash, bytes.len()) {
                 return Ok(None);
             }
-            return Pack::new(dir.to_owned()).put(new).map(Some);
+            return self.pack(dir).put(new).map(Some);
         }
         // A small content has a recipe if it was stored together with others.
         let is_recorded = self.recorded_object(path, self.index.files.get(path)) == Some(hash);
         let Some(recipe) = former.filter(|_| is_recorded) else { return Ok(None) };
         let there = self.stored(dir).get(recipe).ok().filter(|there| there.contents_equal(bytes, hash));
         if let Some(there) = there.as_ref().filter(|_| durability == Durability::Durable) {
-            Pack::new(dir.to_owned()).sync_data(there.file())?;
+            self.pack(dir).sync_data(there.file())?;
         }
         Ok(there.map(|_| recipe))
     }
@@ -90,18 +90,18 @@ impl CaptureSession<'_> {
         let there = former.and_then(|recipe| Some((recipe, self.stored(dir).get(recipe).ok()?)));
         let is_durable = durability == Durability::Durable;
         if let Some((recipe, there)) = there {
-            let is_synced = is_durable && self.bulk(dir).will_sync(there.file());
+            let is_synced = is_durable && self.pack(dir).will_sync(there.file());
             if there.contents_equal(bytes, hash) && (is_synced || !is_durable) {
                 return Ok(Some(recipe));
             }
             if bytes.len() >= SMALL && (is_synced || !is_durable || bytes.len() > MAX_WHOLE) {
                 let durability = if is_synced { Durability::Usual } else { durability };
-                return Pack::new(dir.to_owned()).put(&NewContent { durability, ..*new }).map(Some);
+                return self.pack(dir).put(&NewContent { durability, ..*new }).map(Some);
             }
         } else if !is_durable && self.target.archive.objects.has(hash, bytes.len()) {
             return Ok(None);
         }
-        self.bulk(dir).put(bytes, hash).map(Some)
+        self.pack(dir).put_complete(bytes, hash).map(Some)
     }
 
     fn put_object(&mut self, bytes: &[u8], durability: Durability) -> io::Result<String> {
@@ -122,17 +122,16 @@ impl CaptureSession<'_> {
         self.stored.get_or_insert_with(|| StoredContents::new(dir.to_owned()))
     }
 
-    fn bulk(&mut self, dir: &Path) -> &mut Bulk {
-        self.bulk.get_or_insert_with(|| Bulk::new(dir.to_owned()))
+    fn pack(&mut self, dir: &Path) -> &mut Pack {
+        self.pack.get_or_insert_with(|| Pack::new(dir.to_owned()))
     }
 
     /// Syncs the contents that are not synced yet to the disk.
-    pub fn sync_contents(&self, dir: &Path) -> io::Result<()> {
+    fn sync_contents(&mut self, dir: &Path) -> io::Result<()> {
         if self.has_unsynced_names {
             self.target.archive.objects.sync_names()?;
         }
-        self.bulk.as_ref().map_or(Ok(()), Bulk::sync)?;
-        Pack::new(dir.to_owned()).sync()
+        self.pack(dir).sync()
     }
 
     /// Writes the result: the objects already exist, so the manifest comes next and the index last.

@@ -18,88 +18,100 @@ use crate::store::archive::run::RunRecord;
 use crate::store::archive::store::Archive;
 use crate::sys::fs::{self, Draft};
 
-/// A data file, open for reading.
+/// A file of the pack, open for reading.
 #[derive(Debug)]
 pub(super) enum Data {
-    /// A file that may still grow.
-    Plain(File),
+    /// A file that may still grow, and its blocks that were read last, by number.
+    Plain(File, VecDeque<(u64, Vec<u8>)>),
     /// The decompressed content of a compressed file, in memory.
     Unpacked(Vec<u8>),
 }
+
+/// Number of bytes to read at once when short ranges are needed.
+const BLOCK: u64 = 32 << 10;
+/// How many blocks are cached: the ranges of a content are not in the order of the file.
+const BLOCKS: usize = 8;
+/// Maximum length of a line, in bytes.
+const MAX_LINE_BYTES: usize = 64 << 20;
 
 impl Data {
     /// Opens the file at this path, or the compressed one beside it.
     pub fn open(path: &Path) -> io::Result<Data> {
         match fs::open_regular(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => unpack(path).map(Data::Unpacked),
-            other => other.map(Data::Plain),
+            other => Ok(Data::Plain(other?, VecDeque::new())),
         }
     }
 
     /// Reads ranges of the file.
-    pub fn read(&self, extents: &Extents) -> io::Result<Vec<u8>> {
+    pub fn read(&mut self, extents: &Extents) -> io::Result<Vec<u8>> {
         let size = usize::try_from(extents.size()).map_err(io::Error::other)?;
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(size)?;
-        let mut blocks = Blocks::default();
-        for range in extents.iter() {
-            let (start, length) = (range.start, (range.end - range.start) as usize);
-            match self {
-                Data::Unpacked(all) => {
-                    let part = usize::try_from(start).ok().and_then(|start| all.get(start..)?.get(..length));
-                    bytes.extend_from_slice(part.ok_or(io::ErrorKind::UnexpectedEof)?);
+        for range in &extents.0 {
+            let (mut at, length) = (range.start, range.end - range.start);
+            if let Data::Plain(file, _) = self
+                && length >= BLOCK
+            {
+                let before = bytes.len();
+                bytes.resize(before + length as usize, 0);
+                file.read_exact_at(&mut bytes[before..], at)?;
+                continue;
+            }
+            while at < range.end {
+                let part = self.part(at)?;
+                let count = part.len().min((range.end - at) as usize);
+                if count == 0 {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
                 }
-                Data::Plain(file) if length >= BLOCK || extents.iter().len() == 1 => {
-                    let before = bytes.len();
-                    bytes.resize(before + length, 0);
-                    file.read_exact_at(&mut bytes[before..], start)?;
-                }
-                Data::Plain(file) => blocks.read(file, start, length, &mut bytes)?,
+                bytes.extend_from_slice(&part[..count]);
+                at += count as u64;
             }
         }
         Ok(bytes)
     }
-}
 
-/// Number of bytes to read at once when many short ranges are needed.
-const BLOCK: usize = 64 << 10;
-/// How many blocks are cached: the ranges of a content are not in the order of the file.
-const BLOCKS: usize = 16;
-
-/// The blocks that were read last.
-#[derive(Default)]
-struct Blocks(VecDeque<(u64, Vec<u8>)>);
-
-impl Blocks {
-    fn read(&mut self, file: &File, mut at: u64, length: usize, into: &mut Vec<u8>) -> io::Result<()> {
-        let mut left = length;
-        while left > 0 {
-            let number = at / BLOCK as u64;
-            let begin = (at % BLOCK as u64) as usize;
-            let position = match self.0.iter().position(|(known, _)| *known == number) {
-                Some(position) => position,
-                None => {
-                    self.0.truncate(BLOCKS - 1);
-                    self.0.push_front((number, read_part(file, number * BLOCK as u64, BLOCK)?));
-                    0
-                }
-            };
-            let block = &self.0[position].1;
-            let part = block.get(begin..block.len().min(begin + left)).filter(|part| !part.is_empty());
-            let part = part.ok_or(io::ErrorKind::UnexpectedEof)?;
-            into.extend_from_slice(part);
-            at += part.len() as u64;
-            left -= part.len();
+    /// The line that begins at an offset, with its end; `None` if it is incomplete.
+    pub fn line(&mut self, offset: u64) -> io::Result<Option<Vec<u8>>> {
+        let mut line = Vec::new();
+        while line.last() != Some(&b'\n') {
+            let part = self.part(offset + line.len() as u64)?;
+            if part.is_empty() || line.len() > MAX_LINE_BYTES {
+                return Ok(None);
+            }
+            line.extend(part.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default());
         }
-        Ok(())
+        Ok(Some(line))
+    }
+
+    /// Some bytes from an offset on; none at the end of the file.
+    fn part(&mut self, at: u64) -> io::Result<&[u8]> {
+        let (file, blocks) = match self {
+            Data::Plain(file, blocks) => (file, blocks),
+            Data::Unpacked(all) => {
+                return Ok(usize::try_from(at).ok().and_then(|at| all.get(at..)).unwrap_or_default());
+            }
+        };
+        let (number, begin) = (at / BLOCK, (at % BLOCK) as usize);
+        let known = blocks.iter().position(|(known, block)| *known == number && begin < block.len());
+        let position = match known {
+            Some(position) => position,
+            None => {
+                // The last block may have grown since it was read.
+                blocks.retain(|(known, _)| *known != number);
+                blocks.truncate(BLOCKS - 1);
+                blocks.push_front((number, read_block(file, number * BLOCK)?));
+                0
+            }
+        };
+        Ok(blocks[position].1.get(begin..).unwrap_or_default())
     }
 }
 
-/// Reads this many bytes from an offset, or fewer at the end of the file.
-pub(super) fn read_part(file: &File, start: u64, size: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; size];
-    let mut length = 0;
-    while length < size {
+/// Reads a block, or less at the end of the file.
+fn read_block(file: &File, start: u64) -> io::Result<Vec<u8>> {
+    let (mut bytes, mut length) = (vec![0; BLOCK as usize], 0);
+    while length < bytes.len() {
         match file.read_at(&mut bytes[length..], start + length as u64)? {
             0 => break,
             count => length += count,

@@ -3,7 +3,7 @@
 //! `contents/<n>` are data files, which only grow. Each line of `contents.jsonl` is the recipe of one content: ranges of
 //! a data file and, in most cases, the beginning and the end of an earlier content. All of it is written under the run's
 //! lock: the data first, then the recipe, then the manifest that names the content by its hash. Small contents, and
-//! contents that are written without the lock, are separate objects, unless a capture stores many contents ([`Bulk`]).
+//! contents that are written without the lock, are separate objects, unless a capture stores many contents ([`Pack::put_complete`]).
 
 mod data;
 mod difference;
@@ -39,6 +39,17 @@ const RECIPES: &str = "contents.jsonl";
 #[derive(Debug)]
 pub(super) struct Pack {
     run: PathBuf,
+    /// The files for complete contents, which share them: a team of thousands of files costs two short writes for each
+    /// of them, and two syncs in all.
+    shared: Option<SharedFiles>,
+    unsynced: BTreeSet<u32>,
+}
+
+#[derive(Debug)]
+struct SharedFiles {
+    number: u32,
+    data: Appender,
+    recipes: Appender,
 }
 
 /// A content to store.
@@ -54,7 +65,7 @@ pub(super) struct NewContent<'a> {
 impl Pack {
     /// The contents of the run in this directory.
     pub fn new(run: PathBuf) -> Pack {
-        Pack { run }
+        Pack { run, shared: None, unsynced: BTreeSet::new() }
     }
 
     /// Stores a content and returns the offset of its recipe.
@@ -78,7 +89,7 @@ impl Pack {
     /// Appends the changed bytes, and returns the recipe.
     fn append(&self, new: &NewContent<'_>, former: Option<(u64, StoredContent)>) -> io::Result<Recipe> {
         let bytes = new.bytes;
-        let related = former.filter(|(_, former)| former.extents.iter().len() <= MAX_RANGES);
+        let related = former.filter(|(_, former)| former.extents.0.len() <= MAX_RANGES);
         let related = related.map(|former| (difference(&former.1.bytes, bytes), former));
         let (parts, former) = match related.filter(|(parts, _)| parts.len() <= MAX_RANGES) {
             Some((parts, former)) => (parts, Some(former)),
@@ -87,10 +98,10 @@ impl Pack {
         let last = former.as_ref().and_then(|(_, former)| former.chain.first());
         let (file, number) = match last {
             Some(last) => (last.file, last.number + 1),
-            None => (self.free_file()?, 0),
+            None => (free_file(&self.run)?, 0),
         };
-        self.check_directory()?;
-        let path = self.data(file);
+        check_directory(&self.run)?;
+        let path = data_path(&self.run, file);
         data::thaw(&path)?;
         let mut to = if last.is_none() { Appender::create(&path)? } else { Appender::open(&path)? };
         // One write for all parts: no recipe names bytes that a killed writer left.
@@ -122,105 +133,74 @@ impl Pack {
         Ok(recipe)
     }
 
-    pub fn sync_data(&self, number: u32) -> io::Result<()> {
-        fs::sync(&self.data(number))
-    }
-
-    /// Syncs the recipes and the directory of the data files to disk.
-    pub fn sync(&self) -> io::Result<()> {
-        let paths = [RECIPES, "contents"].map(|name| self.run.join(name));
-        paths.iter().filter(|path| path.symlink_metadata().is_ok()).try_for_each(|path| fs::sync(path))
-    }
-
-    /// Fails if the path of the directory is something else: a link would lead out of the store.
-    fn check_directory(&self) -> io::Result<()> {
-        match self.run.join("contents").symlink_metadata() {
-            Ok(there) if !there.is_dir() => Err(io::ErrorKind::NotADirectory.into()),
-            _ => Ok(()),
-        }
-    }
-
-    /// The number of the next data file.
-    fn free_file(&self) -> io::Result<u32> {
-        let entries = fs::list(&self.run.join("contents"))?;
-        let names = entries.iter().filter_map(|entry| entry.file_name().into_string().ok());
-        let last =
-            names.filter_map(|name| name.strip_suffix(".gz").unwrap_or(&name).parse::<u32>().ok()).max();
-        Ok(last.map_or(1, |last| last.saturating_add(1)))
-    }
-
-    fn data(&self, number: u32) -> PathBuf {
-        data_path(&self.run, number)
-    }
-}
-
-fn data_path(run: &Path, number: u32) -> PathBuf {
-    run.join("contents").join(number.to_string())
-}
-
-/// The contents stored by one capture, while the run's lock is held. They share a data file: a team of thousands of
-/// files costs two short writes for each of them, and two syncs in all.
-#[derive(Debug)]
-pub(super) struct Bulk {
-    pack: Pack,
-    target: Option<BulkFile>,
-    unsynced: BTreeSet<u32>,
-}
-
-/// The data file for the new contents.
-#[derive(Debug)]
-struct BulkFile {
-    number: u32,
-    data: Appender,
-    recipes: Appender,
-}
-
-impl Bulk {
-    /// The contents of the run in this directory.
-    pub fn new(run: PathBuf) -> Bulk {
-        Bulk { pack: Pack::new(run), target: None, unsynced: BTreeSet::new() }
-    }
-
-    /// Stores a complete content and returns the offset of its recipe.
-    pub fn put(&mut self, bytes: &[u8], hash: &str) -> io::Result<u64> {
-        let target = match &mut self.target {
-            Some(target) => target,
-            none => none.insert(BulkFile::create(&self.pack)?),
+    /// Stores a complete content in the shared files and returns the offset of its recipe.
+    pub fn put_complete(&mut self, bytes: &[u8], hash: &str) -> io::Result<u64> {
+        let to = match &mut self.shared {
+            Some(shared) => shared,
+            none => none.insert(SharedFiles::create(&self.run)?),
         };
-        self.unsynced.insert(target.number);
+        self.unsynced.insert(to.number);
         // A delta of a content of this capture may have been stored since.
-        target.data.refresh()?;
-        target.recipes.refresh()?;
-        let start = target.data.append(bytes)?;
+        to.data.refresh()?;
+        to.recipes.refresh()?;
+        let start = to.data.append(bytes)?;
         let mut between = Extents::default();
         between.push(start..start + bytes.len() as u64);
-        target.recipes.append(&Recipe::complete(hash, target.number, between).line())
+        to.recipes.append(&Recipe::complete(hash, to.number, between).line())
     }
 
-    /// Adds a data file to those to be synced with the new contents. Returns false if there are too many of them.
+    /// Adds a data file to those that [`Pack::sync`] syncs. Returns false if there are too many of them.
     pub fn will_sync(&mut self, file: u32) -> bool {
         self.unsynced.contains(&file)
             || (self.unsynced.len() < MAX_SYNCED_FILES && self.unsynced.insert(file))
     }
 
-    /// Syncs the data files. [`Pack::sync`] syncs the rest.
+    /// Syncs a data file to disk, or the compressed one.
+    pub fn sync_data(&self, number: u32) -> io::Result<()> {
+        let path = data_path(&self.run, number);
+        fs::sync(&if path.symlink_metadata().is_ok() { path } else { packed(&path) })
+    }
+
+    /// Syncs the data files of this capture, the recipes, and the directory of the data files to disk.
     pub fn sync(&self) -> io::Result<()> {
-        self.unsynced.iter().try_for_each(|file| self.pack.sync_data(*file))
+        self.unsynced.iter().try_for_each(|file| self.sync_data(*file))?;
+        let paths = [RECIPES, "contents"].map(|name| self.run.join(name));
+        paths.iter().filter(|path| path.symlink_metadata().is_ok()).try_for_each(|path| fs::sync(path))
     }
 }
 
-impl BulkFile {
-    fn create(pack: &Pack) -> io::Result<BulkFile> {
-        pack.check_directory()?;
-        let number = pack.free_file()?;
-        let path = pack.run.join(RECIPES);
+impl SharedFiles {
+    fn create(run: &Path) -> io::Result<SharedFiles> {
+        check_directory(run)?;
+        let number = free_file(run)?;
+        let path = run.join(RECIPES);
         data::thaw(&path)?;
         let mut recipes = Appender::open(&path)?;
         if recipes.is_torn()? {
             recipes.append(b"\n")?;
         }
-        Ok(BulkFile { number, data: Appender::create(&pack.data(number))?, recipes })
+        Ok(SharedFiles { number, data: Appender::create(&data_path(run, number))?, recipes })
     }
+}
+
+/// Fails if the path of the data directory is something else: a link would lead out of the store.
+fn check_directory(run: &Path) -> io::Result<()> {
+    match run.join("contents").symlink_metadata() {
+        Ok(there) if !there.is_dir() => Err(io::ErrorKind::NotADirectory.into()),
+        _ => Ok(()),
+    }
+}
+
+/// The number of the next data file.
+fn free_file(run: &Path) -> io::Result<u32> {
+    let entries = fs::list(&run.join("contents"))?;
+    let names = entries.iter().filter_map(|entry| entry.file_name().into_string().ok());
+    let last = names.filter_map(|name| name.strip_suffix(".gz").unwrap_or(&name).parse::<u32>().ok()).max();
+    Ok(last.map_or(1, |last| last.saturating_add(1)))
+}
+
+fn data_path(run: &Path, number: u32) -> PathBuf {
+    run.join("contents").join(number.to_string())
 }
 
 #[cfg(test)]

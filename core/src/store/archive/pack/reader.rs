@@ -2,22 +2,20 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::io::{self, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use fs_err::File;
 
 use super::data::{self, Data};
 use super::recipe::{self, Extents, HASH_DIGITS, Recipe};
-use super::{MAX_BYTES, RECIPES, data_path};
+use super::{RECIPES, data_path};
 use crate::sys::fs;
 
 /// A content that was read. It is not compared with its hash.
 #[derive(Debug)]
 pub(in crate::store::archive) struct StoredContent {
     /// Its recipe and the recipe's bases.
-    pub(super) chain: Vec<Recipe>,
+    pub(super) chain: Vec<Arc<Recipe>>,
     /// The positions of its bytes.
     pub(super) extents: Extents,
     pub bytes: Vec<u8>,
@@ -35,89 +33,74 @@ impl StoredContent {
     }
 }
 
-/// The contents of one run. Consecutive reads are mostly of adjacent data, so the files stay open.
+/// The contents of one run. Its files stay open, and recipes that were read are cached.
+#[derive(Debug)]
 pub(in crate::store::archive) struct StoredContents {
     run: PathBuf,
-    lines: Option<Lines>,
-    data: Option<(u32, Data)>,
+    lines: Option<Data>,
+    recipes: HashMap<u64, Arc<Recipe>>,
+    files: HashMap<u32, Data>,
 }
+
+/// Maximum number of recipes in a chain. Chains that teamkeep writes have about 60.
+const MAX_CHAIN: usize = 1 << 12;
+
+/// Maximum number of data files that stay open.
+const MAX_FILES: usize = 64;
 
 impl StoredContents {
     /// The contents of the run in this directory.
     pub fn new(run: PathBuf) -> StoredContents {
-        StoredContents { run, lines: None, data: None }
+        StoredContents { run, lines: None, recipes: HashMap::new(), files: HashMap::new() }
     }
 
     /// Reads the content whose recipe is at this offset.
     pub fn get(&mut self, offset: u64) -> io::Result<StoredContent> {
         let chain = self.chain(offset)?;
-        let extents = recipe::extents(&chain.iter().collect::<Vec<_>>()).ok_or(io::ErrorKind::InvalidData)?;
+        let extents = recipe::extents(&chain).ok_or(io::ErrorKind::InvalidData)?;
         let number = chain.first().map_or(0, |recipe| recipe.file);
-        let data = match self.data.take().filter(|(open, _)| *open == number) {
-            Some(data) => data,
-            None => (number, Data::open(&data_path(&self.run, number))?),
+        if self.files.len() >= MAX_FILES && !self.files.contains_key(&number) {
+            self.files.clear();
+        }
+        let file = match self.files.entry(number) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(Data::open(&data_path(&self.run, number))?),
         };
-        let bytes = self.data.insert(data).1.read(&extents)?;
+        let bytes = file.read(&extents)?;
         Ok(StoredContent { chain, extents, bytes })
     }
 
     /// A recipe and its bases.
-    pub(super) fn chain(&mut self, offset: u64) -> io::Result<Vec<Recipe>> {
+    ///
+    /// # Errors
+    /// `InvalidData` for bases that are not earlier lines with the same data file, or too many.
+    pub(super) fn chain(&mut self, offset: u64) -> io::Result<Vec<Arc<Recipe>>> {
+        let mut chain: Vec<Arc<Recipe>> = Vec::new();
+        let mut next = Some(offset);
+        while let Some(offset) = next {
+            let recipe = self.recipe(offset)?;
+            let follows = chain.last().is_none_or(|last| last.file == recipe.file);
+            next = recipe.base.filter(|base| *base < offset);
+            if !follows || chain.len() >= MAX_CHAIN || next != recipe.base {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            chain.push(recipe);
+        }
+        Ok(chain)
+    }
+
+    fn recipe(&mut self, offset: u64) -> io::Result<Arc<Recipe>> {
+        if let Some(known) = self.recipes.get(&offset) {
+            return Ok(known.clone());
+        }
         let lines = match &mut self.lines {
             Some(lines) => lines,
-            none => none.insert(Lines::open(&self.run.join(RECIPES))?),
+            none => none.insert(Data::open(&self.run.join(RECIPES))?),
         };
-        recipe::chain(offset, |offset| {
-            Ok(lines.at(offset)?.and_then(Recipe::parse).ok_or(io::ErrorKind::InvalidData)?)
-        })
-    }
-}
-
-/// How many bytes to read before the beginning of a line, and after it.
-const BYTES_BEFORE: u64 = 28 << 10;
-const BYTES_AFTER: usize = 4 << 10;
-/// Maximum length of a line, in bytes.
-const MAX_LINE_BYTES: usize = 64 << 20;
-
-/// The recipe file, and the part of it that was read last. A chain leads back line by line, so one part often has the
-/// next lines, too.
-struct Lines {
-    file: File,
-    start: u64,
-    part: Vec<u8>,
-}
-
-impl Lines {
-    /// Opens the recipe file at this path. A compressed one must be decompressed before.
-    fn open(path: &Path) -> io::Result<Lines> {
-        Ok(Lines { file: fs::open_regular(path)?, start: 0, part: Vec::new() })
-    }
-
-    /// The line that begins at an offset, without its end; `None` if it is incomplete.
-    fn at(&mut self, offset: u64) -> io::Result<Option<&[u8]>> {
-        let mut length = BYTES_AFTER;
-        loop {
-            let from = offset.checked_sub(self.start).map(|from| from as usize);
-            let line = from.and_then(|from| {
-                let end = self.part.get(from..)?.iter().position(|byte| *byte == b'\n')?;
-                Some(from..from + end)
-            });
-            if let Some(line) = line {
-                return Ok(Some(&self.part[line]));
-            }
-            if length > MAX_LINE_BYTES {
-                return Ok(None);
-            }
-            self.start = offset.saturating_sub(BYTES_BEFORE);
-            let size = (offset - self.start) as usize + length;
-            self.part = data::read_part(&self.file, self.start, size)?;
-            let has_line =
-                self.part.get((offset - self.start) as usize..).is_some_and(|part| part.contains(&b'\n'));
-            if !has_line && self.part.len() < size {
-                return Ok(None);
-            }
-            length *= 8;
-        }
+        let parsed = lines.line(offset)?.and_then(|line| Recipe::parse(&line));
+        let recipe = Arc::new(parsed.ok_or(io::ErrorKind::InvalidData)?);
+        self.recipes.insert(offset, recipe.clone());
+        Ok(recipe)
     }
 }
 
@@ -224,16 +207,14 @@ impl Cache {
     }
 }
 
-/// The recipes of one run that were read so far.
-#[derive(Debug, Default)]
+/// A run whose recipes were all read.
+#[derive(Debug)]
 struct OpenedRun {
-    run: PathBuf,
+    contents: StoredContents,
     /// Number of bytes of the recipe file that were read.
     read: u64,
-    recipes: HashMap<u64, Recipe>,
     /// The offsets of recipes, by the beginning of the content's hash.
     offsets: HashMap<String, Vec<u64>>,
-    files: HashMap<u32, Data>,
 }
 
 impl OpenedRun {
@@ -243,25 +224,18 @@ impl OpenedRun {
         if path.symlink_metadata().is_err() && data::packed(&path).symlink_metadata().is_err() {
             return None;
         }
-        let mut opened = OpenedRun { run, ..OpenedRun::default() };
+        let mut opened = OpenedRun { contents: StoredContents::new(run), read: 0, offsets: HashMap::new() };
         opened.refresh();
         Some(opened)
     }
 
     /// Reads the recipes that were appended since the last call.
     fn refresh(&mut self) {
-        let path = self.run.join(RECIPES);
-        let bytes = match read_from(&path, self.read) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let all = data::unpack(&path).unwrap_or_default();
-                all.get(self.read as usize..).unwrap_or_default().to_vec()
-            }
-            other => other.unwrap_or_default(),
-        };
-        for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
-            if let Some(recipe) = Recipe::parse(line) {
+        let Ok(mut lines) = Data::open(&self.contents.run.join(RECIPES)) else { return };
+        while let Ok(Some(line)) = lines.line(self.read) {
+            if let Some(recipe) = Recipe::parse(&line) {
                 self.offsets.entry(recipe.hash.clone()).or_default().push(self.read);
-                self.recipes.insert(self.read, recipe);
+                self.contents.recipes.insert(self.read, Arc::new(recipe));
             }
             self.read += line.len() as u64;
         }
@@ -276,33 +250,14 @@ impl OpenedRun {
     fn get(&mut self, hash: &str) -> Option<io::Result<Vec<u8>>> {
         let mut last = None;
         for offset in self.offsets_of(hash)?.clone() {
-            match self.rebuild(offset) {
-                Ok(bytes) if blake3::hash(&bytes).to_hex().as_str() == hash => return Some(Ok(bytes)),
+            match self.contents.get(offset) {
+                Ok(content) if blake3::hash(&content.bytes).to_hex().as_str() == hash => {
+                    return Some(Ok(content.bytes));
+                }
                 Ok(_) => last = Some(io::ErrorKind::InvalidData.into()),
                 Err(error) => last = Some(error),
             }
         }
-        last.map(|error| Err(fs::with_path(error, "read a content of", &self.run.join(RECIPES))))
+        last.map(|error| Err(fs::with_path(error, "read a content of", &self.contents.run.join(RECIPES))))
     }
-
-    fn rebuild(&mut self, offset: u64) -> io::Result<Vec<u8>> {
-        let recipe = |offset| Ok(self.recipes.get(&offset).ok_or(io::ErrorKind::InvalidData)?);
-        let chain = recipe::chain(offset, recipe)?;
-        let extents = recipe::extents(&chain).ok_or(io::ErrorKind::InvalidData)?;
-        let number = chain.first().map_or(0, |recipe| recipe.file);
-        let file = match self.files.entry(number) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => entry.insert(Data::open(&data_path(&self.run, number))?),
-        };
-        file.read(&extents)
-    }
-}
-
-/// Reads a file from an offset to its end.
-fn read_from(path: &Path, start: u64) -> io::Result<Vec<u8>> {
-    let mut file = fs::open_regular(path)?;
-    file.seek(SeekFrom::Start(start))?;
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

@@ -1,21 +1,18 @@
 //! How a content is rebuilt from ranges of a data file: one line of `contents.jsonl`.
 
 use std::borrow::Borrow;
-use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 
-/// Maximum number of recipes in a chain. Chains that teamkeep writes have about 60.
-const MAX_CHAIN: usize = 1 << 12;
-
-/// Each level of a chain leads back this many times as far as the level below.
-const LEVEL: u64 = 16;
+/// Each level of a chain leads back 16 times as far as the level below: two to this power.
+const LEVEL_BITS: u32 = 4;
 
 /// How many digits of a content's hash a line has. The journal has all of them.
 pub(super) const HASH_DIGITS: usize = 16;
 
 /// Ranges of a data file, in the order of the content. Ranges that are adjacent in the file are merged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Extents(Vec<Range<u64>>);
+pub(super) struct Extents(pub Vec<Range<u64>>);
 
 impl Extents {
     /// Adds a range at the end.
@@ -25,10 +22,6 @@ impl Extents {
             Some(last) if last.end == range.start => last.end = range.end,
             _ => self.0.push(range),
         }
-    }
-
-    pub fn iter(&self) -> std::slice::Iter<'_, Range<u64>> {
-        self.0.iter()
     }
 
     /// Total number of bytes.
@@ -135,7 +128,7 @@ impl Recipe {
     /// The line, with its end.
     pub fn line(&self) -> Vec<u8> {
         let (mut ranges, mut end) = (Vec::new(), 0);
-        for range in self.between.iter() {
+        for range in &self.between.0 {
             // Files are smaller than 2^63 bytes.
             ranges.extend([range.start.wrapping_sub(end) as i64, (range.end - range.start) as i64]);
             end = range.end;
@@ -150,20 +143,16 @@ impl Recipe {
     /// How far back the base of the content of this number is. With bases at powers of 16, a content needs at most 15 others
     /// of each level, and each change is written once a level.
     pub fn step(number: u64) -> u64 {
-        let mut step = 1;
-        while number.is_multiple_of(step * LEVEL) && number > 0 {
-            step *= LEVEL;
-        }
-        step
+        1u64.checked_shl(number.trailing_zeros() / LEVEL_BITS * LEVEL_BITS).unwrap_or(1)
     }
 
     /// Bases the content on another one: the one before it, whose recipe is at `offset`, or one of that one's bases.
-    pub fn relate(&mut self, chain: &[Recipe], offset: u64, former: Extents) {
+    pub fn relate(&mut self, chain: &[Arc<Recipe>], offset: u64, former: Extents) {
         let Some(wanted) = self.number.checked_sub(Recipe::step(self.number)) else { return };
         let Some(at) = chain.iter().position(|recipe| recipe.number == wanted) else { return };
         let base = match at.checked_sub(1) {
             None => Some((offset, former)),
-            Some(after) => chain[after].base.zip(extents(&chain[at..].iter().collect::<Vec<_>>())),
+            Some(after) => chain[after].base.zip(extents(&chain[at..])),
         };
         let Some((base, extents)) = base else { return };
         let (front, back) = extents.common(&self.between);
@@ -188,45 +177,23 @@ fn parse_former(line: &[u8]) -> Option<Line> {
     is_sound.then(|| (hash[..HASH_DIGITS].to_owned(), file, number, base, front, back, distances))
 }
 
-/// Follows the bases of the recipe at an offset; `get` reads the recipe at an offset.
-///
-/// # Errors
-/// `InvalidData` for bases that are not earlier lines with the same data file, or too many; else the errors of `get`.
-pub(super) fn chain<R: Borrow<Recipe>>(
-    offset: u64,
-    mut get: impl FnMut(u64) -> io::Result<R>,
-) -> io::Result<Vec<R>> {
-    let mut chain: Vec<R> = Vec::new();
-    let mut next = Some(offset);
-    while let Some(offset) = next {
-        let found = get(offset)?;
-        let recipe: &Recipe = found.borrow();
-        let follows = chain.last().is_none_or(|last| last.borrow().file == recipe.file);
-        next = recipe.base.filter(|base| *base < offset);
-        if !follows || chain.len() >= MAX_CHAIN || next != recipe.base {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        chain.push(found);
-    }
-    Ok(chain)
-}
-
 /// The positions of a content's bytes, from its recipe and its bases in the order of the chain; `None` if the recipes
 /// contradict each other.
-pub(super) fn extents(chain: &[&Recipe]) -> Option<Extents> {
+pub(super) fn extents<R: Borrow<Recipe>>(chain: &[R]) -> Option<Extents> {
     let mut extents = Extents::default();
-    resolve(chain, 0..chain.first()?.size, &mut extents)?;
+    resolve(chain, 0..chain.first()?.borrow().size, &mut extents)?;
     Some(extents)
 }
 
 /// Adds the ranges with this part of the first recipe's content.
-fn resolve(recipes: &[&Recipe], part: Range<u64>, into: &mut Extents) -> Option<()> {
+fn resolve<R: Borrow<Recipe>>(recipes: &[R], part: Range<u64>, into: &mut Extents) -> Option<()> {
     if part.is_empty() {
         return Some(());
     }
     let (recipe, others) = recipes.split_first()?;
+    let recipe: &Recipe = recipe.borrow();
     let of_base = recipe.front.saturating_add(recipe.back);
-    let base_size = others.first().map_or(0, |base| base.size);
+    let base_size = others.first().map_or(0, |base| base.borrow().size);
     if part.end > recipe.size || of_base > base_size {
         return None;
     }
@@ -279,8 +246,8 @@ mod tests {
         let first = recipe(10, 0, 0, &[(0, 10)]);
         let second = recipe(10, 5, 3, &[(20, 22)]);
         let third = recipe(11, 6, 4, &[(30, 31)]);
-        let ranges: Vec<Range<u64>> = extents(&[&third, &second, &first]).unwrap().iter().cloned().collect();
-        assert_eq!(ranges, [0..5, 20..21, 30..31, 21..22, 7..10]);
+        let found = extents(&[&third, &second, &first]).unwrap();
+        assert_eq!(found.0, [0..5, 20..21, 30..31, 21..22, 7..10]);
         assert_eq!(extents(&[&third, &second]), None, "a chain that was cut");
         assert_eq!(extents(&[&recipe(12, 8, 4, &[]), &second, &first]), None);
     }
