@@ -40,7 +40,7 @@ pub enum ImportOutcome {
 
 impl UnpackedBundle {
     pub(super) fn of(manifest: Manifest, staging: Staging) -> Result<UnpackedBundle> {
-        let path = |name: &str| staged_path(staging.path(), name);
+        let path = |name: &str| staged_path(&staging.dir, name);
         let run = read_run(&path(RUN), &manifest)?;
         let mut needed = BTreeSet::new();
         each_line(&path(SNAPSHOTS), SNAPSHOTS, |raw| {
@@ -86,7 +86,7 @@ impl UnpackedBundle {
         archive: &ExclusiveArchive,
         now: Time,
     ) -> Result<ImportOutcome> {
-        let dir = archive.archive().run_dir(&self.run.run);
+        let dir = archive.archive.run_dir(&self.run.run);
         if dir.is_some_and(|dir| dir.symlink_metadata().is_ok()) {
             self.check_same(catalog)?;
             return Ok(ImportOutcome::Existing { repaired: self.import_contents(archive)? });
@@ -109,7 +109,7 @@ impl UnpackedBundle {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        staged_path(self.staging.path(), name)
+        staged_path(&self.staging.dir, name)
     }
 
     /// Stores the contents, and returns how many were needed.

@@ -88,7 +88,7 @@ fn read<R: Read>(
             let why = if is_second { "is duplicated" } else { "is not listed in its manifest" };
             return Err(Error::new(format!("{name:?} {why}")));
         };
-        stage(staging.path(), part, entry).map_err(|error| match meter.is_truncated.get() {
+        stage(&staging.dir, part, entry).map_err(|error| match meter.is_truncated.get() {
             true => Error::new("it is truncated"),
             false => error,
         })?;

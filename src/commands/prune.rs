@@ -107,8 +107,8 @@ fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
         let run = &survey.runs[index].run;
         format!("{} {}", run.run, run.team.as_deref().unwrap_or("(no team)"))
     };
-    for removal in &plan.runs {
-        let why = match removal.reason {
+    for (index, reason) in &plan.runs {
+        let why = match reason {
             Reason::Age(age) => match usize::try_from(age.num_days()).unwrap_or(0) {
                 0 => format!("ended {} ago", view::span(age.num_milliseconds())),
                 days => format!("ended {} ago", count(days, "day")),
@@ -120,19 +120,19 @@ fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
             },
             Reason::Size => "the archive exceeds --max-size".to_owned(),
         };
-        add(format!("delete {} ({why})", name(removal.index)));
+        add(format!("delete {} ({why})", name(*index)));
     }
-    for kept in &plan.kept {
-        let why = match kept.state {
+    for index in &plan.kept {
+        let why = match survey.runs[*index].state {
             RunState::Over => String::new(),
             RunState::Alive => "running".to_owned(),
             RunState::Unfinished => "its transcripts are not archived yet".to_owned(),
-            RunState::Damaged(_) => {
-                let run = &survey.runs[kept.index].run.run;
+            RunState::Damaged => {
+                let run = &survey.runs[*index].run.run;
                 format!("parts of it cannot be read; run: teamkeep verify {run}")
             }
         };
-        add(format!("keep {} ({why})", name(kept.index)));
+        add(format!("keep {} ({why})", name(*index)));
     }
     for run in &survey.damaged {
         add(format!("keep {run} (its data cannot be read; run: teamkeep verify {run})"));
@@ -166,28 +166,20 @@ fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
 }
 
 fn object(survey: &Inventory, plan: &Plan, pruned: Option<&Pruned>) -> Value {
-    let run = |index: usize, why: &str| {
+    let run = |index: usize, why: Value| {
         let run = &survey.runs[index].run;
         json!({"run": run.run, "team": run.team, "why": why})
     };
-    let runs = plan.runs.iter().map(|removal| {
-        let why = match removal.reason {
+    let runs = plan.runs.iter().map(|(index, reason)| {
+        let why = match reason {
             Reason::Age(_) => "age",
             Reason::Count => "count",
             Reason::Size => "size",
         };
-        run(removal.index, why)
+        run(*index, why.into())
     });
-    let kept = plan.kept.iter().map(|kept| {
-        let why = match kept.state {
-            RunState::Over => "over",
-            RunState::Alive => "alive",
-            RunState::Unfinished => "unfinished",
-            RunState::Damaged(_) => "damaged",
-        };
-        run(kept.index, why)
-    });
-    let segments = plan.segments.iter().map(|index| survey.segments[*index].segment.name.to_string());
+    let kept = plan.kept.iter().map(|index| run(*index, json!(survey.runs[*index].state)));
+    let segments = plan.segments.iter().map(|removal| removal.segment.name.to_string());
     json!({
         "v": 1,
         "runs": runs.collect::<Vec<_>>(),

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
+use serde::Serialize;
+
 use crate::timeline::{RunCatalog, is_client_gone};
 use crate::verify::{Scope, Verifier};
 use teamkeep_core::error::{Error, Result};
@@ -12,7 +14,8 @@ use teamkeep_core::store::retention;
 use teamkeep_core::sys::clock::{self, Time};
 use teamkeep_core::sys::fs::Stamp;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum RunState {
     /// It has ended and can be deleted.
     Over,
@@ -20,8 +23,8 @@ pub enum RunState {
     Alive,
     /// It has ended, but its transcripts are not stored yet.
     Unfinished,
-    /// This much of it cannot be read.
-    Damaged(u64),
+    /// Parts of it cannot be read.
+    Damaged,
 }
 
 #[derive(Debug, Clone)]
@@ -182,20 +185,11 @@ impl Inventory {
             let verifier = Verifier { archive, log: nowhere, sessions: nowhere, policy: nowhere, scope };
             let findings = verifier.run(done)?;
             if !findings.is_ok() {
-                held.state = RunState::Damaged(findings.count);
+                held.state = RunState::Damaged;
                 any = true;
             }
         }
         Ok(any)
-    }
-
-    /// The number of runs that need each content.
-    pub(super) fn uses(&self) -> Vec<usize> {
-        let mut uses = vec![0; self.contents.len()];
-        for held in &self.runs {
-            held.needs.iter().for_each(|index| uses[*index] += 1);
-        }
-        uses
     }
 
     /// The bytes of the archive.

@@ -5,7 +5,7 @@
 mod inventory;
 mod plan;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::timeline::RunCatalog;
 use inventory::reachable_from;
 use teamkeep_core::error::Result;
 use teamkeep_core::store::archive::{ExclusiveArchive, ObjectInfo};
-use teamkeep_core::store::retention::{self, Needs, Removal, RemovalReason, RetentionLock};
+use teamkeep_core::store::retention::{self, Needs, RetentionLock};
 
 pub use inventory::{Inventory, RunInventory, RunState, survey};
 pub use plan::{Bounds, Plan, Reason, plan, plan_verified};
@@ -53,8 +53,8 @@ pub fn apply(
     ground.right.restore_quarantined(|hash| is_needed(needed.as_ref(), hash))?;
     ground.right.purge()?;
     let mut has_kept = false;
-    for removal in &plan.runs {
-        let RunInventory { run, bytes, .. } = &survey.runs[removal.index];
+    for (index, _) in &plan.runs {
+        let RunInventory { run, bytes, .. } = &survey.runs[*index];
         let why = match ground.right.remove_run(run) {
             Ok(true) => {
                 pruned.runs += 1;
@@ -74,7 +74,7 @@ pub fn apply(
     }
     contents(survey, plan, ground, &mut pruned, done)?;
     if !has_kept {
-        segments(survey, plan, ground, &mut pruned)?;
+        segments(plan, ground, &mut pruned)?;
     }
     ground.right.purge()?;
     Ok(pruned)
@@ -87,7 +87,7 @@ fn contents(
     pruned: &mut Pruned,
     done: &mut dyn FnMut(u64),
 ) -> Result<()> {
-    let archive = ground.right.archive();
+    let archive = &ground.right.archive;
     let files = plan.contents.iter().flat_map(|index| &survey.contents[*index].files);
     let mut unneeded: Vec<&ObjectInfo> = Vec::new();
     for stored in files {
@@ -128,7 +128,7 @@ fn contents(
 
 /// Every content that a run names; `None` if some run cannot be read completely.
 fn named(ground: &PruneContext<'_>) -> Option<HashSet<String>> {
-    let archive = ground.right.archive();
+    let archive = &ground.right.archive;
     let catalog = RunCatalog::open(archive.clone(), ground.log.to_owned());
     let mut named = HashSet::new();
     let cached = archive.cached_objects();
@@ -147,7 +147,7 @@ fn is_needed(named: Option<&HashSet<String>>, hash: &str) -> bool {
     named.is_none_or(|named| named.contains(hash))
 }
 
-fn segments(survey: &Inventory, plan: &Plan, ground: &PruneContext<'_>, pruned: &mut Pruned) -> Result<()> {
+fn segments(plan: &Plan, ground: &PruneContext<'_>, pruned: &mut Pruned) -> Result<()> {
     if plan.segments.is_empty() {
         return Ok(());
     }
@@ -155,12 +155,8 @@ fn segments(survey: &Inventory, plan: &Plan, ground: &PruneContext<'_>, pruned: 
         pruned.problems.push("log segments were not removed: another process prunes the log".to_owned());
         return Ok(());
     };
-    let removals = plan.segments.iter().map(|index| {
-        let segment = survey.segments[*index].segment.clone();
-        Removal { segment, why: RemovalReason::Unneeded, only: BTreeSet::new() }
-    });
-    let removals = retention::Plan { removals: removals.collect(), ..retention::Plan::default() };
-    let archive = ground.right.archive();
+    let removals = retention::Plan { removals: plan.segments.clone(), ..retention::Plan::default() };
+    let archive = &ground.right.archive;
     let (all, damaged) = archive.runs();
     let needs = Needs::new(&all, &damaged);
     let gone = retention::apply(&removals, archive, &needs, &right, ground.patience)?;

@@ -10,7 +10,7 @@ use teamkeep_core::config;
 use teamkeep_core::error::Result;
 use teamkeep_core::store::archive::{Archive, RunRecord};
 use teamkeep_core::store::log::{self, SegmentName};
-use teamkeep_core::store::retention::{self, Facts, Needs};
+use teamkeep_core::store::retention::{self, Facts, Needs, Removal, RemovalReason};
 use teamkeep_core::sys::clock::Time;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,33 +34,19 @@ pub enum Reason {
     Size,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PlannedRemoval {
-    /// Its index in the survey.
-    pub index: usize,
-    pub reason: Reason,
-}
-
-/// A run that the limits select, but that stays.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RetainedRun {
-    /// Its index in the survey.
-    pub index: usize,
-    pub state: RunState,
-}
-
+/// What to delete. Runs and contents are indexes in the inventory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     /// The runs, oldest first.
-    pub runs: Vec<PlannedRemoval>,
+    pub runs: Vec<(usize, Reason)>,
     /// The runs that stay despite the limits.
-    pub kept: Vec<RetainedRun>,
-    /// Contents that nothing needs, by index in the survey.
+    pub kept: Vec<usize>,
+    /// Contents that nothing needs.
     pub contents: Vec<usize>,
     /// Number of unneeded contents that stay, because a run may need one of them under a damaged name.
     pub spared: usize,
-    /// Log segments, by index in the survey.
-    pub segments: Vec<usize>,
+    /// Log segments.
+    pub segments: Vec<Removal>,
     /// The bytes to delete from the archive.
     pub bytes: u64,
     /// The bytes to delete from the log.
@@ -81,7 +67,7 @@ pub fn plan_verified(
     loop {
         let plan = plan(survey);
         let new: Vec<usize> =
-            plan.runs.iter().map(|removal| removal.index).filter(|index| known.insert(*index)).collect();
+            plan.runs.iter().map(|(index, _)| *index).filter(|index| known.insert(*index)).collect();
         if new.is_empty() || !survey.verify(archive, &new, done)? {
             return Ok(plan);
         }
@@ -90,7 +76,8 @@ pub fn plan_verified(
 
 pub fn plan(survey: &Inventory, bounds: &Bounds, limits: &config::Log, now: Time) -> Plan {
     let mut plan = Plan { left: survey.bytes(), ..Plan::default() };
-    let mut uses = survey.uses();
+    let mut uses = vec![0; survey.contents.len()];
+    survey.runs.iter().flat_map(|held| &held.needs).for_each(|index| uses[*index] += 1);
     let may_go = survey.obstacle.is_none();
     // Unneeded contents are always deleted, unless a damaged run may need them.
     for (index, content) in survey.contents.iter().enumerate() {
@@ -116,10 +103,10 @@ pub fn plan(survey: &Inventory, bounds: &Bounds, limits: &config::Log, now: Time
             None => continue,
         };
         if held.state != RunState::Over {
-            plan.kept.push(RetainedRun { index, state: held.state.clone() });
+            plan.kept.push(index);
             continue;
         }
-        plan.runs.push(PlannedRemoval { index, reason });
+        plan.runs.push((index, reason));
         plan.delete(held.bytes);
         for content in &held.needs {
             uses[*content] -= 1;
@@ -142,7 +129,7 @@ impl Plan {
     /// Deletes the segments that the log's own bounds remove, after their lines are copied into the runs that need them,
     /// and the segments that have nothing of a recorded run and nothing younger than the age bound.
     fn delete_segments(&mut self, survey: &Inventory, bounds: &Bounds, limits: &config::Log, now: Time) {
-        let going: BTreeSet<usize> = self.runs.iter().map(|going| going.index).collect();
+        let going: BTreeSet<usize> = self.runs.iter().map(|(index, _)| *index).collect();
         let staying = survey.runs.iter().enumerate().filter(|(index, _)| !going.contains(index));
         let staying: Vec<RunRecord> = staying.map(|(_, held)| held.run.clone()).collect();
         let needs = Needs::new(&staying, &survey.damaged);
@@ -168,17 +155,17 @@ impl Plan {
             .and_then(|most| now.checked_sub_signed(most));
         // A run whose data cannot be read may have any session.
         let doubtful = !survey.damaged.is_empty();
-        for (index, segment) in survey.segments.iter().enumerate() {
-            let contents = &segment.contents;
+        for Closed { segment, contents } in &survey.segments {
             let is_named = contents.runs.iter().any(|run| runs.contains(run.as_str()))
                 || contents.sessions.keys().any(|session| sessions.contains(session.as_str()));
             let loose = contents.last_loose();
             let is_young = loose.is_some_and(|loose| oldest.is_none_or(|oldest| loose >= oldest));
-            let is_over = bounded.contains(segment.segment.name.as_str());
+            let is_over = bounded.contains(segment.name.as_str());
             let may_be_of_damaged = doubtful && (loose.is_some() || !contents.sessions.is_empty());
             if is_over || (!contents.unreadable && !may_be_of_damaged && !is_named && !is_young) {
-                self.segments.push(index);
-                self.log_bytes += segment.segment.size;
+                let (segment, why) = (segment.clone(), RemovalReason::Unneeded);
+                self.log_bytes += segment.size;
+                self.segments.push(Removal { segment, why, only: BTreeSet::new() });
             }
         }
     }

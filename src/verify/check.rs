@@ -4,41 +4,9 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::finding::{Finding, Findings, Kind};
-use teamkeep_core::store::archive::{Archive, ObjectError, ObjectInfo, Objects};
+use super::{Finding, Findings, Kind, Scope, Verifier};
+use teamkeep_core::store::archive::{ObjectError, ObjectInfo, Objects};
 use teamkeep_core::store::log::{Lines, Position, Raw};
-
-/// The part of the store to check.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
-    All,
-    /// One run: its files, the objects that they need, and the log of its time.
-    Run(String),
-}
-
-/// Checks a store.
-#[derive(Debug)]
-pub struct Verifier<'a> {
-    pub archive: &'a Archive,
-    /// The event log's directory.
-    pub log: &'a Path,
-    /// The directory with the state of sessions.
-    pub sessions: &'a Path,
-    /// The directory with the state of the gates.
-    pub policy: &'a Path,
-    pub scope: Scope,
-}
-
-/// The result for an object; damage refers to a finding by its index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
-    Intact,
-    Missing(Option<usize>),
-    Damaged(Option<usize>),
-}
-
-/// A hash as bytes.
-type Hash = [u8; 32];
 
 /// The hint for a lost object.
 const LOST: &str =
@@ -47,10 +15,14 @@ const LOST: &str =
 /// How long to wait for the end of the last line, which may be being written.
 const WRITE_TIME: Duration = Duration::from_millis(100);
 
+/// Maximum number of uses to list for a damaged object.
+const MAX_USES: usize = 5;
+
 pub(super) struct Check<'a> {
     pub verifier: &'a Verifier<'a>,
     pub findings: Findings,
-    objects: HashMap<Hash, Found>,
+    /// The index of the finding about each object that was checked; `None` if it is intact.
+    objects: HashMap<blake3::Hash, Option<usize>>,
     /// Called with the number of bytes read.
     done: &'a mut dyn FnMut(u64),
 }
@@ -85,32 +57,21 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Adds a finding and returns its index if it was kept.
-    pub fn add(&mut self, finding: Finding) -> Option<usize> {
-        self.findings.add(finding)
-    }
-
-    /// Checks one file of an object.
-    pub fn object(&mut self, stored: &ObjectInfo) {
-        self.check_file(stored);
-    }
-
-    fn check_file(&mut self, stored: &ObjectInfo) -> Found {
+    /// Checks one file of an object. Returns the index of the finding if it is damaged.
+    pub fn object(&mut self, stored: &ObjectInfo) -> Option<usize> {
         (self.done)(stored.size);
         self.findings.checked.objects += 1;
         self.findings.checked.bytes += stored.size;
-        let found = match self.verifier.archive.objects.check(stored) {
-            Ok(()) => Found::Intact,
-            Err(error) => {
-                let what = match error {
-                    ObjectError::OtherHash(_) => "its content has another hash".to_owned(),
-                    ObjectError::Io(error) => error.to_string(),
-                };
-                Found::Damaged(self.add(Finding::new(Kind::DamagedObject, &stored.path, what, LOST)))
-            }
-        };
+        let checked = self.verifier.archive.objects.check(stored);
+        let found = checked.err().and_then(|error| {
+            let what = match error {
+                ObjectError::OtherHash(_) => "its content has another hash".to_owned(),
+                ObjectError::Io(error) => error.to_string(),
+            };
+            self.findings.add(Finding::new(Kind::DamagedObject, &stored.path, what, LOST))
+        });
         // If a content is stored in two files, the uncompressed one is read.
-        if let Some(hash) = bytes_of(&stored.hash)
+        if let Some(hash) = parsed(&stored.hash)
             && (!stored.packed || !self.objects.contains_key(&hash))
         {
             self.objects.insert(hash, found);
@@ -120,46 +81,42 @@ impl<'a> Check<'a> {
 
     /// Notes that a state needs an object, and records a finding if the object is lost.
     pub fn require_object(&mut self, hash: &str, of: &ObjectUse<'_>) {
-        let Some(key) = bytes_of(hash) else {
-            self.add(of.finding(Kind::DamagedLine, format!("{hash:?} is not a valid object hash")));
+        let Some(key) = parsed(hash) else {
+            let what = format!("{hash:?} is not a valid object hash");
+            self.findings.add(of.finding(Kind::DamagedLine, what));
             return;
         };
         let known = self.objects.get(&key).copied();
         let found = known.unwrap_or_else(|| self.find_object(hash, of));
         self.objects.insert(key, found);
-        if let Found::Missing(Some(at)) | Found::Damaged(Some(at)) = found
-            && let Some(finding) = self.findings.first.get_mut(at)
-        {
-            finding.add_use(format!("{} {}", of.run, of.what));
+        if let Some(finding) = found.and_then(|at| self.findings.first.get_mut(at)) {
+            if finding.needed_by.len() < MAX_USES {
+                finding.needed_by.push(format!("{} {}", of.run, of.what));
+            }
             finding.run.get_or_insert_with(|| of.run.to_owned());
         }
     }
 
-    /// Checks an object that was not checked yet.
-    fn find_object(&mut self, hash: &str, of: &ObjectUse<'_>) -> Found {
+    /// Checks an object that was not checked yet. Returns the index of the finding if it is lost.
+    fn find_object(&mut self, hash: &str, of: &ObjectUse<'_>) -> Option<usize> {
         let objects = &self.verifier.archive.objects;
         // A hook call may have written it after the list was read.
-        let mut found = None;
-        for stored in objects.stored(hash) {
-            let state = self.check_file(&stored);
-            found.get_or_insert(state);
-        }
-        if let Some(found) = found {
-            return found;
+        let files: Vec<_> = objects.stored(hash).iter().map(|stored| self.object(stored)).collect();
+        if let Some(found) = files.first() {
+            return *found;
         }
         let Some(checked) = objects.check_packed(hash) else {
-            let what = format!("object {hash} is missing");
-            return Found::Missing(self.add(of.finding(Kind::MissingObject, what)));
+            return self.findings.add(of.finding(Kind::MissingObject, format!("object {hash} is missing")));
         };
         self.findings.checked.objects += 1;
         match checked {
             Ok(size) => {
                 self.findings.checked.bytes += size;
-                Found::Intact
+                None
             }
             Err(error) => {
                 let what = format!("object {hash} is damaged: {error}");
-                Found::Damaged(self.add(of.finding(Kind::DamagedObject, what)))
+                self.findings.add(of.finding(Kind::DamagedObject, what))
             }
         }
     }
@@ -206,7 +163,7 @@ fn read_again(path: &Path, from: Position) -> Option<Raw> {
     Lines::open(path, from).ok()?.next()?.ok()
 }
 
-fn bytes_of(hash: &str) -> Option<Hash> {
+fn parsed(hash: &str) -> Option<blake3::Hash> {
     // Upper-case digits are valid for blake3, but not in the store.
-    Objects::is_hash(hash).then(|| blake3::Hash::from_hex(hash).ok().map(Into::into)).flatten()
+    blake3::Hash::from_hex(hash).ok().filter(|_| Objects::is_hash(hash))
 }

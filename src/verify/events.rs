@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::check::Check;
-use super::finding::{Finding, Kind, UPGRADE};
+use super::{Finding, Kind, UPGRADE};
 use teamkeep_core::error::Result;
 use teamkeep_core::model::event::Recorded;
 use teamkeep_core::store::archive::Index;
@@ -73,11 +73,11 @@ impl Check<'_> {
             };
             check.findings.checked.events += 1;
             if let Some(found) = found {
-                check.add(found.at(number));
+                check.findings.add(found.at(number));
             }
         });
         if let Some(why) = problem {
-            self.add(finding(Kind::DamagedFile, why, "check its permissions"));
+            self.findings.add(finding(Kind::DamagedFile, why, "check its permissions"));
         }
     }
 
@@ -99,7 +99,7 @@ impl Check<'_> {
                 (_, None) => (Kind::DamagedFile, "teamkeep does not use this name".to_owned(), INDEX),
                 (Err(why), _) => (Kind::DamagedFile, why, INDEX),
                 (Ok(index), _) if index.v > 1 => {
-                    self.add(Finding::new(
+                    self.findings.add(Finding::new(
                         Kind::NewerVersion,
                         &path,
                         format!("format version {}", index.v),
@@ -113,7 +113,7 @@ impl Check<'_> {
                     (Kind::DamagedFile, what, INDEX)
                 }
             };
-            self.add(Finding { run, ..Finding::new(kind, &path, what, hint) });
+            self.findings.add(Finding { run, ..Finding::new(kind, &path, what, hint) });
         }
     }
 
@@ -137,7 +137,7 @@ impl Check<'_> {
 
     fn state(&mut self, path: &Path, read: std::result::Result<(), String>, hint: &str) {
         if let Err(why) = read {
-            self.add(Finding::new(Kind::DamagedFile, path, why, hint));
+            self.findings.add(Finding::new(Kind::DamagedFile, path, why, hint));
         }
     }
 }

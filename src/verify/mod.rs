@@ -4,15 +4,143 @@
 
 mod check;
 mod events;
-mod finding;
 mod runs;
 
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
 use check::Check;
+use teamkeep_core::client::json::serde_name;
 use teamkeep_core::error::Result;
+use teamkeep_core::store::archive::Archive;
 use teamkeep_core::store::log;
 
-pub use check::{Scope, Verifier};
-pub use finding::{Finding, Findings, Kind, VerifyStats};
+/// The part of the store to check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    All,
+    /// One run: its files, the objects that they need, and the log of its time.
+    Run(String),
+}
+
+/// Checks a store.
+#[derive(Debug)]
+pub struct Verifier<'a> {
+    pub archive: &'a Archive,
+    /// The event log's directory.
+    pub log: &'a Path,
+    /// The directory with the state of sessions.
+    pub sessions: &'a Path,
+    /// The directory with the state of the gates.
+    pub policy: &'a Path,
+    pub scope: Scope,
+}
+
+/// The kind of damage. The names are stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// An object whose content does not match its hash.
+    DamagedObject,
+    /// An object that is missing although a manifest names it.
+    MissingObject,
+    /// A line of a journal or of the log that cannot be read.
+    DamagedLine,
+    /// A file of the store that cannot be read or parsed.
+    DamagedFile,
+    /// An event with the same id as another one.
+    RepeatedId,
+    /// Data in a format of a newer teamkeep.
+    NewerVersion,
+}
+
+impl Kind {
+    pub const ALL: &[Kind] = &[
+        Kind::DamagedObject,
+        Kind::MissingObject,
+        Kind::DamagedLine,
+        Kind::DamagedFile,
+        Kind::RepeatedId,
+        Kind::NewerVersion,
+    ];
+
+    /// The name in JSON.
+    pub fn name(self) -> String {
+        serde_name(&self)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    pub kind: Kind,
+    pub path: PathBuf,
+    /// The line number, from 1.
+    pub line: Option<u64>,
+    /// The run, if the data belongs to one.
+    pub run: Option<String>,
+    pub what: String,
+    /// The states that cannot be shown because of it: `<run> <path> <since>`, the first few.
+    pub needed_by: Vec<String>,
+    pub hint: String,
+}
+
+/// The hint for data of a newer teamkeep.
+const UPGRADE: &str = "written by a newer teamkeep; upgrade to read it";
+
+impl Finding {
+    /// A problem with a file as a whole.
+    fn new(kind: Kind, path: &Path, what: impl Into<String>, hint: &str) -> Finding {
+        let (path, what, hint) = (path.to_owned(), what.into(), hint.to_owned());
+        Finding { kind, path, line: None, run: None, what, needed_by: Vec::new(), hint }
+    }
+
+    fn of_run(self, run: &str) -> Finding {
+        Finding { run: Some(run.to_owned()), ..self }
+    }
+
+    fn at(self, line: u64) -> Finding {
+        Finding { line: Some(line), ..self }
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct VerifyStats {
+    pub runs: u64,
+    pub objects: u64,
+    /// Size of the objects on disk, in bytes.
+    pub bytes: u64,
+    /// Manifests: lines of journals.
+    pub manifests: u64,
+    /// Transcripts, and notes about them.
+    pub transcripts: u64,
+    pub events: u64,
+}
+
+#[derive(Debug, Default)]
+pub struct Findings {
+    pub checked: VerifyStats,
+    pub first: Vec<Finding>,
+    pub count: u64,
+}
+
+/// Maximum number of findings to keep.
+const MAX_KEPT: usize = 1_000;
+
+impl Findings {
+    pub fn is_ok(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Adds a finding and returns its index if it was kept.
+    fn add(&mut self, finding: Finding) -> Option<usize> {
+        self.count += 1;
+        (self.first.len() < MAX_KEPT).then(|| {
+            self.first.push(finding);
+            self.first.len() - 1
+        })
+    }
+}
 
 /// Number of attempts while other processes add and remove runs.
 const MAX_ATTEMPTS: u32 = 3;
@@ -70,7 +198,12 @@ impl Verifier<'_> {
                 })?;
                 if let Some(why) = self.archive.why_unlisted() {
                     let what = format!("cannot list the runs: {why}");
-                    check.add(Finding::new(Kind::DamagedFile, &self.archive.runs_dir(), what, UNLISTED));
+                    check.findings.add(Finding::new(
+                        Kind::DamagedFile,
+                        &self.archive.runs_dir(),
+                        what,
+                        UNLISTED,
+                    ));
                 }
                 self.archive.run_names()
             }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::check::{Check, ObjectUse};
-use super::finding::{Finding, Kind, UPGRADE};
+use super::{Finding, Kind, UPGRADE};
 use teamkeep_core::store::archive::Snapshot;
 use teamkeep_core::store::log;
 
@@ -25,7 +25,7 @@ impl Check<'_> {
         let Some(dir) = archive.run_dir(run) else {
             let (what, hint) =
                 (format!("{run:?} is not a valid run id"), "remove it: it does not belong to teamkeep");
-            self.add(Finding::new(Kind::DamagedFile, Path::new(run), what, hint));
+            self.findings.add(Finding::new(Kind::DamagedFile, Path::new(run), what, hint));
             return;
         };
         self.description(run, &dir.join("run.json"));
@@ -37,7 +37,7 @@ impl Check<'_> {
         if is_empty && archive.run(run).is_some_and(|record| record.has_journal()) {
             let what = "the journal of this team's run is missing or empty";
             let path = dir.join("snapshots.jsonl");
-            self.add(Finding::new(Kind::DamagedFile, &path, what, JOURNAL).of_run(run));
+            self.findings.add(Finding::new(Kind::DamagedFile, &path, what, JOURNAL).of_run(run));
         }
         self.transcripts(run, &dir.join("transcripts.json"));
         let imported = dir.join("events.jsonl");
@@ -66,7 +66,7 @@ impl Check<'_> {
                 None => return,
             },
         };
-        self.add(Finding::new(kind, path, what, hint).of_run(run));
+        self.findings.add(Finding::new(kind, path, what, hint).of_run(run));
     }
 
     fn journal(&mut self, run: &str, file: &Path) {
@@ -95,7 +95,7 @@ impl Check<'_> {
             }
         });
         if let Some(why) = problem {
-            self.add(Finding::new(Kind::DamagedFile, file, why, LINE).of_run(run));
+            self.findings.add(Finding::new(Kind::DamagedFile, file, why, LINE).of_run(run));
         }
     }
 
@@ -113,6 +113,6 @@ impl Check<'_> {
             Ok(None) => "it is missing, although the run has ended".to_owned(),
             Err(error) => error.to_string(),
         };
-        self.add(Finding::new(Kind::DamagedFile, file, why, TRANSCRIPTS).of_run(run));
+        self.findings.add(Finding::new(Kind::DamagedFile, file, why, TRANSCRIPTS).of_run(run));
     }
 }

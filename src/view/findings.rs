@@ -83,7 +83,7 @@ pub fn findings(findings: &Findings) -> Document {
             None => finding.path.display().to_string(),
         };
         let place = if finding.what.contains(&place) { String::new() } else { format!("{place}: ") };
-        line(format!("{}: {place}{}", finding.kind.word(), finding.what));
+        line(format!("{}: {place}{}", finding.kind.name(), finding.what));
         if let Some(run) = finding.run.as_ref().filter(|_| finding.needed_by.is_empty()) {
             line(format!("  run: {run}"));
         }

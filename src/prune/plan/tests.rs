@@ -52,7 +52,7 @@ fn planned(survey: &Inventory, bounds: Bounds) -> Plan {
 }
 
 fn names<'a>(survey: &'a Inventory, plan: &Plan) -> Vec<&'a str> {
-    plan.runs.iter().map(|going| survey.runs[going.index].run.run.as_str()).collect()
+    plan.runs.iter().map(|(index, _)| survey.runs[*index].run.run.as_str()).collect()
 }
 
 fn older(days: u64) -> Bounds {
@@ -100,12 +100,12 @@ fn a_content_that_a_run_still_needs_stays() {
 
 #[test]
 fn what_is_alive_unfinished_or_damaged_stays_and_is_told() {
-    for state in [RunState::Alive, RunState::Unfinished, RunState::Damaged(2)] {
+    for state in [RunState::Alive, RunState::Unfinished, RunState::Damaged] {
         let mut survey = scene();
-        survey.runs[0].state = state.clone();
+        survey.runs[0].state = state;
         let plan = planned(&survey, older(30));
         assert_eq!(names(&survey, &plan), ["b"]);
-        assert_eq!(plan.kept, [RetainedRun { index: 0, state }]);
+        assert_eq!(plan.kept, [0]);
         assert_eq!(plan.contents, [4, 2], "and what it needs");
         assert!(planned(&survey, older(100)).kept.is_empty(), "not when nobody would have it go");
     }
@@ -139,6 +139,11 @@ fn segment(day: u32, runs: &[&str], sessions: &[&str], loose: Option<i64>) -> Cl
     Closed { segment: log::Segment { name: log::SegmentName::parse(&name).unwrap(), size: 1_000 }, contents }
 }
 
+/// The days of the segments to delete.
+fn days(plan: &Plan) -> Vec<u32> {
+    plan.segments.iter().map(|removal| chrono::Datelike::day(&removal.segment.name.day())).collect()
+}
+
 #[test]
 fn a_segment_goes_when_it_tells_of_nothing_that_stays() {
     let mut survey = scene();
@@ -156,13 +161,13 @@ fn a_segment_goes_when_it_tells_of_nothing_that_stays() {
             damaged
         },
     ];
-    assert_eq!(planned(&survey, older(80)).segments, [0, 5, 6], "the fourth is as young as what stays");
-    assert_eq!(planned(&survey, older(70)).segments, [0, 3, 5, 6]);
-    assert_eq!(planned(&survey, older(30)).segments, [0, 1, 3, 5, 6]);
-    assert_eq!(planned(&survey, Bounds { keep: Some(1), ..Bounds::default() }).segments, [0, 1, 5, 6]);
+    assert_eq!(days(&planned(&survey, older(80))), [1, 6, 7], "the fourth is as young as what stays");
+    assert_eq!(days(&planned(&survey, older(70))), [1, 4, 6, 7]);
+    assert_eq!(days(&planned(&survey, older(30))), [1, 2, 4, 6, 7]);
+    assert_eq!(days(&planned(&survey, Bounds { keep: Some(1), ..Bounds::default() })), [1, 2, 6, 7]);
     survey.damaged.push("lost".to_owned());
-    assert_eq!(planned(&survey, older(80)).segments, [0, 6], "what cannot be read is not gone");
-    assert_eq!(planned(&survey, older(70)).segments, [0, 6], "nor are lines that may be its own");
+    assert_eq!(days(&planned(&survey, older(80))), [1, 7], "what cannot be read is not gone");
+    assert_eq!(days(&planned(&survey, older(70))), [1, 7], "nor are lines that may be its own");
 }
 
 #[test]
@@ -171,5 +176,5 @@ fn the_bounds_of_the_log_hold_here_as_well() {
     survey.segments = vec![segment(1, &["c"], &[], None), segment(28, &["c"], &[], None)];
     survey.log = survey.segments.iter().map(|segment| segment.segment.clone()).collect();
     let limits = config::Log { keep: Duration::from_secs(10 * DAY), ..config::Log::default() };
-    assert_eq!(plan(&survey, &Bounds::default(), &limits, now()).segments, [0]);
+    assert_eq!(days(&plan(&survey, &Bounds::default(), &limits, now())), [1]);
 }

@@ -198,7 +198,6 @@ fn a_half_written_state_does_not_make_the_next_one_complete() {
 #[test]
 fn each_run_has_its_own_contents_and_prune_deletes_no_others() {
     let sandbox = Sandbox::new();
-    quick(&sandbox);
     for session in ["00000001", "00000002"] {
         let lead = Lead::of(&sandbox, &format!("{session}-0000-4000-8000-000000000001"));
         lead.roster(1_000, &["alice"]);
@@ -209,6 +208,7 @@ fn each_run_has_its_own_contents_and_prune_deletes_no_others() {
         }
         end(&lead);
     }
+    quick(&sandbox);
     let before = size(&sandbox);
     assert_eq!(sandbox.library().runs.len(), 2);
     let result = sandbox.run(&["prune", "--keep", "1", "--yes"]);
@@ -223,10 +223,10 @@ fn each_run_has_its_own_contents_and_prune_deletes_no_others() {
 #[test]
 fn an_export_has_every_state_and_an_import_brings_them_back() {
     let sandbox = Sandbox::new();
-    quick(&sandbox);
     let lead = team(&sandbox, SESSION);
     let states = grow(&lead, 0..10);
     end(&lead);
+    quick(&sandbox);
     let bundle = export(&sandbox, TEAM, "bundle.tgz", &[]);
     let other = Sandbox::new();
     let result = import(&other, &bundle);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use teamkeep_core::store::archive::Snapshot;
 
-use super::prune::{DAY, is_whole, objects, prune, quick, run, team, teams, three};
+use super::prune::{DAY, is_whole, objects, prune, recorded, run, team, teams, three};
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{CommandResult, Sandbox, below};
 
@@ -104,13 +104,15 @@ fn a_missing_list_of_transcripts_of_a_finished_run_may_name_any_content() {
 fn standing(sandbox: &Sandbox) {
     let lead = Lead::of(sandbox, "00000004-0000-4000-8000-000000000001");
     sandbox.set_clock(90 * DAY);
-    lead.roster(1_770_000_000_004, &["alice"]);
-    lead.start("startup");
-    lead.says("user", json!("go"));
-    lead.task("2", "pending", Some("four"));
-    lead.hook("Stop", json!({}));
-    lead.end("other");
-    sandbox.finish();
+    recorded(sandbox, || {
+        lead.roster(1_770_000_000_004, &["alice"]);
+        lead.start("startup");
+        lead.says("user", json!("go"));
+        lead.task("2", "pending", Some("four"));
+        lead.hook("Stop", json!({}));
+        lead.end("other");
+        sandbox.finish();
+    });
     sandbox.set_clock(100 * DAY);
 }
 
@@ -183,7 +185,6 @@ fn an_orphan_stays_while_a_run_names_an_invalid_or_missing_object() {
 #[test]
 fn an_imported_run_that_continues_here_stays() {
     let sandbox = Sandbox::new();
-    quick(&sandbox);
     let lead = Lead::of(&sandbox, "00000009-0000-4000-8000-000000000001");
     lead.roster(1_770_000_000_009, &["alice"]);
     lead.start("startup");

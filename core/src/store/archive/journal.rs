@@ -252,16 +252,13 @@ impl Journal {
 
     /// The last existing state of every file.
     pub fn last(&self) -> FileTree {
-        let mut tree = FileTree::new();
-        self.snapshots.iter().for_each(|snapshot| apply(&mut tree, snapshot));
-        tree
+        sum(&self.snapshots)
     }
 
     /// The files that existed at a time (RFC 3339, in teamkeep's spelling).
     pub fn at(&self, moment: &str) -> FileTree {
-        let mut tree = FileTree::new();
-        let before = self.snapshots.iter().take_while(|snapshot| snapshot.at.as_str() <= moment);
-        before.for_each(|snapshot| apply(&mut tree, snapshot));
+        let count = self.snapshots.partition_point(|snapshot| snapshot.at.as_str() <= moment);
+        let mut tree = sum(&self.snapshots[..count]);
         tree.retain(|_, state| state.gone_at.is_none());
         tree
     }
@@ -270,6 +267,12 @@ impl Journal {
     pub(super) fn team_dir(&self) -> Option<bool> {
         self.snapshots.iter().rev().find_map(|snapshot| snapshot.team_dir)
     }
+}
+
+fn sum(snapshots: &[Snapshot]) -> FileTree {
+    let mut tree = FileTree::new();
+    snapshots.iter().for_each(|snapshot| apply(&mut tree, snapshot));
+    tree
 }
 
 /// Applies one manifest to a state. A deleted file keeps its last content.

@@ -16,20 +16,20 @@ use crate::sys::fs::{self, Lock};
 /// The lock for adding and removing runs: one process at a time.
 #[derive(Debug)]
 pub struct ExclusiveArchive {
-    archive: Archive,
+    pub archive: Archive,
     _lock: Lock,
 }
 
 /// A staging directory, removed on drop.
 #[derive(Debug)]
 pub struct Staging {
-    dir: PathBuf,
+    pub dir: PathBuf,
 }
 
 impl Archive {
     /// Takes the lock.
     pub fn maintain(&self, patience: Duration) -> Result<ExclusiveArchive> {
-        match fs::lock(&self.root().join("locks").join(".maintenance"), patience)? {
+        match fs::lock(&self.root.join("locks").join(".maintenance"), patience)? {
             Some(lock) => Ok(ExclusiveArchive { archive: self.clone(), _lock: lock }),
             None => Err(Error::new("cannot change the archive: another import or prune is running")
                 .hint("try again when it has finished")),
@@ -38,13 +38,9 @@ impl Archive {
 }
 
 impl ExclusiveArchive {
-    pub fn archive(&self) -> &Archive {
-        &self.archive
-    }
-
     /// Creates an empty staging directory, and removes the one of a killed import.
     pub fn staging(&self) -> io::Result<Staging> {
-        let dir = self.archive.root().join("importing");
+        let dir = self.archive.root.join("importing");
         fs::allow_missing(fs_err::remove_dir_all(&dir))?;
         fs::private_dir(&dir)?;
         Ok(Staging { dir })
@@ -159,13 +155,7 @@ impl ExclusiveArchive {
     }
 
     fn aside(&self) -> PathBuf {
-        self.archive.root().join("pruned")
-    }
-}
-
-impl Staging {
-    pub fn path(&self) -> &Path {
-        &self.dir
+        self.archive.root.join("pruned")
     }
 }
 

@@ -7,7 +7,6 @@
 mod capture;
 mod index;
 mod journal;
-mod large;
 mod maintenance;
 mod object;
 mod pack;

@@ -3,7 +3,7 @@
 //! There are only sixteen directories: with more, most contents of a new store would first have to create theirs.
 
 use std::io::{self, Cursor, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::index::CapturedFile;
 use super::pack::{self, Packs, StoredContents};
@@ -16,7 +16,7 @@ pub(super) const MAX_BYTES: u64 = 2 << 30;
 /// The directory of the objects.
 #[derive(Debug, Clone)]
 pub struct Objects {
-    root: PathBuf,
+    pub(super) root: PathBuf,
     packs: Packs,
 }
 
@@ -166,7 +166,7 @@ impl Objects {
                 let (rest, packed) = name.strip_suffix(".gz").map_or((&*name, false), |rest| (rest, true));
                 let hash = format!("{digit}{rest}");
                 // Without metadata, it was pruned in the meantime.
-                if is_hash(&hash)
+                if Objects::is_hash(&hash)
                     && let Ok(metadata) = entry.metadata()
                 {
                     each(ObjectInfo { hash, path: entry.path(), size: metadata.len(), packed })?;
@@ -189,7 +189,7 @@ impl Objects {
 
     /// The path of an object; `None` if the hash is not valid.
     pub(super) fn path(&self, hash: &str) -> Option<PathBuf> {
-        is_hash(hash).then(|| self.root.join(&hash[..1]).join(&hash[1..]))
+        Objects::is_hash(hash).then(|| self.root.join(&hash[..1]).join(&hash[1..]))
     }
 
     fn valid_path(&self, hash: &str) -> Result<PathBuf> {
@@ -198,11 +198,7 @@ impl Objects {
 
     /// Whether a text is a valid hash: 64 lower-case hexadecimal digits.
     pub fn is_hash(text: &str) -> bool {
-        is_hash(text)
-    }
-
-    pub(super) fn root(&self) -> &Path {
-        &self.root
+        text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     }
 }
 
@@ -272,10 +268,6 @@ impl Contents<'_> {
 /// The hash of a content.
 pub(super) fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
-}
-
-pub(super) fn is_hash(text: &str) -> bool {
-    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 #[cfg(test)]

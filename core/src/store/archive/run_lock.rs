@@ -128,12 +128,12 @@ impl Archive {
         let (run, subject, reason) = (index.run, subject.key(), reason.map(str::to_owned));
         let name = format!("{run}-{}", json::serde_name(&by));
         let ending = PendingEnd { v: 1, subject, run, by, reason, at: clock::stamp(at) };
-        JsonFile::at(self.ending_dir().join(name)).write(&ending).map(|_| true)
+        JsonFile::at(self.root.join("ending").join(name)).write(&ending).map(|_| true)
     }
 
     /// Whether an end is pending.
     pub fn has_endings(&self) -> bool {
-        fs::entries(&self.ending_dir()).next().is_some()
+        fs::entries(&self.root.join("ending")).next().is_some()
     }
 
     /// Writes the pending ends, waiting at most `patience` for each lock. Returns whether any run was closed.
@@ -141,7 +141,7 @@ impl Archive {
         let mut archive = self.clone();
         archive.lock_budget = LockBudget::new(patience);
         let mut closed = false;
-        for entry in fs::entries(&self.ending_dir()) {
+        for entry in fs::entries(&self.root.join("ending")) {
             let file = JsonFile::<PendingEnd>::at(entry.path());
             let Some(ending) = file.read().ok().and_then(|read| read.valid().ok()?) else { continue };
             let subject = CaptureScope::from_key(&ending.subject);
@@ -159,27 +159,26 @@ impl Archive {
 
     /// Marks a run as ended with transcripts still to be archived.
     pub(super) fn mark_unfinished(&self, run: &str) -> io::Result<()> {
-        let mark = self.unfinished_dir().join(run);
+        let mark = self.root.join("unfinished").join(run);
         if mark.exists() { Ok(()) } else { fs::write_atomic(&mark, b"") }
     }
 
     /// Whether a run has ended and its transcripts are not archived yet.
     pub fn is_unfinished(&self, run: &str) -> bool {
-        self.unfinished_dir().join(run).exists()
+        self.root.join("unfinished").join(run).exists()
     }
 
     /// The ended runs whose transcripts are not archived yet.
     pub fn unfinished(&self) -> Vec<RunRecord> {
-        fs::entries(&self.unfinished_dir())
-            .filter_map(|entry| self.run(entry.file_name().to_str()?))
-            .collect()
+        let marks = fs::entries(&self.root.join("unfinished"));
+        marks.filter_map(|mark| self.run(mark.file_name().to_str()?)).collect()
     }
 
     /// Whether there is such a run.
     pub fn has_unfinished(&self) -> bool {
         // A hook call that was killed leaves a temporary file, which marks nothing.
-        fs::entries(&self.unfinished_dir())
-            .any(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."))
+        let mut marks = fs::entries(&self.root.join("unfinished"));
+        marks.any(|mark| !mark.file_name().as_encoded_bytes().starts_with(b"."))
     }
 
     /// Marks a run as completely archived, unless it ended or began again since it was read.
@@ -193,10 +192,7 @@ impl Archive {
                 is_same
             })?;
         }
-        if is_other {
-            Ok(())
-        } else {
-            fs::allow_missing(fs_err::remove_file(self.unfinished_dir().join(&run.run)))
-        }
+        let mark = self.root.join("unfinished").join(&run.run);
+        if is_other { Ok(()) } else { fs::allow_missing(fs_err::remove_file(mark)) }
     }
 }

@@ -23,7 +23,7 @@ pub struct Archive {
     pub metadata_only: bool,
     /// The time to wait for all locks together.
     pub lock_budget: LockBudget,
-    root: PathBuf,
+    pub(super) root: PathBuf,
 }
 
 impl Archive {
@@ -52,10 +52,8 @@ impl Archive {
     /// The subjects with a running run.
     pub fn open_subjects(&self) -> Vec<CaptureScope> {
         let entries = fs::entries(&self.root.join("open"));
-        let mut subjects: Vec<CaptureScope> =
-            entries.filter_map(|entry| self.subject_of(&entry.path())).collect();
-        subjects.sort();
-        subjects
+        let subjects: BTreeSet<_> = entries.filter_map(|entry| self.subject_of(&entry.path())).collect();
+        subjects.into_iter().collect()
     }
 
     /// The subject of an index file: from its name, or from its content if the name is a hash.
@@ -85,8 +83,9 @@ impl Archive {
 
     /// The index files of one subject.
     pub fn index_files_of(&self, subject: &CaptureScope) -> Vec<(PathBuf, Option<CaptureScope>)> {
-        let there = self.index_paths(subject).into_iter().filter(|path| path.symlink_metadata().is_ok());
-        there.map(|path| (path, Some(subject.clone()))).collect()
+        let mut files = self.index_paths(subject).map(|path| (path, Some(subject.clone()))).to_vec();
+        files.retain(|(path, _)| path.symlink_metadata().is_ok());
+        files
     }
 
     /// The contents that the indexes of each run name, because a hook call may rely on them.
@@ -103,27 +102,13 @@ impl Archive {
         self.root.join("locks").join(subject.stem())
     }
 
-    /// The directory of pending ends.
-    pub(super) fn ending_dir(&self) -> PathBuf {
-        self.root.join("ending")
-    }
-
-    /// The directory with marks of ended runs whose transcripts are not archived yet.
-    pub(super) fn unfinished_dir(&self) -> PathBuf {
-        self.root.join("unfinished")
-    }
-
-    pub(super) fn root(&self) -> &Path {
-        &self.root
-    }
-
     pub fn runs_dir(&self) -> PathBuf {
         self.root.join("runs")
     }
 
     /// The directory of a run; `None` if the ID is not valid.
     pub fn run_dir(&self, run: &str) -> Option<PathBuf> {
-        SafeName::new(run).map(|run| self.root.join("runs").join(run))
+        SafeName::new(run).map(|run| self.runs_dir().join(run))
     }
 
     /// The events of an imported or closed run; the file may not exist.

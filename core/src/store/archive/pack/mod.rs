@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::object::{Durability, MAX_BYTES, is_hash};
+use super::object::{Durability, MAX_BYTES, Objects};
 use crate::sys::fs::{self, Appender};
 use difference::{Part, difference};
 use reader::StoredContent;

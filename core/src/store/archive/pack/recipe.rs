@@ -173,7 +173,7 @@ fn parse_former(line: &[u8]) -> Option<Line> {
         end = start.checked_add(length)?;
         total = total.checked_add(length)?;
     }
-    let is_sound = super::is_hash(&hash) && total == size;
+    let is_sound = super::Objects::is_hash(&hash) && total == size;
     is_sound.then(|| (hash[..HASH_DIGITS].to_owned(), file, number, base, front, back, distances))
 }
 
