@@ -1,40 +1,36 @@
 //! Compares the verdicts of a policy with those of another one, or with a list of expected verdicts.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::test::{Found, Tested};
+use super::test::Found;
+use teamkeep_core::model::event::Recorded;
 use teamkeep_core::policy::{Decision, Verdict};
 
 #[derive(Debug)]
 pub struct Difference<'a> {
-    /// The event's index in the run.
-    pub place: usize,
-    pub this: Option<&'a Found>,
-    pub other: Option<&'a Found>,
+    pub event: &'a Recorded,
+    pub this: Option<&'a Found<'a>>,
+    pub other: Option<&'a Found<'a>>,
 }
 
 /// The events for which the decision, the gate or the rule differs. Texts are not compared.
-pub fn compare<'a>(this: &'a Tested, other: &'a Tested) -> Vec<Difference<'a>> {
-    let mut places: Vec<usize> = this.found.iter().chain(&other.found).map(|found| found.place).collect();
-    places.sort_unstable();
-    places.dedup();
-    let at = |tested: &'a Tested, place: usize| {
-        tested.found.binary_search_by_key(&place, |found| found.place).ok().map(|at| &tested.found[at])
-    };
-    let differences = places.into_iter().filter_map(|place| {
-        let (this, other) = (at(this, place), at(other, place));
-        (compared(this) != compared(other)).then_some(Difference { place, this, other })
-    });
-    differences.collect()
+pub fn compare<'a>(this: &'a [Found<'a>], other: &'a [Found<'a>]) -> Vec<Difference<'a>> {
+    let mut pairs: BTreeMap<usize, (Option<&Found<'_>>, Option<&Found<'_>>)> = BTreeMap::new();
+    this.iter().for_each(|found| pairs.entry(found.index).or_default().0 = Some(found));
+    other.iter().for_each(|found| pairs.entry(found.index).or_default().1 = Some(found));
+    let differ = pairs.into_values().filter(|(this, other)| compared(*this) != compared(*other));
+    differ
+        .filter_map(|(this, other)| Some(Difference { event: this.or(other)?.event, this, other }))
+        .collect()
 }
 
 type Compared<'a> = (bool, Vec<(&'a str, &'a str, Option<&'a str>)>);
 
 /// Whether it was judged, and the decision, gate and rule of each verdict.
-fn compared(found: Option<&Found>) -> Compared<'_> {
+fn compared<'a>(found: Option<&'a Found<'_>>) -> Compared<'a> {
     let Some(found) = found else { return (false, Vec::new()) };
     let verdicts = &found.judgement.verdicts;
     let each = verdicts.iter().map(|one| (one.word(), one.gate.as_str(), one.rule.as_deref()));
@@ -80,18 +76,16 @@ pub fn expectations(text: &str) -> Result<Vec<Expectation>, String> {
     lines.map(read).collect()
 }
 
-/// Compares the verdicts with the expectations. `found` is by event; `exists` tests whether an event exists.
-pub fn check(
-    expected: &[Expectation],
-    found: &HashMap<String, &Found>,
-    exists: impl Fn(&str) -> bool,
-) -> Vec<Unmet> {
+/// The verdicts by event.
+pub type Verdicts<'a> = BTreeMap<&'a str, &'a [Verdict]>;
+
+/// Compares the verdicts with the expectations.
+pub fn check(expected: &[Expectation], verdicts: &Verdicts<'_>) -> Vec<Unmet> {
     let unmet = expected.iter().filter_map(|expectation| {
         let event = &expectation.event;
-        let found = found.get(event).map(|found| found.judgement.verdicts.as_slice());
-        let why = match exists(event) {
-            true => expectation.differs(found.unwrap_or_default()),
-            false => Some("no such event".to_owned()),
+        let why = match verdicts.get(event.as_str()) {
+            Some(verdicts) => expectation.differs(verdicts),
+            None => Some("no such event".to_owned()),
         };
         why.map(|why| Unmet { event: event.clone(), why })
     });
@@ -99,18 +93,14 @@ pub fn check(
 }
 
 /// The events with a verdict for which none is expected.
-pub fn unexpected(expected: &[Expectation], found: &HashMap<String, &Found>) -> Vec<Unmet> {
+pub fn unexpected(expected: &[Expectation], verdicts: &Verdicts<'_>) -> Vec<Unmet> {
     let is_expected = |event: &str| expected.iter().any(|expectation| expectation.event == event);
-    let others = found.iter().map(|(event, found)| (event, found.judgement.verdicts.as_slice()));
-    let others = others.filter(|(event, verdicts)| !verdicts.is_empty() && !is_expected(event));
-    let mut others: Vec<Unmet> = others
-        .map(|(event, verdicts)| {
-            let why = format!("expected no verdict, but found: {}", list(verdicts));
-            Unmet { event: event.clone(), why }
-        })
-        .collect();
-    others.sort_by(|a, b| a.event.cmp(&b.event));
-    others
+    let others = verdicts.iter().filter(|(event, verdicts)| !verdicts.is_empty() && !is_expected(event));
+    let unmet = others.map(|(event, verdicts)| {
+        let why = format!("expected no verdict, but found: {}", list(verdicts));
+        Unmet { event: (*event).to_owned(), why }
+    });
+    unmet.collect()
 }
 
 impl Expectation {

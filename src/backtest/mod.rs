@@ -8,7 +8,7 @@ mod record;
 mod snapshot_cursor;
 mod test;
 
-pub use compare::{Difference, Expectation, Unmet, check, compare, expectations, unexpected};
+pub use compare::{Difference, Expectation, Unmet, Verdicts, check, compare, expectations, unexpected};
 pub use record::{Record, records};
 pub use snapshot_cursor::SnapshotCursor;
-pub use test::{Counts, Found, Tested, attempt, before, judged, test};
+pub use test::{Counts, Found, attempt, before, judged, test};

@@ -1,6 +1,6 @@
 //! The recorded data of one run that a policy needs.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -20,11 +20,9 @@ pub struct Record {
     /// The verdicts of that time, by event id.
     pub verdicts: HashMap<String, Vec<Verdict>>,
     pub journal: Journal,
-    /// By session, its events from before it joined this run. Their counts apply in the run, too.
-    pub before: HashMap<String, Vec<Recorded>>,
 }
 
-/// How far before a run its sessions' events are read.
+/// How far before its start the events of a run are read: concurrent calls can be older.
 const BEFORE: chrono::TimeDelta = chrono::TimeDelta::days(1);
 
 /// Reads the log once and returns the data of each wanted run, ordered by first event. An event outside a run belongs
@@ -40,28 +38,16 @@ pub fn records(
     let first = wanted.and_then(|runs| runs.iter().map(|run| clock::parse(&run.started_at)).min().flatten());
     let since = first.and_then(|first| first.checked_sub_signed(BEFORE));
     let is_wanted = |key: &str| wanted.is_none_or(|runs| runs.iter().any(|run| run.run == key));
-    let is_of_wanted = |session: &str| {
-        let has_session = |run: &&RunRecord| {
-            run.lead_session.as_deref() == Some(session) || run.sessions.iter().any(|part| part.id == session)
-        };
-        wanted.is_none_or(|runs| runs.iter().any(has_session))
-    };
     // An event of a session may be stored with any run of that session.
     let (all, _) = archive.runs();
     let claims = Claims::new(&all);
     let dirs = all.iter().filter(|run| is_wanted(&run.run)).flat_map(|run| claims.related(run));
     let parts: BTreeSet<PathBuf> = dirs.filter_map(|run| archive.run_dir(&run.run)).collect();
     let mut reader = Reader::with(dir, &Parts::of(parts), Range { since, until: None })?;
-    let mut without_team: HashMap<String, Vec<Recorded>> = HashMap::new();
     let mut records: Vec<Record> = Vec::new();
     let mut indexes: HashMap<String, usize> = HashMap::new();
     let mut add = |recorded: Recorded| {
         let Some(key) = counted_under(&recorded) else { return };
-        if let Some(session) = recorded.session.as_ref().filter(|_| recorded.team.is_none())
-            && is_of_wanted(session)
-        {
-            without_team.entry(session.clone()).or_default().push(recorded.clone());
-        }
         if !is_wanted(key) {
             return;
         }
@@ -89,7 +75,6 @@ pub fn records(
     for record in &mut records {
         // Stable sort: calls of the same moment stay in the order of the log.
         record.events.sort_by(|a, b| a.at.cmp(&b.at));
-        record.add_earlier(&without_team);
     }
     Ok((records, problems))
 }
@@ -115,27 +100,6 @@ impl Record {
         };
         if verdict.gate != failure::GATE || verdict.decision == Decision::Block {
             self.verdicts.entry(of).or_default().push(verdict);
-        }
-    }
-
-    /// Adds the events of each session from before it was in this run, and their verdicts.
-    fn add_earlier(&mut self, without_team: &HashMap<String, Vec<Recorded>>) {
-        let mut known: HashSet<&str> = HashSet::new();
-        let firsts = self.events.iter().filter_map(|event| Some((event.session.as_deref()?, &event.at)));
-        let firsts: Vec<(String, String)> = firsts
-            .filter(|(session, _)| known.insert(session))
-            .map(|(session, at)| (session.to_owned(), at.clone()))
-            .collect();
-        for (session, first) in firsts {
-            let all = without_team.get(&session).into_iter().flatten();
-            let earlier = all.filter(|one| counted_under(one) != Some(&self.run) && one.at < first);
-            let (verdicts, mut events): (Vec<&Recorded>, Vec<&Recorded>) =
-                earlier.partition(|one| one.verdict.is_some());
-            events.sort_by(|a, b| a.at.cmp(&b.at));
-            verdicts.into_iter().for_each(|verdict| self.add_verdict(verdict));
-            if !events.is_empty() {
-                self.before.insert(session, events.into_iter().cloned().collect());
-            }
         }
     }
 

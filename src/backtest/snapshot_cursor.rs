@@ -20,7 +20,7 @@ pub struct SnapshotCursor<'a> {
     session: Option<String>,
     list: Option<String>,
     /// The content hash of each existing file, by path.
-    held: BTreeMap<&'a str, &'a str>,
+    existing: BTreeMap<&'a str, &'a str>,
     /// Paths that changed since the state was last read, with their content; `None` for a deleted file.
     pending: BTreeMap<&'a str, Option<&'a str>>,
     /// The files that could not be read at the moment, by path, each with the reason.
@@ -48,7 +48,7 @@ impl<'a> SnapshotCursor<'a> {
             lists: NamedLists::default(),
             session: None,
             list: None,
-            held: BTreeMap::new(),
+            existing: BTreeMap::new(),
             pending: BTreeMap::new(),
             skipped: BTreeMap::new(),
             team: TeamState { name: team.map(str::to_owned), ..TeamState::default() },
@@ -68,7 +68,7 @@ impl<'a> SnapshotCursor<'a> {
         if is_new || self.list.as_deref() != list {
             self.list = list.map(str::to_owned);
             self.team.tasks.clear();
-            for (path, object) in self.held.iter().filter(|(path, _)| path.starts_with("tasks/")) {
+            for (path, object) in self.existing.iter().filter(|(path, _)| path.starts_with("tasks/")) {
                 self.pending.entry(path).or_insert(Some(object));
             }
         }
@@ -97,23 +97,23 @@ impl<'a> SnapshotCursor<'a> {
         self.next += 1;
         for change in &snapshot.changed {
             // A half-written content does not replace the one before.
-            let torn = change.torn && self.held.contains_key(change.path.as_str());
+            let torn = change.torn && self.existing.contains_key(change.path.as_str());
             match &change.skipped {
                 Some(why) => {
                     self.skipped.insert(&change.path, why);
                     self.pending.insert(&change.path, None);
-                    self.held.remove(change.path.as_str());
+                    self.existing.remove(change.path.as_str());
                 }
                 None => drop(self.skipped.remove(change.path.as_str())),
             }
             if let Some(object) = change.object.as_ref().filter(|_| !torn) {
                 self.pending.insert(&change.path, Some(object));
-                self.held.insert(&change.path, object);
+                self.existing.insert(&change.path, object);
             }
         }
         for path in &snapshot.gone {
             self.pending.insert(path, None);
-            self.held.remove(path.as_str());
+            self.existing.remove(path.as_str());
             self.skipped.remove(path.as_str());
         }
     }

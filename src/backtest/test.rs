@@ -1,7 +1,5 @@
 //! Runs one policy over one run.
 
-use std::collections::HashSet;
-
 use serde::Serialize;
 
 use super::record::Record;
@@ -17,20 +15,15 @@ use teamkeep_core::policy::{
 use teamkeep_core::store::archive::Archive;
 use teamkeep_core::sys::clock;
 
-#[derive(Debug, Default)]
-pub struct Tested {
-    /// The events with a result, in order.
-    pub found: Vec<Found>,
-    pub events: usize,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+/// An event with a result.
+#[derive(Debug, Clone)]
+pub struct Found<'a> {
+    pub event: &'a Recorded,
     /// The event's index in the run.
-    pub place: usize,
+    pub index: usize,
     /// The result of this policy; empty if only the recorded verdict exists, or if it cannot be known.
     pub judgement: Evaluation,
-    pub recorded: Vec<Verdict>,
+    pub recorded: &'a [Verdict],
     /// Whether commands would have checked a completion. A backtest does not run them.
     pub not_judged: bool,
 }
@@ -46,21 +39,20 @@ pub struct Counts {
     pub not_judged: usize,
 }
 
-/// Judges each event of a run. A result changes nothing for later events except the counts, because the event
+/// Judges each event of a run, and returns those with a result. A result changes nothing for later events except the counts, because the event
 /// happened. Only a tool call that was blocked at that time did not.
-pub fn test(archive: &Archive, record: &Record, policy: &Policy, rules: &[Rule]) -> Tested {
+pub fn test<'a>(archive: &Archive, record: &'a Record, policy: &Policy, rules: &[Rule]) -> Vec<Found<'a>> {
     let rules = Rules::of(rules);
     let mut replay = Replay::new(archive, record, policy, &rules);
-    let mut tested = Tested { events: record.events.len(), ..Tested::default() };
-    for (place, event) in record.events.iter().enumerate() {
+    let results = record.events.iter().enumerate().map(|(index, event)| {
         replay.go_to(event);
         let (judgement, not_judged) = replay.step(event);
-        let recorded = record.verdicts.get(&event.id).cloned().unwrap_or_default();
-        if not_judged || !judgement.verdicts.is_empty() || !recorded.is_empty() {
-            tested.found.push(Found { place, judgement, recorded, not_judged });
-        }
-    }
-    tested
+        let recorded = record.verdicts.get(&event.id).map(Vec::as_slice).unwrap_or_default();
+        Found { event, index, judgement, recorded, not_judged }
+    });
+    let has_result =
+        |one: &Found<'_>| one.not_judged || !one.judgement.verdicts.is_empty() || !one.recorded.is_empty();
+    results.filter(has_result).collect()
 }
 
 /// The state of a team and the counts before the event at this index, as [`test`] has them.
@@ -69,15 +61,17 @@ pub fn before(
     record: &Record,
     policy: &Policy,
     rules: &[Rule],
-    place: usize,
+    index: usize,
 ) -> (TeamState, Guard) {
     let rules = Rules::of(rules);
     let mut replay = Replay::new(archive, record, policy, &rules);
-    for (index, event) in record.events.iter().take(place + 1).enumerate() {
+    for event in record.events.iter().take(index) {
         replay.go_to(event);
-        if index < place {
-            replay.step(event);
-        } else if record.team.is_some() {
+        replay.step(event);
+    }
+    if let Some(event) = record.events.get(index) {
+        replay.go_to(event);
+        if record.team.is_some() {
             replay.files.open();
         }
     }
@@ -91,29 +85,17 @@ struct Replay<'a> {
     rules: &'a Rules<'a>,
     files: SnapshotCursor<'a>,
     guard: Guard,
-    /// The sessions whose events from before the run were counted.
-    sessions: HashSet<&'a str>,
 }
 
 impl<'a> Replay<'a> {
     fn new(archive: &'a Archive, record: &'a Record, policy: &'a Policy, rules: &'a Rules<'a>) -> Replay<'a> {
         let lead = archive.run(&record.run).and_then(|run| run.lead_session);
         let files = SnapshotCursor::new(archive, &record.journal, record.team.as_deref(), lead);
-        Replay { record, policy, rules, files, guard: Guard::default(), sessions: HashSet::new() }
+        Replay { record, policy, rules, files, guard: Guard::default() }
     }
 
-    /// Moves the files and the counts to the time of an event.
+    /// Moves the files to the time of an event.
     fn go_to(&mut self, recorded: &'a Recorded) {
-        let session = recorded.session.as_deref().filter(|session| self.sessions.insert(*session));
-        if let Some(before) = session.and_then(|session| self.record.before.get(session)) {
-            // The counts of the session without a team.
-            let team = std::mem::take(&mut self.files.team);
-            let guard = std::mem::take(&mut self.guard);
-            before.iter().for_each(|recorded| drop(self.step(recorded)));
-            self.files.team = team;
-            let before = std::mem::replace(&mut self.guard, guard);
-            self.guard.merge(&before);
-        }
         self.files.use_list(recorded.session.as_deref(), recorded.task_list.as_deref());
         self.files.go_to(&recorded.id, &recorded.at);
         // A hook call reads no tasks without a team.
@@ -156,29 +138,19 @@ pub fn judged<'a>(recorded: &'a Recorded, payload: &'a Payload) -> Judged<'a> {
     Judged { at: &recorded.at, kind: Kind::named(&recorded.event), actor: &recorded.actor, payload }
 }
 
-impl Tested {
-    pub fn counts(&self) -> Counts {
-        let mut counts = Counts { events: self.events, ..Counts::default() };
-        for found in &self.found {
-            counts.not_judged += usize::from(found.not_judged);
+impl Counts {
+    /// Adds the results of a run with this many events.
+    pub fn add(&mut self, events: usize, found: &[Found<'_>]) {
+        self.events += events;
+        for found in found {
+            self.not_judged += usize::from(found.not_judged);
             match found.judgement.decisive() {
-                Some(verdict) if verdict.decision == Decision::Block => counts.blocked += 1,
-                Some(verdict) if verdict.decision == Decision::Warn => counts.warned += 1,
-                Some(verdict) if verdict.escalated => counts.escalated += 1,
+                Some(verdict) if verdict.decision == Decision::Block => self.blocked += 1,
+                Some(verdict) if verdict.decision == Decision::Warn => self.warned += 1,
+                Some(verdict) if verdict.escalated => self.escalated += 1,
                 _ => {}
             }
         }
-        counts
-    }
-}
-
-impl std::ops::AddAssign for Counts {
-    fn add_assign(&mut self, other: Counts) {
-        self.events += other.events;
-        self.blocked += other.blocked;
-        self.warned += other.warned;
-        self.escalated += other.escalated;
-        self.not_judged += other.not_judged;
     }
 }
 
@@ -217,18 +189,23 @@ mod tests {
         let journal = Journal { snapshots: vec![look], ..Journal::default() };
         let team = Some("t".to_owned());
         let mut record = Record { run: "r".to_owned(), team, events, journal, ..Record::default() };
-        let tested = test(&archive, &record, &Policy::default(), &[]);
-        let words: Vec<&str> =
-            tested.found.iter().map(|found| found.judgement.decisive().unwrap().word()).collect();
+        let counts = |record: &Record| {
+            let mut counts = Counts::default();
+            counts.add(record.events.len(), &test(&archive, record, &Policy::default(), &[]));
+            counts
+        };
+        let words: Vec<&str> = test(&archive, &record, &Policy::default(), &[])
+            .iter()
+            .map(|found| found.judgement.decisive().unwrap().word())
+            .collect();
         assert_eq!(
             words,
             ["block", "block", "block", "allow after blocks"],
             "and the approval is no second breach"
         );
-        let counts = tested.counts();
-        assert_eq!((counts.events, counts.blocked, counts.escalated), (5, 3, 1));
+        let all = counts(&record);
+        assert_eq!((all.events, all.blocked, all.escalated), (5, 3, 1));
         record.events.drain(..4);
-        let alone = test(&archive, &record, &Policy::default(), &[]);
-        assert_eq!(alone.counts().blocked, 1, "without a request it is one");
+        assert_eq!(counts(&record).blocked, 1, "without a request it is one");
     }
 }

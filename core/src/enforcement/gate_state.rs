@@ -1,6 +1,5 @@
 //! The stored ledger and counts of a run: `policy/<run>.json`.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -33,8 +32,6 @@ pub struct GateState {
     pub v: u8,
     pub ledger: Ledger,
     pub guard: Guard,
-    /// Sessions whose own counts, from before they joined this run, were added.
-    pub sessions: BTreeSet<String>,
 }
 
 impl Document for GateState {
@@ -92,29 +89,6 @@ impl GateStateStore {
         // If this fails, the lock merely does not count as busy.
         let _ = lock.touch(TOUCH_INTERVAL);
         Ok(lock)
-    }
-
-    /// Adds the counts of a session to those of its run, once: it counts for itself first, then in its own run, then in the
-    /// team's. The ledger is not added: without a team the end of a tool call is not recorded. Returns the damage.
-    pub fn merge_session(
-        &self,
-        archive: &Archive,
-        session: Option<&str>,
-        run: &SafeName,
-        gate_state: &mut GateState,
-    ) -> Option<String> {
-        let session = session.and_then(SafeName::stem).filter(|session| session != run)?;
-        if !gate_state.sessions.insert(session.to_string()) {
-            return None;
-        }
-        let solo = solo_run(archive, &session).filter(|solo| solo != run);
-        let mut lost = None;
-        for name in [Some(session), solo].into_iter().flatten() {
-            let (earlier, damage) = self.read_with_damage(&name);
-            gate_state.guard.merge(&earlier.guard);
-            lost = lost.or(damage);
-        }
-        lost
     }
 }
 
@@ -197,13 +171,13 @@ mod tests {
         assert_eq!(refused(), io::ErrorKind::WouldBlock, "another call has it");
         open.locked.as_ref().unwrap().0.file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
         assert_eq!(refused(), io::ErrorKind::TimedOut, "and does not give it back");
-        open.gate_state.sessions.insert(session(2));
+        open.gate_state.ledger.left.insert(session(2));
         open.close().unwrap();
-        assert!(store.open(&run).gate_state.sessions.contains("2"));
+        assert!(store.open(&run).gate_state.ledger.left.contains("2"));
         let mut open = store.open(&run);
-        open.gate_state.sessions.insert("x".repeat(GateState::MAX_BYTES as usize));
+        open.gate_state.ledger.left.insert("x".repeat(GateState::MAX_BYTES as usize));
         assert!(open.close().is_err(), "a document that is too large to be read is not written");
-        assert!(store.open(&run).gate_state.sessions.contains("2"));
+        assert!(store.open(&run).gate_state.ledger.left.contains("2"));
         std::fs::write(dir.path().join("r1.json"), "{half").unwrap();
         let open = store.open(&run);
         assert_eq!(open.gate_state, GateState::default());
@@ -212,14 +186,14 @@ mod tests {
         open.close().unwrap();
         let mut open = store.open(&run);
         assert!(open.damage.is_none(), "the damage is reported once");
-        open.gate_state.sessions.insert(session(3));
+        open.gate_state.ledger.left.insert(session(3));
         open.close().unwrap();
         let mut bytes = std::fs::read(&path).unwrap();
         bytes.extend(b"{\"v\":1,\"led");
         std::fs::write(&path, bytes).unwrap();
         let open = store.open(&run);
         assert!(open.damage.is_some());
-        assert!(open.gate_state.sessions.contains("3"), "the version before a torn one applies");
+        assert!(open.gate_state.ledger.left.contains("3"), "the version before a torn one applies");
     }
 
     #[test]
@@ -246,9 +220,9 @@ mod tests {
         for run in ["overrides", "Overrides"] {
             let run = SafeName::new(run).unwrap();
             let mut open = store.open(&run);
-            open.gate_state.sessions.insert("7".to_owned());
+            open.gate_state.ledger.left.insert("7".to_owned());
             open.close().unwrap();
-            assert_eq!(store.read(&run).sessions.len(), 1);
+            assert_eq!(store.read(&run).ledger.left.len(), 1);
             assert_ne!(path(dir.path(), &run).file_name().unwrap().to_ascii_lowercase(), "overrides.json");
         }
         assert_eq!(std::fs::read(&overrides).unwrap(), b"{}");

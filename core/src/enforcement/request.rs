@@ -71,7 +71,7 @@ impl PolicyRequest<'_> {
         let index = self.index.filter(|_| needs_team_state(&self.event));
         let until = Instant::now().checked_add(READ_TIMEOUT);
         let mut team = self.team(index, until);
-        let lost = |why: &&str| Unreadable { path: String::new(), why: (*why).to_owned(), part: Part::Any };
+        let lost = |why: &&str| Unreadable { path: String::new(), why: (*why).to_owned(), part: Part::all() };
         team.unreadable.extend(self.problems.iter().map(lost));
         let checked = self.check_completion(&key).unwrap_or_else(|error| {
             failed = Some(error.to_string());
@@ -135,12 +135,7 @@ impl PolicyRequest<'_> {
 
     /// Opens the run's counts, or only reads them if they cannot be locked.
     fn open(&self, key: &SafeName) -> OpenGateState {
-        let store = GateStateStore::new(self.dir.to_owned(), self.lock_timeout);
-        let mut open = store.open(key);
-        let earlier =
-            store.merge_session(self.archive, self.event.payload.session(), key, &mut open.gate_state);
-        open.damage = open.damage.or(earlier);
-        open
+        GateStateStore::new(self.dir.to_owned(), self.lock_timeout).open(key)
     }
 
     /// Removes the findings that already have a verdict from the earlier announcement, and returns these verdicts.

@@ -16,7 +16,7 @@ use crate::enforcement::{self, Evaluation, FoundOverrides, OverrideFile, Overrid
 use crate::error::{Error, Result};
 use crate::model::event::{Actor, Event, Id, OVERRIDE};
 use crate::model::{Note, Tool};
-use crate::policy::failure::{self, is_held};
+use crate::policy::failure::{self, can_block};
 use crate::policy::{Decision, Judged as JudgedEvent, Reason, Rules, Sent, Verdict, escaped, without_prefix};
 use crate::store::archive::CaptureScope;
 use crate::store::log::Log;
@@ -111,7 +111,7 @@ impl Attributed<'_> {
             client: recorder.is_metadata_only().then_some(call.client.as_path()),
         };
         // A panic in a gate is handled like any other failure of the policy.
-        let blocks_on_panic = is_held(call.kind)
+        let blocks_on_panic = can_block(call.kind)
             && recorder.config.policy.on_error == OnError::Block
             && recorder.finish == BackgroundMode::Detached;
         match blocks_on_panic {

@@ -152,7 +152,7 @@ impl CapturedTeams {
             let mut files = index.files.iter().filter(|(_, seen)| seen.object.is_none());
             files.find_map(|(path, seen)| {
                 let lacks = Unreadable::of(path, seen.skipped.as_deref(), &lists)?;
-                lacks.part.has_roster().then(|| format!("{} cannot be read: {}", lacks.path, lacks.why))
+                lacks.part.roster.then(|| format!("{} cannot be read: {}", lacks.path, lacks.why))
             })
         };
         self.teams

@@ -137,20 +137,6 @@ impl Guard {
         self.completed.extend(done.into_iter().cloned());
     }
 
-    /// Adds the counts of the same agents from another guard.
-    pub fn merge(&mut self, other: &Guard) {
-        for (key, theirs) in &other.counts {
-            let mine = self.counts.entry(key.clone()).or_default();
-            if theirs.blocks > mine.blocks {
-                *mine = theirs.clone();
-            }
-        }
-        for (key, order) in &other.warned {
-            self.warned.entry(key.clone()).or_insert(*order);
-        }
-        self.completed.extend(other.completed.iter().cloned());
-    }
-
     /// Counts one more block, or returns the number of blocks if the limit is reached.
     fn count(&mut self, key: String, max_blocks: u32, attempt: &Attempt) -> Option<u32> {
         if !self.counts.contains_key(&key) {

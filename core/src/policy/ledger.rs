@@ -1,4 +1,5 @@
-//! The history of a team that gates need, and the names in it.
+//! The history of a team that gates need, and the names in it. Only this module decides whether an agent works, is idle or
+//! has left.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,6 +80,58 @@ pub struct PendingToolCall {
     pub spawns: Option<(String, String)>,
 }
 
+/// The state of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Activity {
+    Works,
+    /// It approved its shutdown.
+    Stops,
+    /// It has joined, and had no turn yet.
+    Here,
+    Idles,
+    /// It left, its session ended, or its work as a subagent is done.
+    Gone,
+}
+
+/// A sign of an agent's state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    Joins,
+    StartsTurn,
+    /// It changes a task or sends a message. The start of a turn is not always recorded.
+    Acts,
+    EndsTurn,
+    ApprovesShutdown,
+    Leaves,
+}
+
+impl Activity {
+    pub fn word(self) -> &'static str {
+        match self {
+            Activity::Works => "works",
+            Activity::Stops => "stops",
+            Activity::Here => "here",
+            Activity::Idles => "idle",
+            Activity::Gone => "gone",
+        }
+    }
+
+    /// The state after a sign; `None` for an agent that was and stays unknown. The start of a session or a roster entry
+    /// does not interrupt an agent's work, and a turn can end after its agent left.
+    pub fn after(before: Option<Activity>, sign: Sign) -> Option<Activity> {
+        match (sign, before) {
+            (Sign::Joins, None | Some(Activity::Gone)) => Some(Activity::Here),
+            (Sign::StartsTurn, _) => Some(Activity::Works),
+            (Sign::Acts, Some(Activity::Here | Activity::Idles)) => Some(Activity::Works),
+            (Sign::EndsTurn | Sign::ApprovesShutdown, Some(Activity::Gone)) => before,
+            (Sign::EndsTurn, _) => Some(Activity::Idles),
+            (Sign::ApprovesShutdown, _) => Some(Activity::Stops),
+            (Sign::Leaves, _) => Some(Activity::Gone),
+            (Sign::Joins | Sign::Acts, _) => before,
+        }
+    }
+}
+
 /// Maximum length in bytes of a stored name or id. Real ones are shorter.
 const MAX_NAME_BYTES: usize = 256;
 /// Maximum number of agents kept apart in a member's instructions and questions.
@@ -132,6 +185,15 @@ impl Ledger {
 }
 
 impl MemberActivity {
+    /// The state of a member that has not left.
+    pub fn activity(&self) -> Activity {
+        match (self.turn, self.idle) {
+            (true, _) => Activity::Works,
+            (false, Some(_)) => Activity::Idles,
+            (false, None) => Activity::Here,
+        }
+    }
+
     pub fn last_instruction(&self) -> Option<u64> {
         self.instructions.values().max().copied()
     }

@@ -1,11 +1,9 @@
 //! Decides whether Claude Code may continue. Pure: policy, event and team state in, verdict out.
 
-mod activity;
 mod case;
 pub mod failure;
 pub mod gates;
 mod guard;
-mod judge;
 mod ledger;
 mod observe;
 mod reason;
@@ -15,11 +13,10 @@ mod team_state;
 mod tests;
 mod verdict;
 
-pub use activity::{Activity, Sign};
 pub use case::{Case, Judged};
+pub use gates::judge;
 pub use guard::{Attempt, Counting, Guard, Origin};
-pub use judge::judge;
-pub use ledger::{Ledger, MemberActivity, PendingToolCall, TeammateRef};
+pub use ledger::{Activity, Ledger, MemberActivity, PendingToolCall, Sign, TeammateRef};
 pub use observe::{Sent, asks};
 pub use reason::{Reason, cut, escaped, without_prefix};
 pub use rules::Rules;

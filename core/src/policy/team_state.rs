@@ -193,55 +193,42 @@ pub struct Unreadable {
 impl Unreadable {
     /// The part that the gates do not see if this path cannot be read, if any. Older versions stored no `why`.
     pub fn of(path: &str, why: Option<&str>, lists: &Lists<'_>) -> Option<Unreadable> {
-        let part = match TeamPath::of(path) {
-            TeamPath::Team => Part::Team,
-            TeamPath::Inboxes => Part::Inboxes,
-            TeamPath::TaskList(list) => lists.prefix(list).map(|_| Part::Tasks)?,
-            _ => match TeamFile::of(path, lists)? {
-                TeamFile::Roster => Part::Roster,
-                TeamFile::Inbox(name) => Part::Inbox(name.to_owned()),
-                TeamFile::Task(list, name) => Part::Task(task_key(list, name.strip_suffix(".json")?)),
-            },
-        };
+        let mut part = Part::default();
+        match TeamPath::of(path) {
+            TeamPath::Team => (part.roster, part.inbox) = (true, Some("*".to_owned())),
+            TeamPath::Config => part.roster = true,
+            TeamPath::Inboxes => part.inbox = Some("*".to_owned()),
+            TeamPath::Inbox(name) => part.inbox = Some(name.strip_suffix(".json")?.to_owned()),
+            TeamPath::TaskList(list) => part.task = lists.prefix(list).map(|_| "*".to_owned()),
+            TeamPath::Task(list, name) => {
+                part.task = Some(task_key(lists.prefix(list)?, name.strip_suffix(".json")?));
+            }
+            TeamPath::Other => {}
+        }
         let why = why.unwrap_or("it could not be stored").to_owned();
-        Some(Unreadable { path: path.to_owned(), why, part })
+        (part != Part::default()).then(|| Unreadable { path: path.to_owned(), why, part })
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
-    Any,
-    /// The team's directory: the roster and the inboxes.
-    Team,
-    Roster,
-    Inboxes,
-    Inbox(String),
-    /// A task list.
-    Tasks,
-    Task(String),
+/// A part of a team's files; `*` stands for all inboxes or tasks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Part {
+    pub roster: bool,
+    pub inbox: Option<String>,
+    pub task: Option<String>,
 }
 
 impl Part {
-    pub fn has_roster(&self) -> bool {
-        matches!(self, Part::Any | Part::Team | Part::Roster)
-    }
-
-    pub fn has_tasks(&self) -> bool {
-        matches!(self, Part::Any | Part::Tasks | Part::Task(_))
+    pub fn all() -> Part {
+        Part { roster: true, inbox: Some("*".to_owned()), task: Some("*".to_owned()) }
     }
 
     pub fn may_have_task(&self, id: &str) -> bool {
-        match self {
-            Part::Task(task) => task == id,
-            part => part.has_tasks(),
-        }
+        self.task.as_ref().is_some_and(|task| task == "*" || task == id)
     }
 
     pub fn may_have_inbox(&self, name: &str) -> bool {
-        match self {
-            Part::Inbox(inbox) => inbox == name || *inbox == mailbox(name),
-            part => matches!(part, Part::Any | Part::Team | Part::Inboxes),
-        }
+        self.inbox.as_ref().is_some_and(|inbox| inbox == "*" || inbox == name || *inbox == mailbox(name))
     }
 }
 

@@ -16,7 +16,7 @@ use teamkeep_core::enforcement::{
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::{Actor, Recorded, SafeName};
 use teamkeep_core::policy::{Attempt, Guard, Judgement, RecordedVerdict, TeamState, Verdict};
-use teamkeep_core::store::archive::{Archive, CaptureScope, Index, RunRecord};
+use teamkeep_core::store::archive::{Archive, Index, RunRecord};
 use teamkeep_core::store::log::{self, Range, Reader};
 use teamkeep_core::store::retention;
 
@@ -66,12 +66,7 @@ impl ExplainInput {
         let key = (index.and_then(|index| SafeName::new(&index.run)))
             .or_else(|| solo_run(&archive, &session.and_then(SafeName::stem)?))
             .or_else(|| session.and_then(SafeName::stem));
-        let store = gate_states(context);
-        let mut gate_state = GateState::default();
-        if let Some(key) = &key {
-            gate_state = store.read(key);
-            store.merge_session(&archive, session, key, &mut gate_state);
-        }
+        let gate_state = key.map(|key| gate_states(context).read(&key)).unwrap_or_default();
         let GateState { ledger, guard, .. } = gate_state;
         let name = resolved.team.as_ref().map(SafeName::as_str);
         let actor = attribution::actor(call, index, resolved.name.as_deref());
@@ -121,14 +116,9 @@ impl ExplainInput {
 
 /// The last snapshots of the teams that a call may concern.
 fn candidate_indexes(call: &CallContext<'_>, archive: &Archive) -> BTreeMap<SafeName, Index> {
-    let subjects = attribution::candidate_teams(call, archive).subjects.into_iter();
-    let indexes = subjects.filter_map(|subject| {
-        let index = archive.index(&subject)?;
-        match subject {
-            CaptureScope::Team(team) => Some((team, index)),
-            CaptureScope::Session(_) => None,
-        }
-    });
+    let subjects = attribution::candidate_teams(call, archive).subjects;
+    let indexes =
+        subjects.iter().filter_map(|subject| Some((subject.team()?.clone(), archive.index(subject)?)));
     indexes.collect()
 }
 

@@ -1,12 +1,12 @@
 //! `teamkeep policy test RUN|TRACE…`: a backtest of runs in the store, or of files, which are replayed into a temporary
 //! store first.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::{PolicyOptions, PolicySource};
-use crate::backtest::{self, Counts, Expectation, Found, Record, Tested, Unmet};
+use crate::backtest::{self, Counts, Expectation, Found, Record, Unmet, Verdicts};
 use crate::commands::catalog::{self, catalog};
 use crate::commands::output;
 use crate::context::Context;
@@ -50,18 +50,17 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let cases = open(context, &args.cases)?;
     let (mut counts, mut other_counts) = (Counts::default(), Counts::default());
     let mut out = String::new();
-    let mut results: Vec<(&TestCase, &Record, Tested)> = Vec::new();
+    let mut verdicts = Verdicts::new();
+    let mut results: Vec<(&TestCase, Vec<Found<'_>>)> = Vec::new();
     for (case, record) in cases.iter().flat_map(|case| case.records.iter().map(move |record| (case, record)))
     {
         let test =
             |source: &PolicySource| backtest::test(&case.archive, record, &source.policy, &source.rules);
-        let tested = test(&policy);
-        counts += tested.counts();
+        let found = test(&policy);
+        counts.add(record.events.len(), &found);
         let other = against.as_ref().map(test);
-        if let Some(other) = &other {
-            other_counts += other.counts();
-        }
-        let rows = rows(case, record, &tested, other.as_ref());
+        other.iter().for_each(|other| other_counts.add(record.events.len(), other));
+        let rows = rows(case, &found, other.as_deref());
         if args.json {
             for row in &rows {
                 out += &serde_json::to_string(row).map_err(Error::from_json)?;
@@ -70,7 +69,11 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         } else if !rows.is_empty() {
             out += &view::backtest_rows(record, &rows).to_terminal(context.ui.columns());
         }
-        results.push((case, record, tested));
+        verdicts.extend(record.events.iter().map(|event| (case.name(event), [].as_slice())));
+        results.push((case, found));
+    }
+    for (case, found) in &results {
+        verdicts.extend(found.iter().map(|one| (case.name(one.event), one.judgement.verdicts.as_slice())));
     }
     if args.json {
         output::print_json_text(context, &out)?;
@@ -83,7 +86,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     }
     cases.iter().for_each(|case| catalog::warn_unreadable(context, &case.problems));
     let Some(expected) = expected else { return Ok(ExitCode::SUCCESS) };
-    let unmet = unmet(args, &expected, &results);
+    let mut unmet: Vec<Unmet> = backtest::check(&expected, &verdicts);
+    if args.strict {
+        unmet.extend(backtest::unexpected(&expected, &verdicts));
+    }
     for unmet in &unmet {
         context.ui.report(&Error::new(format!("{}: {}", unmet.event, unmet.why)));
     }
@@ -100,17 +106,15 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 /// The verdicts, or the differences from another policy.
 fn rows<'a>(
     case: &'a TestCase,
-    record: &'a Record,
-    tested: &'a Tested,
-    other: Option<&'a Tested>,
+    found: &'a [Found<'a>],
+    other: Option<&'a [Found<'a>]>,
 ) -> Vec<BacktestRow<'a>> {
     let Some(other) = other else {
-        let found = tested.found.iter().filter_map(|found| Some((record.events.get(found.place)?, found)));
-        return found.flat_map(|(event, found)| BacktestRow::of(case.name(event), event, found)).collect();
+        let rows = found.iter().map(|found| BacktestRow::of(case.name(found.event), found.event, found));
+        return rows.flatten().collect();
     };
-    let differences = backtest::compare(tested, other);
-    let found = differences.iter().filter_map(|one| Some((record.events.get(one.place)?, one)));
-    found.map(|(event, one)| BacktestRow::between(case.name(event), event, one)).collect()
+    let differences = backtest::compare(found, other);
+    differences.iter().map(|one| BacktestRow::between(case.name(one.event), one.event, one)).collect()
 }
 
 fn expectations(file: &Path) -> Result<Vec<Expectation>> {
@@ -122,23 +126,6 @@ fn expectations(file: &Path) -> Result<Vec<Expectation>> {
         return Err(Error::caused(what(), "the file has no expectations").hint(hint));
     }
     Ok(expected)
-}
-
-fn unmet(args: &Args, expected: &[Expectation], results: &[(&TestCase, &Record, Tested)]) -> Vec<Unmet> {
-    let mut found: HashMap<String, &Found> = HashMap::new();
-    let mut exists = HashSet::new();
-    for (case, record, tested) in results {
-        exists.extend(record.events.iter().map(|event| case.name(event)));
-        for one in &tested.found {
-            let event = record.events.get(one.place).map(|event| case.name(event).to_owned());
-            found.extend(event.map(|event| (event, one)));
-        }
-    }
-    let mut unmet = backtest::check(expected, &found, |event| exists.contains(event));
-    if args.strict {
-        unmet.extend(backtest::unexpected(expected, &found));
-    }
-    unmet
 }
 
 /// The runs of one store.

@@ -1,4 +1,4 @@
-//! The gates.
+//! Evaluates all gates and rules over one event.
 //!
 //! A new gate is a variant of [`Gate`] with its configuration (`config/policy.rs`, `config/keys.rs`, `config/default.toml`), a
 //! line in [`findings`] and in [`subject_of`], and a section of `docs/policy.md`. For the tools in [`Gate::event`], the team's
@@ -12,11 +12,29 @@ mod protect_lead;
 mod team_size;
 mod unfinished_dependencies;
 
-use super::{Case, Finding, Part};
-use crate::config::{Gate, Policy};
+use super::{Case, Decision, Finding, Part, Reason, Rules, escaped, failure};
+use crate::config::{Gate, Mode, OnError, Policy};
+
+/// Maximum length of a cause in a reason, in characters.
+const MAX_CAUSE_CHARS: usize = 160;
+
+/// The findings for an event, strictest first, then in the order of the gates and of the file. At an event that cannot
+/// be blocked, only the rules that name it are evaluated, and they only warn.
+pub fn judge(policy: &Policy, rules: &Rules<'_>, case: &Case<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if case.event.kind.is_judged() {
+        let on = Gate::ALL.into_iter().filter(|gate| gate.mode(policy) != Some(Mode::Off));
+        on.for_each(|gate| found.extend(findings(gate, policy, case)));
+        found.extend(unreadable_findings(policy, case, &found));
+    }
+    found.extend(rules.judge(policy.on_error, case));
+    found.retain(|finding| finding.decision != Decision::Allow);
+    found.sort_by_key(|finding| std::cmp::Reverse(finding.decision));
+    found
+}
 
 /// The findings of a gate. Completion checks run commands, and rules are evaluated together: neither is done here.
-pub(super) fn findings(gate: Gate, policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
+fn findings(gate: Gate, policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
     let finding = match gate {
         Gate::PrematureShutdown => return premature_shutdown::judge(policy, case),
         Gate::ProtectLead => protect_lead::judge(policy, case),
@@ -31,8 +49,8 @@ pub(super) fn findings(gate: Gate, policy: &Policy, case: &Case<'_>) -> Vec<Find
 }
 
 /// The agent that the event is about, if the gate needs this part of the team's files to judge it.
-pub(super) fn subject_of(gate: Gate, policy: &Policy, case: &Case<'_>, part: &Part) -> Option<String> {
-    let idler = idle::idler(case).filter(|name| part.may_have_inbox(name) || part.has_tasks());
+fn subject_of(gate: Gate, policy: &Policy, case: &Case<'_>, part: &Part) -> Option<String> {
+    let idler = idle::idler(case).filter(|name| part.may_have_inbox(name) || part.task.is_some());
     let subject = match gate {
         Gate::PrematureShutdown => return premature_shutdown::needs(policy, case, part),
         Gate::IdleWithWork => idler,
@@ -43,4 +61,32 @@ pub(super) fn subject_of(gate: Gate, policy: &Policy, case: &Case<'_>, part: &Pa
         Gate::ProtectLead | Gate::CompletionCheck | Gate::Rule => None,
     };
     subject.map(str::to_owned)
+}
+
+/// One finding for each gate that needs files that cannot be read, unless it blocks the event anyway. The loop guard counts
+/// it like any other.
+fn unreadable_findings(policy: &Policy, case: &Case<'_>, found: &[Finding]) -> Vec<Finding> {
+    let blocks = |gate: Gate| found.iter().any(|one| one.gate == gate && one.decision == Decision::Block);
+    let finding = |gate: Gate| {
+        let gate_mode = gate.mode(policy).filter(|mode| *mode != Mode::Off && !blocks(gate))?;
+        let mut unreadable = case.team.unreadable.iter();
+        let (missing, about) =
+            unreadable.find_map(|missing| Some((missing, subject_of(gate, policy, case, &missing.part)?)))?;
+        let may_block = policy.on_error == OnError::Block && failure::can_block(case.event.kind);
+        let mode = if may_block { gate_mode } else { Mode::Warn };
+        let reason = Reason::of(mode).then(gate.name()).then(" cannot check this: teamkeep cannot read ");
+        let reason = match missing.path.as_str() {
+            "" => reason.then("all of the team's files"),
+            path => reason.quote(path),
+        };
+        let reason = reason.then(&format!(" ({}).", escaped(&missing.why, MAX_CAUSE_CHARS)));
+        let reason = reason.instead(match mode {
+            Mode::Block => {
+                "on-error = \"block\" blocks the action for it. Report this to the user, who can restore the file."
+            }
+            _ => "Check TaskList first, and report this to the user.",
+        });
+        Some(Finding::new(gate, failure::FAILED, mode.into(), &about, reason.finish()))
+    };
+    Gate::ALL.into_iter().filter_map(finding).collect()
 }

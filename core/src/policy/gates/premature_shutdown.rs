@@ -23,15 +23,15 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
 
 /// Whom the event stops, if the gate cannot judge that without this part.
 pub fn needs(policy: &Policy, case: &Case<'_>, part: &Part) -> Option<String> {
-    if !part.has_roster() && !part.has_tasks() {
+    if !part.roster && part.task.is_none() {
         return None;
     }
     let shutdown = Shutdown::of(policy, case)?;
     if shutdown.absent.is_some() {
-        return shutdown.absent.filter(|_| part.has_roster());
+        return shutdown.absent.filter(|_| part.roster);
     }
     // Without a roster, it is unknown whether the text names a teammate.
-    let is_unknown = shutdown.act == Act::Stop && part.has_roster() && case.teammates().is_empty();
+    let is_unknown = shutdown.act == Act::Stop && part.roster && case.teammates().is_empty();
     if shutdown.act == Act::Delete || shutdown.counted.is_some() || is_unknown {
         return Some(case.actor().to_owned());
     }

@@ -48,7 +48,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
 
 /// Whether it spawns a teammate, and there is a limit and the roster is in this part.
 pub fn needs(policy: &Policy, case: &Case<'_>, part: &Part) -> bool {
-    policy.team_size.most > 0 && part.has_roster() && spawned(case).is_some()
+    policy.team_size.most > 0 && part.roster && spawned(case).is_some()
 }
 
 /// The name of the teammate that the event spawns.

@@ -94,16 +94,6 @@ fn with(tasks: &[(&str, &str)]) -> TeamState {
 }
 
 #[test]
-fn merged_counts_apply() {
-    let (mut here, mut there) = (Guard::default(), Guard::default());
-    (0..2).for_each(|_| drop(block(&mut there, "bob", "s")));
-    block(&mut here, "bob", "s");
-    here.merge(&there);
-    let next = [block(&mut here, "bob", "s").decision, block(&mut here, "bob", "s").decision];
-    assert_eq!(next, [Decision::Block, Decision::Allow]);
-}
-
-#[test]
 fn with_more_agents_than_counts_each_new_one_is_blocked_and_the_oldest_starts_again() {
     let mut guard = Guard::default();
     let of = |number: usize| finding(Gate::ReportBeforeIdle, &format!("m{number}"), Decision::Block);
