@@ -14,7 +14,7 @@ use teamkeep_core::client::payload::Input;
 use teamkeep_core::config::Config;
 use teamkeep_core::error::{Cause, Error, Result};
 use teamkeep_core::hook::{BackgroundMode, Recorder};
-use teamkeep_core::sys::clock::{self, Clock, Time};
+use teamkeep_core::sys::clock::{Clock, Timestamp};
 use teamkeep_core::sys::env::Env;
 use teamkeep_core::sys::paths::Paths;
 
@@ -45,7 +45,7 @@ struct Step {
 pub struct DemoOutcome {
     pub paths: Paths,
     pub lines: Vec<usize>,
-    pub end: Time,
+    pub end: Timestamp,
     _scratch: TempDir,
 }
 
@@ -86,7 +86,7 @@ fn replay_into(text: &str, store: Option<PathBuf>) -> Result<DemoOutcome> {
     let (mut lines, mut end) = (Vec::new(), None);
     for (line, step) in steps {
         write_files(&client, &step)?;
-        let at = start.checked_add_signed(step.offset()).unwrap_or(start);
+        let at = start.checked_add(step.offset()).unwrap_or(start);
         let variable = |name: &str| step.env.get(name).and_then(Value::as_str);
         let env = Env {
             client_pid: variable("CLAUDE_PID").and_then(|pid| pid.parse().ok()),
@@ -98,7 +98,7 @@ fn replay_into(text: &str, store: Option<PathBuf>) -> Result<DemoOutcome> {
             paths: paths.clone(),
             config: Config::default(),
             problems: Vec::new(),
-            clock: Clock::new(Some(&clock::stamp(at))),
+            clock: Clock::at(at),
             finish: BackgroundMode::Inline,
         };
         recorder.record(&Input::from(step.payload.to_string().into_bytes()), None);
@@ -128,10 +128,10 @@ impl Step {
 }
 
 /// The start of the run by the clock of the recorded run: when the team was created.
-fn start_of_run(step: &Step) -> Option<Time> {
+fn start_of_run(step: &Step) -> Option<Timestamp> {
     let config = step.write.iter().find(|(path, _)| path.ends_with("/config.json"))?.1.as_str()?;
     let config = teamkeep_core::client::team::TeamConfig::parse(config.as_bytes())?;
-    config.created_at.and_then(clock::from_millis)?.checked_sub_signed(step.offset())
+    config.created_at.and_then(Timestamp::from_millis)?.checked_sub(step.offset())
 }
 
 /// Writes Claude Code's files as of this step.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use teamkeep_core::store::archive::Archive;
-use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::clock::{self, Timestamp};
 
 const RUN: &str = "00112233aabbccdd";
 const TEAM: &str = "session-1353b3db";
@@ -22,7 +22,7 @@ pub struct Big {
     archive: Archive,
     log: String,
     journal: String,
-    now: Time,
+    now: Timestamp,
 }
 
 impl Big {
@@ -46,8 +46,8 @@ impl Big {
             }
             big.turn(round);
         }
-        let run = json!({"v": 1, "run": RUN, "team": TEAM, "lead_session": SESSION, "started_at": clock::stamp(start),
-            "created_at": clock::stamp(start), "sessions": [{"id": SESSION, "role": "lead"}], "finished": true});
+        let run = json!({"v": 1, "run": RUN, "team": TEAM, "lead_session": SESSION, "started_at": start.to_string(),
+            "created_at": start.to_string(), "sessions": [{"id": SESSION, "role": "lead"}], "finished": true});
         let dir = store.join("archive/runs").join(RUN);
         std::fs::create_dir_all(&dir).unwrap();
         std::fs::write(dir.join("run.json"), run.to_string()).unwrap();
@@ -104,7 +104,7 @@ impl Big {
         done["tool_response"] =
             json!({"success": true, "routing": {"sender": me, "target": format!("@{next}")}});
         let id = self.event("PostToolUse", who, done);
-        let mail = json!([{"from": me, "text": format!("part {round} is done"), "timestamp": clock::stamp(self.now), "read": false}]);
+        let mail = json!([{"from": me, "text": format!("part {round} is done"), "timestamp": self.now.to_string(), "read": false}]);
         self.look(&id, &[(format!("teams/{TEAM}/inboxes/{next}.json"), mail)]);
         if round.is_multiple_of(50) {
             let input = json!({"to": next, "message": {"type": "shutdown_request", "reason": "enough"}});
@@ -133,7 +133,7 @@ impl Big {
 
     fn event(&mut self, event: &str, who: Option<&str>, fields: Value) -> String {
         self.events += 1;
-        self.now += chrono::TimeDelta::milliseconds(150);
+        self.now = self.now + chrono::TimeDelta::milliseconds(150);
         let id = self.last_id();
         let agent = who.map(|who| format!("a{who}-7dfceaaaef47c69e"));
         let mut payload = json!({"session_id": SESSION, "hook_event_name": event, "cwd": "/home/dev/parser",
@@ -150,7 +150,7 @@ impl Big {
             Some(who) => json!({"name": who, "id": agent, "kind": "teammate"}),
             None => json!({"name": "team-lead", "id": null, "kind": "lead"}),
         };
-        let line = json!({"v": 1, "at": clock::stamp(self.now), "id": id, "event": event, "session": SESSION,
+        let line = json!({"v": 1, "at": self.now.to_string(), "id": id, "event": event, "session": SESSION,
             "team": TEAM, "actor": actor, "run": RUN, "payload": payload});
         writeln!(self.log, "{line}").unwrap();
         id
@@ -169,7 +169,7 @@ impl Big {
             self.objects += 1;
             changed.push(json!({"path": path, "object": object, "size": text.len()}));
         }
-        let line = json!({"v": 1, "at": clock::stamp(self.now), "event": event, "changed": changed});
+        let line = json!({"v": 1, "at": self.now.to_string(), "event": event, "changed": changed});
         writeln!(self.journal, "{line}").unwrap();
     }
 }

@@ -9,7 +9,7 @@ use teamkeep_core::config;
 use teamkeep_core::model::event::{Id, SafeName};
 use teamkeep_core::store::archive::{Archive, CaptureRequest, CaptureScope, EndedBy};
 use teamkeep_core::store::log::Log;
-use teamkeep_core::sys::clock::{self, Clock, Time};
+use teamkeep_core::sys::clock::{Clock, Timestamp};
 use tempfile::TempDir;
 
 use super::measure::{binary, time};
@@ -188,11 +188,12 @@ impl Scene {
         time(&mut self.hook("post-tool-use"), &self.payload);
     }
 
-    fn fill_log(&self, bytes: usize, at: Time) {
+    fn fill_log(&self, bytes: usize, at: Timestamp) {
         let limits = config::Log { segment_size: 2 << 20, ..config::Log::default() };
         let log = Log::open(self.store().join("log"), &limits);
         let filler = "x".repeat(20_000);
-        let line = json!({"v": 1, "at": clock::stamp(at), "id": "x", "event": "Stop", "payload": {"filler": filler}});
+        let line =
+            json!({"v": 1, "at": at.to_string(), "id": "x", "event": "Stop", "payload": {"filler": filler}});
         let line = line.to_string();
         for _ in 0..bytes / line.len() {
             log.append(line.as_bytes(), at).unwrap();

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use teamkeep_core::store::archive::{Archive, Durability};
-use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::clock::{self, Timestamp};
 
 const MEMBERS: usize = 10;
 const TASKS: usize = 200;
@@ -29,8 +29,8 @@ pub struct Long<'a> {
     log: Option<(BufWriter<File>, usize)>,
     journal: String,
     line: String,
-    start: Time,
-    now: Time,
+    start: Timestamp,
+    now: Timestamp,
 }
 
 impl<'a> Long<'a> {
@@ -67,7 +67,7 @@ impl<'a> Long<'a> {
         let members: Vec<Value> = names
             .map(|name| json!({"name": name, "agentId": format!("{name}@{team}"), "prompt": "p".repeat(600)}))
             .collect();
-        let config = json!({"name": team, "createdAt": self.start.timestamp_millis(), "leadSessionId": self.session,
+        let config = json!({"name": team, "createdAt": self.start.millis(), "leadSessionId": self.session,
             "members": members});
         self.event("SessionStart", None, r#""source":"startup""#);
         self.look(&[(format!("teams/{team}/config.json"), &config)], Some(true));
@@ -118,7 +118,7 @@ impl<'a> Long<'a> {
         );
         self.event("PostToolUse", Some(me), &done);
         let mail = json!([{"from": me_named, "text": format!("part {turn} is done {}", "m".repeat(300)),
-            "timestamp": clock::stamp(self.now), "summary": format!("part {turn}"), "read": false}]);
+            "timestamp": self.now.to_string(), "summary": format!("part {turn}"), "read": false}]);
         self.look(&[(format!("teams/{}/inboxes/{next}.json", self.team), &mail)], None);
         self.event("SubagentStop", Some(me), &format!(r#""last_assistant_message":"{}""#, "l".repeat(300)));
         self.event("TeammateIdle", Some(me), &format!(r#""teammate_name":"{me_named}""#));
@@ -127,7 +127,7 @@ impl<'a> Long<'a> {
     fn end(&mut self) {
         self.event("SessionEnd", None, r#""reason":"other""#);
         self.look(&[], Some(false));
-        let (start, end) = (clock::stamp(self.start), clock::stamp(self.now));
+        let (start, end) = (self.start.to_string(), self.now.to_string());
         let run = json!({"v": 1, "run": self.run, "team": self.team, "lead_session": self.session, "started_at": start,
             "created_at": start, "ended_at": end, "ended_by": "session-end", "finished": true,
             "sessions": [{"id": self.session, "role": "lead"}]});
@@ -142,8 +142,8 @@ impl<'a> Long<'a> {
 
     fn event(&mut self, event: &str, who: Option<usize>, fields: &str) {
         self.events += 1;
-        self.now += chrono::TimeDelta::milliseconds(3);
-        let (at, id, session) = (clock::stamp(self.now), self.last_id(), &self.session);
+        self.now = self.now + chrono::TimeDelta::milliseconds(3);
+        let (at, id, session) = (self.now.to_string(), self.last_id(), &self.session);
         let (actor, agent) = match who.map(name) {
             Some(who) => {
                 let agent = format!("a{who}-7dfceaaaef47c69e");
@@ -164,7 +164,7 @@ impl<'a> Long<'a> {
         self.bytes += self.line.len();
         let fits = self.log.as_ref().is_some_and(|(_, size)| size + self.line.len() <= SEGMENT);
         if !fits {
-            let name = self.now.format("%Y-%m-%dT%H%M%S%3fZ-1a2b3c4d.jsonl").to_string();
+            let name = self.now.utc().format("%Y-%m-%dT%H%M%S%3fZ-1a2b3c4d.jsonl").to_string();
             let file = File::create(self.store.join("log").join(name)).unwrap();
             if let Some((mut log, _)) = self.log.replace((BufWriter::new(file), 0)) {
                 log.flush().unwrap();
@@ -188,7 +188,7 @@ impl<'a> Long<'a> {
             changed.push(json!({"path": path, "object": object, "size": text.len()}));
         }
         let mut line =
-            json!({"v": 1, "at": clock::stamp(self.now), "event": self.last_id(), "changed": changed});
+            json!({"v": 1, "at": self.now.to_string(), "event": self.last_id(), "changed": changed});
         if let Some(there) = team_dir {
             line["team_dir"] = json!(there);
         }

@@ -8,7 +8,6 @@ use teamkeep_core::model::event::Recorded;
 use teamkeep_core::policy::{Decision, RecordedVerdict, Verdict, failure};
 use teamkeep_core::store::archive::{Archive, Claims, Journal, RunRecord};
 use teamkeep_core::store::log::{self, Parts, Range, ReadErrors, Reader};
-use teamkeep_core::sys::clock;
 
 #[derive(Debug, Default)]
 pub struct Record {
@@ -35,8 +34,8 @@ pub fn records(
     archive: &Archive,
     wanted: Option<&[&RunRecord]>,
 ) -> io::Result<(Vec<Record>, ReadErrors)> {
-    let first = wanted.and_then(|runs| runs.iter().map(|run| clock::parse(&run.started_at)).min().flatten());
-    let since = first.and_then(|first| first.checked_sub_signed(BEFORE));
+    let first = wanted.and_then(|runs| runs.iter().map(|run| run.started_at).min());
+    let since = first.and_then(|first| first.checked_sub(BEFORE));
     let is_wanted = |key: &str| wanted.is_none_or(|runs| runs.iter().any(|run| run.run == key));
     // An event of a session may be stored with any run of that session.
     let (all, _) = archive.runs();
@@ -74,7 +73,7 @@ pub fn records(
     problems.merge(reader.problems);
     for record in &mut records {
         // Stable sort: calls of the same moment stay in the order of the log.
-        record.events.sort_by(|a, b| a.at.cmp(&b.at));
+        record.events.sort_by_key(|one| one.at);
     }
     Ok((records, problems))
 }

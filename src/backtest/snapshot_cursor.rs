@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use teamkeep_core::client::team::NamedLists;
 use teamkeep_core::policy::{TeamFile, TeamState, Unreadable};
 use teamkeep_core::store::archive::{Archive, Journal, Snapshot};
+use teamkeep_core::sys::clock::Timestamp;
 
 /// The history of a team's files, at a time that only moves forward.
 #[derive(Debug)]
@@ -75,8 +76,8 @@ impl<'a> SnapshotCursor<'a> {
     }
 
     /// Moves to an event: to all snapshots until then, and to its own, which may be stored after a later one.
-    pub fn go_to(&mut self, id: &str, at: &str) {
-        while self.snapshots.get(self.next).is_some_and(|one| one.at.as_str() <= at) {
+    pub fn go_to(&mut self, id: &str, at: Timestamp) {
+        while self.snapshots.get(self.next).is_some_and(|one| one.at <= at) {
             self.step();
         }
         let own = self.own.get(id).copied().unwrap_or(0);
@@ -149,30 +150,36 @@ mod tests {
     fn an_event_sees_its_own_snapshot_even_if_a_later_one_is_stored_first() {
         let dir = tempfile::tempdir().unwrap();
         let archive = Archive::new(dir.path().to_owned(), 1 << 20, std::time::Duration::ZERO);
-        let snapshot = |at: &str, event: &str, status: &str, gone: &[&str]| {
+        let snapshot = |at: i64, event: &str, status: &str, gone: &[&str]| {
             let object =
                 archive.objects.put_compressed(format!("{{\"status\":\"{status}\"}}").as_bytes()).unwrap();
             let change =
                 Change { path: "tasks/t/1.json".to_owned(), object: Some(object), ..Change::default() };
             let gone: Vec<String> = gone.iter().map(|path| (*path).to_owned()).collect();
             let changed = if gone.is_empty() { vec![change] } else { Vec::new() };
-            Snapshot { at: at.to_owned(), event: event.to_owned(), changed, gone, ..Snapshot::default() }
+            Snapshot {
+                at: Timestamp::from_millis(at).unwrap(),
+                event: event.to_owned(),
+                changed,
+                gone,
+                ..Snapshot::default()
+            }
         };
         let snapshots = vec![
-            snapshot("2", "b", "pending", &[]),
-            snapshot("2", "a", "in_progress", &[]),
-            snapshot("3", "c", "", &["tasks/t/1.json"]),
+            snapshot(2, "b", "pending", &[]),
+            snapshot(2, "a", "in_progress", &[]),
+            snapshot(3, "c", "", &["tasks/t/1.json"]),
         ];
         let journal = Journal { snapshots, ..Journal::default() };
         let mut past = SnapshotCursor::new(&archive, &journal, Some("t"), None);
         let mut status = |id, at| {
-            past.go_to(id, at);
+            past.go_to(id, Timestamp::from_millis(at).unwrap());
             past.open();
             past.team.tasks.get("1").and_then(|task| task.status.clone())
         };
-        assert_eq!(status("0", "0"), None);
-        assert_eq!(status("a", "1"), Some(TaskStatus::InProgress));
-        assert_eq!(status("b", "2"), Some(TaskStatus::InProgress), "time only moves forward");
-        assert_eq!(status("c", "3"), None);
+        assert_eq!(status("0", 0), None);
+        assert_eq!(status("a", 1), Some(TaskStatus::InProgress));
+        assert_eq!(status("b", 2), Some(TaskStatus::InProgress), "time only moves forward");
+        assert_eq!(status("c", 3), None);
     }
 }

@@ -13,7 +13,6 @@ use teamkeep_core::policy::{
     Attempt, Case, Decision, Guard, Judged, Judgement, Origin, Rules, TeamState, Verdict, judge,
 };
 use teamkeep_core::store::archive::Archive;
-use teamkeep_core::sys::clock;
 
 /// An event with a result.
 #[derive(Debug, Clone)]
@@ -97,7 +96,7 @@ impl<'a> Replay<'a> {
     /// Moves the files to the time of an event.
     fn go_to(&mut self, recorded: &'a Recorded) {
         self.files.use_list(recorded.session.as_deref(), recorded.task_list.as_deref());
-        self.files.go_to(&recorded.id, &recorded.at);
+        self.files.go_to(&recorded.id, recorded.at);
         // A hook call reads no tasks without a team.
         if self.record.team.is_some() && Kind::named(&recorded.event).is_judged() {
             self.files.open();
@@ -130,12 +129,12 @@ impl<'a> Replay<'a> {
 /// An attempt as the log has it: of a tool call, only the time is known.
 pub fn attempt(event: &Judged<'_>) -> Attempt {
     let origin = if event.kind == Kind::PreToolUse { Origin::Unknown } else { Origin::Turn };
-    Attempt { origin, at: clock::parse(event.at).map_or(0, |time| time.timestamp_millis()) }
+    Attempt { origin, at: event.at.millis() }
 }
 
 /// An event of the log as input of the policy.
 pub fn judged<'a>(recorded: &'a Recorded, payload: &'a Payload) -> Judged<'a> {
-    Judged { at: &recorded.at, kind: Kind::named(&recorded.event), actor: &recorded.actor, payload }
+    Judged { at: recorded.at, kind: Kind::named(&recorded.event), actor: &recorded.actor, payload }
 }
 
 impl Counts {
@@ -181,7 +180,7 @@ mod tests {
         };
         let roster = br#"{"members":[{"name":"team-lead"},{"name":"bob"}]}"#;
         let changed = vec![changed("tasks/t/1.json", task), changed("teams/t/config.json", roster)];
-        let look = Snapshot { at: "2026-02-03T04:05:00.000Z".to_owned(), changed, ..Snapshot::default() };
+        let look = Snapshot { changed, ..Snapshot::default() };
         let ask = || json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "enough"}});
         let agree = json!({"to": "team-lead", "message": {"type": "shutdown_response", "request_id": "shutdown-1@bob", "approve": true}});
         let mut events: Vec<Recorded> = (1..=4).map(|id| event(id, "team-lead", ask())).collect();

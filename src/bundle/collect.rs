@@ -11,7 +11,6 @@ use crate::redact::Redactor;
 use crate::timeline::{Interval, RunCatalog};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::{Archive, RunRecord, Snapshot, StoredTranscript};
-use teamkeep_core::sys::clock;
 use teamkeep_core::sys::fs;
 
 /// A larger transcript is read from Claude Code's file, in bytes.
@@ -101,8 +100,8 @@ pub fn gather(
         run: record.run,
         team: record.team,
         started_at: record.started_at,
-        from: span.from.map(clock::stamp),
-        until: span.until.map(clock::stamp),
+        from: span.from,
+        until: span.until,
         redacted: redactor.map(Redactor::counts).or(redacted),
         missing,
         entries,

@@ -12,7 +12,7 @@ use teamkeep_core::store::archive::{
     ExclusiveArchive, Imported, RunRecord, Snapshot, Staging, StoredTranscript,
 };
 use teamkeep_core::store::log::{self, Lines, Position, Raw};
-use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::fs;
 
 const MAX_BYTES: u64 = 1 << 28;
@@ -84,7 +84,7 @@ impl UnpackedBundle {
         self,
         catalog: &RunCatalog,
         archive: &ExclusiveArchive,
-        now: Time,
+        now: Timestamp,
     ) -> Result<ImportOutcome> {
         let dir = archive.archive.run_dir(&self.run.run);
         if dir.is_some_and(|dir| dir.symlink_metadata().is_ok()) {
@@ -93,9 +93,9 @@ impl UnpackedBundle {
         }
         self.import_contents(archive)?;
         let imported = Imported {
-            at: clock::stamp(now),
-            from: self.manifest.from.clone(),
-            until: self.manifest.until.clone(),
+            at: now,
+            from: self.manifest.from,
+            until: self.manifest.until,
             redacted: self.manifest.redacted.clone(),
         };
         let record = RunRecord { imported: Some(imported), ..self.run.clone() };

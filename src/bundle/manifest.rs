@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use teamkeep_core::error::{Cause, Error, Result};
 use teamkeep_core::store::archive::Objects;
+use teamkeep_core::sys::clock::Timestamp;
 
 const VERSION: u64 = 1;
 
@@ -24,11 +25,11 @@ pub struct Manifest {
     pub v: u64,
     pub run: String,
     pub team: Option<String>,
-    /// The first hook call of the run, RFC 3339.
-    pub started_at: String,
+    /// The first hook call of the run.
+    pub started_at: Timestamp,
     /// Start of its part of its sessions' transcripts.
-    pub from: Option<String>,
-    pub until: Option<String>,
+    pub from: Option<Timestamp>,
+    pub until: Option<Timestamp>,
     /// The number of redactions by pattern; `None` without redaction.
     pub redacted: Option<BTreeMap<String, u64>>,
     /// Contents that its journal names and that were already lost.

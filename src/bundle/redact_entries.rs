@@ -61,7 +61,7 @@ pub(super) fn event(redactor: &Redactor, recorded: &Recorded) -> io::Result<Vec<
     };
     let event = Event {
         v: recorded.v,
-        at: &recorded.at,
+        at: recorded.at,
         id: &recorded.id,
         event: &recorded.event,
         session: redact(&recorded.session).as_deref(),

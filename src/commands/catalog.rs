@@ -8,7 +8,7 @@ use crate::view;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::{Archive, RunRecord};
 use teamkeep_core::store::log::ReadErrors;
-use teamkeep_core::sys::clock::{self, Time, When};
+use teamkeep_core::sys::clock::{self, Timestamp, When};
 
 const MAX_LISTED: usize = 5;
 const TIME_FORMS: &str = "expected 2026-11-20 04:40 (local), 2026-11-20T04:40:00Z, 2026-11-20, today, yesterday, now, an age (10m, 2h, 1w), \
@@ -37,7 +37,7 @@ pub fn redactor(context: &Context, run: &RunRecord) -> Result<Redactor> {
 }
 
 /// Parses a time: see [`When`]. `start` is the start of the run that it may be relative to.
-pub fn parse_time(text: &str, start: Option<Time>, now: Time) -> Result<Time> {
+pub fn parse_time(text: &str, start: Option<Timestamp>, now: Timestamp) -> Result<Timestamp> {
     let when = When::parse(text);
     let why = match (when, start) {
         (Some(When::FromStart(_)), None) => ": no run is named whose start it could be relative to",
@@ -47,15 +47,15 @@ pub fn parse_time(text: &str, start: Option<Time>, now: Time) -> Result<Time> {
     time.ok_or_else(|| Error::usage(format!("invalid time {text:?}{why}")).hint(TIME_FORMS))
 }
 
-pub fn time_of_run(context: &Context, text: Option<&str>, run: &RunRecord) -> Result<Option<Time>> {
-    let start = clock::parse(&run.started_at);
+pub fn time_of_run(context: &Context, text: Option<&str>, run: &RunRecord) -> Result<Option<Timestamp>> {
+    let start = Some(run.started_at);
     text.map(|text| parse_time(text, start, context.clock.now())).transpose()
 }
 
 /// The time of `--at`; warns when it is outside of the run.
-pub fn moment_of_run(context: &Context, text: Option<&str>, run: &RunRecord) -> Result<Option<String>> {
-    let at = time_of_run(context, text, run)?.map(clock::stamp);
-    if let (Some(text), Some(at)) = (text, &at) {
+pub fn moment_of_run(context: &Context, text: Option<&str>, run: &RunRecord) -> Result<Option<Timestamp>> {
+    let at = time_of_run(context, text, run)?;
+    if let (Some(text), Some(at)) = (text, at) {
         warn_outside_run(context, run, &[(text, at)]);
     }
     Ok(at)
@@ -63,17 +63,16 @@ pub fn moment_of_run(context: &Context, text: Option<&str>, run: &RunRecord) -> 
 
 /// Prints a notice if a time is outside of the run. Each time is given as text and as parsed; an age may have been
 /// intended as the time since the start.
-pub fn warn_outside_run(context: &Context, run: &RunRecord, times: &[(&str, &str)]) {
+pub fn warn_outside_run(context: &Context, run: &RunRecord, times: &[(&str, Timestamp)]) {
     let print = |line: String| context.ui.eprint_line(&line);
-    let early = times.iter().find(|(_, at)| *at < run.started_at.as_str());
-    let late =
-        run.ended_at.as_deref().and_then(|ended| times.iter().find(|(_, at)| *at > ended).zip(Some(ended)));
+    let early = times.iter().find(|(_, at)| *at < run.started_at);
+    let late = run.ended_at.and_then(|ended| times.iter().find(|(_, at)| *at > ended).zip(Some(ended)));
     if early.is_some() {
-        print(format!("the run starts at {}", clock::moment_of(&run.started_at)));
+        print(format!("the run starts at {}", clock::moment(run.started_at)));
     }
     if let Some((_, ended)) = late {
-        let since = view::elapsed(&run.started_at, ended).unwrap_or_default();
-        print(format!("the run had ended at {} (+{since})", clock::moment_of(ended)));
+        let since = view::elapsed(run.started_at, ended);
+        print(format!("the run had ended at {} (+{since})", clock::moment(ended)));
     }
     let is_age = |text: &str| When::parse(text).is_some() && When::parse(&format!("+{text}")).is_some();
     if let Some((age, _)) = early.or(late.map(|(time, _)| time)).filter(|(text, _)| is_age(text)) {

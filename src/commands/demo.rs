@@ -12,7 +12,6 @@ use teamkeep_core::config::Config;
 use teamkeep_core::error::Result;
 use teamkeep_core::policy::Decision;
 use teamkeep_core::store::archive::Archive;
-use teamkeep_core::sys::clock::{self, Clock};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -33,7 +32,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     let catalog = RunCatalog::open(archive, replayed.paths.log());
     let opened = catalog.open_runs(&catalog.runs.iter().collect::<Vec<_>>())?;
     let columns = context.ui.columns();
-    let now = Clock::new(Some(&clock::stamp(replayed.end))).now();
+    let now = replayed.end;
     let program = shell_invocation(&context.env);
     let store = quoted(&replayed.paths.store.to_string_lossy());
     let command = |command: &str| match &args.keep {

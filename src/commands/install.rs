@@ -15,7 +15,6 @@ use teamkeep_core::client::settings::hook_command;
 use teamkeep_core::client::settings::install_record::{Record, Records};
 use teamkeep_core::client::settings::version::{FIRST_WITH_TEAMS, Version};
 use teamkeep_core::error::Result;
-use teamkeep_core::sys::clock;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -186,7 +185,7 @@ impl NewContent<'_> {
         let NewContent { context, records, file, after } = self;
         // After a repeated install, the version and the content to restore are still those before the first.
         let earlier = records.find(&file.real).filter(|earlier| earlier.has_installed(file.bytes()));
-        let mut record = Record::new(clock::stamp(context.clock.now()), &file.path, after);
+        let mut record = Record::new(context.clock.now().to_string(), &file.path, after);
         program.as_str().clone_into(&mut record.command);
         record.client = match client {
             ClientVersion::Known(version) => Some(version.to_string()),

@@ -9,7 +9,7 @@ use crate::timeline::{RunCatalog, Summary, merge};
 use crate::view;
 use teamkeep_core::error::Result;
 use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -91,12 +91,12 @@ impl Args {
         &self,
         run: &RunRecord,
         catalog: &RunCatalog,
-        since: Option<Time>,
-        until: Option<Time>,
+        since: Option<Timestamp>,
+        until: Option<Timestamp>,
     ) -> bool {
         let is_listed = self.all || (run.team.is_some() && !catalog.is_stray(run));
-        let ended = run.ended_at.as_deref().and_then(clock::parse);
-        let started = clock::parse(&run.started_at);
+        let ended = run.ended_at;
+        let started = Some(run.started_at);
         is_listed
             && since.is_none_or(|since| ended.is_none_or(|ended| ended >= since))
             && until.is_none_or(|until| started.is_none_or(|started| started <= until))

@@ -13,7 +13,7 @@ use teamkeep_core::model::event::{ActorKind, OVERRIDE};
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::store::log::{self, Follower, Line, Parts, Range, ReadErrors, Reader};
 use teamkeep_core::store::retention;
-use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::clock::Timestamp;
 
 use super::catalog::{self, catalog, parse_time};
 use crate::context::Context;
@@ -61,8 +61,8 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         (Some(catalog), Some(name)) => Some((catalog, catalog.find(name)?)),
         _ => None,
     };
-    let start = run.and_then(|(_, run)| clock::parse(&run.started_at));
-    let parse = |text: &Option<String>| -> Result<Option<Time>> {
+    let start = run.map(|(_, run)| run.started_at);
+    let parse = |text: &Option<String>| -> Result<Option<Timestamp>> {
         text.as_ref().map(|text| parse_time(text, start, context.clock.now())).transpose()
     };
     let range = Range { since: parse(&args.since)?, until: parse(&args.until)? };
@@ -94,7 +94,7 @@ fn print_events(
     let problems = if let (Some((catalog, run)), false) = (run, args.follow) {
         let mut lines = Vec::new();
         let read = catalog.lines_of(run, |line| {
-            if range.holds(&line.recorded.at) && args.filter.selects(line) {
+            if range.holds(line.recorded.at) && args.filter.selects(line) {
                 lines.push(line.clone());
             }
             Ok(())

@@ -37,7 +37,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
             continue;
         }
         let at = moment_of_run(context, args.at.as_deref(), &run.run)?;
-        let state = state(&catalog.archive, run, at.as_deref());
+        let state = state(&catalog.archive, run, at);
         match args.output.json {
             true => output::print_json(context, &state)?,
             false => output::page_document(context, &view::state(run, &state))?,
@@ -55,17 +55,16 @@ fn compare(
     run: &RunData,
     times: [&str; 2],
 ) -> Result<()> {
-    let [from, to] = times.map(|text| {
-        time_of_run(context, Some(text), &run.run).map(|at| at.map(clock::stamp).unwrap_or_default())
-    });
+    let [from, to] =
+        times.map(|text| time_of_run(context, Some(text), &run.run).map(|at| at.unwrap_or_default()));
     let (from, to) = (from?, to?);
     if from > to {
-        let what = format!("{} is later than {}", clock::moment_of(&from), clock::moment_of(&to));
+        let what = format!("{} is later than {}", clock::moment(from), clock::moment(to));
         return Err(Error::usage(what)
             .hint(format!("the earlier moment comes first: --diff {} {}", times[1], times[0])));
     }
-    warn_outside_run(context, &run.run, &[(times[0], &from), (times[1], &to)]);
-    let [from, to] = [from, to].map(|at| state(&catalog.archive, run, Some(&at)));
+    warn_outside_run(context, &run.run, &[(times[0], from), (times[1], to)]);
+    let [from, to] = [from, to].map(|at| state(&catalog.archive, run, Some(at)));
     let diff = diff(&from, &to);
     match args.output.json {
         true => output::print_json(context, &diff),

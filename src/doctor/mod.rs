@@ -24,7 +24,7 @@ use teamkeep_core::client::settings::layer::{
 };
 use teamkeep_core::client::settings::version::Version;
 use teamkeep_core::config::{Effective, Files, Problem};
-use teamkeep_core::sys::clock::Time;
+use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::env::Env;
 use teamkeep_core::sys::paths::Paths;
 
@@ -106,7 +106,7 @@ pub fn run_checks(facts: &Facts<'_>) -> Health {
 pub struct Facts<'a> {
     pub env: &'a Env,
     pub paths: &'a Paths,
-    pub now: Time,
+    pub now: Timestamp,
     /// The answer of `claude --version`.
     pub probe: VersionProbe,
     /// The settings files, highest precedence first.
@@ -128,7 +128,7 @@ impl<'a> Facts<'a> {
     pub fn gather(
         (env, paths): (&'a Env, &'a Paths),
         (files, misnamed): (&Files, Option<Problem>),
-        now: Time,
+        now: Timestamp,
         probe: VersionProbe,
     ) -> Facts<'a> {
         let layers = layers(env, paths);

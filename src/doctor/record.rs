@@ -13,7 +13,7 @@ use teamkeep_core::error::Result;
 use teamkeep_core::model::event::{OVERRIDE, SafeName};
 use teamkeep_core::store::archive::Archive;
 use teamkeep_core::store::log::{self, Parts, Range};
-use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::clock::{self, Timestamp};
 use teamkeep_core::sys::fs::read_regular;
 use teamkeep_core::sys::process::is_gone;
 
@@ -33,7 +33,7 @@ const MAX_LISTED: usize = 5;
 pub fn last_event(facts: &Facts<'_>) -> Diagnosis {
     let is_event = |line: &log::Line| line.recorded.event != OVERRIDE;
     let last = match log::last(&facts.paths.log(), &Parts::default(), Range::default(), 1, is_event) {
-        Ok((lines, _)) => lines.back().and_then(|line| clock::parse(&line.recorded.at)),
+        Ok((lines, _)) => lines.back().map(|line| line.recorded.at),
         Err(error) => return bad(format!("cannot read the log: {error}")),
     };
     let Some(last) = last else {
@@ -49,17 +49,17 @@ pub fn last_event(facts: &Facts<'_>) -> Diagnosis {
 }
 
 /// When Claude Code last wrote a transcript.
-fn last_used(client: &Path) -> Option<Time> {
+fn last_used(client: &Path) -> Option<Timestamp> {
     let within = |dir: &Path| std::fs::read_dir(dir).into_iter().flatten().flatten();
     within(&client.join("projects"))
         .flat_map(|project| within(&project.path()).collect::<Vec<_>>())
         .filter(|entry| entry.path().extension().is_some_and(|kind| kind == "jsonl"))
-        .filter_map(|entry| entry.metadata().ok()?.modified().ok().map(Time::from))
+        .filter_map(|entry| entry.metadata().ok()?.modified().ok().map(Timestamp::from))
         .max()
 }
 
 /// `2026-02-03 04:05:06 UTC (3 hours ago)`.
-fn when(time: Time, now: Time) -> String {
+fn when(time: Timestamp, now: Timestamp) -> String {
     let seconds = (now - time).num_seconds().max(0);
     let (number, unit) = match seconds {
         0..60 => return format!("{} (just now)", clock::moment(time)),
@@ -113,7 +113,7 @@ pub fn failures(facts: &Facts<'_>) -> Diagnosis {
     let failures = read.flat_map(|(bytes, _)| {
         String::from_utf8_lossy(&bytes).lines().filter_map(failure).collect::<Vec<_>>()
     });
-    let mut failures: Vec<(Time, String)> =
+    let mut failures: Vec<(Timestamp, String)> =
         failures.filter(|(at, _)| (facts.now - *at).num_seconds() <= DAY_SECONDS).collect();
     failures.sort();
     let Some((_, newest)) = failures.last() else { return ok("no hook errors in the last 24 hours") };
@@ -123,7 +123,7 @@ pub fn failures(facts: &Facts<'_>) -> Diagnosis {
 }
 
 /// `<time> [<pid>] <message>`.
-fn failure(line: &str) -> Option<(Time, String)> {
+fn failure(line: &str) -> Option<(Timestamp, String)> {
     let (time, rest) = line.split_once(" [")?;
     let (_, message) = rest.split_once("] ")?;
     Some((clock::parse(time)?, message.chars().take(200).collect()))

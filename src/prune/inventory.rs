@@ -11,7 +11,7 @@ use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::{Archive, ObjectInfo, Objects, RunRecord};
 use teamkeep_core::store::log::{self, Contents, SegmentName};
 use teamkeep_core::store::retention;
-use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::clock::{self, Timestamp};
 use teamkeep_core::sys::fs::Stamp;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -32,7 +32,7 @@ pub struct RunInventory {
     pub run: RunRecord,
     pub state: RunState,
     /// When it ended or was imported.
-    pub since: Option<Time>,
+    pub since: Option<Timestamp>,
     /// The bytes of its own files.
     pub bytes: u64,
     /// The contents that it needs, by index in [`Inventory::contents`].
@@ -79,7 +79,12 @@ pub struct Inventory {
 /// Nanoseconds for which a content that no run names is kept, because its writer may be about to name it.
 const MIN_AGE_NS: i64 = 3_600 * 1_000_000_000;
 
-pub fn survey(catalog: &RunCatalog, log: &Path, now: Time, done: &mut dyn FnMut(u64)) -> Result<Inventory> {
+pub fn survey(
+    catalog: &RunCatalog,
+    log: &Path,
+    now: Timestamp,
+    done: &mut dyn FnMut(u64),
+) -> Result<Inventory> {
     let archive = &catalog.archive;
     if let Some(why) = &catalog.unlisted {
         return Err(Error::new(format!("cannot prune: {why}"))
@@ -167,10 +172,10 @@ fn is_under_way(archive: &Archive, run: &RunRecord) -> bool {
 }
 
 /// When a run ended, or was imported.
-fn since(archive: &Archive, run: &RunRecord) -> Option<Time> {
-    let imported = run.imported.as_ref().map(|imported| imported.at.clone());
+fn since(archive: &Archive, run: &RunRecord) -> Option<Timestamp> {
+    let imported = run.imported.as_ref().map(|imported| imported.at);
     let last = || archive.journal(&run.run).snapshots.pop().map(|last| last.at);
-    clock::parse(&imported.or(run.ended_at.clone()).or_else(last).unwrap_or_else(|| run.started_at.clone()))
+    imported.or(run.ended_at).or_else(last).or(Some(run.started_at)).filter(|at| at.is_valid())
 }
 
 impl Inventory {

@@ -11,7 +11,7 @@ use teamkeep_core::error::Result;
 use teamkeep_core::store::archive::{Archive, RunRecord};
 use teamkeep_core::store::log::{self, SegmentName};
 use teamkeep_core::store::retention::{self, Facts, Needs, Removal, RemovalReason};
-use teamkeep_core::sys::clock::Time;
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bounds {
@@ -74,7 +74,7 @@ pub fn plan_verified(
     }
 }
 
-pub fn plan(survey: &Inventory, bounds: &Bounds, limits: &config::Log, now: Time) -> Plan {
+pub fn plan(survey: &Inventory, bounds: &Bounds, limits: &config::Log, now: Timestamp) -> Plan {
     let mut plan = Plan { left: survey.bytes(), ..Plan::default() };
     let mut uses = vec![0; survey.contents.len()];
     survey.runs.iter().flat_map(|held| &held.needs).for_each(|index| uses[*index] += 1);
@@ -128,7 +128,7 @@ impl Plan {
 
     /// Deletes the segments that the log's own bounds remove, after their lines are copied into the runs that need them,
     /// and the segments that have nothing of a recorded run and nothing younger than the age bound.
-    fn delete_segments(&mut self, survey: &Inventory, bounds: &Bounds, limits: &config::Log, now: Time) {
+    fn delete_segments(&mut self, survey: &Inventory, bounds: &Bounds, limits: &config::Log, now: Timestamp) {
         let going: BTreeSet<usize> = self.runs.iter().map(|(index, _)| *index).collect();
         let staying = survey.runs.iter().enumerate().filter(|(index, _)| !going.contains(index));
         let staying: Vec<RunRecord> = staying.map(|(_, held)| held.run.clone()).collect();
@@ -152,13 +152,13 @@ impl Plan {
         let oldest = bounds
             .older_than
             .and_then(|most| TimeDelta::from_std(most).ok())
-            .and_then(|most| now.checked_sub_signed(most));
+            .and_then(|most| now.checked_sub(most));
         // A run whose data cannot be read may have any session.
         let doubtful = !survey.damaged.is_empty();
         for Closed { segment, contents } in &survey.segments {
             let is_named = contents.runs.iter().any(|run| runs.contains(run.as_str()))
                 || contents.sessions.keys().any(|session| sessions.contains(session.as_str()));
-            let loose = contents.last_loose();
+            let loose = contents.loose;
             let is_young = loose.is_some_and(|loose| oldest.is_none_or(|oldest| loose >= oldest));
             let is_over = bounded.contains(segment.name.as_str());
             let may_be_of_damaged = doubtful && (loose.is_some() || !contents.sessions.is_empty());

@@ -10,6 +10,7 @@ use super::turns::Turn;
 use crate::timeline::{DeliveredMessage, LoadedEvent};
 use teamkeep_core::client::team::{Notice, Tokens};
 use teamkeep_core::model::event::ActorKind;
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {
@@ -22,8 +23,8 @@ pub struct Agent {
 pub struct Instance {
     pub id: String,
     pub role: Role,
-    pub first: Option<String>,
-    pub last: Option<String>,
+    pub first: Option<Timestamp>,
+    pub last: Option<Timestamp>,
     pub turns: usize,
     /// Number of tool calls; `None` without a transcript.
     pub tool_uses: Option<usize>,
@@ -47,7 +48,7 @@ pub enum Role {
 pub fn agents(case: &ReportInput<'_>, turns: &[Turn]) -> Vec<Agent> {
     let mut agents: Vec<Agent> = Vec::new();
     let first_messages = first_messages(case);
-    let mut add = |name: &str, kind: ActorKind, id: &str, at: Option<&str>| {
+    let mut add = |name: &str, kind: ActorKind, id: &str, at: Option<Timestamp>| {
         let index = agents.iter().position(|known| known.name == name).unwrap_or_else(|| {
             agents.push(Agent { name: name.to_owned(), kind, instances: Vec::new() });
             agents.len() - 1
@@ -57,13 +58,13 @@ pub fn agents(case: &ReportInput<'_>, turns: &[Turn]) -> Vec<Agent> {
             instances.push(Instance::new(id));
             instances.len() - 1
         });
-        let (instance, at) = (&mut instances[index], at.map(str::to_owned));
-        instance.last = instance.last.take().max(at.clone());
-        instance.first = [instance.first.take(), at].into_iter().flatten().min();
+        let instance = &mut instances[index];
+        instance.last = instance.last.max(at);
+        instance.first = [instance.first, at].into_iter().flatten().min();
     };
     for event in &case.data.events {
         let Some((name, id)) = actor_of(case, event) else { continue };
-        add(name, event.actor.kind, id, Some(&event.at));
+        add(name, event.actor.kind, id, Some(event.at));
     }
     let kind = |name: &str| match name {
         _ if name == case.lead => ActorKind::Lead,
@@ -74,10 +75,10 @@ pub fn agents(case: &ReportInput<'_>, turns: &[Turn]) -> Vec<Agent> {
         add(&transcript.by, kind(&transcript.by), &transcript.agent, None);
     }
     for used in case.data.transcripts.uses.values() {
-        add(&used.by, kind(&used.by), &used.agent, case.to_local(used.at.as_ref()).as_deref());
+        add(&used.by, kind(&used.by), &used.agent, case.to_local(used.at));
     }
     for Agent { name, kind, instances } in &mut agents {
-        instances.sort_by(|a, b| (a.first.is_none(), &a.first).cmp(&(b.first.is_none(), &b.first)));
+        instances.sort_by_key(|one| (one.first.is_none(), one.first));
         for (index, instance) in instances.iter_mut().enumerate() {
             instance.role = match kind {
                 ActorKind::Lead => Role::Lead,

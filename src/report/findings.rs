@@ -9,11 +9,12 @@ use super::turns::Turn;
 use crate::timeline::{Entry, Kind};
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::policy::{Decision, without_prefix};
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     pub code: Code,
-    pub at: Option<String>,
+    pub at: Option<Timestamp>,
     pub who: Option<String>,
     pub task: Option<String>,
     pub what: String,
@@ -72,7 +73,7 @@ pub fn findings(
     found.extend(ping_pong(case, turns));
     found.extend(verdict_findings(case));
     found.extend(data_gaps(case));
-    found.sort_by(|a, b| (a.code, &a.at).cmp(&(b.code, &b.at)));
+    found.sort_by_key(|finding| (finding.code, finding.at));
     found
 }
 
@@ -82,8 +83,8 @@ impl Finding {
         Finding { code, at: None, who: None, task: None, what: what.into(), amount: None }
     }
 
-    pub fn at(self, at: &str) -> Finding {
-        Finding { at: Some(at.to_owned()), ..self }
+    pub fn at(self, at: Timestamp) -> Finding {
+        Finding { at: Some(at), ..self }
     }
 
     pub fn of(self, who: &str) -> Finding {
@@ -108,7 +109,7 @@ fn stopped_at_work(case: &ReportInput<'_>, tasks: &[TaskHistory]) -> Vec<Finding
         for task in tasks.iter().filter(holds) {
             let what =
                 format!("{who} approved its shutdown with task {} in progress{}", task.id, called(task));
-            found.push(Finding::new(Code::StoppedAtWork, what).at(&entry.at).of(who).task(&task.id));
+            found.push(Finding::new(Code::StoppedAtWork, what).at(entry.at).of(who).task(&task.id));
         }
     }
     found
@@ -125,11 +126,11 @@ fn task_findings(case: &ReportInput<'_>, tasks: &[TaskHistory]) -> Vec<Finding> 
             let owner = change.owner_from.as_deref().unwrap_or_default();
             let what =
                 format!("Claude Code returned task {} to pending and unassigned it (was {owner})", task.id);
-            found.push(Finding::new(Code::WorkReturned, what).at(&change.at).of(owner).task(&task.id));
+            found.push(Finding::new(Code::WorkReturned, what).at(change.at).of(owner).task(&task.id));
         }
         for change in task.changes.iter().filter(|change| change.kind == Kind::TaskErased) {
             let what = format!("Claude Code erased task {} ({}){}", task.id, task.status, called(task));
-            found.push(Finding::new(Code::TaskErased, what).at(&change.at).task(&task.id));
+            found.push(Finding::new(Code::TaskErased, what).at(change.at).task(&task.id));
         }
         if task.is_unfinished() && (case.is_over() || task.removed_at.is_some()) {
             let last = task.changes.iter().rev().find_map(|change| change.owner.as_deref());
@@ -164,7 +165,7 @@ fn message_findings(case: &ReportInput<'_>, mail: &MessageStats) -> Vec<Finding>
             (None, Some(false)) => Finding::new(Code::NotDelivered, format!("{what} was never read{about}")),
             _ => continue,
         };
-        found.push(finding.at(&message.at).of(&message.from));
+        found.push(finding.at(message.at).of(&message.from));
     }
     for name in case.teammates() {
         let reports = |message: &&MessageRow| {
@@ -212,7 +213,7 @@ fn verdict_findings(case: &ReportInput<'_>) -> Vec<Finding> {
         };
         let reason = without_prefix(&verdict.reason);
         let what = format!("{} was {done}: {reason} ({})", entry.actor, verdict.gate);
-        Some(Finding::new(code, what).at(&entry.at).of(&entry.actor))
+        Some(Finding::new(code, what).at(entry.at).of(&entry.actor))
     };
     case.entries.iter().filter_map(finding).collect()
 }
@@ -222,13 +223,13 @@ fn data_gaps(case: &ReportInput<'_>) -> Vec<Finding> {
         case.data.problems().into_iter().map(|what| Finding::new(Code::Unreadable, what)).collect();
     if case.data.client_gone {
         let what = "the process of Claude Code is gone, but no end of the run was recorded";
-        found.push(Finding::new(Code::NoEnd, what).at(&case.end));
+        found.push(Finding::new(Code::NoEnd, what).at(case.end));
     }
     if let Some(until) = &case.data.missing_until {
         let what = format!(
             "events until {until} are missing: the log was pruned before they were copied into the run"
         );
-        found.push(Finding::new(Code::EventsMissing, what).at(&case.data.run.started_at));
+        found.push(Finding::new(Code::EventsMissing, what).at(case.data.run.started_at));
     }
     found
 }

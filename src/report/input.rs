@@ -1,7 +1,7 @@
 //! The input of every part of a report, and sets of time spans.
 
 use crate::timeline::{ClockMap, Entry, RunData, Timeline};
-use teamkeep_core::sys::clock;
+use teamkeep_core::sys::clock::Timestamp;
 
 pub struct ReportInput<'a> {
     pub data: &'a RunData,
@@ -9,7 +9,7 @@ pub struct ReportInput<'a> {
     /// Converts Claude Code's times to teamkeep's clock.
     pub when: &'a ClockMap,
     pub lead: &'static str,
-    pub end: String,
+    pub end: Timestamp,
 }
 
 impl<'a> ReportInput<'a> {
@@ -19,13 +19,13 @@ impl<'a> ReportInput<'a> {
             entries: &timeline.entries,
             when: &timeline.when,
             lead: data.lead(),
-            end: data.last_moment(&timeline.entries).to_owned(),
+            end: data.last_moment(&timeline.entries),
         }
     }
 
     /// Claude Code's time by teamkeep's clock.
-    pub fn to_local(&self, theirs: Option<&String>) -> Option<String> {
-        theirs.and_then(|theirs| self.when.to_local(theirs))
+    pub fn to_local(&self, theirs: Option<Timestamp>) -> Option<Timestamp> {
+        theirs.map(|theirs| self.when.to_local(theirs))
     }
 
     /// Teammates: everyone who was ever in the team except its lead.
@@ -41,16 +41,6 @@ impl<'a> ReportInput<'a> {
     pub fn has_transcript(&self, name: &str) -> bool {
         self.data.transcripts.all.iter().any(|transcript| transcript.by == name)
     }
-}
-
-/// Milliseconds between two RFC 3339 times; `None` for an invalid time.
-pub fn between(from: &str, to: &str) -> Option<i64> {
-    Some((clock::parse(to)? - clock::parse(from)?).num_milliseconds())
-}
-
-/// Milliseconds since 1970; 0 for an invalid time.
-pub fn millis(at: &str) -> i64 {
-    clock::parse(at).map_or(0, |time| time.timestamp_millis())
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::input::ReportInput;
 use crate::timeline::Entry;
 use teamkeep_core::store::metadata_only;
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageStats {
@@ -17,7 +18,7 @@ pub struct MessageStats {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageRow {
-    pub at: String,
+    pub at: Timestamp,
     pub from: String,
     pub to: String,
     pub kind: String,
@@ -94,7 +95,7 @@ fn message(case: &ReportInput<'_>, entry: &Entry) -> Option<MessageRow> {
     let missing = case.data.missing_until.as_ref().is_some_and(|until| entry.at <= *until);
     let delivered = delivered.filter(|delivered| *delivered || message.refusal.is_some() || !missing);
     Some(MessageRow {
-        at: entry.at.clone(),
+        at: entry.at,
         from: entry.actor.clone(),
         kind: message.word.clone(),
         chars: metadata_only::byte_len(&text).unwrap_or_else(|| text.chars().count()),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::input::{ReportInput, between};
+use super::input::ReportInput;
 use super::messages::MessageStats;
 use super::tasks::TaskHistory;
 use super::turns::Turn;
@@ -10,16 +10,17 @@ use crate::timeline::{Entry, Kind, TaskEntry, stays};
 use teamkeep_core::client::json;
 use teamkeep_core::client::payload::Kind as Event;
 use teamkeep_core::model::{TaskStatus, Tool};
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overview {
     pub run: String,
     pub team: Option<String>,
     pub lead_session: Option<String>,
-    /// The first recorded hook call of the run, RFC 3339. Its session may have started before.
-    pub started_at: String,
+    /// The first recorded hook call of the run. Its session may have started before.
+    pub started_at: Timestamp,
     /// When it ended; `None` for a running team, and if no end is recorded.
-    pub ended_at: Option<String>,
+    pub ended_at: Option<Timestamp>,
     /// From the first recorded hook call of the run (`started_at`) to its end, in milliseconds; without a recorded end,
     /// to its last recorded moment.
     pub duration_ms: Option<i64>,
@@ -47,8 +48,8 @@ pub struct Person {
     pub name: String,
     pub agent_type: Option<String>,
     pub model: Option<String>,
-    pub joined_at: Option<String>,
-    pub left_at: Option<String>,
+    pub joined_at: Option<Timestamp>,
+    pub left_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,9 +79,9 @@ pub fn overview(
         run: run.run.clone(),
         team: run.team.clone(),
         lead_session: run.lead_session.clone(),
-        started_at: run.started_at.clone(),
-        ended_at: run.ended_at.clone(),
-        duration_ms: between(&run.started_at, &case.end),
+        started_at: run.started_at,
+        ended_at: run.ended_at,
+        duration_ms: Some((case.end - run.started_at).num_milliseconds()),
         ended_by: run.ended_by.map(|by| json::serde_name(&by)),
         ended_reason: run.ended_reason.clone(),
         client_versions: data.transcripts.versions.iter().cloned().collect(),
@@ -120,17 +121,17 @@ fn person(case: &ReportInput<'_>, name: &str) -> Person {
         name: name.to_owned(),
         agent_type: text("agentType"),
         model: text("model"),
-        joined_at: stays.first().map(|(from, _)| (*from).to_owned()),
-        left_at: stays.last().and_then(|(_, to)| *to).map(str::to_owned),
+        joined_at: stays.first().map(|(from, _)| *from),
+        left_at: stays.last().and_then(|(_, to)| *to),
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
     pub name: PhaseName,
-    /// The first sign of it, RFC 3339; `None` if there was none.
-    pub from: Option<String>,
-    pub to: Option<String>,
+    /// The first sign of it; `None` if there was none.
+    pub from: Option<Timestamp>,
+    pub to: Option<Timestamp>,
     pub signs: usize,
 }
 
@@ -161,26 +162,24 @@ const PHASES: [PhaseName; 7] = [
 const READ_TOOLS: [&str; 3] = ["TaskList", "TaskGet", "TaskOutput"];
 
 pub fn phases(case: &ReportInput<'_>) -> Vec<Phase> {
-    let mut signs: Vec<(PhaseName, String)> =
-        case.entries.iter().filter_map(|entry| Some((phase_of(case, entry)?, entry.at.clone()))).collect();
+    let mut signs: Vec<(PhaseName, Timestamp)> =
+        case.entries.iter().filter_map(|entry| Some((phase_of(case, entry)?, entry.at))).collect();
     for event in &case.data.events {
         let phase = match (event.kind, event.payload.tool()) {
             (Event::PreToolUse | Event::PostToolUse, Some(Tool::TeamCreate)) => PhaseName::Setup,
             (Event::PreToolUse | Event::PostToolUse, Some(Tool::TeamDelete)) => PhaseName::Cleanup,
             _ => continue,
         };
-        signs.push((phase, event.at.clone()));
+        signs.push((phase, event.at));
     }
     let leads = case.data.transcripts.uses.values().filter(|used| used.by == case.lead);
     let checks = leads.filter(|used| READ_TOOLS.contains(&used.tool.as_str()));
-    signs.extend(checks.filter_map(|used| Some((PhaseName::Monitor, case.to_local(used.at.as_ref())?))));
-    let spawned = signs.iter().filter(|(name, _)| *name == PhaseName::Spawn).map(|(_, at)| at.clone()).min();
-    signs.retain(|(name, at)| {
-        *name != PhaseName::Monitor || spawned.as_ref().is_some_and(|spawned| at > spawned)
-    });
+    signs.extend(checks.filter_map(|used| Some((PhaseName::Monitor, case.to_local(used.at)?))));
+    let spawned = signs.iter().filter(|(name, _)| *name == PhaseName::Spawn).map(|(_, at)| *at).min();
+    signs.retain(|(name, at)| *name != PhaseName::Monitor || spawned.is_some_and(|spawned| *at > spawned));
     let phase = |name| {
-        let own = signs.iter().filter(|(sign, _)| *sign == name).map(|(_, at)| at);
-        Phase { name, from: own.clone().min().cloned(), to: own.clone().max().cloned(), signs: own.count() }
+        let own = signs.iter().filter(|(sign, _)| *sign == name).map(|(_, at)| *at);
+        Phase { name, from: own.clone().min(), to: own.clone().max(), signs: own.count() }
     };
     PHASES.map(phase).into()
 }

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::input::ReportInput;
 use super::input::Spans;
-use super::input::{ReportInput, millis};
 use crate::timeline::{Entry, Kind, TaskEntry};
 use teamkeep_core::client::team::Task;
 use teamkeep_core::model::TaskStatus;
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskHistory {
@@ -18,14 +19,14 @@ pub struct TaskHistory {
     /// Its last status; `deleted` if an agent deleted it.
     pub status: TaskStatus,
     pub owner: Option<String>,
-    pub removed_at: Option<String>,
+    pub removed_at: Option<Timestamp>,
     pub blocked_by: Vec<String>,
     pub changes: Vec<Change>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    pub at: String,
+    pub at: Timestamp,
     /// The author; `client` for Claude Code itself, `unknown` if unknown.
     pub by: String,
     pub kind: Kind,
@@ -58,7 +59,7 @@ fn history(case: &ReportInput<'_>, id: &str, entries: &[(&Entry, &TaskEntry)]) -
             None => before.and_then(|before| before.owner.clone()),
         };
         changes.push(Change {
-            at: entry.at.clone(),
+            at: entry.at,
             by: entry.actor.clone(),
             kind: entry.kind(),
             from: task.from.clone(),
@@ -83,7 +84,7 @@ fn history(case: &ReportInput<'_>, id: &str, entries: &[(&Entry, &TaskEntry)]) -
         description: description.map(str::to_owned),
         status: if deleted { TaskStatus::Deleted } else { status.unwrap_or_else(TaskStatus::unknown) },
         owner: last.and_then(|last| last.owner.clone()),
-        removed_at: last.filter(|last| last.to.is_none() || deleted).map(|last| last.at.clone()),
+        removed_at: last.filter(|last| last.to.is_none() || deleted).map(|last| last.at),
         blocked_by: blocked_by.into_iter().map(|(_, id)| id).collect(),
         changes,
     }
@@ -104,8 +105,8 @@ impl TaskHistory {
 
     fn spans(&self, end: i64, is_part: impl Fn(&Change) -> bool) -> Spans {
         let is_open = |change: &Change| change.to.as_ref().is_some_and(|status| !status.is_done());
-        let until = self.changes.iter().skip(1).map(|change| millis(&change.at)).chain([end]);
+        let until = self.changes.iter().skip(1).map(|change| change.at.millis()).chain([end]);
         let part = self.changes.iter().zip(until).filter(|(change, _)| is_open(change) && is_part(change));
-        Spans::of(part.map(|(change, until)| (millis(&change.at), until)))
+        Spans::of(part.map(|(change, until)| (change.at.millis(), until)))
     }
 }

@@ -8,13 +8,14 @@ use super::input::ReportInput;
 use crate::timeline::Kind;
 use teamkeep_core::client::payload::Kind as Event;
 use teamkeep_core::client::team::Notice;
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
     pub agent: String,
     pub instance: Option<String>,
-    pub from: Option<String>,
-    pub to: Option<String>,
+    pub from: Option<Timestamp>,
+    pub to: Option<Timestamp>,
     pub for_idlers: bool,
 }
 
@@ -35,11 +36,11 @@ type Who = (String, Option<String>);
 pub fn turns(case: &ReportInput<'_>) -> Vec<Turn> {
     let mut turns: Vec<Turn> =
         signs(case).into_iter().flat_map(|(who, signs)| of_one(who.0, signs)).collect();
-    turns.sort_by(|a, b| a.from.as_ref().or(a.to.as_ref()).cmp(&b.from.as_ref().or(b.to.as_ref())));
+    turns.sort_by_key(|turn| turn.from.or(turn.to));
     turns
 }
 
-type TimedSign = (String, Sign, Option<String>);
+type TimedSign = (Timestamp, Sign, Option<String>);
 
 fn signs(case: &ReportInput<'_>) -> BTreeMap<Who, Vec<TimedSign>> {
     let mut signs: BTreeMap<Who, Vec<TimedSign>> = BTreeMap::new();
@@ -53,9 +54,9 @@ fn signs(case: &ReportInput<'_>) -> BTreeMap<Who, Vec<TimedSign>> {
         let id = entry.agent().cloned();
         let by_subagent = entry.turn().is_some_and(|turn| turn.by_subagent);
         let who = (entry.actor.clone(), id.clone().filter(|_| by_subagent));
-        signs.entry(who).or_default().push((entry.at.clone(), sign, id));
+        signs.entry(who).or_default().push((entry.at, sign, id));
     }
-    let mut add = |name: &str, at: Option<String>, sign: Sign| {
+    let mut add = |name: &str, at: Option<Timestamp>, sign: Sign| {
         if let (Some(at), Some(own)) = (at, signs.get_mut(&(name.to_owned(), None))) {
             own.push((at, sign, None));
         }
@@ -65,15 +66,15 @@ fn signs(case: &ReportInput<'_>) -> BTreeMap<Who, Vec<TimedSign>> {
             Notice::read(&delivered.message.text).is_some_and(|notice| notice.kind == "idle_notification");
         add(
             &delivered.recipient,
-            case.to_local(delivered.at.as_ref()),
+            case.to_local(delivered.at),
             if idle { Sign::IdleNotice } else { Sign::Act },
         );
     }
     for used in case.data.transcripts.uses.values() {
-        add(&used.by, case.to_local(used.at.as_ref()), Sign::Act);
+        add(&used.by, case.to_local(used.at), Sign::Act);
     }
     for event in case.data.events.iter().filter(|event| event.kind == Event::PreToolUse) {
-        add(event.who().unwrap_or_default(), Some(event.at.clone()), Sign::Act);
+        add(event.who().unwrap_or_default(), Some(event.at), Sign::Act);
     }
     signs.values_mut().for_each(|own| own.sort());
     signs
@@ -81,23 +82,23 @@ fn signs(case: &ReportInput<'_>) -> BTreeMap<Who, Vec<TimedSign>> {
 
 #[derive(Default)]
 struct OpenTurn {
-    begun: Option<String>,
-    received: Option<String>,
+    begun: Option<Timestamp>,
+    received: Option<Timestamp>,
     idle_notices: Option<bool>,
     instance: Option<String>,
-    last: Option<String>,
+    last: Option<Timestamp>,
     gone: bool,
 }
 
 impl OpenTurn {
-    fn close(self, agent: &str, to: Option<String>) -> Turn {
+    fn close(self, agent: &str, to: Option<Timestamp>) -> Turn {
         let (from, for_idlers) = (self.begun.or(self.received), self.idle_notices == Some(true));
         Turn { agent: agent.to_owned(), instance: self.instance, from, to, for_idlers }
     }
 
     /// The turn without a recorded end: it ends with its last sign if its agent has left.
-    fn leave(mut self, agent: &str) -> Turn {
-        let to = self.last.take().filter(|_| self.gone);
+    fn leave(self, agent: &str) -> Turn {
+        let to = self.last.filter(|_| self.gone);
         self.close(agent, to)
     }
 }
@@ -124,7 +125,7 @@ fn of_one(agent: String, signs: Vec<TimedSign>) -> Vec<Turn> {
             turns.push(gone.leave(&agent));
         }
         let turn = open.get_or_insert_default();
-        turn.last = Some(at.clone());
+        turn.last = Some(at);
         match sign {
             Sign::Begin => {
                 // Messages that arrived before the start of this turn were read in it.
@@ -132,14 +133,14 @@ fn of_one(agent: String, signs: Vec<TimedSign>) -> Vec<Turn> {
                 turn.instance = turn.instance.take().or(id);
             }
             Sign::IdleNotice => {
-                turn.received.get_or_insert_with(|| at.clone());
+                turn.received.get_or_insert(at);
                 if turn.begun.is_none() {
                     turn.idle_notices.get_or_insert(true);
                 }
             }
             // A turn that idle notices started stays so; another message at the same moment is another reason.
             _ => {
-                let first = turn.received.get_or_insert_with(|| at.clone()).clone();
+                let first = *turn.received.get_or_insert(at);
                 if turn.idle_notices.is_none() || first == at {
                     turn.idle_notices = Some(false);
                 }

@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::input::ReportInput;
 use super::input::Spans;
-use super::input::{ReportInput, millis};
 use super::messages::{MessageRow, MessageStats, bare};
 use super::tasks::TaskHistory;
 use super::turns::Turn;
 use crate::timeline::stays;
 use teamkeep_core::policy::asks;
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
@@ -38,7 +39,7 @@ pub struct TimePerAgent {
 }
 
 pub fn work(case: &ReportInput<'_>, turns: &[Turn], tasks: &[TaskHistory], mail: &MessageStats) -> Work {
-    let end = millis(&case.end);
+    let end = case.end.millis();
     let mut names: Vec<&str> = vec![case.lead];
     for name in case.teammates().chain(turns.iter().map(|turn| turn.agent.as_str())) {
         if !names.contains(&name) {
@@ -77,16 +78,18 @@ pub fn work(case: &ReportInput<'_>, turns: &[Turn], tasks: &[TaskHistory], mail:
 
 fn at_work(turns: &[Turn], name: &str, end: i64) -> Spans {
     let own = turns.iter().filter(|turn| turn.agent == name);
-    Spans::of(
-        own.filter_map(|turn| Some((millis(turn.from.as_deref()?), turn.to.as_deref().map_or(end, millis)))),
-    )
+    Spans::of(own.filter_map(|turn| Some((turn.from?.millis(), turn.to.map_or(end, Timestamp::millis)))))
 }
 
 fn presence(case: &ReportInput<'_>, name: &str, end: i64) -> Spans {
     if name == case.lead {
-        return Spans::of([(millis(&case.data.run.started_at), end)]);
+        return Spans::of([(case.data.run.started_at.millis(), end)]);
     }
-    Spans::of(stays(case.entries, name).into_iter().map(|(from, to)| (millis(from), to.map_or(end, millis))))
+    Spans::of(
+        stays(case.entries, name)
+            .into_iter()
+            .map(|(from, to)| (from.millis(), to.map_or(end, Timestamp::millis))),
+    )
 }
 
 /// The spans in which the teammate has no answer to a question: from a message that asks one until its recipient sends
@@ -103,7 +106,7 @@ fn waits_for_answer(mail: &MessageStats, name: &str, end: i64) -> Spans {
                 && (one.to == "*" || bare(&one.to) == name)
         };
         let answer = plain.iter().skip(place).find(is_answer);
-        (millis(&question.at), answer.map_or(end, |answer| millis(&answer.at)))
+        (question.at.millis(), answer.map_or(end, |answer| answer.at.millis()))
     }))
 }
 
@@ -125,8 +128,8 @@ mod tests {
     use super::*;
     use crate::report::Change;
 
-    fn at(second: usize) -> String {
-        format!("1970-01-01T00:00:{second:02}.000Z")
+    fn at(second: usize) -> Timestamp {
+        Timestamp::from_millis(second as i64 * 1_000).unwrap()
     }
 
     fn message(second: usize, from: &str, to: &str, text: &str) -> MessageRow {

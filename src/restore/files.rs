@@ -14,6 +14,7 @@ use teamkeep_core::client::team::TeamPath;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::SafeName;
 use teamkeep_core::store::archive::Archive;
+use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::fs;
 
 #[derive(Debug, Serialize)]
@@ -22,7 +23,7 @@ pub struct FilePlan {
     pub run: String,
     pub team: Option<String>,
     /// The moment; `None` for the last state of each file.
-    pub at: Option<String>,
+    pub at: Option<Timestamp>,
     pub directory: String,
     pub files: Vec<Planned>,
     pub left_out: Vec<SkippedFile>,
@@ -51,8 +52,8 @@ pub struct SkippedFile {
 const DOTTED: [&str; 2] = [".highwatermark", ".session-list"];
 
 impl FilePlan {
-    /// Makes a plan. Without a moment (RFC 3339) it has the last state of each file.
-    pub fn of(archive: &Archive, data: &RunData, at: Option<&str>, directory: &str) -> FilePlan {
+    /// Makes a plan. Without a moment it has the last state of each file.
+    pub fn of(archive: &Archive, data: &RunData, at: Option<Timestamp>, directory: &str) -> FilePlan {
         let (mut files, mut left_out) = (Vec::new(), Vec::new());
         let held = at.map_or_else(|| data.journal.last(), |at| data.journal.at(at));
         for (path, state) in held {
@@ -82,7 +83,7 @@ impl FilePlan {
             }
         }
         let (run, team) = (data.run.run.clone(), data.run.team.clone());
-        let (at, directory) = (at.map(str::to_owned), directory.to_owned());
+        let directory = directory.to_owned();
         FilePlan { v: 1, run, team, at, directory, files, left_out, done: false }
     }
 }

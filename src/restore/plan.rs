@@ -11,6 +11,7 @@ use super::task_list::TaskList;
 use teamkeep_core::client::team::Task;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::TaskStatus;
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
@@ -25,7 +26,7 @@ pub struct Plan {
     pub run: String,
     pub team: Option<String>,
     /// The moment; `None` for the last state of each task.
-    pub at: Option<String>,
+    pub at: Option<Timestamp>,
     pub list: String,
     pub directory: String,
     pub held_by: Option<String>,

@@ -11,6 +11,7 @@ use teamkeep_core::client::team::Task;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::Tool;
 use teamkeep_core::store::archive::Archive;
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RestorableTask {
@@ -42,11 +43,11 @@ pub struct Source {
 }
 
 impl Source {
-    /// Finds them. Without a moment (RFC 3339) each has its last state.
-    pub fn of(archive: &Archive, data: &RunData, at: Option<&str>) -> Source {
+    /// Finds them. Without a moment each has its last state.
+    pub fn of(archive: &Archive, data: &RunData, at: Option<Timestamp>) -> Source {
         let mut source = Source::default();
-        let until = |then: &str| at.is_none_or(|at| then <= at);
-        for (_, key, task) in data.history.tasks.iter().filter(|(then, ..)| until(then)) {
+        let until = |then: Timestamp| at.is_none_or(|at| then <= at);
+        for (_, key, task) in data.history.tasks.iter().filter(|(then, ..)| until(*then)) {
             match task {
                 Some(task) => {
                     source.tasks.insert(key.clone(), RestorableTask::new(key.clone(), task.clone()));
@@ -77,11 +78,11 @@ impl Source {
         source
     }
 
-    fn find_unreadable(&mut self, archive: &Archive, data: &RunData, at: Option<&str>) {
+    fn find_unreadable(&mut self, archive: &Archive, data: &RunData, at: Option<Timestamp>) {
         let mut whole: BTreeSet<&str> = BTreeSet::new();
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         for snapshot in &data.journal.snapshots {
-            if at.is_some_and(|at| snapshot.at.as_str() > at) {
+            if at.is_some_and(|at| snapshot.at > at) {
                 break;
             }
             for change in &snapshot.changed {

@@ -10,7 +10,7 @@ use super::dir_handle::DirHandle;
 use super::task_list::{List, MARK, MAX_BYTES, TaskList, task_file_name};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::SafeName;
-use teamkeep_core::sys::clock;
+use teamkeep_core::sys::clock::{self, Timestamp};
 use teamkeep_core::sys::fs::{self, Content, Document, JsonFile, Layout};
 
 const V: u8 = 1;
@@ -21,7 +21,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 pub struct UndoRecord {
     pub v: u8,
     pub id: String,
-    pub at: String,
+    pub at: Timestamp,
     pub run: String,
     pub client: String,
     pub list: String,
@@ -74,7 +74,7 @@ impl UndoLog {
         let names = listing.filter_map(|entry| entry.file_name().into_string().ok());
         let ids = names.filter_map(|name| name.strip_suffix(".json").map(str::to_owned));
         let mut all: Vec<UndoRecord> = ids.filter_map(|id| self.read(&id).ok().flatten()).collect();
-        all.sort_by(|a, b| (&a.at, &a.id).cmp(&(&b.at, &b.id)));
+        all.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
         all
     }
 
@@ -89,7 +89,7 @@ impl UndoLog {
         }
         let recent = known.iter().rev().take(5);
         Err(recent.fold(error, |error, one| {
-            error.hint(format!("{} restored tasks into {}, {}", one.id, one.list, clock::moment_of(&one.at)))
+            error.hint(format!("{} restored tasks into {}, {}", one.id, one.list, clock::moment(one.at)))
         }))
     }
 
@@ -114,7 +114,7 @@ impl UndoLog {
         Ok(self.file(id).map_or(Ok(()), |file| file.remove())?)
     }
 
-    pub fn next(&self, run: &str, at: &str, directory: &Path) -> String {
+    pub fn next(&self, run: &str, at: Timestamp, directory: &Path) -> String {
         let known: Vec<String> = self.all().into_iter().map(|record| record.id).collect();
         let ids =
             (0_u64..).map(|count| hash(format!("{run} {at} {} {count}", directory.display()).as_bytes()));

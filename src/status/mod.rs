@@ -20,13 +20,13 @@ use teamkeep_core::model::TaskStatus;
 use teamkeep_core::policy::{Activity, Decision, TeamState};
 use teamkeep_core::store::archive::{Archive, RunRecord};
 use teamkeep_core::store::log;
-use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::fs;
 
 #[derive(Debug, Serialize)]
 pub struct Status {
     pub v: u8,
-    pub at: String,
+    pub at: Timestamp,
     pub teams: Vec<TeamStatus>,
     pub overrides: Overrides,
     pub record: StoreStats,
@@ -50,14 +50,14 @@ impl Status {
         opened: &OpenedRun,
         paths: &StatusPaths<'_>,
         overrides: Overrides,
-        now: Time,
+        now: Timestamp,
     ) -> Status {
         let mut overrides = Overrides { v: 1, ..overrides };
         overrides.pauses.retain(|pause| pause.is_in_force(now));
         let live = opened.runs.iter().filter(|data| !data.client_gone);
         Status {
             v: 1,
-            at: clock::stamp(now),
+            at: now,
             teams: live.map(|data| TeamStatus::of(library, data, paths)).collect(),
             overrides,
             record: StoreStats::count(library, paths.log),
@@ -77,9 +77,9 @@ pub struct TeamStatus {
     pub run: String,
     pub team: String,
     pub lead_session: Option<String>,
-    pub started_at: String,
-    /// The last sign of the team, RFC 3339. An old version of Claude Code names no process, so it may be gone since.
-    pub heard_at: Option<String>,
+    pub started_at: Timestamp,
+    /// The last sign of the team. An old version of Claude Code names no process, so it may be gone since.
+    pub heard_at: Option<Timestamp>,
     pub members: Vec<Member>,
     pub tasks: Vec<Item>,
     pub unread: BTreeMap<String, usize>,
@@ -98,7 +98,7 @@ pub struct TeamStatus {
 pub struct Member {
     pub name: String,
     pub doing: &'static str,
-    pub since: String,
+    pub since: Timestamp,
     pub tasks: Vec<String>,
 }
 
@@ -130,7 +130,7 @@ impl TeamStatus {
         let members = state.roster.iter().map(|member| Member {
             name: member.name.clone(),
             doing: member.doing.word(),
-            since: member.since.clone(),
+            since: member.since,
             tasks: in_progress(&member.name),
         });
         let members = members.collect();
@@ -146,8 +146,8 @@ impl TeamStatus {
             run: run.run.clone(),
             team: run.team.clone().unwrap_or_default(),
             lead_session: run.lead_session.clone(),
-            started_at: run.started_at.clone(),
-            heard_at: data.last_sign().map(str::to_owned),
+            started_at: run.started_at,
+            heard_at: data.last_sign(),
             members,
             tasks,
             unread: unread(&files),

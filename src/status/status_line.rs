@@ -10,7 +10,7 @@ use teamkeep_core::model::event::{LEAD, SafeName};
 use teamkeep_core::policy::{Activity, Decision, RecordedVerdict, TeamState};
 use teamkeep_core::store::archive::{Archive, CaptureScope, Index, RunRecord};
 use teamkeep_core::store::log;
-use teamkeep_core::sys::clock::Time;
+use teamkeep_core::sys::clock::Timestamp;
 
 /// Number of bytes to read from the end of a large log for verdicts.
 const MAX_TAIL_BYTES: u64 = 4 << 20;
@@ -43,9 +43,9 @@ impl StatusLine {
         wanted: Wanted<'_>,
         paths: &StatusPaths<'_>,
         overrides: &Overrides,
-        now: Time,
+        now: Timestamp,
     ) -> Option<StatusLine> {
-        let (run, index) = open_runs(archive, wanted).max_by(|one, other| one.1.at.cmp(&other.1.at))?;
+        let (run, index) = open_runs(archive, wanted).max_by_key(|(_, index)| index.at)?;
         let id = SafeName::new(&run.run)?;
         let ledger = GateStateStore::new(paths.policy.to_owned(), std::time::Duration::ZERO).read(&id).ledger;
         let team = run.team.clone().unwrap_or_default();

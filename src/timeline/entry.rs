@@ -7,6 +7,7 @@ use teamkeep_core::config::suggest::unknown;
 use teamkeep_core::error;
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::policy::Decision;
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -19,7 +20,7 @@ pub enum Source {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    pub at: String,
+    pub at: Timestamp,
     /// The actor: a name, `client` for Claude Code itself, `unknown` if unknown.
     pub actor: String,
     pub sources: Vec<Source>,
@@ -27,8 +28,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    pub fn new(at: impl Into<String>, actor: impl Into<String>, source: Source, kind: EntryKind) -> Entry {
-        Entry { at: at.into(), actor: actor.into(), sources: vec![source], kind }
+    pub fn new(at: Timestamp, actor: impl Into<String>, source: Source, kind: EntryKind) -> Entry {
+        Entry { at, actor: actor.into(), sources: vec![source], kind }
     }
 
     pub fn kind(&self) -> Kind {

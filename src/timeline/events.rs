@@ -1,5 +1,6 @@
 //! Reads the events of runs from the log.
 
+use chrono::TimeDelta;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
@@ -14,11 +15,11 @@ use teamkeep_core::model::event::{Actor, ActorKind, Recorded};
 use teamkeep_core::policy::RecordedVerdict;
 use teamkeep_core::store::archive::{Archive, Claims, Journal, RunRecord};
 use teamkeep_core::store::log::{self, LineHeader, Parts, ReadErrors};
-use teamkeep_core::sys::clock;
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug)]
 pub struct LoadedEvent {
-    pub at: String,
+    pub at: Timestamp,
     pub place: usize,
     pub id: String,
     /// Whether the hook call belonged to the run; otherwise it was made before its session had a run.
@@ -119,20 +120,18 @@ pub fn by_run(
     let takes_all = depth == DetailLevel::Whole || log::size(log) < LARGE_BYTES;
     let parts = parts(archive, &claims, all.iter().filter(|run| wanted(&run.run)));
     // The first event of a run shows whether its start was recorded.
-    let starts: HashSet<&str> =
-        all.iter().filter(|run| wanted(&run.run)).map(|run| run.started_at.as_str()).collect();
+    let starts: HashSet<Timestamp> =
+        all.iter().filter(|run| wanted(&run.run)).map(|run| run.started_at).collect();
     let wants = |header: &LineHeader<'_>| {
         let is_wanted = match &header.run {
             Some(run) => wanted(run),
-            None => {
-                claims.run_of(None, header.session.as_deref(), &header.at).is_some_and(|run| wanted(&run))
-            }
+            None => claims.run_of(None, header.session.as_deref(), header.at).is_some_and(|run| wanted(&run)),
         };
-        is_wanted && (takes_all || may_need(header) || starts.contains(header.at.as_ref()))
+        is_wanted && (takes_all || may_need(header) || starts.contains(&header.at))
     };
     let (found, mut problems) = log::filter_parallel(log, &parts, wants, |line| {
         let recorded = line.recorded;
-        let run = claims.run_of(recorded.run.as_deref(), recorded.session.as_deref(), &recorded.at);
+        let run = claims.run_of(recorded.run.as_deref(), recorded.session.as_deref(), recorded.at);
         let mut event = LoadedEvent::new(recorded);
         // The start of a session has the project's directory.
         if !takes_all && event.kind != Kind::SessionStart {
@@ -158,8 +157,8 @@ pub fn by_run(
     for run in all {
         if let Some(events) = events.get_mut(&run.run) {
             (0..).zip(events.iter_mut()).for_each(|(place, event)| event.place = place);
-            events.sort_by(|a, b| a.at.cmp(&b.at));
-            EarlierLife::new(&run.started_at).retain(events);
+            events.sort_by_key(|one| one.at);
+            EarlierLife::new(run.started_at).retain(events);
         }
     }
     Ok((events, problems))
@@ -197,31 +196,30 @@ fn imported_events(
 /// Selects events: of those from before the run only the starts of sessions, the prompt that led to the run, and the
 /// launches of subagents. First note all of them.
 #[derive(Debug)]
-pub(super) struct EarlierLife<'a> {
-    started_at: &'a str,
-    prompt: Option<(String, String)>,
+pub(super) struct EarlierLife {
+    started_at: Timestamp,
+    prompt: Option<(Timestamp, String)>,
 }
 
 pub(super) struct EventKey<'a> {
-    at: &'a str,
+    at: Timestamp,
     id: &'a str,
     in_run: bool,
     kind: Kind,
     actor: ActorKind,
 }
 
-impl<'a> EarlierLife<'a> {
-    /// The time before a run that started at `started_at`, RFC 3339.
-    pub fn new(started_at: &'a str) -> EarlierLife<'a> {
+impl EarlierLife {
+    /// The time before a run that started at `started_at`.
+    pub fn new(started_at: Timestamp) -> EarlierLife {
         EarlierLife { started_at, prompt: None }
     }
 
     /// Notes an event. Of two prompts of the same time, the one that is noted later counts.
     pub fn note(&mut self, event: &EventKey<'_>) {
         let is_prompt = event.kind == Kind::UserPromptSubmit && event.actor == ActorKind::Lead;
-        if is_prompt && self.has(event) && self.prompt.as_ref().is_none_or(|(at, _)| at.as_str() <= event.at)
-        {
-            self.prompt = Some((event.at.to_owned(), event.id.to_owned()));
+        if is_prompt && self.has(event) && self.prompt.as_ref().is_none_or(|(at, _)| *at <= event.at) {
+            self.prompt = Some((event.at, event.id.to_owned()));
         }
     }
 
@@ -246,12 +244,12 @@ impl<'a> EarlierLife<'a> {
 impl<'a> EventKey<'a> {
     fn of(event: &'a LoadedEvent) -> EventKey<'a> {
         let LoadedEvent { at, id, in_run, kind, actor, .. } = event;
-        EventKey { at, id, in_run: *in_run, kind: *kind, actor: actor.kind }
+        EventKey { at: *at, id, in_run: *in_run, kind: *kind, actor: actor.kind }
     }
 
     pub fn of_line(recorded: &'a Recorded) -> EventKey<'a> {
         EventKey {
-            at: &recorded.at,
+            at: recorded.at,
             id: &recorded.id,
             in_run: recorded.run.is_some(),
             kind: Kind::named(&recorded.event),
@@ -260,31 +258,27 @@ impl<'a> EventKey<'a> {
     }
 }
 
-/// Milliseconds by which calls of the same time can be out of order in the journal and the log.
-const CLOCK_SLACK_MS: i64 = 1_000;
+/// How far calls of the same time can be out of order in the journal and the log.
+const CLOCK_SLACK: TimeDelta = TimeDelta::seconds(1);
 
 /// Corrects the times of a run whose clock was set back: moves the events that are before the journal's last line, and
 /// keeps the order of the log. The journal's times never decrease, and so neither do the timeline's.
 pub(super) fn correct_clock(events: &mut [LoadedEvent], journal: &Journal) {
-    let lines: HashMap<&str, &str> =
-        journal.snapshots.iter().map(|line| (line.event.as_str(), line.at.as_str())).collect();
+    let lines: HashMap<&str, Timestamp> =
+        journal.snapshots.iter().map(|line| (line.event.as_str(), line.at)).collect();
     let line_of = |event: &LoadedEvent| lines.get(event.id.as_str()).copied();
-    let is_behind = |event: &LoadedEvent| {
-        line_of(event)
-            .is_some_and(|at| event.at.as_str() < at && event.at < clock::before(at, CLOCK_SLACK_MS))
-    };
+    let is_behind =
+        |event: &LoadedEvent| line_of(event).is_some_and(|at| event.at < at && event.at < at - CLOCK_SLACK);
     if !events.iter().any(is_behind) {
         return;
     }
     events.sort_by_key(|event| event.place);
-    let mut reached = "";
+    let mut reached = Timestamp::MIN;
     for event in events.iter_mut() {
         reached = line_of(event).map_or(reached, |at| at.max(reached));
-        if event.at.as_str() < reached {
-            reached.clone_into(&mut event.at);
-        }
+        event.at = event.at.max(reached);
     }
-    events.sort_by(|a, b| a.at.cmp(&b.at));
+    events.sort_by_key(|one| one.at);
 }
 
 #[cfg(test)]

@@ -7,12 +7,12 @@ use super::run_data::RunData;
 use teamkeep_core::config::suggest::unknown;
 use teamkeep_core::error::Error;
 use teamkeep_core::model::event::LEAD;
-use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    from: Option<String>,
-    to: Option<String>,
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
     /// Names, agent ids or roles (`lead`, `teammate`, `subagent`); empty for all.
     actors: Vec<String>,
     involving: bool,
@@ -21,8 +21,8 @@ pub struct Filter {
 
 impl Filter {
     /// The part between two moments, both included; `None` means no limit.
-    pub fn between(from: Option<Time>, to: Option<Time>) -> Filter {
-        Filter { from: from.map(clock::stamp), to: to.map(clock::stamp), ..Filter::default() }
+    pub fn between(from: Option<Timestamp>, to: Option<Timestamp>) -> Filter {
+        Filter { from, to, ..Filter::default() }
     }
 
     pub fn only(self, actors: &[String], kinds: &[Kind]) -> Filter {
@@ -38,8 +38,8 @@ impl Filter {
     }
 
     pub fn contains(&self, entry: &Entry, data: &RunData) -> bool {
-        self.from.as_deref().is_none_or(|from| from <= entry.at.as_str())
-            && self.to.as_deref().is_none_or(|to| entry.at.as_str() <= to)
+        self.from.is_none_or(|from| from <= entry.at)
+            && self.to.is_none_or(|to| entry.at <= to)
             && (self.kinds.is_empty() || self.kinds.contains(&entry.kind()))
             && (self.actors.is_empty()
                 || self.actors.iter().any(|actor| {
@@ -49,11 +49,11 @@ impl Filter {
 
     /// Whether the entry is before the start.
     pub fn is_before(&self, entry: &Entry) -> bool {
-        self.from.as_deref().is_some_and(|from| entry.at.as_str() < from)
+        self.from.is_some_and(|from| entry.at < from)
     }
 
     pub fn is_after(&self, entry: &Entry) -> bool {
-        self.to.as_deref().is_some_and(|to| to < entry.at.as_str())
+        self.to.is_some_and(|to| to < entry.at)
     }
 
     pub fn unknown_actor(&self, entries: &[Entry], data: &RunData) -> Option<Error> {

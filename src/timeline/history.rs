@@ -6,16 +6,16 @@ use std::hash::{BuildHasher, RandomState};
 use super::events::LoadedEvent;
 use teamkeep_core::client::team::{Entry, Task, TeamConfig, TeamPath, fresh_entries, is_of, mailbox};
 use teamkeep_core::store::archive::{Archive, Journal, Snapshot};
-use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::clock::{self, Timestamp};
 
 /// A run's files over time, parsed. A torn or lost state is skipped, and the one before it stays.
 #[derive(Debug, Default)]
 pub struct History {
-    pub rosters: Vec<(String, TeamConfig)>,
+    pub rosters: Vec<(Timestamp, TeamConfig)>,
     /// States of tasks: time, id, state; `None` if the file was gone.
-    pub tasks: Vec<(String, String, Option<Task>)>,
+    pub tasks: Vec<(Timestamp, String, Option<Task>)>,
     pub copies: Vec<Sighting>,
-    pub presence: Vec<(String, bool)>,
+    pub presence: Vec<(Timestamp, bool)>,
     pub ids: TaskIds,
     pub problems: Vec<String>,
 }
@@ -23,8 +23,8 @@ pub struct History {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sighting {
     pub inbox: String,
-    /// When it was first seen there, RFC 3339, by teamkeep's clock.
-    pub seen_at: String,
+    /// When it was first seen there, by teamkeep's clock.
+    pub seen_at: Timestamp,
     pub entry: Entry,
 }
 
@@ -41,11 +41,11 @@ impl History {
         journal: &Journal,
         list: Option<&str>,
         ids: TaskIds,
-        created: Option<&str>,
+        created: Option<Timestamp>,
     ) -> History {
         let mut reader = HistoryReader {
             archive,
-            created: created.and_then(clock::parse),
+            created,
             trackers: HashSet::new(),
             unread: HashSet::new(),
             read: HashSet::new(),
@@ -78,7 +78,7 @@ struct HistoryReader<'a> {
     archive: &'a Archive,
     list: Option<&'a str>,
     /// When the team was created, by Claude Code's clock.
-    created: Option<Time>,
+    created: Option<Timestamp>,
     trackers: HashSet<String>,
     unread: HashSet<String>,
     read: HashSet<(String, String)>,
@@ -90,9 +90,9 @@ struct HistoryReader<'a> {
 
 impl HistoryReader<'_> {
     fn add(&mut self, snapshot: &Snapshot) {
-        let at = &snapshot.at;
+        let at = snapshot.at;
         if let Some(there) = snapshot.team_dir {
-            self.history.presence.push((at.clone(), there));
+            self.history.presence.push((at, there));
         }
         for change in &snapshot.changed {
             let Some(hash) = &change.object else { continue };
@@ -129,15 +129,15 @@ impl HistoryReader<'_> {
                     true => format!("{dir}/{id}"),
                     false => self.history.ids.of_file(dir, id),
                 };
-                self.history.tasks.push((at.clone(), id, None));
+                self.history.tasks.push((at, id, None));
             }
         }
     }
 
     /// Reads a state of a file; `None` if it has no information.
-    fn parse(&mut self, path: &str, at: &str, bytes: &[u8]) -> Option<()> {
+    fn parse(&mut self, path: &str, at: Timestamp, bytes: &[u8]) -> Option<()> {
         match TeamPath::of(path) {
-            TeamPath::Config => self.history.rosters.push((at.to_owned(), TeamConfig::parse(bytes)?)),
+            TeamPath::Config => self.history.rosters.push((at, TeamConfig::parse(bytes)?)),
             TeamPath::Inbox(file) => {
                 // Of a second directory of the team, which outlives it, only the messages since its creation count.
                 let outlives = self.list.is_some_and(|team| path.split('/').nth(1) != Some(team));
@@ -150,21 +150,21 @@ impl HistoryReader<'_> {
                 if task.internal && self.list != Some(dir) {
                     self.trackers.insert(path.to_owned());
                 }
-                self.history.tasks.push((at.to_owned(), id, Some(task)));
+                self.history.tasks.push((at, id, Some(task)));
             }
             _ => {}
         }
         Some(())
     }
 
-    fn inbox(&mut self, owner: &str, at: &str, bytes: &[u8], since: Option<Time>) -> Option<()> {
+    fn inbox(&mut self, owner: &str, at: Timestamp, bytes: &[u8], since: Option<Timestamp>) -> Option<()> {
         let known = self.known.entry(owner.to_owned()).or_default();
         let hasher = &self.hasher;
         for entry in fresh_entries(bytes, |raw| known.insert(hasher.hash_one(raw)))? {
             let sent = entry.timestamp.as_deref().and_then(clock::parse);
             let is_older = sent.zip(since).is_some_and(|(sent, since)| sent < since);
             if known.insert(hasher.hash_one(entry.identity())) && !is_older {
-                self.history.copies.push(Sighting { inbox: owner.to_owned(), seen_at: at.to_owned(), entry });
+                self.history.copies.push(Sighting { inbox: owner.to_owned(), seen_at: at, entry });
             }
         }
         Some(())

@@ -15,6 +15,7 @@ use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::{ActorKind, LEAD};
 use teamkeep_core::policy::{Decision, RecordedVerdict, Verdict};
 use teamkeep_core::store::archive::{EndedBy, SessionRole};
+use teamkeep_core::sys::clock::Timestamp;
 
 pub fn sessions(data: &RunData) -> Vec<Entry> {
     let mut entries = Vec::new();
@@ -28,10 +29,10 @@ pub fn sessions(data: &RunData) -> Vec<Entry> {
             Event::SessionEnd => EntryKind::SessionEnded(part("reason")),
             _ => continue,
         };
-        entries.push(Entry::new(&event.at, session_name(data, event), Source::Hook, kind));
+        entries.push(Entry::new(event.at, session_name(data, event), Source::Hook, kind));
     }
     if data.run.ended_by == Some(EndedBy::Crashed)
-        && let Some(at) = &data.run.ended_at
+        && let Some(at) = data.run.ended_at
     {
         let (cause, session) = (Some("crashed".to_owned()), data.run.lead_session.clone());
         let kind = EntryKind::SessionEnded(SessionEntry { cause, session });
@@ -60,10 +61,10 @@ pub fn team(data: &RunData) -> Vec<Entry> {
             created = true;
             let by = if data.run.lead_session.is_some() { LEAD } else { "unknown" };
             let kind = EntryKind::TeamCreated { name: data.run.name().map(str::to_owned) };
-            entries.push(Entry::new(at, by, Source::Snapshot, kind));
+            entries.push(Entry::new(*at, by, Source::Snapshot, kind));
         } else if !there {
             let kind = EntryKind::TeamErased { ended_by: data.run.ended_by.map(|by| json::serde_name(&by)) };
-            entries.push(Entry::new(at, eraser(data, at), Source::Snapshot, kind));
+            entries.push(Entry::new(*at, eraser(data, *at), Source::Snapshot, kind));
         }
     }
     entries.extend(members(data));
@@ -71,9 +72,9 @@ pub fn team(data: &RunData) -> Vec<Entry> {
 }
 
 /// The agent that removed the team: the caller of TeamDelete, else Claude Code.
-fn eraser(data: &RunData, at: &str) -> String {
+fn eraser(data: &RunData, at: Timestamp) -> String {
     let calls = data.tool_calls(Tool::TeamDelete);
-    let call = calls.iter().find(|call| call.first().is_some_and(|first| first.at.as_str() <= at));
+    let call = calls.iter().find(|call| call.first().is_some_and(|first| first.at <= at));
     let used = call.and_then(|call| data.transcripts.uses.get(call.id?));
     let by = call.and_then(|call| call.who()).or(used.map(|used| used.by.as_str()));
     by.filter(|_| data.run.ended_by == Some(EndedBy::TeamDelete)).unwrap_or("client").to_owned()
@@ -90,11 +91,11 @@ fn members(data: &RunData) -> Vec<Entry> {
                 prompt: member.prompt.clone(),
                 agent: member.agent_id.clone(),
             };
-            entries.push(Entry::new(at, &member.name, Source::Snapshot, EntryKind::MemberJoined(joined)));
+            entries.push(Entry::new(*at, &member.name, Source::Snapshot, EntryKind::MemberJoined(joined)));
         }
         let there: Vec<&str> = roster.members.iter().map(|member| member.name.as_str()).collect();
         for name in here.iter().filter(|name| !there.contains(name)) {
-            entries.push(Entry::new(at, *name, Source::Snapshot, EntryKind::MemberLeft));
+            entries.push(Entry::new(*at, *name, Source::Snapshot, EntryKind::MemberLeft));
         }
         here = there;
     }
@@ -115,7 +116,7 @@ fn members(data: &RunData) -> Vec<Entry> {
         } else {
             let joined = JoinEntry { description: text("description"), prompt: text("prompt"), agent: None };
             let kind = EntryKind::MemberJoined(joined);
-            entries.push(Entry::new(&event.at, &spawn.name, Source::Hook, kind));
+            entries.push(Entry::new(event.at, &spawn.name, Source::Hook, kind));
         }
     }
     entries
@@ -152,7 +153,7 @@ pub fn turns(data: &RunData) -> Vec<Entry> {
             agent: event.actor.id.clone().or_else(session),
             by_subagent,
         });
-        entries.push(Entry::new(&event.at, event.shown(&data.run), Source::Hook, kind));
+        entries.push(Entry::new(event.at, event.shown(&data.run), Source::Hook, kind));
     }
     entries
 }
@@ -194,7 +195,7 @@ pub fn verdicts(data: &RunData) -> Vec<Entry> {
                 paused: verdict.paused,
                 repeated: verdict.repeated,
             };
-            Entry::new(&event.at, actor, Source::Hook, EntryKind::Verdict(entry))
+            Entry::new(event.at, actor, Source::Hook, EntryKind::Verdict(entry))
         };
     recorded.iter().enumerate().map(to_entry).collect()
 }
@@ -216,12 +217,12 @@ fn count_blocks(
 }
 
 /// When a member joined and left, for each of its stays; `None` if it did not leave.
-pub fn stays<'a>(entries: &'a [Entry], name: &str) -> Vec<(&'a str, Option<&'a str>)> {
-    let mut stays: Vec<(&str, Option<&str>)> = Vec::new();
+pub fn stays(entries: &[Entry], name: &str) -> Vec<(Timestamp, Option<Timestamp>)> {
+    let mut stays: Vec<(Timestamp, Option<Timestamp>)> = Vec::new();
     for entry in entries.iter().filter(|entry| entry.actor == name) {
         match (&entry.kind, stays.last_mut()) {
-            (EntryKind::MemberJoined(_), None | Some((_, Some(_)))) => stays.push((&entry.at, None)),
-            (EntryKind::MemberLeft, Some((_, left @ None))) => *left = Some(&entry.at),
+            (EntryKind::MemberJoined(_), None | Some((_, Some(_)))) => stays.push((entry.at, None)),
+            (EntryKind::MemberLeft, Some((_, left @ None))) => *left = Some(entry.at),
             _ => {}
         }
     }

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use super::entry::{Entry, EntryKind, MessageEvent, TaskEntry, TaskEvent, TurnEvent};
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::policy::{Activity, Sign};
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberState {
     pub name: String,
     pub doing: Activity,
-    /// Start of this state, RFC 3339.
-    pub since: String,
+    /// Start of this state.
+    pub since: Timestamp,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,13 +53,13 @@ impl LiveState {
     /// Applies one entry. Returns whether an agent or a task changed.
     pub fn apply(&mut self, entry: &Entry) -> bool {
         if let EntryKind::TeamErased { .. } = entry.kind {
-            let left = self.roster.iter_mut().map(|member| member.follow(Sign::Leaves, &entry.at));
+            let left = self.roster.iter_mut().map(|member| member.follow(Sign::Leaves, entry.at));
             return left.fold(false, |any, changed| any | changed);
         }
         if let Some(change) = entry.task() {
             self.task(change);
         }
-        let is_changed = sign(entry).is_some_and(|sign| self.member(&entry.actor, sign, &entry.at));
+        let is_changed = sign(entry).is_some_and(|sign| self.member(&entry.actor, sign, entry.at));
         is_changed || entry.task().is_some()
     }
 
@@ -78,7 +79,7 @@ impl LiveState {
         }
     }
 
-    fn member(&mut self, name: &str, sign: Sign, at: &str) -> bool {
+    fn member(&mut self, name: &str, sign: Sign, at: Timestamp) -> bool {
         if ["client", "unknown", "helper", "user"].contains(&name) {
             return false;
         }
@@ -86,20 +87,16 @@ impl LiveState {
             return member.follow(sign, at);
         }
         let new = Activity::after(None, sign);
-        self.roster.extend(new.map(|doing| MemberState {
-            name: name.to_owned(),
-            doing,
-            since: at.to_owned(),
-        }));
+        self.roster.extend(new.map(|doing| MemberState { name: name.to_owned(), doing, since: at }));
         new.is_some()
     }
 }
 
 impl MemberState {
-    fn follow(&mut self, sign: Sign, at: &str) -> bool {
+    fn follow(&mut self, sign: Sign, at: Timestamp) -> bool {
         let after = Activity::after(Some(self.doing), sign).filter(|after| *after != self.doing);
         if let Some(after) = after {
-            (self.doing, self.since) = (after, at.to_owned());
+            (self.doing, self.since) = (after, at);
         }
         after.is_some()
     }
@@ -136,7 +133,9 @@ mod tests {
     #[test]
     fn the_state_follows_the_timeline() {
         let mut state = LiveState::default();
-        let entry = |at: &str, kind: EntryKind, actor: &str| Entry::new(at, actor, Source::Hook, kind);
+        let entry = |at: i64, kind: EntryKind, actor: &str| {
+            Entry::new(Timestamp::from_millis(at).unwrap(), actor, Source::Hook, kind)
+        };
         let turn = |event| {
             EntryKind::Turn(TurnEntry {
                 event,
@@ -154,19 +153,19 @@ mod tests {
         let doing = |state: &LiveState| -> Vec<String> {
             let members = state.roster.iter();
             members
-                .map(|member| format!("{} {} {}", member.name, member.doing.word(), member.since))
+                .map(|member| format!("{} {} {}", member.name, member.doing.word(), member.since.millis()))
                 .collect()
         };
-        state.apply(&entry("1", started, "team-lead"));
-        state.apply(&entry("2", EntryKind::MemberJoined(Default::default()), "alice"));
-        state.apply(&entry("3", turn(TurnEvent::Started), "alice"));
-        assert!(!state.apply(&entry("4", message(true), "client")));
-        state.apply(&entry("4", message(false), "team-lead"));
+        state.apply(&entry(1, started, "team-lead"));
+        state.apply(&entry(2, EntryKind::MemberJoined(Default::default()), "alice"));
+        state.apply(&entry(3, turn(TurnEvent::Started), "alice"));
+        assert!(!state.apply(&entry(4, message(true), "client")));
+        state.apply(&entry(4, message(false), "team-lead"));
         assert_eq!(doing(&state), ["team-lead works 4", "alice works 3"]);
         let mut task = |event, id: &str| {
             let (from, to, id) = (None, Some(TaskStatus::Pending), id.to_owned());
             let change = TaskEntry { event, id, subject: None, from, to, owner: None, is_renamed: false };
-            state.apply(&entry("5", EntryKind::Task(change), "team-lead"));
+            state.apply(&entry(5, EntryKind::Task(change), "team-lead"));
         };
         task(TaskEvent::Created, "2");
         task(TaskEvent::Created, "10");
@@ -174,8 +173,8 @@ mod tests {
         let tasks: Vec<(&str, &str)> =
             state.tasks.iter().map(|((_, id), task)| (id.as_str(), task.word())).collect();
         assert_eq!(tasks, [("2", "erased"), ("10", "pending")]);
-        state.apply(&entry("6", turn(TurnEvent::Ended), "alice"));
-        state.apply(&entry("7", turn(TurnEvent::Idle), "alice"));
+        state.apply(&entry(6, turn(TurnEvent::Ended), "alice"));
+        state.apply(&entry(7, turn(TurnEvent::Idle), "alice"));
         let verdict = VerdictEntry {
             decision: Decision::Warn,
             gate: "g".to_owned(),
@@ -186,10 +185,10 @@ mod tests {
             paused: false,
             repeated: false,
         };
-        let verdict = entry("7", EntryKind::Verdict(verdict), "alice");
+        let verdict = entry(7, EntryKind::Verdict(verdict), "alice");
         assert!(!state.apply(&verdict), "a verdict does not show that its agent works");
-        state.apply(&entry("8", EntryKind::TeamErased { ended_by: None }, "client"));
-        state.apply(&entry("9", turn(TurnEvent::Ended), "alice"));
+        state.apply(&entry(8, EntryKind::TeamErased { ended_by: None }, "client"));
+        state.apply(&entry(9, turn(TurnEvent::Ended), "alice"));
         assert_eq!(doing(&state), ["team-lead gone 8", "alice gone 8"]);
     }
 }

@@ -8,7 +8,7 @@ use super::run_data::RunData;
 use super::{LoadedEvent, lifecycle, messages, tasks};
 use teamkeep_core::client::payload::Kind;
 use teamkeep_core::model::TaskStatus;
-use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Default)]
 pub struct Timeline {
@@ -26,7 +26,7 @@ pub fn merge(data: &RunData) -> Timeline {
     entries.extend(lifecycle::turns(data));
     entries.extend(lifecycle::verdicts(data));
     // Entries of one moment are ordered by kind: a team is created before an agent joins it.
-    entries.sort_by(|a, b| (&a.at, a.kind()).cmp(&(&b.at, b.kind())));
+    entries.sort_by_key(|a| (a.at, a.kind()));
     Timeline { entries, when }
 }
 
@@ -36,8 +36,8 @@ const SAME_CLOCK_MS: i64 = 5_000;
 /// Pairs of Claude Code's time and teamkeep's.
 #[derive(Debug, Default)]
 pub struct ClockMap {
-    ties: Vec<(Time, Time)>,
-    end: String,
+    ties: Vec<(Timestamp, Timestamp)>,
+    end: Timestamp,
 }
 
 impl ClockMap {
@@ -45,33 +45,31 @@ impl ClockMap {
         let calls = data.events.iter().filter(|event| event.kind == Kind::PreToolUse);
         let ties = calls.filter_map(|event| {
             let used = data.transcripts.uses.get(event.payload.tool_use_id()?)?;
-            Some((clock::parse(used.at.as_deref()?)?, clock::parse(&event.at)?))
+            Some((used.at?, event.at))
         });
-        let mut ties: Vec<(Time, Time)> = ties.collect();
+        let mut ties: Vec<(Timestamp, Timestamp)> = ties.collect();
         ties.sort();
-        let end = data.events.last().map(|event| event.at.clone()).unwrap_or_default();
+        let end = data.events.last().map_or(data.run.started_at, |event| event.at);
         ClockMap { ties, end }
     }
 
-    /// Claude Code's time by teamkeep's clock; `None` if it is not a valid time.
-    pub fn to_local(&self, theirs: &str) -> Option<String> {
-        let theirs = clock::parse(theirs)?;
+    /// Claude Code's time by teamkeep's clock.
+    pub fn to_local(&self, theirs: Timestamp) -> Timestamp {
         let next = self.ties.partition_point(|(tie, _)| *tie <= theirs);
         let before = next.checked_sub(1).and_then(|index| self.ties.get(index));
         let after = self.ties.get(next);
-        let Some((tie, ours)) = before.or(after) else { return Some(clock::stamp(theirs)) };
+        let Some((tie, ours)) = before.or(after) else { return theirs };
         if (*ours - *tie).num_milliseconds().abs() < SAME_CLOCK_MS {
-            return Some(clock::stamp(theirs));
+            return theirs;
         }
         let mapped = *ours + (theirs - *tie);
         let bound = after.filter(|_| before.is_some()).map(|(_, ours)| *ours);
-        let end = clock::parse(&self.end);
-        Some(clock::stamp([bound, end].into_iter().flatten().fold(mapped, Time::min)))
+        bound.into_iter().fold(mapped.min(self.end), Timestamp::min)
     }
 
     /// The same; without a valid time, the last recorded moment.
-    pub fn to_local_or_end(&self, theirs: Option<&str>) -> String {
-        theirs.and_then(|theirs| self.to_local(theirs)).unwrap_or_else(|| self.end.clone())
+    pub fn to_local_or_end(&self, theirs: Option<Timestamp>) -> Timestamp {
+        theirs.map_or(self.end, |theirs| self.to_local(theirs))
     }
 }
 
@@ -86,12 +84,12 @@ pub fn not_completed(data: &RunData, timeline: &Timeline) -> HashSet<String> {
             later.kind != Kind::TaskCompleted && later.ruling.is_none() && later.who() == event.who()
         };
         let next = later.iter().find(|later| completed_task(data, later).as_ref() == Some(&task));
-        let changes = timeline.entries.iter().filter_map(|entry| Some((&entry.at, entry.task()?)));
-        let changes: Vec<(&String, &TaskEntry)> = changes
-            .filter(|(at, change)| change.id == task && next.is_none_or(|next| **at < next.at))
+        let changes = timeline.entries.iter().filter_map(|entry| Some((entry.at, entry.task()?)));
+        let changes: Vec<(Timestamp, &TaskEntry)> = changes
+            .filter(|(at, change)| change.id == task && next.is_none_or(|next| *at < next.at))
             .collect();
         let is_done = |change: &TaskEntry| change.to == Some(TaskStatus::Completed);
-        let became_done = changes.iter().any(|(at, change)| **at >= event.at && is_done(change));
+        let became_done = changes.iter().any(|(at, change)| *at >= event.at && is_done(change));
         let is_open = changes.last().is_some_and(|(_, last)| last.to.is_some() && !is_done(last));
         if is_open && !became_done && event.who().is_some() && later.iter().any(is_over) {
             found.insert(event.id.clone());

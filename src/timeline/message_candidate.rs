@@ -4,12 +4,13 @@ use super::entry::{Entry, Source, add_source};
 use super::entry::{EntryKind, MessageEntry, MessageEvent};
 use teamkeep_core::client::payload::{Message, MessageKind};
 use teamkeep_core::client::team::{Notice, mailbox};
+use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::unicode::fold;
 
 pub(super) const UNKNOWN_AGENT: &str = "unknown";
 
 pub(super) struct MessageCandidate {
-    pub at: String,
+    pub at: Timestamp,
     pub from: String,
     sources: Vec<Source>,
     pub message: MessageEntry,
@@ -30,13 +31,13 @@ pub(super) struct Copy<'a> {
     pub text: &'a str,
     pub id: Option<&'a str>,
     /// The time of sending, by teamkeep's clock if known.
-    pub at: String,
+    pub at: Timestamp,
     pub source: Source,
 }
 
 impl MessageCandidate {
     pub fn from_tool_call(
-        at: String,
+        at: Timestamp,
         from: Option<String>,
         message: Message,
         source: Source,
@@ -124,7 +125,7 @@ impl MessageCandidate {
             message.request = notice.request;
         }
         MessageCandidate {
-            at: copy.at.clone(),
+            at: copy.at,
             from: copy.from.to_owned(),
             sources: vec![copy.source],
             message,

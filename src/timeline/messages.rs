@@ -19,6 +19,7 @@ use teamkeep_core::client::team::{Notice, reached, without_reference};
 use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::ActorKind;
 use teamkeep_core::policy::Decision;
+use teamkeep_core::sys::clock;
 
 pub fn messages(data: &RunData, when: &ClockMap) -> Vec<Entry> {
     let mut drafts = MessageMatcher::default();
@@ -28,14 +29,14 @@ pub fn messages(data: &RunData, when: &ClockMap) -> Vec<Entry> {
     let name = |id| named(&names, id);
     let in_inboxes = history.copies.iter().map(|copy| {
         let entry = &copy.entry;
-        let sent_at = entry.timestamp.as_deref().and_then(|time| when.to_local(time));
+        let sent_at = entry.timestamp.as_deref().and_then(clock::parse).map(|time| when.to_local(time));
         Copy {
             recipient: &copy.inbox,
             from: name(entry.from.as_deref().unwrap_or(UNKNOWN_AGENT)),
             summary: entry.summary.as_deref(),
             text: &entry.text,
             id: entry.message_id.as_deref(),
-            at: sent_at.filter(|at| *at <= copy.seen_at).unwrap_or_else(|| copy.seen_at.clone()),
+            at: sent_at.filter(|at| *at <= copy.seen_at).unwrap_or(copy.seen_at),
             source: Source::Inbox,
         }
     });
@@ -45,7 +46,7 @@ pub fn messages(data: &RunData, when: &ClockMap) -> Vec<Entry> {
         summary: delivered.message.summary.as_deref(),
         text: &delivered.message.text,
         id: None,
-        at: when.to_local_or_end(delivered.at.as_deref()),
+        at: when.to_local_or_end(delivered.at),
         source: Source::Transcript,
     });
     // A spawned agent receives its prompt as a message. The timeline has it as its joining.
@@ -92,7 +93,7 @@ fn sent(data: &RunData, when: &ClockMap, names: &HashMap<String, String>) -> Vec
         let used = call.id.and_then(|id| uses.get(id));
         hooked.extend(call.id);
         let from = call.who().map(str::to_owned).or_else(|| used.and_then(caller));
-        let mut draft = MessageCandidate::from_tool_call(first.at.clone(), from, message, Source::Hook);
+        let mut draft = MessageCandidate::from_tool_call(first.at, from, message, Source::Hook);
         draft.id = told.payload.tool_response().get("msg_id").and_then(Value::as_str).map(str::to_owned);
         draft.message.unconfirmed = call.after.is_none();
         draft.message.signed_as = call.after.and_then(|after| signature(after, data));
@@ -120,7 +121,7 @@ fn sent(data: &RunData, when: &ClockMap, names: &HashMap<String, String>) -> Vec
             continue;
         }
         if let Some(message) = Message::of(&used.input, &Value::Null) {
-            let at = when.to_local_or_end(used.at.as_deref());
+            let at = when.to_local_or_end(used.at);
             let mut draft = MessageCandidate::from_tool_call(at, caller(used), message, Source::Transcript);
             draft.message.unconfirmed = used.result.is_none();
             draft.refuse(used.failure());
@@ -139,7 +140,7 @@ fn sent(data: &RunData, when: &ClockMap, names: &HashMap<String, String>) -> Vec
         // 2.1.47 answers a request without a recipient: it is the agent that asked.
         draft.message.to.get_or_insert_with(|| lead.to_owned());
     }
-    drafts.sort_by(|a, b| a.at.cmp(&b.at));
+    drafts.sort_by_key(|one| one.at);
     drafts
 }
 

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use super::entry::Entry;
 use super::entry::{EntryKind, MessageEntry};
+use teamkeep_core::sys::clock::Timestamp;
 
 const SETTLE_TIME: Duration = Duration::from_millis(800);
 /// How long a started message is held: the user may be asked for a permission.
@@ -24,8 +25,8 @@ const CONFIRM_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 pub struct NewEntries {
     hasher: RandomState,
-    printed: HashMap<u64, Vec<String>>,
-    waiting: HashMap<(u64, String), Duration>,
+    printed: HashMap<u64, Vec<Timestamp>>,
+    waiting: HashMap<(u64, Timestamp), Duration>,
     begun: bool,
 }
 
@@ -45,7 +46,7 @@ impl NewEntries {
         let mut waiting = HashMap::new();
         for place in (0..entries.len()).filter(|place| !known[*place]) {
             let entry = &entries[place];
-            let key = (keys[place], entry.at.clone());
+            let key = (keys[place], entry.at);
             let since = self.waiting.get(&key).copied().unwrap_or(now);
             let started = entry.message().is_some_and(|message| message.unconfirmed);
             let delay = if started { CONFIRM_TIMEOUT } else { SETTLE_TIME };
@@ -85,7 +86,7 @@ impl NewEntries {
             if let Some(times) = self.printed.get_mut(&keys[place])
                 && let Some(place) = times.iter().position(|time| *time == at)
             {
-                times[place].clone_from(&entry.at);
+                times[place] = entry.at;
             }
         }
         known
@@ -118,14 +119,14 @@ mod tests {
     use super::super::entry::Source;
     use super::*;
 
-    fn message(at: &str, text: &str) -> Entry {
+    fn message(at: i64, text: &str) -> Entry {
         changed(at, text, |_| {})
     }
 
-    fn changed(at: &str, text: &str, change: impl Fn(&mut MessageEntry)) -> Entry {
+    fn changed(at: i64, text: &str, change: impl Fn(&mut MessageEntry)) -> Entry {
         let mut message = MessageEntry::new(MessageEvent::Sent, "message".to_owned(), text.to_owned());
         change(&mut message);
-        Entry::new(at, "alice", Source::Hook, EntryKind::Message(message))
+        Entry::new(Timestamp::from_millis(at).unwrap(), "alice", Source::Hook, EntryKind::Message(message))
     }
 
     fn printed(fresh: &mut NewEntries, entries: &[Entry], seconds: u64) -> Vec<String> {
@@ -136,8 +137,8 @@ mod tests {
     #[test]
     fn an_entry_that_sorts_before_printed_ones_is_printed_and_nothing_twice() {
         let mut fresh = NewEntries::default();
-        assert_eq!(printed(&mut fresh, &[message("1", "a"), message("3", "c")], 0), ["a", "c"]);
-        let timeline = [message("1", "a"), message("2", "b"), message("3", "c")];
+        assert_eq!(printed(&mut fresh, &[message(1, "a"), message(3, "c")], 0), ["a", "c"]);
+        let timeline = [message(1, "a"), message(2, "b"), message(3, "c")];
         assert!(printed(&mut fresh, &timeline, 1).is_empty(), "it is waited for");
         assert_eq!(printed(&mut fresh, &timeline, 2), ["b"]);
         assert!(printed(&mut fresh, &timeline, 9).is_empty());
@@ -146,8 +147,8 @@ mod tests {
     #[test]
     fn the_same_text_sent_again_is_printed_again() {
         let mut fresh = NewEntries::default();
-        assert_eq!(printed(&mut fresh, &[message("2", "a")], 0).len(), 1);
-        let timeline = [message("1", "a"), message("2", "a"), message("3", "a")];
+        assert_eq!(printed(&mut fresh, &[message(2, "a")], 0).len(), 1);
+        let timeline = [message(1, "a"), message(2, "a"), message(3, "a")];
         printed(&mut fresh, &timeline, 1);
         let due = fresh.take(&timeline, Some(Duration::from_secs(2)));
         assert_eq!(due, [0, 2], "those of the other times");
@@ -156,10 +157,10 @@ mod tests {
     #[test]
     fn a_moved_time_or_a_learned_actor_is_not_a_new_entry() {
         let mut fresh = NewEntries::default();
-        printed(&mut fresh, &[message("2", "a"), message("3", "b")], 0);
-        let named = Entry { actor: "bob".to_owned(), ..message("3", "b") };
+        printed(&mut fresh, &[message(2, "a"), message(3, "b")], 0);
+        let named = Entry { actor: "bob".to_owned(), ..message(3, "b") };
         for seconds in [1, 2, 3] {
-            assert!(printed(&mut fresh, &[message("1", "a"), named.clone()], seconds).is_empty());
+            assert!(printed(&mut fresh, &[message(1, "a"), named.clone()], seconds).is_empty());
         }
     }
 
@@ -167,12 +168,12 @@ mod tests {
     fn a_started_message_is_held_and_a_rejection_is_printed_again() {
         let mut fresh = NewEntries::default();
         printed(&mut fresh, &[], 0);
-        let began = changed("1", "a", |message| message.unconfirmed = true);
+        let began = changed(1, "a", |message| message.unconfirmed = true);
         assert!(printed(&mut fresh, std::slice::from_ref(&began), 1).is_empty());
         assert!(printed(&mut fresh, std::slice::from_ref(&began), 9).is_empty());
         assert_eq!(printed(&mut fresh, std::slice::from_ref(&began), 11), ["a"]);
-        assert!(printed(&mut fresh, &[message("1", "a")], 12).is_empty(), "that it went out is no news");
-        let refused = changed("1", "a", |message| message.event = MessageEvent::Refused);
+        assert!(printed(&mut fresh, &[message(1, "a")], 12).is_empty(), "that it went out is no news");
+        let refused = changed(1, "a", |message| message.event = MessageEvent::Refused);
         printed(&mut fresh, std::slice::from_ref(&refused), 13);
         assert_eq!(printed(&mut fresh, &[refused], 14), ["a"]);
     }
@@ -181,7 +182,7 @@ mod tests {
     fn at_the_end_of_the_run_no_entry_is_held() {
         let mut fresh = NewEntries::default();
         printed(&mut fresh, &[], 0);
-        let began = changed("1", "a", |message| message.unconfirmed = true);
+        let began = changed(1, "a", |message| message.unconfirmed = true);
         assert_eq!(fresh.take(&[began], None), [0]);
     }
 }

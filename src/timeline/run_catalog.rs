@@ -188,11 +188,11 @@ impl RunCatalog {
         let claims = Claims::new(&self.runs);
         let belongs = |line: &Line| {
             let Recorded { run: named, session, at, id, .. } = &line.recorded;
-            claims.run_of(named.as_deref(), session.as_deref(), at).as_deref() == Some(&run.run)
+            claims.run_of(named.as_deref(), session.as_deref(), *at).as_deref() == Some(&run.run)
                 && !imported.contains(id)
         };
         let parts = parts(&self.archive, &claims, std::iter::once(run));
-        let mut earlier_life = EarlierLife::new(&run.started_at);
+        let mut earlier_life = EarlierLife::new(run.started_at);
         for line in Reader::with(&self.log, &parts, Range::default())?.filter(&belongs) {
             earlier_life.note(&EventKey::of_line(&line.recorded));
         }

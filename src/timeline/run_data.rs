@@ -10,7 +10,7 @@ use super::{Entry, History, LoadedEvent, TaskIds};
 use teamkeep_core::client::payload::{Kind, Spawn};
 use teamkeep_core::model::Tool;
 use teamkeep_core::store::archive::{Archive, CaptureScope, Journal, RunRecord};
-use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::process;
 
 #[derive(Debug)]
@@ -22,8 +22,8 @@ pub struct RunData {
     pub transcripts: Transcripts,
     pub members: Vec<String>,
     pub client_gone: bool,
-    /// Events before this time are missing, RFC 3339: the log was pruned before they were copied into the run.
-    pub missing_until: Option<String>,
+    /// Events before this time are missing: the log was pruned before they were copied into the run.
+    pub missing_until: Option<Timestamp>,
 }
 
 impl RunData {
@@ -41,7 +41,7 @@ impl RunData {
             CaptureScope::Team(name) | CaptureScope::Session(name) => name.as_str(),
         });
         let ids = TaskIds::new(list, &events);
-        let mut history = History::read(archive, &journal, list, ids, run.created_at.as_deref());
+        let mut history = History::read(archive, &journal, list, ids, run.created_at);
         let mut members: Vec<String> = Vec::new();
         let rosters = history.rosters.iter().flat_map(|(_, roster)| &roster.members);
         let names = rosters.map(|member| member.name.clone());
@@ -60,7 +60,7 @@ impl RunData {
 
     /// Records that events at the start are missing, if the first one is missing and the log does not reach back to
     /// its time. `reaches` are the start times of the existing segments and of the run's parts.
-    pub(super) fn miss_events(&mut self, mut reaches: impl Iterator<Item = Time>) {
+    pub(super) fn miss_events(&mut self, mut reaches: impl Iterator<Item = Timestamp>) {
         // If the first event is the start of the lead's session, no event was before it. A hook call of another
         // session, or one that was killed, may have found the run earlier.
         let begins_with_its_session = self.events.first().is_some_and(|event| {
@@ -72,26 +72,23 @@ impl RunData {
         if has_first || begins_with_its_session || self.journal.snapshots.is_empty() {
             return;
         }
-        let start = clock::parse(&self.run.started_at);
-        let is_covered = reaches.any(|began| start.is_none_or(|start| began <= start));
+        let is_covered = reaches.any(|began| began <= self.run.started_at);
         // The log has no events of an imported run.
         if !is_covered && (self.run.imported.is_none() || self.events.is_empty()) {
-            let first = self.events.first().map(|event| event.at.clone());
-            let end = || self.run.ended_at.clone().or_else(|| self.last_sign().map(str::to_owned));
-            self.missing_until = first.or_else(end);
+            let first = self.events.first().map(|event| event.at);
+            self.missing_until = first.or(self.run.ended_at).or_else(|| self.last_sign());
         }
     }
 
-    pub fn last_sign(&self) -> Option<&str> {
-        let event = self.events.last().map(|event| event.at.as_str());
-        event.or_else(|| self.journal.snapshots.last().map(|snapshot| snapshot.at.as_str()))
+    pub fn last_sign(&self) -> Option<Timestamp> {
+        let event = self.events.last().map(|event| event.at);
+        event.or_else(|| self.journal.snapshots.last().map(|snapshot| snapshot.at))
     }
 
-    /// The last recorded moment of the run, RFC 3339: its end or, without a recorded end, the last event or entry.
-    pub fn last_moment<'a>(&'a self, entries: &'a [Entry]) -> &'a str {
-        let last = || entries.last().map(|entry| entry.at.as_str()).max(self.last_sign());
-        let last = self.run.ended_at.as_deref().or_else(last);
-        last.unwrap_or_default().max(self.run.started_at.as_str())
+    /// The last recorded moment of the run: its end or, without a recorded end, the last event or entry.
+    pub fn last_moment(&self, entries: &[Entry]) -> Timestamp {
+        let last = || entries.last().map(|entry| entry.at).max(self.last_sign());
+        self.run.ended_at.or_else(last).max(Some(self.run.started_at)).unwrap_or_default()
     }
 
     pub fn lead(&self) -> &'static str {

@@ -12,12 +12,13 @@ use super::{lifecycle, tasks};
 use teamkeep_core::client::json;
 use teamkeep_core::client::team::{Task, TeamConfig, TeamPath, entries};
 use teamkeep_core::store::archive::{Archive, FileTree};
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Serialize)]
 pub struct State {
     pub run: String,
     /// The moment; `None` for the last state of each item.
-    pub at: Option<String>,
+    pub at: Option<Timestamp>,
     pub config: Option<Value>,
     pub members: BTreeMap<String, Value>,
     pub tasks: BTreeMap<String, Value>,
@@ -29,10 +30,10 @@ pub struct State {
     pub torn: Vec<String>,
 }
 
-pub fn state(archive: &Archive, data: &RunData, at: Option<&str>) -> State {
+pub fn state(archive: &Archive, data: &RunData, at: Option<Timestamp>) -> State {
     let mut state = State {
         run: data.run.run.clone(),
-        at: at.map(str::to_owned),
+        at,
         config: None,
         members: BTreeMap::new(),
         tasks: BTreeMap::new(),
@@ -122,8 +123,8 @@ impl State {
 
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub struct Departures {
-    pub members: BTreeMap<String, String>,
-    pub tasks: BTreeMap<String, String>,
+    pub members: BTreeMap<String, Timestamp>,
+    pub tasks: BTreeMap<String, Timestamp>,
     #[serde(skip)]
     pub removals: BTreeMap<String, Entry>,
 }
@@ -134,13 +135,13 @@ impl Departures {
         let mut gone = Departures::default();
         let mut entries = lifecycle::team(data);
         entries.extend(task_entries);
-        entries.sort_by(|a, b| a.at.cmp(&b.at));
+        entries.sort_by_key(|one| one.at);
         for entry in entries {
             match &entry.kind {
                 EntryKind::MemberLeft => drop(gone.members.insert(entry.actor, entry.at)),
                 EntryKind::MemberJoined(_) => drop(gone.members.remove(&entry.actor)),
                 EntryKind::Task(task) if matches!(task.event, TaskEvent::Deleted | TaskEvent::Erased) => {
-                    gone.tasks.insert(task.id.clone(), entry.at.clone());
+                    gone.tasks.insert(task.id.clone(), entry.at);
                     gone.removals.insert(task.id.clone(), entry);
                 }
                 EntryKind::Task(task) => {
@@ -157,8 +158,8 @@ impl Departures {
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Diff {
     pub run: String,
-    pub from: String,
-    pub to: String,
+    pub from: Timestamp,
+    pub to: Timestamp,
     /// Tasks by id, without the trackers of 2.1.47.
     pub tasks: Things,
     pub members: Things,
@@ -201,7 +202,7 @@ const OF_TASKS: &[(&str, &str)] = &[
 const OF_MEMBERS: &[(&str, &str)] = &[("active", "isActive")];
 
 pub fn diff(from: &State, to: &State) -> Diff {
-    let at = |state: &State| state.at.clone().unwrap_or_default();
+    let at = |state: &State| state.at.unwrap_or_default();
     Diff {
         run: to.run.clone(),
         from: at(from),
@@ -291,10 +292,10 @@ fn mail(from: &State, to: &State) -> Mail {
 mod tests {
     use super::*;
 
-    fn state(at: &str, tasks: Value, members: Value, inboxes: Value) -> State {
+    fn state(tasks: Value, members: Value, inboxes: Value) -> State {
         State {
             run: "r".to_owned(),
-            at: Some(at.to_owned()),
+            at: None,
             config: None,
             members: serde_json::from_value(members).unwrap(),
             tasks: serde_json::from_value(tasks).unwrap(),
@@ -309,13 +310,11 @@ mod tests {
         let tracker = json!({"metadata": {"_internal": true}});
         let hi = |read: bool| json!({"from": "bob", "text": "hi", "timestamp": "t", "read": read});
         let from = state(
-            "a",
             json!({"1": {"status": "pending"}, "2": {"status": "pending", "owner": ""}, "9": tracker}),
             json!({"alice": {"isActive": true}, "bob": {}}),
             json!({"alice": [hi(false), {"from": "bob", "text": "old"}]}),
         );
         let to = state(
-            "b",
             json!({"2": {"status": "in_progress", "owner": "bob", "subject": "S"}, "3": {}, "8": tracker}),
             json!({"alice": {"isActive": false}, "carol": {}}),
             json!({"alice": [hi(true), hi(true)]}),

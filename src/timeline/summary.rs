@@ -10,7 +10,7 @@ use super::run_data::RunData;
 use teamkeep_core::client::payload::Kind as PayloadKind;
 use teamkeep_core::model::event::LEAD;
 use teamkeep_core::store::archive::{Archive, EndedBy, RunRecord};
-use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -19,11 +19,11 @@ pub struct Summary {
     #[serde(default)]
     pub project: Option<String>,
     pub lead_session: Option<String>,
-    /// When Claude Code created the team, RFC 3339; for a session without one, when it was first seen.
-    pub created_at: Option<String>,
-    /// The first hook call of the run, RFC 3339: the origin of its times.
-    pub started_at: String,
-    pub ended_at: Option<String>,
+    /// When Claude Code created the team; for a session without one, when it was first seen.
+    pub created_at: Option<Timestamp>,
+    /// The first hook call of the run: the origin of its times.
+    pub started_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
     pub ended_by: Option<EndedBy>,
     pub members: Vec<String>,
     /// Number of tasks, without the trackers of 2.1.47.
@@ -31,10 +31,10 @@ pub struct Summary {
     pub messages: usize,
     pub snapshots: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub events_missing_until: Option<String>,
+    pub events_missing_until: Option<Timestamp>,
     /// The last sign of a run without a recorded end whose Claude Code process is gone.
     #[serde(skip)]
-    pub gone: Option<String>,
+    pub gone: Option<Timestamp>,
 }
 
 impl Summary {
@@ -50,15 +50,15 @@ impl Summary {
             team: run.name().map(str::to_owned),
             project: project(data),
             lead_session: run.lead_session.clone(),
-            created_at: run.created_at.clone().or_else(|| run.team.is_none().then(|| run.started_at.clone())),
-            started_at: run.started_at.clone(),
-            ended_at: run.ended_at.clone(),
+            created_at: run.created_at.or_else(|| run.team.is_none().then_some(run.started_at)),
+            started_at: run.started_at,
+            ended_at: run.ended_at,
             ended_by: run.ended_by,
             members: data.members.clone(),
             tasks: tasks.len(),
             messages: sent.count(),
             snapshots: data.journal.snapshots.len(),
-            events_missing_until: data.missing_until.clone(),
+            events_missing_until: data.missing_until,
             gone: data.client_gone.then(|| data.last_moment(entries).to_owned()),
         }
     }
@@ -99,9 +99,9 @@ impl Summary {
 
     /// Stores the summary if its inputs are complete and will not change. A failure is ignored: the summary is computed
     /// again.
-    pub fn store(&self, archive: &Archive, data: &RunData, now: Time) {
+    pub fn store(&self, archive: &Archive, data: &RunData, now: Timestamp) {
         let run = &data.run;
-        let ended = run.ended_at.as_deref().and_then(clock::parse);
+        let ended = run.ended_at;
         if !run.finished
             || ended.is_none_or(|ended| now - ended <= SETTLE_TIME)
             || !data.problems().is_empty()

@@ -1,5 +1,6 @@
 //! Merges tasks: each change once, from the files (what changed) and from tool calls (who changed it).
 
+use chrono::TimeDelta;
 use std::collections::{BTreeMap, HashSet};
 
 use super::entry::{Entry, Source};
@@ -8,12 +9,12 @@ use super::run_data::{Call, RunData};
 use super::transcripts::Outcome;
 use teamkeep_core::client::payload::{Kind as Event, TaskUpdate};
 use teamkeep_core::model::{TaskStatus, Tool};
-use teamkeep_core::sys::clock;
+use teamkeep_core::sys::clock::Timestamp;
 
 /// One change of a task.
 #[derive(Debug, Clone)]
 struct Change {
-    at: String,
+    at: Timestamp,
     after: TaskValues,
     actor: Option<String>,
     sources: Vec<Source>,
@@ -30,14 +31,14 @@ struct TaskValues {
 }
 
 impl Change {
-    fn new(at: &str, after: TaskValues, actor: Option<String>, source: Source) -> Change {
-        Change { at: at.to_owned(), after, actor, sources: vec![source], deleted: false }
+    fn new(at: Timestamp, after: TaskValues, actor: Option<String>, source: Source) -> Change {
+        Change { at, after, actor, sources: vec![source], deleted: false }
     }
 }
 
-struct Update<'a> {
-    from: &'a str,
-    until: &'a str,
+struct Update {
+    from: Timestamp,
+    until: Timestamp,
     task: String,
     update: TaskUpdate,
     by: Option<String>,
@@ -79,7 +80,7 @@ fn from_files(data: &RunData) -> BTreeMap<String, Vec<Change>> {
             }
         };
         if last != Some(&after) && (after.status.is_some() || last.is_some()) {
-            life.push(Change::new(at, after, None, Source::Snapshot));
+            life.push(Change::new(*at, after, None, Source::Snapshot));
         }
     }
     lives
@@ -113,7 +114,7 @@ fn from_creation(data: &RunData, lives: &mut BTreeMap<String, Vec<Change>>) {
                     change.sources.insert(0, Source::Hook);
                 }
                 if change.at > event.at {
-                    change.at.clone_from(&event.at);
+                    change.at = event.at;
                 }
             }
             None => {
@@ -122,13 +123,13 @@ fn from_creation(data: &RunData, lives: &mut BTreeMap<String, Vec<Change>>) {
                     owner: None,
                     subject: subject.map(str::to_owned),
                 };
-                life.push(Change::new(&event.at, after, by, Source::Hook));
+                life.push(Change::new(event.at, after, by, Source::Hook));
             }
         }
     }
 }
 
-fn updates(data: &RunData) -> Vec<Update<'_>> {
+fn updates(data: &RunData) -> Vec<Update> {
     let read = |call: Call<'_>| -> Option<(String, TaskUpdate, Option<String>)> {
         let used = call.id.and_then(|id| data.transcripts.uses.get(id));
         let is_done = used.is_some_and(|used| used.result == Some(Outcome::Done));
@@ -141,19 +142,19 @@ fn updates(data: &RunData) -> Vec<Update<'_>> {
     let calls = data.tool_calls(Tool::TaskUpdate).into_iter();
     let found = calls.filter_map(|call| {
         let (task, update, by) = read(call)?;
-        let from = &call.first()?.at;
-        let until = call.after.map_or(from, |after| &after.at);
+        let from = call.first()?.at;
+        let until = call.after.map_or(from, |after| after.at);
         Some(Update { from, until, task, update, by, is_confirmed: call.after.is_some() })
     });
     found.collect()
 }
 
-/// Milliseconds by which a snapshot can have started before a tool call whose effect it saw.
-const TIME_SLACK_MS: i64 = 250;
+/// How long before a tool call a snapshot can have started that saw its effect.
+const TIME_SLACK: TimeDelta = TimeDelta::milliseconds(250);
 
 /// Merges a tool call into a task's changes: it names the author of a change in the files, or adds one that no
 /// snapshot shows.
-fn apply_tool_call(life: &mut Vec<Change>, update: &Update<'_>) {
+fn apply_tool_call(life: &mut Vec<Change>, update: &Update) {
     let status = update.update.change.as_ref().map(|(_, to)| to).or(update.update.status.as_ref());
     let deletes = status == Some(&TaskStatus::Deleted);
     let owner = update.update.owner.as_ref();
@@ -172,14 +173,14 @@ fn apply_tool_call(life: &mut Vec<Change>, update: &Update<'_>) {
         if deletes { now.status.is_none() } else { brought && differs }
     };
     // A snapshot during the call may have seen the change; one after it saw it too, unless a later change replaced it.
-    let until = life.iter().position(|change| change.at.as_str() > update.until).unwrap_or(life.len());
-    let seen = |from: &str| {
+    let until = life.iter().position(|change| change.at > update.until).unwrap_or(life.len());
+    let seen = |from: Timestamp| {
         (0..life.len().min(until + 1)).find(|place| {
             let change = &life[*place];
-            change.at.as_str() >= from && change.actor.is_none() && shows(*place, life)
+            change.at >= from && change.actor.is_none() && shows(*place, life)
         })
     };
-    let seen = seen(update.from).or_else(|| seen(&clock::before(update.from, TIME_SLACK_MS)));
+    let seen = seen(update.from).or_else(|| seen(update.from - TIME_SLACK));
     if let Some(place) = seen {
         let change = &mut life[place];
         change.actor.clone_from(&update.by);
@@ -190,7 +191,7 @@ fn apply_tool_call(life: &mut Vec<Change>, update: &Update<'_>) {
     if !update.is_confirmed || (status.is_none() && owner.is_none() && subject.is_none()) {
         return;
     }
-    let place = life.iter().position(|change| change.at.as_str() >= update.from).unwrap_or(life.len());
+    let place = life.iter().position(|change| change.at >= update.from).unwrap_or(life.len());
     let Some(before) = place.checked_sub(1).and_then(|place| life.get(place)).map(|change| &change.after)
     else {
         return;
@@ -207,7 +208,7 @@ fn apply_tool_call(life: &mut Vec<Change>, update: &Update<'_>) {
         subject: subject.or(before.subject.as_ref()).cloned(),
     };
     if after != *before {
-        let at = life.get(place).map_or(update.until, |next| next.at.as_str().min(update.until));
+        let at = life.get(place).map_or(update.until, |next| next.at.min(update.until));
         let change = Change::new(at, after, update.by.clone(), Source::Hook);
         life.insert(place, Change { deleted: deletes, ..change });
     }
@@ -255,7 +256,7 @@ fn to_entries(id: &str, changes: &[Change], data: &RunData) -> Vec<Entry> {
                 is_renamed: before
                     .is_some_and(|before| before.status == after.status && before.owner == after.owner),
             });
-            entries.push(Entry { at: change.at.clone(), actor, sources: change.sources.clone(), kind });
+            entries.push(Entry { at: change.at, actor, sources: change.sources.clone(), kind });
         }
         before = Some(after);
     }

@@ -15,7 +15,7 @@ use teamkeep_core::error::Result;
 use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::{ActorKind, LEAD};
 use teamkeep_core::store::archive::{Archive, RunRecord, SessionRole};
-use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::fs;
 
 #[derive(Debug, Default)]
@@ -35,31 +35,30 @@ pub struct Transcripts {
 pub struct Interval {
     /// When Claude Code created the team; else when the run was first seen, if an earlier run shares one of its
     /// sessions.
-    pub from: Option<Time>,
-    pub until: Option<Time>,
+    pub from: Option<Timestamp>,
+    pub until: Option<Timestamp>,
 }
 
 impl Interval {
     /// Finds the part of a run. Runs that share a session follow each other.
     pub fn of(run: &RunRecord, all: &[RunRecord]) -> Interval {
         if let Some(imported) = &run.imported {
-            let time = |text: &Option<String>| text.as_deref().and_then(clock::parse);
-            return Interval { from: time(&imported.from), until: time(&imported.until) };
+            return Interval { from: imported.from, until: imported.until };
         }
         let shares = |other: &&RunRecord| {
             other.run != run.run
                 && other.imported.is_none()
                 && other.sessions.iter().any(|one| run.sessions.iter().any(|own| own.id == one.id))
         };
-        let began = |run: &RunRecord| clock::parse(run.created_at.as_deref().unwrap_or(&run.started_at));
+        let began = |run: &RunRecord| run.created_at.unwrap_or(run.started_at);
         let own = began(run);
-        let others: Vec<Time> = all.iter().filter(shares).filter_map(began).collect();
-        let from = own.filter(|own| run.created_at.is_some() || others.iter().any(|other| other < own));
-        Interval { from, until: others.into_iter().filter(|other| own.is_some_and(|own| *other > own)).min() }
+        let others: Vec<Timestamp> = all.iter().filter(shares).map(began).collect();
+        let from = Some(own).filter(|own| run.created_at.is_some() || others.iter().any(|other| other < own));
+        Interval { from, until: others.into_iter().filter(|other| *other > own).min() }
     }
 
-    fn contains(&self, at: Option<&str>) -> bool {
-        at.and_then(clock::parse).is_none_or(|at| {
+    fn contains(&self, at: Option<Timestamp>) -> bool {
+        at.is_none_or(|at| {
             self.from.is_none_or(|from| from <= at) && self.until.is_none_or(|until| at < until)
         })
     }
@@ -138,9 +137,9 @@ pub fn lead(run: &RunRecord) -> &'static str {
 impl Transcripts {
     /// Removes what belongs to another run of the same session: a resumed session continues its transcript.
     fn retain_within(&mut self, span: &Interval) {
-        self.delivered.retain(|delivered| span.contains(delivered.at.as_deref()));
-        self.uses.retain(|_, used| span.contains(used.at.as_deref()));
-        self.costs.retain(|_, cost| span.contains(cost.at.as_deref()));
+        self.delivered.retain(|delivered| span.contains(delivered.at));
+        self.uses.retain(|_, used| span.contains(used.at));
+        self.costs.retain(|_, cost| span.contains(cost.at));
     }
 
     fn add(
@@ -157,25 +156,30 @@ impl Transcripts {
             {
                 continue;
             }
-            self.versions.extend(record.version.filter(|_| span.contains(record.timestamp.as_deref())));
+            self.versions.extend(record.version.filter(|_| span.contains(record.timestamp)));
             if let Some(Spent { message, model, tokens }) = record.spent {
                 let cost = self.costs.entry(message).or_insert_with(|| Cost {
                     by: transcript.by.clone(),
                     agent: transcript.agent.clone(),
-                    at: record.timestamp.clone(),
+                    at: record.timestamp,
                     model,
                     tokens,
                 });
                 cost.tokens = cost.tokens.most(tokens);
             }
             for part in record.items {
-                self.add_part(transcript, record.timestamp.as_ref(), part);
+                self.add_part(transcript, record.timestamp, part);
             }
         }
     }
 
-    fn add_part(&mut self, Transcript { by, agent }: &Transcript, at: Option<&String>, part: TranscriptItem) {
-        let (by, agent, at) = (by.clone(), agent.clone(), at.cloned());
+    fn add_part(
+        &mut self,
+        Transcript { by, agent }: &Transcript,
+        at: Option<Timestamp>,
+        part: TranscriptItem,
+    ) {
+        let (by, agent) = (by.clone(), agent.clone());
         match part {
             TranscriptItem::Delivered(message) => {
                 self.delivered.push(DeliveredMessage { recipient: by, agent, at, message })
@@ -197,8 +201,8 @@ impl Transcripts {
 pub struct DeliveredMessage {
     pub recipient: String,
     pub agent: String,
-    /// The time, RFC 3339, by Claude Code's clock.
-    pub at: Option<String>,
+    /// The time, by Claude Code's clock.
+    pub at: Option<Timestamp>,
     pub message: Delivered,
 }
 
@@ -206,8 +210,8 @@ pub struct DeliveredMessage {
 pub struct ToolUse {
     pub by: String,
     pub agent: String,
-    /// The time, RFC 3339, by Claude Code's clock.
-    pub at: Option<String>,
+    /// The time, by Claude Code's clock.
+    pub at: Option<Timestamp>,
     pub tool: String,
     pub input: Value,
     pub result: Option<Outcome>,
@@ -232,8 +236,8 @@ impl ToolUse {
 pub struct Cost {
     pub by: String,
     pub agent: String,
-    /// The start, RFC 3339, by Claude Code's clock.
-    pub at: Option<String>,
+    /// The start, by Claude Code's clock.
+    pub at: Option<Timestamp>,
     pub model: Option<String>,
     pub tokens: Tokens,
 }

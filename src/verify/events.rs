@@ -15,7 +15,6 @@ use teamkeep_core::error::Result;
 use teamkeep_core::model::event::Recorded;
 use teamkeep_core::store::archive::Index;
 use teamkeep_core::store::log::{self, LineError, Range};
-use teamkeep_core::sys::clock;
 use teamkeep_core::sys::fs::{self, JsonFile};
 
 /// Maximum size of a cache file, in bytes.
@@ -42,8 +41,8 @@ impl Check<'_> {
         let verifier = self.verifier;
         let record = self.single_run().and_then(|run| verifier.archive.run(run));
         let range = record.map_or(Range::default(), |record| Range {
-            since: clock::parse(&record.started_at),
-            until: record.ended_at.as_deref().and_then(clock::parse),
+            since: Some(record.started_at),
+            until: record.ended_at,
         });
         let mut ids = SeenIds::default();
         for segment in log::list(verifier.log)?.iter().filter(|segment| range.overlaps(&segment.name)) {

@@ -8,6 +8,7 @@ use super::line::{DIM, Line, Span, bold, dim, plain, styled};
 use crate::backtest::{Counts, Difference, Found, Record};
 use teamkeep_core::model::event::Recorded;
 use teamkeep_core::policy::Verdict;
+use teamkeep_core::sys::clock::Timestamp;
 
 /// The gate that a backtest does not evaluate, because it runs no commands.
 const CHECK: &str = "completion-check";
@@ -17,7 +18,7 @@ const CHECK: &str = "completion-check";
 pub struct BacktestRow<'a> {
     /// The event: its id, or its position in a file.
     pub of: &'a str,
-    pub at: &'a str,
+    pub at: Timestamp,
     pub event: &'a str,
     pub actor: &'a str,
     /// The policy's verdict; null for none.
@@ -71,7 +72,7 @@ impl<'a> BacktestRow<'a> {
     }
 
     fn empty(of: &'a str, event: &'a Recorded) -> BacktestRow<'a> {
-        let (at, actor) = (event.at.as_str(), event.actor.shown());
+        let (at, actor) = (event.at, event.actor.shown());
         BacktestRow { of, at, event: &event.event, actor, ..BacktestRow::default() }
     }
 }
@@ -84,14 +85,14 @@ fn same<'a>(found: &'a Found, verdict: &Verdict) -> Option<&'a Verdict> {
 pub fn backtest_rows(record: &Record, rows: &[BacktestRow<'_>]) -> Document {
     let mut document = Document::default();
     document.line([bold(record.name()), dim(&record.run)]);
-    let start = record.events.first().map(|event| event.at.as_str()).unwrap_or_default();
+    let start = record.events.first().map(|event| event.at).unwrap_or_default();
     let is_shown =
         |row: &&BacktestRow<'_>| row.against.is_some() || row.verdict.is_none_or(|verdict| !verdict.repeated);
     let shown: Vec<&BacktestRow<'_>> = rows.iter().filter(is_shown).collect();
     let width = shown.iter().map(|row| row.actor.chars().count()).max().unwrap_or(0).clamp(4, 20);
     for row in &shown {
         let mut line = Line::from([
-            dim(elapsed(start, row.at).unwrap_or_default()).right(8),
+            dim(elapsed(start, row.at)).right(8),
             plain(row.event).width(13),
             styled(name_style(row.actor), row.actor).width(width),
         ]);

@@ -10,7 +10,7 @@ use crate::timeline::Summary;
 use teamkeep_core::client::json;
 use teamkeep_core::model::event::LEAD;
 use teamkeep_core::policy::Decision;
-use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::clock::{self, Timestamp};
 
 /// A duration: `0.0s`, `12.3s`, `1m05s`, `2h03m04s`, `3d04h05m`; `-5.6s` before the start.
 pub fn span(millis: i64) -> String {
@@ -29,15 +29,15 @@ pub fn span(millis: i64) -> String {
     }
 }
 
-/// The time from `start`, both RFC 3339: `1m05s`, `-5.6s`; `None` for an invalid time.
-pub fn elapsed(start: &str, at: &str) -> Option<String> {
-    Some(span((clock::parse(at)? - clock::parse(start)?).num_milliseconds()))
+/// The time from `start`: `1m05s`, `-5.6s`.
+pub fn elapsed(start: Timestamp, at: Timestamp) -> String {
+    span((at - start).num_milliseconds())
 }
 
 /// The time since `start` with its sign: `+1m05s`, `-5.6s`.
-pub fn since(start: &str, at: &str) -> Option<String> {
-    let span = elapsed(start, at)?;
-    Some(if span.starts_with('-') { span } else { format!("+{span}") })
+pub fn since(start: Timestamp, at: Timestamp) -> String {
+    let span = elapsed(start, at);
+    if span.starts_with('-') { span } else { format!("+{span}") }
 }
 
 /// The same in whole seconds: tenths would flicker on a screen that is refreshed.
@@ -46,8 +46,8 @@ pub fn whole_seconds(span: &str) -> String {
 }
 
 /// A moment and the time since the start of the run: `2026-02-03 04:05:06 UTC (+1m05s)`.
-pub fn moment_since(start: &str, at: &str) -> String {
-    format!("{} ({})", clock::moment_of(at), since(start, at).unwrap_or_else(|| "+".to_owned()))
+pub fn moment_since(start: Timestamp, at: Timestamp) -> String {
+    format!("{} ({})", clock::moment(at), since(start, at))
 }
 
 /// A size: `812 B`, `17.1 KB`, `2.0 MB`.
@@ -79,7 +79,7 @@ pub fn thousands(number: impl TryInto<u64>) -> String {
 }
 
 /// A moment without its seconds and its zone: `2026-02-03 04:05`.
-pub fn minute(time: Time) -> String {
+pub fn minute(time: Timestamp) -> String {
     clock::local(time).format("%Y-%m-%d %H:%M").to_string()
 }
 
@@ -100,9 +100,9 @@ pub fn end_label(run: &Summary) -> String {
 }
 
 /// The note that events at the start of a run are missing.
-pub fn events_missing(start: &str, until: &str) -> String {
-    let until = elapsed(start, until).map_or_else(|| until.to_owned(), |span| format!("+{span}"));
-    format!("events until {until} are missing: the log was pruned before they were copied into the run")
+pub fn events_missing(start: Timestamp, until: Timestamp) -> String {
+    let until = elapsed(start, until);
+    format!("events until +{until} are missing: the log was pruned before they were copied into the run")
 }
 
 /// The number of redacted texts: `redacted: email 12, home 3`.

@@ -31,19 +31,16 @@ pub struct LogView {
 impl LogView {
     /// Writes one event: time, event, actor, content and team.
     pub fn write(&mut self, out: &mut impl Write, recorded: &Recorded) -> io::Result<()> {
-        let at = clock::parse(&recorded.at);
-        let local = at.map(clock::local);
-        if let Some((at, local)) = at.zip(local)
-            && let day = (local.date_naive(), *local.offset())
-            && self.day.replace(day) != Some(day)
-        {
-            Line::from([bold(format!("{} {}", day.0, clock::offset(at)))]).write(out, self.columns)?;
+        let local = clock::local(recorded.at);
+        let day = (local.date_naive(), *local.offset());
+        if self.day.replace(day) != Some(day) {
+            Line::from([bold(format!("{} {}", day.0, clock::offset(recorded.at)))])
+                .write(out, self.columns)?;
         }
         let narrow = self.columns.is_some_and(|columns| columns < NARROW);
         let (format, width) = if narrow { ("%H:%M:%S", 8) } else { ("%H:%M:%S%.3f", 12) };
-        let time = local.map_or_else(|| recorded.at.clone(), |at| at.format(format).to_string());
         let mut line = Line::from([
-            dim(time).width(width),
+            dim(local.format(format).to_string()).width(width),
             styled(CYAN, &recorded.event).width(16),
             styled(actor_style(recorded.actor.kind), recorded.actor.shown()).width(10),
         ]);
@@ -170,7 +167,8 @@ fn task(payload: &Payload) -> String {
 
 fn overridden(payload: &Payload) -> String {
     let gate = payload.text("gate").unwrap_or("every gate");
-    let until = payload.text("until").map(|until| format!("until {}", clock::moment_of(until)));
+    let until = payload.text("until").and_then(clock::parse);
+    let until = until.map(|until| format!("until {}", clock::moment(until)));
     // Without a terminal, it may not have been a person.
     let typed = payload.field("terminal").and_then(Value::as_bool);
     let untyped = (typed == Some(false)).then_some("(no terminal)");
@@ -226,7 +224,7 @@ mod tests {
         for recorded in [
             line("2026-02-03T23:59:59.999Z", "TeammateIdle", r#""bob""#, "{}"),
             line("2026-02-04T00:00:00.000Z", "UserPromptSubmit", "null", r#"{"prompt":"\u001b[31mgo"}"#),
-            line("noon", "New\u{202e}", r#""a""#, "{}"),
+            line("2026-02-04T00:00:01.000Z", "New\u{202e}", r#""a""#, "{}"),
         ] {
             view.write(&mut out, &recorded).unwrap();
         }
@@ -236,7 +234,7 @@ mod tests {
         23:59:59.999 TeammateIdle     bob        t1
         2026-02-04 UTC
         00:00:00.000 UserPromptSubmit unknown    "\u{1b}[31mgo" t1
-        noon         New\u{202e}      a          t1
+        00:00:01.000 New\u{202e}      a          t1
         "#);
     }
 

@@ -72,7 +72,7 @@ impl Drawing<'_> {
     fn note(&mut self, shown: ShownEntry<'_>, actor: usize) {
         let entry = shown.entry;
         let blocked = entry.verdict().is_some_and(|verdict| verdict.decision == Decision::Block);
-        let time = elapsed(&self.material.run.started_at, &entry.at).unwrap_or_default();
+        let time = elapsed(self.material.run.started_at, entry.at);
         let text = format!("{time} {}", phrase(shown).1);
         if blocked {
             self.body.push_str("    rect rgba(220, 40, 40, 0.25)\n");

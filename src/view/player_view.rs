@@ -5,15 +5,15 @@ use super::line::{DIM, GREEN, Line, YELLOW, bold, dim, plain, styled};
 use crate::timeline::LiveState;
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::policy::Activity;
-use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::clock::{self, Timestamp};
 
 #[derive(Debug)]
 pub struct PlayerView<'a> {
     /// The team, or a text that there is none.
     pub team: &'a str,
-    /// The start of the run, RFC 3339: zero on its clock.
-    pub started_at: &'a str,
-    pub now: Time,
+    /// The start of the run: zero on its clock.
+    pub started_at: Timestamp,
+    pub now: Timestamp,
     /// The played part, from 0 to 1.
     pub played: f64,
     /// The speed, or that it is paused.
@@ -54,8 +54,7 @@ pub fn player_screen(view: &PlayerView<'_>, columns: usize, rows: usize) -> Vec<
 
 impl PlayerView<'_> {
     fn clock(&self, columns: usize) -> Line {
-        let now = clock::stamp(self.now);
-        let ran = since(self.started_at, &now).unwrap_or_default();
+        let ran = since(self.started_at, self.now);
         let time = match columns {
             0..70 => clock::local(self.now).format("%H:%M:%S").to_string(),
             _ => clock::moment(self.now),
@@ -75,7 +74,7 @@ impl PlayerView<'_> {
         let shown = chosen(roster.iter(), room, |member| member.doing as usize);
         let mut lines = vec![title("Members", present, roster.len(), "here", shown.len())];
         for member in shown {
-            let lasts = elapsed(&member.since, &clock::stamp(self.now)).unwrap_or_default();
+            let lasts = elapsed(member.since, self.now);
             let is_own = |owner: &Option<String>| owner.as_deref() == Some(member.name.as_str());
             let own = tasks
                 .iter()

@@ -6,10 +6,10 @@ use super::document::Document;
 use super::format::{count, first_line};
 use super::line::{GREEN, bold, dim, plain, styled};
 use crate::restore::{FilePlan, Plan, TaskWrite, Undone};
-use teamkeep_core::sys::clock;
+use teamkeep_core::sys::clock::{self, Timestamp};
 
 pub fn restored_tasks(plan: &Plan) -> Document {
-    let mut document = heading(plan.team.as_deref(), &plan.run, plan.at.as_deref());
+    let mut document = heading(plan.team.as_deref(), &plan.run, plan.at);
     document.line([plain("into task list"), bold(&plan.list), dim(&plan.directory)]);
     document.blank();
     let width =
@@ -48,10 +48,10 @@ pub fn restored_tasks(plan: &Plan) -> Document {
     document
 }
 
-fn heading(team: Option<&str>, run: &str, at: Option<&str>) -> Document {
+fn heading(team: Option<&str>, run: &str, at: Option<Timestamp>) -> Document {
     let mut document = Document::default();
     document.line([bold(team.unwrap_or("(no team)")), dim(run)]);
-    let at = at.map(|at| format!("as of {}", clock::moment_of(at)));
+    let at = at.map(|at| format!("as of {}", clock::moment(at)));
     document.line([plain(at.as_deref().unwrap_or("last recorded state"))]);
     document
 }
@@ -70,7 +70,7 @@ fn past(task: &TaskWrite) -> String {
 }
 
 pub fn restored_files(plan: &FilePlan) -> Document {
-    let mut document = heading(plan.team.as_deref(), &plan.run, plan.at.as_deref());
+    let mut document = heading(plan.team.as_deref(), &plan.run, plan.at);
     document.line([plain(count(plan.files.len(), "file")), plain("in"), bold(&plan.directory)]);
     document.blank();
     for file in &plan.files {

@@ -10,14 +10,15 @@ use super::document::Document;
 use super::format::{count, first_line, moment_since, name_style, since, task_style, text_field};
 use super::line::{BLUE, GREEN, Line, RED, Span, bold, dim, plain, styled};
 use crate::timeline::{Diff, Entry, Kind, RunData, State, Things};
+use teamkeep_core::sys::clock::Timestamp;
 
 pub fn state(material: &RunData, state: &State) -> Document {
-    let page = Page { started_at: &material.run.started_at, state };
+    let page = Page { started_at: material.run.started_at, state };
     let mut document = Document::default();
     document.line([bold(material.run.name().unwrap_or("(no team)")), dim(&state.run)]);
-    match &state.at {
+    match state.at {
         Some(at) => {
-            document.line([plain(format!("as of {}", moment_since(&material.run.started_at, at)))]);
+            document.line([plain(format!("as of {}", moment_since(material.run.started_at, at)))]);
         }
         None => document.line([plain("last recorded state")]),
     }
@@ -42,13 +43,13 @@ pub fn state(material: &RunData, state: &State) -> Document {
 }
 
 struct Page<'a> {
-    started_at: &'a str,
+    started_at: Timestamp,
     state: &'a State,
 }
 
 impl Page<'_> {
-    fn since(&self, at: &str) -> String {
-        since(self.started_at, at).unwrap_or_default()
+    fn since(&self, at: Timestamp) -> String {
+        since(self.started_at, at)
     }
 
     fn members(&self, document: &mut Document) {
@@ -57,7 +58,7 @@ impl Page<'_> {
             let role = [text_field(member, "agentType"), text_field(member, "model")];
             let role = role.into_iter().flatten().collect::<Vec<_>>().join(", ");
             let prompt = first_line(text_field(member, "prompt").unwrap_or_default());
-            let left = self.state.gone.members.get(name).map(|at| format!("left {}", self.since(at)));
+            let left = self.state.gone.members.get(name).map(|at| format!("left {}", self.since(*at)));
             document.remarked([indented(name).width(14), dim(role), plain(prompt)], left);
         }
     }
@@ -92,7 +93,7 @@ impl Page<'_> {
     fn removed(&self, removal: &Entry) -> String {
         let how = if removal.kind() == Kind::TaskDeleted { "deleted" } else { "erased" };
         let by = if removal.actor == "client" { "Claude Code" } else { &removal.actor };
-        format!("{how} by {by} {}", self.since(&removal.at))
+        format!("{how} by {by} {}", self.since(removal.at))
     }
 
     fn inboxes(&self, document: &mut Document) {
@@ -131,11 +132,11 @@ const CHANGED: Mark = (BLUE, "  ~");
 
 /// Formats them: `+` for new, `-` for gone, `~` for changed.
 pub fn diff(material: &RunData, diff: &Diff) -> Document {
-    let started_at = &material.run.started_at;
+    let started_at = material.run.started_at;
     let mut document = Document::default();
     document.line([bold(material.run.name().unwrap_or("(no team)")), dim(&diff.run)]);
-    document.line([plain(format!("from {}", moment_since(started_at, &diff.from)))]);
-    document.line([plain(format!("to   {}", moment_since(started_at, &diff.to)))]);
+    document.line([plain(format!("from {}", moment_since(started_at, diff.from)))]);
+    document.line([plain(format!("to   {}", moment_since(started_at, diff.to)))]);
     if diff.is_empty() {
         document.line([dim("nothing changed between them")]);
     }

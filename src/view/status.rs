@@ -8,7 +8,7 @@ use crate::ui;
 use teamkeep_core::enforcement::Pause;
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::policy::Activity;
-use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::clock::{self, Timestamp};
 
 /// The states of an agent, in the order of the counts, and how they are shown.
 const STATES: [(Activity, &str); 5] = [
@@ -19,7 +19,7 @@ const STATES: [(Activity, &str); 5] = [
     (Activity::Gone, "left"),
 ];
 
-pub fn status(status: &Status, now: Time) -> Document {
+pub fn status(status: &Status, now: Timestamp) -> Document {
     let mut document = Document::default();
     if status.teams.is_empty() {
         let next = if status.record.runs > 0 { " To see the last run: teamkeep replay" } else { "" };
@@ -40,7 +40,7 @@ pub fn status(status: &Status, now: Time) -> Document {
 
 /// Formats the status for a terminal of this size. No line is wider than the columns minus one; lines that do not fit
 /// are counted.
-pub fn status_screen(shown: &Status, now: Time, keys: &str, columns: usize, rows: usize) -> Vec<String> {
+pub fn status_screen(shown: &Status, now: Timestamp, keys: &str, columns: usize, rows: usize) -> Vec<String> {
     let width = columns.saturating_sub(1).max(1);
     let text = status(shown, now).to_terminal(Some(width));
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -88,13 +88,13 @@ fn state(member: &Member) -> &'static str {
     STATES.iter().find(|(doing, _)| doing.word() == member.doing).map_or(member.doing, |(_, word)| word)
 }
 
-fn ago(at: &str, now: Time) -> String {
-    whole_seconds(&elapsed(at, &clock::stamp(now)).unwrap_or_default())
+fn ago(at: Timestamp, now: Timestamp) -> String {
+    whole_seconds(&elapsed(at, now))
 }
 
-fn team(team: &TeamStatus, now: Time, document: &mut Document) {
-    let age = format!("running for {},", ago(&team.started_at, now));
-    let last = team.heard_at.as_deref().map(|at| format!("last event {} ago", ago(at, now)));
+fn team(team: &TeamStatus, now: Timestamp, document: &mut Document) {
+    let age = format!("running for {},", ago(team.started_at, now));
+    let last = team.heard_at.map(|at| format!("last event {} ago", ago(at, now)));
     document.line([bold(&team.team), styled(GREEN, age), dim(last.unwrap_or_default())]);
     let counts =
         STATES.iter().map(|(doing, word)| (team.doing(*doing), word)).filter(|(count, _)| *count > 0);
@@ -108,7 +108,7 @@ fn team(team: &TeamStatus, now: Time, document: &mut Document) {
         document.line([
             styled(name_style(&member.name), format!("    {}", member.name)).width(14),
             styled(activity_style(member.doing), state(member)).width(width),
-            dim(ago(&member.since, now)).width(6),
+            dim(ago(member.since, now)).width(6),
             styled(YELLOW, unread.unwrap_or_default()),
             plain(if tasks.is_empty() { String::new() } else { format!("task {}", tasks.join(", ")) }),
         ]);
@@ -158,7 +158,7 @@ fn warnings(team: &TeamStatus, document: &mut Document) {
 fn paused(pause: &Pause) -> String {
     let gate = pause.gate.as_deref().unwrap_or("every gate");
     let team = pause.team.as_deref().map(|team| format!(" in team {team}")).unwrap_or_default();
-    format!("paused: {gate}{team} until {}", clock::moment_of(&pause.until))
+    format!("paused: {gate}{team} until {}", clock::moment(pause.until))
 }
 
 fn recorded(store: &StoreStats) -> String {

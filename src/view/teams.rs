@@ -8,7 +8,7 @@ use super::document::{Column, Document, Table};
 use super::format::{count, end_label, minute, short_id, span};
 use super::line::{GREEN, Span, bold, dim, plain, styled};
 use crate::timeline::Summary;
-use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::clock::{self, Timestamp};
 
 /// Titles of the columns; `#` marks numbers.
 const TITLES: [&str; 9] =
@@ -19,7 +19,7 @@ const MEMBERS: usize = 8;
 const UNKNOWN: &str = "-";
 
 /// Lists runs, the newest last, next to the prompt. `ids` are the IDs of all recorded runs: a shortened ID must be unique.
-pub fn teams(runs: &[Summary], ids: &[&str], now: Time, columns: Option<usize>) -> Document {
+pub fn teams(runs: &[Summary], ids: &[&str], now: Timestamp, columns: Option<usize>) -> Document {
     let rows: Vec<Row<'_>> = runs.iter().map(|run| Row::of(run, ids, now)).collect();
     let zones: BTreeSet<String> = rows.iter().filter_map(|row| row.created.map(clock::offset)).collect();
     let mut titles = TITLES.map(str::to_owned);
@@ -67,21 +67,21 @@ fn column(title: &str) -> Column {
 struct Row<'a> {
     run: &'a Summary,
     id: &'a str,
-    created: Option<Time>,
+    created: Option<Timestamp>,
     duration: String,
 }
 
 impl<'a> Row<'a> {
-    fn of(run: &'a Summary, ids: &[&str], now: Time) -> Row<'a> {
-        let started = clock::parse(&run.started_at);
-        let created = run.created_at.as_deref().and_then(clock::parse).or(started);
-        let ended = run.ended_at.as_deref().or(run.gone.as_deref()).and_then(clock::parse);
+    fn of(run: &'a Summary, ids: &[&str], now: Timestamp) -> Row<'a> {
+        let started = Some(run.started_at);
+        let created = run.created_at.or(started);
+        let ended = run.ended_at.or(run.gone);
         let lasted = started.map(|started| span((ended.unwrap_or(now) - started).num_milliseconds()));
         let duration = lasted.unwrap_or_else(|| "unknown".to_owned());
         Row { run, id: short_id(&run.run, ids), created, duration }
     }
 
-    fn cells(&self, format: fn(Time) -> String) -> Vec<Span> {
+    fn cells(&self, format: fn(Timestamp) -> String) -> Vec<Span> {
         let run = self.run;
         // A value that cannot exist is not shown as zero.
         let number = |number: usize| match (number, &run.team) {
@@ -113,7 +113,7 @@ impl<'a> Row<'a> {
         styled(style, format!("{indent}{}{missing}{comma}", end_label(self.run)))
     }
 
-    fn created(&self, format: fn(Time) -> String) -> String {
+    fn created(&self, format: fn(Timestamp) -> String) -> String {
         self.created.map_or_else(|| "unknown".to_owned(), format)
     }
 
@@ -135,7 +135,7 @@ impl<'a> Row<'a> {
     }
 }
 
-fn minute_and_zone(time: Time) -> String {
+fn minute_and_zone(time: Timestamp) -> String {
     format!("{} {}", minute(time), clock::offset(time))
 }
 

@@ -11,7 +11,7 @@ use super::format::{actor, count, elapsed, end_label, events_missing, name_style
 use super::line::{DIM, Line, bold, dim, plain, styled};
 use crate::timeline::{Entry, EntryKind, Kind, RunData, Summary, Timeline, TurnEvent};
 use teamkeep_core::model::event::LEAD;
-use teamkeep_core::sys::clock;
+use teamkeep_core::sys::clock::{self, Timestamp};
 
 #[derive(Debug, Default, Clone, Copy)]
 pub struct TimelineOptions {
@@ -44,7 +44,7 @@ pub fn timeline(
 ) -> io::Result<()> {
     out.write_all(heading(material, timeline).to_terminal(options.columns).as_bytes())?;
     let shown: Vec<&Entry> = part.iter().copied().filter(|entry| options.shows(entry)).collect();
-    let lines = EntryLines::of(&material.run.started_at, &shown, options);
+    let lines = EntryLines::of(material.run.started_at, &shown, options);
     merge_idles(&shown).into_iter().flatten().try_for_each(|entry| lines.write(entry, out))
 }
 
@@ -53,11 +53,11 @@ pub fn heading(material: &RunData, timeline: &Timeline) -> Document {
     let summary = Summary::of(material, timeline);
     let mut document = Document::default();
     document.line([bold(summary.team.as_deref().unwrap_or("(no team)")), dim(&summary.run)]);
-    let began = clock::parse(&summary.started_at).map(clock::moment);
-    let last = summary.ended_at.as_deref().or(summary.gone.as_deref());
-    let lasted = last.and_then(|last| elapsed(&summary.started_at, last));
+    let last = summary.ended_at.or(summary.gone);
+    let lasted = last.map(|last| elapsed(summary.started_at, last));
     let by = if summary.ended_by.is_some() { "ended by " } else { "" };
-    let times = began.into_iter().chain(lasted.map(|span| format!("lasted {span}")));
+    let times =
+        std::iter::once(clock::moment(summary.started_at)).chain(lasted.map(|span| format!("lasted {span}")));
     document.list(times.chain([format!("{by}{}", end_label(&summary))]).collect(), 0, Style::new());
     let counts = [(summary.members.len(), "member"), (summary.tasks, "task"), (summary.messages, "message")];
     let counts = counts.iter().filter(|(number, _)| summary.team.is_some() || *number > 0);
@@ -67,16 +67,16 @@ pub fn heading(material: &RunData, timeline: &Timeline) -> Document {
         counts.extend_from_slice(others);
     }
     document.list(counts, 0, DIM);
-    if let Some(until) = &summary.events_missing_until {
-        document.list(vec![events_missing(&summary.started_at, until)], 0, Style::new());
+    if let Some(until) = summary.events_missing_until {
+        document.list(vec![events_missing(summary.started_at, until)], 0, Style::new());
     }
     document
 }
 
 pub fn ending(material: &RunData, timeline: &Timeline) -> String {
     let summary = Summary::of(material, timeline);
-    let last = summary.ended_at.as_deref().or(summary.gone.as_deref());
-    let when = last.and_then(|last| elapsed(&summary.started_at, last));
+    let last = summary.ended_at.or(summary.gone);
+    let when = last.map(|last| elapsed(summary.started_at, last));
     let when = when.map(|when| format!(" (+{when})")).unwrap_or_default();
     match summary.ended_by {
         Some(_) => format!("the run has ended: {}{when}", end_label(&summary)),
@@ -87,7 +87,7 @@ pub fn ending(material: &RunData, timeline: &Timeline) -> String {
 /// Formats entries as lines with aligned columns.
 #[derive(Debug, Clone)]
 pub struct EntryLines {
-    started_at: String,
+    started_at: Timestamp,
     options: TimelineOptions,
     /// Width of the longest name, limited.
     name_width: usize,
@@ -95,25 +95,20 @@ pub struct EntryLines {
 }
 
 impl EntryLines {
-    pub fn of(started_at: &str, shown: &[&Entry], options: TimelineOptions) -> EntryLines {
+    pub fn of(started_at: Timestamp, shown: &[&Entry], options: TimelineOptions) -> EntryLines {
         let names = shown.iter().map(|entry| actor(&entry.actor).chars().count());
         // Times increase, so the last is the longest; times before the run are at the start.
         let ends = shown.iter().take(64).chain(shown.last());
-        let times = ends.filter_map(|entry| elapsed(started_at, &entry.at)).map(|time| time.len());
+        let times = ends.map(|entry| elapsed(started_at, entry.at).len());
         let (name_width, time_width) =
             (names.max().unwrap_or(0).clamp(4, 20), times.max().unwrap_or(0).max(8));
-        EntryLines { started_at: started_at.to_owned(), options, name_width, time_width }
+        EntryLines { started_at, options, name_width, time_width }
     }
 
     /// Lines for entries that are not known yet, with these names.
-    pub fn ahead(started_at: &str, names: &[String], options: TimelineOptions) -> EntryLines {
+    pub fn ahead(started_at: Timestamp, names: &[String], options: TimelineOptions) -> EntryLines {
         let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-        EntryLines {
-            started_at: started_at.to_owned(),
-            options,
-            name_width: widest.clamp(9, 20),
-            time_width: 8,
-        }
+        EntryLines { started_at, options, name_width: widest.clamp(9, 20), time_width: 8 }
     }
 
     pub fn set_options(&mut self, options: TimelineOptions) {
@@ -129,7 +124,7 @@ impl EntryLines {
         let below = entry.text().filter(|_| self.options.full && is_speech(entry));
         let (style, words) = below.map_or_else(|| phrase(shown), |_| phrase_with(shown, ""));
         let line = Line::from([
-            dim(elapsed(&self.started_at, &entry.at).unwrap_or_default()).right(self.time_width),
+            dim(elapsed(self.started_at, entry.at)).right(self.time_width),
             styled(name_style(&entry.actor), actor(&entry.actor)).width(self.name_width),
             styled(style, words),
         ]);

@@ -151,7 +151,7 @@ mod tests {
         let payload = RawValue::from_string("{\"secret\":1}".to_owned()).unwrap();
         let event = Event {
             v: 1,
-            at: "2026-02-03T04:05:06.789Z",
+            at: clock::parse("2026-02-03T04:05:06.789Z").unwrap(),
             id: "e1",
             event: "TeammateIdle",
             session: Some("s1"),
@@ -166,7 +166,7 @@ mod tests {
         };
         let reason = "task 2 is yours".to_owned();
         let verdict = Verdict::new(Decision::Block, "idle-with-work", "owns-work", reason);
-        let id = Id::new(clock::parse(event.at).unwrap());
+        let id = Id::new(event.at);
         let written = String::from_utf8(line(&verdict, &id, &event).unwrap()).unwrap();
         let expected = r#"{"v":1,"at":"2026-02-03T04:05:06.789Z","id":"ID","event":"Verdict","session":"s1","team":"t1","actor":{"name":"bob","id":"abob-1","kind":"teammate"},"run":"r1","verdict":{"decision":"block","gate":"idle-with-work","code":"owns-work","reason":"task 2 is yours","rule":null,"file_line":null,"escalated":false,"paused":false,"of":"e1"},"payload":null}"#;
         assert_eq!(written, expected.replace("ID", id.as_str()) + "\n");

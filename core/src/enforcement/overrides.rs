@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gate_state::{LOCK_OWNER, check};
 use crate::config::Gate;
-use crate::sys::clock::{self, Time};
+use crate::sys::clock::Timestamp;
 use crate::sys::fs::{self, Document, JsonFile};
 use crate::sys::unicode::fold;
 
@@ -43,7 +43,7 @@ impl Overrides {
         })
     }
 
-    pub fn is_paused(&self, gate: Gate, team: Option<&str>, now: Time) -> bool {
+    pub fn is_paused(&self, gate: Gate, team: Option<&str>, now: Timestamp) -> bool {
         self.pauses.iter().any(|pause| {
             pause.gate.as_deref().is_none_or(|paused| paused == gate.name())
                 && pause.team.as_deref().is_none_or(|paused| Some(paused) == team)
@@ -62,14 +62,14 @@ pub struct Pause {
     /// The team; null for all.
     #[serde(deserialize_with = "Option::deserialize")]
     pub team: Option<String>,
-    /// End of the pause, RFC 3339.
-    pub until: String,
+    /// End of the pause.
+    pub until: Timestamp,
 }
 
 impl Pause {
     /// A pause without a valid end, or longer than the maximum, is not active: the clock was set back, or no command wrote it.
-    pub fn is_in_force(&self, now: Time) -> bool {
-        clock::parse(&self.until).is_some_and(|until| now < until && until - now <= LONGEST_PAUSE)
+    pub fn is_in_force(&self, now: Timestamp) -> bool {
+        now < self.until && self.until - now <= LONGEST_PAUSE
     }
 }
 
@@ -108,7 +108,7 @@ impl OverrideFile {
     }
 
     /// Changes the file under a lock and drops expired pauses. A damaged file is replaced.
-    pub fn change<T>(&self, now: Time, change: impl FnOnce(&mut Overrides) -> T) -> io::Result<T> {
+    pub fn change<T>(&self, now: Timestamp, change: impl FnOnce(&mut Overrides) -> T) -> io::Result<T> {
         let _lock = fs::lock_of(LOCK_OWNER, &self.file.path().with_extension("lock"), self.lock_timeout)?;
         let (before, was_known) = match self.read_hashed() {
             Ok(Some((before, hash))) => (Some(before), self.is_known(&hash)),
@@ -129,7 +129,7 @@ impl OverrideFile {
     }
 
     /// Overrides that are in force and not in the log, because no command wrote the file. Each content is found once.
-    pub fn found(&self, now: Time) -> Option<FoundOverrides> {
+    pub fn found(&self, now: Timestamp) -> Option<FoundOverrides> {
         let (mut overrides, hash) = self.read_hashed().ok()??;
         overrides.pauses.retain(|pause| pause.is_in_force(now));
         let is_empty = overrides.pauses.is_empty() && overrides.shutdowns.is_empty();
@@ -159,6 +159,7 @@ fn hash(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::clock;
 
     fn file() -> (tempfile::TempDir, OverrideFile) {
         let dir = tempfile::tempdir().unwrap();
@@ -166,12 +167,16 @@ mod tests {
         (dir, file)
     }
 
-    fn now() -> Time {
+    fn now() -> Timestamp {
         clock::parse("2026-02-03T04:05:06Z").unwrap()
     }
 
     fn pause(gate: Option<&str>, team: Option<&str>, until: &str) -> Pause {
-        Pause { gate: gate.map(str::to_owned), team: team.map(str::to_owned), until: until.to_owned() }
+        Pause {
+            gate: gate.map(str::to_owned),
+            team: team.map(str::to_owned),
+            until: clock::parse(until).unwrap_or_default(),
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::policy::{
     Unreadable, Verdict, judge, needs_team_state,
 };
 use crate::store::archive::{Archive, Index};
-use crate::sys::clock::Time;
+use crate::sys::clock::Timestamp;
 
 /// The counts of calls without a session.
 const NO_SESSION: &str = "no-session";
@@ -38,7 +38,7 @@ pub struct PolicyRequest<'a> {
     pub lock_timeout: Duration,
     /// The session's project, if Claude Code names one. Checks run there.
     pub project: Option<&'a Path>,
-    pub now: Time,
+    pub now: Timestamp,
     pub policy: &'a Policy,
     pub rules: &'a Rules<'a>,
     pub event: Judged<'a>,
@@ -93,7 +93,7 @@ impl PolicyRequest<'_> {
         let uses_overrides = !findings.is_empty() || self.event.kind == Kind::TaskCompleted;
         let found = if uses_overrides { self.overrides().found(self.now) } else { None };
         findings.sort_by_key(|finding| Reverse(finding.decision));
-        let mut attempt = Attempt { origin: Origin::Turn, at: self.now.timestamp_millis() };
+        let mut attempt = Attempt { origin: Origin::Turn, at: self.now.millis() };
         if let Some(id) = self.tool_call(&findings, &team.ledger) {
             // Release the lock while this call waits for the transcript.
             drop(open);

@@ -11,7 +11,6 @@ use crate::model::event::{Event, SafeName};
 use crate::model::{Note, Severity, Tool};
 use crate::policy::escaped;
 use crate::store::metadata_only;
-use crate::sys::clock;
 
 pub struct Recorded<'a> {
     pub call: Attributed<'a>,
@@ -39,13 +38,12 @@ impl<'a> Attributed<'a> {
             Kind::Unknown => call.asked.unwrap_or("Unknown"),
             kind => kind.name(),
         };
-        let at = clock::stamp(call.at);
         let event = Event {
             event: payload.event_name().unwrap_or(unnamed),
             warning: warning.as_deref(),
             malformed: payload.malformed.as_ref().map(|why| why.0.as_str()),
             payload: reduced.as_deref().unwrap_or(&payload.raw),
-            ..self.event(&at)
+            ..self.event()
         };
         let mut log = recorder.log();
         (log.limits.lock_patience, log.durable) = (call.archive.lock_budget.remaining(), call.deletes);

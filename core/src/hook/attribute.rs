@@ -84,12 +84,12 @@ impl<'a> Captured<'a> {
 }
 
 impl Attributed<'_> {
-    /// Builds the event in the form that a recorded verdict has. `at` is its time.
-    pub fn event<'b>(&'b self, at: &'b str) -> Event<'b> {
+    /// Builds the event in the form that a recorded verdict has.
+    pub fn event(&self) -> Event<'_> {
         let (call, by) = (&self.call, &self.by);
         Event {
             v: 1,
-            at,
+            at: call.at,
             id: call.id.as_str(),
             event: call.kind.name(),
             session: call.payload.session(),

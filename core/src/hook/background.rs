@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::store::archive::{Archive, EndedBy, RunRecord};
 use crate::store::log::{self, Contents, Range};
 use crate::store::retention::{self, Facts, Needs, RetentionLock};
-use crate::sys::clock::{self, Time};
+use crate::sys::clock::Timestamp;
 use crate::sys::fs;
 use crate::sys::paths::PARTS;
 use crate::sys::process;
@@ -107,8 +107,8 @@ pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
 }
 
 /// Whether the process started by this run's SessionEnd still waits. Two may run when one session ends as another begins.
-fn belongs_to_other(run: &RunRecord, after: Option<u32>, now: Time) -> bool {
-    let ended = run.ended_at.as_deref().and_then(clock::parse);
+fn belongs_to_other(run: &RunRecord, after: Option<u32>, now: Timestamp) -> bool {
+    let ended = run.ended_at;
     let lately = || ended.is_some_and(|end| (now - end).abs().to_std().is_ok_and(|age| age < TIMEOUT));
     run.ended_by == Some(EndedBy::SessionEnd)
         && run.client_pid.is_some_and(|pid| after != Some(pid) && !process::is_gone(pid, None, None))
@@ -161,7 +161,7 @@ fn close_events(recorder: &Recorder, archive: &Archive, runs: &BTreeSet<String>)
     let Some(lock) = RetentionLock::take(&log, patience)? else { return Ok(()) };
     let (all, damaged) = archive.runs();
     let own: Vec<_> = all.iter().filter(|run| runs.contains(&run.run)).collect();
-    let since = own.iter().filter_map(|run| clock::parse(&run.started_at)).min();
+    let since = own.iter().map(|run| run.started_at).min();
     let sessions: BTreeSet<&str> =
         own.iter().flat_map(|run| &run.sessions).map(|session| session.id.as_str()).collect();
     let needs = Needs::new(&all, &damaged);

@@ -21,7 +21,7 @@ use crate::policy::{Decision, Judged as JudgedEvent, Reason, Rules, Sent, Verdic
 use crate::store::archive::CaptureScope;
 use crate::store::log::Log;
 use crate::store::metadata_only;
-use crate::sys::{clock, diagnostics, process};
+use crate::sys::{diagnostics, process};
 
 /// Time limit for all rules of a call. One more match may follow.
 const RULES_TIMEOUT: Duration = Duration::from_secs(1);
@@ -91,7 +91,6 @@ impl Attributed<'_> {
         let of_team = |subject: &CaptureScope| subject.team() == team;
         let own = self.found.store_failures().filter(|failure| failure.subject.as_ref().is_some_and(of_team));
         let problems: Vec<&str> = own.map(|failure| failure.note.text.as_str()).collect();
-        let at = clock::stamp(call.at);
         let request = PolicyRequest {
             archive: &call.archive,
             dir: &recorder.paths.policy(),
@@ -100,7 +99,7 @@ impl Attributed<'_> {
             now: call.at,
             policy: &recorder.config.policy,
             rules: &Rules::of(&recorder.config.rule).within(RULES_TIMEOUT),
-            event: JudgedEvent { at: &at, kind: call.kind, actor: &by.actor, payload: &call.payload },
+            event: JudgedEvent { at: call.at, kind: call.kind, actor: &by.actor, payload: &call.payload },
             run: by.run.as_deref(),
             team: team.map(|team| team.as_str()),
             index: team.and_then(|team| self.found.teams.get(team)),
@@ -180,8 +179,7 @@ impl Attributed<'_> {
             reason: metadata_only::digest_placeholder(verdict.reason.as_bytes()),
             ..verdict.clone()
         });
-        let at = clock::stamp(call.at);
-        let event = self.event(&at);
+        let event = self.event();
         let line = enforcement::line(reduced.as_ref().unwrap_or(verdict), &Id::new(call.at), &event);
         let appended = line.map_err(Error::from_json).and_then(|line| log.append(&line, call.at));
         self.outcome.note("record the verdict", appended);
@@ -197,8 +195,7 @@ impl Attributed<'_> {
         let shutdowns = shutdowns.iter().map(|name| {
             json!({"override": "allow-shutdown", "gate": Gate::PrematureShutdown.name(), "team": null, "name": name, "found": true})
         });
-        let at = clock::stamp(call.at);
-        let event = self.event(&at);
+        let event = self.event();
         for payload in pauses.chain(shutdowns) {
             let payload = to_raw_value(&payload).map_err(Error::from_json)?;
             let (id, actor) = (Id::new(call.at), Actor { name: Some("user".to_owned()), ..Actor::unknown() });

@@ -13,7 +13,7 @@ use crate::model::event::{Id, SafeName};
 use crate::model::{Limit, Note, Tool};
 use crate::policy::{Unreadable, Verdict};
 use crate::store::archive::{self, Archive, CaptureRequest, CaptureScope, Index};
-use crate::sys::clock::Time;
+use crate::sys::clock::Timestamp;
 
 /// Factor for the time limit before a TeamDelete: files that are not captured then are lost.
 const BEFORE_DELETE: u32 = 6;
@@ -25,7 +25,7 @@ pub struct Parsed<'a> {
     /// The event named on the command line.
     pub asked: Option<&'a str>,
     pub kind: Kind,
-    pub at: Time,
+    pub at: Timestamp,
     pub id: Id,
     /// Claude Code's directory; empty if unknown.
     pub client: PathBuf,

@@ -16,7 +16,7 @@ use crate::model::Tool;
 use crate::model::event::SafeName;
 use crate::store::archive::{Archive, CaptureScope, EndedBy, Index};
 use crate::store::log::{self, Parts, Range};
-use crate::sys::clock::{self, Time};
+use crate::sys::clock::Timestamp;
 use crate::sys::process;
 
 impl Attributed<'_> {
@@ -90,9 +90,8 @@ impl Attributed<'_> {
         let known = own.team().and_then(|team| self.found.teams.get(team)).map(Cow::Borrowed);
         let index = known.or_else(|| call.archive.index(own).map(Cow::Owned));
         if index.is_some_and(|index| index.ended && (index.is_there() || own.team().is_none())) {
-            let at = clock::stamp(call.at);
             call.archive.update_run(own, |_, run| {
-                let later = run.ended_at.as_ref().is_some_and(|ended| *ended < at);
+                let later = run.ended_at.is_some_and(|ended| ended < call.at);
                 if later {
                     run.reopen();
                 }
@@ -125,13 +124,13 @@ fn is_crashed(context: &CallContext<'_>, index: &Index) -> bool {
 }
 
 /// The time of a run's last event. Its end may be noticed days later.
-fn last_activity(archive: &Archive, log: &Path, index: &Index) -> Option<Time> {
-    let since = archive.run(&index.run).and_then(|run| clock::parse(&run.started_at));
+fn last_activity(archive: &Archive, log: &Path, index: &Index) -> Option<Timestamp> {
+    let since = archive.run(&index.run).map(|run| run.started_at);
     let of_run = |line: &log::Line| line.recorded.run.as_ref() == Some(&index.run);
     // A run that has not ended keeps its segments.
     let last = log::last(log, &Parts::default(), Range { since, until: None }, 1, of_run).ok();
     let event = last.and_then(|(mut lines, _)| lines.pop_back()).map(|line| line.recorded.at);
-    clock::parse(&event.unwrap_or_else(|| index.at.clone()))
+    event.or(Some(index.at)).filter(|at| at.is_valid())
 }
 
 impl Judged<'_> {

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::sys::clock::{self, Time};
+use crate::sys::clock::Timestamp;
 
 /// The event of a pause or an allowance. A command records it, not a hook.
 pub const OVERRIDE: &str = "PolicyOverride";
@@ -77,7 +77,7 @@ impl Actor {
 pub struct Event<'a> {
     pub v: u8,
     /// The start of the call by teamkeep's clock; payloads have no time.
-    pub at: &'a str,
+    pub at: Timestamp,
     pub id: &'a str,
     pub event: &'a str,
     pub session: Option<&'a str>,
@@ -112,7 +112,7 @@ impl Event<'_> {
 #[serde(default)]
 pub struct Recorded {
     pub v: u8,
-    pub at: String,
+    pub at: Timestamp,
     pub id: String,
     pub event: String,
     pub session: Option<String>,
@@ -131,7 +131,7 @@ impl Recorded {
         if Id::known(&self.id).is_none() {
             return Some(format!("invalid id {:?}", self.id));
         }
-        clock::parse(&self.at).is_none().then(|| format!("invalid time {:?}", self.at))
+        (!self.at.is_valid()).then(|| "invalid time".to_owned())
     }
 }
 
@@ -142,7 +142,7 @@ const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 pub struct Id(String);
 
 impl Id {
-    pub fn new(at: Time) -> Id {
+    pub fn new(at: Timestamp) -> Id {
         // RandomState takes its keys from the system's randomness once a thread; the pid keeps forks apart.
         let random = |salt: u32| {
             let mut hasher = RandomState::new().build_hasher();
@@ -150,7 +150,7 @@ impl Id {
             hasher.write_u32(std::process::id());
             hasher.finish()
         };
-        let millis = at.timestamp_millis().clamp(0, (1 << 48) - 1) as u128;
+        let millis = at.millis().clamp(0, (1 << 48) - 1) as u128;
         let bits = (millis << 80) | (u128::from(random(1)) << 16) | u128::from(random(2) & 0xffff);
         let text = (0..26).map(|place| {
             let five = (bits >> (125 - 5 * place)) as usize & 31;
@@ -164,11 +164,11 @@ impl Id {
         is_one.then(|| Id(text.to_owned()))
     }
 
-    pub fn time(&self) -> Option<Time> {
+    pub fn time(&self) -> Option<Timestamp> {
         let digits = self.0.bytes().take(10);
         let mut millis = digits.map(|digit| ALPHABET.iter().position(|known| *known == digit));
         let millis = millis.try_fold(0, |sum: i64, digit| Some(sum << 5 | digit? as i64))?;
-        clock::from_millis(millis)
+        Timestamp::from_millis(millis)
     }
 
     pub fn as_str(&self) -> &str {
@@ -231,6 +231,7 @@ impl fmt::Display for SafeName {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::clock;
 
     #[test]
     fn ids_sort_by_time_and_never_repeat() {

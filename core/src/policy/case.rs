@@ -9,13 +9,13 @@ use crate::client::payload::{Kind, Payload};
 use crate::client::team::{Task, mailbox};
 use crate::model::event::{Actor, ActorKind, LEAD};
 use crate::model::{TaskStatus, Tool};
+use crate::sys::clock::Timestamp;
 use crate::sys::unicode::fold;
 
 /// The event that is judged.
 #[derive(Debug, Clone, Copy)]
 pub struct Judged<'a> {
-    /// RFC 3339.
-    pub at: &'a str,
+    pub at: Timestamp,
     pub kind: Kind,
     /// The actor, as far as known. It is a label and never grants a right.
     pub actor: &'a Actor,

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::client::team::{reached, spelled, without_reference};
+use crate::sys::clock::Timestamp;
 use crate::sys::unicode::{fold, is_invisible};
 
 /// The history of one team, folded over its events ([`Ledger::observe`]).
@@ -75,9 +76,9 @@ pub struct PendingToolCall {
     pub order: u64,
     /// The caller, if known.
     pub by: Option<String>,
-    /// The teammate that it spawns, and the start time (RFC 3339).
+    /// The teammate that it spawns, and the start time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub spawns: Option<(String, String)>,
+    pub spawns: Option<(String, Timestamp)>,
 }
 
 /// The state of an agent.

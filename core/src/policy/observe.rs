@@ -105,7 +105,7 @@ impl Ledger {
         let name = payload.tool_input().get("name").and_then(Value::as_str);
         let spawns = name
             .filter(|name| tool == Some(Tool::Agent) && !name.is_empty() && fits(name))
-            .map(|name| (name.to_owned(), event.at.to_owned()));
+            .map(|name| (name.to_owned(), event.at));
         let by = caller(event).map(str::to_owned);
         let call = PendingToolCall { order: self.next(), by, spawns };
         self.pending.insert(id.to_owned(), call);

@@ -1,18 +1,127 @@
 //! The clock, read in one place, and the spelling of a time. The zone of times that people read and write is UTC until
 //! [`use_local`] is called, which a hook call does not do: it reads no zone file.
 
+use std::fmt;
+use std::ops::{Add, Sub};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
 use chrono::{
     DateTime, Datelike, Days, FixedOffset, Local, MappedLocalTime, NaiveDate, NaiveDateTime, NaiveTime,
     SecondsFormat, TimeDelta, TimeZone, Utc,
 };
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::{Serialize, Serializer};
 
-pub type Time = DateTime<Utc>;
+/// A moment in milliseconds since 1970, within the range of chrono's dates. As text it is RFC 3339 in UTC with
+/// milliseconds: `2026-02-03T04:05:06.789Z`. A text that is not a valid time is deserialized as 1970, so that it does
+/// not hide the rest of a record; see [`Timestamp::is_valid`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    pub const MIN: Timestamp = Timestamp(DateTime::<Utc>::MIN_UTC.timestamp_millis());
+
+    pub fn from_millis(millis: i64) -> Option<Timestamp> {
+        DateTime::from_timestamp_millis(millis).map(|_| Timestamp(millis))
+    }
+
+    /// Whether it was read from a valid time.
+    pub fn is_valid(self) -> bool {
+        self != Timestamp::default()
+    }
+
+    pub fn millis(self) -> i64 {
+        self.0
+    }
+
+    pub fn utc(self) -> DateTime<Utc> {
+        DateTime::from_timestamp_millis(self.0).unwrap_or_default()
+    }
+
+    pub fn date(self) -> NaiveDate {
+        self.utc().date_naive()
+    }
+
+    pub fn checked_add(self, span: TimeDelta) -> Option<Timestamp> {
+        Timestamp::from_millis(self.0.checked_add(span.num_milliseconds())?)
+    }
+
+    pub fn checked_sub(self, span: TimeDelta) -> Option<Timestamp> {
+        Timestamp::from_millis(self.0.checked_sub(span.num_milliseconds())?)
+    }
+}
+
+/// A sum out of range is the moment itself.
+impl Add<TimeDelta> for Timestamp {
+    type Output = Timestamp;
+
+    fn add(self, span: TimeDelta) -> Timestamp {
+        self.checked_add(span).unwrap_or(self)
+    }
+}
+
+impl Sub<TimeDelta> for Timestamp {
+    type Output = Timestamp;
+
+    fn sub(self, span: TimeDelta) -> Timestamp {
+        self.checked_sub(span).unwrap_or(self)
+    }
+}
+
+impl Sub for Timestamp {
+    type Output = TimeDelta;
+
+    fn sub(self, earlier: Timestamp) -> TimeDelta {
+        TimeDelta::milliseconds(self.0 - earlier.0)
+    }
+}
+
+impl From<DateTime<Utc>> for Timestamp {
+    fn from(time: DateTime<Utc>) -> Timestamp {
+        Timestamp(time.timestamp_millis())
+    }
+}
+
+impl From<SystemTime> for Timestamp {
+    fn from(time: SystemTime) -> Timestamp {
+        DateTime::<Utc>::from(time).into()
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.utc().to_rfc3339_opts(SecondsFormat::Millis, true))
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Timestamp;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a time in RFC 3339")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Timestamp, E> {
+                Ok(parse(text).unwrap_or_default())
+            }
+        }
+        from.deserialize_str(Text)
+    }
+}
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Clock {
-    pinned: Option<Time>,
+    pinned: Option<Timestamp>,
 }
 
 impl Clock {
@@ -21,10 +130,13 @@ impl Clock {
         Clock { pinned: pinned.and_then(parse) }
     }
 
+    pub fn at(time: Timestamp) -> Clock {
+        Clock { pinned: Some(time) }
+    }
+
     #[allow(clippy::disallowed_methods, reason = "the one place that reads the clock")]
-    pub fn now(&self) -> Time {
-        let now = self.pinned.unwrap_or_else(Utc::now);
-        from_millis(now.timestamp_millis()).unwrap_or(now)
+    pub fn now(&self) -> Timestamp {
+        self.pinned.unwrap_or_else(|| Utc::now().into())
     }
 }
 
@@ -34,24 +146,8 @@ pub fn file_time() -> i64 {
     Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX)
 }
 
-/// RFC 3339 in UTC with milliseconds: `2026-02-03T04:05:06.789Z`.
-pub fn stamp(time: Time) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Millis, true)
-}
-
-pub fn parse(text: &str) -> Option<Time> {
-    DateTime::parse_from_rfc3339(text.trim()).ok().map(|time| time.with_timezone(&Utc))
-}
-
-/// The time this many milliseconds earlier, formatted by [`stamp`]; an invalid time is returned unchanged.
-pub fn before(stamped: &str, millis: i64) -> String {
-    let earlier =
-        parse(stamped).and_then(|time| time.checked_sub_signed(chrono::Duration::milliseconds(millis)));
-    earlier.map_or_else(|| stamped.to_owned(), stamp)
-}
-
-pub fn from_millis(millis: i64) -> Option<Time> {
-    Utc.timestamp_millis_opt(millis).single()
+pub fn parse(text: &str) -> Option<Timestamp> {
+    DateTime::parse_from_rfc3339(text.trim()).ok().map(|time| time.to_utc().into())
 }
 
 /// Reads a span such as `1m30s`, `2h`, `1w`, `45`, `1.5s`, `250ms` into milliseconds; a bare number is seconds.
@@ -92,39 +188,34 @@ pub fn is_utc() -> bool {
     !IS_LOCAL.load(Ordering::Relaxed)
 }
 
-pub fn local(time: Time) -> DateTime<FixedOffset> {
-    if is_utc() { time.fixed_offset() } else { time.with_timezone(&Local).fixed_offset() }
+pub fn local(time: Timestamp) -> DateTime<FixedOffset> {
+    if is_utc() { time.utc().fixed_offset() } else { time.utc().with_timezone(&Local).fixed_offset() }
 }
 
 /// A time for people: `2026-02-03 05:05:06 +01:00`, or `2026-02-03 04:05:06 UTC`.
-pub fn moment(time: Time) -> String {
+pub fn moment(time: Timestamp) -> String {
     format!("{} {}", local(time).format("%Y-%m-%d %H:%M:%S"), offset(time))
 }
 
-/// [`moment`] of a time formatted by [`stamp`]; an invalid time is returned unchanged.
-pub fn moment_of(stamped: &str) -> String {
-    parse(stamped).map_or_else(|| stamped.to_owned(), moment)
-}
-
 /// The zone's offset at a time: `UTC` or `+01:00`.
-pub fn offset(time: Time) -> String {
+pub fn offset(time: Timestamp) -> String {
     let local = local(time);
     if local.offset().local_minus_utc() == 0 { "UTC".to_owned() } else { local.format("%:z").to_string() }
 }
 
 /// The time at which clocks in the zone show `naive`: the first of two, or for a time that they skip, the time with the
 /// offset from before the change. `None` if it is out of range.
-pub fn resolve(naive: NaiveDateTime) -> Option<Time> {
+pub fn resolve(naive: NaiveDateTime) -> Option<Timestamp> {
     if is_utc() {
-        return Some(naive.and_utc());
+        return Some(naive.and_utc().into());
     }
     match Local.from_local_datetime(&naive) {
-        MappedLocalTime::Single(time) => Some(time.to_utc()),
-        MappedLocalTime::Ambiguous(one, other) => Some(one.min(other).to_utc()),
+        MappedLocalTime::Single(time) => Some(time.to_utc().into()),
+        MappedLocalTime::Ambiguous(one, other) => Some(one.min(other).to_utc().into()),
         MappedLocalTime::None => {
             let day_before = naive.checked_sub_days(Days::new(1))?;
             let before = Local.from_local_datetime(&day_before).earliest()?;
-            Some(naive.checked_sub_offset(*before.offset())?.and_utc())
+            Some(naive.checked_sub_offset(*before.offset())?.and_utc().into())
         }
     }
 }
@@ -132,7 +223,7 @@ pub fn resolve(naive: NaiveDateTime) -> Option<Time> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     /// A time with an offset: `2026-02-03T04:05:06Z`, `2026-02-03 05:05 +01:00`, `2026-02-03 04:05 UTC`.
-    At(Time),
+    At(Timestamp),
     /// A time or the start of a date in the local zone: `2026-02-03 04:05`, `2026-02-03`.
     Local(NaiveDateTime),
     /// The start of a day in the local zone, that many days ago: `today`, `yesterday`.
@@ -168,7 +259,7 @@ impl When {
     }
 
     /// The time that it refers to. `None` if it is out of range, or relative to a start that is not given.
-    pub fn time(self, now: Time, start: Option<Time>) -> Option<Time> {
+    pub fn time(self, now: Timestamp, start: Option<Timestamp>) -> Option<Timestamp> {
         let time = match self {
             When::At(time) => Some(time),
             When::Local(naive) => resolve(naive),
@@ -177,11 +268,11 @@ impl When {
                 resolve(day.and_time(NaiveTime::MIN))
             }
             // An age that reaches further back than any date means the beginning.
-            When::Ago(age) => Some(now.checked_sub_signed(age).unwrap_or(Time::MIN_UTC)),
-            When::FromStart(span) => start?.checked_add_signed(span),
+            When::Ago(age) => Some(now.checked_sub(age).unwrap_or(Timestamp::MIN)),
+            When::FromStart(span) => start?.checked_add(span),
         };
-        // Recorded times have four digits of a year and are compared as text.
-        time.filter(|time| time.year() <= 9_999)
+        // RFC 3339 has four digits of a year.
+        time.filter(|time| time.utc().year() <= 9_999)
     }
 }
 
@@ -190,7 +281,7 @@ fn dated(text: &str) -> Option<When> {
     let naive = naive(text.trim_end())?;
     let Some(offset) = offset else { return Some(When::Local(naive)) };
     let time: Option<DateTime<FixedOffset>> = offset.from_local_datetime(&naive).single();
-    time.map(|time| When::At(time.to_utc()))
+    time.map(|time| When::At(time.to_utc().into()))
 }
 
 /// Splits off `UTC`, `Z` or an offset such as `+01:00` at the end.
@@ -221,7 +312,7 @@ mod tests {
     #[test]
     fn a_time_is_spelled_in_utc_with_milliseconds() {
         let time = parse("2026-02-03T05:05:06.7891+01:00").unwrap();
-        assert_eq!(stamp(time), "2026-02-03T04:05:06.789Z");
+        assert_eq!(time.to_string(), "2026-02-03T04:05:06.789Z");
     }
 
     #[test]
@@ -241,16 +332,12 @@ mod tests {
     fn the_zone_is_utc_unless_the_command_line_asks_for_another() {
         let time = parse("2026-02-03T04:05:06.789Z").unwrap();
         assert_eq!(moment(time), "2026-02-03 04:05:06 UTC");
-        assert_eq!(resolve(time.naive_utc()), Some(time));
-        assert_eq!(
-            (moment_of("2026-02-03T05:05:06+01:00"), moment_of("noon")),
-            (moment(time), "noon".into())
-        );
+        assert_eq!(resolve(time.utc().naive_utc()), Some(time));
     }
 
     fn at(text: &str) -> Option<String> {
         let (now, start) = (parse("2026-02-03T04:05:06Z"), parse("2026-02-03T04:00:00Z"));
-        When::parse(text)?.time(now.unwrap(), start).map(stamp)
+        When::parse(text)?.time(now.unwrap(), start).map(|time| time.to_string())
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use rustix::fs::{Access, access};
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 
-use crate::sys::clock::{Clock, stamp};
+use crate::sys::clock::Clock;
 use crate::sys::fs;
 use crate::sys::unicode::{self, escape};
 
@@ -25,7 +25,7 @@ pub fn note(dir: &Path, clock: &Clock, message: &str) {
 fn write(dir: &Path, clock: &Clock, message: &str) -> Option<()> {
     fs::private_dir(dir).ok()?;
     // The appender names the file by the system clock, not by `TEAMKEEP_NOW`.
-    let path = dir.join(format!("{PREFIX}.{}.{SUFFIX}", Clock::default().now().date_naive()));
+    let path = dir.join(format!("{PREFIX}.{}.{SUFFIX}", Clock::default().now().date()));
     let mut builder = RollingFileAppender::builder().rotation(Rotation::DAILY);
     builder = builder.filename_prefix(PREFIX).filename_suffix(SUFFIX);
     // The appender deletes an old file each time it is built, even if the day's file exists.
@@ -39,7 +39,7 @@ fn write(dir: &Path, clock: &Clock, message: &str) -> Option<()> {
     let short: String = message.chars().take(MAX_CHARS).collect();
     let cut = if short.len() < message.len() { "…" } else { "" };
     let safe: String = unicode::escape(&short).chars().take(MAX_CHARS).collect();
-    let line = format!("{} [{}] {safe}{cut}\n", stamp(clock.now()), std::process::id());
+    let line = format!("{} [{}] {safe}{cut}\n", clock.now(), std::process::id());
     file.write_all(line.as_bytes()).ok()?;
     // The appender does not set modes; the directory is already private.
     let mode = std::fs::Permissions::from_mode(fs::PRIVATE_FILE);

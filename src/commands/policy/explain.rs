@@ -92,8 +92,7 @@ fn explain_payload(context: &Context, args: &Args) -> Result<Document> {
         Some(run) => ExplainInput::of_run(context, &call, run)?,
         None => ExplainInput::now(context, &call),
     };
-    let at = clock::stamp(context.clock.now());
-    let event = Judged { at: &at, kind, actor: &input.actor, payload: &payload };
+    let event = Judged { at: context.clock.now(), kind, actor: &input.actor, payload: &payload };
     let mut document = Document::default();
     explain(context, &mut document, &source, &input, event);
     Ok(document)
@@ -131,7 +130,7 @@ fn explain(
     row(document, "actor", format!("{}, {} ({by})", actor.shown(), actor.kind.word()));
     let (members, tasks) =
         (count(input.state.members.len(), "member"), count(input.state.tasks.len(), "task"));
-    let as_of = input.as_of.as_deref().map(|at| format!("as of {}", clock::moment_of(at)));
+    let as_of = input.as_of.map(|at| format!("as of {}", clock::moment(at)));
     let as_of = as_of.unwrap_or_else(|| "nothing recorded".to_owned());
     row(document, "state", format!("{members}, {tasks}; {as_of}"));
     row(document, "policy", &source.name);

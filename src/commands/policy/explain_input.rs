@@ -19,6 +19,7 @@ use teamkeep_core::policy::{Attempt, Guard, Judgement, RecordedVerdict, TeamStat
 use teamkeep_core::store::archive::{Archive, Index, RunRecord};
 use teamkeep_core::store::log::{self, Range, Reader};
 use teamkeep_core::store::retention;
+use teamkeep_core::sys::clock::Timestamp;
 
 const MAX_LISTED: usize = 5;
 
@@ -29,7 +30,7 @@ pub struct ExplainInput {
     pub actor_by: &'static str,
     pub state: TeamState,
     pub guard: Guard,
-    pub as_of: Option<String>,
+    pub as_of: Option<Timestamp>,
     pub attempt: Attempt,
     pub overrides: Overrides,
 }
@@ -74,7 +75,7 @@ impl ExplainInput {
         ExplainInput {
             state: TeamState { ledger, ..reader.team((name, session), index) },
             guard,
-            as_of: index.map(|index| index.at.clone()),
+            as_of: index.map(|index| index.at),
             ..ExplainInput::new(context, team_by(name, by), actor)
         }
     }
@@ -104,7 +105,7 @@ impl ExplainInput {
                 let judgement = Judgement { blocked: record.was_blocked(recorded), ..Judgement::default() };
                 past.team.apply(&backtest::judged(recorded, &payload), &judgement);
             }
-            input.as_of = record.events.last().map(|event| event.at.clone());
+            input.as_of = record.events.last().map(|event| event.at);
             input.state = past.team;
         }
         if let Some(run) = SafeName::new(&run.run) {
@@ -191,7 +192,7 @@ impl RecordedEvent {
             actor_by: "recorded",
             state,
             guard,
-            as_of: Some(event.at.clone()),
+            as_of: Some(event.at),
             attempt: backtest::attempt(&backtest::judged(event, payload)),
             overrides: Overrides::default(),
         }

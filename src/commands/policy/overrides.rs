@@ -122,11 +122,10 @@ fn teammate(text: &str) -> std::result::Result<String, String> {
 pub fn pause(context: &Context, args: &PauseArgs) -> Result<()> {
     args.scope.check_gate()?;
     let now = context.clock.now();
-    let until = now
-        .checked_add_signed(args.duration)
-        .ok_or_else(|| Error::usage("the end of the pause is out of range"))?;
+    let until =
+        now.checked_add(args.duration).ok_or_else(|| Error::usage("the end of the pause is out of range"))?;
     let Scope { gate, team } = args.scope.clone();
-    let pause = Pause { gate, team, until: clock::stamp(until) };
+    let pause = Pause { gate, team, until };
     let file = override_file(context)?;
     let payload = json!({"override": "pause", "gate": pause.gate, "team": pause.team, "until": pause.until});
     record(context, pause.team.as_deref(), payload)?;
@@ -238,7 +237,7 @@ pub fn list(context: &Context, args: &ListArgs) -> Result<()> {
 fn describe(pause: &Pause) -> String {
     let gate = pause.gate.as_deref().unwrap_or("every gate");
     let team = pause.team.as_ref().map(|team| format!(" in team {team:?}")).unwrap_or_default();
-    format!("{gate}{team} until {}", clock::moment_of(&pause.until))
+    format!("{gate}{team} until {}", clock::moment(pause.until))
 }
 
 /// The file with pauses and allowances. A damaged one causes a warning.
@@ -260,7 +259,7 @@ fn record(context: &Context, team: Option<&str>, mut payload: Value) -> Result<(
     let id = Id::new(now);
     let event = Event {
         v: 1,
-        at: &clock::stamp(now),
+        at: now,
         id: id.as_str(),
         event: OVERRIDE,
         session: None,

@@ -120,7 +120,7 @@ impl<'a> FollowPrinter<'a> {
         let mut text = Vec::new();
         let lines = self.lines.get_or_insert_with(|| {
             text = view::heading(run, timeline).to_terminal(self.options.columns).into_bytes();
-            EntryLines::ahead(&run.run.started_at, &run.members, self.options)
+            EntryLines::ahead(run.run.started_at, &run.members, self.options)
         });
         lines.set_options(self.options);
         for entry in due.iter().filter(|entry| self.options.shows(entry)) {

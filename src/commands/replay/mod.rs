@@ -105,10 +105,10 @@ impl Part {
         }
         for (text, at, is_since) in [(&self.since, from, true), (&self.until, to, false)] {
             // A part may well start before the run or end after it.
-            if let (Some(text), Some(at)) = (text, at.map(clock::stamp))
+            if let (Some(text), Some(at)) = (text, at)
                 && (at >= run.started_at) == is_since
             {
-                warn_outside_run(context, run, &[(text, &at)]);
+                warn_outside_run(context, run, &[(text, at)]);
             }
         }
         Ok(Filter::between(from, to).only(&self.actor, &kinds).involving(&self.involving))

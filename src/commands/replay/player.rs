@@ -13,7 +13,7 @@ use crate::ui;
 use crate::ui::terminal::{InputEvent, Screen};
 use crate::view::{self, EntryLines, PlayerView, ShownEntry, TimelineOptions};
 use teamkeep_core::error::Result;
-use teamkeep_core::sys::clock::{self, Time};
+use teamkeep_core::sys::clock::Timestamp;
 
 const FRAME: Duration = Duration::from_millis(50);
 /// Maximum duration of a pause during playback.
@@ -78,7 +78,7 @@ pub fn play(
         options,
         is_json,
         printed: printed.collect(),
-        lines: EntryLines::of(&run.run.started_at, &shown, options),
+        lines: EntryLines::of(run.run.started_at, &shown, options),
     };
     if on_screen {
         return list.play_on_screen(context);
@@ -105,8 +105,8 @@ struct Step<'a> {
     index: usize,
     entry: &'a Entry,
     /// The times of the entry before and of this one.
-    from: Time,
-    at: Time,
+    from: Timestamp,
+    at: Timestamp,
     wait: Duration,
     is_shortened: bool,
 }
@@ -119,7 +119,7 @@ impl<'a> Playlist<'a> {
             self.timeline.entries.iter().enumerate().filter(|(_, entry)| !self.filter.is_before(entry));
         let part = part.take_while(|(_, entry)| !self.filter.is_after(entry));
         let played = part.filter(|(index, entry)| is_played(*index, entry)).map(|(index, entry)| {
-            let at = clock::parse(&entry.at).or(before).unwrap_or_default();
+            let at = Some(entry.at).or(before).unwrap_or_default();
             let from = before.replace(at).unwrap_or(at);
             let (wait, is_shortened) = self.speed.wait((at - from).num_milliseconds());
             Step { index, entry, from, at, wait, is_shortened }
@@ -193,7 +193,7 @@ struct Player<'a> {
     board: LiveState,
     /// The number of steps that are on the screen.
     passed: usize,
-    now: Time,
+    now: Timestamp,
     /// Played time, without pauses by the user.
     played: Duration,
     is_paused: bool,
@@ -276,7 +276,7 @@ impl Player<'_> {
         let all = (last - first).num_milliseconds().max(1) as f64;
         let view = PlayerView {
             team: list.run.run.name().unwrap_or("(no team)"),
-            started_at: &list.run.run.started_at,
+            started_at: list.run.run.started_at,
             now: self.now,
             played: (self.now - first).num_milliseconds() as f64 / all,
             pace: &format!("{}{}", list.speed.label(), if self.is_paused { ", paused" } else { "" }),

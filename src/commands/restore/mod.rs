@@ -13,6 +13,7 @@ use crate::timeline::RunData;
 use crate::view;
 use teamkeep_core::error::{Cause, Error, Result};
 use teamkeep_core::store::archive::Archive;
+use teamkeep_core::sys::clock::Timestamp;
 
 const DRY_RUN: &str = "Dry run: nothing was written.";
 
@@ -105,7 +106,7 @@ struct RestoreSource<'a> {
     args: &'a Args,
     archive: &'a Archive,
     run: &'a RunData,
-    at: Option<String>,
+    at: Option<Timestamp>,
 }
 
 /// Writes a run's files into a directory. After an error, nothing is left in it.
@@ -121,7 +122,7 @@ fn restore_files(source: &RestoreSource<'_>, to: &Path) -> Result<ExitCode> {
     if is_within(&directory, &context.paths.store) {
         return Err(failed("it is inside teamkeep's store".into()).hint("choose another directory"));
     }
-    let mut plan = FilePlan::of(archive, run, at.as_deref(), &directory.to_string_lossy());
+    let mut plan = FilePlan::of(archive, run, *at, &directory.to_string_lossy());
     let mut lost = Vec::new();
     if !args.dry_run && !plan.files.is_empty() {
         let existing = if args.force { ExistingFiles::Allow } else { ExistingFiles::Reject };

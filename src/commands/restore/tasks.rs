@@ -15,7 +15,6 @@ use teamkeep_core::client::team::mailbox;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::SafeName;
 use teamkeep_core::store::archive::{Archive, CaptureScope};
-use teamkeep_core::sys::clock;
 
 /// Prints the plan, and writes with `--yes`. After an error, the list is unchanged.
 pub fn restore_tasks(source: &RestoreSource<'_>, list: &str) -> Result<ExitCode> {
@@ -29,7 +28,7 @@ pub fn restore_tasks(source: &RestoreSource<'_>, list: &str) -> Result<ExitCode>
     });
     let restore = TaskRestore {
         source,
-        recorded: Source::of(archive, run, at.as_deref()),
+        recorded: Source::of(archive, run, *at),
         options: Options { all: args.all, keep_owners: args.keep_owners, own },
         records: UndoLog::at(context.paths.restores()),
         client,
@@ -91,7 +90,7 @@ impl TaskRestore<'_> {
         let plan = Plan {
             run: self.source.run.run.run.clone(),
             team: self.source.run.run.team.clone(),
-            at: self.source.at.clone(),
+            at: self.source.at,
             list: self.list.name.clone(),
             directory: self.client.join("tasks").join(&self.list.name).to_string_lossy().into_owned(),
             held_by: restore::holder(&self.client, &self.list.name)
@@ -131,10 +130,10 @@ impl TaskRestore<'_> {
         let root = DirHandle::open(&self.client.canonicalize().map_err(failed)?)?;
         let (tasks, _) = root.open_or_create_dir("tasks")?;
         let (dir, created_list) = tasks.open_or_create_dir(&self.list.name)?;
-        let at = clock::stamp(self.source.context.clock.now());
+        let at = self.source.context.clock.now();
         let record = UndoRecord {
             v: 1,
-            id: self.records.next(&self.source.run.run.run, &at, &dir.path),
+            id: self.records.next(&self.source.run.run.run, at, &dir.path),
             at,
             run: self.source.run.run.run.clone(),
             client: self.client.to_string_lossy().into_owned(),

@@ -1,3 +1,4 @@
+use chrono::TimeDelta;
 use std::path::PathBuf;
 
 use super::*;
@@ -5,11 +6,11 @@ use crate::prune::RunInventory;
 use crate::prune::inventory::{Closed, StoredObject};
 use teamkeep_core::store::archive::{ObjectInfo, RunRecord, SessionRecord, SessionRole};
 use teamkeep_core::store::log;
-use teamkeep_core::sys::clock;
+use teamkeep_core::sys::clock::{self, Timestamp};
 
 const DAY: u64 = 86_400;
 
-fn now() -> Time {
+fn now() -> Timestamp {
     clock::parse("2026-03-01T00:00:00Z").unwrap()
 }
 
@@ -24,8 +25,8 @@ fn held(name: &str, days: i64, needs: &[usize]) -> RunInventory {
     };
     let run = RunRecord {
         run: name.to_owned(),
-        started_at: clock::stamp(since),
-        ended_at: Some(clock::stamp(since)),
+        started_at: since,
+        ended_at: Some(since),
         sessions: vec![session],
         ..RunRecord::default()
     };
@@ -133,7 +134,7 @@ fn segment(day: u32, runs: &[&str], sessions: &[&str], loose: Option<i64>) -> Cl
     let contents = log::Contents {
         runs: runs.iter().map(|name| (*name).to_owned()).collect(),
         sessions: sessions.iter().map(|name| ((*name).to_owned(), 1)).collect(),
-        loose: loose.map(|days| clock::stamp(now() - TimeDelta::days(days))),
+        loose: loose.map(|days| now() - TimeDelta::days(days)),
         ..log::Contents::default()
     };
     Closed { segment: log::Segment { name: log::SegmentName::parse(&name).unwrap(), size: 1_000 }, contents }

@@ -3,33 +3,35 @@
 mod tasks;
 
 use super::document::{Document, Table};
-use super::format::{actor, count, elapsed, first_line, redaction_summary, span, strip_tags, thousands};
+use super::format::{
+    actor, count, elapsed, first_line, redaction_summary, since, span, strip_tags, thousands,
+};
 use crate::report::{Agent, Finding, MessageRow, MessageStats, Phase, Report, Role, Topology};
 use teamkeep_core::client::json;
-use teamkeep_core::sys::clock;
+use teamkeep_core::sys::clock::{self, Timestamp};
 
 /// Shown for unknown values.
 const UNKNOWN: &str = "unknown";
 
 pub fn report(report: &Report) -> Document {
-    Page { report, start: &report.overview.started_at, lists_all: false }.document()
+    Page { report, start: report.overview.started_at, lists_all: false }.document()
 }
 
 /// The same with automatic messages and Claude Code's internal agents.
 pub fn full_report(report: &Report) -> Document {
-    Page { report, start: &report.overview.started_at, lists_all: true }.document()
+    Page { report, start: report.overview.started_at, lists_all: true }.document()
 }
 
 struct Page<'a> {
     report: &'a Report,
-    start: &'a str,
+    start: Timestamp,
     /// Whether automatic messages and Claude Code's internal agents are listed.
     lists_all: bool,
 }
 
 impl Page<'_> {
     fn document(&self) -> Document {
-        let Page { report, start, .. } = self;
+        let &Page { report, start, .. } = self;
         let mut document = head(report);
         if let Some(counts) = &report.redacted {
             document.paragraph(redaction_summary(counts));
@@ -54,8 +56,8 @@ impl Page<'_> {
             table.row([
                 agent.name.clone(),
                 json::serde_name(&instance.role).replace('-', " "),
-                when(self.start, instance.first.as_deref()),
-                when(self.start, instance.last.as_deref()),
+                when(self.start, instance.first),
+                when(self.start, instance.last),
                 thousands(instance.turns),
                 number(instance.tool_uses),
                 instance.id.clone(),
@@ -74,7 +76,7 @@ impl Page<'_> {
         let mut table = Table::of(&["when#", "from", "to", "kind", "chars#", "text"]);
         for message in messages.messages.iter().filter(|message| self.lists_all || !message.automatic) {
             table.row([
-                when(self.start, Some(&message.at)),
+                when(self.start, Some(message.at)),
                 actor(&message.from).to_owned(),
                 recipient(&message.to),
                 message.kind.clone(),
@@ -116,17 +118,13 @@ fn number(number: Option<usize>) -> String {
 }
 
 /// The time since the start of the run: `+1m05s`.
-fn when(start: &str, at: Option<&str>) -> String {
-    match at.and_then(|at| elapsed(start, at)) {
-        Some(before) if before.starts_with('-') => before,
-        Some(after) => format!("+{after}"),
-        None => String::new(),
-    }
+fn when(start: Timestamp, at: Option<Timestamp>) -> String {
+    at.map(|at| since(start, at)).unwrap_or_default()
 }
 
 fn head(report: &Report) -> Document {
     let overview = &report.overview;
-    let began = clock::parse(&overview.started_at).map_or_else(|| UNKNOWN.to_owned(), clock::moment);
+    let began = Some(overview.started_at).map_or_else(|| UNKNOWN.to_owned(), clock::moment);
     let ended = match (&overview.ended_by, &overview.ended_reason) {
         (Some(by), Some(reason)) => format!("ended by {by} ({reason})"),
         (Some(by), None) => format!("ended by {by}"),
@@ -178,7 +176,7 @@ fn messages_sent(report: &Report) -> String {
     if others.is_empty() { sent } else { format!("{sent} ({plus}{})", others.join(", ")) }
 }
 
-fn problems(findings: &[Finding], start: &str) -> Document {
+fn problems(findings: &[Finding], start: Timestamp) -> Document {
     let mut document = Document::default();
     if findings.is_empty() {
         document.paragraph("none found");
@@ -187,21 +185,21 @@ fn problems(findings: &[Finding], start: &str) -> Document {
     let mut table = Table::of(&["kind", "when#", "problem"]);
     for finding in findings {
         let code = json::serde_name(&finding.code);
-        table.row([code, when(start, finding.at.as_deref()), finding.what.clone()]);
+        table.row([code, when(start, finding.at), finding.what.clone()]);
     }
     document.table(table);
     document
 }
 
-fn phases(phases: &[Phase], start: &str) -> Document {
+fn phases(phases: &[Phase], start: Timestamp) -> Document {
     let mut table = Table::of(&["phase", "from#", "to#", "duration#", "entries#", ""]);
     for phase in phases {
-        let (from, to) = (phase.from.as_deref(), phase.to.as_deref());
+        let (from, to) = (phase.from, phase.to);
         table.row([
             json::serde_name(&phase.name),
             when(start, from),
             when(start, to),
-            from.zip(to).and_then(|(from, to)| elapsed(from, to)).unwrap_or_default(),
+            from.zip(to).map(|(from, to)| elapsed(from, to)).unwrap_or_default(),
             thousands(phase.signs),
             if phase.from.is_none() { "not observed".to_owned() } else { String::new() },
         ]);

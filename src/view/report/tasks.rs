@@ -8,8 +8,9 @@ use crate::timeline::Kind;
 use crate::view::document::{Document, Graph, Table};
 use crate::view::format::{actor, count, first_line, thousands};
 use teamkeep_core::model::TaskStatus;
+use teamkeep_core::sys::clock::Timestamp;
 
-pub fn tasks(tasks: &[TaskHistory], start: &str) -> Document {
+pub fn tasks(tasks: &[TaskHistory], start: Timestamp) -> Document {
     if tasks.is_empty() {
         return Document::default();
     }
@@ -26,7 +27,7 @@ pub fn tasks(tasks: &[TaskHistory], start: &str) -> Document {
             subject(task),
         ]);
         for change in &task.changes {
-            let (at, by) = (when(start, Some(&change.at)), actor(&change.by).to_owned());
+            let (at, by) = (when(start, Some(change.at)), actor(&change.by).to_owned());
             changes.row([task.id.clone(), at, by, result(change)]);
         }
     }

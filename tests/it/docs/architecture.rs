@@ -24,7 +24,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("client/response", &["client/payload"]),
     ("config", &["client/payload", "error", "model", "sys/clock", "sys/env", "sys/fs", "sys/paths"]),
     ("client/settings", &["client/payload", "config", "error", "sys/env", "sys/fs", "sys/paths"]),
-    ("client/team", &["client/compat", "client/json", "model", "sys/unicode"]),
+    ("client/team", &["client/compat", "client/json", "model", "sys/clock", "sys/unicode"]),
     ("store/log", &["config", "error", "model", "sys/clock", "sys/fs"]),
     (
         "policy",

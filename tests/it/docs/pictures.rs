@@ -157,8 +157,8 @@ fn began(text: &str) -> &'static str {
     let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     let config = first["write"].as_object().unwrap().values().next().unwrap().as_str().unwrap();
     let config: Value = serde_json::from_str(config).unwrap();
-    let began = clock::from_millis(config["createdAt"].as_i64().unwrap()).unwrap();
-    clock::stamp(began).leak()
+    let began = clock::Timestamp::from_millis(config["createdAt"].as_i64().unwrap()).unwrap();
+    began.to_string().leak()
 }
 
 /// The beginning of an output: this many parts that blank lines separate.

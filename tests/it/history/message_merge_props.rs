@@ -129,7 +129,7 @@ fn play(messages: &[Sent]) -> Vec<(String, String, String, bool)> {
     scene.hook(0, 0, "SessionStart", json!({"source": "startup"}));
     for (number, message) in messages.iter().enumerate() {
         let millis = 1_000 * (number as i64 + 1);
-        let at = teamkeep_core::sys::clock::stamp(time(millis));
+        let at = time(millis).to_string();
         let id = format!("u{number}");
         let message_id = message.has_id.then(|| json!(format!("m{number}")));
         let to = message.to.map_or("*", |to| NAMES[to]);
@@ -187,7 +187,7 @@ fn play(messages: &[Sent]) -> Vec<(String, String, String, bool)> {
     let library = RunCatalog::open(recorder.archive(), recorder.paths.log());
     let opened = library.open_runs(&[library.find(TEAM).unwrap()]).unwrap();
     let timeline = merge(&opened.runs[0]);
-    assert!(timeline.entries.is_sorted_by_key(|entry| entry.at.clone()));
+    assert!(timeline.entries.is_sorted_by_key(|entry| entry.at));
     let entries = timeline.entries.into_iter().filter(|entry| entry.kind() == Kind::Message);
     let parts = entries.map(|entry| {
         let message = entry.message().unwrap().clone();

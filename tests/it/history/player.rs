@@ -68,7 +68,7 @@ fn shown(sandbox: &Sandbox, columns: usize, rows: usize) -> String {
     let story: Vec<String> = (1..100).map(|number| format!("line {number}")).collect();
     let view = PlayerView {
         team: "session-aaaaaaaa",
-        started_at: &material.run.started_at,
+        started_at: material.run.started_at,
         now: clock::parse("2026-02-03T05:05:10Z").unwrap(),
         played: 0.5,
         pace: "10x",

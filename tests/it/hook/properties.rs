@@ -10,13 +10,13 @@ use teamkeep_core::client::payload::{Input, parse};
 use teamkeep_core::model::Severity;
 use teamkeep_core::model::event::{Actor, Event, Id, Recorded, SafeName};
 use teamkeep_core::store::archive::{Archive, CaptureRequest, CaptureScope};
-use teamkeep_core::sys::clock::{self, Clock, Time};
+use teamkeep_core::sys::clock::{self, Clock, Timestamp};
 
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-pub fn time(millis: i64) -> Time {
+pub fn time(millis: i64) -> Timestamp {
     clock::parse("2026-02-03T04:05:06Z").unwrap() + chrono::TimeDelta::milliseconds(millis)
 }
 
@@ -73,9 +73,8 @@ proptest! {
             let read = |text: &str| serde_json::from_str::<Value>(text).ok();
             prop_assert_eq!(read(payload.raw.get()), read(text));
         }
-        let at = clock::stamp(time(0));
         let id = Id::new(time(0));
-        let event = Event { v: 1, at: &at, id: id.as_str(), event: "Stop", session: payload.session(), team: None,
+        let event = Event { v: 1, at: time(0), id: id.as_str(), event: "Stop", session: payload.session(), team: None,
             actor: &Actor::unknown(), run: None, task_list: None, warning: None,
             malformed: payload.malformed.as_ref().map(|why| why.0.as_str()), verdict: None, payload: &payload.raw };
         let line = event.line().unwrap();
@@ -166,7 +165,7 @@ proptest! {
             let at = time(number as i64);
             let captured = archive.capture(&subject, &client, &CaptureRequest { at, event: &Id::new(at), durable: *durable, until: None });
             prop_assert!(captured.notes.iter().all(|note| note.severity != Severity::Loss), "{:?}", captured.notes);
-            seen.push((clock::stamp(at), on_disk(&client)));
+            seen.push((at, on_disk(&client)));
         }
         let Some(index) = archive.index(&subject) else {
             prop_assert!(seen.iter().all(|(_, files)| files.is_empty()));
@@ -175,7 +174,7 @@ proptest! {
         let journal = archive.journal(&index.run);
         prop_assert_eq!(journal.damaged, 0);
         for (at, files) in seen {
-            let held: BTreeMap<String, Vec<u8>> = journal.at(&at).into_iter()
+            let held: BTreeMap<String, Vec<u8>> = journal.at(at).into_iter()
                 .map(|(path, state)| (path, archive.objects.get(state.object.as_deref().unwrap()).unwrap()))
                 .collect();
             prop_assert_eq!(held, files, "at {}", at);
@@ -185,5 +184,5 @@ proptest! {
 
 /// The clock that a test pins.
 pub fn pinned(millis: i64) -> Clock {
-    Clock::new(Some(&clock::stamp(time(millis))))
+    Clock::at(time(millis))
 }

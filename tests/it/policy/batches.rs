@@ -180,7 +180,7 @@ fn an_override_that_no_command_wrote_is_recorded_once_for_each_content() {
     };
     write("2026-02-03T05:00:00Z");
     assert_eq!(["a", "b"].map(|id| ask(&sandbox, id).code), [Some(0); 2]);
-    let first = json!({"override": "pause", "gate": null, "team": TEAM, "until": "2026-02-03T05:00:00Z", "found": true});
+    let first = json!({"override": "pause", "gate": null, "team": TEAM, "until": "2026-02-03T05:00:00.000Z", "found": true});
     assert_eq!(found(), std::slice::from_ref(&first));
     write("2026-02-03T06:00:00Z");
     assert_eq!(ask(&sandbox, "c").code, Some(0));

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use teamkeep_core::enforcement::line;
 use teamkeep_core::model::event::{Event, Id, Recorded};
 use teamkeep_core::policy::{Decision, Verdict};
-use teamkeep_core::sys::clock;
 
 use super::recorded_cases::{BEGAN, test};
 use crate::support::reenact::Trace;
@@ -69,10 +68,10 @@ fn recorded_verdicts_are_shown_in_the_timeline() {
 
 /// Appends a verdict behind an event, as a hook does.
 fn record(sandbox: &Sandbox, event: &Recorded, verdict: &Verdict) {
-    let id = Id::new(clock::parse(&event.at).unwrap());
+    let id = Id::new(event.at);
     let judged = Event {
         v: 1,
-        at: &event.at,
+        at: event.at,
         id: &event.id,
         event: &event.event,
         session: event.session.as_deref(),
@@ -88,5 +87,5 @@ fn record(sandbox: &Sandbox, event: &Recorded, verdict: &Verdict) {
     let line = line(verdict, &id, &judged).unwrap();
     let log =
         teamkeep_core::store::log::Log::open(sandbox.keep("log"), &teamkeep_core::config::Log::default());
-    log.append(&line, clock::parse(&event.at).unwrap()).unwrap();
+    log.append(&line, event.at).unwrap();
 }

@@ -16,7 +16,7 @@ fn sandbox(first: &str) -> Sandbox {
     let since = clock::parse(first).unwrap() - clock::parse(START).unwrap();
     sandbox.set_clock(since.num_milliseconds());
     let lead = Lead::of(&sandbox, SESSION);
-    lead.roster(clock::parse(first).unwrap().timestamp_millis(), &["alice"]);
+    lead.roster(clock::parse(first).unwrap().millis(), &["alice"]);
     lead.start("startup");
     lead.hook("Stop", json!({}));
     lead.erase();

@@ -96,7 +96,7 @@ fn a_damaged_run_description_is_reported_and_rebuilt() {
     go_on(&sandbox, &lead);
     is_whole(&sandbox, &run);
     assert_eq!(
-        sandbox.archive().run(&run).unwrap().started_at,
+        sandbox.archive().run(&run).unwrap().started_at.to_string(),
         "2026-02-03T04:05:06.000Z",
         "as the journal has it"
     );

@@ -9,6 +9,7 @@ use super::bundle_sandbox::{export, import};
 use super::prune::{is_whole, quick};
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{Sandbox, below, feed};
+use teamkeep_core::sys::clock;
 
 const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const TEAM: &str = "parser-team";
@@ -53,7 +54,7 @@ fn every_state_is_there(sandbox: &Sandbox, states: &[(String, String)]) {
     let library = sandbox.library();
     let journal = library.archive.journal(&library.find(TEAM).unwrap().run);
     for (at, text) in states {
-        let held = journal.at(at);
+        let held = journal.at(clock::parse(at).unwrap());
         let bytes = library.archive.objects.get(held[INBOX].object.as_deref().unwrap()).unwrap();
         assert!(bytes == text.as_bytes(), "{at}");
     }

@@ -46,7 +46,7 @@ impl Trace {
     /// When a step was.
     pub fn at(&self, step: &Value) -> String {
         let since = chrono::TimeDelta::milliseconds(step["at_ms"].as_i64().unwrap());
-        clock::stamp(clock::parse(self.began).unwrap() + since)
+        (clock::parse(self.began).unwrap() + since).to_string()
     }
 
     /// Plays it on this stage with up to `jobs` hooks at once, and gives what lay on disk at each step.

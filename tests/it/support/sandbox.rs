@@ -98,7 +98,7 @@ impl Sandbox {
     }
 
     fn time(&self, millis: i64) -> String {
-        clock::stamp(clock::parse(START).unwrap() + chrono::TimeDelta::milliseconds(millis))
+        (clock::parse(START).unwrap() + chrono::TimeDelta::milliseconds(millis)).to_string()
     }
 
     /// When the last call was made.

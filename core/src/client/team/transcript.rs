@@ -8,13 +8,14 @@ use serde_json::Value;
 use super::text;
 use crate::client::json;
 use crate::model::Tool;
+use crate::sys::clock::{self, Timestamp};
 
 /// One line of a transcript, without irrelevant fields.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     /// Claude Code's id of the line. The same line may be in several files (2.1.177).
     pub uuid: Option<String>,
-    pub timestamp: Option<String>,
+    pub timestamp: Option<Timestamp>,
     pub version: Option<String>,
     pub items: Vec<TranscriptItem>,
     /// The token usage of the model's message, as known at that time.
@@ -96,7 +97,7 @@ impl Record {
         let spent = Spent::read(value);
         (!items.is_empty() || spent.is_some()).then(|| Record {
             uuid: text(value, &["uuid"]),
-            timestamp: text(value, &["timestamp"]),
+            timestamp: text(value, &["timestamp"]).and_then(|text| clock::parse(&text)),
             version: text(value, &["version"]),
             items,
             spent,

@@ -45,6 +45,7 @@ mod tests {
     use crate::client::payload::Payload;
     use crate::model::event::Actor;
     use crate::policy::{Judged, MemberActivity, TeamState};
+    use crate::sys::clock::Timestamp;
 
     /// Whether bob's task counts as completed, with a TaskUpdate in the ledger.
     fn completes(activity: MemberActivity, names_agents: bool) -> bool {
@@ -55,7 +56,7 @@ mod tests {
         team.ledger.completing.insert("t".to_owned(), "1".to_owned());
         team.ledger.members.insert("bob".to_owned(), activity);
         let (actor, kind) = (Actor::unknown(), payload.kind());
-        let event = Judged { at: "2026", kind, actor: &actor, payload: &payload };
+        let event = Judged { at: Timestamp::default(), kind, actor: &actor, payload: &payload };
         is_completion(&Case::new(event, &team))
     }
 

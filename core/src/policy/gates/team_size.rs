@@ -8,7 +8,6 @@ use crate::config::{Gate, Policy};
 use crate::model::Tool;
 use crate::policy::rules::any_glob;
 use crate::policy::{Case, Finding, Part, Reason};
-use crate::sys::clock;
 
 /// Seconds for which a started spawn counts. A failed or denied one never returns.
 const SPAWN_SECONDS: i64 = 30;
@@ -62,10 +61,9 @@ fn input<'a>(case: &Case<'a>, key: &str) -> Option<&'a str> {
 
 /// The teammates that are being spawned.
 fn spawning<'a>(case: &Case<'a>) -> BTreeSet<&'a str> {
-    let now = clock::parse(case.event.at);
     let names = case.team.ledger.pending.values().filter_map(|call| {
         let (name, at) = call.spawns.as_ref()?;
-        let age = now?.signed_duration_since(clock::parse(at)?).num_seconds();
+        let age = (case.event.at - *at).num_seconds();
         (age.abs() < SPAWN_SECONDS).then_some(name.as_str())
     });
     names.collect()

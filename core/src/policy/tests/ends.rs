@@ -7,6 +7,7 @@ use super::scene::{Scene, after, approve, ask, before, lead, mate, payload};
 use crate::config::Mode;
 use crate::model::event::{Actor, ActorKind};
 use crate::policy::{Attempt, Decision, Finding, Guard, Judged, Judgement, Verdict};
+use crate::sys::clock::Timestamp;
 
 const BLOCK: Decision = Decision::Block;
 const WARN: Decision = Decision::Warn;
@@ -129,7 +130,7 @@ fn request(scene: &mut Scene, guard: &mut Guard, paused: bool) -> Option<Verdict
     let verdict = settle(finding, &scene.team.key(), guard, 2, &Attempt::single(), paused);
     let (payload, actor) = (payload(&fields), lead());
     let kind = payload.kind();
-    let event = Judged { at: "2026-01-01T00:00:00.000Z", kind, actor: &actor, payload: &payload };
+    let event = Judged { at: Timestamp::default(), kind, actor: &actor, payload: &payload };
     if verdict.decision != BLOCK {
         scene.team.apply(&event, &Judgement { approved: &["bob".to_owned()], ..Judgement::default() });
     }

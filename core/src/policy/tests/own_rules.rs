@@ -6,6 +6,7 @@ use super::scene::{Scene, before, idle, lead, mate};
 use crate::config::{Mode, OnError, Rule};
 use crate::model::event::Actor;
 use crate::policy::{Case, Decision, Finding, Judged, Rules, judge};
+use crate::sys::clock::Timestamp;
 
 fn rule(name: &str, action: Mode) -> Rule {
     Rule {
@@ -194,7 +195,8 @@ fn rules_that_are_late_or_cannot_be_compiled_are_failures_of_the_policy() {
     let actor = mate("bob");
     for (on_error, decision) in [(OnError::Allow, Decision::Warn), (OnError::Block, Decision::Block)] {
         scene.policy.on_error = on_error;
-        let event = Judged { at: "2026", kind: payload.kind(), actor: &actor, payload: &payload };
+        let event =
+            Judged { at: Timestamp::default(), kind: payload.kind(), actor: &actor, payload: &payload };
         let case = Case::new(event, &scene.team);
         let rules = [when("/tool_input/command", "*"), when("/tool_name", "Bash"), rule("all", Mode::Warn)];
         let late = Rules::of(&rules).within(std::time::Duration::ZERO);
@@ -225,7 +227,8 @@ fn a_value_below_the_parsed_depth_is_not_treated_as_missing() {
         let raw = serde_json::value::RawValue::from_string(text).unwrap();
         let (payload, scene, actor) =
             (crate::client::payload::Payload::from_raw(&raw), Scene::with(&[]), mate("bob"));
-        let event = Judged { at: "2026", kind: payload.kind(), actor: &actor, payload: &payload };
+        let event =
+            Judged { at: Timestamp::default(), kind: payload.kind(), actor: &actor, payload: &payload };
         let rules = [when(wanted, "rm *")];
         judge(&scene.policy, &Rules::of(&rules), &Case::new(event, &scene.team))
     };
@@ -240,7 +243,7 @@ fn said_of(input: &str, pointer: &str, wanted: &str) -> Vec<&'static str> {
     let raw = serde_json::value::RawValue::from_string(text).unwrap();
     let (payload, scene, actor) =
         (crate::client::payload::Payload::from_raw(&raw), Scene::with(&[]), mate("bob"));
-    let (at, kind) = ("2026", payload.kind());
+    let (at, kind) = (Timestamp::default(), payload.kind());
     let event = Judged { at, kind, actor: &actor, payload: &payload };
     let rules = [when(pointer, wanted)];
     let found = judge(&scene.policy, &Rules::of(&rules), &Case::new(event, &scene.team));
@@ -271,7 +274,7 @@ fn a_name_that_is_too_long_for_a_glob_or_too_late_is_undecided() {
         let mut scene = Scene::with(&[]);
         scene.team.name = Some(team.to_owned());
         let (payload, actor) = (super::scene::payload(&before(tool, json!({}))), mate(actor));
-        let (at, kind) = ("2026", payload.kind());
+        let (at, kind) = (Timestamp::default(), payload.kind());
         let event = Judged { at, kind, actor: &actor, payload: &payload };
         let rules = [rule];
         let asked = Rules::of(&rules);

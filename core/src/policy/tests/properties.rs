@@ -12,6 +12,7 @@ use crate::client::team::Task;
 use crate::config::{Gate, Mode, Policy, Rule};
 use crate::model::event::{Actor, ActorKind};
 use crate::policy::{Attempt, Case, Decision, Guard, Judged, Judgement, Rules, TeamState, judge};
+use crate::sys::clock::Timestamp;
 
 const NAMES: [&str; 4] = ["team-lead", "alice", "bob", "carol"];
 const BLOCKING: [&str; 6] =
@@ -134,8 +135,8 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
         if let Some(task) = file.as_ref().and_then(parsed) {
             team.tasks.insert(task.id.clone(), task);
         }
-        let (at, payload) = (format!("2026-01-01T00:00:00.{place:03}Z"), payload(fields));
-        let event = Judged { at: &at, kind: payload.kind(), actor, payload: &payload };
+        let (at, payload) = (Timestamp::from_millis(place as i64).unwrap(), payload(fields));
+        let event = Judged { at, kind: payload.kind(), actor, payload: &payload };
         let found = judge(&policy, &Rules::of(&rules), &Case::new(event, &team));
         let can_block = BLOCKING.iter().any(|name| Kind::named(name) == event.kind);
         prop_assert!(can_block || found.is_empty(), "{:?}: {found:?}", event.kind);
@@ -188,7 +189,7 @@ fn ends(step: &Step, tasks: &[Value], most: u32) -> Result<(), TestCaseError> {
     let tasks = tasks.iter().filter_map(parsed);
     team.tasks = tasks.map(|task| (task.id.clone(), task)).collect();
     let (payload, mut guard, state) = (payload(&step.2), Guard::default(), team.key());
-    let event = Judged { at: "2026", kind: payload.kind(), actor: &step.1, payload: &payload };
+    let event = Judged { at: Timestamp::default(), kind: payload.kind(), actor: &step.1, payload: &payload };
     let found = judge(&policy, &Rules::of(&rules), &Case::new(event, &team));
     let mut blocked = || {
         found.iter().filter(|finding| !finding.lasting).any(|finding| {

@@ -10,6 +10,7 @@ use crate::model::event::Actor;
 use crate::policy::{
     Attempt, Case, Counting, Decision, Finding, Guard, Judged, Judgement, Rules, TeamState, Verdict, judge,
 };
+use crate::sys::clock::Timestamp;
 
 /// A team, its policy, and a clock that moves with each event.
 #[derive(Default, Clone)]
@@ -81,16 +82,16 @@ impl Scene {
         self.clock = 0;
     }
 
-    fn at(&mut self) -> String {
+    fn at(&mut self) -> Timestamp {
         self.clock += 1;
-        format!("2026-01-01T00:{:02}:{:02}.000Z", self.clock / 60, self.clock % 60)
+        Timestamp::from_millis(self.clock as i64 * 1_000).unwrap()
     }
 
     /// Judges an event.
     pub fn judge(&mut self, actor: &Actor, fields: &Value) -> Vec<Finding> {
         let (at, payload) = (self.at(), payload(fields));
         let kind = payload.kind();
-        let event = Judged { at: &at, kind, actor, payload: &payload };
+        let event = Judged { at, kind, actor, payload: &payload };
         judge(&self.policy, &Rules::of(&self.rules), &Case::new(event, &self.team))
     }
 
@@ -112,7 +113,7 @@ impl Scene {
     fn observes(&mut self, actor: &Actor, fields: &Value, held_back: bool) {
         let (at, payload) = (self.at(), payload(fields));
         let kind = payload.kind();
-        let event = Judged { at: &at, kind, actor, payload: &payload };
+        let event = Judged { at, kind, actor, payload: &payload };
         self.team.apply(&event, &Judgement { blocked: held_back, ..Judgement::default() });
     }
 

@@ -10,6 +10,7 @@ use crate::client::team::{Task, TeamConfig, entries};
 use crate::config::Policy;
 use crate::model::event::{Actor, ActorKind};
 use crate::policy::{Case, Finding, Judged, Judgement, Rules, TeamState, judge};
+use crate::sys::clock::Timestamp;
 
 /// The findings at a step.
 pub struct Found {
@@ -32,9 +33,9 @@ pub fn play(name: &str, policy: &Policy, mut look: impl FnMut(&Case<'_>)) -> Vec
         let pane = line["env"]["TMUX_PANE"].as_str().and_then(|pane| panes.get(pane));
         let actor = speaker(&payload, &team, pane.map(String::as_str), names_agents);
         let since = line["at_ms"].as_u64().unwrap();
-        let at = format!("2026-01-01T00:{:02}:{:02}.{:03}Z", since / 60_000, since / 1000 % 60, since % 1000);
+        let at = Timestamp::from_millis(since as i64).unwrap();
         let kind = payload.kind();
-        let event = Judged { at: &at, kind, actor: &actor, payload: &payload };
+        let event = Judged { at, kind, actor: &actor, payload: &payload };
         let case = Case::new(event, &team);
         look(&case);
         found.push(Found { step, findings: judge(policy, &Rules::of(&[]), &case), team: team.clone() });

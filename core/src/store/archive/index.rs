@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::client::team::{Lists, NamedLists, TeamConfig, is_of, mailbox, spelled};
 use crate::model::event::SafeName;
+use crate::sys::clock::Timestamp;
 use crate::sys::fs::{Document, Stamp};
 
 /// The last captured state of a team, or of a session without a team.
@@ -18,8 +19,8 @@ pub struct Index {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     pub run: String,
-    /// When the last snapshot was taken, RFC 3339.
-    pub at: String,
+    /// When the last snapshot was taken.
+    pub at: Timestamp,
     /// Length of the run's journal in bytes when this was written; `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<u64>,

@@ -14,7 +14,7 @@ use super::index::Index;
 use super::pack;
 use super::store::Archive;
 use crate::model::event::Id;
-use crate::sys::clock;
+use crate::sys::clock::Timestamp;
 use crate::sys::fs;
 
 /// The journal that is written under the lock.
@@ -26,8 +26,8 @@ pub(super) const MAIN: &str = "snapshots.jsonl";
 pub struct Snapshot {
     /// Format version: 2; 1 in an export and in lines of earlier versions.
     pub v: u8,
-    /// The time of the hook call, RFC 3339; never before the previous line.
-    pub at: String,
+    /// The time of the hook call; never before the previous line.
+    pub at: Timestamp,
     /// The id of the hook call's event.
     pub event: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -77,10 +77,10 @@ pub struct FileState {
     pub torn: bool,
     /// If it is incomplete, the last complete content before it.
     pub whole: Option<String>,
-    /// When this state was first seen, RFC 3339.
-    pub at: String,
+    /// When this state was first seen.
+    pub at: Timestamp,
     /// When it was first missing.
-    pub gone_at: Option<String>,
+    pub gone_at: Option<Timestamp>,
 }
 
 /// The files of a run at a given time, by path below Claude Code's directory.
@@ -90,7 +90,7 @@ impl Snapshot {
     /// Parses a line of a journal: an object, or an array of the same fields in the same order.
     pub fn parse(line: &[u8]) -> serde_json::Result<Snapshot> {
         let mut snapshot: Snapshot = serde_json::from_slice(line)?;
-        if snapshot.at.is_empty() {
+        if !snapshot.at.is_valid() {
             snapshot.at = snapshot.event_time().unwrap_or_default();
         }
         Ok(snapshot)
@@ -98,10 +98,10 @@ impl Snapshot {
 
     /// The line of a journal, including the line break: an array of its fields, as short as possible.
     pub fn line(&self) -> Vec<u8> {
-        let at = if self.event_time().as_ref() == Some(&self.at) { "" } else { &self.at };
+        let at = Some(self.at).filter(|at| self.event_time() != Some(*at));
         let fields = vec![
             self.v.into(),
-            at.into(),
+            at.map(|at| at.to_string()).unwrap_or_default().into(),
             self.event.as_str().into(),
             self.changed.iter().map(Change::fields).collect(),
             self.gone.as_slice().into(),
@@ -110,8 +110,8 @@ impl Snapshot {
         format!("{}\n", short(fields)).into_bytes()
     }
 
-    fn event_time(&self) -> Option<String> {
-        Id::known(&self.event)?.time().map(clock::stamp)
+    fn event_time(&self) -> Option<Timestamp> {
+        Id::known(&self.event)?.time()
     }
 
     /// A problem in the manifest.
@@ -119,8 +119,8 @@ impl Snapshot {
         if self.v == 0 {
             return Some("it has no version".to_owned());
         }
-        if clock::parse(&self.at).is_none() {
-            return Some(format!("invalid time {:?}", self.at));
+        if !self.at.is_valid() {
+            return Some("invalid time".to_owned());
         }
         let is_inside =
             |path: &str| path.split('/').all(|part| !matches!(part, "" | "." | "..") && !part.contains('\0'));
@@ -177,7 +177,7 @@ impl Archive {
             journal.read(&dir.join(name));
         }
         // The sort is stable: captures with the same time stay in the order of the journal.
-        journal.snapshots.sort_by(|a, b| a.at.cmp(&b.at));
+        journal.snapshots.sort_by_key(|snapshot| snapshot.at);
         journal
     }
 
@@ -255,9 +255,9 @@ impl Journal {
         sum(&self.snapshots)
     }
 
-    /// The files that existed at a time (RFC 3339, in teamkeep's spelling).
-    pub fn at(&self, moment: &str) -> FileTree {
-        let count = self.snapshots.partition_point(|snapshot| snapshot.at.as_str() <= moment);
+    /// The files that existed at a time.
+    pub fn at(&self, moment: Timestamp) -> FileTree {
+        let count = self.snapshots.partition_point(|snapshot| snapshot.at <= moment);
         let mut tree = sum(&self.snapshots[..count]);
         tree.retain(|_, state| state.gone_at.is_none());
         tree
@@ -284,12 +284,12 @@ pub fn apply(tree: &mut FileTree, snapshot: &Snapshot) {
         let complete =
             |state: &FileState| if state.torn { state.whole.clone() } else { state.object.clone() };
         let whole = before.filter(|_| change.torn).and_then(complete);
-        let state = FileState { object, torn: change.torn, whole, at: snapshot.at.clone(), gone_at: None };
+        let state = FileState { object, torn: change.torn, whole, at: snapshot.at, gone_at: None };
         tree.insert(change.path.clone(), state);
     }
     for path in &snapshot.gone {
         if let Some(state) = tree.get_mut(path) {
-            state.gone_at.get_or_insert_with(|| snapshot.at.clone());
+            state.gone_at.get_or_insert(snapshot.at);
         }
     }
 }
@@ -297,6 +297,7 @@ pub fn apply(tree: &mut FileTree, snapshot: &Snapshot) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::clock;
 
     fn snapshot() -> Snapshot {
         let at = clock::parse("2026-02-03T04:05:06.789Z").unwrap();
@@ -304,7 +305,7 @@ mod tests {
         let object = Some(blake3::hash(b"[]").to_hex().to_string());
         let changed = vec![Change { path, object, size: 2, torn: false, skipped: None }];
         let event = Id::new(at).to_string();
-        Snapshot { v: 2, at: clock::stamp(at), event, changed, gone: Vec::new(), team_dir: None }
+        Snapshot { v: 2, at, event, changed, gone: Vec::new(), team_dir: None }
     }
 
     #[test]
@@ -315,7 +316,7 @@ mod tests {
         assert!(text.len() < 130, "{text}");
         let skipped = Change { path: "a".into(), skipped: Some("a link".into()), ..Change::default() };
         let torn = Change { torn: true, ..one.changed[0].clone() };
-        let later = "2026-02-03T04:05:06.790Z".to_owned();
+        let later = clock::parse("2026-02-03T04:05:06.790Z").unwrap();
         for other in [
             one.clone(),
             Snapshot { at: later, ..one.clone() },
@@ -333,6 +334,6 @@ mod tests {
         let text = String::from_utf8(snapshot().line()).unwrap();
         assert_eq!(Snapshot::parse(text.as_bytes()).unwrap().flaw(), None);
         let other = Snapshot::parse(br#"[2,"","x"]"#).unwrap();
-        assert_eq!(other.flaw().as_deref(), Some("invalid time \"\""));
+        assert_eq!(other.flaw().as_deref(), Some("invalid time"));
     }
 }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 
 use crate::model::event::SafeName;
-use crate::sys::clock::{self, Time};
+use crate::sys::clock::Timestamp;
 use crate::sys::fs::Document;
 
-/// One run of a team, or of a session without a team. Times are RFC 3339.
+/// One run of a team, or of a session without a team.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunRecord {
@@ -23,10 +23,10 @@ pub struct RunRecord {
     pub called: Option<String>,
     pub lead_session: Option<String>,
     /// When Claude Code created the team; `None` if unknown.
-    pub created_at: Option<String>,
+    pub created_at: Option<Timestamp>,
     /// The first hook call of the run.
-    pub started_at: String,
-    pub ended_at: Option<String>,
+    pub started_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
     pub ended_by: Option<EndedBy>,
     /// Claude Code's reason for the end (`prompt_input_exit`).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,17 +51,17 @@ impl Document for RunRecord {
     const MAX_BYTES: u64 = 1 << 28;
 }
 
-/// Data of an imported run that its description did not have. Times are RFC 3339.
+/// Data of an imported run that its description did not have.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Imported {
-    pub at: String,
+    pub at: Timestamp,
     /// The beginning of its part of the sessions' transcripts.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<String>,
+    pub from: Option<Timestamp>,
     /// The end of that part, where another run of these sessions began.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<String>,
+    pub until: Option<Timestamp>,
     /// Number of redacted texts by rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redacted: Option<BTreeMap<String, u64>>,
@@ -115,11 +115,11 @@ impl EndedBy {
 
 impl RunRecord {
     /// Closes the run, unless stronger evidence already did. Returns whether anything changed.
-    pub fn end(&mut self, by: EndedBy, reason: Option<&str>, at: Time) -> bool {
+    pub fn end(&mut self, by: EndedBy, reason: Option<&str>, at: Timestamp) -> bool {
         if self.ended_by.is_some_and(|known| known >= by) {
             return false;
         }
-        self.ended_at.get_or_insert_with(|| clock::stamp(at));
+        self.ended_at.get_or_insert(at);
         self.ended_by = Some(by);
         self.ended_reason = reason.map(str::to_owned).or(self.ended_reason.take());
         true
@@ -166,9 +166,9 @@ impl RunRecord {
 
     /// A problem in the description.
     pub fn flaw(&self) -> Option<String> {
-        let times = [Some(&self.started_at), self.created_at.as_ref(), self.ended_at.as_ref()];
-        let bad = times.into_iter().flatten().find(|time| clock::parse(time).is_none());
-        bad.map(|time| format!("invalid time {time:?}"))
+        let times = [Some(self.started_at), self.created_at, self.ended_at];
+        let is_flawed = times.into_iter().flatten().any(|time| !time.is_valid());
+        is_flawed.then(|| "invalid time".to_owned())
     }
 
     /// Adds a session. Returns whether this changed anything.
@@ -265,13 +265,13 @@ impl<'a> Claims<'a> {
     }
 
     /// The run of an event: the one that it names, or else the next run of its session, or else the last one.
-    pub fn run_of(&self, run: Option<&str>, session: Option<&str>, at: &str) -> Option<String> {
+    pub fn run_of(&self, run: Option<&str>, session: Option<&str>, at: Timestamp) -> Option<String> {
         if let Some(run) = run {
             return Some(run.to_owned());
         }
         let runs = self.runs_of(session?);
-        let next = runs.iter().filter(|run| run.started_at.as_str() >= at).min_by_key(|run| &run.started_at);
-        let last = || runs.iter().max_by_key(|run| &run.started_at);
+        let next = runs.iter().filter(|run| run.started_at >= at).min_by_key(|run| run.started_at);
+        let last = || runs.iter().max_by_key(|run| run.started_at);
         next.or_else(last).map(|run| run.run.clone())
     }
 
@@ -295,12 +295,13 @@ impl<'a> Claims<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::clock;
 
     #[test]
     fn an_event_without_a_run_belongs_to_the_next_of_its_session_else_to_the_last() {
         let run = |id: &str, hour: u32, session: &str| RunRecord {
             run: id.to_owned(),
-            started_at: format!("2026-02-03T{hour:02}:00:00.000Z"),
+            started_at: clock::parse(&format!("2026-02-03T{hour:02}:00:00Z")).unwrap(),
             sessions: vec![SessionRecord {
                 id: session.to_owned(),
                 role: SessionRole::Lead,
@@ -311,12 +312,14 @@ mod tests {
         };
         let all = [run("a", 4, "s"), run("b", 6, "s"), run("c", 6, "t")];
         let claims = Claims::new(&all);
-        let of = |run, hour: u32| claims.run_of(run, Some("s"), &format!("2026-02-03T{hour:02}:30:00.000Z"));
+        let of = |run, hour: u32| {
+            claims.run_of(run, Some("s"), clock::parse(&format!("2026-02-03T{hour:02}:30:00Z")).unwrap())
+        };
         assert_eq!(of(None, 3).as_deref(), Some("a"));
         assert_eq!(of(None, 5).as_deref(), Some("b"));
         assert_eq!(of(None, 9).as_deref(), Some("b"));
         assert_eq!(of(Some("z"), 3).as_deref(), Some("z"));
-        assert_eq!(claims.run_of(None, Some("u"), ""), None);
+        assert_eq!(claims.run_of(None, Some("u"), Timestamp::default()), None);
         let related: Vec<&str> = claims.related(&all[0]).iter().map(|run| run.run.as_str()).collect();
         assert_eq!(related, ["a", "b"]);
     }

@@ -10,7 +10,7 @@ use super::index::Index;
 use super::run::{CaptureScope, EndedBy, RunRecord};
 use super::store::Archive;
 use crate::client::json;
-use crate::sys::clock::{self, Time};
+use crate::sys::clock::Timestamp;
 use crate::sys::fs::{self, Document, JsonFile, Lock, LockBudget};
 
 /// A subject that only this process may write.
@@ -63,8 +63,8 @@ impl Archive {
             run: index.run.clone(),
             team: subject.team().map(ToString::to_string),
             lead_session: index.lead_session.clone(),
-            created_at: index.created_at.and_then(clock::from_millis).map(clock::stamp),
-            started_at: first.map_or_else(|| index.at.clone(), |first| first.at),
+            created_at: index.created_at.and_then(Timestamp::from_millis),
+            started_at: first.map_or_else(|| index.at, |first| first.at),
             client_pid: index.lead_pid,
             metadata_only: self.metadata_only,
             ..RunRecord::default()
@@ -100,7 +100,7 @@ struct PendingEnd {
     run: String,
     by: EndedBy,
     reason: Option<String>,
-    at: String,
+    at: Timestamp,
 }
 
 impl Document for PendingEnd {
@@ -118,7 +118,7 @@ impl Archive {
         subject: &CaptureScope,
         by: EndedBy,
         reason: Option<&str>,
-        at: Time,
+        at: Timestamp,
     ) -> io::Result<bool> {
         let error = match self.update_run(subject, |_, run| run.end(by, reason, at)) {
             Err(error) => error,
@@ -127,7 +127,7 @@ impl Archive {
         let Some(index) = self.index(subject) else { return Err(error) };
         let (run, subject, reason) = (index.run, subject.key(), reason.map(str::to_owned));
         let name = format!("{run}-{}", json::serde_name(&by));
-        let ending = PendingEnd { v: 1, subject, run, by, reason, at: clock::stamp(at) };
+        let ending = PendingEnd { v: 1, subject, run, by, reason, at };
         JsonFile::at(self.root.join("ending").join(name)).write(&ending).map(|_| true)
     }
 
@@ -145,7 +145,7 @@ impl Archive {
             let file = JsonFile::<PendingEnd>::at(entry.path());
             let Some(ending) = file.read().ok().and_then(|read| read.valid().ok()?) else { continue };
             let subject = CaptureScope::from_key(&ending.subject);
-            let Some((subject, at)) = subject.zip(clock::parse(&ending.at)) else { continue };
+            let (Some(subject), at) = (subject, ending.at) else { continue };
             let ended = archive.update_run(&subject, |_, run| {
                 run.run == ending.run && run.end(ending.by, ending.reason.as_deref(), at)
             });

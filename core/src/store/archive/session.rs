@@ -16,14 +16,14 @@ use super::store::Archive;
 use crate::client::team::{TeamConfig, is_of};
 use crate::model::Note;
 use crate::model::event::{Id, SafeName};
-use crate::sys::clock::{self, Time};
+use crate::sys::clock::Timestamp;
 use crate::sys::fs::Stamp;
 
 /// The hook call that captures.
 #[derive(Debug, Clone, Copy)]
 pub struct CaptureRequest<'a> {
     /// When the call began.
-    pub at: Time,
+    pub at: Timestamp,
     /// The id of its event.
     pub event: &'a Id,
     /// Whether everything must be synced to disk before the call returns, because the files are about to be deleted.
@@ -172,7 +172,7 @@ impl<'a> CaptureSession<'a> {
 
     fn id_of(&self, team: &SafeName, config: &TeamConfig) -> String {
         match (config.created_at, &config.lead_session) {
-            (None, None) => run_id(&["unknown", team.as_str(), &clock::stamp(self.target.call.at)]),
+            (None, None) => run_id(&["unknown", team.as_str(), &self.target.call.at.to_string()]),
             (created, lead) => {
                 let created = created.map(|millis| millis.to_string()).unwrap_or_default();
                 run_id(&["team", team.as_str(), &created, lead.as_deref().unwrap_or_default()])
@@ -186,7 +186,7 @@ impl<'a> CaptureSession<'a> {
         let archive = self.target.archive;
         let journal = archive.journal(&self.index.run);
         let Some(last) = journal.snapshots.last() else { return };
-        self.index.at.clone_from(&last.at);
+        self.index.at = last.at;
         self.index.present = journal.team_dir().unwrap_or(false);
         self.index.ended = archive.run(&self.index.run).is_some_and(|record| record.ended_at.is_some());
         self.was_present = Some(self.index.present);
@@ -228,7 +228,7 @@ impl<'a> CaptureSession<'a> {
         if let Some(last) = journal.snapshots.last()
             && last.at > self.index.at
         {
-            self.index.at.clone_from(&last.at);
+            self.index.at = last.at;
         }
         if missing > 0 {
             let run = &self.index.run;
@@ -284,17 +284,16 @@ impl<'a> CaptureSession<'a> {
         }
         // Captures are ordered by the lock. A call that waited for it, or a clock that was set back, must not change
         // the order.
-        let at = clock::stamp(call.at);
+        let at = call.at;
         if at > self.index.at {
             self.index.at = at;
         } else if self.target.lock.is_none() {
             // The index includes only lines that were written under the lock, so this line is later than those.
-            let last = clock::parse(&self.index.at).unwrap_or(call.at);
-            self.index.at = clock::stamp(last + TimeDelta::milliseconds(1));
+            self.index.at = self.index.at + TimeDelta::milliseconds(1);
         }
         Some(Snapshot {
             v: 2,
-            at: self.index.at.clone(),
+            at: self.index.at,
             event: call.event.to_string(),
             changed: std::mem::take(&mut self.changed),
             gone: std::mem::take(&mut self.gone),

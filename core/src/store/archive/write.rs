@@ -13,7 +13,7 @@ use super::run_lock::LockedSubject;
 use super::scan::ScannedEntry;
 use super::session::{CaptureSession, Target};
 use crate::model::Note;
-use crate::sys::clock;
+use crate::sys::clock::Timestamp;
 use crate::sys::fs::{self, Appender};
 
 /// If a capture stores more files than this, their contents share a data file: on a busy machine, creating 5,000 files
@@ -193,14 +193,13 @@ impl CaptureSession<'_> {
         let Target { archive, subject, call, .. } = self.target;
         let (v, run, team) = (1, self.index.run.clone(), subject.team().map(ToString::to_string));
         let mut record = known.unwrap_or_else(|| RunRecord { v, run, team, ..RunRecord::default() });
-        if record.started_at.is_empty() {
-            record.started_at = clock::stamp(call.at);
+        if !record.started_at.is_valid() {
+            record.started_at = call.at;
         }
         record.metadata_only |= archive.metadata_only;
         record.continues = record.continues.or_else(|| self.continues.clone());
         record.lead_session = self.index.lead_session.clone().or(record.lead_session);
-        record.created_at =
-            self.index.created_at.and_then(clock::from_millis).map(clock::stamp).or(record.created_at);
+        record.created_at = self.index.created_at.and_then(Timestamp::from_millis).or(record.created_at);
         record.client_pid = self.index.lead_pid.or(record.client_pid);
         record.called = self.index.called.clone().or(record.called);
         record

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{Lines, Position, Segment, SegmentName, parse};
-use crate::sys::clock::{self, Time};
+use crate::sys::clock::Timestamp;
 use crate::sys::fs;
 
 const VERSION: u8 = 1;
@@ -24,8 +24,8 @@ pub struct Contents {
     pub runs: BTreeSet<String>,
     /// The sessions of lines that name no run, and how many bytes each has here.
     pub sessions: BTreeMap<String, u64>,
-    /// The time of the last line that names no run, RFC 3339.
-    pub loose: Option<String>,
+    /// The time of the last line that names no run.
+    pub loose: Option<Timestamp>,
     pub unreadable: bool,
 }
 
@@ -67,10 +67,6 @@ impl Contents {
         removed.for_each(|name| Contents::remove(dir, &name));
     }
 
-    pub fn last_loose(&self) -> Option<Time> {
-        self.loose.as_deref().and_then(clock::parse)
-    }
-
     fn read(dir: &Path, segment: &Segment, done: &mut dyn FnMut(u64)) -> Contents {
         let mut contents = Contents { v: VERSION, size: segment.size, ..Contents::default() };
         let Ok(lines) = Lines::open(&segment.path(dir), Position::default()) else {
@@ -91,10 +87,8 @@ impl Contents {
                 continue;
             }
             *contents.sessions.entry(recorded.session.unwrap_or_default()).or_default() += raw.size;
-            match clock::parse(&recorded.at) {
-                Some(_) => contents.loose = contents.loose.max(Some(recorded.at)),
-                None => contents.unreadable = true,
-            }
+            contents.loose = contents.loose.max(Some(recorded.at));
+            contents.unreadable |= !recorded.at.is_valid();
         }
         contents
     }
@@ -103,6 +97,7 @@ impl Contents {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::clock;
 
     #[test]
     fn the_contents_of_a_segment_are_cached_and_invalid_for_another_size() {
@@ -119,7 +114,7 @@ mod tests {
         let contents = Contents::of(dir.path(), &segment, &mut |bytes| read += bytes);
         assert_eq!(read, segment.size);
         assert!(contents.runs.contains("r") && contents.sessions["s"] > 60 && !contents.unreadable);
-        assert_eq!(contents.last_loose(), clock::parse("2026-02-03T04:05:06Z"));
+        assert_eq!(contents.loose, clock::parse("2026-02-03T04:05:06Z"));
         contents.save(dir.path(), &segment);
         let kept = Contents::of(dir.path(), &segment, &mut |_| panic!("it is not read again"));
         assert_eq!(kept, contents);

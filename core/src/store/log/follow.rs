@@ -59,7 +59,7 @@ impl Follower {
         {
             self.seen.insert(segment.name.clone(), lines.position);
             match parse(raw.bytes) {
-                Ok(Some(line)) if self.range.holds(&line.recorded.at) => each(line)?,
+                Ok(Some(line)) if self.range.holds(line.recorded.at) => each(line)?,
                 Ok(_) => {}
                 Err(why) => self.problems.add(&path, Some(lines.position.lines), why.to_string()),
             }

@@ -13,6 +13,7 @@ use super::lines::{Lines, Position};
 use super::segments::Parts;
 use super::{Range, ReadErrors, Segment, SegmentName};
 use crate::model::event::Recorded;
+use crate::sys::clock::Timestamp;
 
 const VERSION: u8 = 1;
 
@@ -110,7 +111,7 @@ impl Reader {
                     self.open = None;
                 }
                 Some(Ok(raw)) => match parse(raw.bytes) {
-                    Ok(Some(line)) if self.range.holds(&line.recorded.at) => return Some(line),
+                    Ok(Some(line)) if self.range.holds(line.recorded.at) => return Some(line),
                     Err(why) if raw.whole || !self.is_growing => {
                         self.problems.add(path, Some(lines.position.lines), why.to_string());
                     }
@@ -131,13 +132,13 @@ impl Iterator for Reader {
 
 /// The lines of several parts of one segment, in the order of their times.
 fn merged(paths: &[PathBuf], problems: &mut ReadErrors) -> Lines {
-    let mut all: Vec<(String, Vec<u8>)> = Vec::new();
+    let mut all: Vec<(Timestamp, Vec<u8>)> = Vec::new();
     for path in paths {
         let read = Lines::open_packed(path).and_then(|mut lines| {
             lines.try_for_each(|raw| {
                 let Some(mut line) = raw?.bytes else { return Ok(()) };
                 let header = serde_json::from_slice::<LineHeader<'_>>(&line).ok();
-                let at = header.map(|header| header.at.into_owned()).unwrap_or_default();
+                let at = header.map(|header| header.at).unwrap_or_default();
                 line.push(b'\n');
                 all.push((at, line));
                 Ok(())
@@ -147,7 +148,7 @@ fn merged(paths: &[PathBuf], problems: &mut ReadErrors) -> Lines {
             problems.add(path, None, format!("cannot read {}: {error}", path.display()));
         }
     }
-    all.sort_by(|one, other| one.0.cmp(&other.0));
+    all.sort_by_key(|(at, _)| *at);
     Lines::over(all.into_iter().map(|(_, line)| line).collect::<Vec<_>>().concat())
 }
 
@@ -205,8 +206,8 @@ pub fn read_lines(path: &Path, each: impl FnMut(Line) -> io::Result<()>) -> io::
 pub struct LineHeader<'a> {
     #[serde(default)]
     v: u8,
-    #[serde(default, borrow)]
-    pub at: Cow<'a, str>,
+    #[serde(default)]
+    pub at: Timestamp,
     #[serde(default, borrow)]
     pub event: Cow<'a, str>,
     #[serde(default, borrow)]

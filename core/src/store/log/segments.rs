@@ -7,7 +7,7 @@ use std::{fmt, io};
 use chrono::{Days, NaiveDate, NaiveDateTime, TimeDelta};
 
 use crate::model::event::Id;
-use crate::sys::clock::{self, Time};
+use crate::sys::clock::Timestamp;
 use crate::sys::fs;
 
 const SUFFIX: &str = ".jsonl";
@@ -24,23 +24,23 @@ pub struct SegmentName(String);
 
 impl SegmentName {
     /// The name of a segment that starts now. It sorts after `former`, unless that is so far ahead that the clock was set back.
-    pub fn after(former: Option<&SegmentName>, at: Time) -> SegmentName {
+    pub fn after(former: Option<&SegmentName>, at: Timestamp) -> SegmentName {
         let least = former.filter(|former| !former.is_ahead(at)).map(|former| former.start());
         let least = least.map_or(at, |start| start + TimeDelta::milliseconds(1));
         SegmentName::new(at.max(least), "")
     }
 
-    pub fn single_line(at: Time) -> SegmentName {
+    pub fn single_line(at: Timestamp) -> SegmentName {
         SegmentName::new(at, SOLO)
     }
 
-    fn new(at: Time, mark: &str) -> SegmentName {
+    fn new(at: Timestamp, mark: &str) -> SegmentName {
         // Whole milliseconds and a year of four digits, so that the name can be parsed at any time.
-        let millis = at.timestamp_millis().clamp(0, 253_402_300_799_999);
-        let at = clock::from_millis(millis).unwrap_or(at);
+        let millis = at.millis().clamp(0, 253_402_300_799_999);
+        let at = Timestamp::from_millis(millis).unwrap_or(at);
         let id = Id::new(at);
         let salt = id.as_str().split_at(id.as_str().len() - SALT).1;
-        SegmentName(format!("{}{mark}{salt}{SUFFIX}", at.format(STAMP_FORMAT)))
+        SegmentName(format!("{}{mark}{salt}{SUFFIX}", at.utc().format(STAMP_FORMAT)))
     }
 
     /// Takes a file name when it is exactly a segment's, and nothing that leads elsewhere.
@@ -56,13 +56,13 @@ impl SegmentName {
         &self.0
     }
 
-    pub fn start(&self) -> Time {
+    pub fn start(&self) -> Timestamp {
         start_of(&self.0[..STAMP_CHARS]).unwrap_or_default()
     }
 
     /// The day on which it began. Its lines are of this day or, where calls overlapped midnight, of the one before.
     pub fn day(&self) -> NaiveDate {
-        self.start().date_naive()
+        self.start().date()
     }
 
     /// Whether it holds a single line whose writer did not get the lock.
@@ -71,13 +71,13 @@ impl SegmentName {
     }
 
     /// Whether a line belongs here by its day. Calls that overlap midnight must not begin a segment each.
-    pub fn has_room(&self, at: Time) -> bool {
-        at.date_naive() <= self.day() && !self.is_ahead(at)
+    pub fn has_room(&self, at: Timestamp) -> bool {
+        at.date() <= self.day() && !self.is_ahead(at)
     }
 
     /// Whether it began more than a day after this instant.
-    fn is_ahead(&self, at: Time) -> bool {
-        self.day().checked_sub_days(Days::new(1)).is_some_and(|before| at.date_naive() < before)
+    fn is_ahead(&self, at: Timestamp) -> bool {
+        self.day().checked_sub_days(Days::new(1)).is_some_and(|before| at.date() < before)
     }
 }
 
@@ -87,10 +87,10 @@ impl fmt::Display for SegmentName {
     }
 }
 
-fn start_of(stamp: &str) -> Option<Time> {
+fn start_of(stamp: &str) -> Option<Timestamp> {
     let time = NaiveDateTime::parse_from_str(stamp, STAMP_FORMAT).ok()?.and_utc();
     // Only what would be written the same way.
-    (time.format(STAMP_FORMAT).to_string() == stamp).then_some(time)
+    (time.format(STAMP_FORMAT).to_string() == stamp).then_some(time.into())
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,28 +130,28 @@ pub(super) fn newest(dir: &Path) -> io::Result<Option<SegmentName>> {
 /// From one instant to another, both included; without one it is open on that side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Range {
-    pub since: Option<Time>,
-    pub until: Option<Time>,
+    pub since: Option<Timestamp>,
+    pub until: Option<Timestamp>,
 }
 
 impl Range {
     /// Whether a segment can have lines of this range, from its name only. Its lines are of its day or the one before.
     pub fn overlaps(&self, name: &SegmentName) -> bool {
-        let over = self.since.is_some_and(|since| since.date_naive() > name.day());
+        let over = self.since.is_some_and(|since| since.date() > name.day());
         let first = name.day().checked_sub_days(Days::new(1));
-        let to_come = self.until.is_some_and(|until| first.is_some_and(|first| until.date_naive() < first));
+        let to_come = self.until.is_some_and(|until| first.is_some_and(|first| until.date() < first));
         !over && !to_come
     }
 
     /// Whether a line of this time is in the range. A line with an invalid time is only in the open range.
-    pub fn holds(&self, at: &str) -> bool {
+    pub fn holds(&self, at: Timestamp) -> bool {
         if *self == Range::default() {
             return true;
         }
-        let inside = |at: Time| {
+        let inside = |at: Timestamp| {
             self.since.is_none_or(|since| since <= at) && self.until.is_none_or(|until| at <= until)
         };
-        clock::parse(at).is_some_and(inside)
+        at.is_valid() && inside(at)
     }
 }
 
@@ -265,8 +265,7 @@ mod tests {
     #[test]
     fn a_segment_overlaps_a_range_with_its_day_or_the_day_before() {
         let name = SegmentName::parse("2026-02-03T040506789Z-1a2b3c4d.jsonl").unwrap();
-        let range =
-            |since: &str, until: &str| Range { since: clock::parse(since), until: clock::parse(until) };
+        let range = |since: &str, until: &str| Range { since: parse(since), until: parse(until) };
         assert!(Range::default().overlaps(&name));
         assert!(range("2026-02-03T23:59:59Z", "").overlaps(&name));
         assert!(!range("2026-02-04T00:00:00Z", "").overlaps(&name));
@@ -276,12 +275,11 @@ mod tests {
 
     #[test]
     fn a_range_includes_both_ends() {
-        let range = Range {
-            since: clock::parse("2026-02-03T04:00:00Z"),
-            until: clock::parse("2026-02-03T05:00:00Z"),
-        };
-        assert!(range.holds("2026-02-03T04:00:00.000Z") && range.holds("2026-02-03T05:00:00.000Z"));
-        assert!(!range.holds("2026-02-03T05:00:00.001Z") && !range.holds("yesterday"));
-        assert!(Range::default().holds("yesterday"));
+        let range = Range { since: parse("2026-02-03T04:00:00Z"), until: parse("2026-02-03T05:00:00Z") };
+        assert!(range.holds(range.since.unwrap()) && range.holds(range.until.unwrap()));
+        assert!(
+            !range.holds(parse("2026-02-03T05:00:00.001Z").unwrap()) && !range.holds(Timestamp::default())
+        );
+        assert!(Range::default().holds(Timestamp::default()));
     }
 }

@@ -13,7 +13,7 @@ use super::{SegmentName, segments};
 use crate::config;
 use crate::error::Result;
 use crate::model::{Note, Severity};
-use crate::sys::clock::{self, Time};
+use crate::sys::clock::Timestamp;
 use crate::sys::fs;
 
 /// The lock's file, and the home of the current segment's name.
@@ -46,7 +46,7 @@ impl Log {
 
     /// Appends one line to the segment of the day of `at`. If the lock is not free in time, the line goes to a segment of its
     /// own. After an error, the log is unchanged.
-    pub fn append(&self, line: &[u8], at: Time) -> Result<Appended> {
+    pub fn append(&self, line: &[u8], at: Timestamp) -> Result<Appended> {
         let line = match line.ends_with(b"\n") {
             true => Cow::Borrowed(line),
             false => Cow::Owned([line, b"\n"].concat()),
@@ -65,11 +65,11 @@ impl Log {
         Ok(Appended { segment, notes })
     }
 
-    fn append_locked(&self, lock: fs::Lock, line: &[u8], at: Time) -> io::Result<Appended> {
+    fn append_locked(&self, lock: fs::Lock, line: &[u8], at: Timestamp) -> io::Result<Appended> {
         let mut notes = Vec::new();
         let former = current(Some(&lock.file), &self.dir);
         notes.extend(former.as_ref().filter(|name| name.start() > at + MAX_CLOCK_SKEW).map(|name| {
-            let (now, then) = (clock::stamp(at), clock::stamp(name.start()));
+            let (now, then) = (at, name.start());
             format!("the clock went back to {now}: the log's segment {name} began at {then}")
         }));
         let open = |name: &SegmentName| {
@@ -105,7 +105,7 @@ impl Log {
         Ok(Appended { segment: name, notes })
     }
 
-    fn append_alone(&self, line: &[u8], at: Time) -> io::Result<SegmentName> {
+    fn append_alone(&self, line: &[u8], at: Timestamp) -> io::Result<SegmentName> {
         let name = SegmentName::single_line(at);
         let path = self.dir.join(name.as_str());
         let mut file = fs::Appender::create(&path)?;

@@ -70,7 +70,7 @@ fn each_line(
     for raw in Lines::open(path, Position::default())? {
         let Some(bytes) = raw?.bytes else { continue };
         let Ok(header) = serde_json::from_slice::<LineHeader<'_>>(&bytes) else { continue };
-        if let Some(run) = needs.closes_into(header.run.as_deref(), header.session.as_deref(), &header.at) {
+        if let Some(run) = needs.closes_into(header.run.as_deref(), header.session.as_deref(), header.at) {
             each(run, &bytes)?;
         }
     }

@@ -8,7 +8,7 @@ use chrono::TimeDelta;
 use crate::config;
 use crate::store::archive::{Claims, RunRecord};
 use crate::store::log::{Contents, Segment, SegmentName};
-use crate::sys::clock::Time;
+use crate::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
@@ -48,7 +48,11 @@ pub struct Facts {
 
 /// The segments that no writer appends to: all but the current one, the newest, and solo ones of the last hour, whose writers
 /// hold no lock.
-pub fn closed<'a>(segments: &'a [Segment], current: Option<&SegmentName>, now: Time) -> Vec<&'a Segment> {
+pub fn closed<'a>(
+    segments: &'a [Segment],
+    current: Option<&SegmentName>,
+    now: Timestamp,
+) -> Vec<&'a Segment> {
     let newest = segments.iter().rfind(|segment| !segment.name.is_single_line()).map(|segment| &segment.name);
     let in_use = |name: &SegmentName| {
         Some(name) == current
@@ -68,7 +72,7 @@ pub fn plan(
     segments: &[Segment],
     current: Option<&SegmentName>,
     limits: &config::Log,
-    now: Time,
+    now: Timestamp,
     facts: &mut dyn FnMut(&Segment) -> Facts,
 ) -> Plan {
     let mut plan = Plan {
@@ -141,10 +145,11 @@ impl Plan {
 }
 
 /// Whether even the last line that a segment can hold is older than the log is kept.
-fn is_over(name: &SegmentName, limits: &config::Log, now: Time) -> bool {
-    let end = name.day().succ_opt().map(|next| next.and_time(chrono::NaiveTime::MIN).and_utc());
+fn is_over(name: &SegmentName, limits: &config::Log, now: Timestamp) -> bool {
+    let end =
+        name.day().succ_opt().map(|next| Timestamp::from(next.and_time(chrono::NaiveTime::MIN).and_utc()));
     let keep = TimeDelta::from_std(limits.keep).ok();
-    end.zip(keep).and_then(|(end, keep)| end.checked_add_signed(keep)).is_some_and(|over| over <= now)
+    end.zip(keep).and_then(|(end, keep)| end.checked_add(keep)).is_some_and(|over| over <= now)
 }
 
 /// The recorded runs that lines of the log are kept for.
@@ -169,7 +174,12 @@ impl<'a> Needs<'a> {
     }
 
     /// The run that a line is closed into; `None` for a line that no run needs, or whose run has not ended.
-    pub(super) fn closes_into(&self, run: Option<&str>, session: Option<&str>, at: &str) -> Option<String> {
+    pub(super) fn closes_into(
+        &self,
+        run: Option<&str>,
+        session: Option<&str>,
+        at: Timestamp,
+    ) -> Option<String> {
         let run = self.claims.run_of(run, session, at)?;
         self.over.contains(run.as_str()).then_some(run)
     }

@@ -5,13 +5,13 @@ use std::time::Duration;
 use fs_err::OpenOptions;
 
 use super::*;
-use crate::sys::clock::parse;
+use crate::sys::clock::{Timestamp, parse};
 
-fn time(text: &str) -> Time {
+fn time(text: &str) -> Timestamp {
     parse(text).unwrap()
 }
 
-fn noon() -> Time {
+fn noon() -> Timestamp {
     time("2026-02-03T12:00:00Z")
 }
 

@@ -1,11 +1,12 @@
+use chrono::TimeDelta;
 use std::time::Duration;
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::sys::clock::parse;
+use crate::sys::clock::{Timestamp, parse};
 
-fn noon() -> Time {
+fn noon() -> Timestamp {
     parse("2026-02-03T12:00:00Z").unwrap()
 }
 
