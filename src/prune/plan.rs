@@ -34,7 +34,7 @@ pub enum Reason {
     Size,
 }
 
-/// What to delete. Runs and contents are indexes in the inventory.
+/// The data to delete. Runs and contents are indexes in the inventory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     /// The runs, oldest first.
