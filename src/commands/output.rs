@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde::Serialize;
 
@@ -12,6 +12,7 @@ use crate::view::{self, Document, count};
 use teamkeep_core::config::Problem;
 use teamkeep_core::error::{Cause, Error, Result};
 use teamkeep_core::sys::fs;
+use teamkeep_core::sys::process::program;
 
 /// The programs that open a file: the first one that is installed is used.
 const OPENERS: &[&str] = if cfg!(target_os = "macos") { &["open"] } else { &["xdg-open", "wslview"] };
@@ -141,7 +142,7 @@ pub fn open(path: &Path) -> Result<()> {
         Error::caused(format!("cannot open {path}"), why).hint(format!("open it in a browser: {path}"))
     };
     for opener in OPENERS {
-        let mut command = Command::new(opener);
+        let mut command = program(opener);
         command.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         return match command.status() {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -10,6 +10,7 @@ use anstream::ColorChoice;
 use anstream::adapter::StripBytes;
 use signal_hook::SigId;
 use signal_hook::consts::SIGINT;
+use teamkeep_core::sys::process::program;
 
 const DEFAULT: &str = "less";
 /// The options of `less` when `LESS` is not set: quit if the text fits on one screen, show colors, keep the screen.
@@ -26,7 +27,8 @@ impl Choice {
     /// no pager.
     pub fn of(environment: Option<&str>, search: Option<&OsStr>, is_less_set: bool) -> Choice {
         let exists = |name: &str| {
-            search.is_some_and(|path| std::env::split_paths(path).any(|dir| dir.join(name).is_file()))
+            let mut dirs = search.into_iter().flat_map(std::env::split_paths);
+            dirs.any(|dir| dir.is_absolute() && dir.join(name).is_file())
         };
         let command = match environment {
             Some(command) => command.trim(),
@@ -39,7 +41,7 @@ impl Choice {
 
     /// Starts the pager through the shell, as `git` does: the command may have options.
     fn spawn(&self) -> Option<Child> {
-        let mut shell = Command::new("sh");
+        let mut shell = program("/bin/sh");
         shell.args(["-c", self.command.as_deref()?]).stdin(Stdio::piped());
         if !self.is_less_set {
             shell.env("LESS", LESS);

@@ -54,7 +54,7 @@ impl Attributed<'_> {
         let is_blocked = self.outcome.answer.exit == BLOCK_EXIT_CODE;
         let on_error = if in_team || by_rule { recorder.config.policy.on_error } else { OnError::Allow };
         let unusable = recorder.unusable(kind, on_error);
-        let failure = self.found.store_failures().next().filter(|_| self.outcome.answer.exit != 0);
+        let failure = self.found.store_failures().next();
         // A malformed payload cannot be judged. An event that could not be recorded is judged nevertheless.
         if let Some(malformed) = &payload.malformed {
             evaluation.failed = Some(format!("the payload cannot be parsed: {}", malformed.0));
@@ -241,7 +241,7 @@ impl Recorder {
                 "teamkeep cannot use the policy file {place}, and on-error = \"block\" blocks this action until the file is \
                  fixed. Report this to the user; `teamkeep policy check` shows the errors."
             ),
-            _ => format!("the policy file {place} cannot be used; using the defaults"),
+            _ => format!("the policy file {place} cannot be used and is ignored"),
         };
         let repeated = verdict.decision != Decision::Block;
         Some(Verdict { reason, repeated, ..verdict })

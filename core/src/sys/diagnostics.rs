@@ -5,7 +5,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use rustix::fs::{Access, access};
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 
 use crate::sys::clock::Clock;
@@ -26,15 +25,12 @@ fn write(dir: &Path, clock: &Clock, message: &str) -> Option<()> {
     fs::private_dir(dir).ok()?;
     // The appender names the file by the system clock, not by `TEAMKEEP_NOW`.
     let path = dir.join(format!("{PREFIX}.{}.{SUFFIX}", Clock::default().now().date()));
-    let mut builder = RollingFileAppender::builder().rotation(Rotation::DAILY);
-    builder = builder.filename_prefix(PREFIX).filename_suffix(SUFFIX);
-    // The appender deletes an old file each time it is built, even if the day's file exists.
-    if !path.exists() {
-        // The appender prints errors of listing and removing to stderr, which belongs to the hook's response.
-        std::fs::read_dir(dir).ok()?;
-        access(dir, Access::WRITE_OK | Access::EXEC_OK).ok()?;
-        builder = builder.max_log_files(MAX_KEPT);
-    }
+    // The appender would wait for a FIFO and follow links.
+    let is_usable = dir.symlink_metadata().ok()?.is_dir()
+        && path.symlink_metadata().map_or_else(|_| remove_old(dir), |metadata| metadata.is_file());
+    let builder = RollingFileAppender::builder().rotation(Rotation::DAILY);
+    let builder = builder.filename_prefix(PREFIX).filename_suffix(SUFFIX);
+    let builder = is_usable.then_some(builder)?;
     let mut file = builder.build(dir).ok()?;
     let short: String = message.chars().take(MAX_CHARS).collect();
     let cut = if short.len() < message.len() { "…" } else { "" };
@@ -44,6 +40,17 @@ fn write(dir: &Path, clock: &Clock, message: &str) -> Option<()> {
     // The appender does not set modes; the directory is already private.
     let mode = std::fs::Permissions::from_mode(fs::PRIVATE_FILE);
     std::fs::set_permissions(path, mode).ok()
+}
+
+/// Makes room for a new file. The appender would print errors to stderr, which belongs to the hook's response.
+fn remove_old(dir: &Path) -> bool {
+    let names = fs::entries(dir).map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let is_ours = |name: &String| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
+    let mut names: Vec<String> = names.filter(is_ours).collect();
+    names.sort();
+    names.truncate(names.len().saturating_sub(MAX_KEPT - 1));
+    names.iter().for_each(|name| drop(std::fs::remove_file(dir.join(name))));
+    true
 }
 
 /// The exit code of a hook call. Claude Code continues as if there were no hook.
@@ -116,6 +123,26 @@ mod tests {
             note(dir.path(), &Clock::default(), "again");
             assert_eq!(files(dir.path()).len(), MAX_KEPT + 1, "and what is not ours");
         }
+    }
+
+    #[test]
+    fn only_a_regular_file_in_a_directory_is_written() {
+        let root = tempfile::tempdir().unwrap();
+        let (dir, elsewhere) = (root.path().join("diagnostics"), root.path().join("elsewhere"));
+        note(&dir, &Clock::default(), "first");
+        let [file] = &files(&dir)[..] else { panic!() };
+        std::fs::remove_file(file).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, file).unwrap();
+        note(&dir, &Clock::default(), "a link");
+        std::fs::remove_file(file).unwrap();
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, file, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        note(&dir, &Clock::default(), "a FIFO, which has no reader");
+        std::fs::remove_dir_all(&dir).unwrap();
+        std::fs::create_dir(&elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &dir).unwrap();
+        note(&dir, &Clock::default(), "a linked directory");
+        assert_eq!(files(&elsewhere), Vec::<std::path::PathBuf>::new());
     }
 
     #[test]

@@ -124,3 +124,12 @@ fn path(name: &str) -> Option<PathBuf> {
 fn text(name: &str) -> Option<String> {
     value(name).and_then(|value| value.into_string().ok())
 }
+/// The search path without its relative and empty entries, which lead to the current directory: nothing may be run only
+/// because it is there.
+pub fn absolute_search() -> OsString {
+    let search = value("PATH").unwrap_or_default();
+    let absolute = std::env::split_paths(&search).filter(|dir| dir.is_absolute());
+    let absolute = std::env::join_paths(absolute).unwrap_or_default();
+    // An empty search path is the current directory.
+    if absolute.is_empty() { OsString::from("/usr/bin:/bin") } else { absolute }
+}

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
+use crate::sys::env::absolute_search;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process, waitid};
@@ -80,7 +81,7 @@ static ENDS: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 /// 2.1.328 sends SIGTERM, and a closed pane also causes SIGHUP. The payload has arrived by then, and the call needs only a few
 /// more milliseconds.
 pub fn defer_signals() {
-    for signal in [Signal::HUP, Signal::TERM] {
+    for signal in [Signal::HUP, Signal::INT, Signal::TERM] {
         // If registration fails, the default behavior remains. Register the note first: the second handler may end the
         // process.
         let _ = signal_hook::flag::register(signal.as_raw(), CAME.clone());
@@ -92,11 +93,28 @@ pub fn defer_signals() {
 /// Otherwise, the next signal ends the process. Call this when the event is recorded.
 pub fn termination_requested() -> bool {
     ENDS.store(true, Ordering::SeqCst);
-    let came = CAME.load(Ordering::SeqCst);
+    let came = was_signalled();
     if came {
         ENDS.store(false, Ordering::SeqCst);
     }
     came
+}
+
+/// Notes further signals again, while a child runs that must not outlive this process. Afterwards,
+/// [`termination_requested`] returns whether one arrived.
+pub fn hold_signals() {
+    ENDS.store(false, Ordering::SeqCst);
+}
+
+pub fn was_signalled() -> bool {
+    CAME.load(Ordering::SeqCst)
+}
+
+/// A command whose program is found only in the absolute entries of the search path.
+pub fn program(name: &str) -> Command {
+    let mut command = Command::new(name);
+    command.env("PATH", absolute_search());
+    command
 }
 
 /// Bytes to read after the process has ended. More than a pipe holds.

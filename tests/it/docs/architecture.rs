@@ -12,7 +12,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("sys/clock", &[]),
     ("sys/fs", &[]),
-    ("sys/process", &[]),
+    ("sys/process", &["sys/env"]),
     ("sys/unicode", &[]),
     ("model", &["sys/clock"]),
     ("sys/diagnostics", &["sys/clock", "sys/fs", "sys/unicode"]),

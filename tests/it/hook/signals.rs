@@ -49,17 +49,31 @@ fn an_event_is_on_record_though_its_hook_was_told_to_end() {
 }
 
 #[test]
-fn a_hook_that_waits_for_a_check_ends_at_a_signal() {
-    // The check tells its hook to end; if that did not, the task would be completed a second later.
-    let sandbox = busy("[[policy.completion-check.check]]\nrun = \"kill -TERM $PPID; sleep 1\"\n");
-    let bob = |mut payload: Value| {
-        (payload["agent_id"], payload["agent_type"]) = (json!("abob-1"), json!("bob"));
-        told(&sandbox, payload)
-    };
-    bob(json!({"hook_event_name": "SubagentStart"}));
-    let update = json!({"hook_event_name": "PreToolUse", "tool_name": "TaskUpdate", "tool_use_id": "u1", "tool_input": {"taskId": "2", "status": "completed"}});
-    bob(update);
-    let completed = json!({"hook_event_name": "TaskCompleted", "task_id": "2", "task_subject": "Review", "teammate_name": "bob", "team_name": TEAM});
-    assert_eq!(bob(completed).code, None, "a signal ended it");
-    assert!(sandbox.log().iter().any(|event| event["event"] == "TaskCompleted"));
+fn a_hook_that_waits_for_a_check_ends_it_at_a_signal() {
+    let dir = tempfile::tempdir().unwrap();
+    let (started, ended) = (dir.path().join("started"), dir.path().join("ended"));
+    for signal in ["HUP", "INT", "TERM"] {
+        // The check ends its own hook. The sleep keeps a lock that this test takes when the sleep is gone.
+        let run =
+            format!("touch {}; kill -{signal} $PPID; sleep 60; touch {}", started.display(), ended.display());
+        let sandbox = busy(&format!("[[policy.completion-check.check]]\nrun = \"{run}\"\n"));
+        let bob = |mut payload: Value| {
+            (payload["agent_id"], payload["agent_type"]) = (json!("abob-1"), json!("bob"));
+            told(&sandbox, payload)
+        };
+        bob(json!({"hook_event_name": "SubagentStart"}));
+        let update = json!({"hook_event_name": "PreToolUse", "tool_name": "TaskUpdate", "tool_use_id": "u1", "tool_input": {"taskId": "2", "status": "completed"}});
+        bob(update);
+        let completed = json!({"hook_event_name": "TaskCompleted", "task_id": "2", "task_subject": "Review", "teammate_name": "bob", "team_name": TEAM});
+        let result = bob(completed);
+        assert_ne!(result.code, Some(2), "{signal}: {result:?}");
+        assert!(started.exists() && !ended.exists());
+        let log = sandbox.log();
+        assert!(log.iter().any(|event| event["event"] == "TaskCompleted"));
+        let verdict = log.iter().rfind(|event| event["event"] == "Verdict").unwrap();
+        assert!(verdict["verdict"]["reason"].as_str().unwrap().contains("interrupted"), "{verdict}");
+        std::fs::remove_file(&started).unwrap();
+    }
+    let left = std::process::Command::new("pgrep").args(["-f", ended.to_str().unwrap()]).output();
+    assert!(left.is_err() || left.unwrap().stdout.is_empty(), "no check is left");
 }

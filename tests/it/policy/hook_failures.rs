@@ -73,6 +73,21 @@ fn a_read_only_store_blocks_only_with_on_error_block() {
 }
 
 #[test]
+fn an_archive_that_cannot_be_used_is_a_failure_of_the_policy() {
+    for (config, code) in [("[policy]\non-error = \"block\"\n", 2), ("", 1)] {
+        let sandbox = busy(config);
+        sandbox.feed("stop", br#"{"hook_event_name":"Stop"}"#, &[]);
+        let archive = sandbox.keep("archive");
+        std::fs::rename(&archive, sandbox.keep("moved")).unwrap();
+        std::fs::write(&archive, "").unwrap();
+        let result = sandbox.feed("pre-tool-use", shutdown("").as_bytes(), &[]);
+        assert_eq!(result.code, Some(code), "{}", result.err);
+        let decision = if code == 2 { "block" } else { "allow" };
+        assert_eq!(pairs(&verdicts(&sandbox)), [("policy-failed", decision)]);
+    }
+}
+
+#[test]
 fn rules_on_a_huge_input_end_in_time_and_are_undecided() {
     let rule = |number: usize| {
         format!(

@@ -1,9 +1,11 @@
 //! What a policy refuses of its user: settings, words and lists that would mean nothing; and what it says where it refuses.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::json;
 
-use super::team_sandbox::{TEAM, Team};
-use crate::support::sandbox::Sandbox;
+use super::team_sandbox::{SESSION, TEAM, Team};
+use crate::support::sandbox::{Sandbox, feed};
 
 fn check(text: &str) -> String {
     let sandbox = Sandbox::judging();
@@ -98,4 +100,24 @@ fn a_failed_check_runs_again_after_a_fix_that_git_does_not_see() {
     std::fs::create_dir(project.join("node_modules")).unwrap();
     let result = team.complete("bob", "1");
     assert_eq!(result.code, Some(0), "{}", result.err);
+}
+
+#[test]
+fn no_program_is_run_from_the_current_directory() {
+    let team = Team::new("[[policy.completion-check.check]]\nrun = \"true\"\n");
+    team.roster(&["bob"]);
+    team.task(1, "in_progress", "bob", &[]);
+    let project = team.sandbox.home().join("parser");
+    let (git, trace) = (project.join("git"), team.sandbox.home().join("trace"));
+    std::fs::write(&git, format!("#!/bin/sh\necho \"$@\" >> {}\n", trace.display())).unwrap();
+    std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let payload = json!({"session_id": SESSION, "cwd": project, "hook_event_name": "TaskCompleted",
+        "teammate_name": "bob", "team_name": TEAM, "task_id": "1", "task_subject": "Subject"});
+    for search in [".:/usr/bin:/bin", ":/usr/bin:/bin", ""] {
+        let mut command = team.sandbox.command(&["hook", "task-completed"]);
+        command.env("PATH", search).current_dir(&project);
+        let result = feed(&mut command, payload.to_string().as_bytes());
+        assert_eq!(result.code, Some(0), "{}", result.err);
+        assert!(!trace.exists(), "{search:?}: {:?}", std::fs::read_to_string(&trace));
+    }
 }

@@ -5,13 +5,12 @@ use std::ops::ControlFlow;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use blake3::{Hash, Hasher};
 
 use crate::sys::fs::{self, Stamp};
-use crate::sys::process::{Outcome, Progress, Run};
+use crate::sys::process::{Outcome, Progress, Run, program};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// A larger untracked file is identified by its size and time, a smaller one by its content.
@@ -170,7 +169,7 @@ fn output(dir: &Path, args: &[&str]) -> Option<Vec<u8>> {
 
 /// Runs git so that it neither writes to the repository nor runs a program from its configuration; `None` on failure.
 fn git(dir: &Path, args: &[&str], mut take: impl FnMut(&[u8])) -> Option<()> {
-    let mut command = Command::new("git");
+    let mut command = program("git");
     command.args(["-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false"]);
     command.args(["-c", "core.quotePath=true"]).args(args).current_dir(dir);
     command.env("GIT_OPTIONAL_LOCKS", "0").env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
