@@ -19,19 +19,30 @@ pub struct Context {
 
 impl Context {
     pub fn new(ui: Ui) -> Result<Context> {
-        match Context::lenient(ui)? {
-            (context, None) => Ok(context),
-            (_, Some(error)) => Err(error),
-        }
+        let (context, problem) = Context::lenient(ui)?;
+        problem.map_or(Ok(context), Err)
     }
 
     /// Builds the context like [`Context::new`], for commands that manage the configuration: if the file cannot be
     /// used, returns the defaults and the error.
     pub fn lenient(ui: Ui) -> Result<(Context, Option<Error>)> {
         let context = Context::bare(ui)?;
-        let missing = unusable_config(&context.env);
+        let missing = context.check_config_path().err();
         let (config, problem) = Config::load(&context.paths.config);
         Ok((Context { config, ..context }, missing.or(problem)))
+    }
+
+    /// Builds the context without the configuration, for commands that do not need it: an invalid file must not prevent
+    /// removing the hooks.
+    pub fn bare(ui: Ui) -> Result<Context> {
+        let env = Env::read();
+        if let Some(error) = env.problems().into_iter().next() {
+            return Err(error);
+        }
+        let paths = Paths::find(&env);
+        paths.check()?;
+        let clock = Clock::new(env.now.as_deref());
+        Ok(Context { env, paths, config: Config::default(), clock, ui })
     }
 
     /// A writer for long output: see [`Ui::paged`].
@@ -47,29 +58,11 @@ impl Context {
 
     /// Checks the path in `TEAMKEEP_CONFIG`, for commands that print the configuration: the defaults would mislead.
     pub fn check_config_path(&self) -> Result<()> {
-        unusable_config(&self.env).map_or(Ok(()), Err)
+        let Some(problem) = config::misnamed_file(&self.env) else { return Ok(()) };
+        let what = match problem.path.is_absolute() {
+            true => format!("TEAMKEEP_CONFIG names {}, which does not exist", problem.path.display()),
+            false => format!("invalid TEAMKEEP_CONFIG {:?}: not an absolute path", problem.path),
+        };
+        Err(problem.hint.into_iter().fold(Error::new(what), Error::hint))
     }
-
-    /// Builds the context without the configuration, for commands that do not need it: an invalid file must not prevent
-    /// removing the hooks.
-    pub fn bare(ui: Ui) -> Result<Context> {
-        let env = Env::read();
-        if let Some(error) = env.problems().into_iter().next() {
-            return Err(error);
-        }
-        let paths = Paths::find(&env);
-        paths.check()?;
-        let clock = Clock::new(env.now.as_deref());
-        Ok(Context { env, paths, config: Config::default(), clock, ui })
-    }
-}
-
-/// The error for a path in `TEAMKEEP_CONFIG` that cannot be used.
-fn unusable_config(env: &Env) -> Option<Error> {
-    let problem = config::misnamed_file(env)?;
-    let what = match problem.path.is_absolute() {
-        true => format!("TEAMKEEP_CONFIG names {}, which does not exist", problem.path.display()),
-        false => format!("invalid TEAMKEEP_CONFIG {:?}: not an absolute path", problem.path),
-    };
-    Some(problem.hint.into_iter().fold(Error::new(what), Error::hint))
 }

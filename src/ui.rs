@@ -3,11 +3,11 @@
 pub mod pager;
 pub mod terminal;
 
-use std::fmt;
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use anstyle::{AnsiColor, Style};
+use anstyle::AnsiColor;
 use pager::Paged;
 
 use teamkeep_core::error::Error;
@@ -29,33 +29,30 @@ impl Ui {
 
     /// A writer to stdout for JSON. It also escapes in a pipe, because a reader may pass the text on to a terminal.
     pub fn json(&self) -> impl Write + use<> {
-        io::BufWriter::with_capacity(64 * 1024, Escaped::new(io::stdout()))
-    }
-
-    /// A writer to stdout that starts a pager when the text is longer than the screen. In a pipe, and with `--no-pager`,
-    /// it writes to stdout directly, without a buffer.
-    pub fn paged(&self, choice: pager::Choice) -> Paged {
-        let is_wanted = self.is_terminal() && io::stdin().is_terminal() && !self.unpaged;
-        let rows = rustix::termios::tcgetwinsize(io::stdout()).map_or(0, |size| usize::from(size.ws_row));
-        let choice = if is_wanted && rows > 0 { choice } else { pager::Choice::default() };
-        Paged::new(choice, rows, anstream::AutoStream::choice(&io::stdout()))
-    }
-
-    /// Writes text to stdout unchanged, in one write. A closed pipe counts as success.
-    pub fn raw(&self, bytes: &[u8]) -> io::Result<()> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        quiet(io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()))
+        io::BufWriter::with_capacity(64 * 1024, Escaped { out: io::stdout(), line: Vec::new() })
     }
 
     pub fn bytes(&self) -> impl Write + use<> {
         io::BufWriter::with_capacity(64 * 1024, io::stdout())
     }
 
+    /// A writer to stdout that starts a pager when the text is longer than the screen. In a pipe, and with `--no-pager`,
+    /// it writes to stdout directly, without a buffer.
+    pub fn paged(&self, choice: pager::Choice) -> Paged {
+        let is_wanted = self.is_terminal() && io::stdin().is_terminal() && !self.unpaged;
+        let rows = terminal::size().map_or(0, |(_, rows)| rows);
+        let choice = if is_wanted && rows > 0 { choice } else { pager::Choice::default() };
+        Paged::new(choice, rows, anstream::AutoStream::choice(&io::stdout()))
+    }
+
+    /// Writes text to stdout unchanged, in one write. A closed pipe counts as success.
+    pub fn raw(&self, bytes: &[u8]) -> io::Result<()> {
+        quiet(io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()))
+    }
+
     pub fn eprint_line(&self, line: &str) {
         if !self.quiet {
-            prefixed(Style::new(), "", line);
+            let _ = writeln!(io::stderr(), "{}", escape(line));
         }
     }
 
@@ -66,21 +63,21 @@ impl Ui {
         }
     }
 
-    pub fn warn(&self, warning: impl fmt::Display) {
+    pub fn warn(&self, warning: impl Display) {
         if !self.quiet {
-            prefixed(AnsiColor::Yellow.on_default().bold(), "warning:", &warning.to_string());
+            prefixed(AnsiColor::Yellow, "warning:", warning);
         }
     }
 
-    pub fn hint(&self, hint: impl fmt::Display) {
+    pub fn hint(&self, hint: impl Display) {
         if !self.quiet {
-            prefixed(AnsiColor::Cyan.on_default().bold(), "hint:", &hint.to_string());
+            prefixed(AnsiColor::Cyan, "hint:", hint);
         }
     }
 
     /// Prints `error: …` and its hints to stderr. A quiet command prints errors too.
     pub fn report(&self, error: &Error) {
-        prefixed(AnsiColor::Red.on_default().bold(), "error:", &error.to_string());
+        prefixed(AnsiColor::Red, "error:", error);
         error.hints.iter().for_each(|hint| self.hint(hint));
     }
 
@@ -92,9 +89,10 @@ impl Ui {
 
     /// A progress line on stderr for `total` bytes of work, or 0 if that is unknown. It is only shown on a terminal.
     pub fn progress(&self, what: &str, total: u64) -> Progress {
-        let mut progress = Progress::hidden(what, total);
-        progress.begun = (!self.quiet && io::stderr().is_terminal()).then(Instant::now);
-        progress
+        let is_shown = !self.quiet && io::stderr().is_terminal();
+        // Short work needs no line.
+        let next = is_shown.then(|| Instant::now() + POLL_INTERVAL);
+        Progress { what: escape(what).into_owned(), total, done: 0, next, is_drawn: false }
     }
 
     pub fn is_terminal(&self) -> bool {
@@ -107,7 +105,7 @@ impl Ui {
 
     /// Asks a yes-or-no question on stderr. Every answer except `y` and `yes` means no. Fails if stdin is not a terminal.
     pub fn ask(&self, question: &str) -> Result<bool, Error> {
-        if !io::stdin().is_terminal() {
+        if !self.is_typed() {
             return Err(Error::new("cannot prompt: stdin is not a terminal").hint("pass --yes to confirm"));
         }
         let _ = write!(io::stderr(), "{} [y/N] ", escape(question));
@@ -118,30 +116,19 @@ impl Ui {
 
     /// The width of the terminal at stdout; `None` in a pipe.
     pub fn columns(&self) -> Option<usize> {
-        if !self.is_terminal() {
-            return None;
-        }
-        rustix::termios::tcgetwinsize(io::stdout())
-            .ok()
-            .map(|size| usize::from(size.ws_col))
-            .filter(|columns| *columns > 0)
+        terminal::size().filter(|_| self.is_terminal()).map(|(columns, _)| columns)
     }
 }
 
-fn prefixed(style: Style, prefix: &str, text: &str) {
-    let text = escape(text);
-    let _ = match prefix {
-        "" => writeln!(io::stderr(), "{text}"),
-        prefix => writeln!(anstream::AutoStream::auto(io::stderr()), "{style}{prefix}{style:#} {text}"),
-    };
+fn prefixed(color: AnsiColor, prefix: &str, text: impl Display) {
+    let (style, text) = (color.on_default().bold(), text.to_string());
+    let mut out = anstream::AutoStream::auto(io::stderr());
+    let _ = writeln!(out, "{style}{prefix}{style:#} {}", escape(&text));
 }
 
 /// Treats a closed pipe as success: the reader has stopped reading.
 pub fn quiet(result: io::Result<()>) -> io::Result<()> {
-    match result {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other,
-    }
+    result.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
 }
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -151,25 +138,21 @@ pub struct Progress {
     what: String,
     total: u64,
     done: u64,
-    shown: Option<Instant>,
-    begun: Option<Instant>,
+    /// When the line is drawn next; `None` if it is not shown.
+    next: Option<Instant>,
+    is_drawn: bool,
 }
 
 impl Progress {
-    fn hidden(what: &str, total: u64) -> Progress {
-        Progress { what: escape(what).into_owned(), total, done: 0, shown: None, begun: None }
-    }
-
     pub fn add(&mut self, bytes: u64) {
         self.done = self.done.saturating_add(bytes);
-        let Some(begun) = self.begun else { return };
-        // Short work needs no line.
-        if self.shown.unwrap_or(begun).elapsed() < POLL_INTERVAL {
-            return;
+        let now = Instant::now();
+        if self.next.is_some_and(|next| next <= now) {
+            self.next = Some(now + POLL_INTERVAL);
+            self.is_drawn = true;
+            let _ = write!(io::stderr(), "\r\x1b[K{}", self.line());
+            let _ = io::stderr().flush();
         }
-        self.shown = Some(Instant::now());
-        let _ = write!(io::stderr(), "\r\x1b[K{}", self.line());
-        let _ = io::stderr().flush();
     }
 
     fn line(&self) -> String {
@@ -186,7 +169,7 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if self.shown.is_some() {
+        if self.is_drawn {
             let _ = write!(io::stderr(), "\r\x1b[K");
             let _ = io::stderr().flush();
         }
@@ -197,62 +180,51 @@ impl Drop for Progress {
 /// unchanged. Such characters occur only in strings, so the JSON stays valid.
 struct Escaped<W> {
     out: W,
-    /// The first bytes of an incomplete character.
-    held: Vec<u8>,
+    /// The bytes after the last line break. A character may be incomplete.
+    line: Vec<u8>,
 }
 
 impl<W: Write> Escaped<W> {
-    fn new(out: W) -> Escaped<W> {
-        Escaped { out, held: Vec::new() }
-    }
-
-    fn text(&mut self, text: &str) -> io::Result<()> {
-        let mut from = 0;
-        for (at, c) in text.char_indices().filter(|(_, c)| is_escaped(*c)) {
-            self.out.write_all(text.get(from..at).unwrap_or_default().as_bytes())?;
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                write!(self.out, "\\u{unit:04x}")?;
-            }
-            from = at + c.len_utf8();
+    fn write_lines(&mut self, lines: &[u8]) -> io::Result<()> {
+        let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t');
+        if lines.iter().all(is_plain) {
+            return self.out.write_all(lines);
         }
-        self.out.write_all(text.get(from..).unwrap_or_default().as_bytes())
+        for chunk in lines.utf8_chunks() {
+            // JSON's own white space is not escaped.
+            for part in chunk.valid().split_inclusive(is_escaped) {
+                let text = part.trim_end_matches(is_escaped);
+                self.out.write_all(text.as_bytes())?;
+                for unit in part[text.len()..].encode_utf16() {
+                    write!(self.out, "\\u{unit:04x}")?;
+                }
+            }
+            self.out.write_all(chunk.invalid())?;
+        }
+        Ok(())
     }
 }
 
 impl<W: Write> Write for Escaped<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.held.is_empty() && bytes.iter().all(is_plain) {
-            self.out.write_all(bytes)?;
-            return Ok(bytes.len());
-        }
-        self.held.extend_from_slice(bytes);
-        let all = std::mem::take(&mut self.held);
-        for chunk in all.utf8_chunks() {
-            self.text(chunk.valid())?;
-            let rest = chunk.invalid();
-            let is_last = rest.as_ptr_range().end == all.as_ptr_range().end;
-            let is_begun = || std::str::from_utf8(rest).is_err_and(|error| error.error_len().is_none());
-            match is_last && is_begun() {
-                true => self.held.extend_from_slice(rest),
-                false => self.out.write_all(rest)?,
-            }
+        self.line.extend_from_slice(bytes);
+        if let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') {
+            let rest = self.line.split_off(self.line.len() - bytes.len() + end + 1);
+            let lines = std::mem::replace(&mut self.line, rest);
+            self.write_lines(&lines)?;
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.write_all(&std::mem::take(&mut self.held))?;
+        let line = std::mem::take(&mut self.line);
+        self.write_lines(&line)?;
         self.out.flush()
     }
 }
 
-/// JSON's own white space is not escaped.
 fn is_escaped(c: char) -> bool {
     is_unsafe_on_terminal(c) && !matches!(c, '\n' | '\r' | '\t')
-}
-
-fn is_plain(byte: &u8) -> bool {
-    matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t')
 }
 
 #[cfg(test)]
@@ -261,19 +233,19 @@ mod tests {
 
     #[test]
     fn the_percentage_is_never_more_than_100() {
-        let mut progress = Progress::hidden("verifying\n", 4 << 20);
+        let mut progress = Ui { quiet: true, unpaged: false }.progress("verifying\n", 4 << 20);
         progress.add(1 << 20);
         assert_eq!(progress.line(), "verifying\\n: 25 % of 4.0 MiB");
         progress.add(9 << 20);
         assert_eq!(progress.line(), "verifying\\n: 100 % of 4.0 MiB");
-        assert!(progress.shown.is_none(), "stderr is not a terminal");
+        assert!(!progress.is_drawn, "it is quiet");
     }
 
     use proptest::prelude::*;
     use serde_json::Value;
 
     fn written(text: &[u8], step: usize) -> Vec<u8> {
-        let mut escaped = Escaped::new(Vec::new());
+        let mut escaped = Escaped { out: Vec::new(), line: Vec::new() };
         text.chunks(step).for_each(|chunk| escaped.write_all(chunk).unwrap());
         escaped.flush().unwrap();
         escaped.out

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::catalog::{self, catalog};
 use super::output;
 use crate::context::Context;
-use crate::status::{Status, StatusLine, StatusPaths, Wanted, alive};
+use crate::status::{Status, StatusLine, alive};
 use crate::timeline::{OpenedRun, RunCatalog};
 use crate::ui::Ui;
 use crate::ui::terminal::{InputEvent, Screen};
@@ -67,10 +67,8 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 fn read_status(context: &Context, catalog: &RunCatalog) -> Result<(OpenedRun, Status)> {
     let runs: Vec<&RunRecord> = alive(catalog);
     let opened = catalog.open_stories(&runs)?;
-    let (log, policy) = (context.paths.log(), context.paths.policy());
-    let paths = StatusPaths { client: context.paths.client.as_deref(), log: &log, policy: &policy };
-    let overrides = OverrideFile::new(&policy, context.config.log.lock_patience).read();
-    let status = Status::of(catalog, &opened, &paths, overrides, context.clock.now());
+    let overrides = OverrideFile::new(&context.paths.policy(), context.config.log.lock_patience).read();
+    let status = Status::of(catalog, &opened, &context.paths, overrides, context.clock.now());
     Ok((opened, status))
 }
 
@@ -88,11 +86,9 @@ pub fn line() -> ExitCode {
 
 fn status_line(context: &Context) -> Option<StatusLine> {
     let session = session_of_stdin();
-    let wanted = session.as_deref().map_or(Wanted::Latest, Wanted::Session);
-    let (log, policy) = (context.paths.log(), context.paths.policy());
-    let paths = StatusPaths { client: context.paths.client.as_deref(), log: &log, policy: &policy };
-    let overrides = OverrideFile::new(&policy, Duration::ZERO).read();
-    StatusLine::find(&catalog::archive(context), wanted, &paths, &overrides, context.clock.now())
+    let overrides = OverrideFile::new(&context.paths.policy(), Duration::ZERO).read();
+    let archive = catalog::archive(context);
+    StatusLine::find(&archive, session.as_deref(), &context.paths, &overrides, context.clock.now())
 }
 
 fn session_of_stdin() -> Option<String> {
@@ -118,9 +114,8 @@ fn watch(context: &Context) -> Result<ExitCode> {
     let mut live = LiveStatus::read(context)?;
     let mut screen = Screen::open()?;
     let end = loop {
-        let (columns, rows) = screen.size();
         let keys = if screen.is_typed() { "q to quit" } else { "" };
-        screen.draw(&view::status_screen(&live.status, context.clock.now(), keys, columns, rows))?;
+        screen.draw(&view::status_screen(&live.status, context.clock.now(), keys, screen.size()))?;
         match screen.wait(FRAME)? {
             InputEvent::Key(b'q' | 3 | 4) | InputEvent::End(INTERRUPT) => break ExitCode::SUCCESS,
             InputEvent::End(signal) => break ExitCode::from(u8::try_from(128 + signal).unwrap_or(1)),

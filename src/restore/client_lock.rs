@@ -3,7 +3,7 @@
 //! The process that creates the directory `.lock.lock` beside the empty file `.lock` has the lock. It renews the
 //! directory's time; a lock older than ten seconds belongs to a killed process and is taken over.
 
-use std::io;
+use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use super::dir_handle::{DirHandle, is_file};
@@ -11,7 +11,8 @@ use teamkeep_core::error::{Error, Result};
 
 pub(super) const FILE: &str = ".lock";
 const LOCK: &str = ".lock.lock";
-const STALE: Duration = Duration::from_secs(10);
+/// The age at which a lock belongs to a killed process.
+const MAX_AGE: Duration = Duration::from_secs(10);
 /// How long to wait for Claude Code: longer than it keeps any lock.
 const TIMEOUT: Duration = Duration::from_secs(15);
 const RENEWAL: Duration = Duration::from_secs(2);
@@ -22,12 +23,12 @@ const GAP_BETWEEN_HOLDS: Duration = Duration::from_millis(150);
 
 #[derive(Debug)]
 pub struct ClientLock<'a> {
-    dir: &'a DirHandle,
+    pub dir: &'a DirHandle,
     name: String,
     inode: u64,
-    /// Held open, so that no other directory gets its inode number.
-    _held: Option<DirHandle>,
-    taken: Instant,
+    /// Keeps the directory open, so that no other one gets its inode number.
+    _open: Option<DirHandle>,
+    acquired: Instant,
     renewed: Instant,
 }
 
@@ -41,10 +42,6 @@ impl<'a> ClientLock<'a> {
         ClientLock::acquire(dir, LOCK)
     }
 
-    pub fn dir(&self) -> &'a DirHandle {
-        self.dir
-    }
-
     pub fn task(dir: &'a DirHandle, file: &str) -> Result<ClientLock<'a>> {
         ClientLock::acquire(dir, &format!("{file}.lock"))
     }
@@ -52,13 +49,11 @@ impl<'a> ClientLock<'a> {
     fn acquire(dir: &'a DirHandle, name: &str) -> Result<ClientLock<'a>> {
         let start = Instant::now();
         let mut pause = Duration::from_millis(5);
-        loop {
-            match dir.create_dir(name) {
-                Ok(()) => break,
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
-                Err(_) => {}
-            }
-            if is_stale(dir, name) {
+        while let Err(error) = dir.create_dir(name) {
+            let modified = dir.path.join(name).symlink_metadata().and_then(|metadata| metadata.modified());
+            if error.kind() != ErrorKind::AlreadyExists {
+                return Err(error.into());
+            } else if modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > MAX_AGE)) {
                 // It may have been released meanwhile, or may not be empty: the next attempt shows it.
                 let _ = dir.remove_dir(name);
             } else if start.elapsed() > TIMEOUT {
@@ -69,23 +64,22 @@ impl<'a> ClientLock<'a> {
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(100));
         }
-        let stat = dir.metadata(name)?.ok_or_else(|| lost(dir, name))?;
-        let held = dir.open_dir(name)?;
-        let (inode, now) = (stat.st_ino, Instant::now());
-        Ok(ClientLock { dir, name: name.to_owned(), inode, _held: held, taken: now, renewed: now })
+        let inode = dir.metadata(name)?.ok_or_else(|| lost(dir, name))?.st_ino;
+        let (name, open, now) = (name.to_owned(), dir.open_dir(name)?, Instant::now());
+        Ok(ClientLock { dir, name, inode, _open: open, acquired: now, renewed: now })
     }
 
     /// Releases the lock for a moment if it was held for [`MAX_HOLD`], and returns whether it did; else renews it. Other
     /// processes may change the list meanwhile.
     pub fn share(&mut self) -> Result<bool> {
         self.renew()?;
-        if self.taken.elapsed() < MAX_HOLD {
-            return Ok(false);
+        let is_due = self.acquired.elapsed() >= MAX_HOLD;
+        if is_due {
+            self.dir.remove_dir(&self.name)?;
+            std::thread::sleep(GAP_BETWEEN_HOLDS);
+            *self = ClientLock::acquire(self.dir, &self.name)?;
         }
-        self.dir.remove_dir(&self.name)?;
-        std::thread::sleep(GAP_BETWEEN_HOLDS);
-        *self = ClientLock::acquire(self.dir, &self.name)?;
-        Ok(true)
+        Ok(is_due)
     }
 
     /// Checks that the lock is still held, and renews it if due.
@@ -121,11 +115,6 @@ fn lost(dir: &DirHandle, name: &str) -> Error {
     Error::caused(what, "another process took it over")
 }
 
-fn is_stale(dir: &DirHandle, name: &str) -> bool {
-    let modified = dir.path.join(name).symlink_metadata().and_then(|metadata| metadata.modified());
-    modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > STALE))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,7 +125,7 @@ mod tests {
         let dir = DirHandle::open(temp.path()).unwrap();
         let mut lock = ClientLock::list(&dir).unwrap();
         lock.renew().unwrap();
-        assert_eq!(dir.create_dir(LOCK).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(dir.create_dir(LOCK).unwrap_err().kind(), ErrorKind::AlreadyExists);
         drop(lock);
         assert_eq!(dir.names().unwrap(), [FILE]);
     }
@@ -147,7 +136,7 @@ mod tests {
         let dir = DirHandle::open(temp.path()).unwrap();
         let mut lock = ClientLock::list(&dir).unwrap();
         assert!(!lock.share().unwrap());
-        lock.taken = Instant::now().checked_sub(MAX_HOLD).unwrap();
+        lock.acquired = Instant::now().checked_sub(MAX_HOLD).unwrap();
         std::thread::scope(|scope| {
             let other = scope.spawn(|| {
                 let other = DirHandle::open(temp.path()).unwrap();

@@ -1,11 +1,12 @@
 //! An open directory. Operations in it are not affected if its path is replaced by a link.
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
-use std::os::fd::OwnedFd;
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
 
 use teamkeep_core::sys::fs;
 
@@ -23,35 +24,28 @@ pub struct DirHandle {
 impl DirHandle {
     /// Opens a directory that the user named or Claude Code has; links before the last part are followed.
     pub fn open(path: &Path) -> io::Result<DirHandle> {
-        let opened = rustix::fs::openat(rustix::fs::CWD, path, DIR_FLAGS, Mode::empty());
-        let handle = opened.map_err(|error| not_a_directory(error, path))?;
-        Ok(DirHandle { handle, path: path.to_path_buf() })
+        open_at(CWD, path, path.to_path_buf())
     }
 
     /// Opens a subdirectory; `None` if it does not exist.
     pub fn open_dir(&self, name: &str) -> io::Result<Option<DirHandle>> {
-        let path = self.path.join(name);
-        match rustix::fs::openat(&self.handle, name, DIR_FLAGS, Mode::empty()) {
-            Ok(handle) => Ok(Some(DirHandle { handle, path })),
-            Err(rustix::io::Errno::NOENT) => Ok(None),
-            Err(error) => Err(not_a_directory(error, &path)),
+        match open_at(&self.handle, Path::new(name), self.path.join(name)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            opened => opened.map(Some),
         }
     }
 
     /// Opens a subdirectory, and creates it as private if it is missing. Returns whether it was created.
     pub fn open_or_create_dir(&self, name: &str) -> io::Result<(DirHandle, bool)> {
-        let path = self.path.join(name);
-        let made = match rustix::fs::mkdirat(&self.handle, name, PRIVATE_DIR) {
-            Ok(()) => true,
-            Err(rustix::io::Errno::EXIST) => false,
-            Err(error) => return Err(self.failed("create the directory", name)(error)),
+        let is_created = match self.create_dir(name) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
+            created => created.map(|()| true)?,
         };
-        let gone = || fs::with_path(io::ErrorKind::NotFound.into(), "open", &path);
-        Ok((self.open_dir(name)?.ok_or_else(gone)?, made))
+        Ok((open_at(&self.handle, Path::new(name), self.path.join(name))?, is_created))
     }
 
     pub fn names(&self) -> io::Result<Vec<String>> {
-        let failed = |error: rustix::io::Errno| fs::with_path(error.into(), "list", &self.path);
+        let failed = |error: Errno| fs::with_path(error.into(), "list", &self.path);
         let mut names = Vec::new();
         for entry in Dir::read_from(&self.handle).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
@@ -66,30 +60,30 @@ impl DirHandle {
     /// The metadata for a name, without following links; `None` if it does not exist.
     pub fn metadata(&self, name: &str) -> io::Result<Option<Stat>> {
         match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Some(stat)),
-            Err(rustix::io::Errno::NOENT) => Ok(None),
-            Err(error) => Err(self.failed("inspect", name)(error)),
+            Err(Errno::NOENT) => Ok(None),
+            stat => stat.map(Some).map_err(self.failed("inspect", name)),
         }
     }
 
-    /// Reads a regular file of at most `most` bytes; `None` if it does not exist.
-    pub fn read(&self, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
+    /// Reads a regular file of at most `max_bytes`; `None` if it does not exist.
+    pub fn read(&self, name: &str, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
         let path = self.path.join(name);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match rustix::fs::openat(&self.handle, name, flags, Mode::empty()) {
-            Ok(handle) => File::from(handle),
-            Err(rustix::io::Errno::NOENT) => return Ok(None),
-            Err(error) => return Err(self.failed("open", name)(error)),
+            Err(Errno::NOENT) => return Ok(None),
+            opened => File::from(opened.map_err(self.failed("open", name))?),
         };
         if !file.metadata()?.is_file() {
             let what = format!("{} is not a regular file", path.display());
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+            return Err(io::Error::new(ErrorKind::InvalidInput, what));
         }
         let mut bytes = Vec::new();
-        file.take(most + 1).read_to_end(&mut bytes).map_err(|error| fs::with_path(error, "read", &path))?;
-        if bytes.len() as u64 > most {
-            let what = format!("{} is larger than {most} bytes", path.display());
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+        file.take(max_bytes + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| fs::with_path(error, "read", &path))?;
+        if bytes.len() as u64 > max_bytes {
+            let what = format!("{} is larger than {max_bytes} bytes", path.display());
+            return Err(io::Error::new(ErrorKind::FileTooLarge, what));
         }
         Ok(Some(bytes))
     }
@@ -100,15 +94,15 @@ impl DirHandle {
     /// `AlreadyExists` if the name is taken; otherwise writing fails, and nothing is left.
     pub fn create(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let temporary = self.temporary(name, bytes)?;
-        let linked = rustix::fs::linkat(&self.handle, &temporary, &self.handle, name, AtFlags::empty());
-        let placed = match linked {
-            Ok(()) => Ok(()),
-            Err(rustix::io::Errno::EXIST) => Err(rustix::io::Errno::EXIST.into()),
-            // A file system without hard links: Claude Code writes in this way, too.
+        let created = match rustix::fs::linkat(&self.handle, &temporary, &self.handle, name, AtFlags::empty())
+        {
+            Err(Errno::EXIST) => Err(Errno::EXIST.into()),
+            // Some file systems have no hard links.
             Err(_) => self.fill(name, bytes),
+            Ok(()) => Ok(()),
         };
         let _ = self.remove(&temporary);
-        placed.map_err(|error| fs::with_path(error, "write", &self.path.join(name)))
+        created.map_err(|error| fs::with_path(error, "write", &self.path.join(name)))
     }
 
     /// Creates or replaces a file atomically.
@@ -119,7 +113,7 @@ impl DirHandle {
         let temporary = self.temporary(name, bytes)?;
         rustix::fs::renameat(&self.handle, &temporary, &self.handle, name).map_err(|error| {
             let _ = self.remove(&temporary);
-            fs::with_path(error.into(), "rename to", &self.path.join(name))
+            self.failed("rename to", name)(error)
         })
     }
 
@@ -127,10 +121,7 @@ impl DirHandle {
         rustix::fs::unlinkat(&self.handle, name, AtFlags::empty()).map_err(self.failed("remove", name))
     }
 
-    /// Creates a private directory.
-    ///
-    /// # Errors
-    /// `AlreadyExists` if the name is taken; otherwise it cannot be created.
+    /// Creates a private directory; `AlreadyExists` if the name is taken.
     pub fn create_dir(&self, name: &str) -> io::Result<()> {
         let failed = self.failed("create the directory", name);
         rustix::fs::mkdirat(&self.handle, name, PRIVATE_DIR).map_err(failed)
@@ -142,7 +133,7 @@ impl DirHandle {
 
     pub fn touch(&self, name: &str) -> io::Result<()> {
         match self.fill(name, b"") {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             other => other.map_err(|error| fs::with_path(error, "make", &self.path.join(name))),
         }
     }
@@ -154,15 +145,15 @@ impl DirHandle {
             .map_err(self.failed("set the time of", name))
     }
 
-    fn failed<'a>(&'a self, what: &'a str, name: &'a str) -> impl Fn(rustix::io::Errno) -> io::Error + 'a {
-        move |error| fs::with_path(error.into(), what, &self.path.join(name))
+    fn failed<'a>(&'a self, verb: &'a str, name: &'a str) -> impl Fn(Errno) -> io::Error + 'a {
+        move |error| fs::with_path(error.into(), verb, &self.path.join(name))
     }
 
     /// Writes a temporary file with this content. Its name starts with a dot, and Claude Code ignores such files.
     fn temporary(&self, name: &str, bytes: &[u8]) -> io::Result<String> {
-        let beside = fs::temporary_path(&self.path.join(name));
-        let temporary = beside.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        self.fill(&temporary, bytes).map_err(|error| fs::with_path(error, "write", &beside))?;
+        let path = fs::temporary_path(&self.path.join(name));
+        let temporary = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        self.fill(&temporary, bytes).map_err(|error| fs::with_path(error, "write", &path))?;
         Ok(temporary)
     }
 
@@ -181,14 +172,14 @@ pub(super) fn is_file(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
 }
 
-fn not_a_directory(error: rustix::io::Errno, path: &Path) -> io::Error {
-    let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
-    let why = match error {
-        _ if is_link => "it is a symlink, which is not followed",
-        rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP => "it is not a directory",
-        other => return fs::with_path(other.into(), "open", path),
+fn open_at(parent: impl AsFd, name: &Path, path: PathBuf) -> io::Result<DirHandle> {
+    let why = match rustix::fs::openat(parent, name, DIR_FLAGS, Mode::empty()) {
+        Ok(handle) => return Ok(DirHandle { handle, path }),
+        Err(Errno::NOTDIR | Errno::LOOP) if path.is_symlink() => "it is a symlink, which is not followed",
+        Err(Errno::NOTDIR | Errno::LOOP) => "it is not a directory",
+        Err(error) => return Err(fs::with_path(error.into(), "open", &path)),
     };
-    io::Error::new(io::ErrorKind::InvalidInput, format!("cannot open {}: {why}", path.display()))
+    Err(io::Error::new(ErrorKind::InvalidInput, format!("cannot open {}: {why}", path.display())))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Restores the files of a run: plans which and under which names, and writes them into a directory, never over another
 //! file and never through a link.
 
-use std::collections::BTreeSet;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -38,6 +38,7 @@ pub struct Planned {
     pub torn: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub gathered: bool,
+    /// The merged content, in place of the object's.
     #[serde(skip)]
     pub text: Option<String>,
 }
@@ -51,41 +52,112 @@ pub struct SkippedFile {
 /// Names in a task list that start with a dot and belong to Claude Code.
 const DOTTED: [&str; 2] = [".highwatermark", ".session-list"];
 
+/// Whether a directory may have files already. They are never overwritten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExistingFiles {
+    Allow,
+    Reject,
+}
+
+/// The paths that a restore created, in order, and whether each is a directory.
+type Created = Vec<(PathBuf, bool)>;
+
 impl FilePlan {
     /// Makes a plan. Without a moment it has the last state of each file.
     pub fn of(archive: &Archive, data: &RunData, at: Option<Timestamp>, directory: &str) -> FilePlan {
         let (mut files, mut left_out) = (Vec::new(), Vec::new());
-        let held = at.map_or_else(|| data.journal.last(), |at| data.journal.at(at));
-        for (path, state) in held {
-            let skipped = |why: &str| SkippedFile { path: path.clone(), why: why.to_owned() };
+        let mut skip = |path, why: &str| left_out.push(SkippedFile { path, why: why.to_owned() });
+        let states = at.map_or_else(|| data.journal.last(), |at| data.journal.at(at));
+        for (path, state) in states.into_iter().filter(|(path, _)| !is_half_written(path)) {
             match state.object {
-                _ if is_half_written(&path) => {}
-                _ if !is_safe(&path) => left_out.push(skipped("unsafe name")),
-                None => left_out.push(skipped("its content was not recorded")),
+                _ if !is_safe(&path) => skip(path, "unsafe name"),
+                None => skip(path, "its content was not recorded"),
                 Some(object) => {
-                    let last = || archive.objects.get(&object).ok();
-                    let text = match at {
-                        None => last().and_then(|bytes| merged_history(data, &path, &bytes)),
-                        Some(_) => None,
-                    };
+                    let last = if at.is_none() { archive.objects.get(&object).ok() } else { None };
+                    let text = last.and_then(|bytes| merged_history(data, &path, &bytes));
                     files.push(Planned { path, object, torn: state.torn, gathered: text.is_some(), text });
                 }
             }
         }
         // Transcripts are stored when the run has ended.
         for (path, kept) in archive.kept(&data.run.run) {
-            match below_projects(&path).filter(|place| is_safe(place)) {
-                Some(place) => {
+            match below_projects(&path).filter(|path| is_safe(path)) {
+                Some(path) => {
                     let object = kept.object;
-                    files.push(Planned { path: place, object, torn: false, gathered: false, text: None });
+                    files.push(Planned { path, object, torn: false, gathered: false, text: None });
                 }
-                None => left_out.push(SkippedFile { path, why: "unsafe name".to_owned() }),
+                None => skip(path, "unsafe name"),
             }
         }
         let (run, team) = (data.run.run.clone(), data.run.team.clone());
         let directory = directory.to_owned();
         FilePlan { v: 1, run, team, at, directory, files, left_out, done: false }
     }
+
+    /// Writes the files into the directory, which may be missing, and returns what could not be read from the archive.
+    ///
+    /// # Errors
+    /// The directory is a link, or is not empty without `force`; a file already exists; writing fails. Written files are
+    /// then removed.
+    pub fn write(&mut self, archive: &Archive, existing: ExistingFiles) -> Result<Vec<String>> {
+        let mut created = Created::new();
+        let unread = self.write_files(archive, existing, &mut created).inspect_err(|_| {
+            for (path, is_dir) in created.iter().rev() {
+                let _ = if *is_dir { std::fs::remove_dir(path) } else { std::fs::remove_file(path) };
+            }
+        })?;
+        self.done = true;
+        Ok(unread)
+    }
+
+    fn write_files(
+        &self,
+        archive: &Archive,
+        existing: ExistingFiles,
+        created: &mut Created,
+    ) -> Result<Vec<String>> {
+        let directory = Path::new(&self.directory);
+        let failed = |why: &str| Error::caused(format!("cannot restore to {}", self.directory), why);
+        if directory.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            fs::private_dir(directory)?;
+            created.push((directory.to_path_buf(), true));
+        }
+        let root = DirHandle::open(directory)?;
+        if existing == ExistingFiles::Reject && !root.names()?.is_empty() {
+            return Err(failed("it is not empty")
+                .hint("choose another directory; --force adds to this one and overwrites nothing"));
+        }
+        let mut unread = Vec::new();
+        for Planned { path, object, text, .. } in &self.files {
+            let bytes = match text {
+                Some(text) => Ok(text.clone().into_bytes()),
+                None => archive.objects.get(object),
+            };
+            match bytes.map(|bytes| write_file(&root, path, &bytes, created)) {
+                Ok(Err(error)) if error.kind() == ErrorKind::AlreadyExists => {
+                    return Err(failed(&format!("{path} already exists"))
+                        .hint("nothing was written; choose another directory"));
+                }
+                Ok(written) => written?,
+                Err(error) => unread.push(format!("{path} is skipped: {error}")),
+            }
+        }
+        Ok(unread)
+    }
+}
+
+fn write_file(root: &DirHandle, path: &str, bytes: &[u8], created: &mut Created) -> io::Result<()> {
+    let (dirs, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let mut dir: Option<DirHandle> = None;
+    for part in dirs.split('/').filter(|part| !part.is_empty()) {
+        let (child, is_created) = dir.as_ref().unwrap_or(root).open_or_create_dir(part)?;
+        created.extend(is_created.then(|| (child.path.clone(), true)));
+        dir = Some(child);
+    }
+    let dir = dir.as_ref().unwrap_or(root);
+    dir.create(name, bytes)?;
+    created.push((dir.path.join(name), false));
+    Ok(())
 }
 
 /// Claude Code's temporary files: the file itself is recorded as well.
@@ -111,7 +183,7 @@ fn is_safe(path: &str) -> bool {
 
 /// The merged content of an inbox or a roster in Claude Code's format; `None` for any other file, and if the last
 /// state, `bytes`, has everything.
-pub fn merged_history(data: &RunData, path: &str, bytes: &[u8]) -> Option<String> {
+fn merged_history(data: &RunData, path: &str, bytes: &[u8]) -> Option<String> {
     let last = json::parse_lossy(bytes);
     let whole = match TeamPath::of(path) {
         TeamPath::Inbox(name) => {
@@ -132,121 +204,6 @@ pub fn merged_history(data: &RunData, path: &str, bytes: &[u8]) -> Option<String
         return None;
     }
     serde_json::to_string_pretty(&whole).ok()
-}
-
-/// Whether a directory may have files already. They are never overwritten.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExistingFiles {
-    Allow,
-    Reject,
-}
-
-/// Writes the plan, and returns what could not be read from the archive. A missing directory is created.
-///
-/// # Errors
-/// The directory is a link, or is not empty without `force`; a file already exists; writing fails. Written files are
-/// then removed.
-pub fn write(
-    archive: &Archive,
-    plan: &FilePlan,
-    directory: &Path,
-    existing: ExistingFiles,
-) -> Result<Vec<String>> {
-    let mut tree = Tree::open(directory)?;
-    let written = tree.check(plan, existing).and_then(|()| tree.write_files(archive, plan));
-    if written.is_err() {
-        tree.remove_created();
-    }
-    written
-}
-
-struct Tree {
-    root: DirHandle,
-    created_root: Option<PathBuf>,
-    created: Vec<(String, bool)>,
-}
-
-impl Tree {
-    fn open(directory: &Path) -> Result<Tree> {
-        let created_root = match directory.symlink_metadata() {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                fs::private_dir(directory)?;
-                Some(directory.to_path_buf())
-            }
-            _ => None,
-        };
-        Ok(Tree { root: DirHandle::open(directory)?, created_root, created: Vec::new() })
-    }
-
-    fn check(&self, plan: &FilePlan, existing: ExistingFiles) -> Result<()> {
-        let what = || format!("cannot restore to {}", self.root.path.display());
-        if existing == ExistingFiles::Reject && !self.root.names()?.is_empty() {
-            return Err(Error::caused(what(), "it is not empty")
-                .hint("choose another directory; --force adds to this one and overwrites nothing"));
-        }
-        let places: BTreeSet<&str> = plan.files.iter().map(|file| file.path.as_str()).collect();
-        for place in places {
-            if self.is_taken(place)? {
-                return Err(Error::caused(what(), format!("{place} already exists"))
-                    .hint("nothing was written; choose another directory"));
-            }
-        }
-        Ok(())
-    }
-
-    fn is_taken(&self, path: &str) -> Result<bool> {
-        let (dirs, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let mut dir: Option<DirHandle> = None;
-        for part in dirs.split('/').filter(|part| !part.is_empty()) {
-            dir = dir.as_ref().unwrap_or(&self.root).open_dir(part)?;
-            if dir.is_none() {
-                return Ok(false);
-            }
-        }
-        Ok(dir.as_ref().unwrap_or(&self.root).metadata(name)?.is_some())
-    }
-
-    fn write_files(&mut self, archive: &Archive, plan: &FilePlan) -> Result<Vec<String>> {
-        let mut lost = Vec::new();
-        for file in &plan.files {
-            if let Some(text) = &file.text {
-                self.write_file(&file.path, text.as_bytes())?;
-                continue;
-            }
-            match archive.objects.get(&file.object) {
-                Ok(bytes) => self.write_file(&file.path, &bytes)?,
-                Err(error) => lost.push(format!("{} is skipped: {error}", file.path)),
-            }
-        }
-        Ok(lost)
-    }
-
-    fn write_file(&mut self, place: &str, bytes: &[u8]) -> Result<()> {
-        let (dirs, name) = place.rsplit_once('/').unwrap_or(("", place));
-        let (mut folder, mut way): (Option<DirHandle>, String) = (None, String::new());
-        for dir in dirs.split('/').filter(|dir| !dir.is_empty()) {
-            way = if way.is_empty() { dir.to_owned() } else { format!("{way}/{dir}") };
-            let (child, made) = folder.as_ref().unwrap_or(&self.root).open_or_create_dir(dir)?;
-            if made {
-                self.created.push((way.clone(), true));
-            }
-            folder = Some(child);
-        }
-        folder.as_ref().unwrap_or(&self.root).create(name, bytes)?;
-        self.created.push((place.to_owned(), false));
-        Ok(())
-    }
-
-    /// Removes the created files, last first. Files of others stay.
-    fn remove_created(&self) {
-        for (place, is_dir) in self.created.iter().rev() {
-            let path = self.root.path.join(place);
-            let _ = if *is_dir { std::fs::remove_dir(path) } else { std::fs::remove_file(path) };
-        }
-        if let Some(root) = &self.created_root {
-            let _ = std::fs::remove_dir(root);
-        }
-    }
 }
 
 #[cfg(test)]

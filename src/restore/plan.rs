@@ -5,22 +5,28 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::source::{Dropped, Links};
 use super::source::{RestorableTask, Source};
-use super::task_list::TaskList;
+use super::task_list::{MAX_TASK_ID, TaskList};
 use teamkeep_core::client::team::Task;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::sys::clock::Timestamp;
 
+/// A larger number is replaced, because Claude Code continues from the highest.
+const MAX_KEPT_ID: u64 = 999_999_999;
+
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
     pub all: bool,
     pub keep_owners: bool,
+    /// Whether to write even if a running session uses the list.
+    pub force: bool,
+    /// Whether the list is the run's own.
     pub own: bool,
 }
 
-#[derive(Debug, Serialize)]
+/// The tasks that a restore writes, and the result.
+#[derive(Debug, Default, Serialize)]
 pub struct Plan {
     pub v: u8,
     pub run: String,
@@ -55,8 +61,17 @@ pub struct TaskWrite {
     /// Whether it is known only from tool calls, without a file.
     #[serde(rename = "told_only")]
     pub from_tools_only: bool,
+    /// The content of its file.
     #[serde(skip)]
     pub text: Vec<u8>,
+}
+
+/// A reference to a task that is not in the list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Dropped {
+    pub field: &'static str,
+    pub task: String,
+    pub why: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -66,50 +81,44 @@ pub struct LeftOut {
     pub why: String,
 }
 
-/// Makes a plan. `earlier` returns the number of a task that an earlier restore wrote to this list and that still
-/// exists.
+/// Makes a plan. `earlier` has the number of each task that an earlier restore wrote to this list and that still exists.
 pub fn plan(
     source: &Source,
     list_now: &TaskList,
     earlier: &BTreeMap<String, String>,
     options: Options,
 ) -> Result<Plan> {
-    let mut links = Links { source, list_now, own: options.own, restored: BTreeMap::new() };
-    let (mut wanted, mut left_out): (Vec<&RestorableTask>, Vec<LeftOut>) = (Vec::new(), Vec::new());
+    let mut links = Links { source, options, ids: BTreeMap::new() };
+    let (mut selected, mut left_out): (Vec<&RestorableTask>, Vec<LeftOut>) = (Vec::new(), Vec::new());
     for recorded in source.tasks.values() {
-        let why = match () {
-            () if let Some(id) = earlier.get(&recorded.key) => {
-                links.note_id(recorded, id);
-                format!("already restored as {id}")
-            }
-            () if links.has_same(recorded) => {
-                links.note_id(recorded, &recorded.task.id);
-                "already in the list".to_owned()
-            }
-            () if options.all => {
-                wanted.push(recorded);
-                continue;
-            }
-            () if recorded.deleted => "deleted; --all restores it".to_owned(),
-            () if recorded.task.is_done() => "completed; --all restores it".to_owned(),
-            () => {
-                wanted.push(recorded);
-                continue;
-            }
+        let RestorableTask { key, task, deleted, .. } = recorded;
+        let is_own = options.own && recorded.list().is_none();
+        let now = list_now.tasks.get(&task.id).and_then(Option::as_ref).filter(|_| is_own);
+        let why = if let Some(id) = earlier.get(key) {
+            links.ids.insert(key, id.clone());
+            format!("already restored as {id}")
+        } else if now.is_some_and(|now| now.subject == task.subject) {
+            links.ids.insert(key, task.id.clone());
+            "already in the list".to_owned()
+        } else if *deleted && !options.all {
+            "deleted; --all restores it".to_owned()
+        } else if task.is_done() && !options.all {
+            "completed; --all restores it".to_owned()
+        } else {
+            selected.push(recorded);
+            continue;
         };
-        left_out.push(LeftOut { task: recorded.key.clone(), subject: recorded.task.subject.clone(), why });
+        left_out.push(LeftOut { task: key.clone(), subject: task.subject.clone(), why });
     }
-    left_out.extend(source.unreadable.iter().map(|path| LeftOut {
-        task: path.clone(),
-        subject: None,
-        why: "no complete state was recorded".to_owned(),
-    }));
-    wanted.sort_by(|a, b| order(a).cmp(&order(b)));
-    let ids = links.allocate_ids(&wanted)?;
-    for (recorded, id) in wanted.iter().zip(&ids) {
-        links.note_id(recorded, &id.to_string());
-    }
-    let writes = wanted.iter().zip(&ids).map(|(recorded, id)| plan_task(recorded, *id, &links, options));
+    let why = || "no complete state was recorded".to_owned();
+    let unreadable = source.unreadable.iter();
+    left_out.extend(unreadable.map(|path| LeftOut { task: path.clone(), subject: None, why: why() }));
+    selected.sort_by_key(|recorded| {
+        (recorded.list(), recorded.task.id.parse().unwrap_or(u64::MAX), recorded.key.as_str())
+    });
+    let ids = allocate_ids(list_now, options, &selected)?;
+    links.ids.extend(selected.iter().zip(&ids).map(|(recorded, id)| (recorded.key.as_str(), id.to_string())));
+    let writes = selected.iter().map(|recorded| links.write(recorded));
     let tasks = writes.collect::<Result<Vec<TaskWrite>>>()?;
     let mut others = list_now.tasks.values().flatten();
     let is_completed = |task: &TaskWrite| task.status == TaskStatus::Completed;
@@ -117,96 +126,139 @@ pub fn plan(
     if !tasks.is_empty() && tasks.iter().all(is_completed) && others.all(Task::is_done) {
         notes.push("Claude Code deletes the tasks of a list when all of them are completed".to_owned());
     }
-    let highest = ids.iter().copied().fold(list_now.mark(), u64::max);
     Ok(Plan {
         v: 1,
-        run: String::new(),
-        team: None,
-        at: None,
-        list: String::new(),
-        directory: String::new(),
-        held_by: None,
         tasks,
         left_out,
         highwatermark_before: list_now.highwatermark.is_some().then(|| list_now.mark()),
-        highwatermark_after: highest,
+        highwatermark_after: ids.into_iter().fold(list_now.mark(), u64::max),
         notes,
-        done: false,
-        undo: None,
+        ..Plan::default()
     })
 }
 
-fn order(recorded: &RestorableTask) -> (Option<&str>, u64, &str) {
-    (recorded.list(), recorded.task.id.parse().unwrap_or(u64::MAX), &recorded.key)
-}
-
-fn plan_task(recorded: &RestorableTask, id: u64, links: &Links<'_>, options: Options) -> Result<TaskWrite> {
-    let was_status = recorded.task.status.clone();
-    let status = match &was_status {
-        Some(TaskStatus::InProgress) if options.keep_owners => TaskStatus::InProgress,
-        Some(TaskStatus::Completed) => TaskStatus::Completed,
-        _ => TaskStatus::Pending,
+/// Assigns a number to each task: its own if that is free, else the next after all used ones. In a list that is not the
+/// run's own, numbers up to the mark are used as well, because they belonged to other tasks.
+fn allocate_ids(list_now: &TaskList, options: Options, selected: &[&RestorableTask]) -> Result<Vec<u64>> {
+    let mut kept: Vec<Option<u64>> = Vec::new();
+    for recorded in selected {
+        let id = &recorded.task.id;
+        // Claude Code's spelling of a number.
+        let number = id.parse().ok().filter(|number: &u64| number.to_string() == *id);
+        kept.push(number.filter(|number| {
+            let was_its = options.own && recorded.list().is_none();
+            (1..=MAX_KEPT_ID).contains(number)
+                && !list_now.tasks.contains_key(id)
+                && (was_its || *number > list_now.mark())
+                && !kept.contains(&Some(*number))
+        }));
+    }
+    let mut last = kept.iter().flatten().copied().fold(list_now.highest_id(), u64::max);
+    if last > MAX_TASK_ID - kept.len() as u64 {
+        return Err(Error::new(format!("the list has used the ID {last}, and there is no higher one"))
+            .hint("choose another list"));
+    }
+    let mut next = || {
+        last += 1;
+        last
     };
-    // A completed task keeps its owner. For others, the owner would be a claim on the remaining work.
-    let owner =
-        recorded.task.owner.clone().filter(|_| options.keep_owners || status == TaskStatus::Completed);
-    let mut dropped = Vec::new();
-    let blocks = links.remap_links(recorded, "blocks", &mut dropped);
-    let blocked_by = links.remap_links(recorded, "blockedBy", &mut dropped);
-    let values =
-        TaskValues { id, status: &status, owner: owner.as_deref(), blocks: &blocks, blocked_by: &blocked_by };
-    let text = task_json(&recorded.task, &values).map_err(Error::from_json)?;
-    Ok(TaskWrite {
-        id: id.to_string(),
-        was: recorded.key.clone(),
-        subject: recorded.task.subject.clone().unwrap_or_default(),
-        status,
-        was_status,
-        owner,
-        was_owner: recorded.task.owner.clone(),
-        blocks,
-        blocked_by,
-        dropped,
-        from_tools_only: recorded.from_tools_only,
-        text,
-    })
+    Ok(kept.into_iter().map(|id| id.unwrap_or_else(&mut next)).collect())
 }
 
-#[derive(Debug, Clone, PartialEq)]
-struct TaskValues<'a> {
-    pub id: u64,
-    pub status: &'a TaskStatus,
-    pub owner: Option<&'a str>,
-    pub blocks: &'a [String],
-    pub blocked_by: &'a [String],
+/// The numbers that tasks have in the list.
+struct Links<'a> {
+    source: &'a Source,
+    options: Options,
+    /// The key of a recorded task → its number in the list.
+    ids: BTreeMap<&'a str, String>,
 }
 
-/// The file's content, with unknown keys, in Claude Code's format: indented by two spaces, without a final line break.
-/// Claude Code ignores a task with missing or invalid texts or lists.
-fn task_json(recorded: &Task, values: &TaskValues<'_>) -> serde_json::Result<Vec<u8>> {
-    let (raw, mut task) = (&recorded.raw, Map::new());
-    let description = raw.get("description").and_then(Value::as_str).unwrap_or_default();
-    task.insert("id".to_owned(), json!(values.id.to_string()));
-    task.insert("subject".to_owned(), json!(recorded.subject.as_deref().unwrap_or_default()));
-    task.insert("description".to_owned(), json!(description));
-    for (key, value) in raw.as_object().into_iter().flatten() {
-        let fits = match key.as_str() {
-            "id" | "subject" | "description" | "status" | "owner" | "blocks" | "blockedBy" => false,
-            "activeForm" => value.is_string(),
-            "metadata" => value.is_object(),
-            _ => true,
+impl Links<'_> {
+    fn write(&self, recorded: &RestorableTask) -> Result<TaskWrite> {
+        let (task, keep_owners) = (&recorded.task, self.options.keep_owners);
+        let status = match &task.status {
+            Some(TaskStatus::InProgress) if keep_owners => TaskStatus::InProgress,
+            Some(TaskStatus::Completed) => TaskStatus::Completed,
+            _ => TaskStatus::Pending,
         };
-        if fits {
-            task.insert(key.clone(), value.clone());
+        // A completed task keeps its owner. For others, the owner would be a claim on the remaining work.
+        let keeps_owner = keep_owners || status == TaskStatus::Completed;
+        let mut dropped = Vec::new();
+        let mut write = TaskWrite {
+            id: self.ids.get(recorded.key.as_str()).cloned().unwrap_or_default(),
+            was: recorded.key.clone(),
+            subject: task.subject.clone().unwrap_or_default(),
+            status,
+            was_status: task.status.clone(),
+            owner: task.owner.clone().filter(|_| keeps_owner),
+            was_owner: task.owner.clone(),
+            blocks: self.references(recorded, "blocks", &mut dropped),
+            blocked_by: self.references(recorded, "blockedBy", &mut dropped),
+            dropped,
+            from_tools_only: recorded.from_tools_only,
+            text: Vec::new(),
+        };
+        write.text = write.file_content(&task.raw).map_err(Error::from_json)?;
+        Ok(write)
+    }
+
+    /// The referenced tasks by their numbers in the list; unknown references are dropped.
+    fn references(
+        &self,
+        recorded: &RestorableTask,
+        field: &'static str,
+        dropped: &mut Vec<Dropped>,
+    ) -> Vec<String> {
+        let mut ids: Vec<String> = Vec::new();
+        for id in recorded.task.ids(field) {
+            let key = recorded.list().map_or_else(|| id.clone(), |list| format!("{list}/{id}"));
+            match self.ids.get(key.as_str()) {
+                // A task does not depend on itself, and each dependency is listed once.
+                _ if key == recorded.key => {}
+                Some(id) if ids.contains(id) => {}
+                Some(id) => ids.push(id.clone()),
+                None => {
+                    let why = match self.source.tasks.get(&key) {
+                        Some(other) if other.deleted => "deleted",
+                        Some(other) if other.task.is_done() => "already completed",
+                        Some(_) => "not restored",
+                        None => "not recorded",
+                    };
+                    dropped.push(Dropped { field, task: key, why });
+                }
+            }
         }
+        ids
     }
-    if let Some(owner) = values.owner {
-        task.insert("owner".to_owned(), json!(owner));
+}
+
+impl TaskWrite {
+    /// The file's content, with unknown keys, in Claude Code's format: indented by two spaces, without a final line break.
+    /// Claude Code ignores a task with missing or invalid texts or lists.
+    fn file_content(&self, recorded: &Value) -> serde_json::Result<Vec<u8>> {
+        let description = recorded.get("description").and_then(Value::as_str).unwrap_or_default();
+        let head = [("id", &self.id[..]), ("subject", &self.subject), ("description", description)];
+        let mut task: Map<String, Value> =
+            head.map(|(key, text)| (key.to_owned(), json!(text))).into_iter().collect();
+        for (key, value) in recorded.as_object().into_iter().flatten() {
+            let is_kept = match key.as_str() {
+                "id" | "subject" | "description" | "status" | "owner" | "blocks" | "blockedBy" => false,
+                "activeForm" => value.is_string(),
+                "metadata" => value.is_object(),
+                _ => true,
+            };
+            if is_kept {
+                task.insert(key.clone(), value.clone());
+            }
+        }
+        if let Some(owner) = &self.owner {
+            task.insert("owner".to_owned(), json!(owner));
+        }
+        task.insert("status".to_owned(), json!(self.status));
+        task.insert("blocks".to_owned(), json!(self.blocks));
+        task.insert("blockedBy".to_owned(), json!(self.blocked_by));
+        serde_json::to_vec_pretty(&Value::Object(task))
     }
-    task.insert("status".to_owned(), json!(values.status));
-    task.insert("blocks".to_owned(), json!(values.blocks));
-    task.insert("blockedBy".to_owned(), json!(values.blocked_by));
-    serde_json::to_vec_pretty(&Value::Object(task))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A task list of Claude Code: its name, its current content, and the running session that uses it.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use serde_json::Value;
@@ -10,8 +11,8 @@ use teamkeep_core::client::json;
 use teamkeep_core::client::team::{Task, TeamConfig, is_uuid, mailbox};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::SafeName;
-use teamkeep_core::store::archive::Archive;
-use teamkeep_core::sys::fs::read_regular;
+use teamkeep_core::store::archive::{Archive, CaptureScope, RunRecord};
+use teamkeep_core::sys::fs::{self, read_regular};
 use teamkeep_core::sys::process::is_gone;
 
 /// Claude Code's file with the highest task number ever assigned.
@@ -33,32 +34,16 @@ impl TaskList {
     /// Reads a list; a missing one is empty.
     pub fn read(dir: Option<&DirHandle>) -> Result<TaskList> {
         let Some(dir) = dir else { return Ok(TaskList::default()) };
-        let mut list_now = TaskList::default();
+        let mut tasks = BTreeMap::new();
         for name in dir.names()? {
             let Some(stem) = name.strip_suffix(".json").filter(|stem| !stem.starts_with('.')) else {
                 continue;
             };
             let is_file = dir.metadata(&name)?.as_ref().is_some_and(is_file);
             let bytes = if is_file { dir.read(&name, MAX_BYTES).ok().flatten() } else { None };
-            list_now.tasks.insert(stem.to_owned(), bytes.and_then(|bytes| Task::parse(&name, &bytes)));
+            tasks.insert(stem.to_owned(), bytes.and_then(|bytes| Task::parse(&name, &bytes)));
         }
-        list_now.highwatermark = dir.read(MARK, 4096)?;
-        Ok(list_now)
-    }
-
-    /// Opens the list's directory; `None` if it does not exist.
-    pub fn open(client: &std::path::Path, list: &List) -> Result<Option<DirHandle>> {
-        let client = match std::fs::canonicalize(client) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            other => {
-                other.map_err(|error| Error::caused(format!("cannot open {}", client.display()), error))?
-            }
-        };
-        let opened = DirHandle::open(&client)?.open_dir("tasks").and_then(|tasks| match tasks {
-            Some(tasks) => tasks.open_dir(&list.name),
-            None => Ok(None),
-        });
-        opened.map_err(|error| Error::from(error).hint("nothing was changed; fix it, or choose another list"))
+        Ok(TaskList { tasks, highwatermark: dir.read(MARK, 4096)? })
     }
 
     /// The number in the mark, parsed as Claude Code does: an invalid number counts as none.
@@ -66,12 +51,8 @@ impl TaskList {
         self.highwatermark.as_deref().map_or(0, number)
     }
 
-    pub fn read_highwatermark(&self) -> u64 {
+    pub fn highest_id(&self) -> u64 {
         self.tasks.keys().map(|stem| leading(stem)).fold(self.mark(), u64::max)
-    }
-
-    pub fn has(&self, id: u64) -> bool {
-        self.tasks.contains_key(&id.to_string())
     }
 }
 
@@ -81,11 +62,8 @@ pub(super) fn number(mark: &[u8]) -> u64 {
 
 /// The leading number of a text; 0 if there is none.
 fn leading(text: &str) -> u64 {
-    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    match text.get(..digits) {
-        Some("") | None => 0,
-        Some(digits) => digits.parse().unwrap_or(u64::MAX),
-    }
+    let digits = text.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+    if digits.is_empty() { 0 } else { digits.parse().unwrap_or(u64::MAX) }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,75 +73,110 @@ pub struct List {
 }
 
 impl List {
+    /// The list that a team or a session uses: the last one that `CLAUDE_CODE_TASK_LIST_ID` named for it, if there is
+    /// one. `run` is the run whose tasks it gets.
+    pub fn find(named: &str, client: &Path, archive: &Archive, run: &RunRecord) -> Result<List> {
+        let mut list = List::of(named, client)?;
+        let index = SafeName::new(&list.name).and_then(|team| archive.index(&CaptureScope::Team(team)));
+        if let Some(index) = &index
+            && let Some(name) = index.list_of_lead()
+        {
+            list = List { name: name.to_owned(), session: index.lead_session.clone() };
+        }
+        // Before 2.1.178 a team's list is not found again by its session.
+        if list.session.is_none() {
+            list.session = run.lead_session.clone().filter(|lead| list.is_of(lead));
+        }
+        Ok(list)
+    }
+
     /// The list of a team or a session. Claude Code keeps letters, digits, `-` and `_` of a name and replaces the rest
     /// by `-`; the team of a session is named by the first eight characters of its id, and a session without a team
     /// has a list under its whole id. Of a session's two lists the team's is used, unless only the other exists.
-    pub fn of(named: &str, client: &Path) -> Result<List> {
+    fn of(named: &str, client: &Path) -> Result<List> {
         let Some(name) = SafeName::new(named) else {
             return Err(Error::usage(format!("{named:?} is not a valid team or session name"))
                 .hint("a team's name, such as session-1a2b3c4d, or a session's id"));
         };
-        let spelled = mailbox(name.as_str());
-        if !is_uuid(&spelled) {
-            return Ok(List { name: spelled, session: None });
+        let name = mailbox(name.as_str());
+        if !is_uuid(&name) {
+            return Ok(List { name, session: None });
         }
-        let team = format!("session-{}", &spelled[..8]);
-        let is_there = |path: &str| client.join(path).symlink_metadata().is_ok();
-        let alone = is_there(&format!("tasks/{spelled}"))
-            && !is_there(&format!("tasks/{team}"))
-            && !is_there(&format!("teams/{team}"));
-        let name = if alone { spelled.clone() } else { team };
-        Ok(List { name, session: Some(spelled) })
+        let team = team_of(&name);
+        let exists = |path: String| client.join(path).symlink_metadata().is_ok();
+        let has_no_team = exists(format!("tasks/{name}"))
+            && !exists(format!("tasks/{team}"))
+            && !exists(format!("teams/{team}"));
+        Ok(List { name: if has_no_team { name.clone() } else { team }, session: Some(name) })
+    }
+
+    /// Whether a session uses it without `CLAUDE_CODE_TASK_LIST_ID`.
+    pub fn is_of(&self, session: &str) -> bool {
+        self.name == session || self.name == team_of(session)
     }
 }
 
-impl List {
-    pub fn exact_match(name: &str) -> Result<List> {
-        let safe = SafeName::new(name).filter(|name| mailbox(name.as_str()) == name.as_str());
-        let safe = safe.ok_or_else(|| Error::new(format!("{name:?} is not a valid task list name")))?;
-        Ok(List { name: safe.as_str().to_owned(), session: None })
-    }
+/// Whether a name is spelled as Claude Code spells the name of a list.
+pub(super) fn is_list_name(name: &str) -> bool {
+    SafeName::new(name).is_some() && mailbox(name) == name
+}
 
-    pub fn is(&self, name: &str) -> bool {
-        self.name == mailbox(name)
-    }
+/// Opens a list's directory; `None` if it does not exist.
+pub(super) fn open(client: &Path, list: &str) -> Result<Option<DirHandle>> {
+    let client = match std::fs::canonicalize(client) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        canonical => {
+            canonical.map_err(|error| Error::caused(format!("cannot open {}", client.display()), error))?
+        }
+    };
+    let tasks = DirHandle::open(&client).and_then(|client| client.open_dir("tasks"));
+    let opened = tasks.and_then(|tasks| tasks.map_or(Ok(None), |tasks| tasks.open_dir(list)));
+    opened.map_err(|error| Error::from(error).hint("nothing was changed; fix it, or choose another list"))
+}
+
+/// The team of a session without a named one (since 2.1.178).
+fn team_of(session: &str) -> String {
+    format!("session-{}", session.get(..8).unwrap_or(session))
 }
 
 /// Maximum size of a session file or team configuration in bytes.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
 
 /// The session that uses a list, from Claude Code's files: the lead that its team names, or a running session that
-/// would use it. Claude Code does not note a list that came from `CLAUDE_CODE_TASK_LIST_ID`: [`user`] finds its
+/// would use it. Claude Code does not note a list that came from `CLAUDE_CODE_TASK_LIST_ID`: [`recorded_user`] finds its
 /// session.
 pub fn holder(client: &Path, list: &str) -> Option<String> {
     let sessions = running(client);
-    let own = |session: &LiveHolder| {
-        let team = session.team();
-        let goes_on = read_regular(&client.join("tasks").join(&team).join(".session-list"), 4096).ok();
-        let goes_on = goes_on.map(|(bytes, _)| String::from_utf8_lossy(&bytes).trim().to_owned());
-        session.id == list || team == list || goes_on.is_some_and(|named| mailbox(&named) == list)
+    let uses = |(session, _): &&(String, u32)| {
+        let team = team_of(session);
+        let next = read_regular(&client.join("tasks").join(&team).join(".session-list"), 4096);
+        let is_next = next.is_ok_and(|(next, _)| mailbox(String::from_utf8_lossy(&next).trim()) == list);
+        session == list || team == list || is_next
     };
-    if let Some(session) = sessions.iter().find(|session| own(session)) {
-        return Some(format!("session {} is running (process {})", session.id, session.pid));
+    if let Some((session, pid)) = sessions.iter().find(uses) {
+        return Some(format!("session {session} is running (process {pid})"));
     }
     let config = read_regular(&client.join("teams").join(list).join("config.json"), MAX_CONFIG_BYTES).ok()?.0;
     let Some(config) = TeamConfig::parse(&config) else {
         return Some("its team exists, but the configuration cannot be read".to_owned());
     };
-    if let Some(lead) = config.lead_process {
-        let gone = is_gone(lead.pid, lead.space.as_deref(), lead.start.as_deref());
-        return (!gone).then(|| format!("the lead of its team is running (process {})", lead.pid));
-    }
     let lead = config.lead_session.unwrap_or_default();
-    if let Some(session) = sessions.iter().find(|session| session.id == lead) {
-        return Some(format!("the lead of its team is running (process {})", session.pid));
-    }
+    let pid = match config.lead_process {
+        Some(lead) if is_gone(lead.pid, lead.space.as_deref(), lead.start.as_deref()) => return None,
+        Some(lead) => Some(lead.pid),
+        None => sessions.iter().find(|(session, _)| *session == lead).map(|(_, pid)| *pid),
+    };
     // Before 2.1.328 Claude Code names no process in the team, but 2.1.177 notes each running session.
-    let known = client.join("sessions").is_dir() && is_uuid(&lead);
-    (!known).then(|| "its team exists, and whether its Claude Code process runs is unknown".to_owned())
+    let is_noted = client.join("sessions").is_dir() && is_uuid(&lead);
+    match pid {
+        Some(pid) => Some(format!("the lead of its team is running (process {pid})")),
+        None if is_noted => None,
+        None => Some("its team exists, and whether its Claude Code process runs is unknown".to_owned()),
+    }
 }
 
-pub fn user(archive: &Archive, list: &str) -> Option<String> {
+/// The session that uses a list, from the recorded data.
+pub(super) fn recorded_user(archive: &Archive, list: &str) -> Option<String> {
     archive.open_subjects().into_iter().find_map(|subject| {
         let index = archive.index(&subject).filter(|index| !index.ended)?;
         let session = index.lists.session_of(list)?;
@@ -176,35 +189,22 @@ pub fn user(archive: &Archive, list: &str) -> Option<String> {
     })
 }
 
-struct LiveHolder {
-    id: String,
-    pid: u32,
-}
-
-impl LiveHolder {
-    fn team(&self) -> String {
-        format!("session-{}", self.id.get(..8).unwrap_or(&self.id))
-    }
-}
-
-/// The running sessions, from Claude Code's files `sessions/<pid>.json`.
-fn running(client: &Path) -> Vec<LiveHolder> {
-    let listing = std::fs::read_dir(client.join("sessions")).into_iter().flatten().flatten();
-    let notes = listing.filter(|entry| entry.path().extension().is_some_and(|kind| kind == "json"));
-    let mut running: Vec<LiveHolder> = notes
-        .filter_map(|entry| {
-            let (bytes, _) = read_regular(&entry.path(), MAX_CONFIG_BYTES).ok()?;
-            let note = json::parse_lossy(&bytes)?;
-            let id = note.get("sessionId")?.as_str().filter(|id| is_uuid(id))?.to_owned();
-            let pid = u32::try_from(note.get("pid")?.as_u64()?).ok()?;
-            let text = |key: &str| note.get(key).and_then(Value::as_str);
-            // `linux:<machine>:pid:[4026531836]`: the part that identifies the namespace.
-            let space =
-                text("pidDomain").and_then(|domain| Some(format!("#{}", &domain[domain.find("pid:[")?..])));
-            (!is_gone(pid, space.as_deref(), text("procStart"))).then_some(LiveHolder { id, pid })
-        })
-        .collect();
-    running.sort_by_key(|session| session.pid);
+/// The running sessions with their processes, from Claude Code's files `sessions/<pid>.json`.
+fn running(client: &Path) -> Vec<(String, u32)> {
+    let notes = fs::entries(&client.join("sessions")).map(|entry| entry.path());
+    let notes = notes.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+    let running = notes.filter_map(|path| {
+        let note = json::parse_lossy(&read_regular(&path, MAX_CONFIG_BYTES).ok()?.0)?;
+        let text = |key: &str| note.get(key).and_then(Value::as_str);
+        let session = text("sessionId").filter(|id| is_uuid(id))?.to_owned();
+        let pid = u32::try_from(note.get("pid")?.as_u64()?).ok()?;
+        // `linux:<machine>:pid:[4026531836]`: the part that identifies the namespace.
+        let space =
+            text("pidDomain").and_then(|domain| Some(format!("#{}", &domain[domain.find("pid:[")?..])));
+        (!is_gone(pid, space.as_deref(), text("procStart"))).then_some((session, pid))
+    });
+    let mut running: Vec<(String, u32)> = running.collect();
+    running.sort_by_key(|(_, pid)| *pid);
     running
 }
 
@@ -224,8 +224,8 @@ mod tests {
         }
         std::os::unix::fs::symlink("nowhere", dir.path().join("4.json")).unwrap();
         let list_now = TaskList::read(Some(&DirHandle::open(dir.path()).unwrap())).unwrap();
-        assert_eq!((list_now.mark(), list_now.read_highwatermark()), (5, 12));
-        assert!(list_now.has(3) && list_now.has(4) && !list_now.has(7));
+        assert_eq!((list_now.mark(), list_now.highest_id()), (5, 12));
+        assert!(list_now.tasks.contains_key("4") && !list_now.tasks.contains_key("7"));
         assert!(list_now.tasks["3"].is_some() && list_now.tasks["4"].is_none());
         assert_eq!((leading("abc"), leading(""), leading(&"9".repeat(30))), (0, 0, u64::MAX));
     }

@@ -1,5 +1,6 @@
 //! Undoes a restore, and its record `restores/<id>.json` in the store. Changed tasks are preserved.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -7,14 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::client_lock::{ClientLock, FILE};
 use super::dir_handle::DirHandle;
-use super::task_list::{List, MARK, MAX_BYTES, TaskList, task_file_name};
+use super::task_list::{MARK, MAX_BYTES, TaskList, holder, is_list_name, open, task_file_name};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::SafeName;
 use teamkeep_core::sys::clock::{self, Timestamp};
-use teamkeep_core::sys::fs::{self, Content, Document, JsonFile, Layout};
+use teamkeep_core::sys::fs::{self, Document, JsonFile, Layout};
 
 const V: u8 = 1;
-const OTHER_RECORD: &str = "it is not a restore record of this version and ID";
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,9 +40,9 @@ impl Document for UndoRecord {
     fn check(&self) -> std::result::Result<(), String> {
         // Only names that a restore can write may be removed, whatever the file contains.
         let is_number = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
-        let sound =
-            List::exact_match(&self.list).is_ok() && self.tasks.iter().all(|task| is_number(&task.id));
-        if self.v == V && sound { Ok(()) } else { Err(OTHER_RECORD.to_owned()) }
+        let is_sound = is_list_name(&self.list) && self.tasks.iter().all(|task| is_number(&task.id));
+        let why = || "it is not a restore record of this version".to_owned();
+        if self.v == V && is_sound { Ok(()) } else { Err(why()) }
     }
 }
 
@@ -55,30 +55,26 @@ pub struct Written {
 
 #[derive(Debug)]
 pub struct UndoLog {
-    dir: PathBuf,
+    pub dir: PathBuf,
 }
 
 impl UndoLog {
-    pub fn at(dir: PathBuf) -> UndoLog {
-        UndoLog { dir }
-    }
-
     pub fn lock(&self) -> Result<fs::Lock> {
         let path = self.dir.join(".lock");
         fs::lock(&path, TIMEOUT)?
             .ok_or_else(|| Error::new(format!("cannot lock {}: another restore is running", path.display())))
     }
 
+    /// The readable records, by time.
     pub fn all(&self) -> Vec<UndoRecord> {
-        let listing = std::fs::read_dir(&self.dir).into_iter().flatten().flatten();
-        let names = listing.filter_map(|entry| entry.file_name().into_string().ok());
-        let ids = names.filter_map(|name| name.strip_suffix(".json").map(str::to_owned));
-        let mut all: Vec<UndoRecord> = ids.filter_map(|id| self.read(&id).ok().flatten()).collect();
+        let names = fs::entries(&self.dir).filter_map(|entry| entry.file_name().into_string().ok());
+        let mut all: Vec<UndoRecord> =
+            names.filter_map(|name| self.read(name.strip_suffix(".json")?).ok().flatten()).collect();
         all.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
         all
     }
 
-    pub fn find(&self, id: &str) -> Result<UndoRecord> {
+    fn find(&self, id: &str) -> Result<UndoRecord> {
         if let Some(record) = self.read(id)? {
             return Ok(record);
         }
@@ -87,43 +83,59 @@ impl UndoLog {
         if known.is_empty() {
             return Err(error.hint("no restores are recorded"));
         }
-        let recent = known.iter().rev().take(5);
-        Err(recent.fold(error, |error, one| {
-            error.hint(format!("{} restored tasks into {}, {}", one.id, one.list, clock::moment(one.at)))
-        }))
+        let hint = |one: &UndoRecord| {
+            format!("{} restored tasks into {}, {}", one.id, one.list, clock::moment(one.at))
+        };
+        Err(known.iter().rev().take(5).map(hint).fold(error, Error::hint))
     }
 
     fn read(&self, id: &str) -> Result<Option<UndoRecord>> {
-        let Some(file) = self.file(id) else { return Ok(None) };
-        let cannot = |flaw| Error::caused(format!("cannot read {}", file.path().display()), flaw);
-        match file.read()? {
-            Content::Missing => Ok(None),
-            Content::Valid(record) if record.id == id => Ok(Some(record)),
-            Content::Valid(_) => Err(cannot(OTHER_RECORD.to_owned())),
-            Content::Damaged(damage) => Err(cannot(damage.why)),
-        }
+        let Some(id) = SafeName::new(id) else { return Ok(None) };
+        let record = self.file(id.as_str()).read()?.valid().map_err(io::Error::from)?;
+        Ok(record.filter(|record| record.id == id.as_str()))
     }
 
     pub fn write(&self, record: &UndoRecord) -> Result<()> {
-        let file = self.file(&record.id).ok_or_else(|| Error::new("a restore has an invalid ID"))?;
-        file.write_synced(record)?;
-        Ok(())
+        Ok(self.file(&record.id).write_synced(record)?)
     }
 
     pub fn forget(&self, id: &str) -> Result<()> {
-        Ok(self.file(id).map_or(Ok(()), |file| file.remove())?)
+        Ok(self.file(id).remove()?)
     }
 
-    pub fn next(&self, run: &str, at: Timestamp, directory: &Path) -> String {
-        let known: Vec<String> = self.all().into_iter().map(|record| record.id).collect();
-        let ids =
-            (0_u64..).map(|count| hash(format!("{run} {at} {} {count}", directory.display()).as_bytes()));
-        let mut ids = ids.map(|id| id[..8].to_owned());
-        ids.find(|id| !known.contains(id)).unwrap_or_default()
+    /// An unused ID, derived from a text.
+    pub fn next(&self, text: &str) -> String {
+        let mut ids = (0_u64..).map(|count| hash(format!("{text} {count}").as_bytes())[..8].to_owned());
+        ids.find(|id| !self.file(id).path().exists()).unwrap_or_default()
     }
 
-    fn file(&self, id: &str) -> Option<JsonFile<UndoRecord>> {
-        SafeName::new(id).map(|id| JsonFile::at(self.dir.join(format!("{id}.json"))))
+    fn file(&self, id: &str) -> JsonFile<UndoRecord> {
+        JsonFile::at(self.dir.join(format!("{id}.json")))
+    }
+
+    /// Undoes a restore: removes its unchanged tasks, resets the highest number, and removes a list that it created.
+    pub fn undo(&self, id: &str) -> Result<Undone> {
+        let _lock = self.lock()?;
+        let record = self.find(id)?;
+        let client = Path::new(&record.client);
+        let dir = open(client, &record.list)?;
+        let lock = dir.as_ref().map(ClientLock::list).transpose()?;
+        let undone = Undone::of(&record, dir.as_ref(), lock)?;
+        if dir.is_some()
+            && record.created_list
+            && holder(client, &record.list).is_none()
+            && let Some(tasks) = DirHandle::open(&client.canonicalize()?)?.open_dir("tasks")?
+        {
+            remove_empty_list(&tasks, &record.list);
+        }
+        self.forget(&record.id)?;
+        Ok(undone)
+    }
+
+    /// The result of [`UndoLog::undo`], without a change.
+    pub fn preview_undo(&self, id: &str) -> Result<Undone> {
+        let record = self.find(id)?;
+        Undone::of(&record, open(Path::new(&record.client), &record.list)?.as_ref(), None)
     }
 }
 
@@ -143,77 +155,69 @@ pub struct Undone {
 }
 
 impl Undone {
-    pub fn empty(record: &UndoRecord) -> Undone {
-        let gone = record.tasks.iter().map(|task| task.id.clone()).collect();
-        Undone { v: 1, undo: record.id.clone(), list: record.list.clone(), gone, ..Undone::default() }
+    /// Removes unchanged files, and resets the highest number if nothing else changed it and no task refers to a removed
+    /// one. Without the list's lock, it changes nothing.
+    fn of(record: &UndoRecord, dir: Option<&DirHandle>, mut lock: Option<ClientLock<'_>>) -> Result<Undone> {
+        let (undo, list) = (record.id.clone(), record.list.clone());
+        let mut undone = Undone { v: V, undo, list, ..Undone::default() };
+        let Some(dir) = dir else {
+            undone.gone = record.tasks.iter().map(|task| task.id.clone()).collect();
+            return Ok(undone);
+        };
+        for task in &record.tasks {
+            let name = task_file_name(&task.id);
+            if let Some(lock) = &mut lock {
+                // `.highwatermark` reserves the numbers until the end.
+                lock.share()?;
+            }
+            if dir.metadata(&name)?.is_none() {
+                undone.gone.push(task.id.clone());
+                continue;
+            }
+            // Claude Code locks only the task for an update.
+            let _task_lock = lock.is_some().then(|| ClientLock::task(dir, &name)).transpose()?;
+            let now = dir.read(&name, MAX_BYTES).ok().flatten();
+            if now.is_none_or(|now| hash(&now) != task.hash) {
+                undone.kept.push(task.id.clone());
+                continue;
+            }
+            if lock.is_some() {
+                dir.remove(&name)?;
+            }
+            undone.removed.push(task.id.clone());
+        }
+        let list_now = TaskList::read(Some(dir))?;
+        let others = list_now.tasks.values().flatten().filter(|task| !undone.removed.contains(&task.id));
+        let is_referenced = others
+            .flat_map(|task| [task.ids("blocks"), task.ids("blockedBy")].concat())
+            .any(|id| undone.removed.contains(&id));
+        let is_unchanged = list_now.highwatermark.as_deref() == Some(record.highwatermark_after.as_bytes());
+        undone.highwatermark_restored = is_unchanged && !is_referenced;
+        if undone.highwatermark_restored && lock.is_some() {
+            reset_highwatermark(dir, record)?;
+        }
+        Ok(undone)
     }
 }
 
-/// Removes unchanged files, and resets the highest number if nothing else changed it and no task refers to a removed
-/// one.
-pub fn undo(dir: &DirHandle, record: &UndoRecord) -> Result<Undone> {
-    undo_with(dir, record, Some(ClientLock::list(dir)?))
-}
-
-/// The result of [`undo`], without a change.
-pub fn preview_undo(dir: &DirHandle, record: &UndoRecord) -> Result<Undone> {
-    undo_with(dir, record, None)
-}
-
-/// Only shows what it would do without the list's lock.
-fn undo_with(dir: &DirHandle, record: &UndoRecord, mut lock: Option<ClientLock<'_>>) -> Result<Undone> {
-    let apply = lock.is_some();
-    let mut undone = Undone { gone: Vec::new(), ..Undone::empty(record) };
-    for task in &record.tasks {
-        let name = task_file_name(&task.id);
-        if let Some(lock) = &mut lock {
-            // `.highwatermark` reserves the numbers until the end.
-            lock.share()?;
-        }
-        if dir.metadata(&name)?.is_none() {
-            undone.gone.push(task.id.clone());
-            continue;
-        }
-        // Claude Code takes only the task's lock for an update.
-        let held = if apply { Some(ClientLock::task(dir, &name)?) } else { None };
-        let same = dir.read(&name, MAX_BYTES).ok().flatten().is_some_and(|bytes| hash(&bytes) == task.hash);
-        if same && apply {
-            dir.remove(&name)?;
-        }
-        drop(held);
-        if same { &mut undone.removed } else { &mut undone.kept }.push(task.id.clone());
-    }
-    let list_now = TaskList::read(Some(dir))?;
-    let names_removed = list_now.tasks.values().flatten().any(|task| {
-        let mut named = [task.ids("blocks"), task.ids("blockedBy")].into_iter().flatten();
-        !undone.removed.contains(&task.id) && named.any(|id| undone.removed.contains(&id))
-    });
-    let untouched = list_now.highwatermark.as_deref() == Some(record.highwatermark_after.as_bytes());
-    undone.highwatermark_restored = untouched && !names_removed;
-    if undone.highwatermark_restored && apply {
-        reset_highwatermark(dir, record)?;
-    }
-    Ok(undone)
-}
-
-/// Removes a list's directory that a restore created, if it contains nothing but Claude Code's lock file.
-pub fn remove_created_list(tasks: &DirHandle, dir: &DirHandle, record: &UndoRecord) {
-    let empty = dir.names().is_ok_and(|names| names.iter().all(|name| name == FILE));
-    if record.created_list && empty {
+/// Removes a list's directory if it contains nothing but Claude Code's lock file.
+pub(super) fn remove_empty_list(tasks: &DirHandle, list: &str) {
+    if let Ok(Some(dir)) = tasks.open_dir(list)
+        && dir.names().is_ok_and(|names| names.iter().all(|name| name == FILE))
+    {
         let _ = dir.remove(FILE);
-        let _ = tasks.remove_dir(&record.list);
+        let _ = tasks.remove_dir(list);
     }
 }
 
 /// Resets `.highwatermark` to its value before a restore, unless it was changed since.
-pub(super) fn reset_highwatermark(dir: &DirHandle, record: &UndoRecord) -> Result<bool> {
-    let before = record.highwatermark_before.as_deref();
-    let ours = dir.read(MARK, MAX_BYTES)?.as_deref() == Some(record.highwatermark_after.as_bytes());
-    if ours && before != Some(record.highwatermark_after.as_str()) {
+pub(super) fn reset_highwatermark(dir: &DirHandle, record: &UndoRecord) -> Result<()> {
+    let (before, after) = (record.highwatermark_before.as_deref(), record.highwatermark_after.as_str());
+    if before != Some(after) && dir.read(MARK, MAX_BYTES)?.as_deref() == Some(after.as_bytes()) {
         match before {
             Some(before) => dir.replace(MARK, before.as_bytes())?,
             None => dir.remove(MARK)?,
         }
     }
-    Ok(ours)
+    Ok(())
 }

@@ -8,7 +8,6 @@ use std::sync::atomic::AtomicBool;
 
 use anstream::ColorChoice;
 use anstream::adapter::StripBytes;
-use signal_hook::SigId;
 use signal_hook::consts::SIGINT;
 use teamkeep_core::sys::process::program;
 
@@ -56,70 +55,42 @@ pub struct Paged {
     choice: Choice,
     rows: usize,
     strip: Option<StripBytes>,
-    held: Vec<u8>,
-    lines: usize,
-    pager: Option<Running>,
+    buffer: Vec<u8>,
+    pager: Option<Child>,
 }
 
-struct Running {
-    child: Child,
-    /// Ctrl-C is for the pager while it runs.
-    interrupt: Option<SigId>,
-}
-
-impl Running {
-    /// Waits for the end of the pager. An error if the shell did not find the program, or could not start it.
-    fn wait(&mut self) -> io::Result<()> {
-        match self.child.wait().ok().and_then(|status| status.code()) {
-            Some(126 | 127) => {
-                Err(io::Error::other("the pager cannot be started; use --no-pager, or set PAGER"))
-            }
-            _ => Ok(()),
-        }
+/// Waits for the end of the pager. An error if the shell did not find the program, or could not start it.
+fn wait(pager: &mut Child) -> io::Result<()> {
+    match pager.wait().ok().and_then(|status| status.code()) {
+        Some(126 | 127) => Err(io::Error::other("the pager cannot be started; use --no-pager, or set PAGER")),
+        _ => Ok(()),
     }
 }
 
 impl Paged {
     pub(super) fn new(choice: Choice, rows: usize, color: ColorChoice) -> Paged {
         let strip = (color == ColorChoice::Never).then(StripBytes::new);
-        Paged { choice, rows, strip, held: Vec::new(), lines: 0, pager: None }
-    }
-
-    fn end(&mut self) -> io::Result<()> {
-        let held = std::mem::take(&mut self.held);
-        let Some(mut running) = self.pager.take() else {
-            return super::quiet(io::stdout().write_all(&held).and_then(|()| io::stdout().flush()));
-        };
-        drop(running.child.stdin.take());
-        let ended = running.wait();
-        if let Some(id) = running.interrupt {
-            signal_hook::low_level::unregister(id);
-        }
-        ended
+        Paged { choice, rows, strip, buffer: Vec::new(), pager: None }
     }
 
     /// Starts the pager. If that fails, the text goes to stdout.
     fn start(&mut self) -> io::Result<()> {
-        self.pager = std::mem::take(&mut self.choice).spawn().map(|child| Running {
-            child,
-            interrupt: signal_hook::flag::register(SIGINT, Arc::new(AtomicBool::new(false))).ok(),
-        });
-        let held = std::mem::take(&mut self.held);
-        self.put(&held)
-    }
-
-    /// The error of a pager that could not be started, instead of that of its closed pipe.
-    fn explained(&mut self, error: io::Error) -> io::Result<()> {
-        match &mut self.pager {
-            Some(running) if error.kind() == io::ErrorKind::BrokenPipe => running.wait().and(Err(error)),
-            _ => Err(error),
+        self.pager = std::mem::take(&mut self.choice).spawn();
+        if self.pager.is_some() {
+            // Ctrl-C is for the pager.
+            let _ = signal_hook::flag::register(SIGINT, Arc::new(AtomicBool::new(false)));
         }
+        let text = std::mem::take(&mut self.buffer);
+        self.put(&text)
     }
 
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self.pager.as_mut().and_then(|running| running.child.stdin.as_mut()) {
-            Some(stdin) => stdin.write_all(bytes).or_else(|error| self.explained(error)),
-            None => io::stdout().write_all(bytes),
+        let Some(pager) = &mut self.pager else { return io::stdout().write_all(bytes) };
+        let written = pager.stdin.as_mut().map_or(Ok(()), |stdin| stdin.write_all(bytes));
+        match written {
+            // The error of a pager that could not be started, instead of that of its closed pipe.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => wait(pager).and(Err(error)),
+            written => written,
         }
     }
 }
@@ -132,10 +103,9 @@ impl Write for Paged {
             self.put(shown)?;
             return Ok(bytes.len());
         }
-        self.held.extend_from_slice(shown);
-        self.lines += shown.iter().filter(|byte| **byte == b'\n').count();
+        self.buffer.extend_from_slice(shown);
         // The prompt takes one row.
-        if self.lines >= self.rows {
+        if self.buffer.iter().filter(|byte| **byte == b'\n').count() >= self.rows {
             self.start()?;
         }
         Ok(bytes.len())
@@ -143,13 +113,18 @@ impl Write for Paged {
 
     /// Shows the text, and waits until the user leaves the pager.
     fn flush(&mut self) -> io::Result<()> {
-        self.end()
+        let Some(mut pager) = self.pager.take() else {
+            let text = std::mem::take(&mut self.buffer);
+            return super::quiet(io::stdout().write_all(&text).and_then(|()| io::stdout().flush()));
+        };
+        drop(pager.stdin.take());
+        wait(&mut pager)
     }
 }
 
 impl Drop for Paged {
     fn drop(&mut self) {
-        let _ = self.end();
+        let _ = self.flush();
     }
 }
 

@@ -11,9 +11,7 @@ use rustix::process::Signal;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
 /// The terminal before the screen was opened, so that a panic can restore it.
-static BEFORE: Mutex<Option<Before>> = Mutex::new(None);
-
-struct Before(Option<Termios>);
+static BEFORE: Mutex<Option<Option<Termios>>> = Mutex::new(None);
 
 /// Switches to the alternate screen without a cursor, and back.
 const OPEN: &str = "\x1b[?1049h\x1b[?25l\x1b[2J";
@@ -65,7 +63,7 @@ impl Screen {
     fn enter(&mut self) -> io::Result<()> {
         let stdin = io::stdin();
         let modes = stdin.is_terminal().then(|| tcgetattr(&stdin).ok()).flatten();
-        *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Before(modes.clone()));
+        *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(modes.clone());
         if let Some(mut modes) = modes {
             // Keys are read one by one without an echo; Ctrl-C and Ctrl-Z still send signals.
             modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
@@ -80,8 +78,7 @@ impl Screen {
     }
 
     pub fn size(&self) -> (usize, usize) {
-        let size = tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0);
-        size.map_or((80, 24), |size| (size.ws_col.into(), size.ws_row.into()))
+        size().unwrap_or((80, 24))
     }
 
     /// Shows these lines from the top and clears the rest. A line must be narrower than the terminal: terminals disagree
@@ -90,32 +87,24 @@ impl Screen {
         let mut text = String::new();
         for place in 0..lines.len().max(self.shown.len()) {
             let line = lines.get(place).map_or("", String::as_str);
-            if self.shown.get(place).map(String::as_str) == Some(line) {
-                continue;
+            if self.shown.get(place).map(String::as_str) != Some(line) {
+                let plain = || anstream::adapter::strip_str(line).to_string();
+                let line = if self.styled { line.to_owned() } else { plain() };
+                let _ = write!(text, "\x1b[{};1H{line}\x1b[0m\x1b[K", place + 1);
             }
-            let _ = write!(text, "\x1b[{};1H", place + 1);
-            match self.styled {
-                true => text.push_str(line),
-                false => text.push_str(&anstream::adapter::strip_str(line).to_string()),
-            }
-            text.push_str("\x1b[0m\x1b[K");
         }
         self.shown = lines.to_vec();
-        match text.is_empty() {
-            true => Ok(()),
-            false => put(&format!("{}{text}{}", TOGETHER.0, TOGETHER.1)),
-        }
+        if text.is_empty() { Ok(()) } else { put(&format!("{}{text}{}", TOGETHER.0, TOGETHER.1)) }
     }
 
     pub fn wait(&mut self, time: Duration) -> io::Result<InputEvent> {
         let stdin = io::stdin();
-        let timeout = Timespec::try_from(time).ok();
         let mut keys = [PollFd::new(&stdin, PollFlags::IN)];
         let keys = if self.typed { &mut keys[..] } else { &mut [] };
-        let polled = poll(keys, timeout.as_ref());
-        match self.ends.load(Ordering::Relaxed) {
-            0 => {}
-            signal => return Ok(InputEvent::End(i32::try_from(signal).unwrap_or_default())),
+        let polled = poll(keys, Timespec::try_from(time).ok().as_ref());
+        let signal = self.ends.load(Ordering::Relaxed);
+        if signal != 0 {
+            return Ok(InputEvent::End(i32::try_from(signal).unwrap_or_default()));
         }
         if self.stopped.swap(false, Ordering::Relaxed) {
             close();
@@ -131,16 +120,14 @@ impl Screen {
         if !matches!(polled, Ok(1..)) {
             return Ok(InputEvent::Nothing);
         }
-        let mut typed = [0; 32];
-        Ok(match rustix::io::read(&stdin, &mut typed) {
-            Ok(1) => InputEvent::Key(typed[0]),
+        let mut input = [0; 32];
+        match rustix::io::read(&stdin, &mut input) {
+            Ok(1) => return Ok(InputEvent::Key(input[0])),
             // Arrow keys and the like are several bytes; they are ignored.
-            Ok(1..) => InputEvent::Nothing,
-            _ => {
-                self.typed = false;
-                InputEvent::Nothing
-            }
-        })
+            Ok(1..) => {}
+            _ => self.typed = false,
+        }
+        Ok(InputEvent::Nothing)
     }
 }
 
@@ -150,10 +137,16 @@ impl Drop for Screen {
     }
 }
 
+/// The columns and rows of the terminal at stdout.
+pub fn size() -> Option<(usize, usize)> {
+    let size = tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0)?;
+    Some((size.ws_col.into(), size.ws_row.into()))
+}
+
 /// Restores the terminal if it shows a screen.
 pub fn close() {
     let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(Before(modes)) = before {
+    if let Some(modes) = before {
         if let Some(modes) = modes {
             let _ = tcsetattr(io::stdin(), OptionalActions::Now, &modes);
         }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::document::Document;
 use super::format::{count, decision, elapsed, first_line, name_style};
-use super::line::{DIM, Line, Span, bold, dim, plain, styled};
+use super::line::{DIM, Span, bold, dim, plain, styled};
 use crate::backtest::{Counts, Difference, Found, Record};
 use teamkeep_core::model::event::Recorded;
 use teamkeep_core::policy::Verdict;
@@ -40,14 +40,15 @@ impl<'a> BacktestRow<'a> {
     /// All verdicts for an event.
     pub fn of(of: &'a str, event: &'a Recorded, found: &'a Found) -> Vec<BacktestRow<'a>> {
         let empty = BacktestRow::empty(of, event);
-        let mut all: Vec<BacktestRow<'a>> = Vec::new();
+        let first = found.recorded.first();
+        let mut all = Vec::new();
         for verdict in &found.judgement.verdicts {
-            let recorded = same(found, verdict).or_else(|| found.recorded.first());
+            let same = |one: &&Verdict| one.gate == verdict.gate && one.rule == verdict.rule;
+            let recorded = found.recorded.iter().find(same).or(first);
             all.push(BacktestRow { verdict: Some(verdict), recorded, ..empty });
         }
-        let recorded_only = found.recorded.first().filter(|_| all.is_empty());
-        if let Some(recorded) = recorded_only {
-            all.push(BacktestRow { recorded: Some(recorded), ..empty });
+        if all.is_empty() && first.is_some() {
+            all.push(BacktestRow { recorded: first, ..empty });
         }
         if found.not_judged {
             all.push(BacktestRow { not_judged: Some(CHECK), ..empty });
@@ -75,10 +76,28 @@ impl<'a> BacktestRow<'a> {
         let (at, actor) = (event.at, event.actor.shown());
         BacktestRow { of, at, event: &event.event, actor, ..BacktestRow::default() }
     }
-}
 
-fn same<'a>(found: &'a Found, verdict: &Verdict) -> Option<&'a Verdict> {
-    found.recorded.iter().find(|one| one.gate == verdict.gate && one.rule == verdict.rule)
+    /// The verdict of the policy, that of the other one, the reason, the recorded verdict, and the event.
+    fn spans(&self) -> Vec<Span> {
+        let event = dim(self.of);
+        if let Some(gate) = self.not_judged.filter(|_| self.against.is_none()) {
+            return vec![dim(format!("{gate} not judged: its commands are not run")), event];
+        }
+        let verdict = |verdict: Option<&Verdict>, is_unknown| {
+            let more = if is_unknown { format!(", {CHECK} not judged") } else { String::new() };
+            let style = verdict.map_or(DIM, |verdict| decision(verdict.decision));
+            styled(style, brief(verdict) + &more)
+        };
+        let mut spans = vec![verdict(self.verdict, self.against.is_some() && self.unknown.0)];
+        spans.extend(
+            self.against.map(|other| [dim("against"), verdict(other, self.unknown.1)]).into_iter().flatten(),
+        );
+        let reason = self.verdict.or(self.against.flatten()).map(|one| first_line(&one.reason));
+        spans.push(plain(reason.unwrap_or_default()));
+        spans.extend(self.recorded.map(|verdict| dim(format!("(was: {})", brief(Some(verdict))))));
+        spans.push(event);
+        spans
+    }
 }
 
 /// Formats them, with the time since the run's first event. Repeated warnings are only counted.
@@ -91,38 +110,18 @@ pub fn backtest_rows(record: &Record, rows: &[BacktestRow<'_>]) -> Document {
     let shown: Vec<&BacktestRow<'_>> = rows.iter().filter(is_shown).collect();
     let width = shown.iter().map(|row| row.actor.chars().count()).max().unwrap_or(0).clamp(4, 20);
     for row in &shown {
-        let mut line = Line::from([
+        let head = [
             dim(elapsed(start, row.at)).right(8),
             plain(row.event).width(13),
             styled(name_style(row.actor), row.actor).width(width),
-        ]);
-        row.spans().into_iter().chain([dim(row.of)]).for_each(|span| line.push(span));
-        document.line(line);
+        ];
+        document.line(head.into_iter().chain(row.spans()).collect::<Vec<_>>());
     }
     let repeated = rows.len() - shown.len();
     if repeated > 0 {
         document.line([dim(format!("{:>8} {} repeated, suppressed", "", count(repeated, "warning")))]);
     }
     document
-}
-
-impl BacktestRow<'_> {
-    fn spans(&self) -> Vec<Span> {
-        if let Some(gate) = self.not_judged.filter(|_| self.against.is_none()) {
-            return vec![dim(format!("{gate} not judged: its commands are not run"))];
-        }
-        let verdict = |verdict: Option<&Verdict>, unknown: bool| {
-            let more = if unknown { format!(", {CHECK} not judged") } else { String::new() };
-            let style = verdict.map_or(DIM, |verdict| decision(verdict.decision));
-            styled(style, brief(verdict) + &more)
-        };
-        let this = verdict(self.verdict, self.against.is_some() && self.unknown.0);
-        let other = self.against.map(|other| [dim("against"), verdict(other, self.unknown.1)]);
-        let reason = self.verdict.or(self.against.flatten()).map(|one| first_line(&one.reason));
-        let recorded = self.recorded.map(|verdict| dim(format!("(was: {})", brief(Some(verdict)))));
-        let rest = [plain(reason.unwrap_or_default())].into_iter().chain(recorded);
-        [this].into_iter().chain(other.into_iter().flatten()).chain(rest).collect()
-    }
 }
 
 /// `premature-shutdown block`.

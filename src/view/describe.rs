@@ -39,10 +39,10 @@ pub fn phrase_with(ShownEntry { entry, then_idle }: ShownEntry<'_>, text: &str) 
         EntryKind::SessionStarted(_) => (DIM, format!("started a session ({cause})")),
         EntryKind::SessionEnded(_) => (DIM, format!("ended the session ({cause})")),
         EntryKind::TeamCreated { .. } => (plain.bold(), with("created the team", summary)),
-        EntryKind::TeamErased { .. } if summary.is_empty() => {
-            (plain.bold(), "erased the team's directory".to_owned())
+        EntryKind::TeamErased { .. } => {
+            let cause = if summary.is_empty() { String::new() } else { format!(" ({summary})") };
+            (plain.bold(), format!("erased the team's directory{cause}"))
         }
-        EntryKind::TeamErased { .. } => (plain.bold(), format!("erased the team's directory ({summary})")),
         EntryKind::MemberJoined(_) => (plain.bold(), with("joined the team", brief)),
         EntryKind::MemberLeft => (plain.bold(), "left the team".to_owned()),
         EntryKind::Task(task) => task_phrase(task, &entry.actor),
@@ -100,11 +100,9 @@ fn verdict_phrase(verdict: &VerdictEntry, reason: &str) -> (Style, String) {
         _ if verdict.paused => "was allowed by the user".to_owned(),
         _ => "was allowed".to_owned(),
     };
-    let why = match reason {
-        "" => String::new(),
-        reason => format!(": {}", one_line(without_prefix(reason))),
-    };
-    (decision(verdict.decision), format!("{what}{why} ({})", verdict.gate))
+    let colon = if reason.is_empty() { "" } else { ": " };
+    let why = one_line(without_prefix(reason));
+    (decision(verdict.decision), format!("{what}{colon}{why} ({})", verdict.gate))
 }
 
 fn changed(change: &TaskEntry, actor: &str, task: &str) -> String {
@@ -127,22 +125,16 @@ pub fn sent(message: &MessageEntry, to: &str, text: &str) -> String {
     let doubt = if message.unconfirmed { " (not confirmed)" } else { "" };
     let long = if text.len() > 200 { format!(" ({})", size(text.len())) } else { String::new() };
     let colon = |text: String| if text.is_empty() { text } else { format!(": {text}") };
-    let about_plan = match (message.word.as_str(), message.approve) {
-        ("plan_approval_request", _) => Some(format!("asked {to} to approve a plan")),
-        ("plan_approval_response", Some(true)) => Some(format!("approved the plan of {to}")),
-        ("plan_approval_response", Some(false)) => Some(format!("rejected the plan of {to}")),
-        _ => None,
-    };
-    if let Some(what) = about_plan {
-        return format!("{what}{}{long}{doubt}", colon(first_line(text)));
-    }
     let name = message.signed_as.as_ref().map(|name| format!(" as {name}")).unwrap_or_default();
-    let (kind, summary) = match message.word.as_str() {
-        "message" | "broadcast" => (String::new(), message.summary.clone()),
-        kind => (format!(" ({kind})"), None),
+    let (what, summary) = match (message.word.as_str(), message.approve) {
+        ("plan_approval_request", _) => (format!("asked {to} to approve a plan"), None),
+        ("plan_approval_response", Some(true)) => (format!("approved the plan of {to}"), None),
+        ("plan_approval_response", Some(false)) => (format!("rejected the plan of {to}"), None),
+        ("message" | "broadcast", _) => (format!("messaged {to}{name}"), message.summary.clone()),
+        (kind, _) => (format!("messaged {to}{name} ({kind})"), None),
     };
     let summary = colon(summary.unwrap_or_else(|| first_line(text)));
-    format!("messaged {to}{name}{kind}{summary}{long}{doubt}")
+    format!("{what}{summary}{long}{doubt}")
 }
 
 /// A message that was not sent.

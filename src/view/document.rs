@@ -1,11 +1,9 @@
 //! A document: headings, paragraphs, lists and tables, independent of the output format.
 
-use std::io::{self, Write};
-
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
-use super::line::{CYAN, DIM, Line, Span, bold, dim, plain, styled};
+use super::line::{CYAN, DIM, Line, Span, bold, plain, styled};
 
 /// Minimum width of the last column of a table; with less, each row becomes a paragraph.
 const MIN_LAST_COLUMN: usize = 16;
@@ -15,8 +13,6 @@ pub enum Block {
     /// The heading of a section; the first is the title.
     Heading(Span),
     Line(Line),
-    /// A line with a remark, which gets its own line if it does not fit.
-    Remarked(Line, String),
     /// Text that can be pasted: it is never wrapped.
     Code(Line),
     /// A list in one line, with commas; it is wrapped between its items.
@@ -64,14 +60,6 @@ impl Document {
         self.blocks.push(Block::Line(spans.into()));
     }
 
-    /// Adds a line with a dimmed remark, which gets its own line if it does not fit.
-    pub fn remarked(&mut self, spans: impl Into<Line>, remark: Option<String>) {
-        match remark {
-            Some(remark) => self.blocks.push(Block::Remarked(spans.into(), remark)),
-            None => self.line(spans),
-        }
-    }
-
     /// Adds a sentence. It continues at the left.
     pub fn paragraph(&mut self, text: impl AsRef<str>) {
         self.line(Line::from([plain(text)]).hanging(0));
@@ -91,12 +79,9 @@ impl Document {
         self.blocks.push(Block::List(List { items, indent, style }));
     }
 
+    /// Adds a table, unless it is empty.
     pub fn table(&mut self, table: Table) {
-        self.blocks.push(Block::Table(table));
-    }
-
-    pub fn graph(&mut self, graph: Graph) {
-        self.blocks.push(Block::Graph(graph));
+        self.blocks.extend((!table.rows.is_empty()).then_some(Block::Table(table)));
     }
 
     pub fn append(&mut self, other: Document) {
@@ -105,65 +90,45 @@ impl Document {
 
     /// Formats it for a terminal of this width; `None` for unlimited.
     pub fn to_terminal(&self, columns: Option<usize>) -> String {
-        let mut out = Vec::new();
-        // Writing to memory does not fail.
-        let _ = self.write(&mut out, columns);
-        String::from_utf8_lossy(&out).into_owned()
-    }
-
-    fn write(&self, out: &mut Vec<u8>, columns: Option<usize>) -> io::Result<()> {
-        for (place, block) in self.blocks.iter().enumerate() {
-            match block {
-                Block::Heading(title) => {
-                    out.write_all(if place > 0 { b"\n" } else { b"" })?;
-                    Line::from([title.clone()]).write(out, columns)?;
-                }
-                Block::Line(line) => line.clone().write(out, columns)?,
-                Block::Remarked(line, remark) => {
-                    let mut line = line.clone();
-                    if columns.is_none_or(|columns| line.width() + remark.width() <= columns) {
-                        line.push(dim(remark));
-                        line.write(out, columns)?;
-                    } else {
-                        line.write(out, columns)?;
-                        Line::from([dim(format!("      {remark}"))]).write(out, columns)?;
-                    }
-                }
-                Block::Code(line) => line.clone().write(out, None)?,
-                Block::List(list) => list.write(out, columns)?,
-                Block::Graph(Graph { nodes, edges }) => {
-                    for (from, to) in edges {
-                        let line = [plain(format!("  {} → {}", nodes[*from].0, nodes[*to].0))];
-                        Line::from(line).write(out, columns)?;
-                    }
-                }
-                Block::Table(table) => table.pruned().write(out, columns)?,
+        let blocks = self.blocks.iter().enumerate().map(|(place, block)| match block {
+            Block::Heading(title) => {
+                let line = Line::from([title.clone()]).wrapped(columns);
+                if place > 0 { format!("\n{line}") } else { line }
             }
-        }
-        Ok(())
+            Block::Line(line) => line.wrapped(columns),
+            Block::Code(line) => line.wrapped(None),
+            Block::List(list) => list.to_terminal(columns),
+            Block::Table(table) => table.pruned().to_terminal(columns),
+            Block::Graph(Graph { nodes, edges }) => {
+                let edge = |(from, to): &(usize, usize)| format!("  {} → {}", nodes[*from].0, nodes[*to].0);
+                edges.iter().map(|ends| Line::from([plain(edge(ends))]).wrapped(columns)).collect()
+            }
+        });
+        blocks.collect()
     }
 }
 
 impl From<Table> for Document {
     fn from(table: Table) -> Document {
-        Document { blocks: vec![Block::Table(table)] }
+        let mut document = Document::default();
+        document.table(table);
+        document
     }
 }
 
 impl List {
-    fn write(&self, out: &mut Vec<u8>, columns: Option<usize>) -> io::Result<()> {
+    fn to_terminal(&self, columns: Option<usize>) -> String {
         let mut lines: Vec<String> = Vec::new();
         for (place, item) in self.items.iter().enumerate() {
             let comma = if place + 1 < self.items.len() { "," } else { "" };
-            let fits = |line: &String| {
-                columns.is_none_or(|columns| line.width() + 1 + item.width() + comma.len() <= columns)
-            };
-            match lines.last_mut().filter(|line| fits(line)) {
+            let width = 1 + item.width() + comma.len();
+            let fits = |line: &&mut String| columns.is_none_or(|columns| line.width() + width <= columns);
+            match lines.last_mut().filter(fits) {
                 Some(line) => *line += &format!(" {item}{comma}"),
                 None => lines.push(format!("{:indent$}{item}{comma}", "", indent = self.indent)),
             }
         }
-        lines.iter().try_for_each(|line| Line::from([styled(self.style, line)]).write(out, columns))
+        lines.iter().map(|line| Line::from([styled(self.style, line)]).wrapped(columns)).collect()
     }
 }
 
@@ -185,16 +150,16 @@ pub struct Column {
 
 impl Table {
     /// A table with these columns. A title that ends in `#` marks a column of numbers, and is shown without it.
-    pub fn of(titles: &[&str]) -> Table {
+    pub fn of<R>(titles: &[&str], rows: impl IntoIterator<Item = R>) -> Table
+    where
+        R: IntoIterator<Item: AsRef<str>>,
+    {
         let column = |title: &&str| Column {
             title: styled(DIM, title.trim_end_matches('#')),
             is_number: title.ends_with('#'),
         };
-        Table { columns: titles.iter().map(column).collect(), rows: Vec::new(), indent: 2 }
-    }
-
-    pub fn row(&mut self, cells: impl IntoIterator<Item = impl AsRef<str>>) {
-        self.rows.push(cells.into_iter().map(plain).collect());
+        let rows = rows.into_iter().map(|row| row.into_iter().map(plain).collect());
+        Table { columns: titles.iter().map(column).collect(), rows: rows.collect(), indent: 2 }
     }
 
     /// The table with only these columns.
@@ -222,44 +187,46 @@ impl Table {
         (0..self.columns.len()).map(widest).collect()
     }
 
+    /// The width of the indent and of all columns but the last.
+    fn fixed_width(&self) -> usize {
+        self.indent + self.widths().iter().rev().skip(1).map(|width| width + 1).sum::<usize>()
+    }
+
     /// The title and the rows as aligned lines. Only the last column is wrapped.
     pub fn lines(&self) -> Vec<Line> {
-        let widths = self.widths();
-        let last = widths.len().saturating_sub(1);
-        let fixed = self.indent + widths.iter().take(last).map(|width| width + 1).sum::<usize>();
+        let (widths, fixed) = (self.widths(), self.fixed_width());
         let titles: Vec<Span> = self.columns.iter().map(|column| column.title.clone()).collect();
         let line = |row: &Vec<Span>| {
+            let indent = (self.indent > 0).then(|| plain("").width(self.indent - 1));
             let cells = row.iter().cloned().enumerate().map(|(place, cell)| {
-                match (self.columns[place].is_number, place == last) {
+                match (self.columns[place].is_number, place + 1 == widths.len()) {
                     (true, _) => cell.right(widths[place]),
                     (false, true) => cell,
                     (false, false) => cell.width(widths[place]),
                 }
             });
-            let indent = plain("").width(self.indent.saturating_sub(1));
-            let indent = (self.indent > 0).then_some(indent);
             Line::from(indent.into_iter().chain(cells)).hanging(fixed)
         };
         [&titles].into_iter().chain(&self.rows).map(line).collect()
     }
 
-    fn write(&self, out: &mut Vec<u8>, columns: Option<usize>) -> io::Result<()> {
-        let widths = self.widths();
-        let Some((last, others)) = widths.split_last() else { return Ok(()) };
-        let fixed = self.indent + others.iter().map(|width| width + 1).sum::<usize>();
-        match columns.is_some_and(|columns| fixed + last.min(&MIN_LAST_COLUMN) > columns) {
-            true => self.rows.iter().try_for_each(|row| self.paragraph(row, out, columns)),
-            false => self.lines().into_iter().try_for_each(|line| line.write(out, columns)),
+    fn to_terminal(&self, columns: Option<usize>) -> String {
+        let min_width =
+            self.fixed_width() + self.widths().last().map_or(0, |last| *last.min(&MIN_LAST_COLUMN));
+        match columns.is_some_and(|columns| min_width > columns) {
+            true => self.rows.iter().map(|row| self.paragraph(row, columns)).collect(),
+            false => self.lines().iter().map(|line| line.wrapped(columns)).collect(),
         }
     }
 
     /// A row in a narrow terminal: the first cell, and below it the others with their titles.
-    fn paragraph(&self, row: &[Span], out: &mut Vec<u8>, columns: Option<usize>) -> io::Result<()> {
-        let cells: Vec<&str> = row.iter().map(Span::text).collect();
-        let name = cells.first().unwrap_or(&"");
-        Line::from([styled(CYAN, format!("  {name}"))]).write(out, columns)?;
-        let rest = self.columns.iter().zip(&cells).skip(1).filter(|(_, cell)| !cell.is_empty());
-        let items = rest.map(|(column, cell)| format!("{} {cell}", column.title.text()).trim().to_owned());
-        List { items: items.collect(), indent: 4, style: Style::new() }.write(out, columns)
+    fn paragraph(&self, row: &[Span], columns: Option<usize>) -> String {
+        let mut cells = self.columns.iter().zip(row.iter().map(Span::text));
+        let name = cells.next().map_or("", |(_, name)| name);
+        let items = cells.filter(|(_, cell)| !cell.is_empty());
+        let items = items.map(|(column, cell)| format!("{} {cell}", column.title.text()).trim().to_owned());
+        let list = List { items: items.collect(), indent: self.indent + 2, style: Style::new() };
+        let name = Line::from([styled(CYAN, format!("{:indent$}{name}", "", indent = self.indent))]);
+        name.wrapped(columns) + &list.to_terminal(columns)
     }
 }

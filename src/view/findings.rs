@@ -44,18 +44,26 @@ pub fn health(health: &Health, commands: &Commands) -> Document {
     if !document.blocks.is_empty() {
         document.blank();
     }
-    let skipped = others.iter().filter(|finding| finding.verdict == Verdict::Unknown).count();
-    let mut rest = format!("{} passed", count(health.count(Verdict::Ok), "check"));
-    if skipped > 0 {
-        rest.push_str(&format!(", {skipped} skipped"));
-    }
-    if let Some(verbose) = &commands.verbose {
-        rest.push_str(&format!(" (to list them: {verbose})"));
-    } else {
-        table(&others, &mut document);
-        document.blank();
-    }
-    document.code([plain(rest)]);
+    let skipped = match others.iter().filter(|finding| finding.verdict == Verdict::Unknown).count() {
+        0 => String::new(),
+        skipped => format!(", {skipped} skipped"),
+    };
+    let verbose = match &commands.verbose {
+        Some(verbose) => format!(" (to list them: {verbose})"),
+        None => {
+            let width = Code::ALL.iter().map(|code| code.name().len()).max().unwrap_or(0);
+            for finding in &others {
+                let result =
+                    if finding.verdict == Verdict::Ok { styled(GREEN, "ok") } else { dim("skipped") };
+                let code = plain(finding.code.name()).width(width);
+                document.line([result.width(7), code, plain(&finding.what)]);
+            }
+            document.blank();
+            String::new()
+        }
+    };
+    let passed = count(health.count(Verdict::Ok), "check");
+    document.code([plain(format!("{passed} passed{skipped}{verbose}"))]);
     document.code([plain(match health.count(Verdict::Bad) + health.count(Verdict::Warn) {
         0 => "no problems found".to_owned(),
         problems => format!("{} found", count(problems, "problem")),
@@ -63,33 +71,18 @@ pub fn health(health: &Health, commands: &Commands) -> Document {
     document
 }
 
-fn table(findings: &[&Finding], document: &mut Document) {
-    let width = Code::ALL.iter().map(|code| code.name().len()).max().unwrap_or(0);
-    for finding in findings {
-        let result = match finding.verdict {
-            Verdict::Ok => styled(GREEN, "ok"),
-            _ => dim("skipped"),
-        };
-        document.line([result.width(7), plain(finding.code.name()).width(width), plain(&finding.what)]);
-    }
-}
-
 pub fn findings(findings: &Findings) -> Document {
     let mut document = Document::default();
     let mut line = |text: String| document.code([plain(text)]);
     for finding in &findings.first {
-        let place = match finding.line {
-            Some(line) => format!("{}:{line}", finding.path.display()),
-            None => finding.path.display().to_string(),
-        };
+        let place = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let place = format!("{}{place}", finding.path.display());
         let place = if finding.what.contains(&place) { String::new() } else { format!("{place}: ") };
         line(format!("{}: {place}{}", finding.kind.name(), finding.what));
         if let Some(run) = finding.run.as_ref().filter(|_| finding.needed_by.is_empty()) {
             line(format!("  run: {run}"));
         }
-        for user in &finding.needed_by {
-            line(format!("  needed by: {user}"));
-        }
+        finding.needed_by.iter().for_each(|user| line(format!("  needed by: {user}")));
         line(format!("  hint: {}", finding.hint));
     }
     let more = findings.count.saturating_sub(findings.first.len() as u64);
@@ -129,23 +122,24 @@ pub fn problems(problems: &[Problem], columns: Option<usize>) -> String {
 fn one(problem: &Problem, excerpt: Option<Excerpt<'_>>, renderer: &Renderer) -> String {
     let level = if problem.is_error() { Level::ERROR } else { Level::WARNING };
     let path = problem.path.display().to_string();
-    let title = level.primary_title(escape(&problem.message)).id(problem.code.name());
-    let mut group = Group::with_title(title);
-    if let Some(Excerpt { number, line, marked, .. }) = excerpt {
-        let (before, rest) = line.split_at_checked(marked.start).unwrap_or((line, ""));
-        let (inside, after) = rest.split_at_checked(marked.len()).unwrap_or((rest, ""));
-        let (before, inside, after) = (shown(before), shown(inside), shown(after));
-        let range = before.len()..before.len() + inside.len();
-        let snippet = Snippet::source(format!("{before}{inside}{after}")).line_start(number);
-        let snippet = snippet.path(escape(&path)).annotation(AnnotationKind::Primary.span(range));
-        group = group.element(snippet);
-    } else {
-        let origin = Origin::path(escape(&path));
-        group = group.element(match problem.at {
-            Some((line, column)) => origin.line(line).char_column(column),
-            None => origin,
-        });
-    }
+    let group = Group::with_title(level.primary_title(escape(&problem.message)).id(problem.code.name()));
+    let mut group = match excerpt {
+        Some(Excerpt { number, line, marked, .. }) => {
+            let (before, rest) = line.split_at_checked(marked.start).unwrap_or((line, ""));
+            let (inside, after) = rest.split_at_checked(marked.len()).unwrap_or((rest, ""));
+            let [before, inside, after] = [before, inside, after].map(shown);
+            let range = before.len()..before.len() + inside.len();
+            let snippet = Snippet::source(before + &inside + &after).line_start(number).path(escape(&path));
+            group.element(snippet.annotation(AnnotationKind::Primary.span(range)))
+        }
+        None => {
+            let origin = Origin::path(escape(&path));
+            group.element(match problem.at {
+                Some((line, column)) => origin.line(line).char_column(column),
+                None => origin,
+            })
+        }
+    };
     if let Some(hint) = &problem.hint {
         group = group.element(Level::HELP.with_name("hint").message(escape(hint)));
     }

@@ -40,11 +40,6 @@ pub fn since(start: Timestamp, at: Timestamp) -> String {
     if span.starts_with('-') { span } else { format!("+{span}") }
 }
 
-/// The same in whole seconds: tenths would flicker on a screen that is refreshed.
-pub fn whole_seconds(span: &str) -> String {
-    span.split_once('.').map_or(span.to_owned(), |(whole, _)| format!("{whole}s"))
-}
-
 /// A moment and the time since the start of the run: `2026-02-03 04:05:06 UTC (+1m05s)`.
 pub fn moment_since(start: Timestamp, at: Timestamp) -> String {
     format!("{} ({})", clock::moment(at), since(start, at))
@@ -144,16 +139,6 @@ pub fn task_style(status: &str) -> Style {
         "completed" => GREEN,
         "in_progress" => BLUE,
         "deleted" | "erased" => RED,
-        _ => Style::new(),
-    }
-}
-
-/// The color of what an agent is doing: a word of `Activity`.
-pub fn activity_style(word: &str) -> Style {
-    match word {
-        "works" => GREEN,
-        "stops" => YELLOW,
-        "gone" => DIM,
         _ => Style::new(),
     }
 }

@@ -1,12 +1,11 @@
 //! One line of styled pieces, wrapped or cut to the width of the terminal.
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io;
+use std::ops::Range;
 
 use anstyle::{AnsiColor, Style};
-use textwrap::WordSeparator;
-use textwrap::core::{Fragment, Word};
-use textwrap::wrap_algorithms::wrap_first_fit;
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::ui;
@@ -68,7 +67,7 @@ impl Span {
 /// Pieces with a space between them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Line {
-    pub spans: Vec<Span>,
+    spans: Vec<Span>,
     /// Where the first piece without a fixed width starts.
     column: Option<usize>,
     /// The indent of continuation lines, if it is fixed.
@@ -106,109 +105,75 @@ impl Line {
         self.spans.iter().map(|span| span.text.width()).sum()
     }
 
-    /// Writes the line. With `columns`, a line that is longer continues below its last column.
+    /// The text without styles.
+    pub fn text(&self) -> String {
+        let text: String = self.spans.iter().map(Span::text).collect();
+        text.trim_end().to_owned()
+    }
+
+    /// A part of the text with its styles.
+    fn part(&self, range: Range<usize>) -> String {
+        let (mut part, mut start) = (String::new(), 0);
+        for Span { style, text, .. } in &self.spans {
+            let (from, to) = (range.start.max(start), range.end.min(start + text.len()));
+            if from < to {
+                let _ = write!(part, "{style}{}{style:#}", &text[from - start..to - start]);
+            }
+            start += text.len();
+        }
+        part
+    }
+
+    /// Writes the line as [`Line::wrapped`] formats it.
     ///
     /// # Errors
     /// When `out` cannot be written.
-    pub fn write(mut self, out: &mut (impl Write + ?Sized), columns: Option<usize>) -> io::Result<()> {
-        self.trim();
-        let Some(columns) = columns.filter(|columns| self.width() > *columns) else {
-            return self.write_whole(out);
-        };
-        let first = self.spans.first().map_or(0, |span| leading(&span.text));
-        let column = self.column.filter(|at| *at > 0 && at + MIN_COLUMNS <= columns);
-        let widest =
-            self.spans.iter().flat_map(|span| span.text.split(' ')).map(str::width).max().unwrap_or(0);
-        let hanging = self.hanging.filter(|indent| indent + widest <= columns);
-        let hanging = hanging.unwrap_or(column.unwrap_or(first + 2).min(columns / 2));
-        let words = self.words(columns.saturating_sub(hanging).max(1));
-        let widths =
-            [columns.saturating_sub(first), columns.saturating_sub(hanging)].map(|width| width as f64);
-        for (place, line) in wrap_first_fit(&words, &widths).into_iter().enumerate() {
-            let (end, indent) = if place == 0 { ("", first) } else { ("\n", hanging) };
-            write!(out, "{end}{:indent$}", "")?;
-            let mut rest = line.len();
-            for piece in line.chunk_by(|one, other| one.style == other.style) {
-                let style = piece.first().map(|word| word.style).unwrap_or_default();
-                write!(out, "{style}")?;
-                for word in piece {
-                    rest -= 1;
-                    let spaces = if rest == 0 { 0 } else { word.spaces };
-                    write!(out, "{}{:spaces$}", word.text, "")?;
-                }
-                write!(out, "{style:#}")?;
-            }
-        }
-        writeln!(out)
+    pub fn write(&self, out: &mut (impl io::Write + ?Sized), columns: Option<usize>) -> io::Result<()> {
+        out.write_all(self.wrapped(columns).as_bytes())
     }
 
-    /// The words without the spaces before the first. A word that is wider than a line is broken.
-    fn words(&self, columns: usize) -> Vec<StyledWord<'_>> {
-        let mut words = Vec::new();
-        for (place, span) in self.spans.iter().enumerate() {
-            let text = if place == 0 { span.text.trim_start_matches(' ') } else { &span.text };
-            for mut word in WordSeparator::AsciiSpace.find_words(text) {
-                while word.word.width() > columns {
-                    let head = fitting(word.word, columns);
-                    words.push(StyledWord { style: span.style, text: head, spaces: 0 });
-                    word = Word { word: &word.word[head.len()..], ..word };
-                }
-                words.push(StyledWord { style: span.style, text: word.word, spaces: word.whitespace.len() });
-            }
+    /// The line with a line break. With `columns`, a longer line continues below its last column, and a word that is wider
+    /// than a line is broken.
+    pub fn wrapped(&self, columns: Option<usize>) -> String {
+        let text = self.text();
+        let Some(columns) = columns.filter(|columns| text.width() > *columns) else {
+            return self.part(0..text.len()) + "\n";
+        };
+        let column = self.column.filter(|at| *at > 0 && at + MIN_COLUMNS <= columns);
+        let widest = text.split(' ').map(str::width).max().unwrap_or(0);
+        let hanging = self.hanging.filter(|indent| indent + widest <= columns);
+        let hanging = hanging.unwrap_or(column.unwrap_or(leading(&text) + 2).min(columns / 2));
+        let (indent, next_indent) = (" ".repeat(leading(&text)), " ".repeat(hanging));
+        let options = Options::new(columns)
+            .initial_indent(&indent)
+            .subsequent_indent(&next_indent)
+            .word_separator(WordSeparator::AsciiSpace)
+            .word_splitter(WordSplitter::NoHyphenation)
+            .wrap_algorithm(WrapAlgorithm::FirstFit);
+        let (mut wrapped, mut at) = (String::new(), indent.len());
+        for (number, line) in textwrap::wrap(&text[at..], options).iter().enumerate() {
+            let indent = if number == 0 { &indent } else { &next_indent };
+            let line = line.strip_prefix(indent.as_str()).unwrap_or(line);
+            at += text[at..].find(line).unwrap_or(0);
+            wrapped += &format!("{indent}{}\n", self.part(at..at + line.len()));
+            at += line.len();
         }
-        words
+        wrapped
     }
 
     /// The line for a screen of fixed rows: cut at this width, and `…` at the end then. It has no line break.
-    pub fn cut(mut self, columns: usize) -> String {
-        self.trim();
-        let mut out = String::new();
-        let is_cut = self.width() > columns;
-        let mut room = if is_cut { columns.saturating_sub(1) } else { usize::MAX };
-        for Span { style, text, .. } in &self.spans {
-            if text.width() <= room {
-                let _ = write!(out, "{style}{text}{style:#}");
-                room -= text.width();
-                continue;
-            }
-            let shown = if room == 0 { "" } else { fitting(text, room) };
-            let shown = if shown.width() > room { "" } else { shown };
-            let _ = write!(out, "{style}{shown}{style:#}");
-            break;
+    pub fn cut(&self, columns: usize) -> String {
+        let text = self.text();
+        if text.width() <= columns {
+            return self.part(0..text.len());
         }
-        if is_cut { out + "…" } else { out }
-    }
-
-    fn trim(&mut self) {
-        if let Some(last) = self.spans.last_mut() {
-            last.text.truncate(last.text.trim_end().len());
-        }
-    }
-
-    fn write_whole(&self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
-        self.spans.iter().try_for_each(|Span { style, text, .. }| write!(out, "{style}{text}{style:#}"))?;
-        writeln!(out)
-    }
-}
-
-#[derive(Debug)]
-struct StyledWord<'a> {
-    style: Style,
-    text: &'a str,
-    spaces: usize,
-}
-
-impl Fragment for StyledWord<'_> {
-    fn width(&self) -> f64 {
-        self.text.width() as f64
-    }
-
-    fn whitespace_width(&self) -> f64 {
-        self.spaces as f64
-    }
-
-    fn penalty_width(&self) -> f64 {
-        0.0
+        let mut used = 0;
+        let is_beyond = |(_, c): &(usize, char)| {
+            used += c.width().unwrap_or(0);
+            used >= columns
+        };
+        let end = text.char_indices().find(is_beyond).map_or(0, |(at, _)| at);
+        self.part(0..end) + "…"
     }
 }
 
@@ -217,28 +182,9 @@ fn leading(text: &str) -> usize {
     text.len() - text.trim_start_matches(' ').len()
 }
 
-/// The longest start of the text that fits into `width` columns; at least one character.
-fn fitting(text: &str, width: usize) -> &str {
-    let mut used = 0;
-    for (at, c) in text.char_indices() {
-        used += c.width().unwrap_or(0);
-        if used > width && at > 0 {
-            return &text[..at];
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_text_is_cut_at_the_columns_of_its_characters() {
-        assert_eq!(fitting("abcdef", 4), "abcd");
-        assert_eq!(fitting("日本語", 5), "日本");
-        assert_eq!(fitting("日本", 1), "日", "one character fits in any case");
-    }
 
     fn line(pieces: &[(&str, usize)]) -> Line {
         Line::from(pieces.iter().map(|(text, width)| plain(text).width(*width)))
@@ -249,9 +195,7 @@ mod tests {
     }
 
     fn wrapped(pieces: &[(&str, usize)], columns: usize) -> String {
-        let mut out = Vec::new();
-        line(pieces).write(&mut out, Some(columns)).unwrap();
-        String::from_utf8(out).unwrap()
+        line(pieces).wrapped(Some(columns))
     }
 
     #[test]

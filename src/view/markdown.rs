@@ -1,72 +1,47 @@
 //! A document as Markdown for GitHub.
 
-use std::fmt::Write;
-
 use super::document::{Block, Document, Graph, Table};
-use super::line::{Line, Span};
+use super::line::Span;
+use super::mermaid::references;
 use crate::ui;
 
 impl Document {
     pub fn to_markdown(&self) -> String {
-        let mut out = String::new();
-        for (place, block) in self.blocks.iter().enumerate() {
-            match block {
-                Block::Heading(title) => {
-                    out.push_str(if place == 0 { "# " } else { "## " });
-                    out.push_str(&escape(title.text()));
-                }
-                Block::Remarked(line, remark) => out.push_str(&escape(&format!("{} {remark}", line.text()))),
-                Block::Line(line) => out.push_str(&escape(&line.text())),
-                Block::Code(line) => out.push_str(&format!("    {}", line.text())),
-                Block::List(list) => out.push_str(&escape(&list.items.join(", "))),
-                Block::Table(table) => self::table(&table.pruned(), &mut out),
-                Block::Graph(graph) => self::graph(graph, &mut out),
+        let blocks = self.blocks.iter().enumerate().map(|(place, block)| match block {
+            Block::Heading(title) => {
+                format!("{} {}", if place == 0 { "#" } else { "##" }, escape(title.text()))
             }
-            out.push_str("\n\n");
-        }
-        format!("{}\n", out.trim_end())
+            Block::Line(line) => escape(&line.text()),
+            Block::Code(line) => format!("    {}", line.text()),
+            Block::List(list) => escape(&list.items.join(", ")),
+            Block::Table(table) => self::table(&table.pruned()),
+            Block::Graph(graph) => self::graph(graph),
+        });
+        format!("{}\n", blocks.collect::<Vec<_>>().join("\n\n").trim_end())
     }
 }
 
-impl Line {
-    fn text(&self) -> String {
-        self.spans.iter().map(Span::text).collect::<String>().trim_end().to_owned()
-    }
-}
-
-fn table(table: &Table, out: &mut String) {
+fn table(table: &Table) -> String {
     let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
     let escaped = |row: &Vec<Span>| line(row.iter().map(|cell| escape(cell.text())).collect());
     let titles = table.columns.iter().map(|column| escape(column.title.text())).collect();
     let rule = table.columns.iter().map(|column| if column.is_number { "---:" } else { "---" }.to_owned());
-    let rows = table.rows.iter().map(escaped);
-    out.push_str(
-        &[line(titles), line(rule.collect())].into_iter().chain(rows).collect::<Vec<_>>().join("\n"),
-    );
+    let head = [line(titles), line(rule.collect())];
+    head.into_iter().chain(table.rows.iter().map(escaped)).collect::<Vec<_>>().join("\n")
 }
 
 /// A Mermaid graph. Node names are generated; other text is quoted.
-fn graph(graph: &Graph, out: &mut String) {
-    out.push_str("```mermaid\ngraph LR\n");
-    for (place, (name, about)) in graph.nodes.iter().enumerate() {
-        let _ = writeln!(out, "    n{place}[\"{}\"]", label(&format!("{name}: {about}")));
-    }
-    for (from, to) in &graph.edges {
-        let _ = writeln!(out, "    n{from} --> n{to}");
-    }
-    out.push_str("```");
+fn graph(graph: &Graph) -> String {
+    let nodes =
+        graph.nodes.iter().enumerate().map(|(place, (name, about))| {
+            format!("    n{place}[\"{}\"]\n", label(&format!("{name}: {about}")))
+        });
+    let edges = graph.edges.iter().map(|(from, to)| format!("    n{from} --> n{to}\n"));
+    format!("```mermaid\ngraph LR\n{}```", nodes.chain(edges).collect::<String>())
 }
 
-/// Text in a Mermaid label: letters, digits and spaces are unchanged, everything else is a character reference.
 fn label(text: &str) -> String {
-    let mut safe = String::new();
-    for c in ui::escape(text).chars() {
-        match c {
-            c if c.is_alphanumeric() || matches!(c, ' ' | '.' | ',' | ':' | '-') => safe.push(c),
-            c => safe.push_str(&format!("#{};", c as u32)),
-        }
-    }
-    safe
+    references(&ui::escape(text), " .,:-")
 }
 
 /// Text with everything escaped that is special in Markdown or HTML.
@@ -77,10 +52,7 @@ fn escape(text: &str) -> String {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '&' => safe.push_str("&amp;"),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '$' | '@' => {
-                safe.push('\\');
-                safe.push(c);
-            }
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '$' | '@' => safe.extend(['\\', c]),
             c => safe.push(c),
         }
     }

@@ -1,7 +1,5 @@
 //! A run as a Mermaid sequence diagram.
 
-use std::fmt::Write;
-
 use super::describe::{ShownEntry, phrase};
 use super::format::{actor, elapsed, first_line};
 use super::timeline::{TimelineOptions, merge_idles};
@@ -12,23 +10,27 @@ use teamkeep_core::policy::Decision;
 /// Maximum length in characters of a diagram that Mermaid draws without `maxTextSize`.
 pub const MAX_MERMAID_CHARS: usize = 50_000;
 
+/// Characters without a meaning in a diagram, at the start of a word and in it: a dash between letters is not an arrow.
+const HARMLESS: &str = " .,_/()'!?=*@…";
+const HARMLESS_INSIDE: &str = "- .,_/()'!?=*@…";
+
 /// Maximum length of a text on an arrow, in characters.
 const MAX_CHARS: usize = 60;
 
 /// Draws it: participants in order of appearance, messages as arrows, everything else as notes.
-pub fn mermaid(material: &RunData, part: &[&Entry], options: TimelineOptions) -> String {
+pub fn mermaid(data: &RunData, part: &[&Entry], options: TimelineOptions) -> String {
     let shown: Vec<&Entry> = part.iter().copied().filter(|entry| options.shows(entry)).collect();
-    let mut drawing = Drawing { material, names: Vec::new(), present: Vec::new(), body: String::new() };
+    let mut drawing = Drawing { data, names: Vec::new(), present: Vec::new(), body: String::new() };
     merge_idles(&shown).into_iter().flatten().for_each(|entry| drawing.draw(entry));
     let mut diagram = String::from("sequenceDiagram\n");
     for (number, name) in drawing.names.iter().enumerate() {
-        let _ = writeln!(diagram, "    participant p{number} as {}", safe(actor(name)));
+        diagram += &format!("    participant p{number} as {}\n", safe(actor(name)));
     }
     diagram + &drawing.body
 }
 
 struct Drawing<'a> {
-    material: &'a RunData,
+    data: &'a RunData,
     /// Participants; the index is the number in the diagram.
     names: Vec<String>,
     /// The recipients of a message to everyone.
@@ -56,11 +58,10 @@ impl Drawing<'_> {
             Kind::MessageRefused => ("-x", "not sent: "),
             _ => return self.note(shown, actor),
         };
-        let text = entry.summary().or(entry.text()).unwrap_or_default();
         let text = match entry.kind() {
             // Claude Code's automatic messages are JSON; they are shown in words.
             Kind::Message if entry.is_automatic() => phrase(shown).1,
-            _ => format!("{marks}{}", first_line(text)),
+            _ => format!("{marks}{}", first_line(entry.summary().or(entry.text()).unwrap_or_default())),
         };
         for to in self.recipients(entry) {
             let to = self.number(&to);
@@ -70,36 +71,28 @@ impl Drawing<'_> {
 
     /// An entry that is not a message is a note over its actor. A block is highlighted.
     fn note(&mut self, shown: ShownEntry<'_>, actor: usize) {
-        let entry = shown.entry;
-        let blocked = entry.verdict().is_some_and(|verdict| verdict.decision == Decision::Block);
-        let time = elapsed(self.material.run.started_at, entry.at);
-        let text = format!("{time} {}", phrase(shown).1);
-        if blocked {
-            self.body.push_str("    rect rgba(220, 40, 40, 0.25)\n");
-        }
-        self.line(&format!("Note over p{actor}"), &text);
-        if blocked {
-            self.body.push_str("    end\n");
-        }
+        let is_block = shown.entry.verdict().is_some_and(|verdict| verdict.decision == Decision::Block);
+        let time = elapsed(self.data.run.started_at, shown.entry.at);
+        self.body += if is_block { "    rect rgba(220, 40, 40, 0.25)\n" } else { "" };
+        self.line(&format!("Note over p{actor}"), &format!("{time} {}", phrase(shown).1));
+        self.body += if is_block { "    end\n" } else { "" };
     }
 
     fn line(&mut self, head: &str, text: &str) {
         let text = safe(text);
         // An arrow needs a text.
-        let _ = writeln!(self.body, "    {head}: {}", if text.is_empty() { "#8230;" } else { &text });
+        self.body += &format!("    {head}: {}\n", if text.is_empty() { "#8230;" } else { &text });
     }
 
     fn recipients(&self, entry: &Entry) -> Vec<String> {
         let to = entry.message().and_then(|message| message.to.as_deref()).unwrap_or("unknown");
         let others: Vec<String> = self.present.iter().filter(|name| **name != entry.actor).cloned().collect();
-        match to {
-            "*" if !others.is_empty() => others,
-            "*" => vec!["everyone".to_owned()],
+        match (to, to.split_once('@')) {
+            ("*", _) if !others.is_empty() => others,
+            ("*", _) => vec!["everyone".to_owned()],
             // A teammate can be addressed with its team.
-            to => vec![match to.split_once('@') {
-                Some((name, _)) if self.material.is_member(name) => name.to_owned(),
-                _ => to.to_owned(),
-            }],
+            (_, Some((name, _))) if self.data.is_member(name) => vec![name.to_owned()],
+            _ => vec![to.to_owned()],
         }
     }
 
@@ -111,29 +104,30 @@ impl Drawing<'_> {
     }
 }
 
-/// Text that is safe in Mermaid and in its page: everything but letters, digits and known harmless characters is a
-/// character reference, and so is the start of a keyword.
+/// Text that is safe in Mermaid and in its page: everything but letters, digits and these characters is a character
+/// reference.
+pub(super) fn references(text: &str, harmless: &str) -> String {
+    let is_safe = |c: char| c.is_alphanumeric() || harmless.contains(c);
+    let reference = |c: char| if is_safe(c) { c.to_string() } else { format!("#{};", u32::from(c)) };
+    text.chars().map(reference).collect()
+}
+
+/// A short text in a sequence diagram. The start of a keyword is a character reference.
 fn safe(text: &str) -> String {
-    let text = ui::escape(text);
-    let short = text.chars().count() > MAX_CHARS;
-    let text: String = match short {
-        true => text.chars().take(MAX_CHARS - 1).chain(['…']).collect(),
-        false => text.into_owned(),
-    };
+    let mut text = ui::escape(text).into_owned();
+    if text.chars().count() > MAX_CHARS {
+        text = text.chars().take(MAX_CHARS - 1).chain(['…']).collect();
+    }
     let mut safe = String::with_capacity(text.len());
     for word in text.trim().split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
         let bare = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()).to_ascii_lowercase();
         let is_keyword = KEYWORDS.split(' ').any(|keyword| keyword == bare);
-        for (place, c) in word.chars().enumerate() {
-            let harmless = c.is_alphanumeric() || " .,_/()'!?=*@…".contains(c);
-            // A dash between letters is not an arrow.
-            let joins = c == '-' && place > 0;
-            if (harmless || joins) && !(is_keyword && place == 0) {
-                safe.push(c);
-            } else {
-                let _ = write!(safe, "#{};", u32::from(c));
-            }
+        let (first, rest) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
+        match is_keyword {
+            true => safe.extend(first.chars().map(|c| format!("#{};", u32::from(c)))),
+            false => safe += &references(first, HARMLESS),
         }
+        safe += &references(rest, HARMLESS_INSIDE);
     }
     safe
 }

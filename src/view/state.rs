@@ -1,118 +1,89 @@
 //! Text output of `teamkeep show`.
 
-use std::collections::BTreeMap;
-
 use anstyle::Style;
 use serde_json::Value;
 
 use super::describe::message_text;
 use super::document::Document;
-use super::format::{count, first_line, moment_since, name_style, since, task_style, text_field};
-use super::line::{BLUE, GREEN, Line, RED, Span, bold, dim, plain, styled};
-use crate::timeline::{Diff, Entry, Kind, RunData, State, Things};
-use teamkeep_core::sys::clock::Timestamp;
+use super::format::{actor, count, first_line, moment_since, name_style, since, task_style, text_field};
+use super::line::{BLUE, GREEN, RED, Span, bold, dim, plain, styled};
+use crate::timeline::{Diff, Kind, RunData, State, Things};
 
-pub fn state(material: &RunData, state: &State) -> Document {
-    let page = Page { started_at: material.run.started_at, state };
+/// The members, tasks and messages of a run at a moment.
+pub fn state(data: &RunData, state: &State) -> Document {
+    let started_at = data.run.started_at;
+    let since = |at| since(started_at, at);
     let mut document = Document::default();
-    document.line([bold(material.run.name().unwrap_or("(no team)")), dim(&state.run)]);
-    match state.at {
-        Some(at) => {
-            document.line([plain(format!("as of {}", moment_since(material.run.started_at, at)))]);
-        }
-        None => document.line([plain("last recorded state")]),
-    }
+    document.line([bold(data.run.name().unwrap_or("(no team)")), dim(&state.run)]);
+    document.line([plain(match state.at {
+        Some(at) => format!("as of {}", moment_since(started_at, at)),
+        None => "last recorded state".to_owned(),
+    })]);
     for path in &state.torn {
         document.line([dim(format!("{path} was half-written; its previous content is shown"))]);
     }
     // A session without a team has no roster and no inboxes; an empty list would be misleading.
-    let team = material.run.team.is_some();
-    if !team && state.members.is_empty() && state.tasks.is_empty() && state.inboxes.is_empty() {
+    let has_team = data.run.team.is_some();
+    if !has_team && state.members.is_empty() && state.tasks.is_empty() && state.inboxes.is_empty() {
         document.line([dim("a session without a team; `replay` shows what it did")]);
     }
-    if team || !state.members.is_empty() {
-        page.members(&mut document);
+    if has_team || !state.members.is_empty() {
+        document.line(title("Members", state.members.len()));
     }
-    if team || !state.tasks.is_empty() {
-        page.tasks(&mut document);
+    for (name, member) in &state.members {
+        let role = [text_field(member, "agentType"), text_field(member, "model")];
+        let prompt = first_line(text_field(member, "prompt").unwrap_or_default());
+        let left = state.gone.members.get(name).map(|at| format!("left {}", since(*at)));
+        document.line([
+            indented(name).width(14),
+            dim(role.into_iter().flatten().collect::<Vec<_>>().join(", ")),
+            plain(prompt),
+            dim(left.unwrap_or_default()),
+        ]);
     }
-    if team || !state.inboxes.is_empty() {
-        page.inboxes(&mut document);
+    if has_team || !state.tasks.is_empty() {
+        document.line(title("Tasks", state.tasks.len()));
+    }
+    for (id, task) in &state.tasks {
+        let status = text_field(task, "status").unwrap_or("unknown");
+        let owner = text_field(task, "owner").unwrap_or("-");
+        let removed = state.gone.removals.get(id).map(|removal| {
+            let how = if removal.kind() == Kind::TaskDeleted { "deleted" } else { "erased" };
+            format!("{how} by {} {}", actor(&removal.actor), since(removal.at))
+        });
+        document.line([
+            plain(format!("  {id}")).width(4),
+            styled(task_style(status), status).width(12),
+            styled(name_style(owner), owner).width(10),
+            plain(first_line(text_field(task, "subject").unwrap_or_default())),
+            dim(blockers(state, task)),
+            dim(removed.unwrap_or_default()),
+        ]);
+    }
+    if has_team || !state.inboxes.is_empty() {
+        document.line(title("Inboxes", state.inboxes.len()));
+        if state.at.is_none() {
+            document.line([dim("  from snapshots, may be incomplete; `replay` has every message")]);
+        }
+    }
+    for (owner, messages) in &state.inboxes {
+        document.line([indented(owner).width(14), plain(count(messages.len(), "message"))]);
+        for message in messages {
+            let from = text_field(message, "from").unwrap_or("unknown");
+            let from_name = styled(name_style(from), from).width(10);
+            document.line([dim("    from"), from_name, plain(message_text(message, owner))]);
+        }
     }
     document
 }
 
-struct Page<'a> {
-    started_at: Timestamp,
-    state: &'a State,
-}
-
-impl Page<'_> {
-    fn since(&self, at: Timestamp) -> String {
-        since(self.started_at, at)
-    }
-
-    fn members(&self, document: &mut Document) {
-        document.line(title("Members", self.state.members.len()));
-        for (name, member) in &self.state.members {
-            let role = [text_field(member, "agentType"), text_field(member, "model")];
-            let role = role.into_iter().flatten().collect::<Vec<_>>().join(", ");
-            let prompt = first_line(text_field(member, "prompt").unwrap_or_default());
-            let left = self.state.gone.members.get(name).map(|at| format!("left {}", self.since(*at)));
-            document.remarked([indented(name).width(14), dim(role), plain(prompt)], left);
-        }
-    }
-
-    fn tasks(&self, document: &mut Document) {
-        document.line(title("Tasks", self.state.tasks.len()));
-        for (id, task) in &self.state.tasks {
-            let status = text_field(task, "status").unwrap_or("unknown");
-            let owner = text_field(task, "owner").unwrap_or("-");
-            let line = Line::from([
-                plain(format!("  {id}")).width(4),
-                styled(task_style(status), status).width(12),
-                styled(name_style(owner), owner).width(10),
-                plain(first_line(text_field(task, "subject").unwrap_or_default())),
-                dim(self.blockers(task)),
-            ]);
-            let removed = self.state.gone.removals.get(id).map(|removal| self.removed(removal));
-            document.remarked(line, removed);
-        }
-    }
-
-    /// The dependencies that are not completed. Claude Code keeps the ids of completed tasks in `blockedBy`.
-    fn blockers(&self, task: &Value) -> String {
-        let ids = task.get("blockedBy").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let is_open = |id: &&str| {
-            self.state.tasks.get(*id).is_some_and(|task| text_field(task, "status") != Some("completed"))
-        };
-        let ids: Vec<&str> = ids.iter().filter_map(Value::as_str).filter(is_open).collect();
-        if ids.is_empty() { String::new() } else { format!("(blocked by {})", ids.join(", ")) }
-    }
-
-    fn removed(&self, removal: &Entry) -> String {
-        let how = if removal.kind() == Kind::TaskDeleted { "deleted" } else { "erased" };
-        let by = if removal.actor == "client" { "Claude Code" } else { &removal.actor };
-        format!("{how} by {by} {}", self.since(removal.at))
-    }
-
-    fn inboxes(&self, document: &mut Document) {
-        document.line(title("Inboxes", self.state.inboxes.len()));
-        if self.state.at.is_none() {
-            document.line([dim("  from snapshots, may be incomplete; `replay` has every message")]);
-        }
-        for (owner, messages) in &self.state.inboxes {
-            document.line([indented(owner).width(14), plain(count(messages.len(), "message"))]);
-            for message in messages {
-                let from = text_field(message, "from").unwrap_or("unknown");
-                document.line([
-                    dim("    from"),
-                    styled(name_style(from), from).width(10),
-                    plain(message_text(message, owner)),
-                ]);
-            }
-        }
-    }
+/// The dependencies that are not completed. Claude Code keeps the ids of completed tasks in `blockedBy`.
+fn blockers(state: &State, task: &Value) -> String {
+    let ids = task.get("blockedBy").and_then(Value::as_array).into_iter().flatten();
+    let is_open =
+        |id: &&str| state.tasks.get(*id).is_some_and(|task| text_field(task, "status") != Some("completed"));
+    let ids: Vec<&str> = ids.filter_map(Value::as_str).filter(is_open).collect();
+    if ids.is_empty() { String::new() } else { format!("(blocked by {})", ids.join(", ")) }
 }
 
 fn title(name: &str, number: usize) -> [Span; 2] {
@@ -131,10 +102,10 @@ const REMOVED: Mark = (RED, "  -");
 const CHANGED: Mark = (BLUE, "  ~");
 
 /// Formats them: `+` for new, `-` for gone, `~` for changed.
-pub fn diff(material: &RunData, diff: &Diff) -> Document {
-    let started_at = material.run.started_at;
+pub fn diff(data: &RunData, diff: &Diff) -> Document {
+    let started_at = data.run.started_at;
     let mut document = Document::default();
-    document.line([bold(material.run.name().unwrap_or("(no team)")), dim(&diff.run)]);
+    document.line([bold(data.run.name().unwrap_or("(no team)")), dim(&diff.run)]);
     document.line([plain(format!("from {}", moment_since(started_at, diff.from)))]);
     document.line([plain(format!("to   {}", moment_since(started_at, diff.to)))]);
     if diff.is_empty() {
@@ -143,47 +114,42 @@ pub fn diff(material: &RunData, diff: &Diff) -> Document {
     things("Tasks", &diff.tasks, task, &mut document);
     let prompt = |member: &Value| text_field(member, "prompt").unwrap_or_default().to_owned();
     things("Members", &diff.members, prompt, &mut document);
-    messages(diff, &mut document);
+    let messages = &diff.mail;
+    let parts =
+        [(ADDED, "", &messages.new), (CHANGED, "read: ", &messages.read), (REMOVED, "", &messages.gone)];
+    if parts.iter().any(|(_, _, part)| !part.is_empty()) {
+        document.line([bold("Messages")]);
+    }
+    for (mark, prefix, part) in parts {
+        for (inbox, message) in part.iter().flat_map(|(inbox, all)| all.iter().map(move |one| (inbox, one))) {
+            let from = text_field(message, "from").unwrap_or_default();
+            let text = format!("{prefix}from {from}: {}", message_text(message, inbox));
+            document.line(item(mark, inbox, &text));
+        }
+    }
     document
 }
 
-fn item((style, sign): Mark, name: &str, text: &str, document: &mut Document) {
-    document.line([styled(style, sign), styled(name_style(name), name).width(4), plain(text)]);
+fn item((style, sign): Mark, name: &str, text: &str) -> [Span; 3] {
+    [styled(style, sign), styled(name_style(name), name).width(4), plain(text)]
 }
 
 fn things(title: &str, things: &Things, about: impl Fn(&Value) -> String, document: &mut Document) {
     let Things { new, gone, changed, titles } = things;
-    if new.is_empty() && gone.is_empty() && changed.is_empty() {
-        return;
+    if !new.is_empty() || !gone.is_empty() || !changed.is_empty() {
+        document.line([bold(title)]);
     }
-    document.line([bold(title)]);
     for (mark, part) in [(ADDED, new), (REMOVED, gone)] {
         for (name, thing) in part {
-            item(mark, name, &first_line(&about(thing)), document);
+            document.line(item(mark, name, &first_line(&about(thing))));
         }
     }
     for (name, changes) in changed {
         let title = titles.get(name).map(|title| first_line(title)).unwrap_or_default();
-        item(CHANGED, name, &title, document);
+        document.line(item(CHANGED, name, &title));
         for (field, change) in changes {
             let (field, from, to) = (field.replace('_', " "), value(&change.from), value(&change.to));
             document.line([plain(format!("        {field}: {from} → {to}"))]);
-        }
-    }
-}
-
-fn messages(diff: &Diff, document: &mut Document) {
-    type Inboxes = BTreeMap<String, Vec<Value>>;
-    let mail = &diff.mail;
-    let parts: [(Mark, &str, &Inboxes); 3] =
-        [(ADDED, "", &mail.new), (CHANGED, "read: ", &mail.read), (REMOVED, "", &mail.gone)];
-    if parts.iter().any(|(_, _, part)| !part.is_empty()) {
-        document.line([bold("Messages")]);
-    }
-    for (mark, word, part) in parts {
-        for (inbox, message) in part.iter().flat_map(|(inbox, all)| all.iter().map(move |one| (inbox, one))) {
-            let from = text_field(message, "from").unwrap_or_default();
-            item(mark, inbox, &format!("{word}from {from}: {}", message_text(message, inbox)), document);
         }
     }
 }

@@ -1,23 +1,18 @@
 //! Text output of `teamkeep status`: as text, as a screen, and as one line.
 
+use std::collections::BTreeMap;
+
+use anstyle::Style;
+
 use super::document::Document;
-use super::format::{activity_style, count, elapsed, name_style, size, task_style, whole_seconds};
-use super::line::{GREEN, Line, YELLOW, bold, dim, plain, styled};
-use crate::status::{Member, Status, StatusLine, StoreStats, TeamStatus};
+use super::format::{count, elapsed, name_style, size, task_style};
+use super::line::{DIM, GREEN, Line, YELLOW, bold, dim, plain, styled};
+use crate::status::{Board, Status, StatusLine, StoreStats, TeamStatus};
 use crate::ui;
 use teamkeep_core::enforcement::Pause;
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::policy::Activity;
 use teamkeep_core::sys::clock::{self, Timestamp};
-
-/// The states of an agent, in the order of the counts, and how they are shown.
-const STATES: [(Activity, &str); 5] = [
-    (Activity::Works, "working"),
-    (Activity::Idles, "idle"),
-    (Activity::Here, "joined"),
-    (Activity::Stops, "shutting down"),
-    (Activity::Gone, "left"),
-];
 
 pub fn status(status: &Status, now: Timestamp) -> Document {
     let mut document = Document::default();
@@ -40,24 +35,34 @@ pub fn status(status: &Status, now: Timestamp) -> Document {
 
 /// Formats the status for a terminal of this size. No line is wider than the columns minus one; lines that do not fit
 /// are counted.
-pub fn status_screen(shown: &Status, now: Timestamp, keys: &str, columns: usize, rows: usize) -> Vec<String> {
+pub fn status_screen(
+    shown: &Status,
+    now: Timestamp,
+    keys: &str,
+    (columns, rows): (usize, usize),
+) -> Vec<String> {
     let width = columns.saturating_sub(1).max(1);
-    let text = status(shown, now).to_terminal(Some(width));
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    let footer = usize::from(!keys.is_empty() && rows > 4);
-    let room = rows.saturating_sub(footer);
-    let cut = |text: String| Line::from([dim(text)]).cut(width);
-    if lines.len() > room {
-        let hidden = lines.len() - room.saturating_sub(1);
-        lines.truncate(room.saturating_sub(1));
-        lines.push(cut(format!("… {hidden} more lines")));
-    }
+    let footer = if keys.is_empty() || rows <= 4 { 0 } else { 1 };
+    let mut lines = limited(&status(shown, now), width, rows.saturating_sub(footer));
     if footer > 0 {
-        lines.resize(room, String::new());
+        lines.resize(rows - 1, String::new());
         let time = clock::local(now).format("%H:%M:%S");
-        lines.push(cut(format!("{time} {}, {keys}", clock::offset(now))));
+        let line = Line::from([dim(format!("{time} {}, {keys}", clock::offset(now)))]);
+        lines.push(line.cut(width));
     }
-    lines.truncate(rows);
+    lines
+}
+
+/// At most so many lines of a document. Hidden lines are counted.
+pub(super) fn limited(document: &Document, width: usize, rows: usize) -> Vec<String> {
+    let text = document.to_terminal(Some(width));
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    if lines.len() > rows {
+        let hidden = lines.len() - rows.saturating_sub(1);
+        lines.truncate(rows.saturating_sub(1));
+        lines.push(Line::from([dim(format!("… {hidden} more lines"))]).cut(width));
+        lines.truncate(rows);
+    }
     lines
 }
 
@@ -84,39 +89,60 @@ pub fn brief(team: Option<&StatusLine>) -> String {
     ui::escape(&format!("{}: {}", team.team, parts.join(" · "))).into_owned()
 }
 
-fn state(member: &Member) -> &'static str {
-    STATES.iter().find(|(doing, _)| doing.word() == member.doing).map_or(member.doing, |(_, word)| word)
+/// How an agent's state is shown.
+fn state(doing: Activity) -> (Style, &'static str) {
+    match doing {
+        Activity::Works => (GREEN, "working"),
+        Activity::Idles => (Style::new(), "idle"),
+        Activity::Here => (Style::new(), "joined"),
+        Activity::Stops => (YELLOW, "shutting down"),
+        Activity::Gone => (DIM, "left"),
+    }
 }
 
+/// The time since then, in whole seconds: tenths would flicker on a screen that is refreshed.
 fn ago(at: Timestamp, now: Timestamp) -> String {
-    whole_seconds(&elapsed(at, now))
+    let span = elapsed(at, now);
+    span.split_once('.').map_or(span.clone(), |(whole, _)| format!("{whole}s"))
 }
 
 fn team(team: &TeamStatus, now: Timestamp, document: &mut Document) {
     let age = format!("running for {},", ago(team.started_at, now));
     let last = team.heard_at.map(|at| format!("last event {} ago", ago(at, now)));
     document.line([bold(&team.team), styled(GREEN, age), dim(last.unwrap_or_default())]);
-    let counts =
-        STATES.iter().map(|(doing, word)| (team.doing(*doing), word)).filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
+    board(&team.board, &team.unread, now, document);
+    warnings(team, document);
+}
+
+/// The members and the open tasks of a team.
+pub(super) fn board(
+    Board { members, tasks }: &Board,
+    unread: &BTreeMap<String, usize>,
+    now: Timestamp,
+    document: &mut Document,
+) {
+    let states = [Activity::Works, Activity::Idles, Activity::Here, Activity::Stops, Activity::Gone];
+    let counts = states.map(|doing| (members.iter().filter(|member| member.doing == doing).count(), doing));
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(count, doing)| format!("{count} {}", state(*doing).1)).collect();
     document.line([plain("  Members"), dim(format!("({})", counts.join(", ")))]);
-    let width = team.members.iter().map(|member| state(member).len()).max().unwrap_or_default();
-    for member in &team.members {
-        let unread = team.unread.get(&member.name).map(|unread| format!("{unread} unread"));
-        let tasks = team.tasks.iter().filter(|task| member.tasks.contains(&task.id));
-        let tasks: Vec<String> = tasks.map(|task| format!("{} {}", task.id, task.subject)).collect();
+    let width = members.iter().map(|member| state(member.doing).1.len()).max().unwrap_or_default();
+    for member in members {
+        let unread = unread.get(&member.name).map(|unread| format!("{unread} unread"));
+        let own = tasks.iter().filter(|task| member.tasks.contains(&task.id));
+        let own: Vec<String> = own.map(|task| format!("{} {}", task.id, task.subject)).collect();
+        let (style, word) = state(member.doing);
         document.line([
             styled(name_style(&member.name), format!("    {}", member.name)).width(14),
-            styled(activity_style(member.doing), state(member)).width(width),
+            styled(style, word).width(width),
             dim(ago(member.since, now)).width(6),
             styled(YELLOW, unread.unwrap_or_default()),
-            plain(if tasks.is_empty() { String::new() } else { format!("task {}", tasks.join(", ")) }),
+            plain(if own.is_empty() { String::new() } else { format!("task {}", own.join(", ")) }),
         ]);
     }
-    let (done, open): (Vec<_>, Vec<_>) =
-        team.tasks.iter().partition(|task| task.status == TaskStatus::Completed);
-    if !team.tasks.is_empty() {
-        document.line([plain("  Tasks"), dim(format!("({} of {} done)", done.len(), team.tasks.len()))]);
+    let (done, open): (Vec<_>, Vec<_>) = tasks.iter().partition(|task| task.status == TaskStatus::Completed);
+    if !tasks.is_empty() {
+        document.line([plain("  Tasks"), dim(format!("({} of {} done)", done.len(), tasks.len()))]);
     }
     for task in open {
         let owner = task.owner.as_deref().unwrap_or("-");
@@ -127,7 +153,6 @@ fn team(team: &TeamStatus, now: Timestamp, document: &mut Document) {
             plain(&task.subject),
         ]);
     }
-    warnings(team, document);
 }
 
 /// The work that the gates cannot see, and the number of blocks and warnings.

@@ -36,21 +36,22 @@ impl TimelineOptions {
 /// # Errors
 /// When `out` cannot be written.
 pub fn timeline(
-    material: &RunData,
+    data: &RunData,
     timeline: &Timeline,
     part: &[&Entry],
     options: TimelineOptions,
     out: &mut (impl Write + ?Sized),
 ) -> io::Result<()> {
-    out.write_all(heading(material, timeline).to_terminal(options.columns).as_bytes())?;
+    out.write_all(heading(data, timeline).to_terminal(options.columns).as_bytes())?;
     let shown: Vec<&Entry> = part.iter().copied().filter(|entry| options.shows(entry)).collect();
-    let lines = EntryLines::of(material.run.started_at, &shown, options);
-    merge_idles(&shown).into_iter().flatten().try_for_each(|entry| lines.write(entry, out))
+    let lines = EntryLines::of(data.run.started_at, &shown, options);
+    let mut entries = merge_idles(&shown).into_iter().flatten();
+    entries.try_for_each(|entry| out.write_all(lines.format(entry).as_bytes()))
 }
 
 /// The lines above a timeline: the run, its times, its members and tasks.
-pub fn heading(material: &RunData, timeline: &Timeline) -> Document {
-    let summary = Summary::of(material, timeline);
+pub fn heading(data: &RunData, timeline: &Timeline) -> Document {
+    let summary = Summary::of(data, timeline);
     let mut document = Document::default();
     document.line([bold(summary.team.as_deref().unwrap_or("(no team)")), dim(&summary.run)]);
     let last = summary.ended_at.or(summary.gone);
@@ -73,8 +74,8 @@ pub fn heading(material: &RunData, timeline: &Timeline) -> Document {
     document
 }
 
-pub fn ending(material: &RunData, timeline: &Timeline) -> String {
-    let summary = Summary::of(material, timeline);
+pub fn ending(data: &RunData, timeline: &Timeline) -> String {
+    let summary = Summary::of(data, timeline);
     let last = summary.ended_at.or(summary.gone);
     let when = last.map(|last| elapsed(summary.started_at, last));
     let when = when.map(|when| format!(" (+{when})")).unwrap_or_default();
@@ -88,7 +89,7 @@ pub fn ending(material: &RunData, timeline: &Timeline) -> String {
 #[derive(Debug, Clone)]
 pub struct EntryLines {
     started_at: Timestamp,
-    options: TimelineOptions,
+    pub options: TimelineOptions,
     /// Width of the longest name, limited.
     name_width: usize,
     time_width: usize,
@@ -100,26 +101,22 @@ impl EntryLines {
         // Times increase, so the last is the longest; times before the run are at the start.
         let ends = shown.iter().take(64).chain(shown.last());
         let times = ends.map(|entry| elapsed(started_at, entry.at).len());
-        let (name_width, time_width) =
-            (names.max().unwrap_or(0).clamp(4, 20), times.max().unwrap_or(0).max(8));
-        EntryLines { started_at, options, name_width, time_width }
+        EntryLines {
+            started_at,
+            options,
+            name_width: names.max().unwrap_or(0).clamp(4, 20),
+            time_width: times.max().unwrap_or(0).max(8),
+        }
     }
 
     /// Lines for entries that are not known yet, with these names.
     pub fn ahead(started_at: Timestamp, names: &[String], options: TimelineOptions) -> EntryLines {
         let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-        EntryLines { started_at, options, name_width: widest.clamp(9, 20), time_width: 8 }
+        EntryLines { name_width: widest.clamp(9, 20), ..EntryLines::of(started_at, &[], options) }
     }
 
-    pub fn set_options(&mut self, options: TimelineOptions) {
-        self.options = options;
-    }
-
-    /// Writes one entry.
-    ///
-    /// # Errors
-    /// When `out` cannot be written.
-    pub fn write(&self, shown: ShownEntry<'_>, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    /// Formats one entry.
+    pub fn format(&self, shown: ShownEntry<'_>) -> String {
         let entry = shown.entry;
         let below = entry.text().filter(|_| self.options.full && is_speech(entry));
         let (style, words) = below.map_or_else(|| phrase(shown), |_| phrase_with(shown, ""));
@@ -128,19 +125,19 @@ impl EntryLines {
             styled(name_style(&entry.actor), actor(&entry.actor)).width(self.name_width),
             styled(style, words),
         ]);
-        line.write(out, self.options.columns)?;
-        for text in below.unwrap_or_default().trim_end().lines().map(str::trim_end) {
-            let text = if text.is_empty() { String::new() } else { format!("{:10}{text}", "") };
+        let mut text = line.wrapped(self.options.columns);
+        for below in below.unwrap_or_default().trim_end().lines().map(str::trim_end) {
+            let below = if below.is_empty() { String::new() } else { format!("{:10}{below}", "") };
             // The full text is not shortened.
-            Line::from([plain(text)]).write(out, None)?;
+            text += &Line::from([plain(below)]).wrapped(None);
         }
-        Ok(())
+        text
     }
 }
 
 /// The text in place of a shortened pause.
-pub fn pause(millis: i64) -> Line {
-    Line::from([dim(format!("          … {} passed", span(millis)))])
+pub fn pause(millis: i64) -> String {
+    Line::from([dim(format!("          … {} passed", span(millis)))]).wrapped(None)
 }
 
 /// Whether an entry matters to a reader: not that the lead is in its own team, nor Claude Code's notices of what is

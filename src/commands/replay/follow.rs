@@ -1,6 +1,6 @@
 //! `replay --follow`: prints a running team's timeline as it grows.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -8,11 +8,9 @@ use super::{Args, Format};
 use crate::commands::catalog::{self, catalog};
 use crate::commands::output::json_line;
 use crate::context::Context;
-use crate::timeline::{
-    Entry, Filter, Fingerprint, NewEntries, OpenedRun, RunCatalog, RunData, Timeline, merge,
-};
+use crate::timeline::{Entry, Filter, Fingerprint, NewEntries, OpenedRun, RunCatalog, Timeline, merge};
 use crate::ui;
-use crate::view::{self, EntryLines, TimelineOptions};
+use crate::view::{self, EntryLines};
 use teamkeep_core::error::{Error, Result};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
@@ -24,36 +22,48 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 const LINGER_TIME: Duration = Duration::from_secs(5);
 
 pub fn follow(context: &Context, args: &Args, run: &str, filter: &Filter) -> Result<ExitCode> {
-    let began = Instant::now();
-    let mut printer = FollowPrinter::new(context, args);
+    let (start, mut ended) = (Instant::now(), None);
+    let is_json = args.format() == Format::Json;
+    let mut out: Box<dyn Write> =
+        if is_json { Box::new(context.ui.json()) } else { Box::new(context.ui.out()) };
+    let mut lines: Option<EntryLines> = None;
     let mut new_entries = NewEntries::default();
-    let mut snapshot: Option<Snapshot> = None;
-    let mut ended: Option<Instant> = None;
+    let mut snapshot = Snapshot::read(context, run, None)?;
     loop {
+        let Snapshot { catalog, opened, timeline, cost, changed, .. } = &snapshot;
+        let Some(data) = opened.runs.first() else { return Ok(ExitCode::SUCCESS) };
         let is_first = new_entries.is_new();
-        let read = match snapshot.take() {
-            Some(snapshot) if snapshot.is_current() => snapshot,
-            before => Snapshot::read(context, run, before)?,
-        };
-        let Snapshot { catalog, opened, timeline, cost, changed, .. } = &*snapshot.insert(read);
-        let Some(run) = opened.runs.first() else { return Ok(ExitCode::SUCCESS) };
-        if is_first && let Some(error) = filter.unknown_actor(&timeline.entries, run) {
+        if is_first && let Some(error) = filter.unknown_actor(&timeline.entries, data) {
             // The agent may join.
             context.ui.eprint_line(&format!("{error}, as yet"));
             error.hints.iter().for_each(|hint| context.ui.eprint_line(&format!("hint: {hint}")));
         }
-        ended = run.run.ended_at.as_ref().map(|_| ended.unwrap_or_else(Instant::now));
-        let is_ended = ended.is_some_and(|since| run.run.finished || since.elapsed() > LINGER_TIME);
+        ended = data.run.ended_at.as_ref().map(|_| ended.unwrap_or_else(Instant::now));
+        let is_ended = ended.is_some_and(|since| data.run.finished || since.elapsed() > LINGER_TIME);
         // A process of another user may look gone; as long as entries arrive, the run has not ended.
-        let is_last = is_ended || (run.client_gone && changed.elapsed() > LINGER_TIME);
-        let due = new_entries.take(&timeline.entries, (!is_last).then(|| began.elapsed()));
+        let is_last = is_ended || (data.client_gone && changed.elapsed() > LINGER_TIME);
+        let due = new_entries.take(&timeline.entries, (!is_last).then(|| start.elapsed()));
         let due = due.into_iter().map(|index| &timeline.entries[index]);
-        let due: Vec<&Entry> = due.filter(|entry| filter.contains(entry, run)).collect();
-        if let Err(error) = printer.print(run, timeline, &due) {
+        let due: Vec<&Entry> = due.filter(|entry| filter.contains(entry, data)).collect();
+        let mut text = Vec::new();
+        if is_json {
+            due.iter().try_for_each(|entry| json_line(&mut text, entry))?;
+        } else {
+            let options = args.options(context);
+            if is_first {
+                text.extend(view::heading(data, timeline).to_terminal(options.columns).into_bytes());
+            }
+            let new = || EntryLines::ahead(data.run.started_at, &data.members, options);
+            let lines = lines.get_or_insert_with(new);
+            lines.options = options;
+            let due = due.into_iter().filter(|entry| options.shows(entry));
+            due.for_each(|entry| text.extend(lines.format(entry.into()).into_bytes()));
+        }
+        if let Err(error) = out.write_all(&text).and_then(|()| out.flush()) {
             return ui::quiet(Err(error)).map(|()| ExitCode::SUCCESS).map_err(Error::from);
         }
         if is_last {
-            context.ui.eprint_line(&view::ending(run, timeline));
+            context.ui.eprint_line(&view::ending(data, timeline));
             catalog::warn_damaged(context, catalog, opened);
             return Ok(ExitCode::SUCCESS);
         }
@@ -61,6 +71,9 @@ pub fn follow(context: &Context, args: &Args, run: &str, filter: &Filter) -> Res
             context.ui.eprint_line("waiting for more events (Ctrl-C to stop)");
         }
         std::thread::sleep(POLL_INTERVAL.max(*cost * RESTS));
+        if !snapshot.is_current() {
+            snapshot = Snapshot::read(context, run, Some(&snapshot))?;
+        }
     }
 }
 
@@ -75,7 +88,7 @@ struct Snapshot {
 }
 
 impl Snapshot {
-    fn read(context: &Context, run: &str, before: Option<Snapshot>) -> Result<Snapshot> {
+    fn read(context: &Context, run: &str, before: Option<&Snapshot>) -> Result<Snapshot> {
         let start = Instant::now();
         let catalog = catalog(context)?;
         let record = catalog.find(run)?;
@@ -83,8 +96,8 @@ impl Snapshot {
         let fingerprint = catalog.fingerprint(record);
         let opened = catalog.open_stories(&[record])?;
         let timeline = opened.runs.first().map(merge).unwrap_or_default();
-        let changed =
-            before.filter(|before| before.fingerprint == fingerprint).map_or(start, |before| before.changed);
+        let unchanged = before.filter(|before| before.fingerprint == fingerprint);
+        let changed = unchanged.map_or(start, |before| before.changed);
         let (read, cost) = (Instant::now(), start.elapsed());
         Ok(Snapshot { catalog, opened, timeline, fingerprint, read, changed, cost })
     }
@@ -92,41 +105,5 @@ impl Snapshot {
     fn is_current(&self) -> bool {
         let fingerprint = self.opened.runs.first().map(|run| self.catalog.fingerprint(&run.run));
         self.read.elapsed() < CHECK_INTERVAL && fingerprint.as_ref() == Some(&self.fingerprint)
-    }
-}
-
-struct FollowPrinter<'a> {
-    context: &'a Context,
-    out: Box<dyn Write>,
-    is_json: bool,
-    options: TimelineOptions,
-    lines: Option<EntryLines>,
-}
-
-impl<'a> FollowPrinter<'a> {
-    fn new(context: &'a Context, args: &Args) -> FollowPrinter<'a> {
-        let is_json = args.format() == Format::Json;
-        let out: Box<dyn Write> =
-            if is_json { Box::new(context.ui.json()) } else { Box::new(context.ui.out()) };
-        FollowPrinter { context, out, is_json, options: args.options(context), lines: None }
-    }
-
-    fn print(&mut self, run: &RunData, timeline: &Timeline, due: &[&Entry]) -> io::Result<()> {
-        if self.is_json {
-            due.iter().try_for_each(|entry| json_line(&mut self.out, entry))?;
-            return self.out.flush();
-        }
-        self.options.columns = self.context.ui.columns();
-        let mut text = Vec::new();
-        let lines = self.lines.get_or_insert_with(|| {
-            text = view::heading(run, timeline).to_terminal(self.options.columns).into_bytes();
-            EntryLines::ahead(run.run.started_at, &run.members, self.options)
-        });
-        lines.set_options(self.options);
-        for entry in due.iter().filter(|entry| self.options.shows(entry)) {
-            lines.write((*entry).into(), &mut text)?;
-        }
-        self.out.write_all(&text)?;
-        self.out.flush()
     }
 }

@@ -1,9 +1,10 @@
 //! `replay --speed`: plays a run in time, on the whole terminal or as lines in a pipe.
 
-use std::collections::HashMap;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+
+use chrono::TimeDelta;
 
 use super::{Args, Format};
 use crate::commands::output::json_line;
@@ -61,118 +62,90 @@ pub fn play(
     let mut options = args.options(context);
     // On the screen an entry has one line.
     options.full &= !on_screen;
-    let is_shown = |entry: &Entry| filter.contains(entry, run) && (is_json || options.shows(entry));
-    let (indexes, shown): (Vec<usize>, Vec<&Entry>) =
-        timeline.entries.iter().enumerate().filter(|(_, entry)| is_shown(entry)).unzip();
+    let is_shown = |entry: &&Entry| filter.contains(entry, run) && (is_json || options.shows(entry));
+    let shown: Vec<&Entry> = timeline.entries.iter().filter(is_shown).collect();
     // JSON output has every entry separately.
-    let printed = match is_json {
+    let merged = match is_json {
         true => shown.iter().map(|entry| Some((*entry).into())).collect(),
         false => view::merge_idles(&shown),
     };
-    let printed = indexes.into_iter().zip(printed).filter_map(|(index, entry)| Some((index, entry?)));
-    let list = Playlist {
-        run,
-        timeline,
-        filter,
-        speed,
-        options,
-        is_json,
-        printed: printed.collect(),
-        lines: EntryLines::of(run.run.started_at, &shown, options),
-    };
+    let mut merged = shown.iter().zip(merged).peekable();
+    let start = timeline.entries.iter().take_while(|entry| filter.is_before(entry)).count();
+    let (earlier, part) = timeline.entries.split_at(start);
+    let state = LiveState::of(earlier);
+    let (mut next_state, mut before, mut steps) = (state.clone(), None, Vec::new());
+    for entry in part.iter().take_while(|entry| !filter.is_after(entry)) {
+        let shown = merged.next_if(|(next, _)| std::ptr::eq(**next, entry)).and_then(|(_, shown)| shown);
+        // A change that is not visible takes no time.
+        let is_visible = next_state.apply(entry) && on_screen;
+        if shown.is_some() || is_visible {
+            let pause = entry.at - before.replace(entry.at).unwrap_or(entry.at);
+            steps.push(Step { entry, shown, at: entry.at, pause });
+        }
+    }
+    let lines = EntryLines::of(run.run.started_at, &shown, options);
+    let list = Playlist { run, speed, steps, lines };
     if on_screen {
-        return list.play_on_screen(context);
+        return list.play_on_screen(context, state);
     }
     let mut out: Box<dyn Write> = if is_json { Box::new(ui.json()) } else { Box::new(ui.out()) };
-    ui::quiet(list.print(&mut out))?;
+    let heading = view::heading(run, timeline).to_terminal(options.columns);
+    ui::quiet(match is_json {
+        true => list.print(&mut out, |out, step| json_line(out, step.entry)),
+        false => out.write_all(heading.as_bytes()).and_then(|()| {
+            list.print(&mut out, |out, step| out.write_all(list.text(step, &list.lines).as_bytes()))
+        }),
+    })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// An entry that is played.
+struct Step<'a> {
+    entry: &'a Entry,
+    /// How it is printed; `None` if it only changes the members or tasks on the screen.
+    shown: Option<ShownEntry<'a>>,
+    at: Timestamp,
+    /// The time since the step before.
+    pause: TimeDelta,
 }
 
 struct Playlist<'a> {
     run: &'a RunData,
-    timeline: &'a Timeline,
-    filter: &'a Filter,
     speed: Speed,
-    options: TimelineOptions,
-    is_json: bool,
-    /// The printed entries by index.
-    printed: HashMap<usize, ShownEntry<'a>>,
+    steps: Vec<Step<'a>>,
     lines: EntryLines,
 }
 
-/// An entry, and the wait before it.
-struct Step<'a> {
-    index: usize,
-    entry: &'a Entry,
-    /// The times of the entry before and of this one.
-    from: Timestamp,
-    at: Timestamp,
-    wait: Duration,
-    is_shortened: bool,
-}
-
-impl<'a> Playlist<'a> {
-    /// The entries of the part that are played.
-    fn steps(&self, mut is_played: impl FnMut(usize, &Entry) -> bool) -> Vec<Step<'a>> {
-        let mut before = None;
-        let part =
-            self.timeline.entries.iter().enumerate().filter(|(_, entry)| !self.filter.is_before(entry));
-        let part = part.take_while(|(_, entry)| !self.filter.is_after(entry));
-        let played = part.filter(|(index, entry)| is_played(*index, entry)).map(|(index, entry)| {
-            let at = Some(entry.at).or(before).unwrap_or_default();
-            let from = before.replace(at).unwrap_or(at);
-            let (wait, is_shortened) = self.speed.wait((at - from).num_milliseconds());
-            Step { index, entry, from, at, wait, is_shortened }
-        });
-        played.collect()
-    }
-
-    fn print(&self, out: &mut dyn Write) -> io::Result<()> {
-        if !self.is_json {
-            let heading = view::heading(self.run, self.timeline).to_terminal(self.options.columns);
-            out.write_all(heading.as_bytes())?;
-        }
-        let (begun, mut due) = (Instant::now(), Duration::ZERO);
-        for step in self.steps(|index, _| self.printed.contains_key(&index)) {
-            due += step.wait;
-            let rest = due.saturating_sub(begun.elapsed());
+impl Playlist<'_> {
+    fn print(
+        &self,
+        out: &mut dyn Write,
+        write: impl Fn(&mut dyn Write, &Step<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (start, mut due) = (Instant::now(), Duration::ZERO);
+        for step in &self.steps {
+            due += self.speed.wait(step.pause.num_milliseconds()).0;
+            let rest = due.saturating_sub(start.elapsed());
             if !rest.is_zero() {
                 out.flush()?;
                 std::thread::sleep(rest);
             }
-            match self.is_json {
-                true => json_line(out, step.entry)?,
-                false => self.write(&step, &self.lines, out)?,
-            }
+            write(out, step)?;
         }
         out.flush()
     }
 
-    /// Writes the note of a shortened pause, and the entry if it is printed.
-    fn write(&self, step: &Step<'_>, lines: &EntryLines, out: &mut dyn Write) -> io::Result<()> {
-        if step.is_shortened {
-            view::pause((step.at - step.from).num_milliseconds()).write(out, None)?;
-        }
-        if let Some(shown) = self.printed.get(&step.index) {
-            lines.write(*shown, out)?;
-        }
-        Ok(())
+    /// The note of a shortened pause, and the entry if it is printed.
+    fn text(&self, step: &Step<'_>, lines: &EntryLines) -> String {
+        let pause = step.pause.num_milliseconds();
+        let note = if self.speed.wait(pause).1 { view::pause(pause) } else { String::new() };
+        note + &step.shown.map(|shown| lines.format(shown)).unwrap_or_default()
     }
 
-    fn play_on_screen(&self, context: &Context) -> Result<ExitCode> {
-        let mut board = LiveState::default();
-        for entry in self.timeline.entries.iter().take_while(|entry| self.filter.is_before(entry)) {
-            board.apply(entry);
-        }
-        let mut next = board.clone();
-        // A change that is not visible takes no time.
-        let steps = self.steps(|index, entry| next.apply(entry) || self.printed.contains_key(&index));
-        let Some(first) = steps.first() else { return Ok(ExitCode::SUCCESS) };
-        let now = first.at;
+    fn play_on_screen(&self, context: &Context, state: LiveState) -> Result<ExitCode> {
+        let Some(first) = self.steps.first() else { return Ok(ExitCode::SUCCESS) };
         let screen = Screen::open()?;
-        let (played, is_paused) = (Duration::ZERO, false);
-        let mut player =
-            Player { list: self, steps, screen, board, passed: 0, now, played, is_paused, drawn: None };
+        let mut player = Player { list: self, screen, state, passed: 0, now: first.at, is_paused: false };
         if let Some(InputEvent::End(signal)) = player.play()? {
             return Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(1)));
         }
@@ -188,103 +161,84 @@ impl<'a> Playlist<'a> {
 
 struct Player<'a> {
     list: &'a Playlist<'a>,
-    steps: Vec<Step<'a>>,
     screen: Screen,
-    board: LiveState,
+    state: LiveState,
     /// The number of steps that are on the screen.
     passed: usize,
     now: Timestamp,
-    /// Played time, without pauses by the user.
-    played: Duration,
     is_paused: bool,
-    drawn: Option<Instant>,
 }
 
 impl Player<'_> {
     /// Plays to the end, or until a key or a signal ends it.
     fn play(&mut self) -> io::Result<Option<InputEvent>> {
-        let mut due = Duration::ZERO;
-        for index in 0..self.steps.len() {
-            due += self.steps[index].wait;
-            if let Some(end) = self.wait(due)? {
-                return Ok(Some(end));
+        // The played time, without pauses by the user, and that of the next step.
+        let (mut played, mut due) = (Duration::ZERO, Duration::ZERO);
+        let mut drawn: Option<Instant> = None;
+        for step in &self.list.steps {
+            let (wait, _) = self.list.speed.wait(step.pause.num_milliseconds());
+            due += wait;
+            let is_late = |drawn: Option<Instant>| drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME);
+            while self.is_paused || played < due || is_late(drawn) {
+                let rest = due.saturating_sub(played);
+                if is_late(drawn) {
+                    // The clock advances to the step.
+                    let part = if wait.is_zero() { 0.0 } else { rest.as_secs_f64() / wait.as_secs_f64() };
+                    let missing = step.pause.num_milliseconds() as f64 * part.min(1.0);
+                    self.now = step.at - TimeDelta::milliseconds(missing as i64);
+                    self.draw()?;
+                    drawn = Some(Instant::now());
+                }
+                let start = Instant::now();
+                // If it is late, it only checks for keys.
+                let event = self.screen.wait(if self.is_paused { FRAME } else { rest.min(FRAME) })?;
+                if !self.is_paused {
+                    played += start.elapsed();
+                }
+                match event {
+                    InputEvent::Key(b'q' | 4) | InputEvent::End(_) => return Ok(Some(event)),
+                    InputEvent::Key(b' ') => self.is_paused = !self.is_paused,
+                    InputEvent::Key(_) | InputEvent::Nothing => {}
+                    InputEvent::Change => drawn = None,
+                }
             }
-            self.now = self.steps[index].at;
-            self.board.apply(self.steps[index].entry);
-            self.passed = index + 1;
+            self.now = step.at;
+            self.state.apply(step.entry);
+            self.passed += 1;
         }
         self.draw()?;
         Ok(None)
     }
 
-    /// Waits until this played time, while the clock advances to the next step.
-    fn wait(&mut self, until: Duration) -> io::Result<Option<InputEvent>> {
-        let Step { from, at, wait, .. } = self.steps[self.passed];
-        loop {
-            let is_late = self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME);
-            let rest = until.saturating_sub(self.played);
-            if !is_late && rest.is_zero() {
-                return Ok(None);
-            }
-            if !wait.is_zero() {
-                let part = 1.0 - rest.as_secs_f64() / wait.as_secs_f64();
-                let passed = (at - from).num_milliseconds() as f64 * part.clamp(0.0, 1.0);
-                self.now = from + chrono::TimeDelta::milliseconds(passed as i64);
-            }
-            if is_late {
-                self.draw()?;
-            }
-            let start = Instant::now();
-            // If it is late, it only checks for keys.
-            let event = self.screen.wait(if self.is_paused { FRAME } else { rest.min(FRAME) })?;
-            if !self.is_paused {
-                self.played += start.elapsed();
-            }
-            match event {
-                InputEvent::Key(b'q' | 4) | InputEvent::End(_) => return Ok(Some(event)),
-                InputEvent::Key(b' ') => self.is_paused = !self.is_paused,
-                InputEvent::Key(_) | InputEvent::Nothing => {}
-                InputEvent::Change => self.drawn = None,
-            }
-            if !self.is_paused && self.played >= until {
-                return Ok(None);
-            }
-        }
-    }
-
     fn draw(&mut self) -> io::Result<()> {
         let keys = if self.screen.is_typed() { "space pauses, q ends" } else { "" };
         let frame = self.frame(self.screen.size().1, keys);
-        self.drawn = Some(Instant::now());
         self.screen.draw(&frame)
     }
 
     fn frame(&self, rows: usize, keys: &str) -> Vec<String> {
-        let (list, columns, mut text) = (self.list, self.screen.size().0, Vec::new());
-        let mut lines = list.lines.clone();
-        lines.set_options(TimelineOptions { columns: Some(columns.saturating_sub(1)), ..list.options });
-        let shown = self.steps[..self.passed].iter().rev();
-        let shown =
-            shown.filter(|step| step.is_shortened || list.printed.contains_key(&step.index)).take(rows);
-        for step in shown.collect::<Vec<_>>().into_iter().rev() {
-            // Writing to memory does not fail.
-            let _ = list.write(step, &lines, &mut text);
-        }
-        let text = String::from_utf8_lossy(&text);
-        let bounds = self.steps.first().zip(self.steps.last());
+        let Playlist { run, speed, steps, lines } = self.list;
+        let columns = self.screen.size().0;
+        let options = TimelineOptions { columns: Some(columns.saturating_sub(1)), ..lines.options };
+        let mut lines = lines.clone();
+        lines.options = options;
+        let printed = steps[..self.passed].iter().rev().map(|step| self.list.text(step, &lines));
+        let mut printed: Vec<String> = printed.filter(|text| !text.is_empty()).take(rows).collect();
+        printed.reverse();
+        let bounds = steps.first().zip(steps.last());
         let (first, last) = bounds.map_or((self.now, self.now), |(first, last)| (first.at, last.at));
         let all = (last - first).num_milliseconds().max(1) as f64;
         let view = PlayerView {
-            team: list.run.run.name().unwrap_or("(no team)"),
-            started_at: list.run.run.started_at,
+            team: run.run.name().unwrap_or("(no team)"),
+            started_at: run.run.started_at,
             now: self.now,
             played: (self.now - first).num_milliseconds() as f64 / all,
-            pace: &format!("{}{}", list.speed.label(), if self.is_paused { ", paused" } else { "" }),
+            pace: &format!("{}{}", speed.label(), if self.is_paused { ", paused" } else { "" }),
             keys,
-            board: &self.board,
-            lines: &text.lines().map(str::to_owned).collect::<Vec<_>>(),
+            state: &self.state,
+            lines: &printed.concat().lines().map(str::to_owned).collect::<Vec<_>>(),
         };
-        view::player_screen(&view, columns, rows)
+        view::player_screen(&view, (columns, rows))
     }
 }
 

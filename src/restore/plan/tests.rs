@@ -3,8 +3,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Options, Plan, TaskValues, plan, task_json};
-use crate::restore::{RestorableTask, Source, TaskList};
+use super::{Options, Plan, TaskWrite, allocate_ids, plan};
+use crate::restore::source::RestorableTask;
+use crate::restore::{Source, TaskList};
 use teamkeep_core::client::team::Task;
 use teamkeep_core::model::TaskStatus;
 
@@ -108,7 +109,7 @@ proptest! {
         let others: Vec<(&str, Value)> =
             ids.iter().map(|id| (id.as_str(), json!({"subject": "Another's"}))).collect();
         let (source, list_now) = (source(&recorded_tasks), list_now(&others, mark.as_deref()));
-        let plan = plan(&source, &list_now, &BTreeMap::new(), Options { all, own, keep_owners: false }).unwrap();
+        let plan = plan(&source, &list_now, &BTreeMap::new(), Options { all, own, ..Options::default() }).unwrap();
         let given: BTreeSet<&str> = plan.tasks.iter().map(|put| put.id.as_str()).collect();
         prop_assert_eq!(given.len(), plan.tasks.len());
         prop_assert_eq!(plan.tasks.len(), source.tasks.len());
@@ -127,13 +128,21 @@ proptest! {
 fn a_value_that_the_client_would_reject_is_corrected_and_the_rest_is_kept() {
     let raw = json!({"id": 7, "subject": "Über \u{1f4a5}", "activeForm": null, "owner": "bob",
         "status": "doing", "blocks": "x", "metadata": 3, "more": [1]});
-    let blocked_by = ["4".to_owned()];
-    let values =
-        TaskValues { id: 9, status: &TaskStatus::Pending, owner: None, blocks: &[], blocked_by: &blocked_by };
-    let text = String::from_utf8(
-        task_json(&Task::parse("7.json", raw.to_string().as_bytes()).unwrap(), &values).unwrap(),
-    )
-    .unwrap();
+    let write = TaskWrite {
+        id: "9".to_owned(),
+        was: "7".to_owned(),
+        subject: "Über \u{1f4a5}".to_owned(),
+        status: TaskStatus::Pending,
+        was_status: None,
+        owner: None,
+        was_owner: None,
+        blocks: vec![],
+        blocked_by: vec!["4".to_owned()],
+        dropped: vec![],
+        from_tools_only: false,
+        text: vec![],
+    };
+    let text = String::from_utf8(write.file_content(&raw).unwrap()).unwrap();
     insta::assert_snapshot!(text, @r#"
     {
       "id": "9",
@@ -149,4 +158,34 @@ fn a_value_that_the_client_would_reject_is_corrected_and_the_rest_is_kept() {
       ]
     }
     "#);
+}
+
+fn recorded(key: &str) -> RestorableTask {
+    let task = task(key.rsplit('/').next().unwrap(), json!({}));
+    RestorableTask { key: key.to_owned(), task, deleted: false, from_tools_only: false }
+}
+
+fn allocated(keys: &[&str], used: &[u64], mark: u64, own: bool) -> Vec<u64> {
+    let tasks: Vec<RestorableTask> = keys.iter().map(|key| recorded(key)).collect();
+    let used = used.iter().map(|id| (id.to_string(), None)).collect();
+    let list_now = TaskList { tasks: used, highwatermark: Some(mark.to_string().into_bytes()) };
+    let options = Options { own, ..Options::default() };
+    allocate_ids(&list_now, options, &tasks.iter().collect::<Vec<_>>()).unwrap()
+}
+
+#[test]
+fn free_number_is_preserved_and_used_number_is_replaced() {
+    assert_eq!(allocated(&["2", "3"], &[], 0, false), [2, 3]);
+    assert_eq!(allocated(&["1", "2", "3"], &[1, 2], 0, false), [4, 5, 3]);
+    assert_eq!(allocated(&["2", "9"], &[], 3, false), [10, 9], "2 was another task's");
+    assert_eq!(allocated(&["2", "9"], &[], 3, true), [2, 9], "2 was this task's own");
+    assert_eq!(allocated(&["2", "session-x/2"], &[], 0, true), [2, 3]);
+    assert_eq!(allocated(&["x", "007", "0", "99999999999"], &[5], 4, false), [6, 7, 8, 9]);
+}
+
+#[test]
+fn a_list_without_free_numbers_is_an_error() {
+    let list_now = list_now(&[], Some("99999999999999999999"));
+    let error = allocate_ids(&list_now, Options::default(), &[&recorded("1")]).unwrap_err();
+    assert!(error.to_string().contains("there is no higher one"));
 }

@@ -64,7 +64,7 @@ fn shown(sandbox: &Sandbox, columns: usize, rows: usize) -> String {
     let library = sandbox.library();
     let opened = library.open_runs(&[library.find("latest").unwrap()]).unwrap();
     let material = &opened.runs[0];
-    let board = LiveState::of(&merge(material).entries);
+    let state = LiveState::of(&merge(material).entries);
     let story: Vec<String> = (1..100).map(|number| format!("line {number}")).collect();
     let view = PlayerView {
         team: "session-aaaaaaaa",
@@ -73,10 +73,10 @@ fn shown(sandbox: &Sandbox, columns: usize, rows: usize) -> String {
         played: 0.5,
         pace: "10x",
         keys: "space pauses, q ends",
-        board: &board,
+        state: &state,
         lines: &story,
     };
-    let lines = view::player_screen(&view, columns, rows);
+    let lines = view::player_screen(&view, (columns, rows));
     assert!(lines.len() <= rows, "{lines:?}");
     lines.iter().map(|line| strip_str(line).to_string() + "\n").collect()
 }
@@ -87,15 +87,15 @@ fn player_screen_shows_clock_roster_tasks_and_timeline() {
     insta::assert_snapshot!(shown(&sandbox, 80, 16), @"
     +1h00m04s 2026-02-03 05:05:10 UTC 10x session-aaaaaaaa
     ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━────────────────────────────────────────
-    Members (3 of 3 here)
-      team-lead  here  1h00m04s
-      alice      works 1h00m03s task 7 Task 7
-      bob        idle  3s
-    Tasks (3 of 12 done, 9 not shown)
-      4  pending     -        Task 4
-      5  pending     -        Task 5
-      7  in_progress alice    Task 7
-    Story
+      Members (1 working, 1 idle, 1 joined)
+        team-lead  joined  1h00m04s
+        alice      working 1h00m03s task 7 Task 7
+        bob        idle    3s
+      Tasks (3 of 12 done)
+        4  pending     -        Task 4
+        5  pending     -        Task 5
+    … 7 more lines
+    line 95
     line 96
     line 97
     line 98
@@ -105,13 +105,13 @@ fn player_screen_shows_clock_roster_tasks_and_timeline() {
     insta::assert_snapshot!(shown(&sandbox, 40, 14), @"
     +1h00m04s 05:05:10 10x session-aaaaaaaa
     ━━━━━━━━━━━━━━━━━━━────────────────────
-    Members (3 of 3 here, 1 not shown)
-      team-lead  here  1h00m04s
-      alice      works 1h00m03s task 7 Tas…
-    Tasks (3 of 12 done, 10 not shown)
-      4  pending     -        Task 4
-      7  in_progress alice    Task 7
-    Story
+      Members (1 working, 1 idle, 1 joined)
+        team-lead  joined  1h00m04s
+        alice      working 1h00m03s task 7
+          Task 7
+        bob        idle    3s
+      Tasks (3 of 12 done)
+    … 9 more lines
     line 96
     line 97
     line 98

@@ -230,14 +230,18 @@ fn agent_text_cannot_control_the_terminal() {
 
 /// What stands on a terminal of this size.
 fn shown(sandbox: &Sandbox, columns: usize, rows: usize) -> Vec<String> {
-    use teamkeep::status::{Status, StatusPaths, alive};
+    use teamkeep::status::{Status, alive};
     let library = sandbox.library();
     let opened = library.open_stories(&alive(&library)).unwrap();
-    let (client, log, policy) = (sandbox.client(""), sandbox.keep("log"), sandbox.keep("policy"));
-    let surroundings = StatusPaths { client: Some(&client), log: &log, policy: &policy };
+    let paths = teamkeep_core::sys::paths::Paths {
+        store: sandbox.keep(""),
+        config: sandbox.keep("teamkeep.toml"),
+        client: Some(sandbox.client("")),
+        warning: None,
+    };
     let now = teamkeep_core::sys::clock::parse("2026-02-03T05:05:10Z").unwrap();
-    let status = Status::of(&library, &opened, &surroundings, Default::default(), now);
-    let lines = teamkeep::view::status_screen(&status, now, "q to quit", columns, rows);
+    let status = Status::of(&library, &opened, &paths, Default::default(), now);
+    let lines = teamkeep::view::status_screen(&status, now, "q to quit", (columns, rows));
     lines.iter().map(|line| strip_str(line).to_string()).collect()
 }
 

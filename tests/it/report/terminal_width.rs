@@ -68,14 +68,18 @@ fn each_run_is_a_paragraph_at_40_columns() {
     let told = teams(Some(40));
     assert!(told.lines().all(|line| line.chars().count() <= 40));
     insta::assert_snapshot!(told, @"
-    session-aaaaaaaa 5c96e77a
-      2026-02-03 04:00 UTC, 3.0s
-      session-end, 0 tasks, 1 message
-      team-lead, alice, bob, carol, dave,
-      erin, frank, grace
-    (no team) 3865c324
-      2026-02-03 04:05 UTC, 1h59m55s
-      running
+    session-aaaaaaaa
+      RUN 5c96e77a,
+      CREATED (UTC) 2026-02-03 04:00,
+      DURATION 3.0s, ENDED BY session-end,
+      TASKS 0, MSGS 1,
+      MEMBERS team-lead, alice, bob, carol,
+      dave, erin, frank, grace
+    (no team)
+      RUN 3865c324,
+      CREATED (UTC) 2026-02-03 04:05,
+      DURATION 1h59m55s, ENDED BY running,
+      TASKS -, MSGS -
     ");
 }
 
@@ -87,7 +91,7 @@ fn long_name_does_not_hide_the_counts() {
     lead.start("startup");
     for columns in [40, 80, 90, 120] {
         let told = listed(&sandbox, Some(columns));
-        assert!(told.contains("0 tasks, 0 messages") || told.contains("running      0    0"), "{told}");
+        assert!(told.contains("TASKS 0, MSGS 0") || told.contains("running      0    0"), "{told}");
         assert!(told.contains("alice"), "{told}");
     }
 }

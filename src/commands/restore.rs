@@ -1,0 +1,235 @@
+//! `teamkeep restore`: restores a run's files or re-queues its unfinished tasks, and undoes that.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use super::catalog::{self, catalog, moment_of_run};
+use super::output::JsonOption;
+use crate::context::Context;
+use crate::restore::{ExistingFiles, FilePlan, List, Options, Plan, Source, TaskRestore, UndoLog};
+use crate::timeline::RunData;
+use crate::view;
+use teamkeep_core::client::settings::command::shell_invocation;
+use teamkeep_core::client::team::mailbox;
+use teamkeep_core::error::{Cause, Error, Result};
+use teamkeep_core::store::archive::Archive;
+use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_core::sys::fs;
+
+const DRY_RUN: &str = "Dry run: nothing was written.";
+
+#[derive(Debug, clap::Args)]
+#[command(
+    group(clap::ArgGroup::new("what").required(true).args(["to", "tasks", "undo"])),
+    after_long_help = "\
+Examples:
+  # Start a session with the unfinished tasks of a team's last run
+  id=$(uuidgen)
+  teamkeep restore parser-team --tasks $id --yes
+  claude --session-id $id
+
+  # Restore the files as of 1m30s after the start of the last run
+  teamkeep restore latest --at +1m30s --to ./then
+
+Exit codes:
+  0   Success, or a dry run with --dry-run or on a terminal
+  1   Failure, or a dry run in a pipe without --dry-run
+  64  Usage error"
+)]
+pub struct Args {
+    /// Team name, run ID (or a unique prefix), or `latest`
+    #[arg(value_name = "RUN", required_unless_present = "undo", conflicts_with = "undo")]
+    run: Option<String>,
+    /// Restore the state as of this time: time since the start of the run (`+1m30s`), `2026-02-03 04:05` (local),
+    /// RFC 3339, `2026-02-03`, `today`, or an age (`10m`, `2h`). Default: the last recorded state of each item
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, conflicts_with = "undo")]
+    at: Option<String>,
+    /// Write the run's files to this directory, laid out as in ~/.claude
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+    /// Add the run's unfinished tasks to the Claude Code task list of this team or session
+    #[arg(long, value_name = "TEAM|SESSION")]
+    tasks: Option<String>,
+    /// Undo a task restore; tasks changed since then are kept
+    #[arg(long, value_name = "ID")]
+    undo: Option<String>,
+    /// With --tasks: include completed and deleted tasks
+    #[arg(long, requires = "tasks")]
+    all: bool,
+    /// With --tasks: keep owners and in-progress status
+    #[arg(long, requires = "tasks")]
+    keep_owners: bool,
+    /// With --tasks: write even if a running session is using the list. With --to: write to a directory that is not
+    /// empty; existing files are kept
+    #[arg(long, conflicts_with = "undo")]
+    force: bool,
+    /// Print the plan without writing anything
+    #[arg(long)]
+    dry_run: bool,
+    /// With --tasks: write the tasks (default: dry run)
+    #[arg(long, short)]
+    yes: bool,
+    #[command(flatten)]
+    output: JsonOption,
+}
+
+pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    if let Some(id) = &args.undo {
+        return undo(context, args, id);
+    }
+    let catalog = catalog(context)?;
+    let run = catalog.find(args.run.as_deref().unwrap_or_default())?;
+    if run.metadata_only {
+        return Err(Error::new(format!("cannot restore run {}: its texts were not recorded", run.run))
+            .hint("it was recorded in metadata-only mode; see what is known: teamkeep show"));
+    }
+    let opened = catalog.open_runs(&[run])?;
+    let run = opened.runs.first().ok_or_else(|| catalog.empty())?;
+    let at = moment_of_run(context, args.at.as_deref(), &run.run)?;
+    let restore = Restore { context, args, archive: &catalog.archive, run, at };
+    let code = match (&args.to, &args.tasks) {
+        // Without a slash at the end, which would follow a symlink.
+        (Some(to), _) => restore.files(&to.components().collect::<PathBuf>())?,
+        (None, Some(list)) => restore.tasks(list)?,
+        (None, None) => {
+            return Err(Error::usage(
+                "missing what to restore; expected --to DIR, --tasks TEAM or --undo ID",
+            ));
+        }
+    };
+    catalog::warn_damaged(context, &catalog, &opened);
+    Ok(code)
+}
+
+/// The run to restore, and the time of the state.
+struct Restore<'a> {
+    context: &'a Context,
+    args: &'a Args,
+    archive: &'a Archive,
+    run: &'a RunData,
+    at: Option<Timestamp>,
+}
+
+impl Restore<'_> {
+    /// Writes a run's files into a directory. After an error, nothing is left in it.
+    fn files(self, to: &Path) -> Result<ExitCode> {
+        let Restore { context, args, archive, run, at } = self;
+        let failed = |why: Cause| Error::caused(format!("cannot restore to {}", to.display()), why);
+        let directory = std::path::absolute(to).map_err(|error| failed(error.into()))?;
+        // Claude Code would take the files for a running team.
+        if context.paths.client.as_deref().is_some_and(|client| is_within(&directory, client)) {
+            return Err(failed("it is inside Claude Code's directory".into())
+                .hint("choose another directory, or use --tasks to add tasks to a task list"));
+        }
+        if is_within(&directory, &context.paths.store) {
+            return Err(failed("it is inside teamkeep's store".into()).hint("choose another directory"));
+        }
+        let mut plan = FilePlan::of(archive, run, at, &directory.to_string_lossy());
+        let mut unread = Vec::new();
+        if !args.dry_run && !plan.files.is_empty() {
+            let existing = if args.force { ExistingFiles::Allow } else { ExistingFiles::Reject };
+            unread = plan.write(archive, existing)?;
+        }
+        args.output.print(context, &plan, || view::restored_files(&plan))?;
+        unread.iter().for_each(|file| context.ui.warn(file));
+        if plan.files.is_empty() {
+            context.ui.eprint_line("nothing to restore: no file of the run was recorded at that time");
+        } else if args.dry_run {
+            context.ui.eprint_line(DRY_RUN);
+        }
+        Ok(if unread.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// Prints the plan for a task list, and writes with `--yes`.
+    fn tasks(self, list: &str) -> Result<ExitCode> {
+        let Restore { context, args, archive, run, at } = self;
+        let client = context.paths.client.as_deref().ok_or_else(|| {
+            Error::new("cannot find Claude Code's directory: HOME is not set")
+                .hint("set HOME or CLAUDE_CONFIG_DIR")
+        })?;
+        let client = client.canonicalize().or_else(|_| std::path::absolute(client)).map_err(|error| {
+            Error::caused(format!("cannot find Claude Code's directory {}", client.display()), error)
+        })?;
+        let list = List::find(list, &client, archive, &run.run)?;
+        let own = run.history.ids.main().is_some_and(|main| list.name == mailbox(main));
+        let restore = TaskRestore {
+            archive,
+            run: &run.run,
+            source: Source::of(archive, run, at),
+            at,
+            options: Options { all: args.all, keep_owners: args.keep_owners, force: args.force, own },
+            client,
+            list,
+            records: UndoLog { dir: context.paths.restores() },
+        };
+        let plan = match args.yes && !args.dry_run {
+            true => restore.write(context.clock.now())?,
+            false => restore.preview()?,
+        };
+        args.output.print(context, &plan, || view::restored_tasks(&plan))?;
+        Ok(report(context, args, &restore, &plan))
+    }
+}
+
+/// Prints what to do next.
+fn report(context: &Context, args: &Args, restore: &TaskRestore<'_>, plan: &Plan) -> ExitCode {
+    let ui = &context.ui;
+    if plan.tasks.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    if let Some(undo) = &plan.undo {
+        let count = view::count(plan.tasks.len(), "task");
+        ui.eprint_line(&format!("restored {count} into task list {}", plan.list));
+        ui.eprint_line(&format!("to undo: {} restore --undo {undo}", shell_invocation(&context.env)));
+        if plan.held_by.is_none() {
+            let command = start_command(context, restore);
+            ui.eprint_line(&format!("hint: start a session with this list: {command}"));
+        }
+        return ExitCode::SUCCESS;
+    }
+    if let Some(holder) = &plan.held_by {
+        ui.eprint_line(&format!("note: {holder}: --yes needs --force"));
+    }
+    if args.dry_run || ui.is_terminal() {
+        ui.eprint_line(&format!("{DRY_RUN} Re-run with --yes to write."));
+        return ExitCode::SUCCESS;
+    }
+    let error = Error::new("dry run only: nothing was written");
+    ui.report(&error.hint("pass --yes to write, or --dry-run to exit with 0"));
+    ExitCode::FAILURE
+}
+
+/// The command that starts a session with the list. Since 2.1.178 the session ID determines the team's name. In every
+/// version, `CLAUDE_CODE_TASK_LIST_ID` overrides it.
+fn start_command(context: &Context, restore: &TaskRestore<'_>) -> String {
+    let List { name, session } = &restore.list;
+    let is_overridden = context.env.task_list.as_deref().is_some_and(|list| mailbox(list) != *name);
+    let variable = match session {
+        Some(session) if restore.list.is_of(session) && !is_overridden => String::new(),
+        _ => format!("CLAUDE_CODE_TASK_LIST_ID={name} "),
+    };
+    let Some(session) = session else { return format!("{variable}claude") };
+    let mut projects = fs::entries(&restore.client.join("projects"));
+    let is_known = projects.any(|project| project.path().join(format!("{session}.jsonl")).exists());
+    format!("{variable}claude {} {session}", if is_known { "--resume" } else { "--session-id" })
+}
+
+/// Whether a directory, which need not exist, is inside of another one.
+fn is_within(directory: &Path, other: &Path) -> bool {
+    let canonical = |path: &Path| {
+        let existing = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+        let canonical = existing.and_then(|(above, real)| Some(real.join(path.strip_prefix(above).ok()?)));
+        canonical.unwrap_or_else(|| path.to_path_buf())
+    };
+    canonical(directory).starts_with(canonical(other))
+}
+
+fn undo(context: &Context, args: &Args, id: &str) -> Result<ExitCode> {
+    let records = UndoLog { dir: context.paths.restores() };
+    let undone = if args.dry_run { records.preview_undo(id)? } else { records.undo(id)? };
+    args.output.print(context, &undone, || view::undone(&undone))?;
+    if args.dry_run {
+        context.ui.eprint_line(DRY_RUN);
+    }
+    Ok(ExitCode::SUCCESS)
+}

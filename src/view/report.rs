@@ -1,0 +1,352 @@
+//! The report of a run for people.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::document::{Block, Document, Graph, Table};
+use super::format::{
+    actor, count, elapsed, first_line, redaction_summary, since, span, strip_tags, thousands,
+};
+use crate::report::{Change, MessageRow, Report, Role, TaskHistory, Topology};
+use crate::timeline::Kind;
+use teamkeep_core::client::json::serde_name;
+use teamkeep_core::model::TaskStatus;
+use teamkeep_core::sys::clock::{self, Timestamp};
+
+/// Shown for unknown values.
+const UNKNOWN: &str = "unknown";
+
+pub fn report(report: &Report) -> Document {
+    Page { report, lists_all: false }.document()
+}
+
+/// The same with automatic messages and Claude Code's internal agents.
+pub fn full_report(report: &Report) -> Document {
+    Page { report, lists_all: true }.document()
+}
+
+struct Page<'a> {
+    report: &'a Report,
+    /// Whether automatic messages and Claude Code's internal agents are listed.
+    lists_all: bool,
+}
+
+impl Page<'_> {
+    fn document(&self) -> Document {
+        let mut document = self.overview();
+        if let Some(counts) = &self.report.redacted {
+            document.paragraph(redaction_summary(counts));
+        }
+        document.section("Problems", self.problems());
+        document.section("Phases", self.phases());
+        document.section("Agents", self.agents());
+        document.section("Messages", self.messages());
+        document.section("Tasks", self.tasks());
+        document.section("Tools", self.tools());
+        document.section("Time", self.time());
+        document.section("Tokens", self.tokens());
+        document
+    }
+
+    /// The time since the start of the run: `+1m05s`.
+    fn since(&self, at: Option<Timestamp>) -> String {
+        at.map(|at| since(self.report.overview.started_at, at)).unwrap_or_default()
+    }
+
+    fn overview(&self) -> Document {
+        let overview = &self.report.overview;
+        let started = clock::moment(overview.started_at);
+        let ended = match (&overview.ended_by, &overview.ended_reason) {
+            (Some(by), Some(reason)) => format!("ended by {by} ({reason})"),
+            (Some(by), None) => format!("ended by {by}"),
+            (None, _) => "no end recorded".to_owned(),
+        };
+        let version = match overview.client_versions.as_slice() {
+            [] => "Claude Code version unknown".to_owned(),
+            versions => format!("Claude Code {}", versions.join(", ")),
+        };
+        let topology = match overview.topology {
+            Topology::InProcess => "teammates in the lead's process",
+            Topology::Panes => "teammates in separate panes",
+            Topology::Mixed => "teammates in the lead's process and in separate panes",
+            Topology::LeadAlone => "a lead without teammates",
+            Topology::NoTeam => "a session without a team",
+        };
+        let counts = &overview.count;
+        let mut document = Document::default();
+        document.heading(format!("{} {}", overview.team.as_deref().unwrap_or("(no team)"), overview.run));
+        document.paragraph(format!("{started}, lasted {}, {ended}", duration(overview.duration_ms)));
+        document.paragraph(format!("{version}, {topology}"));
+        document.paragraph(format!(
+            "{}, {}, {} ({} completed), {}",
+            count(counts.members, "member"),
+            self.messages_sent(),
+            count(counts.tasks, "task"),
+            thousands(counts.completed),
+            count(counts.turns, "turn"),
+        ));
+        let (events, snapshots) = (count(counts.events, "event"), count(counts.snapshots, "snapshot"));
+        document.paragraph(format!("recorded: {events}, {snapshots}"));
+        document
+    }
+
+    /// The number of messages that were sent, and of all others: `13 messages (+12 automatic, 3 blocked)`.
+    fn messages_sent(&self) -> String {
+        let counts = &self.report.overview.count;
+        let blocked = self.report.mail.messages.iter().filter(|message| message.blocked).count();
+        let rejected = counts.refused.saturating_sub(blocked);
+        let others = [(counts.automatic, "automatic"), (blocked, "blocked"), (rejected, "rejected")];
+        let others = others.iter().filter(|(number, _)| *number > 0);
+        let others: Vec<String> =
+            others.map(|(number, kind)| format!("{} {kind}", thousands(*number))).collect();
+        let plus = if counts.automatic > 0 { "+" } else { "" };
+        let sent = count(counts.messages, "message");
+        if others.is_empty() { sent } else { format!("{sent} ({plus}{})", others.join(", ")) }
+    }
+
+    fn problems(&self) -> Document {
+        let mut document = Document::default();
+        if self.report.findings.is_empty() {
+            document.paragraph("none found");
+        }
+        let rows = self
+            .report
+            .findings
+            .iter()
+            .map(|finding| [serde_name(&finding.code), self.since(finding.at), finding.what.clone()]);
+        document.table(Table::of(&["kind", "when#", "problem"], rows));
+        document
+    }
+
+    fn phases(&self) -> Document {
+        let rows = self.report.phases.iter().map(|phase| {
+            let (from, to) = (phase.from, phase.to);
+            [
+                serde_name(&phase.name),
+                self.since(from),
+                self.since(to),
+                from.zip(to).map(|(from, to)| elapsed(from, to)).unwrap_or_default(),
+                thousands(phase.signs),
+                if phase.from.is_none() { "not observed".to_owned() } else { String::new() },
+            ]
+        });
+        Document::from(Table::of(&["phase", "from#", "to#", "duration#", "entries#", ""], rows))
+    }
+
+    fn agents(&self) -> Document {
+        let agents = self.report.agents.iter();
+        let instances = agents.flat_map(|agent| agent.instances.iter().map(move |one| (agent, one)));
+        let (shown, helpers): (Vec<_>, Vec<_>) =
+            instances.partition(|(_, instance)| self.lists_all || instance.role != Role::Helper);
+        let rows = shown.iter().map(|(agent, instance)| {
+            [
+                agent.name.clone(),
+                serde_name(&instance.role).replace('-', " "),
+                self.since(instance.first),
+                self.since(instance.last),
+                thousands(instance.turns),
+                number(instance.tool_uses),
+                instance.id.clone(),
+            ]
+        });
+        let titles = ["name", "role", "first#", "last#", "turns#", "tools#", "id"];
+        let mut document = Document::from(Table::of(&titles, rows));
+        if !helpers.is_empty() {
+            let helpers = count(helpers.len(), "helper agent");
+            document.paragraph(format!("and {helpers} of Claude Code (list with --all)"));
+        }
+        document
+    }
+
+    fn messages(&self) -> Document {
+        let messages = &self.report.mail;
+        let shown = messages.messages.iter().filter(|message| self.lists_all || !message.automatic);
+        let rows = shown.map(|message| {
+            [
+                self.since(Some(message.at)),
+                actor(&message.from).to_owned(),
+                recipient(&message.to),
+                message.kind.clone(),
+                thousands(message.chars),
+                message_text(message),
+            ]
+        });
+        let table = Table::of(&["when#", "from", "to", "kind", "chars#", "text"], rows);
+        if table.rows.is_empty() {
+            return Document::default();
+        }
+        let mut document = Document::from(table);
+        if messages.by_sender.is_empty() {
+            return document;
+        }
+        let senders = messages.by_sender.iter().map(|sender| {
+            [sender.from.clone(), thousands(sender.messages), thousands(sender.chars), String::new()]
+        });
+        document.paragraph("Messages by sender");
+        document.table(Table::of(&["from", "messages#", "chars#", ""], senders));
+        let pairs = messages.by_pair.iter().map(|pair| {
+            let numbers = [pair.messages, pair.chars].map(thousands);
+            [pair.from.clone(), recipient(&pair.to)].into_iter().chain(numbers).chain([String::new()])
+        });
+        document.paragraph("Messages by sender and recipient");
+        document.table(Table::of(&["from", "to", "messages#", "chars#", ""], pairs));
+        document
+    }
+
+    fn tasks(&self) -> Document {
+        let tasks = &self.report.tasks;
+        if tasks.is_empty() {
+            return Document::default();
+        }
+        let board = tasks.iter().map(|task| {
+            let is_erased = task.removed_at.is_some() && task.status != TaskStatus::Deleted;
+            [
+                task.id.clone(),
+                format!("{}{}", task.status, if is_erased { ", erased" } else { "" }),
+                task.owner.clone().unwrap_or_else(|| "-".to_owned()),
+                task.blocked_by.join(", "),
+                subject(task),
+            ]
+        });
+        let mut document =
+            Document::from(Table::of(&["task#", "status", "owner", "depends on", "subject"], board));
+        let graph = dependencies(tasks);
+        if !graph.edges.is_empty() {
+            document.paragraph("Dependencies");
+            document.blocks.push(Block::Graph(graph));
+        }
+        let changes = tasks.iter().flat_map(|task| task.changes.iter().map(move |change| (task, change)));
+        let changes = changes.map(|(task, change)| {
+            [task.id.clone(), self.since(Some(change.at)), actor(&change.by).to_owned(), result(change)]
+        });
+        document.paragraph("Changes");
+        document.table(Table::of(&["task#", "when#", "by", "change"], changes));
+        document
+    }
+
+    fn tools(&self) -> Document {
+        let tools = &self.report.tools;
+        if tools.by_agent.is_empty() {
+            return Document::default();
+        }
+        let calls = |tools: &BTreeMap<String, usize>| thousands(tools.values().sum::<usize>());
+        let names = |tools: &BTreeMap<String, usize>| {
+            let mut tools: Vec<_> = tools.iter().collect();
+            tools.sort_by_key(|(_, uses)| Reverse(**uses));
+            let tools = tools.iter().map(|(tool, uses)| format!("{tool} {}", thousands(**uses)));
+            tools.collect::<Vec<_>>().join(", ")
+        };
+        let agents = tools.by_agent.iter().map(|user| {
+            let at_least = if user.complete { "" } else { "at least " };
+            let calls = format!("{at_least}{}", calls(&user.tools));
+            [user.agent.clone(), calls, number(user.failed), names(&user.tools)]
+        });
+        let total = ["total".to_owned(), calls(&tools.total), String::new(), names(&tools.total)];
+        Document::from(Table::of(&["agent", "calls#", "failed#", "tools"], agents.chain([total])))
+    }
+
+    fn time(&self) -> Document {
+        let work = &self.report.work;
+        let rows = work.agents.iter().map(|agent| {
+            let untimed = match agent.unseen_turns {
+                0 => String::new(),
+                turns => format!("{} not timed (start not recorded)", count(turns, "turn")),
+            };
+            let [working, waiting, idle] = [agent.working_ms, agent.waiting_ms, agent.idle_ms].map(duration);
+            [agent.agent.clone(), thousands(agent.turns), working, waiting, idle, untimed]
+        });
+        let titles = ["agent", "turns#", "working#", "waiting#", "idle#", ""];
+        let mut document = Document::from(Table::of(&titles, rows));
+        let [worked, busy, saved] = [work.worked_ms, work.busy_ms, work.saved_ms].map(duration);
+        document.paragraph(match work.worked_ms {
+            None => format!("agent time {UNKNOWN}: no turns recorded"),
+            Some(_) => {
+                format!("{worked} of agent time in {busy} wall time ({saved} saved by parallelism)")
+            }
+        });
+        document
+    }
+
+    fn tokens(&self) -> Document {
+        let usage = &self.report.spending;
+        let mut document = Document::default();
+        let Some(total) = &usage.total else {
+            document.paragraph(format!("{UNKNOWN}: no transcript recorded"));
+            return document;
+        };
+        let agents = usage.agents.iter().map(|agent| {
+            (agent.agent.as_str(), agent.messages, &agent.tokens, agent.cost, agent.models.join(", "))
+        });
+        let messages = usage.agents.iter().map(|agent| agent.messages).sum();
+        let rows = agents.chain([("total", messages, total, usage.cost, String::new())]);
+        let rows = rows.map(|(name, messages, tokens, cost, models)| {
+            let messages = messages as u64;
+            let numbers = [messages, tokens.input, tokens.output, tokens.cache_read, tokens.cache_write];
+            let cost = cost.map_or_else(String::new, |cost| format!("{cost:.2}"));
+            [name.to_owned()].into_iter().chain(numbers.map(thousands)).chain([cost, models])
+        });
+        let titles =
+            ["agent", "messages#", "input#", "output#", "cache read#", "cache write#", "cost#", "model"];
+        document.table(Table::of(&titles, rows));
+        if !usage.unknown.is_empty() {
+            document.paragraph(format!("{UNKNOWN} for {} (no transcript)", usage.unknown.join(", ")));
+        }
+        document
+    }
+}
+
+fn duration(millis: Option<i64>) -> String {
+    millis.map_or_else(|| UNKNOWN.to_owned(), span)
+}
+
+fn number(number: Option<usize>) -> String {
+    number.map_or_else(|| UNKNOWN.to_owned(), thousands)
+}
+
+fn recipient(to: &str) -> String {
+    if to == "*" { "everyone".to_owned() } else { to.to_owned() }
+}
+
+fn message_text(message: &MessageRow) -> String {
+    let text = first_line(message.summary.as_deref().unwrap_or(&message.text));
+    match (&message.refused, message.delivered) {
+        // The policy's reason is listed among the problems.
+        (Some(_), _) if message.blocked => format!("{text} (blocked)"),
+        (Some(why), _) => format!("{text} (rejected: {})", first_line(strip_tags(why))),
+        (None, Some(false)) => format!("{text} (never read)"),
+        _ => text,
+    }
+}
+
+fn subject(task: &TaskHistory) -> String {
+    first_line(task.subject.as_deref().unwrap_or_default())
+}
+
+/// The dependencies of tasks. An unknown task has only its id.
+fn dependencies(tasks: &[TaskHistory]) -> Graph {
+    let mut nodes: Vec<_> = tasks.iter().map(|task| (task.id.clone(), subject(task))).collect();
+    let mut edges = Vec::new();
+    for (place, task) in tasks.iter().enumerate() {
+        for id in &task.blocked_by {
+            let known = nodes.iter().position(|(known, _)| known == id);
+            edges.push((known.unwrap_or(nodes.len()), place));
+            nodes.extend(known.is_none().then(|| (id.clone(), String::new())));
+        }
+    }
+    Graph { nodes, edges }
+}
+
+fn result(change: &Change) -> String {
+    let from = change.from.as_ref().map_or("(none)", TaskStatus::as_str);
+    let to = match change.kind {
+        Kind::TaskDeleted => "(deleted)",
+        _ => change.to.as_ref().map_or("(erased)", TaskStatus::as_str),
+    };
+    let status = if from == to { from.to_owned() } else { format!("{from} → {to}") };
+    match (&change.owner_from, &change.owner) {
+        (Some(from), None) => format!("{status}, unassigned (was {from})"),
+        (None, Some(to)) => format!("{status}, assigned to {to}"),
+        (Some(from), Some(to)) if from != to => format!("{status}, owner {from} → {to}"),
+        _ => status,
+    }
+}
