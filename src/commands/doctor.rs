@@ -7,7 +7,7 @@ use serde_json::json;
 use super::install;
 use super::output::JsonOption;
 use crate::context::Context;
-use crate::doctor::fix::{self, FixStep};
+use crate::doctor::store::{self, FixStep};
 use crate::doctor::{Facts, Health, Verdict, run_checks};
 use crate::settings::client::{self, VersionProbe};
 use crate::view;
@@ -43,7 +43,7 @@ pub struct Args {
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let client = client::probe(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting));
     let (facts, mut health) = check(context, &client);
-    let steps = fix::plan(&facts, &health);
+    let steps = store::plan(&facts, &health);
     let mut done: Vec<String> = Vec::new();
     if args.fix {
         done = fix(context, &facts, &steps);
@@ -91,7 +91,7 @@ fn fix(context: &Context, facts: &Facts<'_>, steps: &[FixStep]) -> Vec<String> {
             // It prints the change itself.
             FixStep::Install => install::add(context, &install::Args::for_user(facts.version()))
                 .map(|is_changed| is_changed.then(|| "installed the hooks in the user settings".to_owned())),
-            FixStep::Shut(open) => fix::restrict_permissions(&open.path).map(|()| {
+            FixStep::Shut(open) => store::restrict_permissions(&open.path).map(|()| {
                 let line = format!("made {} private (its mode was {:o})", open.path.display(), open.mode);
                 context.ui.eprint_line(&line);
                 Some(line)

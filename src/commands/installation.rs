@@ -119,22 +119,17 @@ pub fn needed_hooks(context: &Context, installed: &[Entry]) -> Needs {
 /// Prints which hooks the rules need in addition to those of every install.
 pub fn print_hooks_of_rules(context: &Context, needs: &Needs, wanted: &[Entry]) {
     let builtin = Needs::builtin();
-    for (event, _) in needs.matchers() {
-        let Some(tools) = needs.tools(event) else { continue };
-        let none = Tools::Some(Vec::new());
-        let more = tools.beyond(builtin.tools(event).unwrap_or(&none));
-        if !wanted.iter().any(|entry| entry.event == event) {
-            if builtin.tools(event).is_none() {
-                context.ui.eprint_line(&format!(
-                    "note: this version of Claude Code does not have {event}, which a rule names"
-                ));
+    for (event, tools) in &needs.events {
+        let known = builtin.tools(event);
+        let more = tools.beyond(known.unwrap_or(&Tools::Some(Vec::new()))).join(", ");
+        let note = match wanted.iter().any(|entry| entry.event == *event) {
+            true if !more.is_empty() => format!("the {event} hook also runs for {more}, which a rule names"),
+            false if known.is_none() => {
+                format!("this version of Claude Code does not have {event}, which a rule names")
             }
-        } else if !more.is_empty() {
-            let more = more.join(", ");
-            context
-                .ui
-                .eprint_line(&format!("note: the {event} hook also runs for {more}, which a rule names"));
-        }
+            _ => continue,
+        };
+        context.ui.eprint_line(&format!("note: {note}"));
     }
 }
 
@@ -155,7 +150,7 @@ pub fn uncovered_rules(context: &Context, rules: &[Rule]) -> Vec<Problem> {
             true => format!("rule {:?} is not evaluated: no hooks are installed", unasked.rule),
             false => unasked.message(),
         };
-        let hint = Some(installed.remedy(&unasked));
+        let hint = Some(unasked.remedy(&installed.command, installed.client));
         Problem { code: Code::RuleNotAsked, path: path.to_path_buf(), at, message, hint }
     };
     installed.coverage.uncovered(rules).into_iter().map(problem).collect()

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::Facts;
-use super::finding::{Diagnosis, bad, ok, unknown, warn};
+use super::{Diagnosis, Facts, bad, ok, unknown, warn};
 use crate::settings::client::ClientVersion;
 use crate::settings::document::check_strict;
 use crate::settings::plan::{count, named};

@@ -5,16 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::Facts;
-use super::finding::{Diagnosis, bad, ok, unknown, warn};
-use crate::settings::client::ClientVersion;
+use super::{Diagnosis, Facts, bad, ok, unknown, warn};
 use crate::settings::plan::{count, wanted};
 use teamkeep_core::client::payload;
 use teamkeep_core::client::settings::command::{HookProgram, quoted};
+use teamkeep_core::client::settings::hook_command::Entry;
 use teamkeep_core::client::settings::layer::{InstalledHook, Kind, SettingsLayer};
-use teamkeep_core::client::settings::needs::{Needs, evaluate};
+use teamkeep_core::client::settings::needs::{Needs, embedded, evaluate};
 use teamkeep_core::client::settings::plugin_dedupe;
-use teamkeep_core::client::settings::version::Version;
 
 /// Events whose matcher Claude Code ignores.
 const UNMATCHED: &[&str] = &["UserPromptSubmit", "Stop", "TeammateIdle", "TaskCreated", "TaskCompleted"];
@@ -76,26 +74,24 @@ pub fn complete(facts: &Facts<'_>) -> Diagnosis {
 /// Checks the timeout of the SessionEnd hook.
 pub fn budget(facts: &Facts<'_>) -> Diagnosis {
     let ours = facts.ours();
-    let ends = ours.iter().filter(|ours| ours.entry.event == "SessionEnd");
-    let budgets: Vec<Option<f64>> =
-        ends.map(|ours| ours.entry.hook().get("timeout").and_then(Value::as_f64)).collect();
-    if budgets.is_empty() && facts.plugins.is_empty() {
+    let mut ends = ours.iter().filter(|ours| ours.entry.event == "SessionEnd").peekable();
+    if ends.peek().is_none() && facts.plugins.is_empty() {
         return unknown("no SessionEnd hook to check");
     }
-    if budgets.is_empty() {
-        return ok(
-            "the plugin's SessionEnd hook has 1.5 seconds and leaves longer work to a background process",
-        );
+    if ends.peek().is_none() {
+        let what =
+            "the plugin's SessionEnd hook has 1.5 seconds and leaves longer work to a background process";
+        return ok(what);
     }
-    match budgets.into_iter().flatten().reduce(f64::max) {
-        None => warn("the SessionEnd hook has no `timeout`; all SessionEnd hooks share 1.5 seconds")
-            .with_fix(facts.install()),
+    let timeouts = ends.filter_map(|ours| ours.entry.hook().get("timeout")?.as_f64());
+    let what = match timeouts.reduce(f64::max) {
+        None => "the SessionEnd hook has no `timeout`; all SessionEnd hooks share 1.5 seconds".to_owned(),
         Some(seconds) if seconds < 2.0 => {
-            warn(format!("the SessionEnd hook has a `timeout` of {seconds} s, which may be too short"))
-                .with_fix(facts.install())
+            format!("the SessionEnd hook has a `timeout` of {seconds} s, which may be too short")
         }
-        Some(seconds) => ok(format!("the SessionEnd hook has a `timeout` of {seconds} s")),
-    }
+        Some(seconds) => return ok(format!("the SessionEnd hook has a `timeout` of {seconds} s")),
+    };
+    warn(what).with_fix(facts.install())
 }
 
 /// Finds events that run two different hooks. Claude Code runs the same one in several files once.
@@ -105,18 +101,19 @@ pub fn duplicates(facts: &Facts<'_>) -> Diagnosis {
     for ours in &ours {
         handlers.entry(&ours.entry.event).or_default().insert(handler(ours));
     }
-    let twice: Vec<_> = handlers.iter().filter(|(_, handlers)| handlers.len() > 1).collect();
-    if let Some((event, commands)) = twice.first() {
-        let programs: Vec<&str> =
-            commands.iter().filter_map(|words| words.first()).map(String::as_str).take(MAX_LISTED).collect();
-        let others = match twice.len() {
-            1 => String::new(),
-            more => format!(" and {} more", more - 1),
+    let mut twice = handlers.iter().filter(|(_, handlers)| handlers.len() > 1);
+    if let Some((event, commands)) = twice.next() {
+        let others = match twice.count() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
         };
-        let has_event = |layer: &&SettingsLayer| layer.ours().iter().any(|ours| ours.entry.event == ***event);
-        let files = facts.layers.iter().filter(has_event).map(|layer| layer.path.display().to_string());
-        let files: Vec<String> = files.collect();
-        let own = ours.iter().find(|ours| ours.entry.event == ***event && !ours.entry.is_written());
+        let programs = commands.iter().filter_map(|words| words.first()).take(MAX_LISTED);
+        let programs = programs.cloned().collect::<Vec<_>>().join(", ");
+        let at_event: Vec<_> = ours.iter().filter(|ours| ours.entry.event == *event).collect();
+        let own = at_event.iter().find(|ours| !ours.entry.is_written());
+        let mut files: Vec<String> =
+            at_event.iter().map(|ours| ours.layer.path.display().to_string()).collect();
+        files.dedup();
         // An install replaces all of teamkeep's hooks in one file. Of several files one must be chosen. The user's own
         // command stays.
         let fix = match (own, files.len()) {
@@ -124,7 +121,7 @@ pub fn duplicates(facts: &Facts<'_>) -> Diagnosis {
             (None, 1) => facts.install(),
             (None, _) => uninstall(facts),
         };
-        let (programs, files) = (programs.join(", "), files.join(", "));
+        let files = files.join(", ");
         let what = format!("teamkeep is called twice at {event}{others}: {programs} (in {files})");
         return bad(what).with_fix(fix);
     }
@@ -227,22 +224,14 @@ fn matcher_problem(event: &str, matchers: &[&str]) -> Option<Diagnosis> {
 
 /// The names that the matcher of an event must match.
 fn subjects(event: &str) -> Vec<String> {
+    let embedded = embedded().into_iter().find(|entry| entry.event == event);
     let words = match event {
-        "SessionStart" => "startup|resume|clear|compact".to_owned(),
-        "SessionEnd" => "clear|logout|prompt_input_exit|other".to_owned(),
-        "PreCompact" => "manual|auto".to_owned(),
-        _ => matcher_of(event).unwrap_or_default(),
+        "SessionStart" => "startup|resume|clear|compact",
+        "SessionEnd" => "clear|logout|prompt_input_exit|other",
+        "PreCompact" => "manual|auto",
+        _ => embedded.as_ref().map_or("", Entry::matcher),
     };
     words.split('|').filter(|word| !word.is_empty()).map(str::to_owned).collect()
-}
-
-/// The matcher that the hook of an event needs, if any.
-fn matcher_of(event: &str) -> Option<String> {
-    // The newest version has all events.
-    let client = ClientVersion::Known(Version(u32::MAX, 0, 0));
-    let all = wanted(&client, &HookProgram::bare(), &[], &Needs::builtin());
-    let entry = all.into_iter().find(|entry| entry.event == event)?;
-    entry.group.get("matcher").and_then(Value::as_str).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -256,7 +245,7 @@ mod tests {
 
     #[test]
     fn matcher_problem_is_found_for_recorded_tools() {
-        let tools = matcher_of("PreToolUse").unwrap();
+        let tools = subjects("PreToolUse").join("|");
         assert_eq!(verdict("PreToolUse", &[&tools]), None);
         for wide in ["", "*", ".*", "T|.+"] {
             assert_eq!(verdict("PreToolUse", &[wide]), None, "{wide}");

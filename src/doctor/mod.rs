@@ -1,23 +1,18 @@
 //! Checks the whole setup: Claude Code, its settings, teamkeep's hooks, the policy, the store.
 //!
 //! [`Facts`] are collected once. The table of codes names one function for each check, which turns them into findings.
-//! Only [`fix`] changes anything, and only with safe fixes.
+//! Only the safe fixes of [`store`] change anything.
 
 mod claude_code;
-mod finding;
-pub mod fix;
 mod hooks;
 mod policy;
 mod program;
 mod record;
-mod store;
-mod test_call;
+pub mod store;
 
 use serde::Serialize;
 
 use crate::settings::client::{ClientVersion, VersionProbe};
-use finding::Diagnosis;
-pub use finding::{Finding, Health, Verdict};
 use teamkeep_core::client::settings::command::{shell_invocation, typed_to_install};
 use teamkeep_core::client::settings::layer::{
     InstalledHook, SettingsLayer, layers, plugins, with_most_hooks,
@@ -68,9 +63,9 @@ codes! {
     HookMatcher hooks::matchers, "hook-matcher" "No matcher excludes tools or events that teamkeep records.",
     SessionEndBudget hooks::budget, "session-end-budget" "The SessionEnd hook has a `timeout`. Without one, all SessionEnd hooks share 1.5 seconds.",
     HookCommand program::check, "hook-command" "The program that the hooks run exists and is executable.",
-    HookAnswer test_call::check, "hook-answer" "That program accepts a test payload, responds as a hook must, and records it. The test uses a temporary store.",
+    HookAnswer program::test_call, "hook-answer" "That program accepts a test payload, responds as a hook must, and records it. The test uses a temporary store.",
     SearchPath program::search_path, "search-path" "`teamkeep` is in `PATH`.",
-    Versions test_call::versions, "versions" "The hooks, `PATH` and this program have the same version of teamkeep.",
+    Versions program::versions, "versions" "The hooks, `PATH` and this program have the same version of teamkeep.",
     PolicyFiles policy::files, "policy-files" "The configuration and policy files in force are valid.",
     PolicyTrust policy::trust, "policy-trust" "The current version of the project's checks and rules is trusted.",
     RulesAsked policy::coverage, "rules-asked" "The installed hooks cover the events and tools of every rule in force.",
@@ -88,6 +83,90 @@ codes! {
 impl Serialize for Code {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(self.name())
+    }
+}
+
+/// The verdict, best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    Ok,
+    /// It could not be determined.
+    Unknown,
+    /// It works, but could be better.
+    Warn,
+    /// It does not work.
+    Bad,
+}
+
+/// The result of a check, before [`run_checks`] adds the check's code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnosis {
+    pub verdict: Verdict,
+    pub what: String,
+    pub fix: Option<String>,
+}
+
+fn ok(what: impl Into<String>) -> Diagnosis {
+    Diagnosis { verdict: Verdict::Ok, what: what.into(), fix: None }
+}
+
+fn unknown(what: impl Into<String>) -> Diagnosis {
+    Diagnosis { verdict: Verdict::Unknown, ..ok(what) }
+}
+
+fn warn(what: impl Into<String>) -> Diagnosis {
+    Diagnosis { verdict: Verdict::Warn, ..ok(what) }
+}
+
+fn bad(what: impl Into<String>) -> Diagnosis {
+    Diagnosis { verdict: Verdict::Bad, ..ok(what) }
+}
+
+impl Diagnosis {
+    fn with_fix(self, fix: impl Into<String>) -> Diagnosis {
+        Diagnosis { fix: Some(fix.into()), ..self }
+    }
+}
+
+impl From<Diagnosis> for Vec<Diagnosis> {
+    fn from(diagnosis: Diagnosis) -> Self {
+        vec![diagnosis]
+    }
+}
+
+/// The result of one check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    pub code: Code,
+    pub verdict: Verdict,
+    /// One line. It may quote files, so escape it for a terminal.
+    pub what: String,
+    /// The command that fixes it, or an instruction.
+    #[serde(rename = "mend")]
+    pub fix: Option<String>,
+}
+
+/// The results of all checks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Health {
+    /// One or more per check, in the order of the checks.
+    pub findings: Vec<Finding>,
+}
+
+impl Health {
+    /// Whether there is no error. Warnings and unknown results are allowed.
+    pub fn is_ok(&self) -> bool {
+        self.count(Verdict::Bad) == 0
+    }
+
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.findings.iter().filter(|finding| finding.verdict == verdict).count()
+    }
+
+    /// Whether a check found a problem.
+    pub fn has_issue(&self, code: Code) -> bool {
+        self.findings.iter().any(|finding| finding.code == code && finding.verdict >= Verdict::Warn)
     }
 }
 

@@ -1,10 +1,9 @@
 //! Checks that the policy files are valid and trusted, and that the hooks cover their rules.
 
-use super::Facts;
-use super::finding::{Diagnosis, bad, ok, unknown, warn};
+use super::{Diagnosis, Facts, bad, ok, unknown, warn};
 use crate::settings::plan::count;
 use teamkeep_core::client::settings::command::quoted;
-use teamkeep_core::client::settings::installed::{Coverage, UncoveredRule, install_command, remedy};
+use teamkeep_core::client::settings::installed::{Coverage, UncoveredRule, install_command};
 use teamkeep_core::config::{Code, Problem, TrustState};
 
 /// Maximum number of listed rules.
@@ -48,7 +47,7 @@ pub fn coverage(facts: &Facts<'_>) -> Vec<Diagnosis> {
     }
     let install = install_command(facts.env, &facts.layers);
     let problem = |uncovered: UncoveredRule| {
-        bad(uncovered.message()).with_fix(remedy(&install, facts.version(), &uncovered))
+        bad(uncovered.message()).with_fix(uncovered.remedy(&install, facts.version()))
     };
     let found: Vec<Diagnosis> = coverage.uncovered(rules).into_iter().take(MAX_RULES).map(problem).collect();
     match found.is_empty() {

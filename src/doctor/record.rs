@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use super::Facts;
-use super::finding::{Diagnosis, bad, ok, unknown, warn};
+use super::{Diagnosis, Facts, bad, ok, unknown, warn};
 use crate::restore::holder;
 use crate::settings::plan::count;
 use crate::verify::{Scope, Verifier};

@@ -40,6 +40,10 @@ impl Answer {
             }),
             _ => json!({"systemMessage": reason}),
         };
+        Answer::json(&output)
+    }
+
+    fn json(output: &Value) -> Answer {
         Answer { stdout: format!("{output}\n"), ..Answer::default() }
     }
 
@@ -48,13 +52,13 @@ impl Answer {
             return Answer::warn(kind, reason);
         };
         let earlier = output.get("systemMessage").and_then(Value::as_str);
-        output["systemMessage"] =
-            json!(earlier.map_or(reason.to_owned(), |earlier| format!("{earlier}\n{reason}")));
-        Answer { stdout: format!("{output}\n"), ..Answer::default() }
+        let message = earlier.map_or(reason.to_owned(), |earlier| format!("{earlier}\n{reason}"));
+        output["systemMessage"] = json!(message);
+        Answer::json(&output)
     }
 
     pub fn notify_user(what: &str) -> Answer {
-        Answer { stdout: format!("{}\n", json!({"systemMessage": what})), ..Answer::default() }
+        Answer::json(&json!({"systemMessage": what}))
     }
 
     /// The response at SessionStart: asks Claude Code to run the FileChanged hook for every file below these paths
@@ -73,7 +77,7 @@ impl Answer {
             output["systemMessage"] = json!(messages.join("\n"));
         }
         output["hookSpecificOutput"] = specific;
-        Answer { stdout: format!("{output}\n"), ..Answer::default() }
+        Answer::json(&output)
     }
 }
 

@@ -41,7 +41,7 @@ impl<'a> Attributed<'a> {
         let event = Event {
             event: payload.event_name().unwrap_or(unnamed),
             warning: warning.as_deref(),
-            malformed: payload.malformed.as_ref().map(|why| why.0.as_str()),
+            malformed: payload.malformed.as_deref(),
             payload: reduced.as_deref().unwrap_or(&payload.raw),
             ..self.event()
         };

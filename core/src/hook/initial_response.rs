@@ -18,7 +18,7 @@ impl Attributed<'_> {
     pub fn prepare_response(&mut self) {
         if let Some(malformed) = &self.call.payload.malformed {
             let what = "the payload on stdin is not a JSON object";
-            let message = format!("teamkeep: {what} ({}); its text was recorded", malformed.0);
+            let message = format!("teamkeep: {what} ({malformed}); its text was recorded");
             self.outcome.answer = Answer::failed(message);
             return;
         }
@@ -90,7 +90,7 @@ impl Recorder {
             "teamkeep: rule {rule} is not evaluated at {gaps}{more}: no installed hook covers it. To fix it, run this in a \
              terminal and restart the session: {}{}",
             there.unwrap_or_default(),
-            installed.remedy(first)
+            first.remedy(&installed.command, installed.client)
         ))
     }
 

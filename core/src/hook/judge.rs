@@ -57,7 +57,7 @@ impl Attributed<'_> {
         let failure = self.found.store_failures().next();
         // A malformed payload cannot be judged. An event that could not be recorded is judged nevertheless.
         if let Some(malformed) = &payload.malformed {
-            evaluation.failed = Some(format!("the payload cannot be parsed: {}", malformed.0));
+            evaluation.failed = Some(format!("the payload cannot be parsed: {malformed}"));
         } else if is_blocked || unusable.as_ref().is_some_and(|verdict| verdict.decision == Decision::Block) {
         } else if in_team || by_rule {
             evaluation = self.ask_gates();

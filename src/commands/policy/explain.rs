@@ -75,7 +75,7 @@ fn explain_payload(context: &Context, args: &Args) -> Result<Document> {
     }
     let payload = payload::parse(&input);
     if let Some(malformed) = &payload.malformed {
-        return Err(Error::caused("stdin is not a hook payload", malformed.0.clone()).hint(HINT));
+        return Err(Error::caused("stdin is not a hook payload", malformed.clone()).hint(HINT));
     }
     if payload.event_name().is_none() {
         return Err(Error::new("stdin is not a hook payload: `hook_event_name` is missing").hint(HINT));

@@ -1,18 +1,68 @@
-//! Code for versions of Claude Code before 2.1.178, and for quirks of one version: one file a quirk, so that it can be
-//! deleted one day.
+//! Code for versions of Claude Code before 2.1.178, and for quirks of one version: one file or one function a quirk, so
+//! that it can be deleted one day.
 
 mod client_process;
 mod double_announcement;
-mod messages_as_text;
-mod pane_without_role;
-mod team_names;
-mod trackers;
-mod unnamed_agents;
+
+use serde_json::Value;
+
+use crate::client::payload::{Message, MessageKind, Payload};
 
 pub use client_process::find_client_ancestor;
 pub use double_announcement::{RecentCall, RecentCalls};
-pub use messages_as_text::is_json_text;
-pub use pane_without_role::may_be_teammate;
-pub use team_names::{config_directory, is_of_team};
-pub use trackers::is_tracker;
-pub use unnamed_agents::names_agents;
+
+/// Whether the text of a message may be one of Claude Code's own messages. 2.1.47 delivers a text that is such a message
+/// in JSON as that message: a request stops its recipient, and an approval in the lead's inbox removes a member from the
+/// team. 2.1.177 and 2.1.330 reject the text before any hook runs. Seen with these three versions.
+pub fn is_json_text(message: &Message) -> bool {
+    message.kind == MessageKind::Plain
+        && message.text.trim_start().starts_with('{')
+        && serde_json::from_str::<Value>(&message.text).is_ok()
+}
+
+/// Whether the session of a call may be a split-pane teammate's: the call has no agent and no role, which 2.1.47 omits in
+/// a pane (seen). `name` is the name from an earlier call. The pane is not enough evidence, because panes of another tmux
+/// server have the same names: the transcript or the payload must also name the teammate and the team.
+pub fn may_be_teammate(payload: &Payload, name: Option<&str>) -> bool {
+    name.is_none() && payload.agent_id().is_none() && payload.text("agent_type").is_none()
+}
+
+/// The directory of a team's configuration, by the name of the directory of its inboxes. Before 2.1.178 a team's name is
+/// free text with two spellings: the configuration of `Parser_Team` is in `teams/parser-team`, its inboxes and tasks are in
+/// `teams/Parser_Team` and `tasks/Parser_Team`. Seen with 2.1.47 and 2.1.177.
+pub fn config_directory(inboxes: &str) -> String {
+    inboxes.replace('_', "-").to_ascii_lowercase()
+}
+
+/// Whether a directory below `teams/` or `tasks/` belongs to the team, in either spelling.
+pub fn is_of_team(directory: &str, team: &str) -> bool {
+    let as_config_directory = |letter: u8| if letter == b'_' { b'-' } else { letter.to_ascii_lowercase() };
+    directory == team
+        || (directory.len() == team.len() && directory.bytes().map(as_config_directory).eq(team.bytes()))
+}
+
+/// Whether a task is a teammate's tracker, which 2.1.47 keeps for each teammate (seen): marked as internal, unassigned, and
+/// named after the teammate. It is not work. In 2.1.330 a TaskUpdate can mark any task in the same way.
+pub fn is_tracker(task: &Value) -> bool {
+    let owner = task.get("owner").and_then(Value::as_str).unwrap_or_default();
+    task.pointer("/metadata/_internal") == Some(&Value::Bool(true)) && owner.is_empty()
+}
+
+/// Whether tool events of this version name the agent, so that the actor is the lead without an agent id. Before 2.1.69
+/// those of teammates and subagents have none. Seen with 2.1.47; seen with the id in 2.1.177 and 2.1.328.
+pub fn names_agents(version: &str) -> bool {
+    let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    let mut next = || parts.next().unwrap_or(0);
+    (next(), next(), next()) >= (2, 1, 69)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_by_number() {
+        assert!(names_agents("2.1.69") && names_agents("2.1.328") && names_agents("3.0"));
+        assert!(!names_agents("2.1.47") && !names_agents("2.1") && !names_agents("nonsense"));
+    }
+}

@@ -24,14 +24,12 @@ use crate::model::Tool;
 #[derive(Debug)]
 pub struct Payload {
     pub raw: Box<RawValue>,
-    pub malformed: Option<Malformed>,
+    /// Why it cannot be parsed, if so.
+    pub malformed: Option<String>,
     /// Whether some values are missing from the parsed fields because of a limit. The text is complete nevertheless.
     pub cut: bool,
     fields: Value,
 }
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Malformed(pub String);
 
 /// Maximum number of parsed values in each part of a payload. The text is not limited.
 const MAX_FIELDS: usize = 100_000;
@@ -60,7 +58,7 @@ pub fn parse(input: &Input) -> Payload {
     let Ok(raw) = RawValue::from_string(on_one_line(text)) else {
         return broken(bytes, "not valid JSON".to_owned());
     };
-    let malformed = (!fields.is_object()).then(|| Malformed("not a JSON object".to_owned()));
+    let malformed = (!fields.is_object()).then(|| "not a JSON object".to_owned());
     Payload { raw, malformed, cut, fields }
 }
 
@@ -76,7 +74,7 @@ fn broken(bytes: &[u8], problem: String) -> Payload {
     let wrapped = serde_json::json!({ key: text });
     let raw = serde_json::value::to_raw_value(&wrapped).unwrap_or_else(|_| RawValue::NULL.to_owned());
     let fields = Value::Object(json::scan_top_level(bytes, &["hook_event_name", "session_id"]));
-    Payload { raw, malformed: Some(Malformed(problem)), cut: false, fields }
+    Payload { raw, malformed: Some(problem), cut: false, fields }
 }
 
 fn trimmed(bytes: &[u8]) -> &[u8] {
@@ -242,17 +240,17 @@ mod tests {
 
     #[test]
     fn a_payload_that_is_not_an_object_is_recorded_with_the_reason() {
-        assert_eq!(payload_of(b"").malformed.unwrap().0, "stdin was empty");
+        assert_eq!(payload_of(b"").malformed.unwrap(), "stdin was empty");
         assert_eq!(payload_of(b"[1]").raw.get(), "[1]");
-        assert_eq!(payload_of(b"[1]").malformed.unwrap().0, "not a JSON object");
+        assert_eq!(payload_of(b"[1]").malformed.unwrap(), "not a JSON object");
         let cut = payload_of(b"{\"session_id\": \"a");
         assert_eq!(cut.raw.get(), r#"{"text":"{\"session_id\": \"a"}"#);
-        assert!(cut.malformed.unwrap().0.starts_with("invalid JSON: "));
+        assert!(cut.malformed.unwrap().starts_with("invalid JSON: "));
         let named = payload_of(b"{\"hook_event_name\":\"PreToolUse\",\"tool_input\":{\"a");
         assert_eq!((named.kind(), named.tool_input()), (Kind::PreToolUse, &Value::Null));
         let bytes = payload_of(b"\xff\xfe{}");
         assert_eq!(bytes.raw.get(), r#"{"base64":"//57fQ=="}"#);
-        assert!(bytes.malformed.unwrap().0.starts_with("invalid UTF-8: "));
+        assert!(bytes.malformed.unwrap().starts_with("invalid UTF-8: "));
     }
 
     #[test]

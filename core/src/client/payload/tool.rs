@@ -81,11 +81,8 @@ impl Message {
 
     /// The agent name in a request id: the recipient of a shutdown request (`shutdown-1795149516289@alice`).
     pub fn asked(&self) -> Option<&str> {
-        self.request
-            .as_deref()
-            .and_then(|id| id.rsplit_once('@'))
-            .map(|(_, name)| name)
-            .filter(|name| !name.is_empty())
+        let (_, name) = self.request.as_deref()?.rsplit_once('@')?;
+        Some(name).filter(|name| !name.is_empty())
     }
 }
 

@@ -102,12 +102,7 @@ impl Records {
         read(&self.file(real))
     }
 
-    /// Every settings file with a record.
-    pub fn files(&self) -> Vec<PathBuf> {
-        self.all().map(|record| PathBuf::from(record.settings)).collect()
-    }
-
-    fn all(&self) -> impl Iterator<Item = Record> {
+    pub fn all(&self) -> impl Iterator<Item = Record> {
         let all = std::fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.path());
         all.filter(|path| path.extension().is_some_and(|kind| kind == "json"))
             .filter_map(|path| read(&JsonFile::at(path)))

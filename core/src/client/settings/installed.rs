@@ -2,7 +2,7 @@
 //! evaluate the others.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::client::payload::Kind as Event;
 use crate::client::settings::command::{HookProgram, NAME, is_executable, quoted, typed_to_install};
 use crate::client::settings::install_record::Records;
 use crate::client::settings::layer::{Kind, SettingsLayer, layers, plugins, with_most_hooks};
-use crate::client::settings::needs::{MAX_PATTERNS, Needs, has_tools, matches, of_rule};
+use crate::client::settings::needs::{MAX_PATTERNS, Needs, matches, of_rule, widened};
 use crate::client::settings::version::{FIRST_WITH_TEAMS, Version, knows, since};
 use crate::config::Rule;
 use crate::config::pattern::is_plain;
@@ -31,7 +31,7 @@ pub struct Installed {
     /// Whether the command finds the settings file from the project's directory.
     pub is_in_project: bool,
     /// The version of Claude Code that they were written for, if it is known.
-    client: Option<Version>,
+    pub client: Option<Version>,
 }
 
 impl Installed {
@@ -47,8 +47,8 @@ impl Installed {
             let is_in_project = most.is_some_and(|layer| matches!(layer.kind, Kind::Project | Kind::Local));
             return Installed { coverage, command, is_in_project, client: most.and_then(client) };
         }
-        let elsewhere: Vec<PathBuf> = records.files();
-        let elsewhere = elsewhere.iter().map(|file| SettingsLayer::read(Kind::User, file));
+        let elsewhere =
+            records.all().map(|record| SettingsLayer::read(Kind::User, Path::new(&record.settings)));
         let elsewhere: Vec<SettingsLayer> = elsewhere.filter(|layer| !layer.ours().is_empty()).collect();
         elsewhere.iter().for_each(|layer| coverage.add(layer));
         if let Some(layer) = elsewhere.last() {
@@ -57,25 +57,6 @@ impl Installed {
         }
         let client = elsewhere.last().and_then(client);
         Installed { coverage, command, is_in_project: false, client }
-    }
-
-    /// The command that fixes this; if Claude Code does not have the event, with the note that it must be upgraded first.
-    pub fn remedy(&self, uncovered: &UncoveredRule) -> String {
-        remedy(&self.command, self.client, uncovered)
-    }
-}
-
-/// The command that fixes this; if Claude Code does not have the event, with the note that it must be upgraded first.
-pub fn remedy(command: &str, client: Option<Version>, uncovered: &UncoveredRule) -> String {
-    let lacking = client.and_then(|version| {
-        let mut events = uncovered.gaps.iter().map(|gap| gap.event.name());
-        Some((version, events.find(|event| knows(version, event) == Some(false))?))
-    });
-    match lacking {
-        Some((version, event)) => {
-            format!("{command}  # upgrade Claude Code first: {version} does not have {event}")
-        }
-        None => command.to_owned(),
     }
 }
 
@@ -170,7 +151,7 @@ impl Coverage {
 
     fn gap(&self, rule: &Rule, event: Event) -> Option<Gap> {
         let mut hooks = self.hooks.iter().filter(|(name, _)| name == event.name());
-        if !has_tools(event.name()) {
+        if !event.has_tool() {
             // A rule without events applies to the events that this version of Claude Code has.
             let is_late = rule.events.is_empty() && since(event.name()).is_some_and(|v| v > FIRST_WITH_TEAMS);
             return (hooks.next().is_none() && !is_late).then(|| Gap { event, tools: Vec::new() });
@@ -189,34 +170,11 @@ impl Coverage {
     }
 }
 
-/// Sample names that a glob matches.
+/// Sample names for a glob, as a matcher expresses it.
 fn samples(glob: &str) -> Vec<String> {
-    if is_plain(glob) {
-        return vec![glob.to_owned()];
-    }
-    let sample = |star: &str| {
-        let mut name = String::new();
-        let mut chars = glob.chars();
-        while let Some(c) = chars.next() {
-            match c {
-                '*' => name.push_str(star),
-                '?' => name.push('x'),
-                '[' => {
-                    let mut first = chars.next();
-                    let is_not = first == Some('!');
-                    if is_not {
-                        first = chars.next();
-                    }
-                    let mut set: Vec<char> = first.into_iter().collect();
-                    set.extend(chars.by_ref().take_while(|c| *c != ']'));
-                    name.extend(if is_not { ('a'..='z').find(|c| !set.contains(c)) } else { first });
-                }
-                c => name.push(c),
-            }
-        }
-        name
-    };
-    SAMPLES.into_iter().map(sample).filter(|name| !name.is_empty()).collect()
+    let sample = |star: &str| widened(glob).replace('*', star);
+    let names = SAMPLES.into_iter().map(sample).filter(|name| !name.is_empty());
+    if is_plain(glob) { vec![glob.to_owned()] } else { names.collect() }
 }
 
 impl UncoveredRule {
@@ -224,29 +182,34 @@ impl UncoveredRule {
     pub fn message(&self) -> String {
         format!("rule {:?} is not evaluated at {self}: no installed hook covers it", self.rule)
     }
-}
 
-impl fmt::Display for Gap {
-    /// `PreToolUse for Bash, Edit`.
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.event.name())?;
-        if !has_tools(self.event.name()) {
-            return Ok(());
-        }
-        let named = self.tools.iter().take(MAX_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
-        match self.tools.len() {
-            0 => out.write_str(" for every tool"),
-            all if all > MAX_LISTED => write!(out, " for {named} and {} more", all - MAX_LISTED),
-            _ => write!(out, " for {named}"),
+    /// The command that fixes it, with a note if this version of Claude Code must be upgraded first.
+    pub fn remedy(&self, command: &str, client: Option<Version>) -> String {
+        let mut events = self.gaps.iter().map(|gap| gap.event.name());
+        let mut lacks = |version| events.find(|event| knows(version, event) == Some(false));
+        match client.and_then(|version| Some((version, lacks(version)?))) {
+            Some((version, event)) => {
+                format!("{command}  # upgrade Claude Code first: {version} does not have {event}")
+            }
+            None => command.to_owned(),
         }
     }
 }
 
 impl fmt::Display for UncoveredRule {
-    /// `PreToolUse for Bash; TaskCreated`.
+    /// `PreToolUse for Bash, Edit; TaskCreated`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let gaps: Vec<String> = self.gaps.iter().map(Gap::to_string).collect();
-        out.write_str(&gaps.join("; "))
+        for (index, Gap { event, tools }) in self.gaps.iter().enumerate() {
+            write!(out, "{}{}", if index > 0 { "; " } else { "" }, event.name())?;
+            let named = tools.iter().take(MAX_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+            match tools.len() {
+                _ if !event.has_tool() => {}
+                0 => out.write_str(" for every tool")?,
+                all if all > MAX_LISTED => write!(out, " for {named} and {} more", all - MAX_LISTED)?,
+                _ => write!(out, " for {named}")?,
+            }
+        }
+        Ok(())
     }
 }
 

@@ -11,15 +11,13 @@ use crate::config::{Mode, Rule};
 
 /// A settings file with all hooks. The plugin's are in several files, for versions that know only some.
 const HOOKS: &str = include_str!("../../../../hooks/settings.example.json");
-/// Maximum size of a matcher in bytes. A longer one is replaced by `*`: teamkeep does not read longer ones either.
-const MAX_MATCHER_BYTES: usize = 512;
 /// Maximum number of stars in a pattern: each star multiplies the ways that a regular expression has to try.
 const MAX_STARS: usize = 3;
 /// The matcher for all tools.
 const ALL: &str = "*";
 /// Maximum number of matchers to evaluate as patterns, because a pattern can be slow.
 pub const MAX_PATTERNS: usize = 16;
-/// Maximum length of a pattern, and of a tool's name, in bytes.
+/// Maximum length of a pattern, and of a tool's name, in bytes. `install` replaces a longer matcher by `*`.
 const MAX_PATTERN_BYTES: usize = 512;
 /// Maximum memory of a compiled pattern in bytes.
 const MAX_COMPILED_BYTES: usize = 1 << 18;
@@ -44,7 +42,7 @@ pub fn timeout(event: &str) -> Option<f64> {
 /// Each event, with the tools for which its hook must run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Needs {
-    events: Vec<(&'static str, Tools)>,
+    pub events: Vec<(&'static str, Tools)>,
 }
 
 impl Needs {
@@ -86,7 +84,9 @@ impl Needs {
 
     /// Each event, and the matcher of its hook if it needs one.
     pub fn matchers(&self) -> impl Iterator<Item = (&'static str, Option<String>)> {
-        self.events.iter().map(|(event, tools)| (*event, has_tools(event).then(|| tools.matcher())))
+        self.events
+            .iter()
+            .map(|(event, tools)| (*event, Kind::named(event).has_tool().then(|| tools.matcher())))
     }
 }
 
@@ -96,11 +96,6 @@ pub fn of_rule(rule: &Rule) -> impl Iterator<Item = (Kind, Tools)> {
         rule.action != Mode::Off && rule.looks_at(*kind) && (rule.tools.is_empty() || kind.has_tool())
     };
     KNOWN.iter().map(|row| row.0).filter(applies).map(|kind| (kind, Tools::of_globs(&rule.tools)))
-}
-
-/// Whether the matcher of an event is compared with the name of a tool.
-pub fn has_tools(event: &str) -> bool {
-    Kind::named(event).has_tool()
 }
 
 /// The tools of one event.
@@ -171,13 +166,13 @@ impl Tools {
             true => words.join("|"),
             false => format!("^({})$", words.join("|").replace(ALL, ".*")),
         };
-        if matcher.len() > MAX_MATCHER_BYTES { ALL.to_owned() } else { matcher }
+        if matcher.len() > MAX_PATTERN_BYTES { ALL.to_owned() } else { matcher }
     }
 }
 
 /// The glob with only plain characters and stars. Everything else becomes a star, and the last star that a pattern may have
 /// replaces the rest of the glob.
-fn widened(glob: &str) -> String {
+pub fn widened(glob: &str) -> String {
     let mut wide = String::with_capacity(glob.len());
     let mut chars = glob.chars();
     while let Some(c) = chars.next() {

@@ -53,7 +53,7 @@ impl Entry {
 }
 
 /// An automatic notice, which Claude Code puts as JSON into a message's text.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Notice {
     /// `idle_notification`, `task_assignment`, `shutdown_request`, …
     pub kind: String,
@@ -101,12 +101,9 @@ impl Notice {
             let feedback = if own.contains(&feedback) { "" } else { feedback };
             Some(Notice {
                 kind: "plan_approval_response".to_owned(),
-                request: None,
                 approved: Some(approved),
-                from: None,
-                timestamp: None,
                 text: Some(feedback.to_owned()),
-                task: None,
+                ..Notice::default()
             })
         })
     }

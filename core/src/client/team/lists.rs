@@ -61,17 +61,11 @@ impl NamedLists {
     /// Records a task that a session named and that is not in any known list, or `None` if the session's last task is
     /// in one. Returns whether this changed anything.
     pub fn note_missing(&mut self, session: &str, task: Option<&str>) -> bool {
-        match self.0.get_mut(session) {
-            Some(used) if used.missing.as_deref() == task => false,
-            Some(used) => {
-                used.missing = task.map(str::to_owned);
-                true
-            }
-            None => {
-                let missing = task.map(str::to_owned);
-                missing.is_some() && self.0.insert(session.to_owned(), Used { list: None, missing }).is_none()
-            }
+        let is_changed = !self.is_missing(session, task);
+        if is_changed {
+            self.0.entry(session.to_owned()).or_default().missing = task.map(str::to_owned);
         }
+        is_changed
     }
 
     pub fn is_missing(&self, session: &str, task: Option<&str>) -> bool {

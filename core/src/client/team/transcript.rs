@@ -84,7 +84,7 @@ impl Record {
         let mut items = Vec::new();
         match content {
             Value::String(text) => items.extend(delivered(text).into_iter().map(TranscriptItem::Delivered)),
-            Value::Array(blocks) => blocks.iter().for_each(|block| items.extend(TranscriptItem::read(block))),
+            Value::Array(blocks) => items.extend(blocks.iter().flat_map(TranscriptItem::read)),
             _ => {}
         }
         // Only user lines contain deliveries. The input of a tool may quote a message, and lines of other types quote
@@ -107,29 +107,23 @@ impl Record {
 
 impl TranscriptItem {
     fn read(block: &Value) -> Vec<TranscriptItem> {
-        match block.get("type").and_then(Value::as_str) {
+        let item = match block.get("type").and_then(Value::as_str) {
             Some("text") => {
                 let text = block.get("text").and_then(Value::as_str).unwrap_or_default();
-                delivered(text).into_iter().map(TranscriptItem::Delivered).collect()
+                return delivered(text).into_iter().map(TranscriptItem::Delivered).collect();
             }
-            Some("tool_use") => {
-                let used = text(block, &["id"]).zip(text(block, &["name"]));
-                let used = used.map(|(id, tool)| {
-                    // The input of other tools may be as large as a file.
-                    let input = block.get("input").filter(|_| Tool::named(&tool) == Tool::SendMessage);
-                    TranscriptItem::Used { id, input: input.cloned().unwrap_or(Value::Null), tool }
-                });
-                used.into_iter().collect()
+            Some("tool_use") => text(block, &["id"]).zip(text(block, &["name"])).map(|(id, tool)| {
+                // The input of other tools may be as large as a file.
+                let input = block.get("input").filter(|_| Tool::named(&tool) == Tool::SendMessage);
+                TranscriptItem::Used { id, input: input.cloned().unwrap_or(Value::Null), tool }
+            }),
+            // Claude Code does not know the result if it ended during the call and was resumed (2.1.328).
+            Some("tool_result") if !begins(block).starts_with("[Tool call interrupted:") => {
+                text(block, &["tool_use_id"]).map(|id| TranscriptItem::Result { id, failed: failure(block) })
             }
-            Some("tool_result") => {
-                // Claude Code does not know the result if it ended during the call and was resumed (2.1.328).
-                let is_unknown = begins(block.get("content").unwrap_or(&Value::Null))
-                    .starts_with("[Tool call interrupted:");
-                let id = text(block, &["tool_use_id"]).filter(|_| !is_unknown);
-                id.map(|id| TranscriptItem::Result { id, failed: failure(block) }).into_iter().collect()
-            }
-            _ => Vec::new(),
-        }
+            _ => None,
+        };
+        item.into_iter().collect()
     }
 }
 
@@ -139,7 +133,7 @@ fn failure(result: &Value) -> Option<String> {
     if result.get("is_error").and_then(Value::as_bool) == Some(true) {
         return Some(plain(content));
     }
-    if !begins(content).trim_start().starts_with("{\"success\"") {
+    if !begins(result).trim_start().starts_with("{\"success\"") {
         return None;
     }
     let answer: Value = serde_json::from_str(&plain(content)).ok()?;
@@ -147,7 +141,9 @@ fn failure(result: &Value) -> Option<String> {
     failed.then(|| text(&answer, &["message"]).unwrap_or_default())
 }
 
-fn begins(content: &Value) -> &str {
+/// The first text of a result.
+fn begins(result: &Value) -> &str {
+    let content = result.get("content").unwrap_or(&Value::Null);
     let first = content.as_array().and_then(|blocks| blocks.first()?.get("text"));
     first.unwrap_or(content).as_str().unwrap_or_default()
 }
@@ -264,23 +260,24 @@ impl Spent {
 }
 
 impl Tokens {
+    fn zip(self, other: Tokens, join: fn(u64, u64) -> u64) -> Tokens {
+        Tokens {
+            input: join(self.input, other.input),
+            output: join(self.output, other.output),
+            cache_read: join(self.cache_read, other.cache_read),
+            cache_write: join(self.cache_write, other.cache_write),
+        }
+    }
+
     /// The larger value of each count: a later line of a message has the higher counts.
     pub fn most(self, other: Tokens) -> Tokens {
-        Tokens {
-            input: self.input.max(other.input),
-            output: self.output.max(other.output),
-            cache_read: self.cache_read.max(other.cache_read),
-            cache_write: self.cache_write.max(other.cache_write),
-        }
+        self.zip(other, u64::max)
     }
 }
 
 impl std::ops::AddAssign for Tokens {
     fn add_assign(&mut self, other: Tokens) {
-        self.input = self.input.saturating_add(other.input);
-        self.output = self.output.saturating_add(other.output);
-        self.cache_read = self.cache_read.saturating_add(other.cache_read);
-        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        *self = self.zip(other, u64::saturating_add);
     }
 }
 
