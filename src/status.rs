@@ -156,7 +156,7 @@ impl TeamStatus {
         let decided = |decision| verdicts().filter(move |verdict| verdict.decision == decision);
         // Roster, tasks and messages from the files on disk, or else from the last snapshots.
         let client = paths.client.as_deref();
-        let reader = SnapshotReader { archive: &catalog.archive, client, until: None };
+        let reader = SnapshotReader { archive: &catalog.archive, client, live_first: true, until: None };
         let files = reader.team((run.team.as_deref(), None), index.as_ref());
         TeamStatus {
             run: run.run.clone(),
@@ -255,7 +255,8 @@ impl StatusLine {
         let id = SafeName::new(&run.run)?;
         let ledger = GateStateStore::new(paths.policy(), Duration::ZERO).read(&id).ledger;
         let team = run.team.clone().unwrap_or_default();
-        let reader = SnapshotReader { archive, client: paths.client.as_deref(), until: None };
+        let reader =
+            SnapshotReader { archive, client: paths.client.as_deref(), live_first: true, until: None };
         let state = TeamState { ledger, ..reader.team((Some(&team), None), Some(&index)) };
         let teammates = || state.members.iter().filter(|name| *name != LEAD);
         let working = teammates().filter(|name| state.ledger.of(name).activity() == Activity::Works).count();

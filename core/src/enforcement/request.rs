@@ -54,8 +54,8 @@ pub struct PolicyRequest<'a> {
     pub settled: Option<&'a [Verdict]>,
     /// The session's transcript, if the payload names one in Claude Code's directory.
     pub transcript: Option<&'a Path>,
-    /// Claude Code's directory, if snapshots do not contain the texts.
-    pub client: Option<&'a Path>,
+    /// Claude Code's directory.
+    pub client: &'a Path,
 }
 
 impl PolicyRequest<'_> {
@@ -129,7 +129,8 @@ impl PolicyRequest<'_> {
     }
 
     fn team(&self, index: Option<&Index>, until: Option<Instant>) -> TeamState {
-        let reader = SnapshotReader { archive: self.archive, client: self.client, until };
+        let live_first = self.archive.metadata_only;
+        let reader = SnapshotReader { archive: self.archive, client: Some(self.client), live_first, until };
         reader.team((self.team, self.event.payload.session()), index)
     }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::client::json;
 use crate::policy::{FileContent, TeamFile, TeamState, Unreadable};
-use crate::store::archive::{Archive, CapturedFile, Contents, Index};
+use crate::store::archive::{Archive, CapturedFile, Contents, Durability, Index};
 use crate::sys::fs;
 
 /// With more files than this, several threads read them.
@@ -17,8 +17,11 @@ const THREADS: usize = 4;
 #[derive(Debug, Clone, Copy)]
 pub struct SnapshotReader<'a> {
     pub archive: &'a Archive,
-    /// Claude Code's directory, in metadata-only mode: gates need texts, and the store has only sizes and hashes.
+    /// Claude Code's directory, for contents that the store does not have: it is damaged, or has only sizes and hashes in
+    /// metadata-only mode.
     pub client: Option<&'a Path>,
+    /// Whether to read the files there first.
+    pub live_first: bool,
     /// The deadline for reading. Files that are not read by then are counted ([`TeamState::unread`]).
     pub until: Option<Instant>,
 }
@@ -72,11 +75,24 @@ impl SnapshotReader<'_> {
     fn content(&self, contents: &mut Contents<'_>, file: ListedFile<'_>) -> Option<FileContent> {
         let (path, file, captured) = file;
         let largest = self.archive.largest;
-        let live = self.client.and_then(|client| fs::read_regular(&client.join(path), largest).ok());
-        let live = live.map(|(bytes, _)| bytes).filter(|bytes| json::parse_lossy(bytes).is_some());
         // Before a TeamDelete, larger files are archived as well; a hook call does not have the time to read them.
-        let stored = || if captured.stamp.0 <= largest { contents.get(captured) } else { None };
-        Some(file.parse(&live.or_else(stored)?))
+        let mut stored = || (captured.stamp.0 <= largest).then(|| contents.get(captured)).flatten();
+        let live = || {
+            let (bytes, _) = fs::read_regular(&self.client?.join(path), largest).ok()?;
+            json::parse_lossy(&bytes).is_some().then_some(bytes)
+        };
+        let content = match self.live_first {
+            true => live().or_else(stored),
+            false => stored().or_else(|| live().inspect(|bytes| self.repair(captured, bytes))),
+        };
+        Some(file.parse(&content?))
+    }
+
+    /// Stores a content whose object is damaged again, unless the file has changed since.
+    fn repair(&self, captured: &CapturedFile, bytes: &[u8]) {
+        if captured.object.as_deref() == Some(blake3::hash(bytes).to_hex().as_str()) {
+            let _ = self.archive.objects.put(bytes, Durability::Compared);
+        }
     }
 }
 
@@ -98,7 +114,8 @@ mod tests {
             index.files.insert(format!("tasks/t/{number}.json"), seen);
         }
         let read = |until| {
-            SnapshotReader { archive: &archive, client: None, until }.team((Some("t"), None), Some(&index))
+            SnapshotReader { archive: &archive, client: None, live_first: false, until }
+                .team((Some("t"), None), Some(&index))
         };
         let all = read(None);
         assert_eq!((all.tasks.len(), all.unread), (THREADED_FROM + 10, 0));

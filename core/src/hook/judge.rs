@@ -107,7 +107,7 @@ impl Attributed<'_> {
             problems: &problems,
             settled: call.again.as_ref().map(|_| call.earlier_verdicts.as_slice()),
             transcript: call.context().transcript(),
-            client: recorder.is_metadata_only().then_some(call.client.as_path()),
+            client: &call.client,
         };
         // A panic in a gate is handled like any other failure of the policy.
         let blocks_on_panic = can_block(call.kind)

@@ -140,7 +140,8 @@ impl Guard {
     /// Counts one more block, or returns the number of blocks if the limit is reached.
     fn count(&mut self, key: String, max_blocks: u32, attempt: &Attempt) -> Option<u32> {
         if !self.counts.contains_key(&key) {
-            make_room(&mut self.counts, |count| count.last);
+            // A time in the future is from before the clock was set back.
+            make_room(&mut self.counts, |count| (count.last <= attempt.at).then_some(count.last));
         }
         let count = self.counts.entry(key).or_default();
         let is_first = count.last == 0;

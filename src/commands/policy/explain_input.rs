@@ -71,7 +71,7 @@ impl ExplainInput {
         let GateState { ledger, guard, .. } = gate_state;
         let name = resolved.team.as_ref().map(SafeName::as_str);
         let actor = attribution::actor(call, index, resolved.name.as_deref());
-        let reader = SnapshotReader { archive: &archive, client: None, until: None };
+        let reader = SnapshotReader { archive: &archive, client: None, live_first: false, until: None };
         ExplainInput {
             state: TeamState { ledger, ..reader.team((name, session), index) },
             guard,

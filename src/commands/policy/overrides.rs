@@ -204,7 +204,7 @@ fn warn_unknown_teammate(context: &Context, name: &str) {
     let members = teams.flat_map(|subject| {
         let index = archive.index(&subject);
         let team = subject.team().map(SafeName::as_str);
-        let reader = SnapshotReader { archive: &archive, client: None, until: None };
+        let reader = SnapshotReader { archive: &archive, client: None, live_first: false, until: None };
         reader.team((team, None), index.as_ref()).members
     });
     let members: Vec<String> = members.filter(|member| member != LEAD).collect();

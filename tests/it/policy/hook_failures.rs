@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::gate_sandbox::{TEAM, busy, pairs, shutdown, told, verdicts};
-use crate::support::sandbox::{CommandResult, Sandbox};
+use crate::support::sandbox::{CommandResult, Sandbox, below};
 
 #[test]
 fn no_tool_input_hides_work_from_the_gates() {
@@ -84,6 +84,24 @@ fn an_archive_that_cannot_be_used_is_a_failure_of_the_policy() {
         assert_eq!(result.code, Some(code), "{}", result.err);
         let decision = if code == 2 { "block" } else { "allow" };
         assert_eq!(pairs(&verdicts(&sandbox)), [("policy-failed", decision)]);
+    }
+}
+
+#[test]
+fn a_damaged_object_of_an_existing_file_hides_no_work_and_is_repaired() {
+    let sandbox = busy("[policy]\nmax-blocks = 100\n");
+    sandbox.feed("stop", br#"{"hook_event_name":"Stop"}"#, &[]);
+    let task = std::fs::read(sandbox.client(&format!("tasks/{TEAM}/2.json"))).unwrap();
+    let objects = below(&sandbox.keep("archive/objects"));
+    let object = objects.iter().find(|path| std::fs::read(path).is_ok_and(|bytes| bytes == task)).unwrap();
+    let damages: [&dyn Fn(); 3] =
+        [&|| std::fs::remove_file(object).unwrap(), &|| std::fs::write(object, "").unwrap(), &|| {
+            std::fs::write(object, vec![b'x'; task.len()]).unwrap()
+        }];
+    for damage in damages {
+        damage();
+        assert_eq!(sandbox.feed("pre-tool-use", shutdown("").as_bytes(), &[]).code, Some(2));
+        assert_eq!(std::fs::read(object).unwrap(), task);
     }
 }
 
