@@ -210,8 +210,7 @@ fn unknown_events(layer: &SettingsLayer, version: Version, call: &str) -> Option
     }
     let names = named(&events);
     let ours = layer.ours();
-    let is_ours =
-        |event: &&str| ours.iter().any(|ours| ours.entry.is_written() && ours.entry.event == **event);
+    let is_ours = |event: &&str| ours.iter().any(|entry| entry.is_written() && entry.event == **event);
     let install = layer.command(call, "install").filter(|_| events.iter().all(is_ours));
     let fix = install.unwrap_or_else(|| match events.iter().all(|event| exists(event)) {
         true => format!("remove {names} from {path}, or upgrade Claude Code"),
@@ -227,7 +226,7 @@ fn unknown_events(layer: &SettingsLayer, version: Version, call: &str) -> Option
 
 /// Checks that Claude Code supports the `args` of teamkeep's hooks.
 fn args(layer: &SettingsLayer, version: Version, call: &str) -> Option<Diagnosis> {
-    let with_args = layer.ours().iter().filter(|ours| ours.entry.hook().get("args").is_some()).count();
+    let with_args = layer.ours().iter().filter(|entry| entry.hook().get("args").is_some()).count();
     if with_args == 0 || version >= FIRST_WITH_ARGS {
         return None;
     }

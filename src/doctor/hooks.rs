@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Diagnosis, Facts, bad, ok, unknown, warn};
+use super::{Diagnosis, Facts, InstalledHook, bad, ok, unknown, warn};
 use crate::settings::plan::{count, wanted};
 use teamkeep_core::client::payload;
 use teamkeep_core::client::settings::command::{HookProgram, quoted};
 use teamkeep_core::client::settings::hook_command::Entry;
-use teamkeep_core::client::settings::layer::{InstalledHook, Kind, SettingsLayer};
+use teamkeep_core::client::settings::layer::{Kind, SettingsLayer};
 use teamkeep_core::client::settings::needs::{Needs, embedded, evaluate};
 use teamkeep_core::client::settings::plugin_dedupe;
 
@@ -29,7 +29,7 @@ pub fn installed(facts: &Facts<'_>) -> Diagnosis {
     let in_file = |layer: &SettingsLayer| {
         let ours = layer.ours();
         // A command of the user's that calls teamkeep is not a hook that `install` counts.
-        let written = ours.iter().filter(|ours| ours.entry.is_written()).count();
+        let written = ours.iter().filter(|entry| entry.is_written()).count();
         let counts = [(written, "hook"), (ours.len() - written, "custom hook")];
         let counts = counts.into_iter().filter(|(number, _)| *number > 0);
         let counts: Vec<String> = counts.map(|(number, thing)| count(number, thing)).collect();

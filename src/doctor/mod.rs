@@ -14,9 +14,8 @@ use serde::Serialize;
 
 use crate::settings::client::{ClientVersion, VersionProbe};
 use teamkeep_core::client::settings::command::{shell_invocation, typed_to_install};
-use teamkeep_core::client::settings::layer::{
-    InstalledHook, SettingsLayer, layers, plugins, with_most_hooks,
-};
+use teamkeep_core::client::settings::hook_command::Entry;
+use teamkeep_core::client::settings::layer::{SettingsLayer, layers, plugins, with_most_hooks};
 use teamkeep_core::client::settings::version::Version;
 use teamkeep_core::config::{Effective, Files, Problem};
 use teamkeep_core::sys::clock::Timestamp;
@@ -180,6 +179,13 @@ pub fn run_checks(facts: &Facts<'_>) -> Health {
     Health { findings: Code::ALL.iter().flat_map(run).collect() }
 }
 
+/// One hook that calls teamkeep.
+#[derive(Debug, Clone)]
+struct InstalledHook<'a> {
+    layer: &'a SettingsLayer,
+    entry: Entry,
+}
+
 /// The input of the checks.
 #[derive(Debug)]
 pub struct Facts<'a> {
@@ -227,7 +233,9 @@ impl<'a> Facts<'a> {
 
     /// All of teamkeep's hooks that Claude Code finds.
     fn ours(&self) -> Vec<InstalledHook<'_>> {
-        self.layers.iter().flat_map(SettingsLayer::ours).collect()
+        let of =
+            |layer| SettingsLayer::ours(layer).into_iter().map(move |entry| InstalledHook { layer, entry });
+        self.layers.iter().flat_map(of).collect()
     }
 
     /// The command that installs into the file with most of teamkeep's hooks, else into the user's.

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use teamkeep_core::client::settings::command::{is_executable, is_same, on_search_path, own_path, quoted};
-use teamkeep_core::client::settings::layer::{InstalledHook, Kind, MAX_BYTES};
+use teamkeep_core::client::settings::layer::{Kind, MAX_BYTES};
 use teamkeep_core::sys::env::Env;
 use teamkeep_core::sys::fs::read_regular;
 use teamkeep_core::sys::process::{Outcome, Run};
 
-use super::{Diagnosis, Facts, bad, ok, unknown, warn};
+use super::{Diagnosis, Facts, InstalledHook, bad, ok, unknown, warn};
 
 /// Maximum number of programs to check.
 const MAX_PROGRAMS: usize = 64;
@@ -218,7 +218,7 @@ fn attempt(facts: &Facts<'_>, program: &Path) -> Result<Duration, String> {
     for name in ["HOME", "CLAUDE_CONFIG_DIR", "CLAUDE_PROJECT_DIR"] {
         command.env(name, scratch.path());
     }
-    let stdin = input(&payload(scratch.path())).map_err(cannot)?;
+    let stdin = payload(scratch.path()).map_err(cannot)?;
     let run = Run { stdin, until_closed: true, ..Run::new(command, TIMEOUT) };
     let start = Instant::now();
     let (outcome, output) =
@@ -232,22 +232,19 @@ fn attempt(facts: &Facts<'_>, program: &Path) -> Result<Duration, String> {
     }
 }
 
-/// A stdin with this payload, which fits into a pipe, so that writing it does not wait for a reader.
-fn input(payload: &Value) -> io::Result<Stdio> {
-    let (reader, mut writer) = io::pipe()?;
-    writer.write_all(payload.to_string().as_bytes())?;
-    Ok(Stdio::from(reader))
-}
-
-/// A payload that blocks nothing and names no team.
-fn payload(dir: &Path) -> Value {
-    json!({
+/// A stdin with a payload that blocks nothing and names no team. It fits into a pipe, so that writing it does not wait for
+/// a reader.
+fn payload(dir: &Path) -> io::Result<Stdio> {
+    let payload = json!({
         "session_id": "00000000-0000-4000-8000-000000000000",
         "transcript_path": dir.join("projects/none/none.jsonl"),
         "cwd": dir,
         "hook_event_name": "UserPromptSubmit",
         "prompt": "teamkeep doctor",
-    })
+    });
+    let (reader, mut writer) = io::pipe()?;
+    writer.write_all(payload.to_string().as_bytes())?;
+    Ok(Stdio::from(reader))
 }
 
 fn check_response(outcome: Outcome, output: &[u8]) -> Result<(), String> {

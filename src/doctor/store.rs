@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, OFlags, access, statvfs};
 use rustix::process::geteuid;
 use teamkeep_core::client::settings::command::quoted;
+use teamkeep_core::client::settings::hook_command::Entry;
 use teamkeep_core::client::settings::layer::Kind;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::sys::fs::with_path;
@@ -191,7 +192,7 @@ const FIXED_BY_INSTALL: &[Code] = &[
 pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<FixStep> {
     let mut steps = Vec::new();
     if let Some(user) = facts.layers.iter().find(|layer| layer.kind == Kind::User && !layer.is_lost()) {
-        let is_installed = user.ours().iter().any(|ours| ours.entry.is_written());
+        let is_installed = user.ours().iter().any(Entry::is_written);
         // If an event runs a command of the user's beside teamkeep's hook, the user must decide.
         let is_custom = || facts.ours().iter().any(|ours| !ours.entry.is_written());
         let is_fixable = |code: &Code| health.has_issue(*code) && !(*code == Code::HooksTwice && is_custom());

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::client::payload::Kind as Event;
 use crate::client::settings::command::{HookProgram, NAME, is_executable, quoted, typed_to_install};
+use crate::client::settings::hook_command::Entry;
 use crate::client::settings::install_record::Records;
 use crate::client::settings::layer::{Kind, SettingsLayer, layers, plugins, with_most_hooks};
 use crate::client::settings::needs::{MAX_PATTERNS, Needs, matches, of_rule, widened};
@@ -74,8 +75,8 @@ pub fn install_command(env: &Env, layers: &[SettingsLayer]) -> String {
 
 /// The option that keeps the program of a file's hooks, if it is not the running one.
 fn program_option(env: &Env, layer: &SettingsLayer) -> String {
-    let written = layer.ours().into_iter().find(|ours| ours.entry.is_written());
-    let program = written.and_then(|ours| ours.entry.words().into_iter().next());
+    let written = layer.ours().into_iter().find(Entry::is_written);
+    let program = written.and_then(|entry| entry.words().into_iter().next());
     let is_running = |named: &str| HookProgram::running(env).is_ok_and(|running| running.as_str() == named);
     program
         .filter(|named| (*named == NAME || is_executable(Path::new(named))) && !is_running(named))
@@ -130,8 +131,8 @@ impl Coverage {
     }
 
     fn add(&mut self, layer: &SettingsLayer) {
-        let hooks = layer.ours().into_iter().map(|ours| ours.entry);
-        self.hooks.extend(hooks.map(|entry| (entry.event, entry.group.get("matcher").cloned())));
+        self.hooks
+            .extend(layer.ours().into_iter().map(|entry| (entry.event, entry.group.get("matcher").cloned())));
     }
 
     /// Whether there is no hook.

@@ -95,13 +95,6 @@ pub enum State {
     Read(Value),
 }
 
-/// One hook that calls teamkeep.
-#[derive(Debug, Clone)]
-pub struct InstalledHook<'a> {
-    pub layer: &'a SettingsLayer,
-    pub entry: Entry,
-}
-
 impl SettingsLayer {
     pub fn read(kind: Kind, path: &Path) -> SettingsLayer {
         let content = resolve_links(path).and_then(|real| Ok(content(&real)?));
@@ -132,9 +125,10 @@ impl SettingsLayer {
     }
 
     /// The hooks in it that call teamkeep in any way.
-    pub fn ours(&self) -> Vec<InstalledHook<'_>> {
-        let entries = self.value().map(hook_command::calls).unwrap_or_default();
-        entries.into_iter().take(MAX_ENTRIES).map(|entry| InstalledHook { layer: self, entry }).collect()
+    pub fn ours(&self) -> Vec<Entry> {
+        let mut entries = self.value().map(hook_command::calls).unwrap_or_default();
+        entries.truncate(MAX_ENTRIES);
+        entries
     }
 
     /// The command line of `install` or `uninstall` for this file, if teamkeep may change it; `call` is how the user
