@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::manifest::{EVENTS, Manifest, Part, RUN, SNAPSHOTS, TRANSCRIPTS, object};
 use super::pack::{Bundle, TempBuffer};
 use super::redact_entries as redact;
+use super::{EVENTS, Manifest, Part, RUN, SNAPSHOTS, TRANSCRIPTS, object};
 use crate::redact::Redactor;
 use crate::timeline::{Interval, RunCatalog};
 use teamkeep_core::error::{Error, Result};

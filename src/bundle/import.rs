@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::collect::gather;
-use super::manifest::{EVENTS, Manifest, Part, RUN, SNAPSHOTS, TRANSCRIPTS, hash_of, staged_path};
+use super::{EVENTS, Manifest, Part, RUN, SNAPSHOTS, TRANSCRIPTS, hash_of, staged_path};
 use crate::timeline::RunCatalog;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::SafeName;

@@ -8,7 +8,7 @@ use std::path::Path;
 use flate2::{Compression, GzBuilder};
 use tar::{EntryType, Header};
 
-use super::manifest::{MANIFEST, Manifest, Part};
+use super::{MANIFEST, Manifest, Part};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::sys::fs::PRIVATE_FILE;
 
@@ -20,10 +20,23 @@ pub(super) struct TempBuffer {
     pub(super) parts: Vec<Part>,
 }
 
-pub(super) struct PartWriter<'a> {
-    file: BufWriter<&'a mut File>,
+/// Counts and hashes the bytes written.
+pub(super) struct HashingWriter<W> {
+    to: W,
     hasher: blake3::Hasher,
     size: u64,
+}
+
+impl<W: Write> HashingWriter<W> {
+    pub(super) fn new(to: W) -> HashingWriter<W> {
+        HashingWriter { to, hasher: blake3::Hasher::new(), size: 0 }
+    }
+
+    /// The size and the hash of the bytes written.
+    pub(super) fn finish(mut self) -> io::Result<(u64, String)> {
+        self.to.flush()?;
+        Ok((self.size, self.hasher.finalize().to_hex().to_string()))
+    }
 }
 
 impl TempBuffer {
@@ -36,13 +49,11 @@ impl TempBuffer {
     pub(super) fn add<T>(
         &mut self,
         name: impl Into<String>,
-        write: impl FnOnce(&mut PartWriter<'_>) -> Result<T>,
+        write: impl FnOnce(&mut dyn Write) -> Result<T>,
     ) -> Result<T> {
-        let file = BufWriter::with_capacity(BUFFER_BYTES, &mut self.file);
-        let mut writer = PartWriter { file, hasher: blake3::Hasher::new(), size: 0 };
+        let mut writer = HashingWriter::new(BufWriter::with_capacity(BUFFER_BYTES, &mut self.file));
         let written = write(&mut writer)?;
-        writer.file.flush()?;
-        let (size, hash) = (writer.size, writer.hasher.finalize().to_hex().to_string());
+        let (size, hash) = writer.finish()?;
         self.parts.push(Part { name: name.into(), size, hash });
         Ok(written)
     }
@@ -56,16 +67,16 @@ impl TempBuffer {
     }
 }
 
-impl Write for PartWriter<'_> {
+impl<W: Write> Write for HashingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.file.write(bytes)?;
+        let count = self.to.write(bytes)?;
         self.hasher.update(&bytes[..count]);
         self.size += count as u64;
         Ok(count)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.to.flush()
     }
 }
 

@@ -15,19 +15,12 @@ fn redact_text(redactor: &Redactor, text: &mut String) {
     *text = redactor.text(text).into_owned();
 }
 
-fn optional(redactor: &Redactor, text: Option<&String>) -> Option<String> {
-    text.map(|text| redactor.text(text).into_owned())
-}
-
 pub(super) fn run(redactor: &Redactor, run: &RunRecord) -> RunRecord {
     let mut run = run.clone();
-    let texts = [&mut run.team, &mut run.lead_session, &mut run.ended_reason];
-    texts.into_iter().flatten().for_each(|text| redact_text(redactor, text));
-    for session in &mut run.sessions {
-        redact_text(redactor, &mut session.id);
-        let texts = [&mut session.name, &mut session.transcript];
-        texts.into_iter().flatten().for_each(|text| redact_text(redactor, text));
-    }
+    let own = [&mut run.team, &mut run.lead_session, &mut run.ended_reason].into_iter().flatten();
+    let sessions = run.sessions.iter_mut();
+    let sessions = sessions.flat_map(|one| [Some(&mut one.id), one.name.as_mut(), one.transcript.as_mut()]);
+    own.chain(sessions.flatten()).for_each(|text| redact_text(redactor, text));
     run
 }
 
@@ -48,7 +41,7 @@ pub(super) fn content(redactor: &Redactor, bytes: &[u8]) -> Vec<u8> {
 
 /// One log line with its line break.
 pub(super) fn event(redactor: &Redactor, recorded: &Recorded) -> io::Result<Vec<u8>> {
-    let redact = |text: &Option<String>| optional(redactor, text.as_ref());
+    let redact = |text: &Option<String>| text.as_ref().map(|text| redactor.text(text).into_owned());
     let actor = Actor {
         name: redact(&recorded.actor.name),
         id: redact(&recorded.actor.id),

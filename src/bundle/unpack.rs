@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -10,7 +10,8 @@ use flate2::bufread::GzDecoder;
 use tar::{Archive as Tar, Entry, EntryType};
 
 use super::import::UnpackedBundle;
-use super::manifest::{MANIFEST, Manifest, Part, check_name, staged_path, too_large};
+use super::pack::HashingWriter;
+use super::{MANIFEST, Manifest, Part, check_name, staged_path, too_large};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::Staging;
 use teamkeep_core::sys::fs;
@@ -102,27 +103,15 @@ fn read<R: Read>(
 }
 
 /// Writes a part, and checks that it matches the manifest.
-fn stage(dir: &Path, part: &Part, mut from: impl Read) -> Result<()> {
+fn stage(dir: &Path, part: &Part, from: impl Read) -> Result<()> {
     let path = staged_path(dir, &part.name);
-    let mut out = BufWriter::new(fs::create_private(&path)?);
-    let mut hasher = blake3::Hasher::new();
-    let (mut size, mut buffer) = (0u64, vec![0; BUFFER_BYTES]);
-    while size <= part.size {
-        let count = match from.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => count,
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error.into()),
-        };
-        size += count as u64;
-        hasher.update(&buffer[..count]);
-        out.write_all(&buffer[..count])?;
-    }
-    out.flush()?;
+    let mut out = HashingWriter::new(BufWriter::with_capacity(BUFFER_BYTES, fs::create_private(&path)?));
+    io::copy(&mut from.take(part.size.saturating_add(1)), &mut out)?;
+    let (size, hash) = out.finish()?;
     if size != part.size {
         return Err(Error::new(format!("{} does not have the size that its manifest lists", part.name)));
     }
-    if hasher.finalize().to_hex().as_str() != part.hash {
+    if hash != part.hash {
         return Err(Error::new(format!("{} is damaged: its content has a different hash", part.name)));
     }
     Ok(())

@@ -14,8 +14,7 @@ use crate::ui::escape;
 use crate::view::{self, Document, plain};
 use teamkeep_core::config::keys::{KEYS, schema};
 use teamkeep_core::config::{
-    Code, Effective, Excerpts, Files, Origin, PROJECT_FILE, Problem, TEMPLATE, TrustState, layers,
-    misnamed_file,
+    Code, Effective, Files, Origin, PROJECT_FILE, Problem, TEMPLATE, TrustState, layers, misnamed_file,
 };
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::sys::fs;
@@ -111,11 +110,8 @@ pub fn check(context: &Context, args: &CheckArgs, part: Part) -> Result<ExitCode
         [] => active_problems(context)?,
         files => (files.iter().flat_map(|file| problems_of(context, file)).collect(), files.to_vec()),
     };
-    let mut excerpts = Excerpts::default();
     // An error in any table disables the whole file, so it concerns every part.
-    problems.retain(|problem| {
-        problem.is_error() || excerpts.of(problem).is_none_or(|excerpt| part.contains(excerpt.table))
-    });
+    problems.retain(|problem| problem.is_error() || problem.key.is_none_or(|key| part.contains(key)));
     let files: Vec<String> =
         files.iter().map(|file| escape(&file.display().to_string()).into_owned()).collect();
     let end = match (problems.is_empty(), files.is_empty()) {

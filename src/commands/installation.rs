@@ -151,7 +151,7 @@ pub fn uncovered_rules(context: &Context, rules: &[Rule]) -> Vec<Problem> {
             false => unasked.message(),
         };
         let hint = Some(unasked.remedy(&installed.command, installed.client));
-        Problem { code: Code::RuleNotAsked, path: path.to_path_buf(), at, message, hint }
+        Problem { at, hint, ..Problem::of_file(Code::RuleNotAsked, path, message) }
     };
     installed.coverage.uncovered(rules).into_iter().map(problem).collect()
 }

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use teamkeep_core::client::payload::{KNOWN, Kind};
 use teamkeep_core::client::team;
-use teamkeep_core::config::suggest;
-use teamkeep_core::error::{Error, Result};
+use teamkeep_core::error::{self, Error, Result};
 use teamkeep_core::model::event::{ActorKind, OVERRIDE};
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::store::log::{self, Follower, Line, Parts, Range, ReadErrors, Reader};
@@ -307,5 +306,5 @@ impl Names {
 
 fn unknown(what: &str, name: &str, known: &BTreeSet<String>) -> Option<Error> {
     let names: Vec<&str> = known.iter().map(String::as_str).collect();
-    (!known.contains(name)).then(|| suggest::unknown(what, name, &names))
+    (!known.contains(name)).then(|| error::unknown(what, name, &names))
 }

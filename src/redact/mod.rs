@@ -10,7 +10,6 @@ mod unescape;
 
 use regex::Regex;
 use rules::{Found, Rule, rules, secret_key};
-use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -80,45 +79,6 @@ impl Redactor {
     /// Redacts the parts of a path: no rule matches across a slash.
     pub fn path(&self, path: &str) -> String {
         path.split('/').map(|part| self.text(part)).collect::<Vec<_>>().join("/")
-    }
-
-    /// Redacts all strings of a JSON value, including keys. If two keys become equal, the second gets a number.
-    pub fn value(&self, value: &mut Value) {
-        match value {
-            Value::String(text) => {
-                if let Cow::Owned(changed) = self.text(text) {
-                    *text = changed;
-                }
-            }
-            Value::Array(list) => list.iter_mut().for_each(|item| self.value(item)),
-            Value::Object(map) => {
-                let mut changed = serde_json::Map::new();
-                for (key, mut item) in std::mem::take(map) {
-                    match &mut item {
-                        Value::String(text) if self.is_secret(&key, text) => *text = SECRET.to_owned(),
-                        item if self.is_container_key(&key) => self.hide(item),
-                        item => self.value(item),
-                    }
-                    let key = self.text(&key);
-                    let free = (2..).map(|n| format!("{key} {n}"));
-                    let key =
-                        std::iter::once(key.to_string()).chain(free).find(|key| !changed.contains_key(key));
-                    changed.insert(key.unwrap_or_default(), item);
-                }
-                *map = changed;
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
-
-    fn hide(&self, value: &mut Value) {
-        match value {
-            Value::String(text) if self.redacts_secret(text) => *text = SECRET.to_owned(),
-            Value::Number(number) if self.redacts_secret(&number.to_string()) => *value = SECRET.into(),
-            Value::Array(list) => list.iter_mut().for_each(|item| self.hide(item)),
-            Value::Object(map) => map.values_mut().for_each(|item| self.hide(item)),
-            _ => {}
-        }
     }
 
     /// Redacts all strings in the text of a JSON document, including keys. Everything else is kept byte by byte.

@@ -71,15 +71,6 @@ fn json_is_unchanged_except_for_secrets() {
 }
 
 #[test]
-fn keys_and_strings_of_a_value_are_redacted() {
-    let mut value =
-        json!({"a@example.com": 1, "b@example.com": [{"secret": "x", "at": "/home/ada/y"}], "n": 3});
-    redactor().value(&mut value);
-    let clean = json!({"[redacted:email]": 1, "[redacted:email] 2": [{"secret": "[redacted:secret]", "at": "~/y"}], "n": 3});
-    assert_eq!(value, clean);
-}
-
-#[test]
 fn a_file_is_redacted_by_its_format() {
     let redactor = redactor();
     for (text, clean) in [
@@ -206,11 +197,6 @@ fn lists_objects_and_numbers_under_a_secret_key_are_replaced() {
     let clean = r#"{"apiKey":["[redacted:secret]", ["[redacted:secret]"]], "secret":{"v":"[redacted:secret]","n":"[redacted:secret]","t":true,"z":null},
  "password":"[redacted:secret]", "accessToken" : [{"a":"[redacted:secret]"}, "[redacted:secret]" ], "token":{"kind":"ident","line":3}, "token":4, "n":5, "after":"b"}"#;
     assert_eq!(redactor().json(text), clean);
-    let mut value = json!({"apiKey": ["l1", {"a": 2}], "password": 12345678, "token": 3, "secret": {"v": "n", "t": true}, "n": 1});
-    redactor().value(&mut value);
-    let clean = json!({"apiKey": ["[redacted:secret]", {"a": "[redacted:secret]"}], "password": "[redacted:secret]",
-        "token": 3, "secret": {"v": "[redacted:secret]", "t": true}, "n": 1});
-    assert_eq!(value, clean);
     let torn = redactor().content(r#"cut","password":12345678,"apiKey": ["listsecret1234","x"#).into_owned();
     assert!(!torn.contains("12345678") && !torn.contains("listsecret"), "{torn}");
 }

@@ -76,9 +76,8 @@ impl Report {
     }
 
     pub fn redacted(&self, redactor: &Redactor) -> serde_json::Result<Report> {
-        let mut value = serde_json::to_value(self)?;
-        redactor.value(&mut value);
-        let mut report: Report = serde_json::from_value(value)?;
+        let text = serde_json::to_string(self)?;
+        let mut report: Report = serde_json::from_str(&redactor.json(&text))?;
         for (row, own) in report.mail.messages.iter_mut().zip(&self.mail.messages) {
             row.blocked = own.blocked;
         }

@@ -3,8 +3,7 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use teamkeep_core::client::json;
-use teamkeep_core::config::suggest::unknown;
-use teamkeep_core::error;
+use teamkeep_core::error::{self, unknown};
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::policy::Decision;
 use teamkeep_core::sys::clock::Timestamp;

@@ -4,8 +4,7 @@ use super::entry::Entry;
 use super::entry::EntryKind;
 use super::entry::Kind;
 use super::run_data::RunData;
-use teamkeep_core::config::suggest::unknown;
-use teamkeep_core::error::Error;
+use teamkeep_core::error::{Error, unknown};
 use teamkeep_core::model::event::LEAD;
 use teamkeep_core::sys::clock::Timestamp;
 

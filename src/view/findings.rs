@@ -124,7 +124,7 @@ fn one(problem: &Problem, excerpt: Option<Excerpt<'_>>, renderer: &Renderer) -> 
     let path = problem.path.display().to_string();
     let group = Group::with_title(level.primary_title(escape(&problem.message)).id(problem.code.name()));
     let mut group = match excerpt {
-        Some(Excerpt { number, line, marked, .. }) => {
+        Some(Excerpt { number, line, marked }) => {
             let (before, rest) = line.split_at_checked(marked.start).unwrap_or((line, ""));
             let (inside, after) = rest.split_at_checked(marked.len()).unwrap_or((rest, ""));
             let [before, inside, after] = [before, inside, after].map(shown);

@@ -2,22 +2,20 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::time::Duration;
 
 use serde_json::Value as Json;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use super::keys::{Key, Place, REDACTABLE, names};
+use super::model::Entry;
 use super::parse_duration;
-use super::parse_value::{self, Issue, Validation, quoted};
+use super::parse_value::{Checker, Validation, blockable_events, quoted};
 use super::problem::{Code, Problem};
-use super::settings::Entry;
 use super::source::Source;
-use crate::client::payload::{JUDGED, Kind};
-use crate::config::suggest::nearest;
-
-/// Maximum number of reported problems in one file.
-const MAX_PROBLEMS: usize = 100;
+use crate::client::payload::Kind;
+use crate::error::nearest;
 
 /// The valid values and the problems of a file.
 #[derive(Debug, Default)]
@@ -26,13 +24,8 @@ pub struct Checked {
     pub entries: Vec<Entry>,
     /// By position.
     pub problems: Vec<Problem>,
-}
-
-impl Checked {
     /// Whether the file can be used.
-    pub fn is_sound(&self) -> bool {
-        !self.problems.iter().any(Problem::is_error)
-    }
+    pub is_sound: bool,
 }
 
 /// Checks everything.
@@ -42,29 +35,37 @@ pub fn check(source: &Source) -> Checked {
 
 pub(super) fn validate(source: &Source, validation: Validation) -> Checked {
     let (table, errors) = DeTable::parse_recoverable(&source.text);
-    let mut walk = Walk { source, validation, entries: Vec::new(), problems: Vec::new() };
+    let mut checker = Checker {
+        source,
+        validation,
+        path: String::new(),
+        entries: Vec::new(),
+        problems: Vec::new(),
+        errors: 0,
+    };
     let mut lines = BTreeSet::new();
     let mut is_broken = false;
     for error in &errors {
-        let at = error.span().map_or(source.text.len(), |span| span.start);
+        let end = source.text.len();
+        let span = error.span().unwrap_or(end..end);
         let is_duplicate = is_duplicate_key(error);
         is_broken |= !is_duplicate;
         // A second error on the same line is a consequence of the first.
-        if lines.insert(source.line(at)) {
+        if lines.insert(source.line(span.start)) {
             let code = if is_duplicate { Code::DuplicateKey } else { Code::Syntax };
-            walk.report(Issue::new(code, at, error.message().replace('\n', ", ")));
+            checker.report(code, span, error.message().replace('\n', ", "), None);
         }
     }
-    let syntax_problems = walk.problems.len();
-    walk.table(table.get_ref(), "", "");
-    check_items(&walk.entries).into_iter().for_each(|issue| walk.report(issue));
+    let syntax_problems = checker.problems.len();
+    checker.table(table.get_ref(), "", "");
+    checker.check_items();
+    let Checker { entries, mut problems, errors, .. } = checker;
     if is_broken {
         // After a syntax error the rest is a guess.
-        walk.problems.truncate(syntax_problems);
+        problems.truncate(syntax_problems);
     }
-    let Walk { entries, mut problems, .. } = walk;
     problems.sort_by_key(|problem| problem.at);
-    Checked { entries, problems }
+    Checked { entries, problems, is_sound: errors == 0 }
 }
 
 /// Whether a key occurs twice. The library has no kinds of errors, so this compares with the error of such a text.
@@ -73,49 +74,44 @@ fn is_duplicate_key(error: &toml::de::Error) -> bool {
     errors.first().is_some_and(|duplicate| duplicate.message() == error.message())
 }
 
-/// A check in progress.
-struct Walk<'a> {
-    source: &'a Source,
-    validation: Validation,
-    entries: Vec<Entry>,
-    problems: Vec<Problem>,
-}
-
-impl Walk<'_> {
-    fn report(&mut self, issue: Issue) {
-        if self.problems.len() < MAX_PROBLEMS {
-            self.problems.push(issue.into_problem(self.source));
-        }
-    }
-
+impl Checker<'_> {
     /// `table` is the path in the table of keys, `path` the one in the file.
     fn table(&mut self, values: &DeTable<'_>, table: &str, path: &str) {
         for (name, value) in values {
-            let at = name.span().start;
             let below = |table: &str| match table {
                 "" => name.get_ref().to_string(),
                 table => format!("{table}.{}", name.get_ref()),
             };
             let (key, path) = (below(table), below(path));
+            self.path.clone_from(&path);
             // A quoted name is one name, whatever it contains.
             let place = Place::at(&key).filter(|_| !name.get_ref().contains(['.', '[', ']']));
             match (place, value.get_ref()) {
-                (Some(Place::Value(key)), _) => self.value(key, path, value),
+                (Some(Place::Value(key)), _) => {
+                    if let Some(read) = self.read(key.kind, value) {
+                        self.entries.push(Entry { path, key, value: read, span: value.span() });
+                    }
+                }
                 (Some(Place::Table), DeValue::Table(values)) => self.table(values, &key, &path),
-                (Some(Place::Table), other) => self.wrong(at, &path, &format!("a table, `[{path}]`"), other),
+                (Some(Place::Table), other) => {
+                    self.wrong_type(name.span(), &format!("a table, `[{path}]`"), other);
+                }
                 (Some(Place::List), DeValue::Array(list)) => self.list(list, &key, &path),
-                (Some(Place::List), other) => self.wrong(at, &path, &format!("tables, `[[{path}]]`"), other),
+                (Some(Place::List), other) => {
+                    self.wrong_type(name.span(), &format!("tables, `[[{path}]]`"), other);
+                }
                 (None, _) => self.unknown(name, table),
             }
         }
     }
 
     fn list(&mut self, list: &DeArray<'_>, key: &str, path: &str) {
+        let key = format!("{key}[]");
         for (index, item) in list.iter().enumerate() {
-            let (key, path) = (format!("{key}[]"), format!("{path}[{index}]"));
-            let at = item.span().start;
+            let path = format!("{path}[{index}]");
             let DeValue::Table(values) = item.get_ref() else {
-                self.wrong(at, &path, "a table", item.get_ref());
+                self.path = path;
+                self.wrong_type(item.span(), "a table", item.get_ref());
                 continue;
             };
             self.table(values, &key, &path);
@@ -123,26 +119,10 @@ impl Walk<'_> {
                 let place = Place::at(&format!("{key}.{name}"));
                 let is_required = matches!(place, Some(Place::Value(Key { default: None, .. })));
                 if is_required && !values.contains_key(name) {
-                    self.report(Issue::new(Code::MissingKey, at, format!("missing key `{name}`")));
+                    self.report(Code::MissingKey, item.span(), format!("missing key `{name}`"), None);
                 }
             }
         }
-    }
-
-    fn value(&mut self, key: &'static Key, path: String, value: &Spanned<DeValue<'_>>) {
-        let mut issues = Vec::new();
-        if let Some(read) = parse_value::read(key.kind, value, self.validation, &mut issues) {
-            self.entries.push(Entry { path: path.clone(), key, value: read, at: value.span().start });
-        }
-        for issue in issues {
-            self.report(Issue { message: format!("`{path}`: {}", issue.message), ..issue });
-        }
-    }
-
-    fn wrong(&mut self, at: usize, path: &str, expected: &str, found: &DeValue<'_>) {
-        let found = parse_value::type_of(found);
-        let message = format!("`{path}`: expected {expected}, found {found}");
-        self.report(Issue::new(Code::WrongType, at, message));
     }
 
     fn unknown(&mut self, name: &Spanned<Cow<'_, str>>, table: &str) {
@@ -156,8 +136,107 @@ impl Walk<'_> {
             None => format!("expected one of {}", known.join(", ")),
         };
         let shown: String = written.chars().take(64).collect();
-        let message = format!("unknown key `{shown}`");
-        self.report(Issue::new(Code::UnknownKey, name.span().start, message).hint(hint));
+        self.report(Code::UnknownKey, name.span(), format!("unknown key `{shown}`"), hint);
+    }
+
+    /// Checks each rule, check and pattern of the file as a whole.
+    fn check_items(&mut self) {
+        let entries = std::mem::take(&mut self.entries);
+        let mut names = HashSet::new();
+        for rule in items(entries.iter(), "rule") {
+            self.check_rule(&rule, &mut names);
+        }
+        for check in items(entries.iter(), "policy.completion-check.check") {
+            if let Some(run) = check.get("run").filter(|run| is_blank(run)) {
+                self.report(Code::BadValue, run.span.clone(), "the command is blank", None);
+            }
+            let zero = |entry: &&Entry| entry.value.as_str().and_then(parse_duration) == Some(Duration::ZERO);
+            if let Some(timeout) = check.get("timeout").filter(zero) {
+                let message = "with a timeout of zero the check never passes";
+                let hint = "to turn the gate off, set its mode to \"off\"".to_owned();
+                self.report(Code::BadDuration, timeout.span.clone(), message, hint);
+            }
+        }
+        let is_blank_key =
+            |entry: &&Entry| entry.path == "policy.idle-with-work.waiting-key" && is_blank(entry);
+        if let Some(key) = entries.iter().find(is_blank_key) {
+            self.report(Code::BadValue, key.span.clone(), "the key is blank", None);
+        }
+        let mut names = HashSet::new();
+        for pattern in items(entries.iter(), "privacy.pattern") {
+            self.check_pattern_name(&pattern, &mut names);
+        }
+        self.entries = entries;
+    }
+
+    fn check_rule<'a>(&mut self, rule: &Item<'a>, names: &mut HashSet<&'a str>) {
+        if let Some(name) = rule.get("name") {
+            let text = name.value.as_str().unwrap_or_default();
+            if is_blank(name) {
+                self.report(Code::BadValue, name.span.clone(), "the rule's name is blank", None);
+            } else if !names.insert(text) {
+                let message = format!("duplicate rule name {}", quoted(text));
+                self.report(Code::DuplicateRule, name.span.clone(), message, None);
+            }
+        }
+        let kinds: Vec<Kind> = rule.list("events").map(Kind::named).collect();
+        if let Some(action) = rule.is("action", "block") {
+            if rule.get("reason").is_none_or(is_blank) {
+                let message = "a rule that blocks needs a `reason` for the model";
+                let hint = "add `reason = \"what is blocked, and what to do instead\"`".to_owned();
+                self.report(Code::MissingReason, action.span.clone(), message, hint);
+            }
+            let known = kinds.iter().filter(|kind| **kind != Kind::Unknown && !kind.is_judged());
+            let unblockable: Vec<&str> = known.map(|kind| kind.name()).collect();
+            if !unblockable.is_empty() {
+                let events = unblockable.join(", ");
+                let message = format!("the rule only warns at {events}, which cannot be blocked");
+                self.report(Code::OnlyWarns, action.span.clone(), message, blockable_events());
+            }
+        }
+        if let Some(tools) = rule.get("tools") {
+            let has_tools = rule.list("tools").next().is_some();
+            if has_tools && !kinds.is_empty() && !kinds.iter().any(|kind| kind.has_tool()) {
+                let message = "the rule names tools, but none of its events has a tool";
+                let hint = "add PreToolUse, or another tool event".to_owned();
+                self.report(Code::NeverMatches, tools.span.clone(), message, hint);
+            }
+            for word in rule.list("tools") {
+                let is_other_case = |tool: &&&str| **tool != word && tool.eq_ignore_ascii_case(word);
+                if let Some(tool) = TOOLS.iter().find(is_other_case) {
+                    let message =
+                        format!("there is no tool {}: names of tools are case-sensitive", quoted(word));
+                    let hint = format!("did you mean \"{tool}\"?");
+                    self.report(Code::NeverMatches, tools.span.clone(), message, hint);
+                }
+            }
+        }
+        let why = match () {
+            () if rule.is("action", "warn").is_some() => "the rule blocks nothing",
+            () if !kinds.is_empty() && !kinds.contains(&Kind::PreToolUse) => "none of its events has a tool",
+            () => return,
+        };
+        if let Some(lasting) = rule.is("lasting", true) {
+            let message = format!("`lasting` has no effect here: {why}");
+            let hint = "`lasting` applies only to a block at PreToolUse".to_owned();
+            self.report(Code::UselessKey, lasting.span.clone(), message, hint);
+        }
+    }
+
+    fn check_pattern_name<'a>(&mut self, pattern: &Item<'a>, names: &mut HashSet<&'a str>) {
+        let Some(name) = pattern.get("name") else { return };
+        let text = name.value.as_str().unwrap_or_default();
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let (message, hint) = if text.is_empty() || !text.chars().all(plain) || REDACTABLE.contains(&text) {
+            let none_of = REDACTABLE.join(", ");
+            let hint = format!("use letters, digits, `-`, `_` and `.`, and none of {none_of}");
+            (format!("invalid pattern name {}", quoted(text)), Some(hint))
+        } else if !names.insert(text) {
+            (format!("duplicate pattern name {}", quoted(text)), None)
+        } else {
+            return;
+        };
+        self.report(Code::BadValue, name.span.clone(), message, hint);
     }
 }
 
@@ -169,16 +248,11 @@ const TOOLS: &[&str] = &[
     "TaskOutput", "TaskStop", "TaskUpdate", "TeamCreate", "TeamDelete", "TodoWrite", "WebFetch", "WebSearch", "Write",
 ];
 
-/// The tool that this word names in another case.
-fn other_case(word: &str) -> Option<&'static str> {
-    TOOLS.iter().copied().find(|tool| *tool != word && tool.eq_ignore_ascii_case(word))
-}
-
 /// The keys of one table of a list.
-struct Item<'a>(Vec<&'a Entry>);
+pub(super) struct Item<'a>(pub Vec<&'a Entry>);
 
 impl<'a> Item<'a> {
-    fn get(&self, name: &str) -> Option<&'a Entry> {
+    pub fn get(&self, name: &str) -> Option<&'a Entry> {
         self.0.iter().copied().find(|entry| entry.path.ends_with(&format!("].{name}")))
     }
 
@@ -194,129 +268,18 @@ impl<'a> Item<'a> {
     }
 }
 
-/// Checks each rule, check and pattern of the file as a whole.
-fn check_items(entries: &[Entry]) -> Vec<Issue> {
-    let mut found = Vec::new();
-    let mut names = HashSet::new();
-    for rule in items(entries, "rule[") {
-        found.extend(name_of_rule(&rule, &mut names));
-        found.extend(missing_reason(&rule));
-        found.extend(unblockable_event(&rule));
-        found.extend(tools_without_event(&rule));
-        found.extend(tools_in_other_case(&rule));
-        found.extend(useless_lasting(&rule));
-    }
-    for check in items(entries, "policy.completion-check.check[") {
-        let run = check.get("run").filter(|run| is_blank(run));
-        found.extend(run.map(|run| Issue::new(Code::BadValue, run.at, "the command is blank")));
-        found.extend(zero_timeout(&check));
-    }
-    let waiting = entries.iter().find(|entry| entry.path == "policy.idle-with-work.waiting-key");
-    let waiting = waiting.filter(|key| is_blank(key));
-    found.extend(waiting.map(|key| Issue::new(Code::BadValue, key.at, "the key is blank")));
-    let mut names = HashSet::new();
-    for pattern in items(entries, "privacy.pattern[") {
-        found.extend(name_of_pattern(&pattern, &mut names));
-    }
-    found
-}
-
-fn name_of_rule<'a>(rule: &Item<'a>, names: &mut HashSet<&'a str>) -> Option<Issue> {
-    let name = rule.get("name")?;
-    let text = name.value.as_str().unwrap_or_default();
-    if is_blank(name) {
-        return Some(Issue::new(Code::BadValue, name.at, "the rule's name is blank"));
-    }
-    let message = format!("duplicate rule name {}", quoted(text));
-    (!names.insert(text)).then(|| Issue::new(Code::DuplicateRule, name.at, message))
-}
-
-fn missing_reason(rule: &Item<'_>) -> Option<Issue> {
-    let action = rule.is("action", "block")?;
-    rule.get("reason").is_none_or(is_blank).then(|| {
-        Issue::new(Code::MissingReason, action.at, "a rule that blocks needs a `reason` for the model")
-            .hint("add `reason = \"what is blocked, and what to do instead\"`")
-    })
-}
-
-fn unblockable_event(rule: &Item<'_>) -> Option<Issue> {
-    let action = rule.is("action", "block")?;
-    let kinds = rule.list("events").map(Kind::named);
-    let kinds = kinds.filter(|kind| *kind != Kind::Unknown && !kind.is_judged());
-    let unblockable: Vec<&str> = kinds.map(Kind::name).collect();
-    let judged: Vec<&str> = JUDGED.iter().map(|kind| kind.name()).collect();
-    let message = format!("the rule only warns at {}, which cannot be blocked", unblockable.join(", "));
-    let hint = format!("the events that can be blocked are {}", judged.join(", "));
-    (!unblockable.is_empty()).then(|| Issue::new(Code::OnlyWarns, action.at, message).hint(hint))
-}
-
-fn tools_without_event(rule: &Item<'_>) -> Option<Issue> {
-    let tools = rule.get("tools").filter(|_| rule.list("tools").next().is_some())?;
-    let mut events = rule.list("events").peekable();
-    events.peek()?;
-    let never = events.all(|event| !Kind::named(event).has_tool());
-    never.then(|| {
-        Issue::new(Code::NeverMatches, tools.at, "the rule names tools, but none of its events has a tool")
-            .hint("add PreToolUse, or another tool event")
-    })
-}
-
-fn tools_in_other_case(rule: &Item<'_>) -> Vec<Issue> {
-    let Some(tools) = rule.get("tools") else { return Vec::new() };
-    let misspelled = rule.list("tools").filter_map(|word| Some((word, other_case(word)?)));
-    let issue = |(word, tool): (&str, &str)| {
-        let message = format!("there is no tool {}: names of tools are case-sensitive", quoted(word));
-        Issue::new(Code::NeverMatches, tools.at, message).hint(format!("did you mean \"{tool}\"?"))
-    };
-    misspelled.map(issue).collect()
-}
-
-fn useless_lasting(rule: &Item<'_>) -> Option<Issue> {
-    let lasting = rule.is("lasting", true)?;
-    let mut events = rule.list("events").peekable();
-    let has_events = events.peek().is_some();
-    let why = match () {
-        () if rule.is("action", "warn").is_some() => "the rule blocks nothing",
-        () if has_events && events.all(|event| Kind::named(event) != Kind::PreToolUse) => {
-            "none of its events has a tool"
-        }
-        () => return None,
-    };
-    let issue = Issue::new(Code::UselessKey, lasting.at, format!("`lasting` has no effect here: {why}"));
-    Some(issue.hint("`lasting` applies only to a block at PreToolUse"))
-}
-
-fn zero_timeout(check: &Item<'_>) -> Option<Issue> {
-    let timeout = check.get("timeout")?;
-    let time = parse_duration(timeout.value.as_str()?)?;
-    time.is_zero().then(|| {
-        Issue::new(Code::BadDuration, timeout.at, "with a timeout of zero the check never passes")
-            .hint("to turn the gate off, set its mode to \"off\"")
-    })
-}
-
-fn name_of_pattern<'a>(pattern: &Item<'a>, names: &mut HashSet<&'a str>) -> Option<Issue> {
-    let name = pattern.get("name")?;
-    let text = name.value.as_str().unwrap_or_default();
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if text.is_empty() || !text.chars().all(plain) || REDACTABLE.contains(&text) {
-        let hint = format!("use letters, digits, `-`, `_` and `.`, and none of {}", REDACTABLE.join(", "));
-        let message = format!("invalid pattern name {}", quoted(text));
-        return Some(Issue::new(Code::BadValue, name.at, message).hint(hint));
-    }
-    let message = format!("duplicate pattern name {}", quoted(text));
-    (!names.insert(text)).then(|| Issue::new(Code::BadValue, name.at, message))
-}
-
 fn is_blank(entry: &Entry) -> bool {
     entry.value.as_str().is_none_or(|text| text.trim().is_empty())
 }
 
 /// The tables of a list, in the order of the file.
-fn items<'a>(entries: &'a [Entry], list: &str) -> impl Iterator<Item = Item<'a>> {
+pub(super) fn items<'a>(
+    entries: impl Iterator<Item = &'a Entry>,
+    list: &str,
+) -> impl Iterator<Item = Item<'a>> {
     let mut items: BTreeMap<usize, Vec<&Entry>> = BTreeMap::new();
     for entry in entries {
-        let index = entry.path.strip_prefix(list).and_then(|rest| rest.split(']').next());
+        let index = entry.path.strip_prefix(list).and_then(|rest| rest.strip_prefix('[')?.split(']').next());
         if let Some(index) = index.and_then(|index| index.parse().ok()) {
             items.entry(index).or_default().push(entry);
         }

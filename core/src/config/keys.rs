@@ -378,7 +378,7 @@ mod tests {
         ] {
             assert!(flaw_of(bad).is_some(), "{bad}");
             let source = crate::config::source::Source::new(std::path::Path::new("x"), bad);
-            assert!(!crate::config::check::check(&source).is_sound(), "{bad}");
+            assert!(!crate::config::check::check(&source).is_sound, "{bad}");
         }
     }
 }

@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::check::{Checked, check, validate};
+use super::check::{Checked, validate};
+use super::model::{Entry, Layer, Origin, Setting, Settings, build, tree};
 use super::parse_value::Validation;
 use super::problem::{Code, Problem};
 use super::project::{self, Project, Trust, TrustState};
-use super::settings::{Entry, Layer, Origin, Setting, Settings, build, tree};
 use super::source::{self, Read, Source};
 use super::{Config, OnError, Rule, keys};
 use crate::error::Error;
@@ -71,14 +71,10 @@ impl Config {
     /// # Errors
     /// The text is not valid TOML, a key is unknown, or a value is invalid: `path:line:column`, the key, the reason.
     pub fn parse(text: &str, path: &Path) -> Result<Config, Error> {
-        let source = Source::new(path, text);
-        let checked = check(&source);
-        if let Some(error) = first_error(&checked.problems) {
-            return Err(error);
-        }
-        let entries = checked.entries.iter();
-        build(&entries.map(|entry| (entry.path.clone(), entry.setting(&source, Layer::User))).collect())
-            .map_err(|why| Error::caused(format!("cannot use the configuration {}", path.display()), why))
+        let mut effective = Effective::default();
+        effective.add_user(&Source::new(path, text), Validation::Full);
+        effective.build(path);
+        effective.error().map_or(Ok(effective.config), Err)
     }
 }
 
@@ -99,22 +95,6 @@ pub fn misnamed_file(env: &Env) -> Option<Problem> {
         return None;
     };
     Some(Problem::of_file(Code::Unreadable, named, what).hint(hint))
-}
-
-/// The first of the problems that is an error.
-fn first_error(problems: &[Problem]) -> Option<Error> {
-    let mut errors = problems.iter().filter(|problem| problem.is_error());
-    let first = errors.next()?;
-    let what = match first.at {
-        Some(_) => format!("cannot use the configuration {}", first.place()),
-        None => "cannot read the configuration".to_owned(),
-    };
-    let mut error = Error::caused(what, first.message.clone());
-    error.hints.extend(first.hint.clone());
-    match errors.count() {
-        0 => Some(error),
-        more => Some(error.hint(format!("to list {more} more: teamkeep config check"))),
-    }
 }
 
 /// The configuration in force.
@@ -165,15 +145,7 @@ fn load_with(files: &Files, user_validation: Validation, project_validation: Val
     }
     let absent = files.project.as_deref().filter(|file| source::is_absent(file));
     effective.problems.extend(absent.and_then(|file| project::missing_project(file, &files.trust)));
-    if !effective.settings.is_empty() {
-        match build(&effective.settings) {
-            Ok(config) => effective.config = config,
-            Err(why) => {
-                effective.problems.push(Problem::of_file(Code::BadValue, &files.user, why));
-                effective.settings.clear();
-            }
-        }
-    }
+    effective.build(&files.user);
     effective
 }
 
@@ -191,7 +163,32 @@ impl Effective {
 
     /// The first problem that is an error.
     pub fn error(&self) -> Option<Error> {
-        first_error(&self.problems)
+        let mut errors = self.problems.iter().filter(|problem| problem.is_error());
+        let first = errors.next()?;
+        let what = match first.at {
+            Some(_) => format!("cannot use the configuration {}", first.place()),
+            None => "cannot read the configuration".to_owned(),
+        };
+        let mut error = Error::caused(what, first.message.clone());
+        error.hints.extend(first.hint.clone());
+        match errors.count() {
+            0 => Some(error),
+            more => Some(error.hint(format!("to list {more} more: teamkeep config check"))),
+        }
+    }
+
+    /// Builds the configuration from the settings. `user` is the file that is named if that fails.
+    fn build(&mut self, user: &Path) {
+        if self.settings.is_empty() {
+            return;
+        }
+        match build(&self.settings) {
+            Ok(config) => self.config = config,
+            Err(why) => {
+                self.problems.push(Problem::of_file(Code::BadValue, user, why));
+                self.settings.clear();
+            }
+        }
     }
 
     /// The origin of the value at a path.
@@ -209,7 +206,7 @@ impl Effective {
 
     fn add_user(&mut self, source: &Source, validation: Validation) {
         let checked = validate(source, validation);
-        if checked.is_sound() {
+        if checked.is_sound {
             let entries = checked.entries.iter();
             let settings = entries.map(|entry| (entry.path.clone(), entry.setting(source, Layer::User)));
             self.settings.extend(settings);
@@ -234,7 +231,7 @@ impl Effective {
     fn add_project(&mut self, read: &Read, trust: &Path, validation: Validation) {
         let source = &read.source;
         let checked = validate(source, validation);
-        if !checked.is_sound() {
+        if !checked.is_sound {
             self.add_on_error(&checked, source, Layer::Project);
             self.problems.extend(checked.problems);
             return;
@@ -328,7 +325,7 @@ fn write_cache(path: &Path, hash: String, effective: &Effective) {
     }
 }
 
-fn read_cache(path: &Path, wanted: &str) -> Option<Config> {
+pub(super) fn read_cache(path: &Path, wanted: &str) -> Option<Config> {
     let bytes = fs::read_regular(path, MAX_CACHE_BYTES).ok()?.0;
     let Cache { program, hash, places, mut config } = serde_json::from_slice::<Cache<Config>>(&bytes).ok()?;
     if program != PROGRAM || hash != wanted || places.len() != config.rule.len() {
@@ -336,173 +333,4 @@ fn read_cache(path: &Path, wanted: &str) -> Option<Config> {
     }
     config.rule.iter_mut().zip(places).for_each(|(rule, place)| rule.place = place);
     Some(config)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::symlink;
-
-    use crate::config::TEMPLATE;
-
-    fn error_of(text: &str) -> Error {
-        Config::parse(text, Path::new("teamkeep.toml")).unwrap_err()
-    }
-
-    #[test]
-    fn the_template_is_the_default() {
-        assert_eq!(Config::parse(TEMPLATE, Path::new("default.toml")).unwrap(), Config::default());
-        assert_eq!(Config::parse("", Path::new("empty")).unwrap(), Config::default());
-    }
-
-    #[test]
-    fn error_names_position_key_and_suggestion() {
-        let error = error_of("[log]\n# more\n  keep_size = \"1 GiB\"\n");
-        assert_eq!(
-            error.to_string(),
-            "cannot use the configuration teamkeep.toml:3:3: unknown key `keep_size`"
-        );
-        assert_eq!(error.hints, ["did you mean `keep-size`?"]);
-        let error = error_of("[polity]\n");
-        assert_eq!(error.hints, ["did you mean `policy`?"]);
-        let error = error_of("[log]\nkeep = \"90\"\n");
-        assert_eq!(
-            error.to_string(),
-            "cannot use the configuration teamkeep.toml:2:8: `log.keep`: invalid duration \"90\"; expected a value such as \"90d\" or \"1m30s\""
-        );
-        let error = error_of("[archive]\non-failure = \"explode\"\n");
-        assert_eq!(
-            error.to_string(),
-            "cannot use the configuration teamkeep.toml:2:14: `archive.on-failure`: invalid value \"explode\"; expected one of \"warn\", \"block\""
-        );
-        assert!(error_of("[log]\nkeep = \n").to_string().contains("teamkeep.toml:2:"));
-    }
-
-    #[test]
-    fn any_file_at_the_path_yields_a_configuration() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("teamkeep.toml");
-        assert!(Config::load(&path).1.is_none(), "a missing file is fine");
-        std::fs::write(&path, "\u{feff}[hook]\nwatch = false\n").unwrap();
-        assert!(!Config::load(&path).0.hook.watch);
-        let link = dir.path().join("link");
-        symlink(&path, &link).unwrap();
-        assert!(!Config::load(&link).0.hook.watch, "a linked file is followed");
-
-        let bad = |name: &str| {
-            let (config, error) = Config::load(&dir.path().join(name));
-            assert_eq!(config, Config::default(), "{name}");
-            error.unwrap().to_string()
-        };
-        symlink(dir.path().join("loop"), dir.path().join("loop")).unwrap();
-        std::fs::create_dir(dir.path().join("dir")).unwrap();
-        std::fs::write(dir.path().join("huge"), " ".repeat((1 << 20) + 1)).unwrap();
-        std::fs::write(dir.path().join("bytes"), b"\xff").unwrap();
-        assert!(bad("loop").starts_with("cannot read the configuration: "));
-        assert!(bad("dir").ends_with("dir is not a regular file"));
-        assert!(bad("huge").ends_with("huge is larger than 1048576 bytes"));
-        assert!(bad("bytes").contains("is not valid UTF-8"));
-    }
-
-    const RULES: &str = "[hook]\nslow = \"2s\"\n[policy]\nmax-blocks = 5\n[[rule]]\nname = \"no-push\"\ntools = [\"Bash\"]\naction = \"block\"\nreason = \"no\"\nmatch = { \"/tool_input/command\" = \"git push*\" }\n";
-
-    fn files(dir: &Path) -> (Files, PathBuf) {
-        let project = Some(dir.join("project.toml"));
-        let cache = dir.join("policy/cache.json");
-        let files = Files { user: dir.join("teamkeep.toml"), project, trust: dir.join("trust.json"), cache };
-        (files.clone(), files.cache)
-    }
-
-    #[test]
-    fn valid_file_is_cached_with_equal_result() {
-        let dir = tempfile::tempdir().unwrap();
-        let (files, cache) = files(dir.path());
-        std::fs::write(&files.user, RULES).unwrap();
-        let first = load_cached(&files);
-        assert!(read_cache(&cache, "another").is_none());
-        let hash = format!("{} {}", blake3::hash(RULES.as_bytes()).to_hex(), files.user.display());
-        assert_eq!(read_cache(&cache, &hash).unwrap(), first.config);
-        assert_eq!(load_cached(&files).config, load(&files).config);
-        assert!(first.config.rule[0].place.ends_with("teamkeep.toml:6"), "{}", first.config.rule[0].place);
-    }
-
-    #[test]
-    fn changed_file_project_file_and_damaged_cache_are_read_again() {
-        let dir = tempfile::tempdir().unwrap();
-        let (files, cache) = files(dir.path());
-        std::fs::write(&files.user, RULES).unwrap();
-        load_cached(&files);
-        std::fs::write(&files.user, RULES.replace("= 5", "= 6")).unwrap();
-        assert_eq!(load_cached(&files).config.policy.max_blocks, 6);
-        std::fs::write(files.project.as_deref().unwrap(), "[polity]\n").unwrap();
-        assert!(load_cached(&files).is_broken());
-        std::fs::remove_file(files.project.as_deref().unwrap()).unwrap();
-        std::fs::write(&cache, "{half").unwrap();
-        assert_eq!(load_cached(&files).config.policy.max_blocks, 6);
-        std::fs::write(&files.user, "[polity]\n").unwrap();
-        for _ in 0..2 {
-            assert!(load_cached(&files).is_broken(), "reported each time");
-        }
-    }
-    const PROJECT: &str = "[[rule]]\nname = \"theirs\"\naction = \"block\"\nreason = \"no\"\nmatch = { \"/tool_input/command\" = \"/(/\" }\n";
-
-    #[test]
-    fn hook_call_does_not_compile_project_expressions_and_keeps_the_cache() {
-        let dir = tempfile::tempdir().unwrap();
-        let (files, cache) = files(dir.path());
-        std::fs::write(&files.user, RULES).unwrap();
-        std::fs::write(files.project.as_deref().unwrap(), PROJECT).unwrap();
-        let codes = |effective: &Effective| -> Vec<&str> {
-            effective.problems.iter().map(|problem| problem.code.name()).collect()
-        };
-        for _ in 0..2 {
-            let effective = load_cached(&files);
-            assert_eq!(codes(&effective), ["untrusted"]);
-            assert_eq!((effective.config.rule.len(), effective.config.policy.max_blocks), (1, 5));
-            let hash = format!("{} {}", blake3::hash(RULES.as_bytes()).to_hex(), files.user.display());
-            assert!(read_cache(&cache, &hash).is_some(), "the user's file is understood once");
-        }
-        assert_eq!(codes(&load(&files)), ["bad-regex"], "a command says what a call does not look at");
-        let large = "# \n".repeat(22_000);
-        std::fs::write(files.project.as_deref().unwrap(), large).unwrap();
-        assert_eq!(codes(&load_cached(&files)), ["too-large"]);
-        assert_eq!(codes(&load(&files)), ["too-large"]);
-    }
-
-    #[test]
-    fn inaccessible_project_file_does_not_count_as_missing() {
-        let dir = tempfile::tempdir().unwrap();
-        let (mut files, _) = files(dir.path());
-        std::fs::write(&files.user, RULES).unwrap();
-        std::os::unix::fs::symlink("loop", dir.path().join("loop")).unwrap();
-        files.project = Some(dir.path().join("loop/teamkeep.toml"));
-        for _ in 0..2 {
-            assert!(load_cached(&files).is_broken());
-        }
-        files.project = Some(files.user.join("teamkeep.toml"));
-        assert!(!load_cached(&files).is_broken(), "below a file there is none");
-    }
-    #[test]
-    fn broken_link_does_not_count_as_missing() {
-        let dir = tempfile::tempdir().unwrap();
-        let (mut files, _) = files(dir.path());
-        let link = |name: &str| std::os::unix::fs::symlink("nowhere", dir.path().join(name)).unwrap();
-        for name in ["project.toml", ".claude"] {
-            link(name);
-        }
-        for project in ["project.toml", ".claude/teamkeep.toml"] {
-            files.project = Some(dir.path().join(project));
-            for user in ["", RULES] {
-                std::fs::write(&files.user, user).unwrap();
-                let problem = &load_cached(&files).problems[0];
-                assert_eq!((problem.code.name(), problem.is_error()), ("unreadable", true), "{project}");
-            }
-        }
-        files.project = None;
-        std::fs::remove_file(&files.user).unwrap();
-        link("teamkeep.toml");
-        let problem = &load_cached(&files).problems[0];
-        assert!(problem.message.ends_with("teamkeep.toml is a broken link"), "{}", problem.message);
-        assert!(load(&files).is_broken() && Config::load(&files.user).1.is_some());
-    }
 }

@@ -1,6 +1,6 @@
 //! `teamkeep.toml`, from text to typed configuration. Without a file the defaults apply, and no parser runs.
 //!
-//! A file goes through [`source`] → [`check`] → [`settings`]; [`layers`] combines the project's with the user's.
+//! A file goes through [`source`] → [`check`] → `model`; [`layers`] combines the project's with the user's.
 
 pub mod check;
 pub mod keys;
@@ -11,20 +11,17 @@ pub mod pattern;
 mod policy;
 pub mod problem;
 pub mod project;
-pub mod settings;
 pub mod source;
-pub mod suggest;
 
 pub use layers::{Effective, Everywhere, Files, PROJECT_FILE, everywhere, misnamed_file};
 pub use model::{
-    Archive, Config, Hook, Log, OnFailure, Pattern, Price, Privacy, RecordMode, Report, parse_duration,
-    parse_size,
+    Archive, Config, Hook, Layer, Log, OnFailure, Origin, Pattern, Price, Privacy, RecordMode, Report,
+    Setting, Settings, parse_duration, parse_size,
 };
 pub use pattern::{BoundedRegex, RegexTooCostly, required_literal};
 pub use policy::*;
 pub use problem::{Code, Problem, Severity};
 pub use project::{Project, TrustState};
-pub use settings::{Layer, Origin, Setting, Settings};
 pub use source::{Excerpt, Excerpts};
 
 /// The template: every key with its default and a comment.

@@ -1,16 +1,22 @@
 //! Reads one value by its type, or reports every problem.
 
+use std::ops::Range;
+
 use serde_json::{Value as Json, json};
 use toml::Spanned;
-use toml::de::{DeInteger, DeValue};
+use toml::de::{DeInteger, DeTable, DeValue};
 
 use super::keys::Kind;
+use super::model::Entry;
 use super::pattern::{self, BoundedRegex, RegexTooCostly};
 use super::problem::{Code, Problem, Severity};
 use super::source::Source;
 use super::{parse_duration, parse_size};
 use crate::client::payload::{self, JUDGED, KNOWN};
-use crate::config::suggest::nearest;
+use crate::error::nearest;
+
+/// Maximum number of reported problems in one file.
+const MAX_PROBLEMS: usize = 100;
 
 /// A string in quotes, shortened.
 pub fn quoted(text: &str) -> String {
@@ -28,85 +34,129 @@ pub enum Validation {
     WithoutRegexes,
 }
 
-/// A problem of a value or a table.
-pub struct Issue {
-    pub code: Code,
-    /// Its byte offset.
-    pub at: usize,
-    pub message: String,
-    pub hint: Option<String>,
+/// Why a value is rejected: code, message and hint.
+type Rejection = (Code, String, Option<String>);
+
+/// A check in progress.
+pub(super) struct Checker<'a> {
+    pub source: &'a Source,
+    pub validation: Validation,
+    /// The path of the current value.
+    pub path: String,
+    pub entries: Vec<Entry>,
+    pub problems: Vec<Problem>,
+    /// Number of problems that are errors.
+    pub errors: usize,
 }
 
-impl Issue {
-    /// A problem at a byte offset.
-    pub fn new(code: Code, at: usize, message: impl Into<String>) -> Issue {
-        Issue { code, at, message: message.into(), hint: None }
-    }
-
-    pub fn hint(self, hint: impl Into<String>) -> Issue {
-        Issue { hint: Some(hint.into()), ..self }
-    }
-
-    pub fn into_problem(self, source: &Source) -> Problem {
-        let Issue { code, at, message, hint } = self;
-        Problem { code, path: source.path.clone(), at: Some(source.position(at)), message, hint }
-    }
-}
-
-type Issues = Vec<Issue>;
-
-/// Reads a value of this type; with an error it cannot be used.
-pub fn read(
-    kind: Kind,
-    value: &Spanned<DeValue<'_>>,
-    validation: Validation,
-    issues: &mut Issues,
-) -> Option<Json> {
-    let before = issues.len();
-    let at = value.span().start;
-    let read = match (kind, value.get_ref()) {
-        (Kind::Switch, DeValue::Boolean(on)) => json!(on),
-        (Kind::Count, DeValue::Integer(number)) => json!(count(number, at, issues)?),
-        (Kind::Price, DeValue::Integer(_) | DeValue::Float(_)) => json!(price(value.get_ref(), at, issues)?),
-        (Kind::Names | Kind::Globs | Kind::Events | Kind::Picks(_), DeValue::Array(list)) => {
-            list.iter().for_each(|item| item_of(kind, item, issues));
-            Json::Array(list.iter().map(|item| json!(item.get_ref().as_str().unwrap_or_default())).collect())
+impl Checker<'_> {
+    pub fn report(
+        &mut self,
+        code: Code,
+        span: Range<usize>,
+        message: impl Into<String>,
+        hint: impl Into<Option<String>>,
+    ) {
+        let is_error = code.severity() == Severity::Error;
+        self.errors += usize::from(is_error);
+        // The first error is always listed: it disables the file.
+        if self.problems.len() < MAX_PROBLEMS || (is_error && self.errors == 1) {
+            let hint = hint.into();
+            self.problems.push(Problem { hint, ..self.source.problem(code, span, message) });
         }
-        (Kind::Patterns, DeValue::Table(table)) => {
-            let mut read = serde_json::Map::new();
-            for (pointer, wanted) in table {
-                if let Err(why) = pattern::check_pointer(pointer.get_ref()) {
-                    let message = format!("{}: {why}", quoted(pointer.get_ref()));
-                    issues.push(Issue::new(Code::BadPointer, pointer.span().start, message));
-                }
-                if let Some(text) = text(wanted, "a glob or a regular expression", issues) {
-                    is_pattern(text, wanted.span().start, validation, issues);
-                    read.insert(pointer.get_ref().to_string(), json!(text));
-                }
+    }
+
+    /// Reports a problem of the current value.
+    fn reject(&mut self, code: Code, span: Range<usize>, message: &str, hint: Option<String>) {
+        self.report(code, span, format!("`{}`: {message}", self.path), hint);
+    }
+
+    pub fn wrong_type(&mut self, span: Range<usize>, expected: &str, found: &DeValue<'_>) {
+        let message = format!("expected {expected}, found {}", type_of(found));
+        self.reject(Code::WrongType, span, &message, None);
+    }
+
+    /// Reads a value of this type; with an error it cannot be used.
+    pub(super) fn read(&mut self, kind: Kind, value: &Spanned<DeValue<'_>>) -> Option<Json> {
+        let (errors, span) = (self.errors, value.span());
+        let read = match (kind, value.get_ref()) {
+            (Kind::Switch, DeValue::Boolean(on)) => json!(on),
+            (Kind::Count | Kind::Times, DeValue::Integer(number)) => self.count(kind, number, span)?,
+            (Kind::Price, DeValue::Integer(number)) => self.price(number.as_str(), span)?,
+            (Kind::Price, DeValue::Float(number)) => self.price(number.as_str(), span)?,
+            (Kind::Names | Kind::Globs | Kind::Events | Kind::Picks(_), DeValue::Array(list)) => {
+                let kind = match kind {
+                    Kind::Globs => Kind::Glob,
+                    Kind::Picks(words) => Kind::Words(words),
+                    kind => kind,
+                };
+                let items = list.iter().filter_map(|item| self.text(kind, item, "a string"));
+                Json::Array(items.map(Json::from).collect())
             }
-            Json::Object(read)
-        }
-        (Kind::Times, DeValue::Integer(number)) => {
-            let count = count(number, at, issues)?;
-            if count == 0 {
-                let message = "invalid number 0; expected at least 1".to_owned();
-                let hint = "to turn a gate off, set its mode to \"off\"";
-                issues.push(Issue::new(Code::BadValue, at, message).hint(hint));
+            (Kind::Patterns, DeValue::Table(table)) => self.patterns(table),
+            (kind, other) if !kind.is_text() => {
+                self.wrong_type(span, expected(kind), other);
+                return None;
             }
-            json!(count)
+            (kind, _) => json!(self.text(kind, value, expected(kind))?),
+        };
+        (self.errors == errors).then_some(read)
+    }
+
+    fn patterns(&mut self, table: &DeTable<'_>) -> Json {
+        let mut read = serde_json::Map::new();
+        for (pointer, wanted) in table {
+            if let Err(why) = pattern::check_pointer(pointer.get_ref()) {
+                let message = format!("{}: {why}", quoted(pointer.get_ref()));
+                self.reject(Code::BadPointer, pointer.span(), &message, None);
+            }
+            let kind = match wanted.get_ref().as_str().and_then(pattern::regex_of) {
+                Some(_) => Kind::Text,
+                None => Kind::Glob,
+            };
+            let Some(text) = self.text(kind, wanted, "a glob or a regular expression") else { continue };
+            if let Some(expression) = pattern::regex_of(text)
+                && self.validation == Validation::Full
+                && let Err((code, message, hint)) = compile(expression)
+            {
+                self.reject(code, wanted.span(), &message, hint);
+            }
+            read.insert(pointer.get_ref().to_string(), json!(text));
         }
-        (kind, other) if !kind.is_text() => {
-            wrong(at, expected(kind), other, issues);
-            return None;
+        Json::Object(read)
+    }
+
+    fn price(&mut self, text: &str, span: Range<usize>) -> Option<Json> {
+        let price = text.parse::<f64>().ok().filter(|price| (0.0..=MAX_PRICE).contains(price));
+        if price.is_none() {
+            let message = format!("invalid price {text}; expected 0 to {MAX_PRICE}");
+            self.reject(Code::BadNumber, span, &message, None);
         }
-        (kind, _) => {
-            let text = text(value, expected(kind), issues)?;
-            is_of(kind, text, at, issues);
-            json!(text)
+        price.map(Json::from)
+    }
+
+    fn count(&mut self, kind: Kind, number: &DeInteger<'_>, span: Range<usize>) -> Option<Json> {
+        let count = u32::from_str_radix(number.as_str(), number.radix()).ok();
+        if count.is_none() {
+            let message = format!("invalid number {number}; expected 0 to {}", u32::MAX);
+            self.reject(Code::BadNumber, span, &message, None);
+        } else if kind == Kind::Times && count == Some(0) {
+            let hint = "to turn a gate off, set its mode to \"off\"".to_owned();
+            self.reject(Code::BadValue, span, "invalid number 0; expected at least 1", Some(hint));
         }
-    };
-    let errors = issues[before..].iter().any(|flaw| flaw.code.severity() == Severity::Error);
-    (!errors).then_some(read)
+        count.map(Json::from)
+    }
+
+    /// Reads and checks a string.
+    fn text<'a>(&mut self, kind: Kind, value: &'a Spanned<DeValue<'_>>, expected: &str) -> Option<&'a str> {
+        let text = value.get_ref().as_str();
+        match text.map(|text| check_text(kind, text)) {
+            None => self.wrong_type(value.span(), expected, value.get_ref()),
+            Some(Err((code, message, hint))) => self.reject(code, value.span(), &message, hint),
+            Some(Ok(())) => {}
+        }
+        text
+    }
 }
 
 fn expected(kind: Kind) -> &'static str {
@@ -138,123 +188,61 @@ pub fn type_of(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-fn wrong(at: usize, expected: &str, found: &DeValue<'_>, issues: &mut Issues) {
-    let message = format!("expected {expected}, found {}", type_of(found));
-    issues.push(Issue::new(Code::WrongType, at, message));
-}
-
-fn text<'a>(value: &'a Spanned<DeValue<'_>>, expected: &str, issues: &mut Issues) -> Option<&'a str> {
-    let text = value.get_ref().as_str();
-    if text.is_none() {
-        wrong(value.span().start, expected, value.get_ref(), issues);
-    }
-    text
-}
-
 /// Maximum price. A larger one is not the price of a million tokens.
-const DEAREST: f64 = 1e6;
+const MAX_PRICE: f64 = 1e6;
 
-fn price(value: &DeValue<'_>, at: usize, issues: &mut Issues) -> Option<f64> {
-    let text = match value {
-        DeValue::Integer(number) => number.as_str(),
-        DeValue::Float(number) => number.as_str(),
-        _ => return None,
-    };
-    let price = text.parse().ok().filter(|price| (0.0..=DEAREST).contains(price));
-    if price.is_none() {
-        let message = format!("invalid price {text}; expected 0 to {DEAREST}");
-        issues.push(Issue::new(Code::BadNumber, at, message));
-    }
-    price
+pub(super) fn blockable_events() -> String {
+    let judged: Vec<&str> = JUDGED.iter().map(|kind| kind.name()).collect();
+    format!("the events that can be blocked are {}", judged.join(", "))
 }
 
-fn count(number: &DeInteger<'_>, at: usize, issues: &mut Issues) -> Option<u32> {
-    let count = u32::from_str_radix(number.as_str(), number.radix()).ok();
-    if count.is_none() {
-        let message = format!("invalid number {number}; expected 0 to {}", u32::MAX);
-        issues.push(Issue::new(Code::BadNumber, at, message));
-    }
-    count
-}
-
-fn item_of(kind: Kind, item: &Spanned<DeValue<'_>>, issues: &mut Issues) {
-    let Some(text) = text(item, "a string", issues) else { return };
-    let at = item.span().start;
-    match kind {
-        Kind::Globs => is_of(Kind::Glob, text, at, issues),
-        Kind::Events => is_of(kind, text, at, issues),
-        Kind::Picks(words) => is_of(Kind::Words(words), text, at, issues),
-        _ => {}
-    }
-}
-
-/// Reports why a string is not valid for a type.
-fn is_of(kind: Kind, text: &str, at: usize, issues: &mut Issues) {
+/// Checks a string of a type.
+fn check_text(kind: Kind, text: &str) -> Result<(), Rejection> {
     let named = quoted(text);
-    let (code, message) = match kind {
-        Kind::Size if parse_size(text).is_none() => (
-            Code::BadSize,
-            format!("invalid size {named}; expected a value such as \"16 MiB\" or \"512 KiB\""),
-        ),
-        Kind::Duration if parse_duration(text).is_none() => (
-            Code::BadDuration,
-            format!("invalid duration {named}; expected a value such as \"90d\" or \"1m30s\""),
-        ),
+    let did_you_mean =
+        |known: &[&str]| nearest(text, known, 1).map(|near| format!("did you mean \"{near}\"?"));
+    Err(match kind {
+        Kind::Size if parse_size(text).is_none() => {
+            let message = format!("invalid size {named}; expected a value such as \"16 MiB\" or \"512 KiB\"");
+            (Code::BadSize, message, None)
+        }
+        Kind::Duration if parse_duration(text).is_none() => {
+            let message = format!("invalid duration {named}; expected a value such as \"90d\" or \"1m30s\"");
+            (Code::BadDuration, message, None)
+        }
         Kind::Words(words) if !words.contains(&text) => {
             let listed: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
             let message = format!("invalid value {named}; expected one of {}", listed.join(", "));
-            let hint = nearest(text, words, 1).map(|close| format!("did you mean \"{close}\"?"));
-            issues.push(Issue { hint, ..Issue::new(Code::BadValue, at, message) });
-            return;
+            (Code::BadValue, message, did_you_mean(words))
         }
-        Kind::Regex => match program(text, at) {
-            Err(issue) => return issues.push(issue),
-            // It would match between any two characters.
-            Ok(program) if program.is_match("") == Some(true) => {
-                (Code::BadRegex, format!("{named} matches the empty string"))
-            }
-            Ok(_) => return,
-        },
-        Kind::Glob => match pattern::check_glob(text) {
-            Err(why) => (Code::BadGlob, format!("invalid glob {named}: {why}")),
-            Ok(()) => return,
-        },
+        // It would match between any two characters.
+        Kind::Regex if compile(text)?.is_match("") == Some(true) => {
+            (Code::BadRegex, format!("{named} matches the empty string"), None)
+        }
+        Kind::Glob => {
+            let invalid = |why| (Code::BadGlob, format!("invalid glob {named}: {why}"), None);
+            return pattern::check_glob(text).map_err(invalid);
+        }
         Kind::Events if payload::Kind::named(text) == payload::Kind::Unknown => {
             let known: Vec<&str> = KNOWN.iter().flat_map(|row| [row.1, row.2]).collect();
-            let judged: Vec<&str> = JUDGED.iter().map(|kind| kind.name()).collect();
-            let hint = match nearest(text, &known, 1) {
-                Some(close) => format!("did you mean \"{close}\"?"),
-                None => format!("the events that can be blocked are {}", judged.join(", ")),
-            };
-            issues.push(Issue::new(Code::UnknownEvent, at, format!("unknown event {named}")).hint(hint));
-            return;
+            let hint = did_you_mean(&known).unwrap_or_else(blockable_events);
+            (Code::UnknownEvent, format!("unknown event {named}"), Some(hint))
         }
-        _ => return,
-    };
-    issues.push(Issue::new(code, at, message));
+        _ => return Ok(()),
+    })
 }
 
-fn is_pattern(text: &str, at: usize, validation: Validation, issues: &mut Issues) {
-    match pattern::regex_of(text) {
-        Some(_) if validation == Validation::WithoutRegexes => {}
-        Some(expression) => issues.extend(program(expression, at).err()),
-        None => is_of(Kind::Glob, text, at, issues),
-    }
-}
-
-/// Compiles a regular expression, or reports why it is invalid.
-fn program(expression: &str, at: usize) -> Result<BoundedRegex, Issue> {
-    BoundedRegex::of(expression).map_err(|error| {
-        let named = quoted(expression);
-        match error {
-            RegexTooCostly::Malformed(why) => {
-                Issue::new(Code::BadRegex, at, format!("{named} is not a valid regular expression: {why}"))
-            }
-            RegexTooCostly::TooLarge => {
-                let message = format!("{named} is too large: the compiled regular expression exceeds 64 KiB");
-                Issue::new(Code::LargeRegex, at, message)
-                    .hint("reduce repetitions: `x{500}` counts as 500 times `x`")
-            }
+/// Compiles a regular expression, or explains why it is invalid.
+fn compile(expression: &str) -> Result<BoundedRegex, Rejection> {
+    let named = quoted(expression);
+    BoundedRegex::of(expression).map_err(|error| match error {
+        RegexTooCostly::Malformed(why) => {
+            (Code::BadRegex, format!("{named} is not a valid regular expression: {why}"), None)
         }
+        RegexTooCostly::TooLarge => (
+            Code::LargeRegex,
+            format!("{named} is too large: the compiled regular expression exceeds 64 KiB"),
+            Some("reduce repetitions: `x{500}` counts as 500 times `x`".to_owned()),
+        ),
     })
 }

@@ -8,10 +8,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
+use super::check::items;
 use super::keys::{self, Kind};
+use super::model::{Entry, Layer, Settings, build};
 use super::parse_value::quoted;
 use super::problem::{Code, Problem};
-use super::settings::{Entry, Layer, Settings, build};
 use super::source::{self, Read, Source};
 use super::{Check, Rule, pattern};
 use crate::error::{Cause, Error, Result};
@@ -50,11 +51,6 @@ pub enum TrustState {
     Changed,
 }
 
-fn problem_at(code: Code, entry: &Entry, source: &Source, message: String) -> Problem {
-    let (path, at) = (source.path.clone(), Some(source.position(entry.at)));
-    Problem { code, path, at, message, hint: None }
-}
-
 /// Finds the checks and rules of the file and whether they are trusted. The caller adds the returned settings behind
 /// those in force.
 pub(super) fn trust_state(
@@ -65,25 +61,22 @@ pub(super) fn trust_state(
     problems: &mut Vec<Problem>,
 ) -> (Project, Settings) {
     let source = &read.source;
+    let is_name = |path: &str| path.starts_with("rule[") && path.ends_with("].name");
     let names = settings.iter().filter(|(path, _)| is_name(path));
     let taken: BTreeSet<&str> = names.filter_map(|(_, name)| name.value.as_str()).collect();
-    let mut ignored = BTreeSet::new();
+    let mut ignored = Vec::new();
     for entry in items.iter().filter(|entry| is_name(&entry.path)) {
         let name = entry.value.as_str().unwrap_or_default();
         if taken.contains(name) {
             let message =
                 format!("rule {} already exists in the user's file; this one is ignored", quoted(name));
-            problems.push(problem_at(Code::RuleNameTaken, entry, source, message));
-            ignored.insert(entry.path.trim_end_matches("name"));
+            problems.push(source.problem(Code::RuleNameTaken, entry.span.clone(), message));
+            ignored.push(entry.path.trim_end_matches("name"));
         }
     }
-    let items: Vec<&Entry> =
-        items.iter().filter(|entry| !ignored.iter().any(|path| entry.path.starts_with(path))).collect();
-    let (own, added) = (renumber(&items, &Settings::new()), renumber(&items, settings));
-    let place = |all: BTreeMap<String, &Entry>| -> Settings {
-        all.into_iter().map(|(path, entry)| (path, entry.setting(source, Layer::Project))).collect()
-    };
-    let config = build(&place(own)).unwrap_or_default();
+    let is_ignored = |entry: &&Entry| ignored.iter().any(|path| entry.path.starts_with(path));
+    let items: Vec<&Entry> = items.iter().filter(|entry| !is_ignored(entry)).collect();
+    let config = build(&renumbered(&items, &Settings::new(), source)).unwrap_or_default();
     let mut project = Project {
         path: source.path.clone(),
         name: PathBuf::new(),
@@ -99,7 +92,7 @@ pub(super) fn trust_state(
     } else {
         problems.extend(missing_project(&project.path, trust));
     }
-    (project, place(added))
+    (project, renumbered(&items, settings, source))
 }
 
 /// The problem of a trusted file that is gone or has no checks and rules any more. Someone else may have removed them.
@@ -112,29 +105,19 @@ pub(super) fn missing_project(file: &Path, trust: &Path) -> Option<Problem> {
     Some(problem.hint("restore the file, or revoke trust: teamkeep policy trust --remove"))
 }
 
-fn is_name(path: &str) -> bool {
-    path.starts_with("rule[") && path.ends_with("].name")
-}
-
-/// The entries, renumbered to follow the existing ones.
-fn renumber<'a>(items: &[&'a Entry], there: &Settings) -> BTreeMap<String, &'a Entry> {
-    let mut all = BTreeMap::new();
-    for (list, needed) in LISTS {
-        let prefix = format!("{list}[");
-        let is_item = |path: &str| path.starts_with(&prefix) && path.ends_with(&format!("].{needed}"));
-        let first = there.keys().filter(|path| is_item(path)).count();
-        let mut indexes: BTreeMap<usize, Vec<(&str, &Entry)>> = BTreeMap::new();
-        for entry in items {
-            let parts = entry.path.strip_prefix(&prefix).and_then(|rest| rest.split_once("]."));
-            if let Some((index, name)) = parts
-                && let Ok(index) = index.parse()
-            {
-                indexes.entry(index).or_default().push((name, *entry));
+/// The settings of the entries, renumbered to follow the existing ones.
+fn renumbered(entries: &[&Entry], there: &Settings, source: &Source) -> Settings {
+    let mut all = Settings::new();
+    for (list, required) in LISTS {
+        let mut free =
+            (0_usize..).skip_while(|index| there.contains_key(&format!("{list}[{index}].{required}")));
+        for (item, index) in items(entries.iter().copied(), list).zip(&mut free) {
+            for entry in item.0 {
+                if let Some((_, name)) = entry.path.rsplit_once("].") {
+                    let setting = entry.setting(source, Layer::Project);
+                    all.insert(format!("{list}[{index}].{name}"), setting);
+                }
             }
-        }
-        for (index, entries) in indexes.into_values().enumerate() {
-            let path = |name: &str| format!("{prefix}{}].{name}", first + index);
-            all.extend(entries.into_iter().map(|(name, entry)| (path(name), entry)));
         }
     }
     all
@@ -194,14 +177,15 @@ pub(super) fn apply_override(
         let message = format!(
             "`{path}` = {what} would loosen {base}; a project's file can only make the policy stricter"
         );
-        problem_at(Code::WouldLoosen, entry, source, message).hint(
+        source.problem(Code::WouldLoosen, entry.span.clone(), message).hint(
             "set it in the user's file, which applies to every project, or pause the gate: teamkeep policy pause",
         )
     };
     let tightens = match entry.key.project {
         keys::Project::Never | keys::Project::Added => {
             let message = format!("`{path}` cannot be set by a project's file");
-            return problems.push(problem_at(Code::NotInProject, entry, source, message));
+            let problem = source.problem(Code::NotInProject, entry.span.clone(), message);
+            return problems.push(Problem { key: Some(entry.key.path), ..problem });
         }
         keys::Project::Stricter => rank(entry.key.kind, wanted) >= rank(entry.key.kind, &base),
         keys::Project::Smaller => {

@@ -6,8 +6,6 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use toml::de::{DeTable, DeValue};
-
 use super::problem::{Code, Problem};
 use crate::sys::fs;
 
@@ -57,19 +55,10 @@ impl Source {
         (line, before.chars().count() + 1)
     }
 
-    /// The byte offset of a line and column, both from 1.
-    pub fn offset(&self, (line, column): (usize, usize)) -> Option<usize> {
-        let start = *self.lines.get(line.checked_sub(1)?)?;
-        let rest = self.text.get(start..)?;
-        let mut places = rest.char_indices().map(|(place, _)| place).chain([rest.len()]);
-        places.nth(column.checked_sub(1)?).map(|place| start + place)
-    }
-
-    /// The range of a line, from 1, without its line break.
-    pub fn line_range(&self, line: usize) -> Option<Range<usize>> {
-        let start = *self.lines.get(line.checked_sub(1)?)?;
-        let text = self.text.get(start..)?.lines().next().unwrap_or_default();
-        Some(start..start + text.len())
+    /// A problem with this part of the text.
+    pub fn problem(&self, code: Code, span: Range<usize>, message: impl Into<String>) -> Problem {
+        let (at, length) = (Some(self.position(span.start)), u32::try_from(span.len()).unwrap_or(0));
+        Problem { at, length, ..Problem::of_file(code, &self.path, message.into()) }
     }
 }
 
@@ -120,7 +109,7 @@ pub fn hash(path: &Path) -> Option<blake3::Hash> {
 /// The files of some problems, each read once.
 #[derive(Debug, Default)]
 pub struct Excerpts {
-    files: HashMap<PathBuf, Option<File>>,
+    files: HashMap<PathBuf, Option<Source>>,
 }
 
 /// The part of a file that a problem is about.
@@ -131,100 +120,29 @@ pub struct Excerpt<'a> {
     pub line: &'a str,
     /// The part of the line, in bytes.
     pub marked: Range<usize>,
-    /// The name of the file's table, such as `policy`; empty for an error before the first one.
-    pub table: &'a str,
 }
 
 impl Excerpts {
     /// The part that a problem is about; `None` for a problem with the file itself.
     pub fn of(&mut self, problem: &Problem) -> Option<Excerpt<'_>> {
-        let at = problem.at?;
-        let file = self.files.entry(problem.path.clone()).or_insert_with(|| File::read(&problem.path));
-        file.as_ref()?.excerpt(at)
+        let file = self
+            .files
+            .entry(problem.path.clone())
+            .or_insert_with(|| read(&problem.path, MAX_BYTES).ok().flatten().map(|read| read.source));
+        file.as_ref()?.excerpt(problem)
     }
 }
 
-/// A file and the positions of its keys and values.
-#[derive(Debug)]
-struct File {
-    source: Source,
-    spans: Vec<Span>,
-}
-
-#[derive(Debug)]
-struct Span {
-    range: Range<usize>,
-    /// The table of the file that it is in.
-    table: String,
-}
-
-impl File {
-    fn read(path: &Path) -> Option<File> {
-        read(path, MAX_BYTES).ok().flatten().map(|read| File::of(read.source))
-    }
-
-    fn of(source: Source) -> File {
-        let mut spans = Vec::new();
-        let (table, errors) = DeTable::parse_recoverable(&source.text);
-        for (name, value) in table.get_ref() {
-            let mut add = |range| spans.push(Span { range, table: name.get_ref().to_string() });
-            add(name.span());
-            add(value.span());
-            below(value.get_ref(), &mut add);
-        }
-        spans.sort_by_key(|span| span.range.start);
-        let table_at = |at: usize| {
-            let before = spans.iter().take_while(|span| span.range.start <= at).last();
-            before.map(|span| span.table.clone()).unwrap_or_default()
-        };
-        let of_errors = errors.iter().filter_map(|error| error.span());
-        let of_errors: Vec<Span> =
-            of_errors.map(|range| Span { table: table_at(range.start), range }).collect();
-        spans.extend(of_errors);
-        spans.sort_by_key(|span| span.range.start);
-        File { source, spans }
-    }
-
-    fn excerpt(&self, (number, column): (usize, usize)) -> Option<Excerpt<'_>> {
-        let (at, line) = (self.source.offset((number, column))?, self.source.line_range(number)?);
-        let text = self.source.text.get(line.clone())?;
-        let here = self.spans.iter().filter(|span| span.range.start == at);
-        let shortest = here.min_by_key(|span| (span.range.is_empty(), span.range.len()));
-        let marked = match shortest {
-            Some(span) => at..span.range.end.clamp(at, line.end.max(at)),
-            None => self.words_from(at, line.end),
-        };
-        let before = self.spans.iter().take_while(|span| span.range.start <= at).last();
-        let table = before.map(|span| span.table.as_str()).unwrap_or_default();
-        let inside = |at: usize| at.saturating_sub(line.start).min(text.len());
-        Some(Excerpt { number, line: text, marked: inside(marked.start)..inside(marked.end), table })
-    }
-
-    /// The rest of a line without the spaces around it.
-    fn words_from(&self, at: usize, end: usize) -> Range<usize> {
-        let rest = self.source.text.get(at..end).unwrap_or_default();
-        let start = at + (rest.len() - rest.trim_start().len());
-        start..start + rest.trim().len()
-    }
-}
-
-/// Adds the ranges of everything in a value.
-fn below(value: &DeValue<'_>, add: &mut impl FnMut(Range<usize>)) {
-    match value {
-        DeValue::Table(values) => {
-            for (name, value) in values {
-                add(name.span());
-                add(value.span());
-                below(value.get_ref(), add);
-            }
-        }
-        DeValue::Array(list) => {
-            for item in list {
-                add(item.span());
-                below(item.get_ref(), add);
-            }
-        }
-        _ => {}
+impl Source {
+    fn excerpt(&self, problem: &Problem) -> Option<Excerpt<'_>> {
+        let (number, column) = problem.at?;
+        let text = self.text.get(*self.lines.get(number.checked_sub(1)?)?..)?;
+        let line = text.lines().next().unwrap_or_default();
+        let (start, _) = line.char_indices().chain([(line.len(), ' ')]).nth(column.checked_sub(1)?)?;
+        let word = line[start..].split([' ', '=']).next().unwrap_or_default();
+        let length = if problem.length == 0 { word.len() } else { problem.length as usize };
+        let marked = start..line.len().min(start + length);
+        Some(Excerpt { number, line, marked })
     }
 }
 
@@ -233,34 +151,28 @@ mod tests {
     use super::*;
     use crate::config::check::check;
 
-    /// The marked texts and the tables of all problems of a file.
-    fn marked(text: &str) -> Vec<(String, String)> {
+    /// The marked texts of all problems of a file.
+    fn marked(text: &str) -> Vec<String> {
         let source = Source::new(Path::new("x"), text);
         let problems = check(&source).problems;
-        let file = File::of(source);
-        let excerpts = problems.iter().map(|problem| file.excerpt(problem.at.unwrap()).unwrap());
-        excerpts.map(|one| (one.line[one.marked.clone()].to_owned(), one.table.to_owned())).collect()
+        let excerpts = problems.iter().map(|problem| source.excerpt(problem).unwrap());
+        excerpts.map(|one| one.line[one.marked.clone()].to_owned()).collect()
     }
 
     #[test]
     fn the_key_or_the_value_is_marked() {
         let text = "[log]\nkeep = \"90\" # days\n[polcy]\n[policy]\nmax-blocks = true\n[[rule]]\nname = \"x\"\naction = \"warn\"\nevents = [\"Stop\", \"Stoop\"]\n";
-        let found = marked(text);
-        let found: Vec<(&str, &str)> =
-            found.iter().map(|(text, table)| (text.as_str(), table.as_str())).collect();
-        let expected = [("\"90\"", "log"), ("polcy", "polcy"), ("true", "policy"), ("\"Stoop\"", "rule")];
-        assert_eq!(found, expected);
+        assert_eq!(marked(text), ["\"90\"", "polcy", "true", "\"Stoop\""]);
     }
 
     #[test]
     fn an_invalid_file_has_a_line_too() {
-        assert_eq!(marked("[log]\nkeep = \n"), [(String::new(), "log".to_owned())]);
-        let [(text, _)] = &marked("[policy]\nmax-blocks = 1\nmax-blocks = 2\n")[..] else { panic!() };
-        assert_eq!(text, "max-blocks");
+        assert_eq!(marked("[log]\nkeep = \n"), [""]);
+        assert_eq!(marked("[policy]\nmax-blocks = 1\nmax-blocks = 2\n"), ["max-blocks"]);
         let source = Source::new(Path::new("x"), "a = \"ä\"\n  b = 1\n");
-        let file = File::of(source);
-        let whole = file.excerpt((2, 1)).unwrap();
-        assert_eq!((&whole.line[whole.marked.clone()], whole.number), ("b = 1", 2));
-        assert_eq!(file.excerpt((9, 1)), None);
+        let at = |at| Problem { at: Some(at), ..Problem::of_file(Code::Syntax, "x", "") };
+        let word = source.excerpt(&at((2, 3))).unwrap();
+        assert_eq!((&word.line[word.marked.clone()], word.number), ("b", 2));
+        assert_eq!(source.excerpt(&at((9, 1))), None);
     }
 }
