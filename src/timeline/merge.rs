@@ -1,10 +1,9 @@
-//! Builds the timeline of a run, and relates its times: Claude Code's clock to teamkeep's, and a clock that was set back to
-//! the one before.
+//! Builds the timeline of a run.
 
 use std::collections::HashSet;
 
 use super::entry::{Entry, TaskEntry};
-use super::run_data::RunData;
+use super::run_data::{ClockMap, RunData};
 use super::{LoadedEvent, lifecycle, messages, tasks};
 use teamkeep_core::client::payload::Kind;
 use teamkeep_core::model::TaskStatus;
@@ -28,49 +27,6 @@ pub fn merge(data: &RunData) -> Timeline {
     // Entries of one moment are ordered by kind: a team is created before an agent joins it.
     entries.sort_by_key(|a| (a.at, a.kind()));
     Timeline { entries, when }
-}
-
-/// Clocks that differ by less (milliseconds) are the same clock.
-const SAME_CLOCK_MS: i64 = 5_000;
-
-/// Pairs of Claude Code's time and teamkeep's.
-#[derive(Debug, Default)]
-pub struct ClockMap {
-    ties: Vec<(Timestamp, Timestamp)>,
-    end: Timestamp,
-}
-
-impl ClockMap {
-    pub fn of(data: &RunData) -> ClockMap {
-        let calls = data.events.iter().filter(|event| event.kind == Kind::PreToolUse);
-        let ties = calls.filter_map(|event| {
-            let used = data.transcripts.uses.get(event.payload.tool_use_id()?)?;
-            Some((used.at?, event.at))
-        });
-        let mut ties: Vec<(Timestamp, Timestamp)> = ties.collect();
-        ties.sort();
-        let end = data.events.last().map_or(data.run.started_at, |event| event.at);
-        ClockMap { ties, end }
-    }
-
-    /// Claude Code's time by teamkeep's clock.
-    pub fn to_local(&self, theirs: Timestamp) -> Timestamp {
-        let next = self.ties.partition_point(|(tie, _)| *tie <= theirs);
-        let before = next.checked_sub(1).and_then(|index| self.ties.get(index));
-        let after = self.ties.get(next);
-        let Some((tie, ours)) = before.or(after) else { return theirs };
-        if (*ours - *tie).num_milliseconds().abs() < SAME_CLOCK_MS {
-            return theirs;
-        }
-        let mapped = *ours + (theirs - *tie);
-        let bound = after.filter(|_| before.is_some()).map(|(_, ours)| *ours);
-        bound.into_iter().fold(mapped.min(self.end), Timestamp::min)
-    }
-
-    /// The same; without a valid time, the last recorded moment.
-    pub fn to_local_or_end(&self, theirs: Option<Timestamp>) -> Timestamp {
-        theirs.map_or(self.end, |theirs| self.to_local(theirs))
-    }
 }
 
 /// The ids of the TaskCompleted events whose task was provably not completed: the agent has made another hook call since,

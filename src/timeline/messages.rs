@@ -7,10 +7,9 @@ use serde_json::Value;
 
 use super::LoadedEvent;
 use super::entry::{Entry, Source};
-use super::merge::ClockMap;
 use super::message_candidate::{Copy, MessageCandidate, UNKNOWN_AGENT};
 use super::message_matcher::MessageMatcher;
-use super::run_data::{RunData, prompts, spawns};
+use super::run_data::{ClockMap, RunData, prompts, spawns};
 use super::transcripts::ToolUse;
 use super::transcripts::agents;
 use super::transcripts::lead;

@@ -1,4 +1,4 @@
-//! All recorded data of one run, opened.
+//! All recorded data of one run, opened, and the relation of its two clocks.
 
 use std::collections::HashMap;
 
@@ -180,4 +180,47 @@ pub(super) fn prompts<'a>(
         Some((spawn.name, event.payload.tool_input().get("prompt").and_then(Value::as_str)?.trim()))
     });
     told.chain(spawned)
+}
+
+/// Clocks that differ by less (milliseconds) are the same clock.
+const SAME_CLOCK_MS: i64 = 5_000;
+
+/// Pairs of Claude Code's time and teamkeep's.
+#[derive(Debug, Default)]
+pub struct ClockMap {
+    ties: Vec<(Timestamp, Timestamp)>,
+    end: Timestamp,
+}
+
+impl ClockMap {
+    pub fn of(data: &RunData) -> ClockMap {
+        let calls = data.events.iter().filter(|event| event.kind == Kind::PreToolUse);
+        let ties = calls.filter_map(|event| {
+            let used = data.transcripts.uses.get(event.payload.tool_use_id()?)?;
+            Some((used.at?, event.at))
+        });
+        let mut ties: Vec<(Timestamp, Timestamp)> = ties.collect();
+        ties.sort();
+        let end = data.events.last().map_or(data.run.started_at, |event| event.at);
+        ClockMap { ties, end }
+    }
+
+    /// Claude Code's time by teamkeep's clock.
+    pub fn to_local(&self, theirs: Timestamp) -> Timestamp {
+        let next = self.ties.partition_point(|(tie, _)| *tie <= theirs);
+        let before = next.checked_sub(1).and_then(|index| self.ties.get(index));
+        let after = self.ties.get(next);
+        let Some((tie, ours)) = before.or(after) else { return theirs };
+        if (*ours - *tie).num_milliseconds().abs() < SAME_CLOCK_MS {
+            return theirs;
+        }
+        let mapped = *ours + (theirs - *tie);
+        let bound = after.filter(|_| before.is_some()).map(|(_, ours)| *ours);
+        bound.into_iter().fold(mapped.min(self.end), Timestamp::min)
+    }
+
+    /// The same; without a valid time, the last recorded moment.
+    pub fn to_local_or_end(&self, theirs: Option<Timestamp>) -> Timestamp {
+        theirs.map_or(self.end, |theirs| self.to_local(theirs))
+    }
 }
