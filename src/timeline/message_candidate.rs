@@ -24,7 +24,7 @@ pub(super) struct MessageCandidate {
     pub held: Option<MessageEvent>,
 }
 
-pub(super) struct Copy<'a> {
+pub(super) struct MessageCopy<'a> {
     pub recipient: &'a str,
     pub from: &'a str,
     pub summary: Option<&'a str>,
@@ -101,7 +101,7 @@ impl MessageCandidate {
     }
 
     /// A message that is known only from its copy: Claude Code's own, or one without a hook call.
-    pub fn from_sighting(copy: &Copy<'_>, notice: Option<Notice>) -> MessageCandidate {
+    pub fn from_sighting(copy: &MessageCopy<'_>, notice: Option<Notice>) -> MessageCandidate {
         let word = notice.as_ref().map_or_else(|| "message".to_owned(), |notice| notice.kind.clone());
         let event = event_of(&word);
         let mut message = MessageEntry::new(event.unwrap_or(MessageEvent::Sent), word, copy.text.to_owned());
@@ -137,15 +137,15 @@ impl MessageCandidate {
         }
     }
 
-    fn may_have(&self, copy: &Copy<'_>) -> bool {
+    fn may_have(&self, copy: &MessageCopy<'_>) -> bool {
         (self.message.event != MessageEvent::Refused || self.held.is_some()) && !self.has_copy_at(copy)
     }
 
-    pub fn has_copy_at(&self, copy: &Copy<'_>) -> bool {
+    pub fn has_copy_at(&self, copy: &MessageCopy<'_>) -> bool {
         self.found.iter().any(|(source, recipient)| *source == copy.source && recipient == copy.recipient)
     }
 
-    pub fn matches(&self, copy: &Copy<'_>) -> bool {
+    pub fn matches(&self, copy: &MessageCopy<'_>) -> bool {
         let same = match (self.id.as_deref(), copy.id) {
             (Some(id), Some(other)) => id == other,
             _ => self.is_from(copy.from) && self.is_at(copy) && self.has_text(Some(copy.text)),
@@ -154,11 +154,11 @@ impl MessageCandidate {
     }
 
     /// Whether this copy is Claude Code's notice of this shutdown request, or of the answer.
-    pub fn is_reported_by(&self, copy: &Copy<'_>, notice: &Notice) -> bool {
+    pub fn is_reported_by(&self, copy: &MessageCopy<'_>, notice: &Notice) -> bool {
         self.is_reported_as(self.message.event, copy, notice)
     }
 
-    pub fn is_reported_as(&self, event: MessageEvent, copy: &Copy<'_>, notice: &Notice) -> bool {
+    pub fn is_reported_as(&self, event: MessageEvent, copy: &MessageCopy<'_>, notice: &Notice) -> bool {
         let same = match (&self.message.request, &notice.request) {
             (Some(mine), Some(theirs)) => mine == theirs,
             _ => {
@@ -196,7 +196,7 @@ impl MessageCandidate {
 
     /// Whether the copy is at this message's recipient. Two names can share an inbox, and the file name identifies
     /// neither.
-    pub fn is_at(&self, copy: &Copy<'_>) -> bool {
+    pub fn is_at(&self, copy: &MessageCopy<'_>) -> bool {
         let shared = || self.message.to.as_deref().is_some_and(|to| mailbox(to) == copy.recipient);
         self.is_for(copy.recipient) || (copy.source == Source::Inbox && shared())
     }
@@ -205,7 +205,7 @@ impl MessageCandidate {
         !self.signed || self.from == sender || self.message.signed_as.as_deref() == Some(sender)
     }
 
-    pub fn add_copy(&mut self, copy: &Copy<'_>) {
+    pub fn add_copy(&mut self, copy: &MessageCopy<'_>) {
         self.found.push((copy.source, copy.recipient.to_owned()));
         self.add_source(copy.source);
         self.message.unconfirmed = false;
@@ -226,7 +226,7 @@ impl MessageCandidate {
         }
     }
 
-    pub fn quote(&mut self, copy: &Copy<'_>) {
+    pub fn quote(&mut self, copy: &MessageCopy<'_>) {
         self.add_source(Source::Transcript);
         self.found.push((copy.source, copy.recipient.to_owned()));
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::entry::{Entry, MessageEvent, Source};
-use super::message_candidate::{Copy, MessageCandidate, event_of};
+use super::message_candidate::{MessageCandidate, MessageCopy, event_of};
 use teamkeep_core::client::team::{Notice, read_as};
 
 /// The key of a copy. Messages with and without an id are kept apart: ids are compared only with ids.
@@ -55,7 +55,7 @@ impl MessageMatcher {
     }
 
     /// Assigns a copy to the first message that it matches. Returns whether there is one.
-    pub fn add_copy(&mut self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
+    pub fn add_copy(&mut self, copy: &MessageCopy<'_>, notice: Option<&Notice>) -> bool {
         let text = || copy.text.trim().to_owned();
         let keys = match copy.id {
             Some(id) => [Key::Id(id.to_owned()), Key::Text { has_id: false, text: text() }],
@@ -70,7 +70,7 @@ impl MessageMatcher {
 
     /// Whether a message that was seen to be sent already has such a copy in the same place: Claude Code sometimes
     /// delivers one twice. Use it only for a sender whose messages are all known.
-    pub fn has_repeated(&self, copy: &Copy<'_>) -> bool {
+    pub fn has_repeated(&self, copy: &MessageCopy<'_>) -> bool {
         let text = copy.text.trim();
         let keys = [false, true].map(|has_id| Key::Text { has_id, text: text.to_owned() });
         let places = keys.iter().filter_map(|key| self.lists.get(key)).flat_map(|list| &list.places);
@@ -84,7 +84,7 @@ impl MessageMatcher {
 
     /// Whether a shutdown request or its answer already has such a copy in the same place. There is one for each
     /// request id, however often Claude Code delivers it.
-    pub fn has_request(&self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
+    pub fn has_request(&self, copy: &MessageCopy<'_>, notice: Option<&Notice>) -> bool {
         let asked = notice.and_then(|notice| Some((event_of(&notice.kind)?, notice.request.clone()?)));
         let Some((event, request)) = asked.filter(|(event, _)| *event != MessageEvent::Sent) else {
             return false;
@@ -96,7 +96,7 @@ impl MessageMatcher {
 
     /// Assigns a copy to a message that the policy blocked and that was sent nevertheless, because the hook exceeded
     /// its time limit. Returns whether there is one.
-    pub fn add_to_blocked(&mut self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
+    pub fn add_to_blocked(&mut self, copy: &MessageCopy<'_>, notice: Option<&Notice>) -> bool {
         let is_one = |place: &usize| {
             let candidate = &self.all[*place];
             candidate.held.is_some_and(|event| {
@@ -113,7 +113,7 @@ impl MessageMatcher {
     }
 
     /// Assigns a copy to a part of a message that quotes Claude Code's tags. Returns whether there is one.
-    pub fn add_quoted(&mut self, copy: &Copy<'_>) -> bool {
+    pub fn add_quoted(&mut self, copy: &MessageCopy<'_>) -> bool {
         if copy.source != Source::Transcript {
             return false;
         }
@@ -128,7 +128,7 @@ impl MessageMatcher {
     fn first(
         &mut self,
         keys: &[Key],
-        copy: &Copy<'_>,
+        copy: &MessageCopy<'_>,
         is_one: impl Fn(&MessageCandidate) -> bool,
     ) -> Option<usize> {
         let all = &self.all;
@@ -150,7 +150,7 @@ impl MessageMatcher {
     }
 }
 
-fn notice_keys(notice: &Notice, copy: &Copy<'_>) -> Vec<Key> {
+fn notice_keys(notice: &Notice, copy: &MessageCopy<'_>) -> Vec<Key> {
     let Some(event) = event_of(&notice.kind) else { return Vec::new() };
     let mut keys = Vec::new();
     for has_id in [false, true].into_iter().filter(|has_id| !has_id || copy.id.is_none()) {
@@ -207,7 +207,7 @@ impl Quotes {
     }
 
     /// The message that this copy is a part of. Each part matches one copy.
-    fn find(&mut self, copy: &Copy<'_>, candidates: &[MessageCandidate]) -> Option<usize> {
+    fn find(&mut self, copy: &MessageCopy<'_>, candidates: &[MessageCandidate]) -> Option<usize> {
         if self.segments.is_empty() {
             return None;
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::LoadedEvent;
 use super::entry::{Entry, Source};
-use super::message_candidate::{Copy, MessageCandidate, UNKNOWN_AGENT};
+use super::message_candidate::{MessageCandidate, MessageCopy, UNKNOWN_AGENT};
 use super::message_matcher::MessageMatcher;
 use super::run_data::{ClockMap, RunData, prompts, spawns};
 use super::transcripts::ToolUse;
@@ -29,7 +29,7 @@ pub fn messages(data: &RunData, when: &ClockMap) -> Vec<Entry> {
     let in_inboxes = history.copies.iter().map(|copy| {
         let entry = &copy.entry;
         let sent_at = entry.timestamp.as_deref().and_then(clock::parse).map(|time| when.to_local(time));
-        Copy {
+        MessageCopy {
             recipient: &copy.inbox,
             from: name(entry.from.as_deref().unwrap_or(UNKNOWN_AGENT)),
             summary: entry.summary.as_deref(),
@@ -39,7 +39,7 @@ pub fn messages(data: &RunData, when: &ClockMap) -> Vec<Entry> {
             source: Source::Inbox,
         }
     });
-    let in_transcripts = data.transcripts.delivered.iter().map(|delivered| Copy {
+    let in_transcripts = data.transcripts.delivered.iter().map(|delivered| MessageCopy {
         recipient: &delivered.recipient,
         from: name(&delivered.message.from),
         summary: delivered.message.summary.as_deref(),
