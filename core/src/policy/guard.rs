@@ -256,6 +256,20 @@ mod tests {
     }
 
     #[test]
+    fn counts_of_the_future_make_room_before_those_of_the_present() {
+        let mut guard = Guard::default();
+        for agent in 0..MAX_ENTRIES {
+            let attempt = Attempt { origin: Origin::Turn, at: 1_000_000 };
+            guard.count(format!("before-{agent}"), 2, &attempt);
+        }
+        let blocks: Vec<Option<u32>> = (1..=6)
+            .map(|at| guard.count(format!("now-{}", at % 2), 2, &Attempt { origin: Origin::Turn, at }))
+            .collect();
+        assert_eq!(blocks, [None, None, None, None, Some(2), Some(2)]);
+        assert_eq!(guard.counts.len(), MAX_ENTRIES);
+    }
+
+    #[test]
     fn each_end_of_a_turn_counts() {
         assert_eq!(counted(&[(Origin::Turn, 1), (Origin::Turn, 1)]), [true, true]);
     }
