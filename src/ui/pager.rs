@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use anstream::ColorChoice;
 use anstream::adapter::StripBytes;
 use signal_hook::consts::SIGINT;
+use teamkeep_core::sys::env::absolute_dirs;
 use teamkeep_core::sys::process::program;
 
 const DEFAULT: &str = "less";
@@ -25,10 +26,8 @@ impl Choice {
     /// The command of `TEAMKEEP_PAGER` or `PAGER`, else `less` where it is in `search`. An empty command and `cat` mean
     /// no pager.
     pub fn of(environment: Option<&str>, search: Option<&OsStr>, is_less_set: bool) -> Choice {
-        let exists = |name: &str| {
-            let mut dirs = search.into_iter().flat_map(std::env::split_paths);
-            dirs.any(|dir| dir.is_absolute() && dir.join(name).is_file())
-        };
+        let exists =
+            |name: &str| search.into_iter().flat_map(absolute_dirs).any(|dir| dir.join(name).is_file());
         let command = match environment {
             Some(command) => command.trim(),
             None if exists(DEFAULT) => DEFAULT,

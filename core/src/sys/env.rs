@@ -1,6 +1,6 @@
 //! The environment, read in one place. The log records only one of its values: `CLAUDE_CODE_TASK_LIST_ID`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use crate::error::Error;
@@ -124,12 +124,17 @@ fn path(name: &str) -> Option<PathBuf> {
 fn text(name: &str) -> Option<String> {
     value(name).and_then(|value| value.into_string().ok())
 }
-/// The search path without its relative and empty entries, which lead to the current directory: nothing may be run only
-/// because it is there.
+
+/// The directories of a search path without its relative and empty entries, which lead to the current directory: nothing
+/// may be run only because it is there.
+pub fn absolute_dirs(search: &OsStr) -> impl Iterator<Item = PathBuf> {
+    std::env::split_paths(search).filter(|dir| dir.is_absolute())
+}
+
+/// The search path of this process with only its [`absolute_dirs`].
 pub fn absolute_search() -> OsString {
     let search = value("PATH").unwrap_or_default();
-    let absolute = std::env::split_paths(&search).filter(|dir| dir.is_absolute());
-    let absolute = std::env::join_paths(absolute).unwrap_or_default();
+    let absolute = std::env::join_paths(absolute_dirs(&search)).unwrap_or_default();
     // An empty search path is the current directory.
     if absolute.is_empty() { OsString::from("/usr/bin:/bin") } else { absolute }
 }

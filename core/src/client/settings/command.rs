@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Access;
 
 use crate::error::{Error, Result};
-use crate::sys::env::Env;
+use crate::sys::env::{Env, absolute_dirs};
 
 /// The file name of teamkeep's binary, by which its hooks are recognized.
 pub const NAME: &str = "teamkeep";
@@ -111,14 +111,13 @@ pub fn on_search_path(env: &Env) -> Option<PathBuf> {
     find(NAME, env)
 }
 
-/// A program on the search path. Empty and relative entries are skipped: they lead to the current directory, and
-/// nothing may be run only because it is there.
+/// A program in one of the [`absolute_dirs`] of the search path.
 pub fn find(name: &str, env: &Env) -> Option<PathBuf> {
     candidates(name, env.search.as_deref()?).find(|path| is_executable(path))
 }
 
 fn candidates(name: &str, search: &OsStr) -> impl Iterator<Item = PathBuf> {
-    std::env::split_paths(search).filter(|dir| dir.is_absolute()).map(move |dir| dir.join(name))
+    absolute_dirs(search).map(move |dir| dir.join(name))
 }
 
 /// The certain path of a hook's program, whoever runs it. A relative entry of the search path leads to the session's
