@@ -26,12 +26,16 @@ fn write(dir: &Path, clock: &Clock, message: &str) -> Option<()> {
     // The appender names the file by the system clock, not by `TEAMKEEP_NOW`.
     let path = dir.join(format!("{PREFIX}.{}.{SUFFIX}", Clock::default().now().date()));
     // The appender would wait for a FIFO and follow links.
-    let is_usable = dir.symlink_metadata().ok()?.is_dir()
-        && path.symlink_metadata().map_or_else(|_| remove_old(dir), |metadata| metadata.is_file());
+    if !dir.symlink_metadata().ok()?.is_dir() {
+        return None;
+    }
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_file() => {}
+        Ok(_) => return None,
+        Err(_) => remove_old(dir),
+    }
     let builder = RollingFileAppender::builder().rotation(Rotation::DAILY);
-    let builder = builder.filename_prefix(PREFIX).filename_suffix(SUFFIX);
-    let builder = is_usable.then_some(builder)?;
-    let mut file = builder.build(dir).ok()?;
+    let mut file = builder.filename_prefix(PREFIX).filename_suffix(SUFFIX).build(dir).ok()?;
     let short: String = message.chars().take(MAX_CHARS).collect();
     let cut = if short.len() < message.len() { "…" } else { "" };
     let safe: String = unicode::escape(&short).chars().take(MAX_CHARS).collect();
@@ -43,14 +47,13 @@ fn write(dir: &Path, clock: &Clock, message: &str) -> Option<()> {
 }
 
 /// Makes room for a new file. The appender would print errors to stderr, which belongs to the hook's response.
-fn remove_old(dir: &Path) -> bool {
+fn remove_old(dir: &Path) {
     let names = fs::entries(dir).map(|entry| entry.file_name().to_string_lossy().into_owned());
     let is_ours = |name: &String| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
     let mut names: Vec<String> = names.filter(is_ours).collect();
     names.sort();
     names.truncate(names.len().saturating_sub(MAX_KEPT - 1));
     names.iter().for_each(|name| drop(std::fs::remove_file(dir.join(name))));
-    true
 }
 
 /// The exit code of a hook call. Claude Code continues as if there were no hook.
