@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::config::Check;
 use crate::policy::{Reason, escaped};
 use crate::sys::fs::Lock;
-use crate::sys::process::{self, Outcome, Progress, Run, shell_code};
+use crate::sys::process::{Outcome, Progress, Run, shell_code};
 
 pub use finding::finding;
 pub use worktree::directory;
@@ -136,14 +136,12 @@ impl CheckRunner<'_> {
         }
         let mut output = Vec::new();
         let run = Run { captures_stderr: true, ..Run::new(shell(&self.check.run, self.cwd), limit) };
-        process::hold_signals();
         let ended = run.supervise(|progress| {
             if let Progress::Output(bytes) = progress {
                 add_output(&mut output, bytes);
             }
-            if process::was_signalled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            ControlFlow::Continue(())
         });
-        process::termination_requested();
         let ended = ended.map_err(|error| CheckOutcome::CouldNotRun {
             why: format!("no shell could be started: {error}"),
         })?;

@@ -100,14 +100,28 @@ pub fn termination_requested() -> bool {
     came
 }
 
-/// Notes further signals again, while a child runs that must not outlive this process. Afterwards,
-/// [`termination_requested`] returns whether one arrived.
-pub fn hold_signals() {
-    ENDS.store(false, Ordering::SeqCst);
+fn was_signalled() -> bool {
+    CAME.load(Ordering::SeqCst)
 }
 
-pub fn was_signalled() -> bool {
-    CAME.load(Ordering::SeqCst)
+/// Until it is dropped, signals are only noted: a child runs that must not outlive this process.
+struct HeldSignals {
+    /// Whether a signal ended the process before.
+    ended: bool,
+}
+
+impl HeldSignals {
+    fn hold() -> HeldSignals {
+        HeldSignals { ended: ENDS.swap(false, Ordering::SeqCst) }
+    }
+}
+
+impl Drop for HeldSignals {
+    fn drop(&mut self) {
+        if self.ended {
+            termination_requested();
+        }
+    }
 }
 
 /// A command whose program is found only in the absolute entries of the search path.
@@ -125,7 +139,8 @@ pub enum Outcome {
     Ended(ExitStatus),
     /// It exceeded the time limit and was killed with all its child processes.
     TimedOut,
-    /// The observer stopped it: [`Run::collect`] does so if the output is too large.
+    /// A signal arrived after [`defer_signals`], or the observer stopped it: [`Run::collect`] does so if the output is too
+    /// large.
     Stopped,
 }
 
@@ -162,10 +177,16 @@ impl Run {
         Ok((outcome, output))
     }
 
+    /// Runs the command, and ends it with all its child processes when a signal arrives. Signals do not end this process
+    /// meanwhile.
     pub fn supervise(
         mut self,
         mut observer: impl FnMut(Progress<'_>) -> ControlFlow<()>,
     ) -> io::Result<Outcome> {
+        let _held = HeldSignals::hold();
+        if was_signalled() {
+            return Ok(Outcome::Stopped);
+        }
         let start = Instant::now();
         let (mut pipe, writer) = io::pipe()?;
         let stderr = if self.captures_stderr { writer.try_clone()?.into() } else { Stdio::null() };
@@ -195,7 +216,7 @@ impl Run {
             } else if !open {
                 std::thread::sleep(left.min(POLL_INTERVAL));
             }
-            if observer(Progress::Running(start.elapsed())).is_break() {
+            if was_signalled() || observer(Progress::Running(start.elapsed())).is_break() {
                 break Some(Outcome::Stopped);
             }
         };

@@ -1,13 +1,15 @@
 //! A client that leaves ends the hooks that still run: their payloads are on record all the same.
 
 use std::io::Write;
-use std::process::{Child, Stdio};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::policy::gate_sandbox::{TEAM, busy, told};
-use crate::support::sandbox::Sandbox;
+use crate::policy::gate_sandbox::{SESSION, TEAM, busy, told};
+use crate::support::sandbox::{CommandResult, Sandbox};
 
 /// Waits until the process has a handler for a signal, or has gone.
 fn wait_for_handler(child: &mut Child, signal: Signal) {
@@ -48,6 +50,54 @@ fn an_event_is_on_record_though_its_hook_was_told_to_end() {
     assert_eq!(sandbox.diagnostics(), "");
 }
 
+/// The hook call at which bob completes a task, with these variables.
+fn complete(sandbox: &Sandbox, env: &[(&str, &str)]) -> CommandResult {
+    let bob = |mut payload: Value| {
+        (payload["agent_id"], payload["agent_type"]) = (json!("abob-1"), json!("bob"));
+        told(sandbox, payload)
+    };
+    bob(json!({"hook_event_name": "SubagentStart"}));
+    let update = json!({"hook_event_name": "PreToolUse", "tool_name": "TaskUpdate", "tool_use_id": "u1", "tool_input": {"taskId": "2", "status": "completed"}});
+    bob(update);
+    let cwd = sandbox.home().join("parser");
+    let completed = json!({"hook_event_name": "TaskCompleted", "task_id": "2", "task_subject": "Review", "teammate_name": "bob", "team_name": TEAM, "agent_id": "abob-1", "agent_type": "bob", "session_id": SESSION, "cwd": cwd});
+    sandbox.feed("", completed.to_string().as_bytes(), env)
+}
+
+/// The verdict is recorded, and nothing that names this file runs any more.
+fn assert_interrupted(sandbox: &Sandbox, named: &Path, signal: &str) {
+    let log = sandbox.log();
+    assert!(log.iter().any(|event| event["event"] == "TaskCompleted"));
+    let verdict = log.iter().rfind(|event| event["event"] == "Verdict").unwrap();
+    assert!(verdict["verdict"]["reason"].as_str().unwrap().contains("interrupted"), "{signal}: {verdict}");
+    let left = Command::new("pgrep").args(["-f", named.to_str().unwrap()]).output();
+    assert!(left.is_err() || left.unwrap().stdout.is_empty(), "{signal}: a child is left");
+}
+
+#[test]
+fn a_hook_that_waits_for_git_ends_it_at_a_signal_and_starts_no_check() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let search = format!("{}:/usr/bin:/bin", dir.path().display());
+    for signal in ["HUP", "INT", "TERM"] {
+        // git ends the hook that runs it.
+        let script = format!(
+            "#!/bin/sh\ntouch {}\nkill -{signal} $PPID\nsleep 60\ntouch {}\n",
+            at("started").display(),
+            at("ended").display()
+        );
+        std::fs::write(at("git"), script).unwrap();
+        std::fs::set_permissions(at("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let check = format!("run = \"touch {}\"\n", at("checked").display());
+        let sandbox = busy(&format!("[[policy.completion-check.check]]\n{check}"));
+        let result = complete(&sandbox, &[("PATH", &search)]);
+        assert_ne!(result.code, Some(2), "{signal}: {result:?}");
+        assert!(at("started").exists() && !at("ended").exists() && !at("checked").exists());
+        assert_interrupted(&sandbox, &at("git"), signal);
+        std::fs::remove_file(at("started")).unwrap();
+    }
+}
+
 #[test]
 fn a_hook_that_waits_for_a_check_ends_it_at_a_signal() {
     let dir = tempfile::tempdir().unwrap();
@@ -57,23 +107,10 @@ fn a_hook_that_waits_for_a_check_ends_it_at_a_signal() {
         let run =
             format!("touch {}; kill -{signal} $PPID; sleep 60; touch {}", started.display(), ended.display());
         let sandbox = busy(&format!("[[policy.completion-check.check]]\nrun = \"{run}\"\n"));
-        let bob = |mut payload: Value| {
-            (payload["agent_id"], payload["agent_type"]) = (json!("abob-1"), json!("bob"));
-            told(&sandbox, payload)
-        };
-        bob(json!({"hook_event_name": "SubagentStart"}));
-        let update = json!({"hook_event_name": "PreToolUse", "tool_name": "TaskUpdate", "tool_use_id": "u1", "tool_input": {"taskId": "2", "status": "completed"}});
-        bob(update);
-        let completed = json!({"hook_event_name": "TaskCompleted", "task_id": "2", "task_subject": "Review", "teammate_name": "bob", "team_name": TEAM});
-        let result = bob(completed);
+        let result = complete(&sandbox, &[]);
         assert_ne!(result.code, Some(2), "{signal}: {result:?}");
         assert!(started.exists() && !ended.exists());
-        let log = sandbox.log();
-        assert!(log.iter().any(|event| event["event"] == "TaskCompleted"));
-        let verdict = log.iter().rfind(|event| event["event"] == "Verdict").unwrap();
-        assert!(verdict["verdict"]["reason"].as_str().unwrap().contains("interrupted"), "{verdict}");
+        assert_interrupted(&sandbox, &ended, signal);
         std::fs::remove_file(&started).unwrap();
     }
-    let left = std::process::Command::new("pgrep").args(["-f", ended.to_str().unwrap()]).output();
-    assert!(left.is_err() || left.unwrap().stdout.is_empty(), "no check is left");
 }
