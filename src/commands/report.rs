@@ -79,7 +79,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     let catalog = catalog(context)?;
     let opened = catalog.open_runs(&[catalog.find(&args.run)?])?;
     for run in &opened.runs {
-        let mut report = Report::of(run, &merge(run), &context.config.report.price);
+        let mut report = Report::of(run, &merge(run), &context.config, context.clock.now());
         if args.redact {
             report = redacted(context, &run.run, &report)?;
         }

@@ -61,6 +61,10 @@ impl Spans {
         Spans(joined)
     }
 
+    pub fn iter(&self) -> impl Iterator<Item = (i64, i64)> {
+        self.0.iter().copied()
+    }
+
     /// Total length in milliseconds.
     pub fn total(&self) -> i64 {
         self.0.iter().map(|(from, to)| to - from).sum()

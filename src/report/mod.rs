@@ -3,6 +3,7 @@
 
 mod agents;
 mod findings;
+mod incidents;
 mod input;
 mod messages;
 mod overview;
@@ -13,6 +14,7 @@ mod work;
 
 pub use agents::{Agent, Instance, Role};
 pub use findings::{Code, Finding};
+pub use incidents::{Incident, IncidentCost, IncidentKind, Severity, Step};
 pub use messages::{MessageRow, MessageStats, Pair, Sender};
 pub use overview::{Count, Overview, Person, Phase, PhaseName, Topology};
 pub use tasks::{Change, TaskHistory};
@@ -26,8 +28,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::redact::Redactor;
 use crate::timeline::{RunData, Timeline};
+use incidents::Scene;
 use input::ReportInput;
-use teamkeep_core::config::Price;
+use teamkeep_core::config::Config;
+use teamkeep_core::sys::clock::Timestamp;
 
 /// The content of `teamkeep report`. The format is documented in `docs/report.md`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,22 +46,26 @@ pub struct Report {
     pub tools: Tools,
     pub work: Work,
     pub spending: TokenUsage,
+    #[serde(default)]
+    pub incidents: Vec<Incident>,
     pub findings: Vec<Finding>,
     /// Number of redacted texts by pattern; `None` without redaction.
     pub redacted: Option<BTreeMap<String, u64>>,
 }
 
 impl Report {
-    /// Builds the report. `prices` are the user's.
-    pub fn of(data: &RunData, timeline: &Timeline, prices: &[Price]) -> Report {
+    /// Builds the report with the user's prices and thresholds. A running team is judged as of `now`.
+    pub fn of(data: &RunData, timeline: &Timeline, config: &Config, now: Timestamp) -> Report {
         let case = ReportInput::new(data, timeline);
         let turns = turns::turns(&case);
         let mail = messages::mail(&case);
         let tasks = tasks::histories(&case);
         let work = work::work(&case, &turns, &tasks, &mail);
         let tools = usage::tools(&case);
-        let spending = usage::spending(&case, prices);
+        let spending = usage::spending(&case, &config.report.price);
         let agents = agents::agents(&case, &turns);
+        let scene = Scene::new(&case, (&mail, &tasks, &turns), &config.incidents, now);
+        let incidents = incidents::incidents(&scene);
         let findings = findings::findings(&case, &mail, &tasks, &turns);
         Report {
             v: 1,
@@ -70,6 +78,7 @@ impl Report {
             tools,
             work,
             spending,
+            incidents,
             findings,
             redacted: None,
         }

@@ -103,7 +103,7 @@ impl TaskHistory {
         self.spans(end, |change| change.owner.as_deref() == Some(name))
     }
 
-    fn spans(&self, end: i64, is_part: impl Fn(&Change) -> bool) -> Spans {
+    pub fn spans(&self, end: i64, is_part: impl Fn(&Change) -> bool) -> Spans {
         let is_open = |change: &Change| change.to.as_ref().is_some_and(|status| !status.is_done());
         let until = self.changes.iter().skip(1).map(|change| change.at.millis()).chain([end]);
         let part = self.changes.iter().zip(until).filter(|(change, _)| is_open(change) && is_part(change));

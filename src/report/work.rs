@@ -92,25 +92,37 @@ fn presence(case: &ReportInput<'_>, name: &str, end: i64) -> Spans {
     )
 }
 
-/// The spans in which the teammate has no answer to a question: from a message that asks one until its recipient sends
-/// a message to the teammate. Any agent answers a question to everyone.
-fn waits_for_answer(mail: &MessageStats, name: &str, end: i64) -> Spans {
+/// A question that an agent asked. `to` is when it was answered, or the end.
+pub struct Question<'a> {
+    pub asked: &'a MessageRow,
+    pub from: i64,
+    pub to: i64,
+}
+
+/// The agent's questions: from a message that asks one until its recipient sends a message to the agent. Any agent
+/// answers a question to everyone.
+pub fn open_questions<'a>(mail: &'a MessageStats, name: &str, end: i64) -> Vec<Question<'a>> {
     let plain: Vec<&MessageRow> =
         mail.messages.iter().filter(|one| !one.automatic && one.refused.is_none()).collect();
     let is_question = |one: &MessageRow| one.from == name && one.kind == "message" && asks(&one.text);
     let questions = plain.iter().enumerate().filter(|(_, one)| is_question(one));
-    Spans::of(questions.map(|(place, question)| {
+    let questions = questions.map(|(place, asked)| {
         let is_answer = |one: &&&MessageRow| {
-            (question.to == "*" || one.from == bare(&question.to))
+            (asked.to == "*" || one.from == bare(&asked.to))
                 && one.from != name
                 && (one.to == "*" || bare(&one.to) == name)
         };
         let answer = plain.iter().skip(place).find(is_answer);
-        (question.at.millis(), answer.map_or(end, |answer| answer.at.millis()))
-    }))
+        Question { asked, from: asked.at.millis(), to: answer.map_or(end, |answer| answer.at.millis()) }
+    });
+    questions.collect()
 }
 
-fn waits_for_task(tasks: &[TaskHistory], name: &str, end: i64) -> Spans {
+fn waits_for_answer(mail: &MessageStats, name: &str, end: i64) -> Spans {
+    Spans::of(open_questions(mail, name, end).iter().map(|question| (question.from, question.to)))
+}
+
+pub fn waits_for_task(tasks: &[TaskHistory], name: &str, end: i64) -> Spans {
     let unfinished = |id: &String| tasks.iter().find(|task| task.id == *id).map(|task| task.unfinished(end));
     let owned: Vec<(&TaskHistory, Spans)> =
         tasks.iter().map(|task| (task, task.owned_by(name, end))).collect();

@@ -63,6 +63,33 @@ impl Entry {
         }
     }
 
+    /// Ten hexadecimal digits by which other output refers to the entry. Entries that do not differ have the same.
+    pub fn id(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let mut add = |part: &str| {
+            hasher.update(part.as_bytes()).update(&[0]);
+        };
+        add(&self.at.millis().to_string());
+        add(&self.kind().word());
+        add(&self.actor);
+        match &self.kind {
+            EntryKind::Task(task) => {
+                add(&task.id);
+                add(task.to.as_ref().map_or("", TaskStatus::as_str));
+            }
+            EntryKind::Message(message) => {
+                add(message.to.as_deref().unwrap_or_default());
+                add(&message.text);
+            }
+            EntryKind::Verdict(verdict) => {
+                add(&verdict.judged);
+                add(&verdict.gate);
+            }
+            _ => add(self.agent().map_or("", String::as_str)),
+        }
+        hasher.finalize().to_hex()[..10].to_owned()
+    }
+
     pub fn task(&self) -> Option<&TaskEntry> {
         if let EntryKind::Task(task) = &self.kind { Some(task) } else { None }
     }
@@ -313,6 +340,7 @@ impl Serialize for Entry {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let mut json = FlatMap(out.serialize_map(None)?);
         json.put("at", &self.at)?;
+        json.put("id", &self.id())?;
         json.put("kind", &self.kind())?;
         json.put("actor", &self.actor)?;
         match &self.kind {

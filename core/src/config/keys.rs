@@ -113,6 +113,10 @@ pub const KEYS: &[Key] = &[
     key("report.price[].output", Price, "0", Never),
     key("report.price[].cache-read", Price, "0", Never),
     key("report.price[].cache-write", Price, "0", Never),
+    key("incidents.silent", Duration, "\"15m\"", Never),
+    key("incidents.unread", Duration, "\"15m\"", Never),
+    key("incidents.waiting", Duration, "\"5m\"", Never),
+    key("incidents.ping-pong", Times, "10", Never),
     key("privacy.record", Words(&["verbatim", "metadata"]), "\"verbatim\"", Never),
     key("privacy.redact", Picks(REDACTABLE), "[\"private-key\", \"api-key\", \"token\", \"secret\", \"email\", \"home\"]", Never),
     own("privacy.pattern[].name", Text),
@@ -294,7 +298,7 @@ mod tests {
         for unknown in ["pol", "policy.mode", "rule.name", "rule[].name.x"] {
             assert!(Place::at(unknown).is_none(), "{unknown}");
         }
-        assert_eq!(names(""), ["log", "archive", "hook", "report", "privacy", "policy", "rule"]);
+        assert_eq!(names(""), ["log", "archive", "hook", "report", "incidents", "privacy", "policy", "rule"]);
         assert_eq!(names("policy.completion-check"), ["mode", "check"]);
         assert_eq!(names("rule[]")[0], "name");
     }

@@ -15,8 +15,8 @@ pub mod source;
 
 pub use layers::{Effective, Everywhere, Files, PROJECT_FILE, everywhere, misnamed_file};
 pub use model::{
-    Archive, Config, Hook, Layer, Log, OnFailure, Origin, Pattern, Price, Privacy, RecordMode, Report,
-    Setting, Settings, parse_duration, parse_size,
+    Archive, Config, Hook, Incidents, Layer, Log, OnFailure, Origin, Pattern, Price, Privacy, RecordMode,
+    Report, Setting, Settings, parse_duration, parse_size,
 };
 pub use pattern::{BoundedRegex, RegexTooCostly, required_literal};
 pub use policy::*;

@@ -24,6 +24,7 @@ pub struct Config {
     pub archive: Archive,
     pub hook: Hook,
     pub report: Report,
+    pub incidents: Incidents,
     pub privacy: Privacy,
     pub policy: Policy,
     pub rule: Vec<Rule>,
@@ -94,6 +95,19 @@ pub struct Price {
     pub cache_write: u64,
 }
 
+/// The thresholds of incidents.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Incidents {
+    #[serde(deserialize_with = "duration")]
+    pub silent: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub unread: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub waiting: Duration,
+    pub ping_pong: u32,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Privacy {
@@ -120,6 +134,13 @@ impl Default for Privacy {
     fn default() -> Privacy {
         let redact = REDACTABLE.iter().map(|name| (*name).to_owned()).collect();
         Privacy { record: RecordMode::Verbatim, redact, pattern: Vec::new() }
+    }
+}
+
+impl Default for Incidents {
+    fn default() -> Incidents {
+        let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
+        Incidents { silent: minutes(15), unread: minutes(15), waiting: minutes(5), ping_pong: 10 }
     }
 }
 

@@ -17,7 +17,7 @@ pub use case::{Case, Judged};
 pub use gates::judge;
 pub use guard::{Attempt, Counting, Guard, Origin};
 pub use ledger::{Activity, Ledger, MemberActivity, PendingToolCall, Sign, TeammateRef};
-pub use observe::{Sent, asks};
+pub use observe::{Sent, asks, stopped};
 pub use reason::{Reason, cut, escaped, without_prefix};
 pub use rules::Rules;
 pub use team_state::{FileContent, Judgement, Part, TeamFile, TeamState, Unreadable, needs_team_state};

@@ -59,6 +59,15 @@ fn the_report_s_page_names_every_key_and_every_code() {
     }
 }
 
+#[test]
+fn the_page_about_incidents_has_a_row_for_each_kind_in_the_order_of_the_kinds() {
+    let page = page("docs/incidents.md");
+    let rows: Vec<&str> =
+        page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
+    let kinds: Vec<String> = teamkeep::report::IncidentKind::ALL.iter().map(|kind| kind.name()).collect();
+    assert_eq!(rows, kinds);
+}
+
 /// The keys and diagnostics themselves are in generated pages.
 #[test]
 fn the_policy_page_explains_every_gate_in_at_most_ten_lines() {

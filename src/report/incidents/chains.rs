@@ -1,0 +1,165 @@
+//! Who waits for whom: unfinished tasks that hold up others, questions without an answer, and abandoned tasks.
+
+use super::draft::{Draft, duration, task_names};
+use super::scene::Scene;
+use super::stalls::{millis, restore};
+use super::{IncidentKind, Severity};
+use crate::report::messages::bare;
+use crate::report::tasks::TaskHistory;
+use crate::report::work::open_questions;
+use crate::timeline::Entry;
+use teamkeep_core::model::TaskStatus;
+
+/// Open tasks that hold up others although no agent works on them, for longer than the threshold.
+pub fn blocked_chains(scene: &Scene<'_>) -> Vec<Draft> {
+    let open: Vec<&TaskHistory> = scene.tasks.iter().filter(|task| task.is_unfinished()).collect();
+    let is_open = |id: &str| open.iter().any(|task| task.id == id);
+    let mut found = Vec::new();
+    for root in open.iter().filter(|task| !task.blocked_by.iter().any(|id| is_open(id))) {
+        let path = critical_path(&open, root);
+        let since = path.iter().filter_map(|task| task.changes.last()).map(|change| change.at.millis()).max();
+        let since = since.unwrap_or(scene.end);
+        let is_worked_on = root.status == TaskStatus::InProgress;
+        if path.len() < 2 || is_worked_on || scene.end - since < millis(scene.limits.silent) {
+            continue;
+        }
+        found.push(chain(scene, &path, (since, scene.end)));
+    }
+    found.extend(cycle(scene, &open));
+    found
+}
+
+/// The longest path of open tasks from this one to one that depends on it.
+fn critical_path<'a>(open: &[&'a TaskHistory], root: &'a TaskHistory) -> Vec<&'a TaskHistory> {
+    let mut best = vec![root];
+    let mut paths = vec![vec![root]];
+    // Only a longer path is followed, so this ends even if tasks depend on each other.
+    while let Some(path) = paths.pop() {
+        let Some(last) = path.last() else { continue };
+        let next = open.iter().filter(|task| task.blocked_by.contains(&last.id));
+        for task in next.filter(|task| !path.iter().any(|known| known.id == task.id)) {
+            let longer: Vec<&TaskHistory> = path.iter().copied().chain([*task]).collect();
+            if longer.len() > best.len() {
+                best.clone_from(&longer);
+                paths.push(longer);
+            }
+        }
+    }
+    best
+}
+
+fn chain(scene: &Scene<'_>, path: &[&TaskHistory], span: (i64, i64)) -> Draft {
+    let mut draft = Draft::new(IncidentKind::BlockedChain, Severity::Medium, span);
+    for task in path {
+        if let Some(owner) = &task.owner {
+            draft.agent(bare(owner));
+        }
+        draft.task(&task.id);
+        if let Some(entry) = last_change(scene, task) {
+            let by = task.blocked_by.first().map(|id| format!(", blocked by #{id}")).unwrap_or_default();
+            let owner = task.owner.as_deref().unwrap_or("no agent");
+            draft.step(entry, format!("#{} ({}, owned by {owner}){by}", task.id, task.status));
+        }
+    }
+    let (root, rest) = (&draft.tasks[..1], &draft.tasks[1..]);
+    let lasts = scene.lasts(span.1);
+    let waited = if lasts { "have waited" } else { "waited" };
+    let (rest, time) = (task_names(rest), duration(span.1 - span.0));
+    let waited = if draft.tasks.len() == 2 { waited.replace("have", "has") } else { waited.to_owned() };
+    draft.summary = format!("{rest} {waited} {time} for {}, which no agent works on", task_names(root));
+    draft.remedy = Some(match scene.case.is_over() {
+        true => restore(scene),
+        false => format!("Assign {} to a teammate", task_names(root)),
+    });
+    draft
+}
+
+fn last_change<'a>(scene: &Scene<'a>, task: &TaskHistory) -> Option<&'a Entry> {
+    scene.case.entries.iter().rfind(|entry| entry.task().is_some_and(|change| change.id == task.id))
+}
+
+/// Open tasks that depend on each other, so that none can begin.
+fn cycle(scene: &Scene<'_>, open: &[&TaskHistory]) -> Option<Draft> {
+    let mut left: Vec<&TaskHistory> = open.to_vec();
+    loop {
+        let blocked =
+            |task: &&TaskHistory| task.blocked_by.iter().any(|id| left.iter().any(|one| one.id == *id));
+        let next: Vec<&TaskHistory> = left.iter().copied().filter(blocked).collect();
+        if next.len() == left.len() {
+            break;
+        }
+        left = next;
+    }
+    // The rest is in a cycle or depends on one.
+    let needed = |task: &&TaskHistory| left.iter().any(|other| other.blocked_by.contains(&task.id));
+    let left: Vec<&TaskHistory> = left.iter().copied().filter(needed).collect();
+    let since = left.iter().filter_map(|task| task.changes.last()).map(|change| change.at.millis()).max()?;
+    let mut draft = Draft::new(IncidentKind::BlockedChain, Severity::High, (since, scene.end));
+    for task in &left {
+        draft.task(&task.id);
+        if let Some(entry) = last_change(scene, task) {
+            draft.step(entry, format!("#{} is blocked by {}", task.id, task_names(&task.blocked_by)));
+        }
+    }
+    draft.summary = format!("{} depend on each other, so none of them can begin", task_names(&draft.tasks));
+    draft.remedy = Some(format!("Remove a dependency of {}", task_names(&draft.tasks[..1])));
+    Some(draft)
+}
+
+/// Agents that asked a question, got no answer for longer than the threshold, and did nothing else meanwhile.
+pub fn unanswered_questions(scene: &Scene<'_>) -> Vec<Draft> {
+    let limit = millis(scene.limits.silent);
+    let mut found = Vec::new();
+    let names: Vec<&str> = scene.case.teammates().collect();
+    for name in names {
+        for question in open_questions(scene.mail, name, scene.end) {
+            let silent = scene.silences(name, limit).into_iter().find(|(from, _)| {
+                (question.from..question.from + millis(scene.limits.waiting)).contains(from)
+            });
+            let Some(silent) = silent.filter(|_| question.asked.to != "*") else { continue };
+            let span = (question.from, question.to.min(silent.1));
+            let tasks = scene.held(name, span.0);
+            if span.1 - span.0 < limit || tasks.is_empty() {
+                continue;
+            }
+            let asked = bare(&question.asked.to);
+            let mut draft = Draft::new(IncidentKind::BlockedChain, Severity::Medium, span);
+            draft.agent(asked);
+            draft.agent(name);
+            tasks.iter().for_each(|task| draft.task(&task.id));
+            let is_it = |entry: &&Entry| entry.at == question.asked.at && entry.actor == name;
+            if let Some(entry) = scene.case.entries.iter().find(is_it) {
+                draft.step(entry, format!("{name} asked {asked} a question"));
+            }
+            let (owned, time) = (task_names(&draft.tasks), duration(span.1 - span.0));
+            draft.summary =
+                format!("{name} waited {time} for an answer of {asked}, with {owned} in progress");
+            draft.remedy = scene.lasts(span.1).then(|| format!("Ask {asked} to answer {name}"));
+            found.push(draft);
+        }
+    }
+    found
+}
+
+/// The unfinished tasks of a run that is over, except those of other incidents.
+pub fn unfinished_work(scene: &Scene<'_>, explained: &[Draft]) -> Option<Draft> {
+    let is_explained = |id: &str| explained.iter().any(|draft| draft.tasks.iter().any(|task| task == id));
+    let open = scene.tasks.iter().filter(|task| scene.is_lost(task) && !is_explained(&task.id));
+    let open: Vec<&TaskHistory> = open.collect();
+    let first = open.iter().filter_map(|task| task.changes.first()).map(|change| change.at).min()?;
+    let mut draft = Draft::new(IncidentKind::UnfinishedWork, Severity::Medium, (first.millis(), scene.end));
+    for task in &open {
+        draft.task(&task.id);
+        if let Some(owner) = &task.owner {
+            draft.agent(bare(owner));
+        }
+        if let Some(entry) = last_change(scene, task) {
+            let owner = task.owner.as_deref().unwrap_or("no agent");
+            draft.step(entry, format!("#{} stayed {}, owned by {owner}", task.id, task.status));
+        }
+    }
+    let were = if open.len() == 1 { "was" } else { "were" };
+    draft.summary = format!("the run ended before {} {were} completed", task_names(&draft.tasks));
+    draft.remedy = Some(restore(scene));
+    Some(draft)
+}

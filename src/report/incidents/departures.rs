@@ -1,0 +1,150 @@
+//! Work lost because its agent went away: at a shutdown, by a crash of the agent, or by a crash of the whole session.
+
+use super::draft::{Draft, duration, task_names};
+use super::scene::Scene;
+use super::stalls::{claim, restore, wasted};
+use super::{IncidentKind, Severity};
+use crate::report::tasks::TaskHistory;
+use crate::timeline::{Entry, EntryKind, Kind};
+use teamkeep_core::client::payload::Kind as Event;
+use teamkeep_core::model::{TaskStatus, Tool};
+use teamkeep_core::policy::stopped;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Departure {
+    /// It approved a shutdown.
+    Shutdown,
+    /// Another agent stopped it.
+    Stopped,
+    /// It left without either.
+    Vanished,
+}
+
+/// The crash of the whole session, if there was one.
+pub fn crashed_lead(scene: &Scene<'_>) -> Option<Draft> {
+    if !scene.is_crashed() {
+        return None;
+    }
+    let mut draft = Draft::new(IncidentKind::CrashedLead, Severity::High, (scene.end, scene.end));
+    draft.agent(scene.case.lead);
+    let open: Vec<&TaskHistory> = scene.tasks.iter().filter(|task| task.is_unfinished()).collect();
+    open.iter().for_each(|task| draft.task(&task.id));
+    if let Some(last) = scene.case.entries.iter().rfind(|entry| entry.at.millis() <= scene.end) {
+        draft.step(last, "the last sign of the session");
+    }
+    let lost = match open.len() {
+        0 => String::new(),
+        _ => format!(" with {} unfinished", task_names(&draft.tasks)),
+    };
+    draft.summary = format!("Claude Code was gone without the end of its session{lost}");
+    if open.is_empty() {
+        draft.severity = Severity::Low;
+    } else {
+        draft.remedy = Some(restore(scene));
+    }
+    Some(draft)
+}
+
+/// The work that was in progress when its agent left.
+pub fn departures(scene: &Scene<'_>) -> Vec<Draft> {
+    let names: Vec<&str> = scene.case.teammates().collect();
+    names.into_iter().flat_map(|name| of_agent(scene, name)).collect()
+}
+
+fn of_agent(scene: &Scene<'_>, name: &str) -> Vec<Draft> {
+    let mut found: Vec<Draft> = Vec::new();
+    let mut handled: Option<i64> = None;
+    for entry in scene.case.entries.iter().filter(|entry| entry.actor == name) {
+        let at = entry.at.millis();
+        match (&entry.kind, entry.kind()) {
+            (EntryKind::MemberJoined(_), _) => handled = None,
+            (_, Kind::ShutdownApproved) if handled.is_none() => {
+                handled = Some(at);
+                found.extend(lost_work(scene, name, entry, Departure::Shutdown));
+            }
+            (EntryKind::MemberLeft | EntryKind::SessionEnded(_), _) if handled.is_none() => {
+                handled = Some(at);
+                let how = if is_stopped(scene, name, at) { Departure::Stopped } else { Departure::Vanished };
+                // At the end of its session the whole team leaves.
+                if how == Departure::Stopped || is_before_end(scene, at) {
+                    found.extend(lost_work(scene, name, entry, how));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn lost_work(scene: &Scene<'_>, name: &str, entry: &Entry, how: Departure) -> Option<Draft> {
+    let at = entry.at.millis();
+    let tasks = scene.held(name, at);
+    if tasks.is_empty() {
+        return None;
+    }
+    let begin = tasks.iter().flat_map(|task| scene.in_progress(task, name).iter().collect::<Vec<_>>());
+    let begin = begin.filter(|(from, _)| *from < at).map(|(from, _)| from).min().unwrap_or(at);
+    let (kind, what) = match how {
+        Departure::Shutdown => (IncidentKind::LostWork, "was shut down"),
+        Departure::Stopped => (IncidentKind::LostWork, "was stopped"),
+        Departure::Vanished => (IncidentKind::CrashedAgent, "disappeared"),
+    };
+    let mut draft = Draft::new(kind, Severity::Medium, (begin, at));
+    draft.agent(name);
+    claim(scene, &mut draft, name, &tasks);
+    draft.step(entry, format!("{name} {what}"));
+    for task in &tasks {
+        let returned = scene.case.entries.iter().find(|later| {
+            later.at >= entry.at
+                && later.task().is_some_and(|change| {
+                    change.id == task.id && change.to == Some(TaskStatus::Pending) && later.actor == "client"
+                })
+        });
+        if let Some(returned) = returned {
+            draft.step(returned, format!("Claude Code returned #{} to pending and unassigned it", task.id));
+        }
+    }
+    let owned = task_names(&draft.tasks);
+    let lost = tasks.iter().any(|task| scene.is_lost(task));
+    let again = tasks.iter().all(|task| task.status == TaskStatus::Completed);
+    let (after, end) = match () {
+        () if lost => ("; it was never completed", true),
+        () if again => ("; another agent completed it later", false),
+        () => ("", true),
+    };
+    let after = if tasks.len() > 1 { after.replace("it was", "not all of it was") } else { after.to_owned() };
+    draft.summary =
+        format!("{name} {what} after {} of work with {owned} in progress{after}", duration(at - begin));
+    if end {
+        draft.severity = Severity::High;
+        draft.remedy = Some(match scene.case.is_over() {
+            true => restore(scene),
+            false => format!("Assign {owned} to another teammate"),
+        });
+    }
+    draft.cost.tokens = wasted(scene, name, &tasks);
+    Some(draft)
+}
+
+/// Whether another agent ended it with TaskStop.
+fn is_stopped(scene: &Scene<'_>, name: &str, at: i64) -> bool {
+    scene.case.data.events.iter().any(|event| {
+        event.kind == Event::PostToolUse
+            && event.payload.tool() == Some(Tool::TaskStop)
+            && event.at.millis() <= at
+            && stopped(event.payload.tool_input()).is_some_and(|id| {
+                let id = id.split('@').next().unwrap_or(id);
+                id == name || scene.names_agent(id, name)
+            })
+    })
+}
+
+/// Whether the session ended only later.
+fn is_before_end(scene: &Scene<'_>, at: i64) -> bool {
+    let ends = scene.entries(Kind::SessionEnded).chain(scene.entries(Kind::TeamErased));
+    let end = ends.map(|entry| entry.at.millis()).max().unwrap_or(scene.end);
+    end - at > GRACE
+}
+
+/// The files of a team go before the end of its session, in milliseconds.
+const GRACE: i64 = 5_000;

@@ -1,0 +1,151 @@
+//! An incident while its evidence is collected, and the words that summaries share.
+
+use super::scene::Scene;
+use super::{Incident, IncidentCost, IncidentKind, Severity, Step};
+use crate::timeline::Entry;
+use teamkeep_core::sys::clock::Timestamp;
+
+#[derive(Debug, Clone)]
+pub struct Draft {
+    pub kind: IncidentKind,
+    pub severity: Severity,
+    pub agents: Vec<String>,
+    pub tasks: Vec<String>,
+    /// Begin and end, in milliseconds.
+    pub span: (i64, i64),
+    pub summary: String,
+    pub chain: Vec<Step>,
+    pub cost: IncidentCost,
+    pub remedy: Option<String>,
+}
+
+impl Draft {
+    pub fn new(kind: IncidentKind, severity: Severity, span: (i64, i64)) -> Draft {
+        Draft {
+            kind,
+            severity,
+            agents: Vec::new(),
+            tasks: Vec::new(),
+            span,
+            summary: String::new(),
+            chain: Vec::new(),
+            cost: IncidentCost::default(),
+            remedy: None,
+        }
+    }
+
+    pub fn agent(&mut self, name: &str) {
+        if !self.agents.iter().any(|known| known == name) {
+            self.agents.push(name.to_owned());
+        }
+    }
+
+    pub fn task(&mut self, id: &str) {
+        if !self.tasks.iter().any(|known| known == id) {
+            self.tasks.push(id.to_owned());
+        }
+    }
+
+    pub fn step(&mut self, entry: &Entry, what: impl Into<String>) {
+        let step = Step::of(entry, what);
+        if !self.chain.iter().any(|known| known.id == step.id) {
+            self.chain.push(step);
+        }
+    }
+
+    /// Takes the evidence of a symptom.
+    pub fn explain(&mut self, symptom: Draft) {
+        self.severity = self.severity.min(symptom.severity);
+        symptom.tasks.iter().for_each(|task| self.task(task));
+        let new =
+            symptom.chain.into_iter().filter(|step| !self.chain.iter().any(|known| known.id == step.id));
+        let new: Vec<Step> = new.collect();
+        self.chain.extend(new);
+        self.cost.tokens = self.cost.tokens.or(symptom.cost.tokens);
+        self.remedy = self.remedy.take().or(symptom.remedy);
+    }
+
+    pub fn overlaps(&self, (from, to): (i64, i64)) -> bool {
+        self.span.0 <= to && from <= self.span.1
+    }
+
+    pub fn finish(mut self, scene: &Scene<'_>) -> Incident {
+        let time = |at: i64| Timestamp::from_millis(at).unwrap_or_default();
+        self.chain.sort_by_key(|step| step.at);
+        let (from, to) = self.span;
+        self.cost.seconds = u64::try_from((to - from) / 1_000).unwrap_or_default();
+        self.cost.tasks_lost = self.cost.tasks_lost.max(scene.lost(&self.tasks));
+        let mut hasher = blake3::Hasher::new();
+        let (agent, task) = (self.agents.first(), self.tasks.first());
+        for part in [Some(&self.kind.name()), agent, task] {
+            hasher.update(part.map_or("", String::as_str).as_bytes()).update(&[0]);
+        }
+        hasher.update(&from.to_le_bytes());
+        Incident {
+            id: hasher.finalize().to_hex()[..10].to_owned(),
+            kind: self.kind,
+            severity: self.severity,
+            agents: self.agents,
+            tasks: self.tasks,
+            from: time(from),
+            to: (!scene.lasts(to)).then(|| time(to)),
+            summary: self.summary,
+            evidence: self.chain.iter().map(|step| step.id.clone()).collect(),
+            chain: self.chain,
+            cost: self.cost,
+            remedy: self.remedy,
+        }
+    }
+}
+
+/// A duration in words: `40 s`, `12 min`, `3 h 18 min`, `2 d 4 h`.
+pub fn duration(millis: i64) -> String {
+    let seconds = millis.max(0) / 1_000;
+    let two = |large: i64, unit: &str, small: i64, unit_of_small: &str| match small {
+        0 => format!("{large} {unit}"),
+        _ => format!("{large} {unit} {small} {unit_of_small}"),
+    };
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..86_400 => two(seconds / 3_600, "h", seconds % 3_600 / 60, "min"),
+        _ => two(seconds / 86_400, "d", seconds % 86_400 / 3_600, "h"),
+    }
+}
+
+/// `#4`, `#4 and #5`, `#4, #5 and 3 more`.
+pub fn task_names<'a>(ids: impl IntoIterator<Item = &'a String>) -> String {
+    listed(&ids.into_iter().map(|id| format!("#{id}")).collect::<Vec<String>>())
+}
+
+/// `a`, `a and b`, `a, b and c`, `a, b and 3 more`.
+pub fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first, second] => format!("{first} and {second}"),
+        [first, second, third] => format!("{first}, {second} and {third}"),
+        [first, second, more @ ..] => format!("{first}, {second} and {} more", more.len()),
+    }
+}
+
+pub fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_and_lists_are_written_in_words() {
+        let minute = 60_000;
+        let millis =
+            [0, 59_999, minute, 59 * minute, 60 * minute, 198 * minute, 1_440 * minute, 1_560 * minute];
+        let shown = millis.map(duration);
+        assert_eq!(shown, ["0 s", "59 s", "1 min", "59 min", "1 h", "3 h 18 min", "1 d", "1 d 2 h"]);
+        let ids = ["1", "2", "3", "4", "5"].map(str::to_owned);
+        let listed = [1, 2, 3, 5].map(|most| task_names(&ids[..most]));
+        assert_eq!(listed, ["#1", "#1 and #2", "#1, #2 and #3", "#1, #2 and 3 more"]);
+    }
+}

@@ -1,0 +1,180 @@
+//! Incidents: what went wrong, once for each cause, with its evidence, its cost and a remedy. The symptoms of a cause
+//! are in its chain.
+
+mod chains;
+mod departures;
+mod draft;
+mod scene;
+mod stalls;
+mod teamwork;
+mod unread;
+mod waits;
+
+use serde::{Deserialize, Serialize};
+
+use crate::timeline::Entry;
+use draft::Draft;
+pub use scene::Scene;
+use teamkeep_core::client::json;
+use teamkeep_core::sys::clock::Timestamp;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Incident {
+    /// Ten hexadecimal digits. A later look at the same run finds the same incident under the same id.
+    pub id: String,
+    pub kind: IncidentKind,
+    pub severity: Severity,
+    /// The agents, the cause first.
+    pub agents: Vec<String>,
+    /// The ids of the tasks.
+    pub tasks: Vec<String>,
+    pub from: Timestamp,
+    /// `None` while it lasts.
+    pub to: Option<Timestamp>,
+    /// One sentence. It may quote the run, so escape it for a terminal.
+    pub summary: String,
+    /// The ids of the timeline's entries in `chain`.
+    pub evidence: Vec<String>,
+    /// The evidence for people, in order.
+    pub chain: Vec<Step>,
+    pub cost: IncidentCost,
+    /// A command, or advice to a person.
+    pub remedy: Option<String>,
+}
+
+/// An entry of the timeline as evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// See [`Entry::id`].
+    pub id: String,
+    pub at: Timestamp,
+    pub actor: String,
+    pub what: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct IncidentCost {
+    /// Number of tasks that were never completed because of it.
+    pub tasks_lost: usize,
+    /// Tokens of the model's messages that it made useless; `None` if unknown.
+    pub tokens: Option<u64>,
+    /// Their price in US dollars; `None` if unknown.
+    pub usd: Option<f64>,
+    /// How long it lasted.
+    pub seconds: u64,
+}
+
+/// The kinds of incidents. Kinds are only added, never renamed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IncidentKind {
+    CrashedLead,
+    CrashedAgent,
+    StalledAgent,
+    LostWork,
+    TasksDeleted,
+    WaitingPermission,
+    WaitingApproval,
+    BlockedChain,
+    UnreadMessage,
+    UnknownRecipient,
+    FalseCompletion,
+    DuplicateAgents,
+    PolicyEscalated,
+    UnfinishedWork,
+    IdlePingPong,
+}
+
+impl IncidentKind {
+    pub const ALL: &[IncidentKind] = &[
+        IncidentKind::CrashedLead,
+        IncidentKind::CrashedAgent,
+        IncidentKind::StalledAgent,
+        IncidentKind::LostWork,
+        IncidentKind::TasksDeleted,
+        IncidentKind::WaitingPermission,
+        IncidentKind::WaitingApproval,
+        IncidentKind::BlockedChain,
+        IncidentKind::UnreadMessage,
+        IncidentKind::UnknownRecipient,
+        IncidentKind::FalseCompletion,
+        IncidentKind::DuplicateAgents,
+        IncidentKind::PolicyEscalated,
+        IncidentKind::UnfinishedWork,
+        IncidentKind::IdlePingPong,
+    ];
+
+    /// Its name: `stalled-agent`.
+    pub fn name(self) -> String {
+        json::serde_name(&self)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    High,
+    Medium,
+    Low,
+}
+
+impl Severity {
+    pub fn name(self) -> String {
+        json::serde_name(&self)
+    }
+}
+
+impl Step {
+    pub fn of(entry: &Entry, what: impl Into<String>) -> Step {
+        Step { id: entry.id(), at: entry.at, actor: entry.actor.clone(), what: what.into() }
+    }
+}
+
+/// Finds the incidents, worst first.
+pub fn incidents(scene: &Scene<'_>) -> Vec<Incident> {
+    let crash = departures::crashed_lead(scene);
+    let waits = waits::waits(scene);
+    let mut causes = stalls::stalls(scene, &waits);
+    fold(&mut causes, departures::departures(scene), is_about_same_task);
+    causes.extend(waits);
+    fold(&mut causes, chains::unanswered_questions(scene), is_about_same_agent);
+    fold(&mut causes, teamwork::escalations(scene), is_about_same_agent);
+    fold(&mut causes, unread::unread(scene), is_about_same_agent);
+    fold(&mut causes, chains::blocked_chains(scene), is_about_same_task);
+    causes.extend(unread::unknown_recipients(scene));
+    causes.extend(teamwork::deleted_tasks(scene));
+    causes.extend(teamwork::false_completions(scene));
+    causes.extend(teamwork::duplicates(scene));
+    causes.extend(teamwork::ping_pong(scene));
+    match crash {
+        Some(crash) => fold(&mut causes, vec![crash], |_, _| false),
+        None => causes.extend(chains::unfinished_work(scene, &causes)),
+    }
+    let mut incidents: Vec<Incident> = causes.into_iter().map(|draft| draft.finish(scene)).collect();
+    incidents.sort_by(|a, b| {
+        let rank = |one: &Incident| (one.severity, std::cmp::Reverse(one.cost.tasks_lost));
+        let time = |one: &Incident| (std::cmp::Reverse(one.cost.seconds), one.from, one.kind);
+        rank(a).cmp(&rank(b)).then_with(|| time(a).cmp(&time(b)))
+    });
+    incidents
+}
+
+/// Adds each symptom to the cause that explains it, else to the list as a cause of its own.
+fn fold(causes: &mut Vec<Draft>, symptoms: Vec<Draft>, explains: impl Fn(&Draft, &Draft) -> bool) {
+    for symptom in symptoms {
+        match causes.iter_mut().find(|cause| explains(cause, &symptom)) {
+            Some(cause) => cause.explain(symptom),
+            None => causes.push(symptom),
+        }
+    }
+}
+
+/// A stall explains that its task was lost or held others up later, whatever its agent did meanwhile.
+fn is_about_same_task(cause: &Draft, symptom: &Draft) -> bool {
+    cause.span.0 <= symptom.span.1 && cause.tasks.iter().any(|task| symptom.tasks.contains(task))
+}
+
+fn is_about_same_agent(cause: &Draft, symptom: &Draft) -> bool {
+    let is_same = symptom.agents.first().is_some_and(|agent| cause.agents.first() == Some(agent));
+    is_same && cause.overlaps(symptom.span)
+}

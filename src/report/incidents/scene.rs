@@ -1,0 +1,203 @@
+//! The input of all detectors: the parts of the report, the times at which each agent was active, and its tokens.
+
+use std::collections::HashMap;
+
+use crate::report::input::{ReportInput, Spans};
+use crate::report::messages::{MessageStats, bare};
+use crate::report::tasks::TaskHistory;
+use crate::report::turns::Turn;
+use crate::timeline::{Entry, EntryKind, Kind, stays};
+use teamkeep_core::client::payload::Kind as Event;
+use teamkeep_core::config::Incidents;
+use teamkeep_core::model::TaskStatus;
+use teamkeep_core::model::event::ActorKind;
+use teamkeep_core::store::archive::EndedBy;
+use teamkeep_core::sys::clock::Timestamp;
+
+pub struct Scene<'a> {
+    pub case: &'a ReportInput<'a>,
+    pub mail: &'a MessageStats,
+    pub tasks: &'a [TaskHistory],
+    pub turns: &'a [Turn],
+    pub limits: &'a Incidents,
+    /// The moment up to which the run is judged, in milliseconds: its end or its crash; for a running team now.
+    pub end: i64,
+    /// When each agent showed activity, in milliseconds, in order.
+    activity: HashMap<String, Vec<i64>>,
+}
+
+impl<'a> Scene<'a> {
+    pub fn new(
+        case: &'a ReportInput<'a>,
+        (mail, tasks, turns): (&'a MessageStats, &'a [TaskHistory], &'a [Turn]),
+        limits: &'a Incidents,
+        now: Timestamp,
+    ) -> Scene<'a> {
+        let activity = activity(case);
+        let last = activity.values().filter_map(|own| own.last()).max().copied();
+        let end = match () {
+            // The crash itself is not recorded. It came after the last activity.
+            () if is_crashed(case) => last.unwrap_or_else(|| case.end.millis()),
+            () if case.is_over() => case.end.millis(),
+            () => case.end.max(now).millis(),
+        };
+        Scene { case, mail, tasks, turns, limits, end, activity }
+    }
+
+    pub fn is_crashed(&self) -> bool {
+        is_crashed(self.case)
+    }
+
+    /// Whether something lasts until now, because the team runs and it lasts until the end.
+    pub fn lasts(&self, to: i64) -> bool {
+        to >= self.end && !self.case.is_over()
+    }
+
+    /// When the agent was part of the team.
+    pub fn presence(&self, name: &str) -> Spans {
+        if name == self.case.lead {
+            return Spans::of([(self.case.data.run.started_at.millis(), self.end)]);
+        }
+        let stays = stays(self.case.entries, name).into_iter();
+        Spans::of(
+            stays.map(|(from, to)| (from.millis(), to.map_or(self.end, Timestamp::millis).min(self.end))),
+        )
+    }
+
+    /// The times without activity of the agent while it was there that are at least so long.
+    pub fn silences(&self, name: &str, at_least: i64) -> Vec<(i64, i64)> {
+        let own = self.activity.get(name).map(Vec::as_slice).unwrap_or_default();
+        let mut silences = Vec::new();
+        for (from, to) in self.presence(name).iter() {
+            let inside = own.iter().copied().filter(|at| (from..=to).contains(at));
+            let mut last = from;
+            for at in inside.chain([to]) {
+                if at - last >= at_least {
+                    silences.push((last, at));
+                }
+                last = at;
+            }
+        }
+        silences
+    }
+
+    /// When the agent read a message with this text that was sent at this time.
+    pub fn read_at(&self, name: &str, text: &str, sent: i64) -> Option<i64> {
+        let delivered = self.case.data.transcripts.delivered.iter();
+        let same = delivered.filter(|one| one.recipient == name && one.message.text.trim() == text.trim());
+        let times = same.filter_map(|one| Some(self.case.to_local(one.at)?.millis()));
+        times.map(|at| at.max(sent)).min()
+    }
+
+    /// The agent's first activity after that time.
+    pub fn next_activity(&self, name: &str, after: i64) -> Option<i64> {
+        self.activity.get(name)?.iter().copied().find(|at| *at > after)
+    }
+
+    /// Whether an agent's id is one of this name's.
+    pub fn names_agent(&self, id: &str, name: &str) -> bool {
+        let events = self.case.data.events.iter();
+        events.filter(|event| event.actor.id.as_deref() == Some(id)).any(|event| event.who() == Some(name))
+    }
+
+    /// Whether any other agent showed activity within that time.
+    pub fn is_anyone_else_active(&self, name: &str, (from, to): (i64, i64)) -> bool {
+        let mut others = self.activity.iter().filter(|(other, _)| *other != name);
+        others.any(|(_, own)| own.iter().any(|at| from < *at && *at < to))
+    }
+
+    /// When the agent owned the task in progress.
+    pub fn in_progress(&self, task: &TaskHistory, name: &str) -> Spans {
+        task.spans(self.end, |change| {
+            change.to == Some(TaskStatus::InProgress)
+                && change.owner.as_deref().is_some_and(|owner| bare(owner) == name)
+        })
+    }
+
+    /// The tasks that the agent had in progress at that moment.
+    pub fn held(&self, name: &str, at: i64) -> Vec<&'a TaskHistory> {
+        let holds = |task: &&TaskHistory| {
+            let last = task.changes.iter().rfind(|change| change.at.millis() < at);
+            last.is_some_and(|last| {
+                last.to == Some(TaskStatus::InProgress)
+                    && last.owner.as_deref().is_some_and(|owner| bare(owner) == name)
+            })
+        };
+        self.tasks.iter().filter(holds).collect()
+    }
+
+    pub fn is_lost(&self, task: &TaskHistory) -> bool {
+        task.is_unfinished() && self.case.is_over()
+    }
+
+    /// Number of these tasks, and of those that depend on them, that were never completed.
+    pub fn lost(&self, ids: &[String]) -> usize {
+        let mut all: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let mut index = 0;
+        while let Some(id) = all.get(index).copied() {
+            let dependents = self.tasks.iter().filter(|task| task.blocked_by.iter().any(|one| one == id));
+            let open = dependents.filter(|task| task.is_unfinished()).map(|task| task.id.as_str());
+            let new: Vec<&str> = open.filter(|id| !all.contains(id)).collect();
+            all.extend(new);
+            index += 1;
+        }
+        self.tasks.iter().filter(|task| all.contains(&task.id.as_str()) && self.is_lost(task)).count()
+    }
+
+    /// The tokens that the agent's messages took in that time, without those read from the cache; `None` without a
+    /// transcript.
+    pub fn tokens(&self, name: &str, (from, to): (i64, i64)) -> Option<u64> {
+        let costs = self.case.data.transcripts.costs.values().filter(|cost| cost.by == name);
+        let within = costs
+            .filter(|cost| self.case.to_local(cost.at).is_some_and(|at| (from..=to).contains(&at.millis())));
+        let written = within.map(|cost| cost.tokens.input + cost.tokens.output + cost.tokens.cache_write);
+        self.case.has_transcript(name).then(|| written.sum())
+    }
+
+    pub fn entries(&self, kind: Kind) -> impl Iterator<Item = &'a Entry> {
+        self.case.entries.iter().filter(move |entry| entry.kind() == kind)
+    }
+}
+
+fn is_crashed(case: &ReportInput<'_>) -> bool {
+    case.data.client_gone && case.data.run.imported.is_none()
+        || case.data.run.ended_by == Some(EndedBy::Crashed)
+}
+
+/// When each agent showed activity: its hooks, its transcript, its messages and its changes of tasks. Automatic actions of
+/// Claude Code do not count.
+fn activity(case: &ReportInput<'_>) -> HashMap<String, Vec<i64>> {
+    let mut activity: HashMap<String, Vec<i64>> = HashMap::new();
+    let mut add = |name: &str, at: Option<Timestamp>| {
+        if let Some(at) = at {
+            activity.entry(name.to_owned()).or_default().push(at.millis());
+        }
+    };
+    for event in &case.data.events {
+        let is_own = !matches!(event.kind, Event::FileChanged | Event::Notification | Event::Unknown);
+        if is_own && event.ruling.is_none() && event.actor.kind != ActorKind::Helper {
+            add(event.shown(&case.data.run), Some(event.at));
+        }
+    }
+    for used in case.data.transcripts.uses.values() {
+        add(&used.by, case.to_local(used.at));
+    }
+    for cost in case.data.transcripts.costs.values() {
+        add(&cost.by, case.to_local(cost.at));
+    }
+    for delivered in &case.data.transcripts.delivered {
+        add(&delivered.recipient, case.to_local(delivered.at));
+    }
+    for entry in case.entries.iter().filter(|entry| !entry.is_automatic()) {
+        let is_own = match &entry.kind {
+            EntryKind::Task(_) => !matches!(entry.kind(), Kind::TaskFound | Kind::TaskErased),
+            EntryKind::Message(_) | EntryKind::Turn(_) | EntryKind::MemberJoined(_) => true,
+            _ => false,
+        };
+        if is_own {
+            add(&entry.actor, Some(entry.at));
+        }
+    }
+    activity.values_mut().for_each(|own| own.sort_unstable());
+    activity
+}

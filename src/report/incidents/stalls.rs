@@ -1,0 +1,188 @@
+//! Agents that showed no activity for a long time while they owned a task in progress.
+
+use super::draft::{Draft, count, duration, listed, task_names};
+use super::scene::Scene;
+use super::{IncidentKind, Severity};
+use crate::report::input::Spans;
+use crate::report::messages::{MessageRow, bare};
+use crate::report::tasks::TaskHistory;
+use crate::report::work::{open_questions, waits_for_task};
+use crate::timeline::{Entry, EntryKind, TurnEvent};
+
+/// A stall that lasted at least this many times the threshold is severe, even if nothing was lost.
+const SEVERE: i64 = 4;
+
+/// The stalls. `excused` are the times in which an agent waits for an answer of the user.
+pub fn stalls(scene: &Scene<'_>, excused: &[Draft]) -> Vec<Draft> {
+    let mut found: Vec<Draft> = Vec::new();
+    let names: Vec<&str> = scene.case.teammates().chain([scene.case.lead]).collect();
+    for name in names {
+        for (from, to, tasks) in silent_with_work(scene, name, excused) {
+            // A pause of the whole team, such as a suspended computer, is one incident.
+            let all = found.iter_mut().find(|other| {
+                !scene.is_anyone_else_active(name, (from, to)) && other.span.0 <= to && from <= other.span.1
+            });
+            match all {
+                Some(all) => join(scene, all, name, &tasks, (from, to)),
+                None => found.push(stall(scene, name, (from, to), &tasks)),
+            }
+        }
+    }
+    found
+}
+
+/// The silences in which the agent had tasks in progress and did not wait for another agent or the user.
+fn silent_with_work<'a>(
+    scene: &Scene<'a>,
+    name: &str,
+    excused: &[Draft],
+) -> Vec<(i64, i64, Vec<&'a TaskHistory>)> {
+    let limit = millis(scene.limits.silent);
+    let waits_for_user = excused.iter().filter(|wait| wait.agents.first().is_some_and(|agent| agent == name));
+    let waits_for_user = Spans::of(waits_for_user.map(|wait| wait.span));
+    let waits_for_task = waits_for_task(scene.tasks, name, scene.end);
+    let mut found = Vec::new();
+    for (from, to) in scene.silences(name, limit) {
+        // Between its turns, the lead waits for the user or for a teammate.
+        if name == scene.case.lead && !is_in_turn(scene, name, (from, to)) {
+            continue;
+        }
+        let answer = open_questions(scene.mail, name, scene.end);
+        let patience = millis(scene.limits.waiting);
+        let answer = answer.into_iter().filter(|question| (from - patience..=from).contains(&question.from));
+        let waits = Spans::of(answer.map(|question| (question.from, question.to)));
+        let waits = Spans::union([&waits, &waits_for_user, &waits_for_task]);
+        let whole = Spans::of([(from, to)]);
+        let of_task = |task: &&TaskHistory| scene.in_progress(task, name).intersection(&whole).total() > 0;
+        let tasks: Vec<&TaskHistory> = scene.tasks.iter().filter(of_task).collect();
+        let busy: Vec<Spans> = tasks.iter().map(|task| scene.in_progress(task, name)).collect();
+        let work = Spans::union(&busy).intersection(&whole).difference(&waits);
+        found.extend(
+            work.iter().filter(|(from, to)| to - from >= limit).map(|(from, to)| (from, to, tasks.clone())),
+        );
+    }
+    found
+}
+
+fn is_in_turn(scene: &Scene<'_>, name: &str, (from, to): (i64, i64)) -> bool {
+    scene.turns.iter().any(|turn| {
+        let begins = turn.from.is_some_and(|begins| begins.millis() <= from);
+        turn.agent == name && begins && turn.to.is_none_or(|ends| ends.millis() >= to)
+    })
+}
+
+fn stall(scene: &Scene<'_>, name: &str, span: (i64, i64), tasks: &[&TaskHistory]) -> Draft {
+    let (from, to) = span;
+    let mut draft = Draft::new(IncidentKind::StalledAgent, Severity::Medium, span);
+    draft.agent(name);
+    claim(scene, &mut draft, name, tasks);
+    let last = scene.case.entries.iter().rfind(|entry| entry.actor == name && entry.at.millis() <= from);
+    if let Some(last) = last {
+        draft.step(last, last_sign(last));
+    }
+    let waiting = waiting_messages(scene, name, span);
+    for message in waiting.first().into_iter().chain(waiting.last()) {
+        let entry =
+            scene.case.entries.iter().find(|entry| entry.at == message.at && entry.actor == message.from);
+        if let Some(entry) = entry {
+            draft.step(entry, format!("{} wrote to {name}, which did not answer", message.from));
+        }
+    }
+    let next = scene.case.entries.iter().find(|entry| entry.actor == name && entry.at.millis() >= to);
+    if let Some(next) = next.filter(|_| !scene.lasts(to)) {
+        draft.step(next, format!("{name} showed activity again, or left"));
+    }
+    let owned = task_names(&draft.tasks);
+    let waited = match waiting.len() {
+        0 => String::new(),
+        1 => "; 1 message waited for it".to_owned(),
+        number => format!("; {number} messages waited for it"),
+    };
+    let (was, time) = (if scene.lasts(to) { "has been" } else { "was" }, duration(to - from));
+    draft.summary = format!("{name} {was} silent for {time} with {owned} in progress{waited}");
+    let lost: Vec<&String> = tasks.iter().filter(|task| scene.is_lost(task)).map(|task| &task.id).collect();
+    if !lost.is_empty() || scene.lasts(to) || to - from >= SEVERE * millis(scene.limits.silent) {
+        draft.severity = Severity::High;
+    }
+    draft.cost.tokens = wasted(scene, name, tasks);
+    let running = || format!("Ask {name} for {owned}, or reassign the task");
+    draft.remedy = match (scene.case.is_over(), lost.is_empty()) {
+        (false, _) => Some(running()),
+        (true, false) => Some(restore(scene)),
+        (true, true) => None,
+    };
+    draft
+}
+
+/// The command that brings the run's unfinished tasks back.
+pub fn restore(scene: &Scene<'_>) -> String {
+    format!("teamkeep restore {} --tasks TEAM", scene.case.data.run.run)
+}
+
+/// The tokens that the agent spent on tasks that were never completed: from the start of the first one to its end.
+pub fn wasted(scene: &Scene<'_>, name: &str, tasks: &[&TaskHistory]) -> Option<u64> {
+    let lost = tasks.iter().filter(|task| scene.is_lost(task));
+    let times: Vec<Spans> = lost.map(|task| scene.in_progress(task, name)).collect();
+    let times = Spans::union(&times);
+    times.iter().map(|span| scene.tokens(name, span)).sum::<Option<u64>>()
+}
+
+/// Adds the tasks, with the entry in which the agent took each.
+pub fn claim(scene: &Scene<'_>, draft: &mut Draft, name: &str, tasks: &[&TaskHistory]) {
+    for task in tasks {
+        draft.task(&task.id);
+        let times = scene.in_progress(task, name);
+        let Some((begin, _)) = times.iter().filter(|(from, _)| *from <= draft.span.1).last() else {
+            continue;
+        };
+        let is_claim = |entry: &&Entry| {
+            entry.at.millis() == begin && entry.task().is_some_and(|change| change.id == task.id)
+        };
+        if let Some(entry) = scene.case.entries.iter().find(is_claim) {
+            let called = task.subject.as_ref().map(|subject| format!(": {subject}")).unwrap_or_default();
+            draft.step(entry, format!("{name} had #{} in progress{called}", task.id));
+        }
+    }
+}
+
+fn last_sign(entry: &Entry) -> String {
+    let what = match &entry.kind {
+        EntryKind::Turn(turn) if turn.event == TurnEvent::Started => "started a turn",
+        EntryKind::Turn(_) => "ended its turn",
+        EntryKind::Message(_) => "sent a message",
+        EntryKind::Task(_) => "changed a task",
+        EntryKind::MemberJoined(_) => "joined",
+        _ => "was active",
+    };
+    format!("{} {what}; after that it showed no activity", entry.actor)
+}
+
+/// The messages to the agent in that time that it had not read at its end.
+fn waiting_messages<'a>(scene: &Scene<'a>, name: &str, (from, to): (i64, i64)) -> Vec<&'a MessageRow> {
+    let is_waiting = |one: &&MessageRow| {
+        !one.automatic
+            && one.refused.is_none()
+            && bare(&one.to) == name
+            && (from..=to).contains(&one.at.millis())
+    };
+    scene.mail.messages.iter().filter(is_waiting).collect()
+}
+
+/// Another agent was silent at the same time, and no one else was active.
+fn join(scene: &Scene<'_>, all: &mut Draft, name: &str, tasks: &[&TaskHistory], (from, to): (i64, i64)) {
+    all.agent(name);
+    claim(scene, all, name, tasks);
+    all.span = (all.span.0.min(from), all.span.1.max(to));
+    let (time, owned) = (duration(all.span.1 - all.span.0), task_names(&all.tasks));
+    let was = if scene.lasts(to) { "has been" } else { "was" };
+    all.summary = format!(
+        "the whole team {was} silent for {time} with {owned} in progress ({} of {})",
+        count(all.tasks.len(), "task"),
+        listed(&all.agents)
+    );
+    all.cost.tokens = all.cost.tokens.zip(wasted(scene, name, tasks)).map(|(all, own)| all + own);
+}
+
+pub fn millis(duration: std::time::Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}

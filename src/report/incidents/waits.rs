@@ -1,0 +1,117 @@
+//! Agents that waited for the user: for a permission, or for the approval of a plan.
+
+use super::draft::{Draft, duration, task_names};
+use super::scene::Scene;
+use super::stalls::millis;
+use super::{IncidentKind, Severity};
+use crate::timeline::Entry;
+use teamkeep_core::client::payload::Kind as Event;
+use teamkeep_core::sys::clock::Timestamp;
+
+/// A request for an answer of the user or of the lead.
+struct Request<'a> {
+    kind: IncidentKind,
+    agent: &'a str,
+    at: Timestamp,
+    /// The object of the request: `the permission to use Bash`.
+    what: String,
+    entry: Option<&'a Entry>,
+}
+
+pub fn waits(scene: &Scene<'_>) -> Vec<Draft> {
+    let mut found: Vec<Draft> = Vec::new();
+    for request in requests(scene) {
+        let from = request.at.millis();
+        let until = answered(scene, &request).unwrap_or(scene.end).min(scene.end);
+        if until - from < millis(scene.limits.waiting) {
+            continue;
+        }
+        let is_same = |draft: &&mut Draft| {
+            draft.kind == request.kind && draft.agents[0] == request.agent && draft.overlaps((from, until))
+        };
+        match found.iter_mut().find(is_same) {
+            Some(known) => known.span.1 = known.span.1.max(until),
+            None => found.push(wait(scene, &request, (from, until))),
+        }
+    }
+    found
+}
+
+fn wait(scene: &Scene<'_>, request: &Request<'_>, span: (i64, i64)) -> Draft {
+    let Request { kind, agent, at, what, entry } = request;
+    let mut draft = Draft::new(*kind, Severity::Medium, span);
+    draft.agent(agent);
+    for task in scene.held(agent, at.millis() + 1) {
+        draft.task(&task.id);
+    }
+    if let Some(entry) = entry {
+        draft.step(entry, format!("{agent} asked for {what}"));
+    }
+    let lasts = scene.lasts(span.1);
+    let was = if lasts { "has been waiting" } else { "waited" };
+    let owned =
+        if draft.tasks.is_empty() { String::new() } else { format!(" with {}", task_names(&draft.tasks)) };
+    draft.summary = format!("{agent} {was} {} for {what}{owned}", duration(span.1 - span.0));
+    let where_to = if *agent == scene.case.lead { "" } else { "'s request" };
+    if lasts {
+        draft.severity = Severity::High;
+        draft.remedy = Some(match kind {
+            IncidentKind::WaitingApproval => format!("Approve or reject {agent}'s plan"),
+            _ => format!("Answer {agent}{where_to} in Claude Code"),
+        });
+    }
+    draft
+}
+
+fn requests<'a>(scene: &Scene<'a>) -> Vec<Request<'a>> {
+    let case = scene.case;
+    let asked = case.data.events.iter().filter(|event| event.kind == Event::PermissionRequest);
+    let mut requests: Vec<Request<'_>> = asked
+        .map(|event| Request {
+            kind: IncidentKind::WaitingPermission,
+            agent: event.shown(&case.data.run),
+            at: event.at,
+            what: permission(event.payload.tool_name()),
+            entry: None,
+        })
+        .collect();
+    for entry in case.entries {
+        let kind = match entry.message().map(|message| message.word.as_str()) {
+            Some("permission_request") => IncidentKind::WaitingPermission,
+            Some("plan_approval_request") => IncidentKind::WaitingApproval,
+            _ => continue,
+        };
+        let what = match kind {
+            IncidentKind::WaitingPermission => permission(None),
+            _ => "the approval of its plan".to_owned(),
+        };
+        requests.push(Request { kind, agent: &entry.actor, at: entry.at, what, entry: Some(entry) });
+    }
+    requests.sort_by_key(|request| request.at);
+    requests
+}
+
+fn permission(tool: Option<&str>) -> String {
+    tool.map_or_else(|| "a permission".to_owned(), |tool| format!("the permission to use {tool}"))
+}
+
+/// When the request was answered: by a response, or because the agent continued.
+fn answered(scene: &Scene<'_>, request: &Request<'_>) -> Option<i64> {
+    let word = match request.kind {
+        IncidentKind::WaitingApproval => "plan_approval_response",
+        _ => "permission_response",
+    };
+    let response = scene.case.entries.iter().find(|entry| {
+        entry.at >= request.at
+            && entry.message().is_some_and(|message| {
+                message.word == word && message.to.as_deref().is_some_and(|to| to == request.agent)
+            })
+    });
+    let response = response.map(|entry| entry.at.millis());
+    // An agent that waits for the approval of its plan can end its turn, or read a message.
+    let goes_on = match request.kind {
+        IncidentKind::WaitingPermission => scene.next_activity(request.agent, request.at.millis()),
+        _ => None,
+    };
+    response.into_iter().chain(goes_on).min()
+}
