@@ -138,7 +138,15 @@ pub fn incidents(scene: &Scene<'_>) -> Vec<Incident> {
     fold(&mut causes, departures::departures(scene), is_about_same_task);
     causes.extend(waits);
     fold(&mut causes, chains::unanswered_questions(scene), is_about_same_agent);
-    fold(&mut causes, teamwork::escalations(scene), is_about_same_agent);
+    // A block can be a symptom, but it is not an incident.
+    let (escalated, blocked) =
+        teamwork::verdicts(scene).into_iter().partition::<Vec<Draft>, _>(|draft| !draft.summary.is_empty());
+    fold(&mut causes, escalated, is_about_same_agent);
+    blocked.into_iter().for_each(|block| {
+        if let Some(cause) = causes.iter_mut().find(|cause| is_about_same_agent(cause, &block)) {
+            cause.explain(block);
+        }
+    });
     fold(&mut causes, unread::unread(scene), is_about_same_agent);
     fold(&mut causes, chains::blocked_chains(scene), is_about_same_task);
     causes.extend(unread::unknown_recipients(scene));

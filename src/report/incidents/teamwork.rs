@@ -49,8 +49,9 @@ pub fn false_completions(scene: &Scene<'_>) -> Vec<Draft> {
     found
 }
 
-/// Actions that the loop guard allowed after too many blocks, by gate and by the agent whose work was at stake.
-pub fn escalations(scene: &Scene<'_>) -> Vec<Draft> {
+/// The blocks, and the actions that the loop guard allowed after too many of them, by gate and by the agent whose work
+/// was at stake. Only those that were allowed have a summary.
+pub fn verdicts(scene: &Scene<'_>) -> Vec<Draft> {
     let mut found: BTreeMap<(String, String), Draft> = BTreeMap::new();
     let verdicts =
         scene.entries(Kind::Verdict).filter(|entry| entry.verdict().is_some_and(|one| !one.repeated));
@@ -59,19 +60,18 @@ pub fn escalations(scene: &Scene<'_>) -> Vec<Draft> {
         let at = entry.at.millis();
         let about = subject(scene, entry, &verdict.judged);
         let key = (verdict.gate.clone(), about.clone());
-        let draft = found
-            .entry(key)
-            .or_insert_with(|| Draft::new(IncidentKind::PolicyEscalated, Severity::Medium, (at, at)));
-        draft.agent(&about);
-        draft.agent(&entry.actor);
         let done = match verdict.blocks {
             Some(blocks) => format!("allowed after {}", count(blocks, "block")),
             None if verdict.decision == Decision::Block => "blocked".to_owned(),
             None => continue,
         };
-        draft.step(entry, format!("{}: {done} ({})", verdict.gate, entry.actor));
+        let new = || Draft::new(IncidentKind::PolicyEscalated, Severity::Medium, (at, at));
+        let draft = found.entry(key).or_insert_with(new);
+        draft.agent(&about);
+        draft.agent(&entry.actor);
+        draft.step(entry, format!("{} was {done} ({})", entry.actor, verdict.gate));
+        draft.span.1 = at;
         if let Some(blocks) = verdict.blocks {
-            draft.span.1 = at;
             draft.tasks = scene.held(&about, at).iter().map(|task| task.id.clone()).collect();
             let reason = without_prefix(&verdict.reason);
             let blocks = count(blocks, "block");
@@ -82,7 +82,7 @@ pub fn escalations(scene: &Scene<'_>) -> Vec<Draft> {
             }
         }
     }
-    found.into_values().filter(|draft| !draft.summary.is_empty()).collect()
+    found.into_values().collect()
 }
 
 /// The agent whose work the judged event put at stake: the one to be stopped, else the actor.
@@ -97,7 +97,9 @@ fn subject(scene: &Scene<'_>, entry: &Entry, judged: &str) -> String {
         }
     });
     let target = target.map(|name| name.split('@').next().unwrap_or_default().to_owned());
-    target.filter(|name| scene.case.data.is_member(name)).unwrap_or_else(|| entry.actor.clone())
+    // A message to the lead is about its sender.
+    let is_teammate = |name: &String| scene.case.teammates().any(|teammate| teammate == name);
+    target.filter(is_teammate).unwrap_or_else(|| entry.actor.clone())
 }
 
 /// The lead's turns that only idle notices started.
