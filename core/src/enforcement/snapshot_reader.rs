@@ -88,7 +88,7 @@ impl SnapshotReader<'_> {
         Some(file.parse(&content?))
     }
 
-    /// Stores a content whose object is damaged again, unless the file has changed since.
+    /// Repairs a damaged object from its file, unless the file has changed since.
     fn repair(&self, captured: &CapturedFile, bytes: &[u8]) {
         if captured.object.as_deref() == Some(blake3::hash(bytes).to_hex().as_str()) {
             let _ = self.archive.objects.put(bytes, Durability::Compared);
