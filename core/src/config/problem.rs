@@ -22,17 +22,17 @@ macro_rules! codes {
         pub enum Code { $($code,)* }
 
         impl Code {
-                    pub const ALL: &[Code] = &[$(Code::$code,)*];
+            pub const ALL: &[Code] = &[$(Code::$code,)*];
 
-                    pub fn name(self) -> &'static str {
+            pub fn name(self) -> &'static str {
                 match self { $(Code::$code => $name,)* }
             }
 
-                    pub fn severity(self) -> Severity {
+            pub fn severity(self) -> Severity {
                 match self { $(Code::$code => Severity::$severity,)* }
             }
 
-                    pub fn about(self) -> &'static str {
+            pub fn about(self) -> &'static str {
                 match self { $(Code::$code => $about,)* }
             }
         }
