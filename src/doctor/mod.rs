@@ -154,7 +154,7 @@ pub struct Health {
 }
 
 impl Health {
-    /// Whether there is no error. Warnings and unknown results are allowed.
+    /// Whether no check failed. Warnings and unknown results are allowed.
     pub fn is_ok(&self) -> bool {
         self.count(Verdict::Bad) == 0
     }

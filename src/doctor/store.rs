@@ -260,6 +260,6 @@ mod tests {
         let project = [(Kind::Project, ours()), (Kind::User, json!({}))];
         assert!(!installs(&project, Code::HookCommand), "a project's file is everybody's");
         assert!(installs(&[(Kind::User, json!({}))], Code::HooksInstalled));
-        assert!(!installs(&[], Code::HooksInstalled), "there is no telling where");
+        assert!(!installs(&[], Code::HooksInstalled), "there is no settings file");
     }
 }

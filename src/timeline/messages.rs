@@ -154,8 +154,8 @@ fn signature(after: &LoadedEvent, data: &RunData) -> Option<String> {
 /// addressed by id (2.1.328).
 fn names(data: &RunData) -> HashMap<String, String> {
     let spawned = spawns(&data.events).filter_map(|(_, spawn)| Some((spawn.agent_id?, spawn.name)));
-    let told = agents(&data.events).into_iter().map(|(id, name)| (id.to_owned(), name.to_owned()));
-    spawned.chain(told).collect()
+    let seen = agents(&data.events).into_iter().map(|(id, name)| (id.to_owned(), name.to_owned()));
+    spawned.chain(seen).collect()
 }
 
 fn named<'a>(names: &'a HashMap<String, String>, id: &'a str) -> &'a str {

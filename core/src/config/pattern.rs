@@ -193,7 +193,7 @@ mod tests {
     fn glob_star_matches_slashes() {
         for (glob, text) in [
             ("*", "a/b"),
-            ("*parser*", "mend src/parser/mod.rs"),
+            ("*parser*", "edit src/parser/mod.rs"),
             ("src/*", "src/a/b"),
             ("src/*", "src/"),
             ("claude-opus*", "claude-opus-4/x"),

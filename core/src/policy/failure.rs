@@ -4,7 +4,7 @@ use super::{Decision, Verdict};
 use crate::client::payload::Kind;
 use crate::config::OnError;
 
-/// Stands for the gate in a verdict about a failure.
+/// The value of `gate` in a verdict about a failure.
 pub const GATE: &str = "policy";
 /// A policy file cannot be used.
 pub const UNUSABLE: &str = "policy-unusable";

@@ -210,7 +210,7 @@ impl Unreadable {
     }
 }
 
-/// A part of a team's files; `*` stands for all inboxes or tasks.
+/// A part of a team's files; `*` means all inboxes or tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Part {
     pub roster: bool,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::gate_sandbox::{SESSION, TEAM};
 use crate::support::sandbox::{CommandResult, Sandbox, kebab};
 
-/// Stands for half a surrogate pair, which no Rust string can hold: it is sent as `\ud800`.
+/// Represents half a surrogate pair, which no Rust string can hold: it is sent as `\ud800`.
 pub const HALF_PAIR: char = '\u{fffd}';
 
 /// bob works on task 2 and my-agent on task 3; carol has completed task 4, dave has not begun task 5, eve has no task. As

@@ -10,7 +10,7 @@ use crate::support::sandbox::Sandbox;
 pub const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 pub const TWO: &str = "bbbbbbbb-0000-4000-8000-000000000002";
 
-/// A process that stands for the client, until it is dropped.
+/// A process that represents the client, until it is dropped.
 pub struct Client(pub std::process::Child);
 
 impl Client {

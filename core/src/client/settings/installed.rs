@@ -135,7 +135,7 @@ impl Coverage {
             .extend(layer.ours().into_iter().map(|entry| (entry.event, entry.group.get("matcher").cloned())));
     }
 
-    /// Whether there is no hook.
+    /// Whether it has no hooks.
     pub fn is_empty(&self) -> bool {
         self.hooks.is_empty()
     }

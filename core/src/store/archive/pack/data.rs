@@ -159,7 +159,7 @@ pub(in crate::store::archive) fn thaw(path: &Path) -> io::Result<()> {
     fs::write_synced(path, &unpack(path)?)
 }
 
-/// The size of a file that may be compressed, without compression; `None` when there is no such file.
+/// The uncompressed size of a file that may be compressed; `None` if the file is missing or not a regular file.
 pub(in crate::store::archive) fn plain_size(path: &Path) -> Option<u64> {
     if let Ok(metadata) = path.symlink_metadata() {
         return metadata.is_file().then_some(metadata.len());
