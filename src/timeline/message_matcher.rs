@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::entry::{Entry, MessageEvent, Source};
 use super::message_candidate::{MessageCandidate, MessageCopy, event_of};
-use teamkeep_core::client::team::{Notice, read_as};
+use super::quoted_tags::QuotedTags;
+use teamkeep_core::client::team::Notice;
 
 /// The key of a copy. Messages with and without an id are kept apart: ids are compared only with ids.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -30,7 +31,7 @@ const MIN_INDEXED: usize = 8;
 pub(super) struct MessageMatcher {
     all: Vec<MessageCandidate>,
     lists: HashMap<Key, List>,
-    quotes: Quotes,
+    quoted: QuotedTags,
     held: Vec<usize>,
 }
 
@@ -51,7 +52,7 @@ impl MessageMatcher {
             let places = &mut self.lists.entry(key).or_default().places;
             places.insert(places.partition_point(|other| *other < place), place);
         }
-        self.quotes.add(place, &candidate.message.text);
+        self.quoted.add(place, &candidate.message.text);
     }
 
     /// Assigns a copy to the first message that it matches. Returns whether there is one.
@@ -117,7 +118,7 @@ impl MessageMatcher {
         if copy.source != Source::Transcript {
             return false;
         }
-        let place = self.quotes.find(copy, &self.all);
+        let place = self.quoted.find(copy, &self.all);
         place.map(|place| self.all[place].quote(copy)).is_some()
     }
 
@@ -174,56 +175,4 @@ fn keys(candidate: &MessageCandidate) -> Vec<Key> {
         keys.extend(request.map(|request| Key::Request { has_id, event, request }));
     }
     keys
-}
-
-/// The parts of messages that quote Claude Code's tags, by text: before 2.1.328 such a message looks, in the recipient's
-/// transcript, like messages of the agents that it names.
-#[derive(Debug, Default)]
-struct Quotes {
-    segments: HashMap<String, Vec<QuoteSegment>>,
-}
-
-#[derive(Debug)]
-struct QuoteSegment {
-    whole: usize,
-    /// The agent that the tag before it names; `None` for the start, which is its sender's.
-    from: Option<String>,
-    /// The agents that have read it. Each recipient reads it once.
-    read_by: Vec<String>,
-}
-
-impl Quotes {
-    fn add(&mut self, whole: usize, text: &str) {
-        if !text.contains("teammate-message") {
-            return;
-        }
-        let segments = read_as("", text);
-        // With one part, it is the message itself.
-        for (index, part) in segments.iter().enumerate().filter(|_| segments.len() > 1) {
-            let from = (index > 0).then(|| part.from.clone());
-            let segment = QuoteSegment { whole, from, read_by: Vec::new() };
-            self.segments.entry(without_end_tag(&part.text)).or_default().push(segment);
-        }
-    }
-
-    /// The message that this copy is a part of. Each part matches one copy.
-    fn find(&mut self, copy: &MessageCopy<'_>, candidates: &[MessageCandidate]) -> Option<usize> {
-        if self.segments.is_empty() {
-            return None;
-        }
-        let segment = self.segments.get_mut(&without_end_tag(copy.text))?.iter_mut().find(|segment| {
-            let whole = &candidates[segment.whole];
-            let named =
-                segment.from.as_ref().map_or_else(|| whole.is_from(copy.from), |from| from == copy.from);
-            named
-                && whole.is_for(copy.recipient)
-                && !segment.read_by.iter().any(|reader| reader == copy.recipient)
-        })?;
-        segment.read_by.push(copy.recipient.to_owned());
-        Some(segment.whole)
-    }
-}
-
-fn without_end_tag(text: &str) -> String {
-    text.trim().trim_end_matches("</teammate-message>").trim().to_owned()
 }

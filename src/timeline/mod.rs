@@ -11,6 +11,7 @@ mod message_candidate;
 mod message_matcher;
 mod messages;
 mod new_entries;
+mod quoted_tags;
 mod run_catalog;
 mod run_data;
 mod state;
