@@ -9,10 +9,11 @@ use crate::context::Context;
 use crate::settings::client::{self, ClientVersion};
 use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::SettingsFile;
+use crate::settings::install_records::InstallRecords;
 use crate::settings::plan::{self, count};
 use teamkeep_core::client::settings::command::{HookProgram, quoted};
 use teamkeep_core::client::settings::hook_command;
-use teamkeep_core::client::settings::install_record::{Record, Records};
+use teamkeep_core::client::settings::install_record::Record;
 use teamkeep_core::client::settings::version::{FIRST_WITH_TEAMS, Version};
 use teamkeep_core::error::Result;
 
@@ -54,7 +55,7 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         Some(version) => ClientVersion::Known(version),
         None => client::probe(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting)).answer,
     };
-    let records = Records::at(context.paths.installs());
+    let records = InstallRecords::at(context.paths.installs());
     let _lock = if target.dry_run { None } else { Some(records.lock()?) };
     let file = target.read(context)?;
     if !target.dry_run {
@@ -157,7 +158,7 @@ fn print_unsupported(context: &Context, version: Version) {
 
 struct NewContent<'a> {
     context: &'a Context,
-    records: &'a Records,
+    records: &'a InstallRecords,
     file: &'a SettingsFile,
     after: &'a [u8],
 }

@@ -4,9 +4,10 @@ use super::installation::{SettingsTarget, edit_error, list_custom_hooks, print_d
 use crate::context::Context;
 use crate::settings::document::lenient_data;
 use crate::settings::file::SettingsFile;
+use crate::settings::install_records::InstallRecords;
 use crate::settings::plan::{self, count};
 use teamkeep_core::client::settings::hook_command;
-use teamkeep_core::client::settings::install_record::{Record, Records};
+use teamkeep_core::client::settings::install_record::Record;
 use teamkeep_core::error::Result;
 use teamkeep_core::sys::fs::Lock;
 
@@ -21,7 +22,7 @@ pub struct Args {
 
 pub fn run(context: &Context, args: &Args) -> Result<()> {
     let print = |line: String| context.ui.eprint_line(&line);
-    let records = Records::at(context.paths.installs());
+    let records = InstallRecords::at(context.paths.installs());
     let _lock = if args.target.dry_run { None } else { lock(context, &records)? };
     let file = args.target.read(context)?;
     let record = records.find(&file.real).filter(|record| record.has_installed(file.bytes()));
@@ -63,7 +64,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
 }
 
 /// Locks out other installs. If the store is not writable, there is no lock.
-fn lock(context: &Context, records: &Records) -> Result<Option<Lock>> {
+fn lock(context: &Context, records: &InstallRecords) -> Result<Option<Lock>> {
     match records.try_lock() {
         Ok(Some(lock)) => Ok(Some(lock)),
         Ok(None) => Err(records.busy()),
@@ -77,7 +78,7 @@ fn lock(context: &Context, records: &Records) -> Result<Option<Lock>> {
 /// The content to restore, and how: the exact previous content if nothing else changed since the install, else the present
 /// content without teamkeep's hooks. None for a file that install created.
 fn content_before(
-    records: &Records,
+    records: &InstallRecords,
     file: &SettingsFile,
     record: Option<&Record>,
 ) -> Result<(Option<Vec<u8>>, &'static str)> {

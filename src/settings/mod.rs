@@ -10,4 +10,5 @@ pub mod client;
 pub mod document;
 pub mod edit;
 pub mod file;
+pub mod install_records;
 pub mod plan;

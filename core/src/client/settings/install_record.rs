@@ -1,17 +1,13 @@
-//! Install records: the previous content of the settings, and the installed one.
+//! Install records: the previous content of the settings, and the installed one. Only commands write them.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
-use crate::sys::fs::{self, Content, Document, JsonFile, Layout};
+use crate::sys::fs::{Content, Document, JsonFile, Layout};
 
 /// Format version.
 const V: u32 = 1;
-/// How long to wait for another install.
-const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// One settings file with teamkeep's hooks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +33,7 @@ impl Document for Record {
     const MAX_BYTES: u64 = 64 * 1024;
     const LAYOUT: Layout = Layout::Line;
 
-    fn check(&self) -> std::result::Result<(), String> {
+    fn check(&self) -> Result<(), String> {
         if self.v == V { Ok(()) } else { Err(format!("unknown version {}", self.v)) }
     }
 }
@@ -73,30 +69,6 @@ impl Records {
         Records { dir }
     }
 
-    /// Locks out other installs.
-    ///
-    /// # Errors
-    /// Another install does not end, or locking fails.
-    pub fn lock(&self) -> Result<fs::Lock> {
-        let locked = self.try_lock().map_err(|error| {
-            Error::from(error)
-                .hint("nothing was changed; free space there, make it writable, or set TEAMKEEP_HOME")
-        });
-        locked?.ok_or_else(|| self.busy())
-    }
-
-    /// Like [`Records::lock`]; `None` if another install does not end.
-    pub fn try_lock(&self) -> std::io::Result<Option<fs::Lock>> {
-        fs::lock(&self.dir.join("lock"), TIMEOUT)
-    }
-
-    /// The error if another install does not end.
-    pub fn busy(&self) -> Error {
-        let path = self.dir.join("lock");
-        Error::new(format!("cannot lock {}: another install is running", path.display()))
-            .hint("nothing was changed; wait, then run the command again")
-    }
-
     /// The install record of a settings file. An unreadable record counts as none: the hooks can be removed without it.
     pub fn find(&self, real: &Path) -> Option<Record> {
         read(&self.file(real))
@@ -108,45 +80,18 @@ impl Records {
             .filter_map(|path| read(&JsonFile::at(path)))
     }
 
-    /// Whether this directory was created for another settings file in it that still exists.
-    pub fn created_directory(&self, directory: &Path) -> bool {
-        self.all().any(|record| {
-            let file = Path::new(&record.settings);
-            let parent = || file.parent().and_then(|parent| parent.canonicalize().ok());
-            record.made_directory && file.is_file() && parent().as_deref() == Some(directory)
-        })
+    /// The file that an install locks.
+    pub fn lock_path(&self) -> PathBuf {
+        self.dir.join("lock")
     }
 
-    /// Writes the install record of a settings file.
-    pub fn write(&self, real: &Path, record: &Record) -> Result<()> {
-        self.file(real).write_synced(record)?;
-        Ok(())
-    }
-
-    /// Deletes the install record of a settings file. The saved contents stay.
-    pub fn remove(&self, real: &Path) -> Result<()> {
-        Ok(self.file(real).remove()?)
-    }
-
-    /// Saves a content of a settings file; returns its hash and path.
-    pub fn save_content(&self, real: &Path, content: &[u8]) -> Result<(String, PathBuf)> {
-        let hash = hash(content);
-        let path = self.backup(real, &hash);
-        fs::write_synced(&path, content)?;
-        Ok((hash, path))
-    }
-
-    /// A saved content, if it still exists and is intact.
-    pub fn saved_content(&self, real: &Path, wanted: &str) -> Option<Vec<u8>> {
-        let (bytes, _) = fs::read_regular(&self.backup(real, wanted), u64::from(u32::MAX)).ok()?;
-        (hash(&bytes) == wanted).then_some(bytes)
-    }
-
-    fn file(&self, real: &Path) -> JsonFile<Record> {
+    /// The file with the install record of a settings file.
+    pub fn file(&self, real: &Path) -> JsonFile<Record> {
         JsonFile::at(self.dir.join(format!("{}.json", key(real))))
     }
 
-    fn backup(&self, real: &Path, content: &str) -> PathBuf {
+    /// The file with a saved content of a settings file, by the content's hash.
+    pub fn backup(&self, real: &Path, content: &str) -> PathBuf {
         self.dir.join(format!("{}-{}.bak", key(real), short(content)))
     }
 }
@@ -158,7 +103,8 @@ fn read(file: &JsonFile<Record>) -> Option<Record> {
     }
 }
 
-fn hash(bytes: &[u8]) -> String {
+/// The hash of a content of a settings file.
+pub fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
@@ -169,37 +115,4 @@ fn key(real: &Path) -> String {
 /// A short hash for a file name. A value from a record is never used as a path.
 fn short(hash: &str) -> String {
     hash.chars().filter(char::is_ascii_hexdigit).take(16).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn saved_content_is_returned_only_if_intact() {
-        let dir = tempfile::tempdir().unwrap();
-        let records = Records::at(dir.path().join("installs"));
-        let real = Path::new("/home/somebody/.claude/settings.json");
-        let (hash, path) = records.save_content(real, b"{}").unwrap();
-        assert_eq!(records.saved_content(real, &hash).unwrap(), b"{}");
-        std::fs::write(path, "{ }").unwrap();
-        assert_eq!(records.saved_content(real, &hash), None);
-        assert_eq!(records.saved_content(real, "../../etc/passwd"), None);
-    }
-
-    #[test]
-    fn record_of_another_format_counts_as_none() {
-        let dir = tempfile::tempdir().unwrap();
-        let records = Records::at(dir.path().to_path_buf());
-        let real = Path::new("/settings.json");
-        assert_eq!(records.find(real), None);
-        let mut record = Record::new("2026-02-03T04:05:06.789Z".to_owned(), real, b"{}");
-        records.write(real, &record).unwrap();
-        assert_eq!(records.find(real), Some(record.clone()));
-        record.v = 2;
-        records.write(real, &record).unwrap();
-        assert_eq!(records.find(real), None);
-        records.remove(real).unwrap();
-        records.remove(real).unwrap();
-    }
 }
