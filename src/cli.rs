@@ -110,7 +110,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
 ];
 
 pub fn main(args: &[OsString]) -> ExitCode {
-    if let Some(shell) = Env::completing() {
+    if let Some(shell) = Env::completion_shell() {
         return commands::completions::complete(parser(), &shell, args);
     }
     let parsed = parser().try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches));

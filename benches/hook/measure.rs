@@ -57,7 +57,7 @@ pub fn beside_true(calls: usize, scene: &mut Scene, prepare: impl Fn(&mut Scene,
 
 /// Waits until no other process of this binary runs, at most ten seconds, and until the disk has written everything: the
 /// end of a run starts a process in the background, which must not slow down the next call.
-fn settle() {
+fn wait_until_quiet() {
     let binary = binary().canonicalize().unwrap();
     let is_ours = |process: &std::fs::DirEntry| {
         std::fs::read_link(process.path().join("exe")).is_ok_and(|exe| exe == binary)
@@ -77,7 +77,7 @@ pub fn repeated(times: usize, make: impl Fn() -> Scene, call: impl Fn(&mut Scene
     let mut scenes = Vec::new();
     for _ in 0..times {
         let mut scene = make();
-        settle();
+        wait_until_quiet();
         hook.push(call(&mut scene));
         nothing.push(time(Command::new("/bin/true").env_clear(), &scene.payload));
         scenes.push(scene);

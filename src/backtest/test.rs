@@ -109,7 +109,7 @@ impl<'a> Replay<'a> {
         let event = judged(recorded, &payload);
         let team = &mut self.files.team;
         // Without a team, only rules are evaluated.
-        if team.name.is_none() && !self.rules.are_asked(event.kind) {
+        if team.name.is_none() && !self.rules.apply_to(event.kind) {
             return (Evaluation::default(), false);
         }
         let (findings, not_judged) = {

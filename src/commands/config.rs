@@ -261,7 +261,7 @@ fn rows(effective: &Effective, part: Part) -> Vec<Row<'_>> {
 fn document(rows: &[Row<'_>], effective: &Effective) -> Document {
     let mut document = Document::default();
     let cells = rows.iter().map(|row| {
-        let cells = [row.key.to_owned(), row.value.to_string(), row.origin.place()];
+        let cells = [row.key.to_owned(), row.value.to_string(), row.origin.location()];
         cells.map(|cell| escape(&cell).into_owned())
     });
     let cells: Vec<[String; 3]> = cells.collect();

@@ -139,18 +139,18 @@ pub fn uncovered_rules(context: &Context, rules: &[Rule]) -> Vec<Problem> {
         return Vec::new();
     }
     let installed = Installed::find(&context.env, &context.paths);
-    let problem = |unasked: UncoveredRule| {
+    let problem = |uncovered: UncoveredRule| {
         let position =
-            unasked.place.rsplit_once(':').and_then(|(path, line)| Some((path, line.parse().ok()?)));
+            uncovered.file_line.rsplit_once(':').and_then(|(path, line)| Some((path, line.parse().ok()?)));
         let (path, at) = match position {
             Some((path, line)) => (Path::new(path), Some((line, 1))),
-            None => (Path::new(&unasked.place), None),
+            None => (Path::new(&uncovered.file_line), None),
         };
         let message = match installed.coverage.is_empty() {
-            true => format!("rule {:?} is not evaluated: no hooks are installed", unasked.rule),
-            false => unasked.message(),
+            true => format!("rule {:?} is not evaluated: no hooks are installed", uncovered.rule),
+            false => uncovered.message(),
         };
-        let hint = Some(unasked.remedy(&installed.command, installed.client));
+        let hint = Some(uncovered.remedy(&installed.command, installed.client));
         Problem { at, hint, ..Problem::of_file(Code::RuleNotAsked, path, message) }
     };
     installed.coverage.uncovered(rules).into_iter().map(problem).collect()

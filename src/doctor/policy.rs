@@ -26,7 +26,7 @@ pub fn files(facts: &Facts<'_>) -> Diagnosis {
             (true, true) => format!("{path} and the project's file are valid"),
         });
     };
-    let what = format!("{}: {}", first.place(), first.message);
+    let what = format!("{}: {}", first.location(), first.message);
     let diagnosis = match errors {
         0 => warn(what),
         1 => bad(what),

@@ -95,7 +95,7 @@ pub fn overview(
             tasks: tasks.len(),
             completed: tasks.iter().filter(|task| task.status == TaskStatus::Completed).count(),
             turns: turns.len(),
-            events: data.events.iter().filter(|event| event.ruling.is_none()).count(),
+            events: data.events.iter().filter(|event| event.verdict.is_none()).count(),
             snapshots: data.journal.snapshots.len(),
         },
     }

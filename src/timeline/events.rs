@@ -30,7 +30,7 @@ pub struct LoadedEvent {
     pub task_list: Option<String>,
     pub actor: Actor,
     pub payload: Payload,
-    pub ruling: Option<RecordedVerdict>,
+    pub verdict: Option<RecordedVerdict>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl LoadedEvent {
             task_list: recorded.task_list,
             actor: recorded.actor,
             payload,
-            ruling: recorded.verdict.as_deref().and_then(RecordedVerdict::read),
+            verdict: recorded.verdict.as_deref().and_then(RecordedVerdict::read),
         }
     }
 

@@ -169,7 +169,7 @@ fn launches(data: &RunData) -> HashMap<&str, &str> {
 
 pub fn verdicts(data: &RunData) -> Vec<Entry> {
     let recorded: Vec<(&LoadedEvent, &RecordedVerdict)> =
-        data.events.iter().filter_map(|event| Some((event, event.ruling.as_ref()?))).collect();
+        data.events.iter().filter_map(|event| Some((event, event.verdict.as_ref()?))).collect();
     // Before 2.1.69 only the transcripts show the caller of a tool.
     let uses = &data.transcripts.uses;
     let callers = data.events.iter().filter_map(|event| {

@@ -37,7 +37,7 @@ pub fn not_completed(data: &RunData, timeline: &Timeline) -> HashSet<String> {
         let Some(task) = completed_task(data, event) else { continue };
         let later = &data.events[index + 1..];
         let is_over = |later: &LoadedEvent| {
-            later.kind != Kind::TaskCompleted && later.ruling.is_none() && later.who() == event.who()
+            later.kind != Kind::TaskCompleted && later.verdict.is_none() && later.who() == event.who()
         };
         let next = later.iter().find(|later| completed_task(data, later).as_ref() == Some(&task));
         let changes = timeline.entries.iter().filter_map(|entry| Some((entry.at, entry.task()?)));

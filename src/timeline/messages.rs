@@ -167,7 +167,7 @@ fn caller(used: &ToolUse) -> Option<String> {
 }
 
 fn blocked(data: &RunData) -> HashMap<&str, &str> {
-    let verdicts = data.events.iter().filter_map(|event| event.ruling.as_ref());
+    let verdicts = data.events.iter().filter_map(|event| event.verdict.as_ref());
     let blocks = verdicts.filter(|recorded| recorded.verdict.decision == Decision::Block);
     blocks.map(|recorded| (recorded.of.as_str(), recorded.verdict.reason.as_str())).collect()
 }

@@ -18,7 +18,8 @@ use super::entry::Entry;
 use super::entry::{EntryKind, MessageEntry};
 use teamkeep_core::sys::clock::Timestamp;
 
-const SETTLE_TIME: Duration = Duration::from_millis(800);
+/// How long an entry is held: other sources may still change it.
+const MERGE_DELAY: Duration = Duration::from_millis(800);
 /// How long a started message is held: the user may be asked for a permission.
 const CONFIRM_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -49,7 +50,7 @@ impl NewEntries {
             let key = (keys[place], entry.at);
             let since = self.waiting.get(&key).copied().unwrap_or(now);
             let started = entry.message().is_some_and(|message| message.unconfirmed);
-            let delay = if started { CONFIRM_TIMEOUT } else { SETTLE_TIME };
+            let delay = if started { CONFIRM_TIMEOUT } else { MERGE_DELAY };
             if all || now.saturating_sub(since) >= delay {
                 self.printed.entry(key.0).or_default().push(key.1);
                 due.push(place);

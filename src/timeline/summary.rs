@@ -76,7 +76,7 @@ const FILE_NAME: &str = "summary.json";
 /// Version of what is counted, and how.
 const VERSION: u32 = 3;
 /// Late events of a run are still recorded for a while after its end.
-const SETTLE_TIME: chrono::TimeDelta = chrono::TimeDelta::minutes(10);
+const GRACE_PERIOD: chrono::TimeDelta = chrono::TimeDelta::minutes(10);
 
 /// The summary of an ended run, stored so that a list of a thousand runs need not open each of them.
 #[derive(Debug, Serialize, Deserialize)]
@@ -103,7 +103,7 @@ impl Summary {
         let run = &data.run;
         let ended = run.ended_at;
         if !run.finished
-            || ended.is_none_or(|ended| now - ended <= SETTLE_TIME)
+            || ended.is_none_or(|ended| now - ended <= GRACE_PERIOD)
             || !data.problems().is_empty()
         {
             return;

@@ -42,7 +42,7 @@ impl<'a> Terminal<'a> {
     /// Waits until the client shows its prompt, and answers the question that older ones ask before.
     pub fn wait_for_prompt(&self) -> Result<(), String> {
         self.wait(Duration::from_secs(60), "the client's prompt", || {
-            let screen = self.settled_screen();
+            let screen = self.stable_screen();
             if screen.contains("Yes, I accept") {
                 let _ = self.tmux(&["send-keys", "-t", FIRST, "Down"]);
                 std::thread::sleep(Duration::from_millis(500));
@@ -54,7 +54,7 @@ impl<'a> Terminal<'a> {
     }
 
     /// The screen when it has stood still for a second.
-    fn settled_screen(&self) -> String {
+    fn stable_screen(&self) -> String {
         let before = self.screen();
         std::thread::sleep(Duration::from_secs(1));
         let after = self.screen();

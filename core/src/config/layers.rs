@@ -166,7 +166,7 @@ impl Effective {
         let mut errors = self.problems.iter().filter(|problem| problem.is_error());
         let first = errors.next()?;
         let what = match first.at {
-            Some(_) => format!("cannot use the configuration {}", first.place()),
+            Some(_) => format!("cannot use the configuration {}", first.location()),
             None => "cannot read the configuration".to_owned(),
         };
         let mut error = Error::caused(what, first.message.clone());
@@ -282,7 +282,8 @@ struct Cache<C> {
     program: String,
     hash: String,
     /// The position of each rule, for the verdicts.
-    places: Vec<String>,
+    #[serde(rename = "places")]
+    file_lines: Vec<String>,
     config: C,
 }
 
@@ -318,8 +319,8 @@ fn load_user(files: &Files) -> Effective {
 
 /// Writes the cache. A failure is ignored.
 fn write_cache(path: &Path, hash: String, effective: &Effective) {
-    let places = effective.config.rule.iter().map(|rule| rule.place.clone()).collect();
-    let cache = Cache { program: PROGRAM.to_owned(), hash, places, config: tree(&effective.settings) };
+    let file_lines = effective.config.rule.iter().map(|rule| rule.file_line.clone()).collect();
+    let cache = Cache { program: PROGRAM.to_owned(), hash, file_lines, config: tree(&effective.settings) };
     if let (Some(dir), Ok(bytes)) = (path.parent(), serde_json::to_vec(&cache)) {
         let _ = fs::private_dir(dir).and_then(|()| fs::write_atomic(path, &bytes));
     }
@@ -327,10 +328,11 @@ fn write_cache(path: &Path, hash: String, effective: &Effective) {
 
 pub(super) fn read_cache(path: &Path, wanted: &str) -> Option<Config> {
     let bytes = fs::read_regular(path, MAX_CACHE_BYTES).ok()?.0;
-    let Cache { program, hash, places, mut config } = serde_json::from_slice::<Cache<Config>>(&bytes).ok()?;
-    if program != PROGRAM || hash != wanted || places.len() != config.rule.len() {
+    let Cache { program, hash, file_lines, mut config } =
+        serde_json::from_slice::<Cache<Config>>(&bytes).ok()?;
+    if program != PROGRAM || hash != wanted || file_lines.len() != config.rule.len() {
         return None;
     }
-    config.rule.iter_mut().zip(places).for_each(|(rule, place)| rule.place = place);
+    config.rule.iter_mut().zip(file_lines).for_each(|(rule, file_line)| rule.file_line = file_line);
     Some(config)
 }

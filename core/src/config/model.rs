@@ -254,7 +254,7 @@ impl Origin {
     }
 
     /// `path:line`, or `default`.
-    pub fn place(&self) -> String {
+    pub fn location(&self) -> String {
         match (&self.file, self.line) {
             (Some(file), Some(line)) => format!("{}:{line}", file.display()),
             (Some(file), None) => format!("{} (last valid content)", file.display()),
@@ -297,7 +297,7 @@ pub(super) fn build(settings: &Settings) -> Result<Config, String> {
     let mut config = Config::deserialize(tree(settings)).map_err(|error| error.to_string())?;
     for (index, rule) in config.rule.iter_mut().enumerate() {
         let name = settings.get(&format!("rule[{index}].name"));
-        rule.place = name.map_or_else(|| rule.name.clone(), |name| name.origin.place());
+        rule.file_line = name.map_or_else(|| rule.name.clone(), |name| name.origin.location());
     }
     Ok(config)
 }

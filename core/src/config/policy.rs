@@ -124,12 +124,12 @@ pub struct Rule {
     pub lasting: bool,
     /// Where it is defined: `path:line`. Not set by the user.
     #[serde(skip)]
-    pub place: String,
+    pub file_line: String,
 }
 
 impl Rule {
     /// Whether it applies to an event.
-    pub fn looks_at(&self, kind: Kind) -> bool {
+    pub fn applies_to(&self, kind: Kind) -> bool {
         match self.events.is_empty() {
             true => kind.is_judged(),
             false => self.events.iter().any(|name| Kind::named(name) == kind),

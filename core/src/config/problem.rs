@@ -113,7 +113,7 @@ impl Problem {
     }
 
     /// `path:line:column`, or only the path.
-    pub fn place(&self) -> String {
+    pub fn location(&self) -> String {
         match self.at {
             Some((line, column)) => format!("{}:{line}:{column}", self.path.display()),
             None => self.path.display().to_string(),
@@ -128,6 +128,6 @@ impl fmt::Display for Problem {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        write!(out, "{}: {severity}[{}]: {}", self.place(), self.code.name(), self.message)
+        write!(out, "{}: {severity}[{}]: {}", self.location(), self.code.name(), self.message)
     }
 }

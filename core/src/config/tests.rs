@@ -54,7 +54,7 @@ fn template_examples_are_valid() {
     let config = Config::parse(&source.text, &source.path).unwrap();
     assert_eq!((config.rule.len(), config.policy.completion_check.check.len()), (1, 1));
     let line = source.text.lines().position(|line| line.starts_with("name = \"no-force")).unwrap() + 1;
-    assert_eq!(config.rule[0].place, format!("default.toml:{line}"));
+    assert_eq!(config.rule[0].file_line, format!("default.toml:{line}"));
 }
 
 #[test]
@@ -162,7 +162,11 @@ fn valid_file_is_cached_with_equal_result() {
     let hash = format!("{} {}", blake3::hash(RULES.as_bytes()).to_hex(), files.user.display());
     assert_eq!(read_cache(&cache, &hash).unwrap(), first.config);
     assert_eq!(load_cached(&files).config, load(&files).config);
-    assert!(first.config.rule[0].place.ends_with("teamkeep.toml:6"), "{}", first.config.rule[0].place);
+    assert!(
+        first.config.rule[0].file_line.ends_with("teamkeep.toml:6"),
+        "{}",
+        first.config.rule[0].file_line
+    );
 }
 
 #[test]

@@ -77,11 +77,11 @@ pub fn evaluate(
         return Evaluation::default();
     }
     let state = team.key();
-    settle(findings, guard, &Counting { state: &state, max_blocks, attempt }, is_paused)
+    decide(findings, guard, &Counting { state: &state, max_blocks, attempt }, is_paused)
 }
 
 /// The first block decides; the findings behind it are neither shown nor counted.
-pub fn settle(
+pub fn decide(
     findings: &[Finding],
     guard: &mut Guard,
     counting: &Counting<'_>,
@@ -91,7 +91,7 @@ pub fn settle(
     for finding in findings {
         let verdict = match is_paused(finding) {
             true => Verdict { decision: Decision::Allow, paused: true, ..finding.verdict() },
-            false => guard.settle(finding, counting),
+            false => guard.decide(finding, counting),
         };
         let blocks = verdict.decision == Decision::Block;
         evaluation.verdicts.push(verdict);

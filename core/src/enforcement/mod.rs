@@ -8,7 +8,7 @@ mod overrides;
 mod request;
 mod snapshot_reader;
 
-pub use evaluation::{Evaluation, Findings, VERDICT, evaluate, line, settle};
+pub use evaluation::{Evaluation, Findings, VERDICT, decide, evaluate, line};
 pub use gate_state::{GateState, GateStateStore, solo_run};
 pub use overrides::{FoundOverrides, LONGEST_PAUSE, OverrideFile, Overrides, Pause};
 pub use request::PolicyRequest;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::completion;
-use super::evaluation::{Evaluation, Findings, evaluate, settle, uncounted};
+use super::evaluation::{Evaluation, Findings, decide, evaluate, uncounted};
 use super::gate_state::{GateStateStore, OpenGateState, is_busy_error};
 use super::origin::origin;
 use super::overrides::OverrideFile;
@@ -51,7 +51,7 @@ pub struct PolicyRequest<'a> {
     /// Why files of the team may be missing from the index.
     pub problems: &'a [&'a str],
     /// The verdicts on the same tool call, if an earlier hook call announced it.
-    pub settled: Option<&'a [Verdict]>,
+    pub earlier_verdicts: Option<&'a [Verdict]>,
     /// The session's transcript, if the payload names one in Claude Code's directory.
     pub transcript: Option<&'a Path>,
     /// Claude Code's directory.
@@ -89,7 +89,7 @@ impl PolicyRequest<'_> {
         if unread > 0 {
             failed.get_or_insert(format!("{unread} of the team's files could not be read in time"));
         }
-        let settled = self.take_settled(&mut findings);
+        let earlier = self.take_decided(&mut findings);
         let uses_overrides = !findings.is_empty() || self.event.kind == Kind::TaskCompleted;
         let found = if uses_overrides { self.overrides().found(self.now) } else { None };
         findings.sort_by_key(|finding| Reverse(finding.decision));
@@ -106,7 +106,7 @@ impl PolicyRequest<'_> {
         let guard = &mut open.gate_state.guard;
         let mut evaluation =
             self.with_overrides(&team.members, |allow| evaluate(counted, &team, guard, allow));
-        if self.settled.is_none() {
+        if self.earlier_verdicts.is_none() {
             team.apply(&self.event, &evaluation.judgement());
         }
         open.gate_state.ledger = std::mem::take(&mut team.ledger);
@@ -119,7 +119,7 @@ impl PolicyRequest<'_> {
                 evaluation = self.evaluate_uncounted(findings, &team.members);
             }
         }
-        evaluation.verdicts.extend(settled);
+        evaluation.verdicts.extend(earlier);
         evaluation.sort();
         Evaluation { failed, found, damage, ..evaluation }
     }
@@ -140,19 +140,17 @@ impl PolicyRequest<'_> {
     }
 
     /// Removes the findings that already have a verdict from the earlier announcement, and returns these verdicts.
-    fn take_settled(&self, findings: &mut Vec<Finding>) -> Vec<Verdict> {
+    fn take_decided(&self, findings: &mut Vec<Finding>) -> Vec<Verdict> {
         let mut verdicts = Vec::new();
         findings.retain(|finding| {
-            let Some(settled) = self.settled.into_iter().flatten().find(|one| finding.verdict().is_same(one))
-            else {
-                return true;
-            };
+            let mut earlier = self.earlier_verdicts.into_iter().flatten();
+            let Some(earlier) = earlier.find(|one| finding.verdict().is_same(one)) else { return true };
             // The earlier call turned a block that could not be counted into a warning.
-            let reason = match settled.decision {
+            let reason = match earlier.decision {
                 Decision::Warn => uncounted(finding.clone()).reason,
                 _ => finding.reason.clone(),
             };
-            verdicts.push(Verdict { reason, ..settled.clone() });
+            verdicts.push(Verdict { reason, ..earlier.clone() });
             false
         });
         verdicts
@@ -166,7 +164,7 @@ impl PolicyRequest<'_> {
             // At the end of a turn, no tool call completes the task.
             Kind::TaskCompleted => {
                 let task = self.event.payload.text("task_id")?;
-                let (id, _) = ledger.completing.iter().find(|(_, completing)| *completing == task)?;
+                let (id, _) = ledger.pending_completions.iter().find(|(_, completed)| *completed == task)?;
                 Some(Some(id.clone()))
             }
             _ => None,
@@ -218,7 +216,7 @@ impl PolicyRequest<'_> {
         findings.sort_by_key(|finding| Reverse(finding.decision));
         let counting =
             Counting { state: "", max_blocks: self.policy.max_blocks, attempt: &Attempt::single() };
-        self.with_overrides(members, |allow| settle(&findings, &mut Guard::default(), &counting, allow))
+        self.with_overrides(members, |allow| decide(&findings, &mut Guard::default(), &counting, allow))
     }
 
     /// Evaluates with the overrides. An allowance is used up, except by a warning, and returned if another gate blocks the

@@ -81,7 +81,7 @@ pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
         let _ = rustix::process::setsid();
     }
     let archive = recorder.archive();
-    archive.settle(recorder.config.log.lock_patience);
+    archive.close_pending_runs(recorder.config.log.lock_patience);
     let (mut notes, _) = archive_transcripts(&archive, |_| false);
     for part in PARTS.map(|part| recorder.paths.store.join(part)) {
         fs::remove_old_drafts(&part, LEFTOVER_AGE);
@@ -93,7 +93,7 @@ pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
-    archive.settle(recorder.config.log.lock_patience);
+    archive.close_pending_runs(recorder.config.log.lock_patience);
     let now = recorder.clock.now();
     let yields = started.in_session || started.client.is_some();
     let (mut more, ended) =

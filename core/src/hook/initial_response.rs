@@ -100,7 +100,7 @@ impl Recorder {
         let first = errors.next()?;
         let more = errors.count();
         let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-        let (code, place) = (first.code.name(), escaped(&first.place(), MAX_CHARS));
+        let (code, place) = (first.code.name(), escaped(&first.location(), MAX_CHARS));
         Some(format!(
             "teamkeep: ignoring an invalid policy file: {code} at {place}{more}. See: teamkeep policy check"
         ))

@@ -50,7 +50,7 @@ impl Attributed<'_> {
         let (kind, payload) = (call.kind, &call.payload);
         let mut evaluation = Evaluation::default();
         let in_team = self.by.resolved.member && self.by.run.is_some();
-        let by_rule = Rules::of(&recorder.config.rule).are_asked(kind);
+        let by_rule = Rules::of(&recorder.config.rule).apply_to(kind);
         let is_blocked = self.outcome.answer.exit == BLOCK_EXIT_CODE;
         let on_error = if in_team || by_rule { recorder.config.policy.on_error } else { OnError::Allow };
         let unusable = recorder.unusable(kind, on_error);
@@ -105,7 +105,7 @@ impl Attributed<'_> {
             index: team.and_then(|team| self.found.teams.get(team)),
             left: team.and_then(|team| self.found.left.get(team)).copied().unwrap_or_default(),
             problems: &problems,
-            settled: call.again.as_ref().map(|_| call.earlier_verdicts.as_slice()),
+            earlier_verdicts: call.again.as_ref().map(|_| call.earlier_verdicts.as_slice()),
             transcript: call.context().transcript(),
             client: &call.client,
         };
@@ -133,7 +133,7 @@ impl Attributed<'_> {
 
     /// Whether a verdict was not recorded at an earlier announcement of the same tool call.
     pub fn is_new(&self, verdict: &Verdict) -> bool {
-        !self.call.earlier_verdicts.iter().any(|settled| settled.is_same(verdict))
+        !self.call.earlier_verdicts.iter().any(|earlier| earlier.is_same(verdict))
     }
 }
 
@@ -234,7 +234,7 @@ impl Recorder {
     /// is blocked regardless of the gates. Otherwise it is only recorded, because it was reported when the session began.
     pub(super) fn unusable(&self, kind: Kind, on_error: OnError) -> Option<Verdict> {
         let error = self.problems.iter().find(|problem| problem.is_error() && kind.is_judged())?;
-        let place = escaped(&error.place(), MAX_CHARS);
+        let place = escaped(&error.location(), MAX_CHARS);
         let verdict = failure::verdict(on_error, kind, failure::UNUSABLE, String::new());
         let reason = match verdict.decision {
             Decision::Block => format!(

@@ -136,7 +136,7 @@ fn last_activity(archive: &Archive, log: &Path, index: &Index) -> Option<Timesta
 impl Judged<'_> {
     pub fn finish(self) -> Outcome {
         let Judged(mut hook) = self;
-        let settled = hook.call.archive.settle(Duration::ZERO);
+        let closed_pending = hook.call.archive.close_pending_runs(Duration::ZERO);
         if let (Some(own), Some(run)) = (hook.by.own.clone(), hook.by.run.clone())
             && (hook.by.state.run.as_ref() != Some(&run)
                 || hook.call.kind == Kind::SessionEnd
@@ -148,7 +148,7 @@ impl Judged<'_> {
         let reopened = hook.reopen();
         hook.outcome.note("open the run again", reopened);
         let closed = hook.close_runs();
-        let closed = hook.outcome.note("close the run", closed).unwrap_or_default() || settled;
+        let closed = hook.outcome.note("close the run", closed).unwrap_or_default() || closed_pending;
         let (call, recorder) = (&hook.call, hook.call.recorder);
         if let Some(session) = &call.session {
             let sessions = recorder.paths.sessions();

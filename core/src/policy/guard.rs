@@ -97,8 +97,8 @@ struct BlockCount {
 
 impl Guard {
     /// Turns a finding into a verdict and counts it if the attempt counts. A warning that was already shown in this state
-    /// is marked as repeated. Of several findings, settle only the first that blocks and those before it.
-    pub fn settle(&mut self, finding: &Finding, counting: &Counting<'_>) -> Verdict {
+    /// is marked as repeated. Of several findings, decide only those up to the first that blocks.
+    pub fn decide(&mut self, finding: &Finding, counting: &Counting<'_>) -> Verdict {
         let mut verdict = finding.verdict();
         match finding.decision {
             Decision::Warn => {

@@ -20,7 +20,8 @@ pub struct Ledger {
     pub members: BTreeMap<String, MemberActivity>,
     /// TaskUpdates to `completed` that have started and not returned: tool_use_id → task. A TaskCompleted for any
     /// other task reports the end of a turn.
-    pub completing: BTreeMap<String, String>,
+    #[serde(rename = "completing")]
+    pub pending_completions: BTreeMap<String, String>,
     /// Tool calls that have started and not returned, by tool_use_id.
     #[serde(rename = "begun")]
     pub pending: BTreeMap<String, PendingToolCall>,

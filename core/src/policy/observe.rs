@@ -85,7 +85,7 @@ impl Ledger {
         }
         if let Some(name) = member(event) {
             let lost = self.pending.extract_if(.., |_, call| call.by.as_deref() == Some(name));
-            lost.for_each(|(id, _)| drop(self.completing.remove(&id)));
+            lost.for_each(|(id, _)| drop(self.pending_completions.remove(&id)));
         }
     }
 
@@ -114,24 +114,25 @@ impl Ledger {
             && update.status == Some(TaskStatus::Completed)
             && fits(&update.task)
         {
-            self.completing.insert(id.to_owned(), update.task);
+            self.pending_completions.insert(id.to_owned(), update.task);
         }
     }
 
     /// Drops the oldest call. A call that completes a task is dropped last: without it the completion would pass unchecked.
     fn forget_oldest_call(&mut self) {
-        let Ledger { pending, completing, .. } = self;
-        let oldest = pending.iter().min_by_key(|(id, call)| (completing.contains_key(*id), call.order, *id));
+        let Ledger { pending, pending_completions, .. } = self;
+        let oldest =
+            pending.iter().min_by_key(|(id, call)| (pending_completions.contains_key(*id), call.order, *id));
         if let Some(id) = oldest.map(|(id, _)| id.clone()) {
             pending.remove(&id);
-            completing.remove(&id);
+            pending_completions.remove(&id);
         }
     }
 
     /// A failed or denied call had no effect, so it does not permit a shutdown either.
     fn fail_call(&mut self, event: &Judged<'_>) {
         let id = event.payload.tool_use_id().unwrap_or_default();
-        self.completing.remove(id);
+        self.pending_completions.remove(id);
         self.pending.remove(id);
         let recipients = shutdown_request(event).map(|message| self.recipients(&message, member(event)));
         for name in recipients.into_iter().flatten() {
@@ -154,7 +155,7 @@ impl Ledger {
         if response.get("success").and_then(Value::as_bool) == Some(false) {
             return self.fail_call(event);
         }
-        self.completing.remove(id);
+        self.pending_completions.remove(id);
         let at = self.pending.remove(id).map_or_else(|| self.next(), |call| call.order);
         match event.payload.tool() {
             Some(Tool::SendMessage) => {

@@ -35,8 +35,8 @@ impl<'a> Rules<'a> {
     }
 
     /// Whether they are evaluated at an event: it can be blocked, or one of them names it.
-    pub fn are_asked(&self, kind: Kind) -> bool {
-        self.rules.iter().any(|compiled| kind.is_judged() || compiled.rule.looks_at(kind))
+    pub fn apply_to(&self, kind: Kind) -> bool {
+        self.rules.iter().any(|compiled| kind.is_judged() || compiled.rule.applies_to(kind))
     }
 
     /// Findings in the order of the rules, then one for those without a result.
@@ -87,7 +87,7 @@ impl<'a> CompiledRule<'a> {
         let (rule, event) = (self.rule, &case.event);
         let tool = event.payload.tool_name();
         let needs_tool = !rule.tools.is_empty();
-        if rule.action == Mode::Off || !rule.looks_at(event.kind) || (needs_tool && tool.is_none()) {
+        if rule.action == Mode::Off || !rule.applies_to(event.kind) || (needs_tool && tool.is_none()) {
             return Ok(false);
         }
         let names = [
@@ -136,7 +136,7 @@ fn matched_finding(rule: &Rule, case: &Case<'_>) -> Finding {
 fn finding(rule: &Rule, code: &'static str, mode: Mode, case: &Case<'_>, reason: Reason) -> Finding {
     Finding {
         rule: Some(rule.name.clone()),
-        place: (!rule.place.is_empty()).then(|| rule.place.clone()),
+        file_line: (!rule.file_line.is_empty()).then(|| rule.file_line.clone()),
         // A blocked tool call leaves all other tools. A blocked end of a turn or completion does not.
         lasting: rule.lasting && case.event.kind == Kind::PreToolUse,
         ..Finding::new(Gate::Rule, code, mode.into(), case.actor(), reason.finish())

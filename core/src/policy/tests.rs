@@ -1,5 +1,6 @@
 mod activity;
 mod attended;
+mod decisions;
 mod dependencies;
 mod ends;
 mod idles;
@@ -7,7 +8,6 @@ mod own_rules;
 mod owners;
 mod properties;
 mod scene;
-mod settles;
 mod spellings;
 mod stops;
 mod team_size;

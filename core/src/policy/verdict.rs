@@ -39,7 +39,7 @@ pub struct Finding {
     pub reason: String,
     pub rule: Option<String>,
     /// Where the rule is defined: `path:line`.
-    pub place: Option<String>,
+    pub file_line: Option<String>,
     /// Whether it blocks every time, without the loop guard.
     pub lasting: bool,
 }
@@ -55,7 +55,7 @@ impl Finding {
             counted: None,
             reason,
             rule: None,
-            place: None,
+            file_line: None,
             lasting: false,
         }
     }
@@ -64,7 +64,7 @@ impl Finding {
     pub fn verdict(&self) -> Verdict {
         Verdict {
             rule: self.rule.clone(),
-            file_line: self.place.clone(),
+            file_line: self.file_line.clone(),
             ..Verdict::new(self.decision, self.gate.name(), self.code, self.reason.clone())
         }
     }

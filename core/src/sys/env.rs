@@ -88,7 +88,8 @@ impl Env {
         value("LESS").is_some()
     }
 
-    pub fn completing() -> Option<String> {
+    /// The shell whose completion script calls this process.
+    pub fn completion_shell() -> Option<String> {
         text("TEAMKEEP_COMPLETE")
     }
 

@@ -202,7 +202,7 @@ fn gate_results(source: &PolicySource, case: &Case<'_>, findings: &[Finding]) ->
         Some((gate.name().to_owned(), result))
     };
     let rules = rules.iter().map(|rule| {
-        let result = match event.kind.is_judged() || rule.looks_at(event.kind) {
+        let result = match event.kind.is_judged() || rule.applies_to(event.kind) {
             true => first(&|finding| finding.rule.as_ref() == Some(&rule.name)),
             false => "not this event".to_owned(),
         };

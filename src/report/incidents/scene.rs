@@ -175,7 +175,7 @@ fn activity(case: &ReportInput<'_>) -> HashMap<String, Vec<i64>> {
     };
     for event in &case.data.events {
         let is_own = !matches!(event.kind, Event::FileChanged | Event::Notification | Event::Unknown);
-        if is_own && event.ruling.is_none() && event.actor.kind != ActorKind::Helper {
+        if is_own && event.verdict.is_none() && event.actor.kind != ActorKind::Helper {
             add(event.shown(&case.data.run), Some(event.at));
         }
     }

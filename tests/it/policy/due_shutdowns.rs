@@ -139,9 +139,9 @@ fn finished_work_blocks_no_shutdown() {
             sandbox.write(&format!("tasks/{TEAM}/2.json"), tracker);
         }),
     ];
-    for (what, settle) in rows {
+    for (what, set_up) in rows {
         let sandbox = crew("");
-        settle(&sandbox);
+        set_up(&sandbox);
         for (tool, input) in [request("bob"), flat("shutdown_request", "bob"), stop("bob")] {
             is_let_through(&before(&sandbox, tool, &input, &json!({})), what);
         }
@@ -162,10 +162,10 @@ fn overrides_allow_the_action() {
         }),
         ("all gates paused", "", |sandbox| run(sandbox, "policy pause 30m")),
     ];
-    for (what, policy, settle) in rows {
+    for (what, policy, set_up) in rows {
         for (tool, input) in [request("bob"), flat("shutdown_request", "bob"), stop("ｂｏｂ")] {
             let sandbox = crew(policy);
-            settle(&sandbox);
+            set_up(&sandbox);
             is_let_through(&before(&sandbox, tool, &input, &json!({})), what);
         }
     }
@@ -200,9 +200,9 @@ fn a_team_without_open_work_can_be_deleted() {
             gone(sandbox);
         }),
     ];
-    for (what, settle) in rows {
+    for (what, set_up) in rows {
         let sandbox = crew("");
-        settle(&sandbox);
+        set_up(&sandbox);
         let (tool, input) = delete();
         is_let_through(&before(&sandbox, tool, &input, &json!({})), what);
     }

@@ -38,7 +38,7 @@ action = "warn"
     assert_eq!((count(&trusted), codes(&trusted)), ((2, 2), vec![]));
     let rules: Vec<&str> = trusted.config.rule.iter().map(|rule| rule.name.as_str()).collect();
     assert_eq!(rules, ["mine", "theirs"]);
-    assert_eq!(trusted.config.rule[1].place, format!("{}:4", place.project().display()));
+    assert_eq!(trusted.config.rule[1].file_line, format!("{}:4", place.project().display()));
     assert_eq!(trusted.config.policy.completion_check.check[1].run, "make check");
     let mode = std::fs::metadata(&place.files.trust).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode, 0o600);

@@ -94,7 +94,7 @@ pub struct Coverage {
 pub struct UncoveredRule {
     pub rule: String,
     /// Where it is defined: `path:line`.
-    pub place: String,
+    pub file_line: String,
     pub gaps: Vec<Gap>,
 }
 
@@ -144,8 +144,8 @@ impl Coverage {
     pub fn uncovered(&self, rules: &[Rule]) -> Vec<UncoveredRule> {
         let of = |rule: &Rule| {
             let gaps: Vec<Gap> = of_rule(rule).filter_map(|(event, _)| self.gap(rule, event)).collect();
-            let (name, place) = (rule.name.clone(), rule.place.clone());
-            (!gaps.is_empty()).then_some(UncoveredRule { rule: name, place, gaps })
+            let (name, file_line) = (rule.name.clone(), rule.file_line.clone());
+            (!gaps.is_empty()).then_some(UncoveredRule { rule: name, file_line, gaps })
         };
         rules.iter().filter_map(of).collect()
     }

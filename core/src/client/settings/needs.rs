@@ -93,7 +93,7 @@ impl Needs {
 /// The events and tools of a rule. A rule that names tools does not apply to events without tools.
 pub fn of_rule(rule: &Rule) -> impl Iterator<Item = (Kind, Tools)> {
     let applies = |kind: &Kind| {
-        rule.action != Mode::Off && rule.looks_at(*kind) && (rule.tools.is_empty() || kind.has_tool())
+        rule.action != Mode::Off && rule.applies_to(*kind) && (rule.tools.is_empty() || kind.has_tool())
     };
     KNOWN.iter().map(|row| row.0).filter(applies).map(|kind| (kind, Tools::of_globs(&rule.tools)))
 }

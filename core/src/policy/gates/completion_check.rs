@@ -33,7 +33,7 @@ fn is_completion(case: &Case<'_>) -> bool {
     let turn_ended =
         activity.is_some_and(|activity| !activity.turn && (activity.turned || ledger.names_agents));
     let task = event.payload.text("task_id");
-    let asked = task.is_some_and(|id| ledger.completing.values().any(|task| task == id));
+    let asked = task.is_some_and(|id| ledger.pending_completions.values().any(|task| task == id));
     event.kind == Kind::TaskCompleted && asked && !turn_ended
 }
 
@@ -53,7 +53,7 @@ mod tests {
         let payload = Payload::from_raw(&serde_json::value::to_raw_value(&fields).unwrap());
         let mut team = TeamState::default();
         team.ledger.names_agents = names_agents;
-        team.ledger.completing.insert("t".to_owned(), "1".to_owned());
+        team.ledger.pending_completions.insert("t".to_owned(), "1".to_owned());
         team.ledger.members.insert("bob".to_owned(), activity);
         let (actor, kind) = (Actor::unknown(), payload.kind());
         let event = Judged { at: Timestamp::default(), kind, actor: &actor, payload: &payload };

@@ -143,14 +143,14 @@ fn a_completion_that_never_returned_ends_with_the_turn() {
     let mut scene = Scene::with(&[]);
     let complete = used(before("TaskUpdate", json!({"taskId": 2, "status": "completed"})), "c");
     scene.happens(&mate("bob"), &complete);
-    assert_eq!(scene.team.ledger.completing["c"], "2");
+    assert_eq!(scene.team.ledger.pending_completions["c"], "2");
     scene.happens(&mate("alice"), &json!({"hook_event_name": "SubagentStop"}));
-    assert_eq!(scene.team.ledger.completing.len(), 1);
+    assert_eq!(scene.team.ledger.pending_completions.len(), 1);
     scene.happens(&mate("bob"), &json!({"hook_event_name": "SubagentStop"}));
-    assert!(scene.team.ledger.completing.is_empty());
+    assert!(scene.team.ledger.pending_completions.is_empty());
     scene.happens(&mate("bob"), &complete);
     scene.happens(&mate("bob"), &used(after("TaskUpdate", json!({"taskId": 2, "status": "completed"})), "c"));
-    assert!(scene.team.ledger.completing.is_empty());
+    assert!(scene.team.ledger.pending_completions.is_empty());
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn the_number_of_pending_calls_is_limited() {
         let complete = before("TaskUpdate", json!({"taskId": "2", "status": "completed"}));
         scene.happens(&Actor::unknown(), &used(complete, &format!("t{id}")));
     }
-    assert!(scene.team.ledger.pending.len() <= 256 && scene.team.ledger.completing.len() <= 256);
+    assert!(scene.team.ledger.pending.len() <= 256 && scene.team.ledger.pending_completions.len() <= 256);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn the_oldest_pending_call_is_dropped_and_a_completion_last() {
     assert!(!scene.team.ledger.pending.contains_key("z"), "the oldest has the greatest id");
     scene.happens(&Actor::unknown(), &say("n"));
     assert!(!scene.team.ledger.pending.contains_key("m000"));
-    assert_eq!(scene.team.ledger.completing["a"], "2");
+    assert_eq!(scene.team.ledger.pending_completions["a"], "2");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::scene::settle;
+use super::scene::decide;
 use super::scene::{Scene, after, approve, ask, before, lead, mate, payload};
 use crate::config::Mode;
 use crate::model::event::{Actor, ActorKind};
@@ -122,12 +122,12 @@ fn without_tasks_a_teammate_that_owes_a_report_counts_as_unfinished() {
     assert!(asked(&mut scene, "bob").is_empty());
 }
 
-/// Settles the lead's request to bob.
+/// Decides on the lead's request to bob.
 fn request(scene: &mut Scene, guard: &mut Guard, paused: bool) -> Option<Verdict> {
     let fields = before("SendMessage", ask("bob"));
     let found = scene.judge(&lead(), &fields);
     let finding: &Finding = found.first()?;
-    let verdict = settle(finding, &scene.team.key(), guard, 2, &Attempt::single(), paused);
+    let verdict = decide(finding, &scene.team.key(), guard, 2, &Attempt::single(), paused);
     let (payload, actor) = (payload(&fields), lead());
     let kind = payload.kind();
     let event = Judged { at: Timestamp::default(), kind, actor: &actor, payload: &payload };

@@ -19,7 +19,7 @@ fn rule(name: &str, action: Mode) -> Rule {
         action,
         reason: format!("Do not,\nsays {name}."),
         lasting: false,
-        place: "teamkeep.toml:7".to_owned(),
+        file_line: "teamkeep.toml:7".to_owned(),
     }
 }
 
@@ -45,7 +45,10 @@ fn a_rule_s_finding_has_its_name_and_place() {
     scene.rules.push(rule("no-tools", Mode::Block));
     let found = &scene.judge(&mate("bob"), &bash("ls"))[0];
     assert_eq!((found.gate.name(), found.code, found.about.as_str()), ("rule", "rule", "bob"));
-    assert_eq!((found.rule.as_deref(), found.place.as_deref()), (Some("no-tools"), Some("teamkeep.toml:7")));
+    assert_eq!(
+        (found.rule.as_deref(), found.file_line.as_deref()),
+        (Some("no-tools"), Some("teamkeep.toml:7"))
+    );
     assert_eq!(found.reason, "Blocked: Do not, says no-tools.");
     scene.rules[0].reason.clear();
     assert_eq!(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::scene::settle;
+use super::scene::decide;
 use super::scene::{approve, ask, payload};
 use crate::client::payload::Kind;
 use crate::client::team::Task;
@@ -110,7 +110,7 @@ fn strictest() -> (Policy, Vec<Rule>) {
         action,
         reason: "no\u{7}".repeat(300),
         lasting,
-        place: String::new(),
+        file_line: String::new(),
     };
     let rules = vec![
         rule("one", Mode::Block, "/tool_input/command", false),
@@ -150,7 +150,7 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
             prop_assert!(finding.reason.chars().count() <= 600, "{}", finding.reason);
             prop_assert!(!finding.reason.chars().any(char::is_control), "{:?}", finding.reason);
             prop_assert!(finding.decision != Decision::Allow);
-            let verdict = settle(finding, &state, &mut guard, most, &Attempt::single(), false);
+            let verdict = decide(finding, &state, &mut guard, most, &Attempt::single(), false);
             if verdict.gate == Gate::PrematureShutdown.name() && verdict.decision != Decision::Block {
                 let approved = [finding.about.clone()];
                 team.apply(&event, &Judgement { approved: &approved, ..Judgement::default() });
@@ -193,7 +193,7 @@ fn ends(step: &Step, tasks: &[Value], most: u32) -> Result<(), TestCaseError> {
     let found = judge(&policy, &Rules::of(&rules), &Case::new(event, &team));
     let mut blocked = || {
         found.iter().filter(|finding| !finding.lasting).any(|finding| {
-            settle(finding, &state, &mut guard, most, &Attempt::single(), false).decision == Decision::Block
+            decide(finding, &state, &mut guard, most, &Attempt::single(), false).decision == Decision::Block
         })
     };
     let blocks = (0..100).take_while(|_| blocked()).count();

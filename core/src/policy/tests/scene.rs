@@ -124,7 +124,7 @@ impl Scene {
 }
 
 /// The verdict for one finding.
-pub fn settle(
+pub fn decide(
     finding: &Finding,
     state: &str,
     guard: &mut Guard,
@@ -133,6 +133,6 @@ pub fn settle(
     paused: bool,
 ) -> Verdict {
     let counting = Counting { state, max_blocks, attempt };
-    let judged = enforcement::settle(std::slice::from_ref(finding), guard, &counting, |_| paused);
+    let judged = enforcement::decide(std::slice::from_ref(finding), guard, &counting, |_| paused);
     judged.verdicts.into_iter().next().unwrap()
 }

@@ -108,7 +108,7 @@ impl Document for PendingEnd {
 }
 
 impl Archive {
-    /// Closes the subject's run. If its lock is not available, leaves a mark for [`Archive::settle`]. Returns whether
+    /// Closes the subject's run. If its lock is not available, leaves a mark for [`Archive::close_pending_runs`]. Returns whether
     /// work remains to be done.
     ///
     /// # Errors
@@ -136,8 +136,8 @@ impl Archive {
         fs::entries(&self.root.join("ending")).next().is_some()
     }
 
-    /// Writes the pending ends, waiting at most `patience` for each lock. Returns whether any run was closed.
-    pub fn settle(&self, patience: Duration) -> bool {
+    /// Closes the runs whose end is pending, waiting at most `patience` for each lock. Returns whether any run was closed.
+    pub fn close_pending_runs(&self, patience: Duration) -> bool {
         let mut archive = self.clone();
         archive.lock_budget = LockBudget::new(patience);
         let mut closed = false;

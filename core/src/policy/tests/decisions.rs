@@ -1,6 +1,6 @@
 //! From finding to verdict.
 
-use super::scene::settle;
+use super::scene::decide;
 use crate::client::team::Task;
 use crate::config::Gate;
 use crate::policy::{Attempt, Decision, Finding, Guard, TeamState, Verdict};
@@ -15,12 +15,12 @@ fn rule(name: &str) -> Finding {
 
 /// How often the finding is blocked in these states of the work.
 fn blocks<'a>(guard: &mut Guard, finding: &Finding, states: impl IntoIterator<Item = &'a str>) -> usize {
-    let decide = |state| settle(finding, state, guard, 3, &Attempt::single(), false).decision;
-    states.into_iter().map(decide).filter(|decision| *decision == Decision::Block).count()
+    let decision = |state| decide(finding, state, guard, 3, &Attempt::single(), false).decision;
+    states.into_iter().map(decision).filter(|decision| *decision == Decision::Block).count()
 }
 
 fn block(guard: &mut Guard, about: &str, state: &str) -> Verdict {
-    settle(
+    decide(
         &finding(Gate::PrematureShutdown, about, Decision::Block),
         state,
         guard,
@@ -100,12 +100,12 @@ fn with_more_agents_than_counts_each_new_one_is_blocked_and_the_oldest_starts_ag
     let attempt = |number: usize| Attempt { at: number as i64, ..Attempt::single() };
     for number in 1..=600 {
         for _ in 0..3 {
-            let verdict = settle(&of(number), "s", &mut guard, 3, &attempt(number), false);
+            let verdict = decide(&of(number), "s", &mut guard, 3, &attempt(number), false);
             assert_eq!(verdict.decision, Decision::Block, "m{number}");
         }
     }
     let next = |number: usize, guard: &mut Guard| {
-        settle(&of(number), "s", guard, 3, &attempt(number), false).decision
+        decide(&of(number), "s", guard, 3, &attempt(number), false).decision
     };
     assert_eq!(next(600, &mut guard), Decision::Allow);
     assert_eq!(next(89, &mut guard), Decision::Allow, "the last 512 are kept");
@@ -118,16 +118,16 @@ fn with_more_agents_than_counts_each_new_one_is_blocked_and_the_oldest_starts_ag
 fn a_lasting_rule_blocks_every_time_unless_it_is_paused() {
     let mut guard = Guard::default();
     let rule = Finding { lasting: true, ..finding(Gate::Rule, "bob", Decision::Block) };
-    let mut decide = |paused| settle(&rule, "s", &mut guard, 1, &Attempt::single(), paused).decision;
-    assert!((0..9).all(|_| decide(false) == Decision::Block));
-    assert_eq!(decide(true), Decision::Allow);
+    let mut decision = |paused| decide(&rule, "s", &mut guard, 1, &Attempt::single(), paused).decision;
+    assert!((0..9).all(|_| decision(false) == Decision::Block));
+    assert_eq!(decision(true), Decision::Allow);
 }
 
 #[test]
 fn a_paused_finding_is_recorded_and_not_counted() {
     let mut guard = Guard::default();
     for decision in [Decision::Block, Decision::Warn] {
-        let verdict = settle(
+        let verdict = decide(
             &finding(Gate::ProtectLead, "bob", decision),
             "s",
             &mut guard,
@@ -146,7 +146,7 @@ fn a_warning_is_shown_once_in_each_state() {
     let mut warn = |reason: &str, state: &str| {
         let finding =
             Finding { reason: reason.to_owned(), ..finding(Gate::ProtectLead, "bob", Decision::Warn) };
-        let verdict = settle(&finding, state, &mut guard, 3, &Attempt::single(), false);
+        let verdict = decide(&finding, state, &mut guard, 3, &Attempt::single(), false);
         assert_eq!(verdict.decision, Decision::Warn);
         verdict.repeated
     };
@@ -163,7 +163,7 @@ fn a_warning_is_shown_once_in_each_state() {
 fn a_warning_is_not_shown_again_when_a_state_returns() {
     let mut guard = Guard::default();
     let mut is_shown = |about: &str, state: &str| {
-        !settle(
+        !decide(
             &finding(Gate::ProtectLead, about, Decision::Warn),
             state,
             &mut guard,
@@ -186,7 +186,7 @@ fn a_warning_is_not_shown_again_when_a_state_returns() {
 
 #[test]
 fn with_max_blocks_0_nothing_is_blocked() {
-    let verdict = settle(
+    let verdict = decide(
         &finding(Gate::ProtectLead, "bob", Decision::Block),
         "s",
         &mut Guard::default(),
