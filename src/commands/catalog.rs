@@ -1,5 +1,6 @@
 //! Opens the store for the commands that read it: the runs, times of a run, and warnings about damage.
 
+use super::when::When;
 use crate::bundle;
 use crate::context::Context;
 use crate::redact::Redactor;
@@ -8,7 +9,7 @@ use crate::view;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::{Archive, RunRecord};
 use teamkeep_core::store::log::ReadErrors;
-use teamkeep_core::sys::clock::{self, Timestamp, When};
+use teamkeep_core::sys::clock::{self, Timestamp};
 
 const MAX_LISTED: usize = 5;
 const TIME_FORMS: &str = "expected 2026-11-20 04:40 (local), 2026-11-20T04:40:00Z, 2026-11-20, today, yesterday, now, an age (10m, 2h, 1w), \

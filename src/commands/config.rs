@@ -12,7 +12,8 @@ use super::policy::trust;
 use crate::context::Context;
 use crate::ui::escape;
 use crate::view::{self, Document, plain};
-use teamkeep_core::config::keys::{KEYS, schema};
+use teamkeep_core::config::keys::KEYS;
+use teamkeep_core::config::schema;
 use teamkeep_core::config::{
     Code, Effective, Files, Origin, PROJECT_FILE, Problem, TEMPLATE, TrustState, layers, misnamed_file,
 };

@@ -22,3 +22,4 @@ pub mod show;
 pub mod status;
 pub mod uninstall;
 pub mod verify;
+mod when;

@@ -10,5 +10,6 @@ pub mod client;
 pub mod document;
 pub mod edit;
 pub mod file;
+mod file_metadata;
 pub mod install_records;
 pub mod plan;

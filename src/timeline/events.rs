@@ -8,7 +8,6 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::transcripts::lead;
 use teamkeep_core::client::payload::{Kind, Payload};
 use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::{Actor, ActorKind, Recorded};
@@ -102,7 +101,7 @@ impl LoadedEvent {
 
     /// The actor's name in the timeline of a run: before its session had a team, the lead was not a lead.
     pub fn shown(&self, run: &RunRecord) -> &str {
-        if self.actor.kind == ActorKind::Lead { lead(run) } else { self.who().unwrap_or("unknown") }
+        if self.actor.kind == ActorKind::Lead { run.lead() } else { self.who().unwrap_or("unknown") }
     }
 }
 

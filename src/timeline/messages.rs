@@ -10,9 +10,8 @@ use super::entry::{Entry, Source};
 use super::message_candidate::{MessageCandidate, MessageCopy, UNKNOWN_AGENT};
 use super::message_matcher::MessageMatcher;
 use super::run_data::{ClockMap, RunData, prompts, spawns};
+use super::transcript_owners::agents;
 use super::transcripts::ToolUse;
-use super::transcripts::agents;
-use super::transcripts::lead;
 use teamkeep_core::client::payload::Message;
 use teamkeep_core::client::team::{Notice, reached, without_reference};
 use teamkeep_core::model::Tool;
@@ -127,7 +126,7 @@ fn sent(data: &RunData, when: &ClockMap, names: &HashMap<String, String>) -> Vec
             drafts.push(draft);
         }
     }
-    let lead = lead(&data.run);
+    let lead = data.lead();
     let members = || data.members.iter().map(String::as_str).chain([lead]);
     for draft in &mut drafts {
         if let Some(to) = &mut draft.message.to {

@@ -1,6 +1,7 @@
 //! The timeline of a run: hooks, snapshots, inboxes and transcripts merged, so that each event appears once.
 
 mod entry;
+mod entry_json;
 mod events;
 mod filter;
 mod history;
@@ -17,6 +18,7 @@ mod run_data;
 mod state;
 mod summary;
 mod tasks;
+mod transcript_owners;
 mod transcripts;
 
 pub use entry::{

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::events::correct_clock;
-use super::transcripts::{Interval, Names, Transcripts, load_transcripts};
+use super::transcript_owners::TranscriptOwners;
+use super::transcripts::{Interval, Transcripts, load_transcripts};
 use super::{Entry, History, LoadedEvent, TaskIds};
 use teamkeep_core::client::payload::{Kind, Spawn};
 use teamkeep_core::model::Tool;
@@ -52,8 +53,8 @@ impl RunData {
         }
         history.name_inboxes(&members);
         let prompts = prompts(&history, &events).map(|(name, prompt)| (name, prompt.to_owned()));
-        let names = Names::of(&run, &members, &events, prompts);
-        let transcripts = load_transcripts(archive, &run, &names, &Interval::of(&run, all));
+        let owners = TranscriptOwners::of(&run, &members, &events, prompts);
+        let transcripts = load_transcripts(archive, &run, &owners, &Interval::of(&run, all));
         let client_gone = run.ended_at.is_none() && (run.imported.is_some() || is_client_gone(archive, &run));
         RunData { run, events, journal, history, transcripts, members, client_gone, missing_until: None }
     }
@@ -92,7 +93,7 @@ impl RunData {
     }
 
     pub fn lead(&self) -> &'static str {
-        super::transcripts::lead(&self.run)
+        self.run.lead()
     }
 
     pub fn is_member(&self, name: &str) -> bool {

@@ -1,20 +1,15 @@
-//! Reads the transcripts of a run, and finds the owner of each: from Claude Code's note beside it, from hooks, or from
-//! its content.
+//! Reads the transcripts of a run.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::LoadedEvent;
-use teamkeep_core::client::json;
-use teamkeep_core::client::payload::{Kind, Message};
-use teamkeep_core::client::team::{Delivered, Notice, Record, Spent, Tokens, TranscriptItem, records};
+use super::transcript_owners::{TranscriptOwners, agent_of};
+use teamkeep_core::client::team::{Delivered, Record, Spent, Tokens, TranscriptItem, records};
 use teamkeep_core::error::Result;
-use teamkeep_core::model::Tool;
-use teamkeep_core::model::event::{ActorKind, LEAD};
-use teamkeep_core::store::archive::{Archive, RunRecord, SessionRole};
+use teamkeep_core::store::archive::{Archive, RunRecord};
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::fs;
 
@@ -68,7 +63,7 @@ impl Interval {
 pub(super) fn load_transcripts(
     archive: &Archive,
     run: &RunRecord,
-    names: &Names<'_>,
+    owners: &TranscriptOwners<'_>,
     span: &Interval,
 ) -> Transcripts {
     let mut transcripts = Transcripts::default();
@@ -90,7 +85,7 @@ pub(super) fn load_transcripts(
         let meta = paths.contains(&meta).then(|| note(archive, &meta, object(&meta)).ok()).flatten();
         match read(archive, path, object(path)) {
             Ok(records) => {
-                let by = names.owner(Path::new(path), meta.as_deref(), &records);
+                let by = owners.owner(Path::new(path), meta.as_deref(), &records);
                 let transcript = Transcript { by, agent: agent_of(Path::new(path)).to_owned() };
                 transcripts.add(&transcript, records, span, &mut seen);
                 transcripts.all.push(transcript);
@@ -127,11 +122,6 @@ fn note(archive: &Archive, path: &str, object: Option<&str>) -> Result<Vec<u8>> 
         None => fs::open_regular(Path::new(path))?.take(MAX_NOTE_BYTES).read_to_end(&mut bytes)?,
     };
     Ok(bytes)
-}
-
-/// The lead's name: a session without a team has no `team-lead`.
-pub fn lead(run: &RunRecord) -> &'static str {
-    if run.team.is_some() { LEAD } else { "lead" }
 }
 
 impl Transcripts {
@@ -246,113 +236,4 @@ pub struct Cost {
 pub struct Transcript {
     pub by: String,
     pub agent: String,
-}
-
-pub(super) struct Names<'a> {
-    run: &'a RunRecord,
-    members: &'a [String],
-    /// Members by their spawn prompt; `None` if several had the same.
-    prompts: HashMap<String, Option<String>>,
-    agents: HashMap<&'a str, &'a str>,
-    users: HashMap<&'a str, &'a str>,
-}
-
-impl<'a> Names<'a> {
-    pub fn of(
-        run: &'a RunRecord,
-        members: &'a [String],
-        events: &'a [LoadedEvent],
-        prompted: impl Iterator<Item = (String, String)>,
-    ) -> Names<'a> {
-        let mut prompts: HashMap<String, Option<String>> = HashMap::new();
-        for (name, prompt) in prompted {
-            let known = prompts.entry(prompt.trim().to_owned()).or_insert_with(|| Some(name.clone()));
-            known.take_if(|known| *known != name);
-        }
-        let teammates = events.iter().filter(|event| event.actor.kind == ActorKind::Teammate);
-        let users = teammates
-            .filter_map(|event| Some((event.payload.tool_use_id()?, event.actor.name.as_deref()?)))
-            .collect();
-        let agents = agents(events);
-        Names { run, members, prompts, agents, users }
-    }
-
-    /// The owner of a transcript. `meta` is Claude Code's note beside it.
-    pub fn owner(&self, path: &Path, meta: Option<&[u8]>, records: &[Record]) -> String {
-        let id = agent_of(path);
-        if !is_agent_transcript(path) {
-            let session = self.run.sessions.iter().find(|session| session.id == id);
-            let pane = session.filter(|session| session.role == SessionRole::Pane);
-            return pane.and_then(|pane| pane.name.clone()).unwrap_or_else(|| lead(self.run).to_owned());
-        }
-        let meta: Value = meta.and_then(json::parse_lossy).unwrap_or(Value::Null);
-        let text = |key: &str| meta.get(key).and_then(Value::as_str);
-        let by_meta = text("name").or(text("agentType")).filter(|name| self.is_member(name));
-        let by_hooks = || self.agents.get(id).copied();
-        let named = by_meta.or_else(by_hooks).or(text("agentType")).map(str::to_owned);
-        named.or_else(|| self.by_content(records)).unwrap_or_else(|| "unknown".to_owned())
-    }
-
-    fn is_member(&self, name: &str) -> bool {
-        self.members.iter().any(|member| member == name)
-    }
-
-    /// The owner by content. 2.1.47 starts a transcript for each turn and names no agent in it.
-    fn by_content(&self, records: &[Record]) -> Option<String> {
-        let parts = || records.iter().flat_map(|record| &record.items);
-        let named = parts().find_map(|part| match part {
-            TranscriptItem::Used { id, tool, input } => {
-                let known = self.users.get(id.as_str()).map(|name| (*name).to_owned());
-                known.or_else(|| answerer(tool, input))
-            }
-            TranscriptItem::Delivered(message) => recipient_of_request(message),
-            TranscriptItem::Result { .. } => None,
-        });
-        let first = || {
-            parts().find_map(
-                |part| if let TranscriptItem::Delivered(message) = part { Some(message) } else { None },
-            )
-        };
-        let prompted = || self.prompts.get(first()?.text.trim())?.clone();
-        named.filter(|name| self.is_member(name)).or_else(prompted)
-    }
-}
-
-pub(super) fn agents(events: &[LoadedEvent]) -> HashMap<&str, &str> {
-    let mut agents = HashMap::new();
-    for event in events {
-        let starts = matches!(event.kind, Kind::SubagentStart | Kind::SubagentStop);
-        let named =
-            event.actor.kind == ActorKind::Teammate || (starts && event.actor.kind == ActorKind::Subagent);
-        if let (true, Some(id), Some(name)) = (named, &event.actor.id, &event.actor.name) {
-            agents.insert(id.as_str(), name.as_str());
-        }
-    }
-    agents
-}
-
-/// The agent that answers a shutdown request: only the one that was asked can.
-fn answerer(tool: &str, input: &Value) -> Option<String> {
-    let message = Message::of(input, &json!(null)).filter(|_| Tool::named(tool) == Tool::SendMessage)?;
-    let answers =
-        matches!(message.kind, teamkeep_core::client::payload::MessageKind::ShutdownResponse { .. });
-    message.asked().filter(|_| answers).map(str::to_owned)
-}
-
-fn recipient_of_request(message: &Delivered) -> Option<String> {
-    let notice = Notice::read(&message.text).filter(|notice| notice.kind == "shutdown_request")?;
-    notice.request?.rsplit_once('@').map(|(_, name)| name.to_owned())
-}
-
-fn stem(path: &Path) -> &str {
-    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
-}
-
-fn is_agent_transcript(path: &Path) -> bool {
-    stem(path).starts_with("agent-")
-}
-
-pub(super) fn agent_of(path: &Path) -> &str {
-    let name = stem(path);
-    name.strip_prefix("agent-").unwrap_or(name)
 }

@@ -11,6 +11,7 @@ pub mod pattern;
 mod policy;
 pub mod problem;
 pub mod project;
+mod schema;
 pub mod source;
 
 pub use layers::{Effective, Everywhere, Files, PROJECT_FILE, everywhere, misnamed_file};
@@ -22,6 +23,7 @@ pub use pattern::{BoundedRegex, RegexTooCostly, required_literal};
 pub use policy::*;
 pub use problem::{Code, Problem, Severity};
 pub use project::{Project, TrustState};
+pub use schema::schema;
 pub use source::{Excerpt, Excerpts};
 
 /// The template: every key with its default and a comment.

@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use teamkeep_core::config::keys::schema;
 use teamkeep_core::config::keys::{KEYS, Key, Kind, Project};
+use teamkeep_core::config::schema;
 use teamkeep_core::config::{Code, Severity};
 use teamkeep_core::error::EXIT_CODES;
 use teamkeep_core::sys::env::VARIABLES;

@@ -3,6 +3,8 @@
 mod config;
 mod inbox;
 mod lists;
+mod teammate_message;
+mod token_usage;
 mod transcript;
 
 use serde_json::Value;
@@ -14,7 +16,9 @@ pub use crate::client::compat::is_of_team as is_of;
 pub use config::{LeadProcess, Member, Task, TeamConfig};
 pub use inbox::{Entry, Notice, entries, fresh_entries};
 pub use lists::{HIGHEST_NUMBER, Lists, NamedLists};
-pub use transcript::{Delivered, Record, Spent, Tokens, TranscriptItem, read_as, records};
+pub use teammate_message::{Delivered, read_as};
+pub use token_usage::{Spent, Tokens};
+pub use transcript::{Record, TranscriptItem, records};
 
 pub(crate) fn text(value: &Value, keys: &[&str]) -> Option<String> {
     let mut texts = keys.iter().filter_map(|key| value.get(key)?.as_str());

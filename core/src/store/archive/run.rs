@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::event::SafeName;
+use crate::model::event::{LEAD, SafeName};
 use crate::sys::clock::Timestamp;
 use crate::sys::fs::Document;
 
@@ -114,6 +114,11 @@ impl EndedBy {
 }
 
 impl RunRecord {
+    /// The lead's name: a session without a team has no `team-lead`.
+    pub fn lead(&self) -> &'static str {
+        if self.team.is_some() { LEAD } else { "lead" }
+    }
+
     /// Closes the run, unless stronger evidence already did. Returns whether anything changed.
     pub fn end(&mut self, by: EndedBy, reason: Option<&str>, at: Timestamp) -> bool {
         if self.ended_by.is_some_and(|known| known >= by) {

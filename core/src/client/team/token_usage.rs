@@ -1,0 +1,89 @@
+//! The token usage of the model's messages, as transcripts report it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::text;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spent {
+    /// The message's id. Each part of a message has its own line, with the usage of the message so far.
+    pub message: String,
+    pub model: Option<String>,
+    pub tokens: Tokens,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// Input tokens, without cached ones.
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+}
+
+impl Spent {
+    /// Reads a line of a transcript; `None` if it has no usage. Messages that Claude Code writes for the model
+    /// (`<synthetic>`) have none.
+    pub fn read(line: &Value) -> Option<Spent> {
+        let message = line.get("message")?;
+        let usage = message.get("usage")?;
+        let tokens = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
+        let model = text(message, &["model"]).filter(|model| !model.starts_with('<'));
+        let message = text(message, &["id"])?;
+        model.is_some().then_some(Spent {
+            message,
+            model,
+            tokens: Tokens {
+                input: tokens("input_tokens"),
+                output: tokens("output_tokens"),
+                cache_read: tokens("cache_read_input_tokens"),
+                cache_write: tokens("cache_creation_input_tokens"),
+            },
+        })
+    }
+}
+
+impl Tokens {
+    fn zip(self, other: Tokens, join: fn(u64, u64) -> u64) -> Tokens {
+        Tokens {
+            input: join(self.input, other.input),
+            output: join(self.output, other.output),
+            cache_read: join(self.cache_read, other.cache_read),
+            cache_write: join(self.cache_write, other.cache_write),
+        }
+    }
+
+    /// The larger value of each count: a later line of a message has the higher counts.
+    pub fn most(self, other: Tokens) -> Tokens {
+        self.zip(other, u64::max)
+    }
+}
+
+impl std::ops::AddAssign for Tokens {
+    fn add_assign(&mut self, other: Tokens) {
+        *self = self.zip(other, u64::saturating_add);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_token_usage_of_a_message_is_read_if_it_has_one() {
+        let line = |model: &str| {
+            json!({"message": {"id": "m", "model": model,
+            "usage": {"input_tokens": 3, "output_tokens": 2, "cache_read_input_tokens": 1, "x": "y"}}})
+        };
+        let spent = Spent::read(&line("opus")).unwrap();
+        assert_eq!(spent.tokens, Tokens { input: 3, output: 2, cache_read: 1, cache_write: 0 });
+        assert_eq!(Spent::read(&line("<synthetic>")), None);
+        assert_eq!(Spent::read(&json!({"message": {"id": "m", "model": "opus"}})), None);
+        let mut sum = spent.tokens.most(Tokens { output: 9, ..Tokens::default() });
+        sum += Tokens { output: u64::MAX, ..Tokens::default() };
+        assert_eq!(sum, Tokens { input: 3, output: u64::MAX, cache_read: 1, cache_write: 0 });
+    }
+}

@@ -1,0 +1,123 @@
+//! Finds the owner of each transcript: from Claude Code's note beside it, from hooks, or from its content.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::LoadedEvent;
+use teamkeep_core::client::json;
+use teamkeep_core::client::payload::{Kind, Message, MessageKind};
+use teamkeep_core::client::team::{Delivered, Notice, Record, TranscriptItem};
+use teamkeep_core::model::Tool;
+use teamkeep_core::model::event::ActorKind;
+use teamkeep_core::store::archive::{RunRecord, SessionRole};
+
+pub(super) struct TranscriptOwners<'a> {
+    run: &'a RunRecord,
+    members: &'a [String],
+    /// Members by their spawn prompt; `None` if several had the same.
+    prompts: HashMap<String, Option<String>>,
+    agents: HashMap<&'a str, &'a str>,
+    users: HashMap<&'a str, &'a str>,
+}
+
+impl<'a> TranscriptOwners<'a> {
+    pub fn of(
+        run: &'a RunRecord,
+        members: &'a [String],
+        events: &'a [LoadedEvent],
+        prompted: impl Iterator<Item = (String, String)>,
+    ) -> TranscriptOwners<'a> {
+        let mut prompts: HashMap<String, Option<String>> = HashMap::new();
+        for (name, prompt) in prompted {
+            let known = prompts.entry(prompt.trim().to_owned()).or_insert_with(|| Some(name.clone()));
+            known.take_if(|known| *known != name);
+        }
+        let teammates = events.iter().filter(|event| event.actor.kind == ActorKind::Teammate);
+        let users = teammates
+            .filter_map(|event| Some((event.payload.tool_use_id()?, event.actor.name.as_deref()?)))
+            .collect();
+        let agents = agents(events);
+        TranscriptOwners { run, members, prompts, agents, users }
+    }
+
+    /// The owner of a transcript. `meta` is Claude Code's note beside it.
+    pub fn owner(&self, path: &Path, meta: Option<&[u8]>, records: &[Record]) -> String {
+        let id = agent_of(path);
+        if !is_agent_transcript(path) {
+            let session = self.run.sessions.iter().find(|session| session.id == id);
+            let pane = session.filter(|session| session.role == SessionRole::Pane);
+            return pane.and_then(|pane| pane.name.clone()).unwrap_or_else(|| self.run.lead().to_owned());
+        }
+        let meta: Value = meta.and_then(json::parse_lossy).unwrap_or(Value::Null);
+        let text = |key: &str| meta.get(key).and_then(Value::as_str);
+        let by_meta = text("name").or(text("agentType")).filter(|name| self.is_member(name));
+        let by_hooks = || self.agents.get(id).copied();
+        let named = by_meta.or_else(by_hooks).or(text("agentType")).map(str::to_owned);
+        named.or_else(|| self.by_content(records)).unwrap_or_else(|| "unknown".to_owned())
+    }
+
+    fn is_member(&self, name: &str) -> bool {
+        self.members.iter().any(|member| member == name)
+    }
+
+    /// The owner by content. 2.1.47 starts a transcript for each turn and names no agent in it.
+    fn by_content(&self, records: &[Record]) -> Option<String> {
+        let parts = || records.iter().flat_map(|record| &record.items);
+        let named = parts().find_map(|part| match part {
+            TranscriptItem::Used { id, tool, input } => {
+                let known = self.users.get(id.as_str()).map(|name| (*name).to_owned());
+                known.or_else(|| answerer(tool, input))
+            }
+            TranscriptItem::Delivered(message) => recipient_of_request(message),
+            TranscriptItem::Result { .. } => None,
+        });
+        let first = || {
+            parts().find_map(
+                |part| if let TranscriptItem::Delivered(message) = part { Some(message) } else { None },
+            )
+        };
+        let prompted = || self.prompts.get(first()?.text.trim())?.clone();
+        named.filter(|name| self.is_member(name)).or_else(prompted)
+    }
+}
+
+pub(super) fn agents(events: &[LoadedEvent]) -> HashMap<&str, &str> {
+    let mut agents = HashMap::new();
+    for event in events {
+        let starts = matches!(event.kind, Kind::SubagentStart | Kind::SubagentStop);
+        let named =
+            event.actor.kind == ActorKind::Teammate || (starts && event.actor.kind == ActorKind::Subagent);
+        if let (true, Some(id), Some(name)) = (named, &event.actor.id, &event.actor.name) {
+            agents.insert(id.as_str(), name.as_str());
+        }
+    }
+    agents
+}
+
+/// The agent that answers a shutdown request: only the one that was asked can.
+fn answerer(tool: &str, input: &Value) -> Option<String> {
+    let message = Message::of(input, &json!(null)).filter(|_| Tool::named(tool) == Tool::SendMessage)?;
+    let answers = matches!(message.kind, MessageKind::ShutdownResponse { .. });
+    message.asked().filter(|_| answers).map(str::to_owned)
+}
+
+fn recipient_of_request(message: &Delivered) -> Option<String> {
+    let notice = Notice::read(&message.text).filter(|notice| notice.kind == "shutdown_request")?;
+    notice.request?.rsplit_once('@').map(|(_, name)| name.to_owned())
+}
+
+fn stem(path: &Path) -> &str {
+    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
+}
+
+fn is_agent_transcript(path: &Path) -> bool {
+    stem(path).starts_with("agent-")
+}
+
+/// The agent's id, or the session's, from the file's name.
+pub(super) fn agent_of(path: &Path) -> &str {
+    let name = stem(path);
+    name.strip_prefix("agent-").unwrap_or(name)
+}
