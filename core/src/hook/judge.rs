@@ -21,7 +21,7 @@ use crate::policy::{Decision, Judged as JudgedEvent, Reason, Rules, Sent, Verdic
 use crate::store::archive::CaptureScope;
 use crate::store::log::Log;
 use crate::store::metadata_only;
-use crate::sys::{diagnostics, process};
+use crate::sys::{diagnostics, signals};
 
 /// Time limit for all rules of a call. One more match may follow.
 const RULES_TIMEOUT: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ impl<'a> Recorded<'a> {
     pub fn judge(self) -> Judged<'a> {
         let Recorded { mut call, is_recorded } = self;
         // If Claude Code has exited, no one reads the response.
-        if !process::termination_requested() {
+        if !signals::termination_requested() {
             let evaluation = call.evaluate();
             if is_recorded && call.outcome.answer.exit != BLOCK_EXIT_CODE {
                 call.remember_announcement(&evaluation);

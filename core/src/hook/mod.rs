@@ -35,7 +35,7 @@ use crate::sys::clock::Clock;
 use crate::sys::diagnostics;
 use crate::sys::env::Env;
 use crate::sys::paths::Paths;
-use crate::sys::process;
+use crate::sys::signals;
 use crate::sys::unicode::escape;
 use parse::Parsed;
 
@@ -132,7 +132,7 @@ pub enum CalledBy {
 
 /// Records one hook call and prints the response. `event` is the one on the command line.
 pub fn run(event: Option<&str>, by: CalledBy) -> ExitCode {
-    process::defer_signals();
+    signals::defer();
     let (recorder, unsafe_store) = recorder();
     let hook = &recorder.config.hook;
     let input = payload::read(std::io::stdin(), hook.largest_input as usize, hook.stdin_patience);

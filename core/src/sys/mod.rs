@@ -6,4 +6,5 @@ pub mod env;
 pub mod fs;
 pub mod paths;
 pub mod process;
+pub mod signals;
 pub mod unicode;

@@ -1,14 +1,13 @@
-//! Process identity, supervised child processes, and signals during a hook call.
+//! Process identity and supervised child processes.
 
 use std::io::{self, PipeReader, Read};
 use std::ops::ControlFlow;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use crate::sys::env::absolute_search;
+use crate::sys::signals::{HeldSignals, was_signalled};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process, waitid};
@@ -72,58 +71,6 @@ pub fn start_of(pid: u32) -> Option<String> {
     rest.split(' ').nth(19).map(str::to_owned)
 }
 
-static CAME: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
-
-/// Whether a signal that arrives now ends the process, as by default.
-static ENDS: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
-
-/// From now on, signals that would end the process are only noted. When Claude Code exits, it ends the hooks that still run:
-/// 2.1.328 sends SIGTERM, and a closed pane also causes SIGHUP. The payload has arrived by then, and the call needs only a few
-/// more milliseconds.
-pub fn defer_signals() {
-    for signal in [Signal::HUP, Signal::INT, Signal::TERM] {
-        // If registration fails, the default behavior remains. Register the note first: the second handler may end the
-        // process.
-        let _ = signal_hook::flag::register(signal.as_raw(), CAME.clone());
-        let _ = signal_hook::flag::register_conditional_default(signal.as_raw(), ENDS.clone());
-    }
-}
-
-/// Whether a signal arrived, so that no response will be read: then further signals are ignored while the process cleans up.
-/// Otherwise, the next signal ends the process. Call this when the event is recorded.
-pub fn termination_requested() -> bool {
-    ENDS.store(true, Ordering::SeqCst);
-    let came = was_signalled();
-    if came {
-        ENDS.store(false, Ordering::SeqCst);
-    }
-    came
-}
-
-fn was_signalled() -> bool {
-    CAME.load(Ordering::SeqCst)
-}
-
-/// Until it is dropped, signals are only noted: a child runs that must not outlive this process.
-struct HeldSignals {
-    /// Whether a signal ended the process before.
-    ended: bool,
-}
-
-impl HeldSignals {
-    fn hold() -> HeldSignals {
-        HeldSignals { ended: ENDS.swap(false, Ordering::SeqCst) }
-    }
-}
-
-impl Drop for HeldSignals {
-    fn drop(&mut self) {
-        if self.ended {
-            termination_requested();
-        }
-    }
-}
-
 /// A command whose program is found only in the absolute entries of the search path.
 pub fn program(name: &str) -> Command {
     let mut command = Command::new(name);
@@ -139,7 +86,7 @@ pub enum Outcome {
     Ended(ExitStatus),
     /// It exceeded the time limit and was killed with all its child processes.
     TimedOut,
-    /// A signal arrived after [`defer_signals`], or the observer stopped it: [`Run::collect`] does so if the output is too
+    /// A signal arrived after [`signals::defer`](crate::sys::signals::defer), or the observer stopped it: [`Run::collect`] does so if the output is too
     /// large.
     Stopped,
 }
