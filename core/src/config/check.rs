@@ -9,10 +9,10 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use super::keys::{Key, Place, REDACTABLE, names};
-use super::model::Entry;
 use super::parse_duration;
 use super::parse_value::{Checker, Validation, blockable_events, quoted};
 use super::problem::{Code, Problem};
+use super::settings::Entry;
 use super::source::Source;
 use crate::client::payload::Kind;
 use crate::error::nearest;

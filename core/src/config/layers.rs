@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::check::{Checked, validate};
-use super::model::{Entry, Layer, Origin, Setting, Settings, build, tree};
 use super::parse_value::Validation;
 use super::problem::{Code, Problem};
 use super::project::{self, Project, Trust, TrustState};
+use super::settings::{Entry, Layer, Origin, Setting, Settings, build, tree};
 use super::source::{self, Read, Source};
 use super::{Config, OnError, Rule, keys};
 use crate::error::Error;

@@ -12,18 +12,20 @@ mod policy;
 pub mod problem;
 pub mod project;
 mod schema;
+mod settings;
 pub mod source;
 
 pub use layers::{Effective, Everywhere, Files, PROJECT_FILE, everywhere, misnamed_file};
 pub use model::{
-    Archive, Config, Hook, Incidents, Layer, Log, OnFailure, Origin, Pattern, Price, Privacy, RecordMode,
-    Report, Setting, Settings, parse_duration, parse_size,
+    Archive, Config, Hook, Incidents, Log, OnFailure, Pattern, Price, Privacy, RecordMode, Report,
+    parse_duration, parse_size,
 };
 pub use pattern::{BoundedRegex, RegexTooCostly, required_literal};
 pub use policy::*;
 pub use problem::{Code, Problem, Severity};
 pub use project::{Project, TrustState};
 pub use schema::schema;
+pub use settings::{Layer, Origin, Setting, Settings};
 pub use source::{Excerpt, Excerpts};
 
 /// The template: every key with its default and a comment.

@@ -1,17 +1,11 @@
-//! The typed configuration, with its durations (`"90d"`) and sizes (`"16 MiB"`), and the settings that it is built
-//! from. `default.toml` describes each key.
+//! The typed configuration, with its durations (`"90d"`) and sizes (`"16 MiB"`). `default.toml` describes each key.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value as Json;
+use serde::{Deserialize, Deserializer};
 
-use super::keys::{Key, REDACTABLE};
-use super::source::Source;
+use super::keys::REDACTABLE;
 use super::{Policy, Rule};
 use crate::sys::clock;
 
@@ -223,116 +217,6 @@ pub fn parse_size(text: &str) -> Option<u64> {
     };
     let bytes = number * unit;
     (bytes.is_finite() && bytes < 1e15).then_some(bytes.round() as u64)
-}
-
-/// The file that a value comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Layer {
-    /// None: the default.
-    Default,
-    User,
-    Project,
-}
-
-/// The origin of a value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Origin {
-    pub layer: Layer,
-    /// The file, for a value that is not the default.
-    pub file: Option<PathBuf>,
-    /// The line in it; `None` for a value that the file had when it was last valid.
-    pub line: Option<usize>,
-}
-
-impl Origin {
-    pub const DEFAULT: Origin = Origin { layer: Layer::Default, file: None, line: None };
-
-    /// The origin of a value that the user's file had when it was last valid.
-    pub fn last(file: &Path) -> Origin {
-        Origin { layer: Layer::User, file: Some(file.to_path_buf()), line: None }
-    }
-
-    /// `path:line`, or `default`.
-    pub fn location(&self) -> String {
-        match (&self.file, self.line) {
-            (Some(file), Some(line)) => format!("{}:{line}", file.display()),
-            (Some(file), None) => format!("{} (last valid content)", file.display()),
-            (None, _) => "default".to_owned(),
-        }
-    }
-}
-
-/// A value as TOML and JSON, and where it comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
-    pub value: Json,
-    pub origin: Origin,
-}
-
-/// The values that are set, by path: `policy.max-blocks`, `rule[0].name`. All others have their default.
-pub type Settings = BTreeMap<String, Setting>;
-
-/// A valid value in a file.
-#[derive(Debug, Clone)]
-pub struct Entry {
-    /// Its path, with dots and list indexes: `rule[0].name`.
-    pub path: String,
-    pub key: &'static Key,
-    pub value: Json,
-    /// The bytes of the value.
-    pub span: Range<usize>,
-}
-
-impl Entry {
-    pub(super) fn setting(&self, source: &Source, layer: Layer) -> Setting {
-        let origin =
-            Origin { layer, file: Some(source.path.clone()), line: Some(source.line(self.span.start)) };
-        Setting { value: self.value.clone(), origin }
-    }
-}
-
-/// Builds the configuration from checked values.
-pub(super) fn build(settings: &Settings) -> Result<Config, String> {
-    let mut config = Config::deserialize(tree(settings)).map_err(|error| error.to_string())?;
-    for (index, rule) in config.rule.iter_mut().enumerate() {
-        let name = settings.get(&format!("rule[{index}].name"));
-        rule.file_line = name.map_or_else(|| rule.name.clone(), |name| name.origin.location());
-    }
-    Ok(config)
-}
-
-/// The values as one tree.
-pub(super) fn tree(settings: &Settings) -> Json {
-    let mut root = Json::Object(serde_json::Map::new());
-    for (path, setting) in settings {
-        *slot(&mut root, path) = setting.value.clone();
-    }
-    root
-}
-
-/// The node at a path of the tree, created if missing.
-fn slot<'a>(root: &'a mut Json, path: &str) -> &'a mut Json {
-    let mut at = root;
-    for name in path.split('.') {
-        let (name, index) = match name.strip_suffix(']').and_then(|name| name.split_once('[')) {
-            Some((name, index)) => (name, index.parse::<usize>().ok()),
-            None => (name, None),
-        };
-        at = &mut at[name];
-        if let Some(index) = index {
-            if at.is_null() {
-                *at = Json::Array(Vec::new());
-            }
-            if let Some(list) = at.as_array_mut()
-                && list.len() <= index
-            {
-                list.resize(index + 1, Json::Object(serde_json::Map::new()));
-            }
-            at = &mut at[index];
-        }
-    }
-    at
 }
 
 #[cfg(test)]

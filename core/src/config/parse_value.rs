@@ -7,9 +7,9 @@ use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
 use super::keys::Kind;
-use super::model::Entry;
 use super::pattern::{self, BoundedRegex, RegexTooCostly};
 use super::problem::{Code, Problem, Severity};
+use super::settings::Entry;
 use super::source::Source;
 use super::{parse_duration, parse_size};
 use crate::client::payload::{self, JUDGED, KNOWN};

@@ -10,9 +10,9 @@ use serde_json::{Value as Json, json};
 
 use super::check::items;
 use super::keys::{self, Kind};
-use super::model::{Entry, Layer, Settings, build};
 use super::parse_value::quoted;
 use super::problem::{Code, Problem};
+use super::settings::{Entry, Layer, Settings, build};
 use super::source::{self, Read, Source};
 use super::{Check, Rule, pattern};
 use crate::error::{Cause, Error, Result};

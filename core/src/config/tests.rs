@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::check::check;
 use super::keys::KEYS;
 use super::layers::{Effective, load, load_cached, read_cache};
-use super::model::build;
+use super::settings::build;
 use super::source::Source;
 use super::{Config, Files, Origin, Setting, Settings, TEMPLATE};
 use crate::error::Error;

@@ -7,6 +7,7 @@ pub mod concurrency;
 pub mod crashes;
 pub mod crashes_legacy;
 pub mod deleted_teams;
+pub mod fallback_store;
 pub mod hook_stderr;
 pub mod long_names;
 pub mod properties;

@@ -8,6 +8,7 @@ pub mod damaged_store;
 pub mod large_contents;
 pub mod log;
 pub mod metadata_only;
+pub mod missing_events;
 pub mod prune;
 pub mod prune_damage;
 pub mod retention;
