@@ -6,6 +6,7 @@ mod document;
 mod findings;
 mod format;
 mod html;
+mod incidents;
 mod line;
 mod log;
 mod markdown;

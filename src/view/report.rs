@@ -7,14 +7,13 @@ use super::document::{Block, Document, Graph, Table};
 use super::format::{
     actor, count, elapsed, first_line, redaction_summary, since, span, strip_tags, thousands,
 };
-use crate::report::{Change, Incident, MessageRow, Report, Role, TaskHistory, Topology};
+use super::incidents::incidents;
+use crate::report::{Change, MessageRow, Report, Role, TaskHistory, Topology};
 use crate::timeline::Kind;
 use teamkeep_core::client::json::serde_name;
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::sys::clock::{self, Timestamp};
 
-/// Number of steps shown at the start and at the end of an incident's chain.
-const SHOWN_STEPS: usize = 4;
 /// Shown for unknown values.
 const UNKNOWN: &str = "unknown";
 
@@ -39,7 +38,7 @@ impl Page<'_> {
         if let Some(counts) = &self.report.redacted {
             document.paragraph(redaction_summary(counts));
         }
-        document.section("Incidents", self.incidents());
+        document.section("Incidents", incidents(&self.report.incidents, self.report.overview.started_at));
         document.section("Problems", self.problems());
         document.section("Phases", self.phases());
         document.section("Agents", self.agents());
@@ -105,34 +104,6 @@ impl Page<'_> {
         let plus = if counts.automatic > 0 { "+" } else { "" };
         let sent = count(counts.messages, "message");
         if others.is_empty() { sent } else { format!("{sent} ({plus}{})", others.join(", ")) }
-    }
-
-    /// Each incident with its evidence, its cost and its remedy below it.
-    fn incidents(&self) -> Document {
-        let mut document = Document::default();
-        if self.report.incidents.is_empty() {
-            document.paragraph("none found");
-        }
-        let row = |when: String, what: String| [String::new(), String::new(), when, what];
-        let rows = self.report.incidents.iter().flat_map(|incident| {
-            let when = self.since(Some(incident.from));
-            let first = [incident.severity.name(), incident.kind.name(), when, incident.summary.clone()];
-            let hidden = incident.chain.len().saturating_sub(2 * SHOWN_STEPS);
-            let mut rows = vec![first];
-            for (place, step) in incident.chain.iter().enumerate() {
-                match place {
-                    SHOWN_STEPS if hidden > 0 => rows.push(row(String::new(), format!("- … {hidden} more"))),
-                    _ if (SHOWN_STEPS..SHOWN_STEPS + hidden).contains(&place) => {}
-                    _ => rows.push(row(self.since(Some(step.at)), format!("- {}", step.what))),
-                }
-            }
-            rows.extend(incident_cost(incident).map(|cost| row(String::new(), format!("cost: {cost}"))));
-            let remedy = incident.remedy.as_ref().map(|remedy| format!("remedy: {remedy}"));
-            rows.extend(remedy.map(|remedy| row(String::new(), remedy)));
-            rows
-        });
-        document.table(Table::of(&["severity", "kind", "when#", "incident"], rows));
-        document
     }
 
     fn problems(&self) -> Document {
@@ -324,18 +295,6 @@ impl Page<'_> {
         }
         document
     }
-}
-
-/// The cost of an incident: `1 task lost, 480 tokens, $0.02`.
-pub(super) fn incident_cost(incident: &Incident) -> Option<String> {
-    let cost = &incident.cost;
-    let parts = [
-        (cost.tasks_lost > 0).then(|| format!("{} lost", count(cost.tasks_lost, "task"))),
-        cost.tokens.filter(|tokens| *tokens > 0).map(|tokens| format!("{} tokens", thousands(tokens))),
-        cost.usd.filter(|usd| *usd > 0.0).map(|usd| format!("${usd:.2}")),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 fn duration(millis: Option<i64>) -> String {
