@@ -10,9 +10,9 @@ use super::transcripts::{Interval, Transcripts, load_transcripts};
 use super::{Entry, History, LoadedEvent, TaskIds};
 use teamkeep_core::client::payload::{Kind, Spawn};
 use teamkeep_core::model::Tool;
-use teamkeep_core::store::archive::{Archive, CaptureScope, Journal, RunRecord};
+use teamkeep_core::store::archive::{Archive, CaptureScope, Journal, RunRecord, SessionRecord};
 use teamkeep_core::sys::clock::Timestamp;
-use teamkeep_core::sys::process;
+use teamkeep_core::sys::process::{self, ProcessId};
 
 #[derive(Debug)]
 pub struct RunData {
@@ -23,6 +23,8 @@ pub struct RunData {
     pub transcripts: Transcripts,
     pub members: Vec<String>,
     pub client_gone: bool,
+    /// The teammates in panes whose process is gone while the team runs, without the end of their session.
+    pub crashed_panes: Vec<String>,
     /// Events before this time are missing: the log was pruned before they were copied into the run.
     pub missing_until: Option<Timestamp>,
 }
@@ -56,7 +58,18 @@ impl RunData {
         let owners = TranscriptOwners::of(&run, &members, &events, prompts);
         let transcripts = load_transcripts(archive, &run, &owners, &Interval::of(&run, all));
         let client_gone = run.ended_at.is_none() && (run.imported.is_some() || is_client_gone(archive, &run));
-        RunData { run, events, journal, history, transcripts, members, client_gone, missing_until: None }
+        let crashed_panes = if client_gone { Vec::new() } else { crashed_panes(&run, &events) };
+        RunData {
+            run,
+            events,
+            journal,
+            history,
+            transcripts,
+            members,
+            client_gone,
+            crashed_panes,
+            missing_until: None,
+        }
     }
 
     /// Records that events at the start are missing, if the first one is missing and the log does not reach back to
@@ -138,6 +151,18 @@ impl RunData {
         }
         calls
     }
+}
+
+fn crashed_panes(run: &RunRecord, events: &[LoadedEvent]) -> Vec<String> {
+    let has_ended = |id: &str| {
+        events.iter().any(|event| event.kind == Kind::SessionEnd && event.session.as_deref() == Some(id))
+    };
+    let is_crashed = |session: &&SessionRecord| {
+        session.process.as_ref().is_some_and(ProcessId::is_gone) && !has_ended(&session.id)
+    };
+    let is_open = run.ended_at.is_none() && run.imported.is_none();
+    let crashed = run.sessions.iter().filter(|_| is_open).filter(is_crashed);
+    crashed.filter_map(|session| session.name.clone()).collect()
 }
 
 /// Whether a run without a recorded end has certainly lost its Claude Code process.

@@ -11,7 +11,7 @@ use crate::client::team::HIGHEST_NUMBER;
 use crate::model::event::{Actor, ActorKind, Event, SafeName};
 use crate::store::archive::{Archive, CaptureScope, Index, SessionRecord, SessionRole};
 use crate::sys::fs;
-use crate::sys::process;
+use crate::sys::process::{self, ProcessId};
 
 /// Maximum size of `.highwatermark`, which contains a few digits.
 const LARGEST_NUMBER: u64 = 64;
@@ -108,14 +108,18 @@ impl Attributed<'_> {
         let context = self.call.context();
         let Some(session) = &self.call.session else { return };
         let name = self.by.resolved.name.clone();
-        let part = SessionRecord {
+        let mut part = SessionRecord {
             id: session.to_string(),
             role: if name.is_none() { SessionRole::Lead } else { SessionRole::Pane },
             name,
             transcript: context.transcript().map(|path| path.display().to_string()),
+            process: None,
         };
         let updated = self.call.archive.update_run(own, |index, run| {
             let leads = part.role == SessionRole::Lead;
+            let pane = run.process_of_pane(&part.id);
+            let new = context.client_pid.filter(|pid| !leads && pane.is_none_or(|known| known.pid != *pid));
+            part.process = new.map(ProcessId::of);
             let mut changed = run.join(part);
             // After `/clear` the lead has a new session, whose tasks are in another list beside the team's (2.1.328).
             let first = run.lead_session.as_deref().filter(|_| leads && run.team.is_some());

@@ -6,6 +6,8 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use crate::sys::env::absolute_search;
 use crate::sys::signals::{HeldSignals, was_signalled};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -41,6 +43,31 @@ pub fn is_gone(pid: u32, space: Option<&str>, start: Option<&str>) -> bool {
         Err(error) => error == Errno::SRCH,
     };
     !is_elsewhere(space) && ended()
+}
+
+/// A process, as recorded to recognize later whether it still runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessId {
+    pub pid: u32,
+    /// Its namespace: `host#pid:[4026531836]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub space: Option<String>,
+    /// See [`start_of`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
+}
+
+impl ProcessId {
+    /// A process in this process's namespace.
+    pub fn of(pid: u32) -> ProcessId {
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let space = own_space().map(|namespace| format!("{host}#{namespace}"));
+        ProcessId { pid, space, start: start_of(pid) }
+    }
+
+    pub fn is_gone(&self) -> bool {
+        is_gone(self.pid, self.space.as_deref(), self.start.as_deref())
+    }
 }
 
 /// Returns whether the process with this number is certainly not the expected one.

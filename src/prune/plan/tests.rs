@@ -22,6 +22,7 @@ fn held(name: &str, days: i64, needs: &[usize]) -> RunInventory {
         role: SessionRole::Lead,
         name: None,
         transcript: None,
+        process: None,
     };
     let run = RunRecord {
         run: name.to_owned(),

@@ -45,6 +45,37 @@ pub fn crashed_lead(scene: &Scene<'_>) -> Option<Draft> {
     Some(draft)
 }
 
+/// The teammates in panes whose process is gone while the team runs, since their last activity.
+pub fn crashed_panes(scene: &Scene<'_>) -> Vec<Draft> {
+    let crashed = scene.case.data.crashed_panes.iter().filter(|name| !has_left(scene, name));
+    let draft = |name: &String| {
+        let last = scene.case.entries.iter().rfind(|entry| entry.actor == *name);
+        let since = last.map_or(scene.end, |entry| entry.at.millis());
+        let mut draft = Draft::new(IncidentKind::CrashedAgent, Severity::High, (since, scene.end));
+        draft.agent(name);
+        let tasks = scene.held(name, scene.end);
+        claim(scene, &mut draft, name, &tasks);
+        if let Some(last) = last {
+            draft.step(last, format!("the last sign of {name}"));
+        }
+        let owned = task_names(&draft.tasks);
+        draft.summary = match tasks.len() {
+            0 => format!("the process of {name} is gone without the end of its session"),
+            _ => format!("the process of {name} is gone with {owned} in progress"),
+        };
+        draft.remedy = (!tasks.is_empty()).then(|| format!("Assign {owned} to another teammate"));
+        draft
+    };
+    crashed.map(draft).collect()
+}
+
+fn has_left(scene: &Scene<'_>, name: &str) -> bool {
+    let mut own = scene.case.entries.iter().rev().filter(|entry| entry.actor == name);
+    let end = own
+        .find(|entry| matches!(entry.kind(), Kind::MemberJoined | Kind::ShutdownApproved | Kind::MemberLeft));
+    end.is_some_and(|entry| entry.kind() != Kind::MemberJoined)
+}
+
 /// The work that was in progress when its agent left.
 pub fn departures(scene: &Scene<'_>) -> Vec<Draft> {
     let names: Vec<&str> = scene.case.teammates().collect();

@@ -13,6 +13,8 @@ pub struct Draft {
     pub tasks: Vec<String>,
     /// Begin and end, in milliseconds.
     pub span: (i64, i64),
+    /// How long it lasted in milliseconds, if not all the time between them.
+    pub lasted: Option<i64>,
     pub summary: String,
     pub chain: Vec<Step>,
     pub cost: IncidentCost,
@@ -27,6 +29,7 @@ impl Draft {
             agents: Vec::new(),
             tasks: Vec::new(),
             span,
+            lasted: None,
             summary: String::new(),
             chain: Vec::new(),
             cost: IncidentCost::default(),
@@ -73,7 +76,7 @@ impl Draft {
         let time = |at: i64| Timestamp::from_millis(at).unwrap_or_default();
         self.chain.sort_by_key(|step| step.at);
         let (from, to) = self.span;
-        self.cost.seconds = u64::try_from((to - from) / 1_000).unwrap_or_default();
+        self.cost.seconds = u64::try_from(self.lasted.unwrap_or(to - from) / 1_000).unwrap_or_default();
         self.cost.tasks_lost = self.cost.tasks_lost.max(scene.lost(&self.tasks));
         let mut hasher = blake3::Hasher::new();
         let (agent, task) = (self.agents.first(), self.tasks.first());

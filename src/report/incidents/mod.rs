@@ -134,7 +134,8 @@ impl Step {
 pub fn incidents(scene: &Scene<'_>) -> Vec<Incident> {
     let crash = departures::crashed_lead(scene);
     let waits = waits::waits(scene);
-    let mut causes = stalls::stalls(scene, &waits);
+    let mut causes = departures::crashed_panes(scene);
+    fold(&mut causes, stalls::stalls(scene, &waits), is_about_same_agent);
     fold(&mut causes, departures::departures(scene), is_about_same_task);
     causes.extend(waits);
     fold(&mut causes, chains::unanswered_questions(scene), is_about_same_agent);

@@ -1,6 +1,6 @@
 //! Agents that showed no activity for a long time while they owned a task in progress.
 
-use super::draft::{Draft, count, duration, listed, task_names};
+use super::draft::{Draft, duration, listed, task_names};
 use super::scene::Scene;
 use super::{IncidentKind, Severity};
 use crate::report::input::Spans;
@@ -17,26 +17,37 @@ pub fn stalls(scene: &Scene<'_>, excused: &[Draft]) -> Vec<Draft> {
     let mut found: Vec<Draft> = Vec::new();
     let names: Vec<&str> = scene.case.teammates().chain([scene.case.lead]).collect();
     for name in names {
-        for (from, to, tasks) in silent_with_work(scene, name, excused) {
-            // A pause of the whole team, such as a suspended computer, is one incident.
-            let all = found.iter_mut().find(|other| {
-                !scene.is_anyone_else_active(name, (from, to)) && other.span.0 <= to && from <= other.span.1
-            });
-            match all {
-                Some(all) => join(scene, all, name, &tasks, (from, to)),
-                None => found.push(stall(scene, name, (from, to), &tasks)),
+        let silences = silent_with_work(scene, name, excused);
+        // A pause of the whole team, such as a suspended computer, is one incident.
+        let (alone, with_all): (Vec<_>, Vec<_>) =
+            silences.into_iter().partition(|(span, _)| scene.is_anyone_else_active(name, *span));
+        let mut own: Vec<Silences<'_>> = Vec::new();
+        for (span, tasks) in with_all {
+            match found.iter_mut().find(|other| other.overlaps(span) && other.agents[0] != name) {
+                Some(all) => join(scene, all, name, &tasks, span),
+                None => own.push((vec![span], tasks)),
             }
         }
+        // A message can end a silence, but not the stall: repeated silences with one task are one incident.
+        for (span, tasks) in alone {
+            let is_same = |(_, known): &&mut Silences<'_>| {
+                tasks.iter().any(|task| known.iter().any(|one| one.id == task.id))
+            };
+            match own.iter_mut().find(is_same) {
+                Some((spans, _)) => spans.push(span),
+                None => own.push((vec![span], tasks)),
+            }
+        }
+        found.extend(own.iter().map(|(spans, tasks)| stall(scene, name, spans, tasks)));
     }
     found
 }
 
+type Silences<'a> = (Vec<(i64, i64)>, Vec<&'a TaskHistory>);
+type Silence<'a> = ((i64, i64), Vec<&'a TaskHistory>);
+
 /// The silences in which the agent had tasks in progress and did not wait for another agent or the user.
-fn silent_with_work<'a>(
-    scene: &Scene<'a>,
-    name: &str,
-    excused: &[Draft],
-) -> Vec<(i64, i64, Vec<&'a TaskHistory>)> {
+fn silent_with_work<'a>(scene: &Scene<'a>, name: &str, excused: &[Draft]) -> Vec<Silence<'a>> {
     let limit = millis(scene.limits.silent);
     let waits_for_user = excused.iter().filter(|wait| wait.agents.first().is_some_and(|agent| agent == name));
     let waits_for_user = Spans::of(waits_for_user.map(|wait| wait.span));
@@ -57,9 +68,8 @@ fn silent_with_work<'a>(
         let tasks: Vec<&TaskHistory> = scene.tasks.iter().filter(of_task).collect();
         let busy: Vec<Spans> = tasks.iter().map(|task| scene.in_progress(task, name)).collect();
         let work = Spans::union(&busy).intersection(&whole).difference(&waits);
-        found.extend(
-            work.iter().filter(|(from, to)| to - from >= limit).map(|(from, to)| (from, to, tasks.clone())),
-        );
+        let long = work.iter().filter(|(from, to)| to - from >= limit);
+        found.extend(long.map(|span| (span, tasks.clone())));
     }
     found
 }
@@ -71,16 +81,19 @@ fn is_in_turn(scene: &Scene<'_>, name: &str, (from, to): (i64, i64)) -> bool {
     })
 }
 
-fn stall(scene: &Scene<'_>, name: &str, span: (i64, i64), tasks: &[&TaskHistory]) -> Draft {
-    let (from, to) = span;
-    let mut draft = Draft::new(IncidentKind::StalledAgent, Severity::Medium, span);
+fn stall(scene: &Scene<'_>, name: &str, silences: &[(i64, i64)], tasks: &[&TaskHistory]) -> Draft {
+    let from = silences.iter().map(|(from, _)| *from).min().unwrap_or_default();
+    let to = silences.iter().map(|(_, to)| *to).max().unwrap_or_default();
+    let silent: i64 = silences.iter().map(|(from, to)| to - from).sum();
+    let mut draft = Draft::new(IncidentKind::StalledAgent, Severity::Medium, (from, to));
+    draft.lasted = Some(silent);
     draft.agent(name);
     claim(scene, &mut draft, name, tasks);
     let last = scene.case.entries.iter().rfind(|entry| entry.actor == name && entry.at.millis() <= from);
     if let Some(last) = last {
         draft.step(last, last_sign(last));
     }
-    let waiting = waiting_messages(scene, name, span);
+    let waiting = waiting_messages(scene, name, silences);
     for message in waiting.first().into_iter().chain(waiting.last()) {
         let entry =
             scene.case.entries.iter().find(|entry| entry.at == message.at && entry.actor == message.from);
@@ -98,10 +111,14 @@ fn stall(scene: &Scene<'_>, name: &str, span: (i64, i64), tasks: &[&TaskHistory]
         1 => "; 1 message waited for it".to_owned(),
         number => format!("; {number} messages waited for it"),
     };
-    let (was, time) = (if scene.lasts(to) { "has been" } else { "was" }, duration(to - from));
-    draft.summary = format!("{name} {was} silent for {time} with {owned} in progress{waited}");
+    let was = if scene.lasts(to) { "has been" } else { "was" };
+    let time = match silences.len() {
+        1 => format!("for {}", duration(silent)),
+        times => format!("{times} times, for {} in all,", duration(silent)),
+    };
+    draft.summary = format!("{name} {was} silent {time} with {owned} in progress{waited}");
     let lost: Vec<&String> = tasks.iter().filter(|task| scene.is_lost(task)).map(|task| &task.id).collect();
-    if !lost.is_empty() || scene.lasts(to) || to - from >= SEVERE * millis(scene.limits.silent) {
+    if !lost.is_empty() || scene.lasts(to) || silent >= SEVERE * millis(scene.limits.silent) {
         draft.severity = Severity::High;
     }
     draft.cost.tokens = wasted(scene, name, tasks);
@@ -157,13 +174,19 @@ fn last_sign(entry: &Entry) -> String {
     format!("{} {what}; after that it showed no activity", entry.actor)
 }
 
-/// The messages to the agent in that time that it had not read at its end.
-fn waiting_messages<'a>(scene: &Scene<'a>, name: &str, (from, to): (i64, i64)) -> Vec<&'a MessageRow> {
+/// A message that ends a silence does not wait, in milliseconds.
+const AT_ONCE: i64 = 5_000;
+
+/// The messages that were sent to the agent while it was silent, and did not end the silence.
+fn waiting_messages<'a>(scene: &Scene<'a>, name: &str, silences: &[(i64, i64)]) -> Vec<&'a MessageRow> {
+    let is_inside = |at: i64| {
+        silences.iter().any(|(from, to)| {
+            let end = if scene.lasts(*to) { *to } else { to - AT_ONCE };
+            (*from..=end).contains(&at)
+        })
+    };
     let is_waiting = |one: &&MessageRow| {
-        !one.automatic
-            && one.refused.is_none()
-            && bare(&one.to) == name
-            && (from..=to).contains(&one.at.millis())
+        !one.automatic && one.refused.is_none() && bare(&one.to) == name && is_inside(one.at.millis())
     };
     scene.mail.messages.iter().filter(is_waiting).collect()
 }
@@ -174,12 +197,9 @@ fn join(scene: &Scene<'_>, all: &mut Draft, name: &str, tasks: &[&TaskHistory], 
     claim(scene, all, name, tasks);
     all.span = (all.span.0.min(from), all.span.1.max(to));
     let (time, owned) = (duration(all.span.1 - all.span.0), task_names(&all.tasks));
-    let was = if scene.lasts(to) { "has been" } else { "was" };
-    all.summary = format!(
-        "the whole team {was} silent for {time} with {owned} in progress ({} of {})",
-        count(all.tasks.len(), "task"),
-        listed(&all.agents)
-    );
+    let were = if scene.lasts(to) { "have been" } else { "were" };
+    let names = listed(&all.agents);
+    all.summary = format!("{names} {were} silent at the same time for {time} with {owned} in progress");
     all.cost.tokens = all.cost.tokens.zip(wasted(scene, name, tasks)).map(|(all, own)| all + own);
 }
 

@@ -1,5 +1,7 @@
 //! Agents that waited for the user: for a permission, or for the approval of a plan.
 
+use serde_json::Value;
+
 use super::draft::{Draft, duration, task_names};
 use super::scene::Scene;
 use super::stalls::millis;
@@ -82,13 +84,19 @@ fn requests<'a>(scene: &Scene<'a>) -> Vec<Request<'a>> {
             _ => continue,
         };
         let what = match kind {
-            IncidentKind::WaitingPermission => permission(None),
+            IncidentKind::WaitingPermission => permission(requested_tool(entry).as_deref()),
             _ => "the approval of its plan".to_owned(),
         };
         requests.push(Request { kind, agent: &entry.actor, at: entry.at, what, entry: Some(entry) });
     }
     requests.sort_by_key(|request| request.at);
     requests
+}
+
+/// The tool in the notice that a teammate in a pane sends to the lead.
+fn requested_tool(entry: &Entry) -> Option<String> {
+    let notice: Value = serde_json::from_str(entry.text()?).ok()?;
+    Some(notice.get("tool_name")?.as_str()?.to_owned())
 }
 
 fn permission(tool: Option<&str>) -> String {

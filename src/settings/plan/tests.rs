@@ -197,7 +197,7 @@ fn known(version: Version) -> Vec<String> {
 #[test]
 fn the_embedded_file_has_every_event_once_with_its_own_name_in_kebab_case() {
     let all = embedded();
-    assert_eq!(all.len(), 15);
+    assert_eq!(all.len(), 16);
     for entry in all {
         let mut kebab = String::new();
         for c in entry.event.chars() {
@@ -213,7 +213,7 @@ fn the_embedded_file_has_every_event_once_with_its_own_name_in_kebab_case() {
         };
         let hook = serde_json::json!({"type": "command", "command": "teamkeep", "args": ["hook", kebab], "timeout": budget});
         assert_eq!(entry.group["hooks"], serde_json::json!([hook]));
-        let tools = matches!(entry.event.as_str(), "PreToolUse" | "PostToolUse");
+        let tools = matches!(entry.event.as_str(), "PreToolUse" | "PostToolUse" | "PermissionRequest");
         assert_eq!(entry.group.get("matcher").is_some(), tools, "{}", entry.event);
     }
 }
@@ -228,14 +228,14 @@ fn every_late_event_has_a_hook() {
 
 #[test]
 fn client_gets_only_the_events_that_it_has() {
-    assert_eq!(known(Version(2, 1, 328)).len(), 15);
-    assert_eq!(known(Version(2, 1, 84)).len(), 15);
+    assert_eq!(known(Version(2, 1, 328)).len(), 16);
+    assert_eq!(known(Version(2, 1, 84)).len(), 16);
     assert!(!known(Version(2, 1, 83)).contains(&"TaskCreated".to_owned()));
     assert!(known(Version(2, 1, 83)).contains(&"FileChanged".to_owned()));
     assert!(!known(Version(2, 1, 82)).contains(&"FileChanged".to_owned()));
     assert!(!known(Version(2, 1, 77)).contains(&"StopFailure".to_owned()));
     assert!(known(Version(2, 1, 33)).contains(&"TeammateIdle".to_owned()));
-    assert_eq!(known(Version(2, 1, 32)).len(), 10);
+    assert_eq!(known(Version(2, 1, 32)).len(), 11);
     assert!(!known(Version(2, 0, 42)).contains(&"SubagentStart".to_owned()));
     assert_eq!(unknown_to(Version(2, 1, 83)), ["TaskCreated"]);
 }
@@ -261,9 +261,9 @@ fn unknown_client_keeps_existing_hooks_and_their_form() {
         let moved = wanted(&ClientVersion::Known(version), &new, &[], &builtin());
         assert_eq!(wanted(&unknown, &new, &there, &builtin()), moved);
     }
-    let few = &wanted(&ClientVersion::Known(Version(2, 1, 328)), &old, &[], &builtin())[13..];
+    let few = &wanted(&ClientVersion::Known(Version(2, 1, 328)), &old, &[], &builtin())[14..];
     let now = wanted(&unknown, &old, few, &builtin());
-    assert_eq!(now.len(), 13, "what every client knows comes to the two that were there");
+    assert_eq!(now.len(), 14, "what every client knows comes to the two that were there");
     assert!(now.iter().all(has_args), "in the form of the two");
 }
 

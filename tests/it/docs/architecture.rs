@@ -51,6 +51,7 @@ const CORE: &[(&str, &[&str])] = &[
             "store/metadata_only",
             "sys/clock",
             "sys/fs",
+            "sys/process",
         ],
     ),
     (

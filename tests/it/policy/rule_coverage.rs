@@ -237,10 +237,10 @@ fn only_hooks_that_claude_code_loads_cover_rules() {
 
 #[test]
 fn install_adds_hooks_for_every_event_that_a_rule_names() {
-    let events = ["Notification", "PostToolUse", "PermissionRequest", "PostCompact", "UserPromptSubmit"];
+    let events = ["Notification", "PostToolUse", "PermissionDenied", "PostCompact", "UserPromptSubmit"];
     for event in events {
         let tools =
-            if ["PostToolUse", "PermissionRequest"].contains(&event) { "tools = [\"Bash\"]\n" } else { "" };
+            if ["PostToolUse", "PermissionDenied"].contains(&event) { "tools = [\"Bash\"]\n" } else { "" };
         let rule = format!(
             "[[rule]]\nname = \"mine\"\nevents = [\"{event}\"]\n{tools}action = \"warn\"\nreason = \"seen\"\n"
         );

@@ -75,8 +75,8 @@ fn doctor_reports_no_problem_after_install() {
     ok      task-tools         the task tools are on (CLAUDE_CODE_ENABLE_TODO_TOOLS in ~/.claude/settings.json)
     ok      settings           Claude Code can read 1 settings file: ~/.claude/settings.json
     ok      hooks-enabled      no setting disables hooks
-    ok      hooks-installed    15 hooks in ~/.claude/settings.json
-    ok      hooks-complete     all 15 events of Claude Code 2.1.328 are recorded
+    ok      hooks-installed    16 hooks in ~/.claude/settings.json
+    ok      hooks-complete     all 16 events of Claude Code 2.1.328 are recorded
     ok      hooks-twice        no event calls teamkeep twice
     ok      hook-matcher       the matchers cover everything that teamkeep records
     ok      session-end-budget the SessionEnd hook has a `timeout` of 30 s
@@ -173,7 +173,7 @@ fn doctor_reports_events_that_make_an_old_client_skip_the_file() {
     let told: Vec<String> = found.iter().map(|(verdict, what, _)| format!("{verdict}: {what}")).collect();
     assert_snapshot!(told.join("\n"), @"
     bad: Claude Code 2.1.47 ignores all of ~/.claude/settings.json, because it does not support TaskCreated, StopFailure, FileChanged
-    bad: Claude Code 2.1.47 does not support `args`, which 15 hooks in ~/.claude/settings.json use
+    bad: Claude Code 2.1.47 does not support `args`, which 16 hooks in ~/.claude/settings.json use
     ");
     home.ok("doctor --fix");
     assert!(one(&home, "client-events").starts_with("ok: "));

@@ -9,7 +9,7 @@ fn install_writes_for_an_old_client_only_what_it_supports() {
     let home = Home::with("{}");
     home.client("2.1.47 (Claude Code)");
     assert_snapshot!(home.ok("install").err, @"
-    installed 12 hooks in ~/.claude/settings.json
+    installed 13 hooks in ~/.claude/settings.json
     each runs ~/bin/teamkeep hook, for Claude Code 2.1.47
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
@@ -25,7 +25,7 @@ fn install_writes_for_an_old_client_only_what_it_supports() {
     assert_eq!(hook.get("args"), None);
     home.client("2.1.328 (Claude Code)");
     home.ok("install");
-    assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 15);
+    assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 16);
     assert_eq!(home.read().matches("teammate-idle").count(), 1, "replaced, not doubled");
     home.ok("uninstall");
     assert_eq!(home.read(), "{}", "what was there before the first of the two");
@@ -40,7 +40,7 @@ fn install_reports_a_client_without_team_support() {
     each runs ~/bin/teamkeep hook, for Claude Code 2.0.42
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
-    note: Claude Code 2.0.42 does not support SubagentStart, TeammateIdle, TaskCreated, TaskCompleted, StopFailure, FileChanged
+    note: Claude Code 2.0.42 does not support PermissionRequest, SubagentStart, TeammateIdle, TaskCreated, TaskCompleted, StopFailure, FileChanged
     hint: run install again after an upgrade of Claude Code
     note: agent teams need Claude Code 2.1.33 or later
     ");
@@ -52,22 +52,22 @@ fn install_without_a_client_writes_hooks_that_every_client_supports() {
     let home = Home::with("{}");
     std::fs::remove_file(home.at("bin/claude")).unwrap();
     assert_snapshot!(home.ok("install").err, @"
-    installed 12 hooks in ~/.claude/settings.json
+    installed 13 hooks in ~/.claude/settings.json
     each runs ~/bin/teamkeep hook, for every version of Claude Code with agent teams
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
-    note: `claude` not found in PATH; installing only the 12 hooks that every version with agent teams supports
+    note: `claude` not found in PATH; installing only the 13 hooks that every version with agent teams supports
     hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
     ");
-    assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 12);
+    assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 13);
     home.client("I am not well");
     assert_snapshot!(home.ok("install").err, @"
-    nothing to do: ~/.claude/settings.json already has all 12 hooks
-    note: `claude --version` printed no version; installing only the 12 hooks that every version with agent teams supports
+    nothing to do: ~/.claude/settings.json already has all 13 hooks
+    note: `claude --version` printed no version; installing only the 13 hooks that every version with agent teams supports
     hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
     ");
     home.ok("install --client-version 2.1.200");
-    assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 15);
+    assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 16);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn install_with_an_unknown_client_keeps_existing_hooks() {
     let record = || std::fs::read_to_string(home.record()).unwrap();
     std::fs::remove_file(home.at("bin/claude")).unwrap();
     assert_snapshot!(home.ok("install").err, @"
-    nothing to do: ~/.claude/settings.json already has all 15 hooks
+    nothing to do: ~/.claude/settings.json already has all 16 hooks
     note: `claude` not found in PATH; the installed hooks are unchanged
     hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
     ");
@@ -86,7 +86,7 @@ fn install_with_an_unknown_client_keeps_existing_hooks() {
     home.client("I am not well");
     let moved = "install --command /moved/teamkeep";
     assert_snapshot!(home.ok(moved).err, @"
-    replaced 15 hooks in ~/.claude/settings.json
+    replaced 16 hooks in ~/.claude/settings.json
     each runs /moved/teamkeep hook
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
@@ -97,7 +97,7 @@ fn install_with_an_unknown_client_keeps_existing_hooks() {
     assert_eq!(
         home.read(),
         installed.replace(home.at("bin").to_str().unwrap(), "/moved"),
-        "15, in exec form"
+        "16, in exec form"
     );
     assert!(record().contains("\"client\":\"2.1.328\""), "{}", record());
     home.ok("uninstall");
@@ -109,9 +109,9 @@ fn install_counts_replaced_and_removed_hooks() {
     let home = Home::with("{}");
     home.ok("install --client-version 2.1.47");
     let first = |line: &str| home.ok(line).err.lines().next().unwrap().to_owned();
-    assert_snapshot!(first("install"), @"replaced 12 hooks in ~/.claude/settings.json, added 3: TaskCreated, StopFailure, FileChanged");
-    assert_snapshot!(first("install --client-version 2.1.77"), @"replaced 12 hooks in ~/.claude/settings.json, removed 3: TaskCreated, StopFailure, FileChanged");
-    assert_snapshot!(first("install --client-version 2.0.42"), @"removed 3 hooks from ~/.claude/settings.json: SubagentStart, TeammateIdle, TaskCompleted");
+    assert_snapshot!(first("install"), @"replaced 13 hooks in ~/.claude/settings.json, added 3: TaskCreated, StopFailure, FileChanged");
+    assert_snapshot!(first("install --client-version 2.1.77"), @"replaced 13 hooks in ~/.claude/settings.json, removed 3: TaskCreated, StopFailure, FileChanged");
+    assert_snapshot!(first("install --client-version 2.0.42"), @"removed 4 hooks from ~/.claude/settings.json: PermissionRequest, SubagentStart, TeammateIdle, TaskCompleted");
     assert_snapshot!(first("install --client-version 2.0.42 --command teamkeep"), @"replaced 9 hooks in ~/.claude/settings.json");
 }
 
@@ -124,11 +124,11 @@ fn install_reports_the_wait_for_a_hanging_client_and_ends_it() {
     let result = home.ok("install");
     assert_snapshot!(result.err, @"
     waiting for `claude --version`, 10 seconds at most
-    installed 12 hooks in ~/.claude/settings.json
+    installed 13 hooks in ~/.claude/settings.json
     each runs ~/bin/teamkeep hook, for every version of Claude Code with agent teams
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
-    note: `claude --version` did not respond; installing only the 12 hooks that every version with agent teams supports
+    note: `claude --version` did not respond; installing only the 13 hooks that every version with agent teams supports
     hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
     ");
 }

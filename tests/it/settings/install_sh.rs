@@ -15,14 +15,14 @@ fn install_sh_and_uninstall_leave_only_recorded_data() {
     assert_snapshot!(clone.ok(&[]), @"
     building (a few minutes the first time)
     installed teamkeep 0.1.0 as ~/.local/bin/teamkeep
-    installed 15 hooks in ~/.claude/settings.json
+    installed 16 hooks in ~/.claude/settings.json
     each runs ~/.local/bin/teamkeep hook, for Claude Code 2.1.328
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
     to uninstall: ~/clone/install.sh --uninstall
     ");
     assert_snapshot!(clone.ok(&["--uninstall"]), @"
-    removed 15 hooks from ~/.claude/settings.json; restored its previous content
+    removed 16 hooks from ~/.claude/settings.json; restored its previous content
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     removed ~/.local/bin/teamkeep
     recorded data is kept in ~/.local/share/teamkeep
@@ -58,7 +58,7 @@ fn paths_with_spaces_are_quoted_in_printed_commands() {
     assert_snapshot!(clone.ok(&["--prefix", "my tools"]), @"
     building (a few minutes the first time)
     installed teamkeep 0.1.0 as ~/my tools/bin/teamkeep
-    installed 15 hooks in ~/.claude/settings.json
+    installed 16 hooks in ~/.claude/settings.json
     each runs '~/my tools/bin/teamkeep' hook, for Claude Code 2.1.328
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: '~/my tools/bin/teamkeep' uninstall
@@ -66,7 +66,7 @@ fn paths_with_spaces_are_quoted_in_printed_commands() {
     to uninstall: ~/clone/install.sh --uninstall --prefix '~/my tools'
     ");
     assert_snapshot!(clone.ok(&["--uninstall", "--prefix", "my tools"]), @"
-    removed 15 hooks from ~/.claude/settings.json; restored its previous content
+    removed 16 hooks from ~/.claude/settings.json; restored its previous content
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     removed ~/my tools/bin/teamkeep
     recorded data is kept in ~/.local/share/teamkeep
@@ -86,7 +86,7 @@ fn hooks_that_call_a_binary_elsewhere_are_removed_with_it() {
             if prefix == "opt" && version == "2.1.328" {
                 assert_snapshot!(result, @"
                 the hooks in ~/.claude/settings.json call ~/opt/bin/teamkeep
-                removed 15 hooks from ~/.claude/settings.json; restored its previous content
+                removed 16 hooks from ~/.claude/settings.json; restored its previous content
                 backup: ~/.local/share/teamkeep/installs/#-#.bak
                 ~/.local/bin/teamkeep does not exist
                 kept ~/opt/bin/teamkeep; to remove it: ~/clone/install.sh --uninstall --prefix ~/opt

@@ -23,6 +23,7 @@ const NEWEST: Version = Version(2, 1, 328);
 /// unknown event. All other recorded events are older than agent teams.
 pub const SINCE: &[(&str, Version)] = &[
     ("SubagentStart", Version(2, 0, 43)),
+    ("PermissionRequest", Version(2, 0, 45)),
     ("TeammateIdle", Version(2, 1, 33)),
     ("TaskCompleted", Version(2, 1, 33)),
     ("StopFailure", Version(2, 1, 78)),
@@ -44,7 +45,7 @@ const OTHERS: &[(&str, Version)] = &[
 const RANGES: &[(Version, Version, &[&str])] = &[
     (Version(0, 0, 0), Version(0, 0, 0), &[
         "PreToolUse", "PostToolUse", "PostToolUseFailure", "Notification", "UserPromptSubmit", "SessionStart",
-        "SessionEnd", "Stop", "SubagentStop", "PreCompact", "PermissionRequest", "Setup",
+        "SessionEnd", "Stop", "SubagentStop", "PreCompact", "Setup",
     ]),
     (Version(2, 1, 47), Version(2, 1, 177), &[
         "PostToolBatch", "UserPromptExpansion", "PostCompact", "PermissionDenied", "Elicitation", "ElicitationResult",

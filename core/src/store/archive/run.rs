@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::event::{LEAD, SafeName};
 use crate::sys::clock::Timestamp;
 use crate::sys::fs::Document;
+use crate::sys::process::ProcessId;
 
 /// One run of a team, or of a session without a team.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -78,6 +79,9 @@ pub struct SessionRecord {
     /// The transcript's path, from a hook payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript: Option<String>,
+    /// The process of a split pane, which can be gone while the team runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<ProcessId>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,6 +138,14 @@ impl RunRecord {
         (self.ended_at, self.ended_by, self.ended_reason, self.finished) = (None, None, None, false);
     }
 
+    fn session(&self, id: &str) -> Option<&SessionRecord> {
+        self.sessions.iter().find(|session| session.id == id)
+    }
+
+    pub fn process_of_pane(&self, session: &str) -> Option<&ProcessId> {
+        self.session(session)?.process.as_ref()
+    }
+
     /// Whether a teammate of this name had a split pane, and therefore its own session.
     pub fn has_pane(&self, name: &str) -> bool {
         let mut panes = self.sessions.iter().filter(|session| session.role == SessionRole::Pane);
@@ -186,6 +198,7 @@ impl RunRecord {
         known.role = session.role;
         known.name = session.name.or(known.name.take());
         known.transcript = session.transcript.or(known.transcript.take());
+        known.process = session.process.or(known.process.take());
         *known != before
     }
 }
@@ -312,6 +325,7 @@ mod tests {
                 role: SessionRole::Lead,
                 name: None,
                 transcript: None,
+                process: None,
             }],
             ..RunRecord::default()
         };

@@ -133,6 +133,7 @@ mod tests {
             role: SessionRole::Lead,
             name: None,
             transcript: transcript.to_str().map(str::to_owned),
+            process: None,
         };
         RunRecord { run: "0123456789abcdef".into(), sessions: vec![session], ..RunRecord::default() }
     }
