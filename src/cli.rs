@@ -61,6 +61,8 @@ enum Command {
     List(commands::list::Args),
     /// Show the status of running teams
     Status(commands::status::Args),
+    /// Show a run live, or play it back: a board of agents, tasks and messages on the whole terminal
+    Watch(commands::watch::Args),
     /// Show the members, tasks and messages of a run
     Show(commands::show::Args),
     /// Show what happened in a run, in order
@@ -102,7 +104,7 @@ enum Command {
 
 /// The commands as `teamkeep --help` groups them.
 pub const GROUPS: &[(&str, &[&str])] = &[
-    ("Inspect", &["list", "status", "show", "replay", "report", "log"]),
+    ("Inspect", &["list", "status", "watch", "show", "replay", "report", "log"]),
     ("Policy", &["policy"]),
     ("Maintain", &["export", "import", "restore", "prune", "verify", "doctor"]),
     ("Set up", &["install", "uninstall", "config", "completions", "demo"]),
@@ -197,6 +199,7 @@ fn dispatch(command: Command, ui: Ui) -> Result<ExitCode> {
         Command::Finish(args) => return Ok(commands::hook::finish(&args)),
         Command::Status(args) if args.line => return Ok(commands::status::line()),
         Command::Status(args) => return commands::status::run(&reading()?, &args),
+        Command::Watch(args) => return commands::watch::run(&reading()?, &args),
         Command::Replay(args) => return commands::replay::run(&reading()?, &args),
         Command::Restore(args) => return commands::restore::run(&reading()?, &args),
         Command::Prune(args) => return commands::prune::run(&strict()?, &args),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!          ┌─▶ report, status ─┐
-//! store ─▶ timeline ────────────┼─▶ view ─▶ terminal, Markdown, HTML page
+//! store ─▶ timeline ────────────┼─▶ view ─▶ terminal, Markdown, HTML page; watch ─▶ terminal board
 //!    │     └─▶ restore ─────────┤
 //!    └─▶ backtest, verify, prune┘
 //! ```
@@ -29,6 +29,7 @@ pub mod timeline;
 mod ui;
 pub mod verify;
 pub mod view;
+pub mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

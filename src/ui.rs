@@ -1,5 +1,6 @@
 //! The terminal: output for programs goes to stdout, messages for people to stderr.
 
+pub mod keys;
 pub mod pager;
 pub mod terminal;
 

@@ -22,4 +22,5 @@ pub mod show;
 pub mod status;
 pub mod uninstall;
 pub mod verify;
+pub mod watch;
 mod when;

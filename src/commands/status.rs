@@ -1,45 +1,35 @@
-//! `teamkeep status`: the status of running teams, once, live (`--watch`), or as one line for Claude Code (`--line`).
+//! `teamkeep status`: the status of running teams, or one line for Claude Code (`--line`).
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Deserialize;
 
 use super::catalog::{self, catalog};
-use super::output;
+use super::{output, watch};
 use crate::context::Context;
-use crate::status::{Status, StatusLine, alive};
+use crate::status::{Status, StatusLine, Surroundings, alive};
 use crate::timeline::{OpenedRun, RunCatalog};
 use crate::ui::Ui;
-use crate::ui::terminal::{InputEvent, Screen};
 use crate::view;
 use teamkeep_core::client::payload;
 use teamkeep_core::enforcement::OverrideFile;
-use teamkeep_core::error::{Error, Result};
+use teamkeep_core::error::Result;
 use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::store::log::{self, Segment};
 
 /// Maximum size of Claude Code's input in bytes.
 const MAX_BYTES: usize = 1 << 20;
 /// Time limit for Claude Code's input. It is written at once, but a pipe may stay open without a writer.
 const TIMEOUT: Duration = Duration::from_millis(30);
-/// The interval for checking the log and updating the clocks.
-const FRAME: Duration = Duration::from_millis(250);
-/// The interval for reading everything, even if the log is unchanged: messages, pauses and processes are not in the log.
-const CHECK_INTERVAL: Duration = Duration::from_secs(2);
-/// After each read, the next one waits this many times its duration.
-const RESTS: u32 = 4;
-/// The signal of Ctrl-C, which ends the command.
-const INTERRUPT: i32 = 2;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  teamkeep status --watch
+  teamkeep status --json | jq -r '.teams[].incidents[] | .summary'
   teamkeep status --json | jq -r '.teams[].members[] | select(.doing == \"idle\") | .name'")]
 pub struct Args {
-    /// Refresh live until q or Ctrl-C
-    #[arg(short, long, conflicts_with_all = ["json", "line"])]
+    /// Another name of `teamkeep watch`
+    #[arg(short, long, hide = true, conflicts_with_all = ["json", "line"])]
     watch: bool,
     /// Print one JSON object
     #[arg(long, conflicts_with = "line")]
@@ -52,7 +42,7 @@ pub struct Args {
 
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if args.watch {
-        return watch(context);
+        return watch::run(context, &watch::Args::default());
     }
     let catalog = catalog(context)?;
     let (opened, status) = read_status(context, &catalog)?;
@@ -66,9 +56,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 
 fn read_status(context: &Context, catalog: &RunCatalog) -> Result<(OpenedRun, Status)> {
     let runs: Vec<&RunRecord> = alive(catalog);
-    let opened = catalog.open_stories(&runs)?;
+    let opened = catalog.open_runs(&runs)?;
     let overrides = OverrideFile::new(&context.paths.policy(), context.config.log.lock_patience).read();
-    let status = Status::of(catalog, &opened, &context.paths, overrides, context.clock.now());
+    let around = Surroundings { archive: &catalog.archive, paths: &context.paths, config: &context.config };
+    let status = Status::of(catalog, &opened, around, overrides, context.clock.now());
     Ok((opened, status))
 }
 
@@ -102,54 +93,4 @@ fn session_of_stdin() -> Option<String> {
     }
     let input = payload::read(stdin, MAX_BYTES, TIMEOUT);
     serde_json::from_slice::<Input>(&input.bytes).ok()?.session_id
-}
-
-/// Draws until the user quits.
-fn watch(context: &Context) -> Result<ExitCode> {
-    if !context.ui.is_terminal() || context.env.term.as_deref() == Some("dumb") {
-        return Err(
-            Error::usage("--watch needs a terminal").hint("omit --watch to print once, or use --json")
-        );
-    }
-    let mut live = LiveStatus::read(context)?;
-    let mut screen = Screen::open()?;
-    let end = loop {
-        let keys = if screen.is_typed() { "q to quit" } else { "" };
-        screen.draw(&view::status_screen(&live.status, context.clock.now(), keys, screen.size()))?;
-        match screen.wait(FRAME)? {
-            InputEvent::Key(b'q' | 3 | 4) | InputEvent::End(INTERRUPT) => break ExitCode::SUCCESS,
-            InputEvent::End(signal) => break ExitCode::from(u8::try_from(128 + signal).unwrap_or(1)),
-            InputEvent::Key(_) | InputEvent::Change | InputEvent::Nothing => {}
-        }
-        if live.is_due(context) {
-            live = LiveStatus::read(context)?;
-        }
-    };
-    drop(screen);
-    // The last screen stays above the prompt.
-    output::print_document(context, &view::status(&live.status, context.clock.now()))?;
-    Ok(end)
-}
-
-struct LiveStatus {
-    status: Status,
-    segments: Vec<Segment>,
-    read: Instant,
-    cost: Duration,
-}
-
-impl LiveStatus {
-    fn read(context: &Context) -> Result<LiveStatus> {
-        let start = Instant::now();
-        // Listed before the read: events that arrive during the read count as a change.
-        let segments = log::list(&context.paths.log()).unwrap_or_default();
-        let (_, status) = read_status(context, &catalog(context)?)?;
-        Ok(LiveStatus { status, segments, read: Instant::now(), cost: start.elapsed() })
-    }
-
-    fn is_due(&self, context: &Context) -> bool {
-        let rested = self.read.elapsed();
-        let is_changed = || log::list(&context.paths.log()).unwrap_or_default() != self.segments;
-        rested >= self.cost * RESTS && (rested >= CHECK_INTERVAL || is_changed())
-    }
 }

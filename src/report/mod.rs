@@ -1,7 +1,9 @@
 //! The report of a run: who did what and when, at what cost, and what went wrong. Pure: from a run's recorded data to
 //! a [`Report`], which `report --format json` prints. Unknown values are `None`.
 
+mod activity;
 mod agents;
+mod burn_rate;
 mod findings;
 mod incidents;
 mod input;
@@ -12,7 +14,9 @@ mod turns;
 mod usage;
 mod work;
 
+pub use activity::ActivityTimes;
 pub use agents::{Agent, Instance, Role};
+pub use burn_rate::BurnRate;
 pub use findings::{Code, Finding};
 pub use incidents::{Incident, IncidentCost, IncidentKind, Severity, Step};
 pub use messages::{MessageRow, MessageStats, Pair, Sender};

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::input::ReportInput;
+use crate::timeline::Cost;
 use teamkeep_core::client::payload::Kind as Event;
 use teamkeep_core::client::team::Tokens;
 use teamkeep_core::config::{Price, pattern};
@@ -50,8 +51,7 @@ pub fn spending(case: &ReportInput<'_>, prices: &[Price]) -> TokenUsage {
         if !spent.models.iter().any(|known| known == model) {
             spent.models.push(model.to_owned());
         }
-        let price = prices.iter().find(|price| pattern::matches(&price.model, model));
-        spent.cost = spent.cost.zip(price).map(|(sum, price)| sum + at(price, &cost.tokens));
+        spent.cost = spent.cost.zip(self::cost(prices, cost)).map(|(sum, cost)| sum + cost);
     }
     let mut agents: Vec<ModelUsage> = spent.into_values().collect();
     for spent in &mut agents {
@@ -73,6 +73,13 @@ pub fn spending(case: &ReportInput<'_>, prices: &[Price]) -> TokenUsage {
             .collect(),
         agents,
     }
+}
+
+/// The price of one message of the model; `None` if its model has no price.
+pub fn cost(prices: &[Price], cost: &Cost) -> Option<f64> {
+    let model = cost.model.as_deref().unwrap_or("unknown");
+    let price = prices.iter().find(|price| pattern::matches(&price.model, model));
+    price.map(|price| at(price, &cost.tokens))
 }
 
 fn at(price: &Price, tokens: &Tokens) -> f64 {

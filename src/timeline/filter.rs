@@ -46,15 +46,6 @@ impl Filter {
                 }))
     }
 
-    /// Whether the entry is before the start.
-    pub fn is_before(&self, entry: &Entry) -> bool {
-        self.from.is_some_and(|from| entry.at < from)
-    }
-
-    pub fn is_after(&self, entry: &Entry) -> bool {
-        self.to.is_some_and(|to| to < entry.at)
-    }
-
     pub fn unknown_actor(&self, entries: &[Entry], data: &RunData) -> Option<Error> {
         let is_known =
             |actor: &String| data.is_member(actor) || entries.iter().any(|entry| is_by(entry, actor, data));

@@ -19,15 +19,15 @@ pub struct MemberState {
 pub struct TaskState {
     /// The status; `None` if Claude Code erased its file.
     pub status: Option<TaskStatus>,
+    /// The status before its file was erased.
+    pub erased: Option<TaskStatus>,
     pub owner: Option<String>,
     pub subject: String,
+    /// When its status or owner last changed.
+    pub since: Timestamp,
 }
 
 impl TaskState {
-    pub fn word(&self) -> &str {
-        self.status.as_ref().map_or("erased", TaskStatus::as_str)
-    }
-
     pub fn is_gone(&self) -> bool {
         matches!(self.status, None | Some(TaskStatus::Deleted))
     }
@@ -50,25 +50,30 @@ impl LiveState {
         state
     }
 
-    /// Applies one entry. Returns whether an agent or a task changed.
-    pub fn apply(&mut self, entry: &Entry) -> bool {
+    /// Applies one entry.
+    pub fn apply(&mut self, entry: &Entry) {
         if let EntryKind::TeamErased { .. } = entry.kind {
-            let left = self.roster.iter_mut().map(|member| member.follow(Sign::Leaves, entry.at));
-            return left.fold(false, |any, changed| any | changed);
+            self.roster.iter_mut().for_each(|member| member.follow(Sign::Leaves, entry.at));
+            return;
         }
         if let Some(change) = entry.task() {
-            self.task(change);
+            self.task(change, entry.at);
         }
-        let is_changed = sign(entry).is_some_and(|sign| self.member(&entry.actor, sign, entry.at));
-        is_changed || entry.task().is_some()
+        if let Some(sign) = sign(entry) {
+            self.member(&entry.actor, sign, entry.at);
+        }
     }
 
-    fn task(&mut self, change: &TaskEntry) {
+    fn task(&mut self, change: &TaskEntry, at: Timestamp) {
         let key = (change.id.parse().unwrap_or(u64::MAX), change.id.clone());
         let task = self.tasks.entry(key).or_default();
+        let is_changed = (&task.status, &task.owner) != (&change.to, &change.owner);
+        if change.event != TaskEvent::Erased && (is_changed || change.event == TaskEvent::Created) {
+            task.since = at;
+        }
         match change.event {
             TaskEvent::Deleted => task.status = Some(TaskStatus::Deleted),
-            TaskEvent::Erased => task.status = None,
+            TaskEvent::Erased => task.erased = task.status.take().or(task.erased.take()),
             _ => {
                 task.status.clone_from(&change.to);
                 task.owner.clone_from(&change.owner);
@@ -79,26 +84,24 @@ impl LiveState {
         }
     }
 
-    fn member(&mut self, name: &str, sign: Sign, at: Timestamp) -> bool {
+    fn member(&mut self, name: &str, sign: Sign, at: Timestamp) {
         if ["client", "unknown", "helper", "user"].contains(&name) {
-            return false;
+            return;
         }
         if let Some(member) = self.roster.iter_mut().find(|member| member.name == name) {
             return member.follow(sign, at);
         }
         let new = Activity::after(None, sign);
         self.roster.extend(new.map(|doing| MemberState { name: name.to_owned(), doing, since: at }));
-        new.is_some()
     }
 }
 
 impl MemberState {
-    fn follow(&mut self, sign: Sign, at: Timestamp) -> bool {
+    fn follow(&mut self, sign: Sign, at: Timestamp) {
         let after = Activity::after(Some(self.doing), sign).filter(|after| *after != self.doing);
         if let Some(after) = after {
             (self.doing, self.since) = (after, at);
         }
-        after.is_some()
     }
 }
 
@@ -159,7 +162,7 @@ mod tests {
         state.apply(&entry(1, started, "team-lead"));
         state.apply(&entry(2, EntryKind::MemberJoined(Default::default()), "alice"));
         state.apply(&entry(3, turn(TurnEvent::Started), "alice"));
-        assert!(!state.apply(&entry(4, message(true), "client")));
+        state.apply(&entry(4, message(true), "client"));
         state.apply(&entry(4, message(false), "team-lead"));
         assert_eq!(doing(&state), ["team-lead works 4", "alice works 3"]);
         let mut task = |event, id: &str| {
@@ -170,9 +173,10 @@ mod tests {
         task(TaskEvent::Created, "2");
         task(TaskEvent::Created, "10");
         task(TaskEvent::Erased, "2");
-        let tasks: Vec<(&str, &str)> =
-            state.tasks.iter().map(|((_, id), task)| (id.as_str(), task.word())).collect();
-        assert_eq!(tasks, [("2", "erased"), ("10", "pending")]);
+        let tasks =
+            state.tasks.iter().map(|((_, id), task)| (id.as_str(), task.status.clone(), task.erased.clone()));
+        let pending = || Some(TaskStatus::Pending);
+        assert_eq!(tasks.collect::<Vec<_>>(), [("2", None, pending()), ("10", pending(), None)]);
         state.apply(&entry(6, turn(TurnEvent::Ended), "alice"));
         state.apply(&entry(7, turn(TurnEvent::Idle), "alice"));
         let verdict = VerdictEntry {
@@ -186,7 +190,9 @@ mod tests {
             repeated: false,
         };
         let verdict = entry(7, EntryKind::Verdict(verdict), "alice");
-        assert!(!state.apply(&verdict), "a verdict does not show that its agent works");
+        let before = state.clone();
+        state.apply(&verdict);
+        assert_eq!(state, before, "a verdict does not show that its agent works");
         state.apply(&entry(8, EntryKind::TeamErased { ended_by: None }, "client"));
         state.apply(&entry(9, turn(TurnEvent::Ended), "alice"));
         assert_eq!(doing(&state), ["team-lead gone 8", "alice gone 8"]);

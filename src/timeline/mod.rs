@@ -5,6 +5,7 @@ mod entry_json;
 mod events;
 mod filter;
 mod history;
+mod inbox_history;
 mod lifecycle;
 mod live_state;
 mod merge;
@@ -28,6 +29,7 @@ pub use entry::{
 pub use events::{DetailLevel, LoadedEvent, by_run};
 pub use filter::Filter;
 pub use history::{History, Sighting, TaskIds};
+pub use inbox_history::InboxHistory;
 pub use lifecycle::stays;
 pub use live_state::{LiveState, MemberState, TaskState};
 pub use merge::{Timeline, merge, not_completed};

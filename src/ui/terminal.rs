@@ -1,7 +1,7 @@
 //! The whole terminal as a screen of lines. Only lines that changed are written.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, PipeReader, Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,6 +9,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+
+use super::keys::{Key, KeyParser};
 
 /// The terminal before the screen was opened, so that a panic can restore it.
 static BEFORE: Mutex<Option<Option<Termios>>> = Mutex::new(None);
@@ -19,10 +21,13 @@ const CLOSE: &str = "\x1b[0m\x1b[?25h\x1b[?1049l";
 /// Output between these is shown at once (synchronized output), if the terminal supports it.
 const TOGETHER: (&str, &str) = ("\x1b[?2026h", "\x1b[?2026l");
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A signal that arrives just before a wait is noticed after this time.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputEvent {
     Nothing,
-    Key(u8),
+    Keys(Vec<Key>),
     /// The terminal was resized or resumed.
     Change,
     /// A signal that ends the process.
@@ -34,7 +39,7 @@ pub enum InputEvent {
 pub struct Screen {
     shown: Vec<String>,
     styled: bool,
-    typed: bool,
+    keys: KeyParser,
     ends: Arc<AtomicUsize>,
     resized: Arc<AtomicBool>,
     stopped: Arc<AtomicBool>,
@@ -45,7 +50,7 @@ impl Screen {
         let mut screen = Screen {
             shown: Vec::new(),
             styled: anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
-            typed: false,
+            keys: KeyParser::default(),
             ends: Arc::default(),
             resized: Arc::default(),
             stopped: Arc::default(),
@@ -67,14 +72,10 @@ impl Screen {
         if let Some(mut modes) = modes {
             // Keys are read one by one without an echo; Ctrl-C and Ctrl-Z still send signals.
             modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
-            self.typed = tcsetattr(&stdin, OptionalActions::Now, &modes).is_ok();
+            tcsetattr(&stdin, OptionalActions::Now, &modes)?;
         }
         self.shown.clear();
         put(OPEN)
-    }
-
-    pub fn is_typed(&self) -> bool {
-        self.typed
     }
 
     pub fn size(&self) -> (usize, usize) {
@@ -97,11 +98,15 @@ impl Screen {
         if text.is_empty() { Ok(()) } else { put(&format!("{}{text}{}", TOGETHER.0, TOGETHER.1)) }
     }
 
-    pub fn wait(&mut self, time: Duration) -> io::Result<InputEvent> {
+    /// Waits for a key, a signal, or a byte in `wake`, at most so long.
+    pub fn wait(&mut self, time: Duration, wake: &mut PipeReader) -> io::Result<InputEvent> {
         let stdin = io::stdin();
-        let mut keys = [PollFd::new(&stdin, PollFlags::IN)];
-        let keys = if self.typed { &mut keys[..] } else { &mut [] };
-        let polled = poll(keys, Timespec::try_from(time).ok().as_ref());
+        let time = Timespec::try_from(time.min(MAX_WAIT)).ok();
+        let (polled, ready) = {
+            let mut ends = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&*wake, PollFlags::IN)];
+            let polled = poll(&mut ends, time.as_ref());
+            (polled, ends.map(|end| !end.revents().is_empty()))
+        };
         let signal = self.ends.load(Ordering::Relaxed);
         if signal != 0 {
             return Ok(InputEvent::End(i32::try_from(signal).unwrap_or_default()));
@@ -120,14 +125,20 @@ impl Screen {
         if !matches!(polled, Ok(1..)) {
             return Ok(InputEvent::Nothing);
         }
-        let mut input = [0; 32];
-        match rustix::io::read(&stdin, &mut input) {
-            Ok(1) => return Ok(InputEvent::Key(input[0])),
-            // Arrow keys and the like are several bytes; they are ignored.
-            Ok(1..) => {}
-            _ => self.typed = false,
+        let mut input = [0; 256];
+        if ready[1] {
+            // The other end stays open as long as the screen, so this read does not block and does not fail.
+            let _ = wake.read(&mut input)?;
         }
-        Ok(InputEvent::Nothing)
+        if ready[0] {
+            return match rustix::io::read(&stdin, &mut input) {
+                Ok(count @ 1..) => Ok(InputEvent::Keys(self.keys.parse(&input[..count]))),
+                Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => Ok(InputEvent::Nothing),
+                // The terminal is gone.
+                _ => Ok(InputEvent::End(Signal::HUP.as_raw())),
+            };
+        }
+        Ok(InputEvent::Change)
     }
 }
 

@@ -11,7 +11,6 @@ mod line;
 mod log;
 mod markdown;
 mod mermaid;
-mod player_view;
 mod report;
 mod restore;
 mod state;
@@ -20,18 +19,19 @@ mod teams;
 mod timeline;
 
 pub use backtest_row::{BacktestRow, backtest_rows, counts};
-pub use describe::ShownEntry;
+pub use describe::{ShownEntry, phrase};
 pub use document::Document;
 pub use findings::{Commands, findings, health, problems};
-pub use format::{count, elapsed, redaction_summary, size, span};
+pub use format::{
+    count, elapsed, end_label, first_line, moment_since, name_style, redaction_summary, size, span, thousands,
+};
 pub use html::page;
-pub use line::plain;
+pub use line::{DIM, GREEN, RED, YELLOW, plain};
 pub use log::LogView;
 pub use mermaid::{MAX_MERMAID_CHARS, mermaid};
-pub use player_view::{PlayerView, player_screen};
 pub use report::{full_report, report};
 pub use restore::{restored_files, restored_tasks, undone};
 pub use state::{diff, state};
-pub use status::{brief, status, status_screen};
+pub use status::{brief, status};
 pub use teams::teams;
-pub use timeline::{EntryLines, TimelineOptions, ending, heading, merge_idles, pause, timeline};
+pub use timeline::{EntryLines, TimelineOptions, ending, heading, timeline};

@@ -1,18 +1,19 @@
-//! Text output of `teamkeep status`: as text, as a screen, and as one line.
-
-use std::collections::BTreeMap;
+//! Text output of `teamkeep status`: as text, and as one line.
 
 use anstyle::Style;
 
 use super::document::Document;
 use super::format::{count, elapsed, name_style, size, task_style};
-use super::line::{DIM, GREEN, Line, YELLOW, bold, dim, plain, styled};
-use crate::status::{Board, Status, StatusLine, StoreStats, TeamStatus};
+use super::line::{DIM, GREEN, RED, YELLOW, bold, dim, plain, styled};
+use crate::report::{Incident, Severity};
+use crate::status::{AgentState, Board, Status, StatusLine, StoreStats, TeamStatus};
 use crate::ui;
 use teamkeep_core::enforcement::Pause;
 use teamkeep_core::model::TaskStatus;
-use teamkeep_core::policy::Activity;
 use teamkeep_core::sys::clock::{self, Timestamp};
+
+/// Number of incidents of a team that are shown.
+const MAX_INCIDENTS: usize = 3;
 
 pub fn status(status: &Status, now: Timestamp) -> Document {
     let mut document = Document::default();
@@ -31,39 +32,6 @@ pub fn status(status: &Status, now: Timestamp) -> Document {
     }
     document.line([dim(recorded(&status.record))]);
     document
-}
-
-/// Formats the status for a terminal of this size. No line is wider than the columns minus one; lines that do not fit
-/// are counted.
-pub fn status_screen(
-    shown: &Status,
-    now: Timestamp,
-    keys: &str,
-    (columns, rows): (usize, usize),
-) -> Vec<String> {
-    let width = columns.saturating_sub(1).max(1);
-    let footer = if keys.is_empty() || rows <= 4 { 0 } else { 1 };
-    let mut lines = limited(&status(shown, now), width, rows.saturating_sub(footer));
-    if footer > 0 {
-        lines.resize(rows - 1, String::new());
-        let time = clock::local(now).format("%H:%M:%S");
-        let line = Line::from([dim(format!("{time} {}, {keys}", clock::offset(now)))]);
-        lines.push(line.cut(width));
-    }
-    lines
-}
-
-/// At most so many lines of a document. Hidden lines are counted.
-pub(super) fn limited(document: &Document, width: usize, rows: usize) -> Vec<String> {
-    let text = document.to_terminal(Some(width));
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    if lines.len() > rows {
-        let hidden = lines.len() - rows.saturating_sub(1);
-        lines.truncate(rows.saturating_sub(1));
-        lines.push(Line::from([dim(format!("… {hidden} more lines"))]).cut(width));
-        lines.truncate(rows);
-    }
-    lines
 }
 
 /// A team in one line: `parser-team: 2 working, 1 idle · 3/5 tasks · 1 block`.
@@ -90,13 +58,13 @@ pub fn brief(team: Option<&StatusLine>) -> String {
 }
 
 /// How an agent's state is shown.
-fn state(doing: Activity) -> (Style, &'static str) {
-    match doing {
-        Activity::Works => (GREEN, "working"),
-        Activity::Idles => (Style::new(), "idle"),
-        Activity::Here => (Style::new(), "joined"),
-        Activity::Stops => (YELLOW, "shutting down"),
-        Activity::Gone => (DIM, "left"),
+fn style(state: AgentState) -> Style {
+    match state {
+        AgentState::Stalled => RED,
+        AgentState::Waiting | AgentState::ShuttingDown => YELLOW,
+        AgentState::Working => GREEN,
+        AgentState::Idle | AgentState::Joined => Style::new(),
+        AgentState::Left => DIM,
     }
 }
 
@@ -110,33 +78,48 @@ fn team(team: &TeamStatus, now: Timestamp, document: &mut Document) {
     let age = format!("running for {},", ago(team.started_at, now));
     let last = team.heard_at.map(|at| format!("last event {} ago", ago(at, now)));
     document.line([bold(&team.team), styled(GREEN, age), dim(last.unwrap_or_default())]);
-    board(&team.board, &team.unread, now, document);
+    incidents(team, now, document);
+    board(&team.board, now, document);
     warnings(team, document);
 }
 
+/// The worst incidents: those that last before those that are over.
+fn incidents(team: &TeamStatus, now: Timestamp, document: &mut Document) {
+    let is_over = |incident: &&Incident| team.board.is_over(incident, now);
+    let mut sorted: Vec<&Incident> = team.incidents.iter().collect();
+    sorted.sort_by_key(is_over);
+    for incident in sorted.iter().take(MAX_INCIDENTS) {
+        let (style, past) = match (is_over(incident), incident.severity) {
+            (true, _) => (DIM, "past: "),
+            (false, Severity::High) => (RED, ""),
+            (false, _) => (YELLOW, ""),
+        };
+        let remedy = incident.remedy.as_ref().map(|remedy| format!("→ {remedy}"));
+        let summary = styled(style, format!("  ! {past}{}", incident.summary));
+        document.line([summary, dim(remedy.unwrap_or_default())]);
+    }
+    if let Some(more) = sorted.len().checked_sub(MAX_INCIDENTS).filter(|more| *more > 0) {
+        document.line([dim(format!("  … {}; to see all: teamkeep watch", count(more, "more incident")))]);
+    }
+}
+
 /// The members and the open tasks of a team.
-pub(super) fn board(
-    Board { members, tasks }: &Board,
-    unread: &BTreeMap<String, usize>,
-    now: Timestamp,
-    document: &mut Document,
-) {
-    let states = [Activity::Works, Activity::Idles, Activity::Here, Activity::Stops, Activity::Gone];
-    let counts = states.map(|doing| (members.iter().filter(|member| member.doing == doing).count(), doing));
+fn board(board: &Board, now: Timestamp, document: &mut Document) {
+    let Board { members, tasks } = board;
+    let counts = AgentState::ALL.map(|state| (board.count(state), state));
     let counts = counts.iter().filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = counts.map(|(count, doing)| format!("{count} {}", state(*doing).1)).collect();
+    let counts: Vec<String> = counts.map(|(count, state)| format!("{count} {}", state.word())).collect();
     document.line([plain("  Members"), dim(format!("({})", counts.join(", ")))]);
-    let width = members.iter().map(|member| state(member.doing).1.len()).max().unwrap_or_default();
+    let width = members.iter().map(|member| member.state.word().len()).max().unwrap_or_default();
     for member in members {
-        let unread = unread.get(&member.name).map(|unread| format!("{unread} unread"));
+        let unread = if member.unread > 0 { format!("{} unread", member.unread) } else { String::new() };
         let own = tasks.iter().filter(|task| member.tasks.contains(&task.id));
         let own: Vec<String> = own.map(|task| format!("{} {}", task.id, task.subject)).collect();
-        let (style, word) = state(member.doing);
         document.line([
             styled(name_style(&member.name), format!("    {}", member.name)).width(14),
-            styled(style, word).width(width),
+            styled(style(member.state), member.state.word()).width(width),
             dim(ago(member.since, now)).width(6),
-            styled(YELLOW, unread.unwrap_or_default()),
+            styled(YELLOW, unread),
             plain(if own.is_empty() { String::new() } else { format!("task {}", own.join(", ")) }),
         ]);
     }
@@ -151,8 +134,13 @@ pub(super) fn board(
             styled(task_style(task.status.as_str()), task.status.as_str()).width(11),
             styled(name_style(owner), owner).width(8),
             plain(&task.subject),
+            dim(blockers(&task.blocked_by)),
         ]);
     }
+}
+
+fn blockers(ids: &[String]) -> String {
+    if ids.is_empty() { String::new() } else { format!("(blocked by {})", ids.join(", ")) }
 }
 
 /// The work that the gates cannot see, and the number of blocks and warnings.

@@ -7,7 +7,7 @@ use anstyle::Style;
 
 use super::describe::{ShownEntry, phrase, phrase_with};
 use super::document::Document;
-use super::format::{actor, count, elapsed, end_label, events_missing, name_style, span};
+use super::format::{actor, count, elapsed, end_label, events_missing, name_style};
 use super::line::{DIM, Line, bold, dim, plain, styled};
 use crate::timeline::{Entry, EntryKind, Kind, RunData, Summary, Timeline, TurnEvent};
 use teamkeep_core::model::event::LEAD;
@@ -133,11 +133,6 @@ impl EntryLines {
         }
         text
     }
-}
-
-/// The text in place of a shortened pause.
-pub fn pause(millis: i64) -> String {
-    Line::from([dim(format!("          … {} passed", span(millis)))]).wrapped(None)
 }
 
 /// Whether an entry matters to a reader: not that the lead is in its own team, nor Claude Code's notices of what is

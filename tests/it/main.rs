@@ -11,3 +11,4 @@ mod restore;
 mod settings;
 mod store;
 mod support;
+mod watch;

@@ -1,18 +1,18 @@
 //! `teamkeep replay RUN`: the timeline of a run, or a part of it.
 
 mod follow;
-mod player;
 
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
-use self::player::Speed;
 use super::catalog::{self, catalog, time_of_run, warn_outside_run};
 use super::output::{self, json_line};
+use super::watch;
 use crate::context::Context;
 use crate::timeline::{Entry, Filter, Kind, RunData, merge};
 use crate::ui;
 use crate::view::{self, TimelineOptions};
+use crate::watch::Speed;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::clock;
@@ -21,7 +21,7 @@ use teamkeep_core::sys::clock;
 #[command(after_help = "Examples:
   teamkeep replay parser-team --since +1m --until +2m --involving bob
   teamkeep replay latest --kind message --kind verdict --format mermaid > run.mmd
-  teamkeep replay latest --speed 10x")]
+  teamkeep replay latest --follow")]
 pub struct Args {
     /// Team name, run ID (or a unique prefix), or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
@@ -37,17 +37,20 @@ pub struct Args {
     /// Include automatic notices (idle, assignment, shutdown), the lead's own membership, and turns without a prompt
     #[arg(short, long)]
     all: bool,
-    /// Print messages, prompts and final replies in full (not with --speed on a terminal)
+    /// Print messages, prompts and final replies in full
     #[arg(long)]
     full: bool,
     /// Continue with new events until the run ends. Entries that become known late are printed late
     #[arg(short, long, conflicts_with = "until")]
     follow: bool,
-    /// Play back in real time, or at a multiple of it: `10x`, `0.5x`, `max`. On a terminal, members and tasks are shown as
-    /// they change. Gaps without activity are shortened to 2 s
-    #[arg(long, value_name = "SPEED", value_parser = Speed::parse, conflicts_with = "follow")]
+    /// Another name of `teamkeep watch --speed`
+    #[arg(long, value_name = "SPEED", value_parser = Speed::parse, hide = true, conflicts_with_all = SPEED_EXCLUDES)]
     speed: Option<Speed>,
 }
+
+/// The board always shows the whole run.
+const SPEED_EXCLUDES: [&str; 10] =
+    ["follow", "format", "json", "all", "full", "since", "until", "actor", "involving", "kind"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 enum Format {
@@ -116,34 +119,32 @@ impl Part {
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    if let Some(speed) = args.speed {
+        return watch::run(context, &watch::Args::playing(&args.run, speed));
+    }
     let catalog = catalog(context)?;
     let run = catalog.find(&args.run)?;
     let filter = args.part.filter(context, run)?;
-    if args.format() == Format::Mermaid && (args.follow || args.speed.is_some()) {
-        return Err(Error::usage("--format mermaid cannot be combined with --follow or --speed")
-            .hint("remove --follow and --speed"));
+    if args.format() == Format::Mermaid && args.follow {
+        return Err(Error::usage("--format mermaid cannot be combined with --follow").hint("remove --follow"));
     }
     if args.follow {
         return follow::follow(context, args, &run.run, &filter);
     }
     let opened = catalog.open_stories(&[run])?;
-    let mut code = ExitCode::SUCCESS;
     for run in &opened.runs {
-        code = show(context, args, run, &filter)?;
+        show(context, args, run, &filter)?;
     }
     catalog::warn_damaged(context, &catalog, &opened);
-    Ok(code)
+    Ok(ExitCode::SUCCESS)
 }
 
-fn show(context: &Context, args: &Args, run: &RunData, filter: &Filter) -> Result<ExitCode> {
+fn show(context: &Context, args: &Args, run: &RunData, filter: &Filter) -> Result<()> {
     let timeline = merge(run);
     if let Some(error) = filter.unknown_actor(&timeline.entries, run) {
         return Err(error);
     }
     let part: Vec<&Entry> = timeline.entries.iter().filter(|entry| filter.contains(entry, run)).collect();
-    if let Some(speed) = args.speed.filter(|_| !part.is_empty()) {
-        return player::play(context, args, speed, (run, &timeline), filter);
-    }
     let options = args.options(context);
     match args.format() {
         Format::Text => {
@@ -171,5 +172,5 @@ fn show(context: &Context, args: &Args, run: &RunData, filter: &Filter) -> Resul
     if part.is_empty() && !timeline.entries.is_empty() {
         context.ui.eprint_line("No entries match these filters.");
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

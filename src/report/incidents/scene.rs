@@ -1,16 +1,13 @@
 //! The input of all detectors: the parts of the report, the times at which each agent was active, and its tokens.
 
-use std::collections::HashMap;
-
+use crate::report::activity::ActivityTimes;
 use crate::report::input::{ReportInput, Spans};
 use crate::report::messages::{MessageStats, bare};
 use crate::report::tasks::TaskHistory;
 use crate::report::turns::Turn;
-use crate::timeline::{Entry, EntryKind, Kind, stays};
-use teamkeep_core::client::payload::Kind as Event;
+use crate::timeline::{Entry, Kind, stays};
 use teamkeep_core::config::Incidents;
 use teamkeep_core::model::TaskStatus;
-use teamkeep_core::model::event::ActorKind;
 use teamkeep_core::store::archive::EndedBy;
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -22,8 +19,7 @@ pub struct Scene<'a> {
     pub limits: &'a Incidents,
     /// The moment up to which the run is judged, in milliseconds: its end or its crash; for a running team now.
     pub end: i64,
-    /// When each agent showed activity, in milliseconds, in order.
-    activity: HashMap<String, Vec<i64>>,
+    activity: ActivityTimes,
 }
 
 impl<'a> Scene<'a> {
@@ -33,8 +29,8 @@ impl<'a> Scene<'a> {
         limits: &'a Incidents,
         now: Timestamp,
     ) -> Scene<'a> {
-        let activity = activity(case);
-        let last = activity.values().filter_map(|own| own.last()).max().copied();
+        let activity = ActivityTimes::of_case(case);
+        let last = activity.each().filter_map(|(_, own)| own.last()).max().copied();
         let end = match () {
             // The crash itself is not recorded. It came after the last activity.
             () if is_crashed(case) => last.unwrap_or_else(|| case.end.millis()),
@@ -66,7 +62,7 @@ impl<'a> Scene<'a> {
 
     /// The times without activity of the agent while it was there that are at least so long.
     pub fn silences(&self, name: &str, at_least: i64) -> Vec<(i64, i64)> {
-        let own = self.activity.get(name).map(Vec::as_slice).unwrap_or_default();
+        let own = self.activity.of_agent(name);
         let mut silences = Vec::new();
         for (from, to) in self.presence(name).iter() {
             let inside = own.iter().copied().filter(|at| (from..=to).contains(at));
@@ -91,7 +87,7 @@ impl<'a> Scene<'a> {
 
     /// The agent's first activity after that time.
     pub fn next_activity(&self, name: &str, after: i64) -> Option<i64> {
-        self.activity.get(name)?.iter().copied().find(|at| *at > after)
+        self.activity.of_agent(name).iter().copied().find(|at| *at > after)
     }
 
     /// Whether an agent's id is one of this name's.
@@ -102,7 +98,7 @@ impl<'a> Scene<'a> {
 
     /// Whether any other agent showed activity within that time.
     pub fn is_anyone_else_active(&self, name: &str, (from, to): (i64, i64)) -> bool {
-        let mut others = self.activity.iter().filter(|(other, _)| *other != name);
+        let mut others = self.activity.each().filter(|(other, _)| *other != name);
         others.any(|(_, own)| own.iter().any(|at| from < *at && *at < to))
     }
 
@@ -162,42 +158,4 @@ impl<'a> Scene<'a> {
 fn is_crashed(case: &ReportInput<'_>) -> bool {
     case.data.client_gone && case.data.run.imported.is_none()
         || case.data.run.ended_by == Some(EndedBy::Crashed)
-}
-
-/// When each agent showed activity: its hooks, its transcript, its messages and its changes of tasks. Automatic actions of
-/// Claude Code do not count.
-fn activity(case: &ReportInput<'_>) -> HashMap<String, Vec<i64>> {
-    let mut activity: HashMap<String, Vec<i64>> = HashMap::new();
-    let mut add = |name: &str, at: Option<Timestamp>| {
-        if let Some(at) = at {
-            activity.entry(name.to_owned()).or_default().push(at.millis());
-        }
-    };
-    for event in &case.data.events {
-        let is_own = !matches!(event.kind, Event::FileChanged | Event::Notification | Event::Unknown);
-        if is_own && event.verdict.is_none() && event.actor.kind != ActorKind::Helper {
-            add(event.shown(&case.data.run), Some(event.at));
-        }
-    }
-    for used in case.data.transcripts.uses.values() {
-        add(&used.by, case.to_local(used.at));
-    }
-    for cost in case.data.transcripts.costs.values() {
-        add(&cost.by, case.to_local(cost.at));
-    }
-    for delivered in &case.data.transcripts.delivered {
-        add(&delivered.recipient, case.to_local(delivered.at));
-    }
-    for entry in case.entries.iter().filter(|entry| !entry.is_automatic()) {
-        let is_own = match &entry.kind {
-            EntryKind::Task(_) => !matches!(entry.kind(), Kind::TaskFound | Kind::TaskErased),
-            EntryKind::Message(_) | EntryKind::Turn(_) | EntryKind::MemberJoined(_) => true,
-            _ => false,
-        };
-        if is_own {
-            add(&entry.actor, Some(entry.at));
-        }
-    }
-    activity.values_mut().for_each(|own| own.sort_unstable());
-    activity
 }

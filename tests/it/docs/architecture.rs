@@ -128,14 +128,15 @@ const COMMAND_LINE: &[(&str, &[&str])] = &[
     ("report", &["redact", "timeline"]),
     ("restore", &["timeline"]),
     ("settings", &["ui"]),
-    ("status", &["timeline"]),
+    ("status", &["report", "timeline"]),
     ("doctor", &["restore", "settings", "verify"]),
     ("view", &["backtest", "doctor", "report", "restore", "status", "timeline", "ui", "verify"]),
+    ("watch", &["report", "status", "timeline", "ui", "view"]),
     (
         "commands",
         &[
             "backtest", "bundle", "context", "demo", "doctor", "prune", "redact", "report", "restore",
-            "settings", "status", "timeline", "ui", "verify", "view",
+            "settings", "status", "timeline", "ui", "verify", "view", "watch",
         ],
     ),
     ("cli", &["commands", "context", "ui"]),

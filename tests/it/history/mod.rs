@@ -10,7 +10,6 @@ pub mod message_merge_props;
 pub mod message_recipients;
 pub mod messages;
 pub mod narrative;
-pub mod player;
 pub mod replay;
 pub mod resumed;
 pub mod runs;

@@ -1,15 +1,11 @@
-//! How the teams stand that are alive: for people, for programs, on a whole terminal, and in one line.
+//! The status of running teams: for people, for programs, and in one line.
 
 use std::process::Stdio;
 
-use anstream::adapter::strip_str;
-use rustix::process::{Pid, Signal, kill_process};
-use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::{Value, json};
 
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{CommandResult, Sandbox, feed, sizeless};
-use crate::support::terminal::{CLOSE, OPEN, Terminal};
 
 const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const TWO: &str = "bbbbbbbb-0000-4000-8000-000000000002";
@@ -101,7 +97,10 @@ fn status_json_is_one_object_with_the_same_data() {
         .collect();
     assert_eq!(doing, [("team-lead", "here"), ("alice", "works"), ("bob", "idle")]);
     assert_eq!(team["members"][1]["tasks"], json!(["2"]));
-    assert_eq!(team["tasks"][2], json!({"id": "3", "status": "pending", "owner": null, "subject": "Task 3"}));
+    let mut task = team["tasks"][2].clone();
+    assert_eq!(task.as_object_mut().unwrap().remove("since"), Some(json!("2026-02-03T04:05:07.000Z")));
+    assert_eq!(task, json!({"id": "3", "status": "pending", "owner": null, "subject": "Task 3"}));
+    assert_eq!(team["incidents"], json!([]));
     assert_eq!(status["overrides"]["pauses"][0]["gate"], "idle-with-work");
     assert_eq!(status["record"]["events"], sandbox.log().len());
     assert_eq!((&status["record"]["runs"], &status["record"]["events_counted"]), (&json!(1), &json!(true)));
@@ -226,91 +225,4 @@ fn agent_text_cannot_control_the_terminal() {
     lead.hook("Notification", json!({}));
     let told = [sandbox.told(&["status"]), line(&sandbox, b"").out].concat();
     assert!(told.contains("wild") && !told.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{told}");
-}
-
-/// What stands on a terminal of this size.
-fn shown(sandbox: &Sandbox, columns: usize, rows: usize) -> Vec<String> {
-    use teamkeep::status::{Status, alive};
-    let library = sandbox.library();
-    let opened = library.open_stories(&alive(&library)).unwrap();
-    let paths = teamkeep_core::sys::paths::Paths {
-        store: sandbox.keep(""),
-        config: sandbox.keep("teamkeep.toml"),
-        client: Some(sandbox.client("")),
-        warning: None,
-    };
-    let now = teamkeep_core::sys::clock::parse("2026-02-03T05:05:10Z").unwrap();
-    let status = Status::of(&library, &opened, &paths, Default::default(), now);
-    let lines = teamkeep::view::status_screen(&status, now, "q to quit", (columns, rows));
-    lines.iter().map(|line| strip_str(line).to_string()).collect()
-}
-
-#[test]
-fn status_fits_a_screen_of_any_size() {
-    let sandbox = Sandbox::new();
-    play(&sandbox);
-    insta::assert_snapshot!(sizeless(&shown(&sandbox, 40, 13).join("\n")), @"
-    session-aaaaaaaa running for 1h00m04s,
-      last event 59m59s ago
-      Members (1 working, 1 idle, 1 joined)
-        team-lead  joined  1h00m04s
-        alice      working 1h00m02s task 2
-          Task 2
-        bob        idle    1h00m01s 1
-          unread
-      Tasks (1 of 3 done)
-        2  in_progress alice    Task 2
-        3  pending     -        Task 3
-    Recorded: 1 run, 6 events, # KB
-    05:05:10 UTC, q to quit
-    ");
-    insta::assert_snapshot!(shown(&sandbox, 40, 6).join("\n"), @"
-    session-aaaaaaaa running for 1h00m04s,
-      last event 59m59s ago
-      Members (1 working, 1 idle, 1 joined)
-        team-lead  joined  1h00m04s
-    … 8 more lines
-    05:05:10 UTC, q to quit
-    ");
-    for (columns, rows) in [(1, 1), (2, 3), (10, 5), (40, 24), (300, 100)] {
-        let lines = shown(&sandbox, columns, rows);
-        assert!(lines.len() <= rows, "{lines:?}");
-        assert!(lines.iter().all(|line| line.chars().count() < columns.max(2)), "{lines:?}");
-    }
-}
-
-#[test]
-fn watch_redraws_changes_and_restores_the_terminal() {
-    let sandbox = Sandbox::new();
-    let lead = play(&sandbox);
-    for (end, code) in [("q", Some(0)), ("INT", Some(0)), ("TERM", Some(143))] {
-        let mut terminal = Terminal::run(&sandbox, &["status", "--watch"], &[]);
-        terminal.until("q to quit");
-        assert!(terminal.told.contains(OPEN) && terminal.takes_keys(), "{:?}", terminal.told);
-        let subject = format!("news {end}");
-        sandbox.write(
-            "tasks/session-aaaaaaaa/4.json",
-            json!({"id": "4", "subject": subject, "status": "pending"}),
-        );
-        lead.hook("Notification", json!({}));
-        terminal.until(&subject);
-        assert_eq!(terminal.told.matches("Task 3").count(), 1, "what stays is not drawn again");
-        let size = Winsize { ws_row: 7, ws_col: 40, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&terminal.master, size).unwrap();
-        let pid = Pid::from_child(&terminal.child);
-        kill_process(pid, Signal::WINCH).unwrap();
-        terminal.until("more lines");
-        match end {
-            "INT" => kill_process(pid, Signal::INT).unwrap(),
-            "TERM" => kill_process(pid, Signal::TERM).unwrap(),
-            key => drop(rustix::io::write(&terminal.master, key.as_bytes()).unwrap()),
-        }
-        terminal.until(CLOSE);
-        terminal.until("Recorded:");
-        assert!(!terminal.takes_keys());
-        let result = terminal.end();
-        assert_eq!((result.code, result.err.as_str()), (code, ""), "{end}");
-    }
-    let result = sandbox.run(&["status", "--watch"]);
-    assert!(result.code == Some(64) && result.err.contains("hint: "), "{}", result.err);
 }

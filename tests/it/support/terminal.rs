@@ -31,7 +31,7 @@ impl Terminal {
         unlockpt(&master).unwrap();
         // A child that had the master open would never see the terminal close.
         fcntl_setfd(&master, FdFlags::CLOEXEC).unwrap();
-        let size = Winsize { ws_row: 24, ws_col: 60, ws_xpixel: 0, ws_ypixel: 0 };
+        let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&master, size).unwrap();
         let path = ptsname(&master, Vec::new()).unwrap();
         let open = || File::options().read(true).write(true).open(path.to_str().unwrap()).unwrap();
@@ -43,12 +43,17 @@ impl Terminal {
 
     /// Reads until this was written.
     pub fn until(&mut self, part: &str) {
+        self.until_after(0, part);
+    }
+
+    /// Reads until this was written after so many bytes.
+    pub fn until_after(&mut self, place: usize, part: &str) {
         let (start, mut bytes) = (Instant::now(), [0; 4096]);
-        while !self.told.contains(part) {
+        while !self.told[place..].contains(part) {
             assert!(start.elapsed() < LONG, "no {part:?} in {:?}", self.told);
             // A terminal that nobody has open any more gives an error.
             let count = self.master.read(&mut bytes).unwrap_or(0);
-            assert!(count > 0 || self.told.contains(part), "no {part:?} in {:?}", self.told);
+            assert!(count > 0 || self.told[place..].contains(part), "no {part:?} in {:?}", self.told);
             self.told.push_str(&String::from_utf8_lossy(&bytes[..count]));
         }
     }

@@ -1,0 +1,239 @@
+//! The board of a team at a moment: the state of each agent, and the tasks that exist. `status` and `watch` show it.
+
+use std::collections::HashMap;
+
+use serde::{Serialize, Serializer};
+
+use crate::report::{ActivityTimes, Incident, IncidentKind};
+use crate::timeline::{Entry, LiveState, MemberState, RunData, TaskState};
+use teamkeep_core::model::TaskStatus;
+use teamkeep_core::policy::Activity;
+use teamkeep_core::sys::clock::Timestamp;
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Board {
+    pub members: Vec<Member>,
+    pub tasks: Vec<Item>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Member {
+    pub name: String,
+    #[serde(serialize_with = "word")]
+    pub doing: Activity,
+    pub state: AgentState,
+    /// When `doing` began.
+    pub since: Timestamp,
+    /// The last sign of the agent: a hook call, an entry of its transcript.
+    pub active_at: Option<Timestamp>,
+    /// Number of unread messages in its inbox.
+    pub unread: usize,
+    /// The ids of its tasks in progress.
+    pub tasks: Vec<String>,
+}
+
+/// The state of an agent for people, worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgentState {
+    /// It makes no progress, according to an incident.
+    Stalled,
+    /// It waits for a permission, an approval or another agent, according to an incident.
+    Waiting,
+    Working,
+    ShuttingDown,
+    Idle,
+    Joined,
+    Left,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Item {
+    pub id: String,
+    pub status: TaskStatus,
+    pub owner: Option<String>,
+    pub subject: String,
+    /// When its status or owner last changed.
+    pub since: Timestamp,
+    /// The unfinished tasks that it waits for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub blocked_by: Vec<String>,
+}
+
+/// The input of a board.
+#[derive(Debug, Clone, Copy)]
+pub struct BoardSources<'a> {
+    pub data: &'a RunData,
+    /// The whole timeline, in order.
+    pub entries: &'a [Entry],
+    pub incidents: &'a [Incident],
+    pub activity: &'a ActivityTimes,
+}
+
+fn word<S: Serializer>(activity: &Activity, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(activity.word())
+}
+
+impl AgentState {
+    pub const ALL: [AgentState; 7] = [
+        AgentState::Stalled,
+        AgentState::Waiting,
+        AgentState::Working,
+        AgentState::ShuttingDown,
+        AgentState::Idle,
+        AgentState::Joined,
+        AgentState::Left,
+    ];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            AgentState::Stalled => "stalled",
+            AgentState::Waiting => "waiting",
+            AgentState::Working => "working",
+            AgentState::ShuttingDown => "shutting down",
+            AgentState::Idle => "idle",
+            AgentState::Joined => "joined",
+            AgentState::Left => "left",
+        }
+    }
+
+    /// Whether a person should look at the agent.
+    pub fn needs_attention(self) -> bool {
+        matches!(self, AgentState::Stalled | AgentState::Waiting)
+    }
+
+    /// The state of an agent that does this, while these incidents last.
+    fn of<'a>(member: &MemberState, lasting: impl Iterator<Item = &'a Incident>) -> AgentState {
+        let own = match member.doing {
+            Activity::Gone => return AgentState::Left,
+            Activity::Works => AgentState::Working,
+            Activity::Stops => AgentState::ShuttingDown,
+            Activity::Idles => AgentState::Idle,
+            Activity::Here => AgentState::Joined,
+        };
+        lasting.filter_map(|incident| effect(incident, &member.name)).fold(own, AgentState::min)
+    }
+}
+
+/// Whether the incident has begun and not ended at that moment.
+fn lasts_at(incident: &Incident, at: Timestamp) -> bool {
+    incident.from <= at && incident.to.is_none_or(|to| at < to)
+}
+
+/// The state of this agent that follows from an incident.
+fn effect(incident: &Incident, name: &str) -> Option<AgentState> {
+    let place = incident.agents.iter().position(|agent| agent == name)?;
+    match (incident.kind, place) {
+        (IncidentKind::StalledAgent, _) => Some(AgentState::Stalled),
+        (IncidentKind::WaitingPermission | IncidentKind::WaitingApproval, 0) => Some(AgentState::Waiting),
+        // The first one is the cause, the others wait for it.
+        (IncidentKind::BlockedChain, 1..) => Some(AgentState::Waiting),
+        _ => None,
+    }
+}
+
+/// Whether it is a condition that ends, rather than an event with consequences.
+fn is_condition(kind: IncidentKind) -> bool {
+    matches!(
+        kind,
+        IncidentKind::StalledAgent
+            | IncidentKind::UnreadMessage
+            | IncidentKind::WaitingPermission
+            | IncidentKind::WaitingApproval
+            | IncidentKind::BlockedChain
+            | IncidentKind::IdlePingPong
+    )
+}
+
+impl Board {
+    /// The board at a moment, with the tasks that exist then. `unread` returns the number of unread messages of an agent then.
+    pub fn at(sources: BoardSources<'_>, unread: impl Fn(&str) -> usize, at: Timestamp) -> Board {
+        let count = sources.entries.partition_point(|entry| entry.at <= at);
+        Board::of(sources, LiveState::of(&sources.entries[..count]), unread, at)
+    }
+
+    /// The board at the end of a run: with the tasks whose files Claude Code erased, and without agents that remain.
+    pub fn at_end(sources: BoardSources<'_>, unread: impl Fn(&str) -> usize, at: Timestamp) -> Board {
+        let mut state = LiveState::of(sources.entries);
+        for task in state.tasks.values_mut() {
+            task.status = task.status.take().or(task.erased.take());
+        }
+        let mut board = Board::of(sources, state, unread, at);
+        for member in &mut board.members {
+            // Where no end is recorded, the agents were gone with their process.
+            (member.doing, member.state) = (Activity::Gone, AgentState::Left);
+        }
+        board
+    }
+
+    fn of(
+        sources: BoardSources<'_>,
+        state: LiveState,
+        unread: impl Fn(&str) -> usize,
+        at: Timestamp,
+    ) -> Board {
+        let BoardSources { data, incidents, activity, .. } = sources;
+        let tasks = tasks(&state, &blockers(data, at));
+        let lasting: Vec<&Incident> = incidents.iter().filter(|incident| lasts_at(incident, at)).collect();
+        let in_progress = |name: &str| {
+            let is_own =
+                |task: &&Item| task.status == TaskStatus::InProgress && task.owner.as_deref() == Some(name);
+            tasks.iter().filter(is_own).map(|task| task.id.clone()).collect()
+        };
+        let members = state.roster.iter().map(|member| Member {
+            name: member.name.clone(),
+            doing: member.doing,
+            state: AgentState::of(member, lasting.iter().copied()),
+            since: member.since,
+            active_at: activity.last(&member.name, at),
+            unread: unread(&member.name),
+            tasks: in_progress(&member.name),
+        });
+        Board { members: members.collect(), tasks }
+    }
+
+    pub fn count(&self, state: AgentState) -> usize {
+        self.members.iter().filter(|member| member.state == state).count()
+    }
+
+    /// Whether the incident needs no attention any more. A condition is over when it ends, and lost work when it is
+    /// completed.
+    pub fn is_over(&self, incident: &Incident, at: Timestamp) -> bool {
+        if is_condition(incident.kind) {
+            return !lasts_at(incident, at);
+        }
+        let mut tasks = self.tasks.iter().filter(|task| incident.tasks.contains(&task.id)).peekable();
+        tasks.peek().is_some() && tasks.all(|task| task.status == TaskStatus::Completed)
+    }
+
+    pub fn done(&self) -> usize {
+        self.tasks.iter().filter(|task| task.status == TaskStatus::Completed).count()
+    }
+}
+
+fn tasks(state: &LiveState, blockers: &HashMap<&str, Vec<String>>) -> Vec<Item> {
+    let is_open = |id: &String| {
+        let mut named = state.tasks.iter().filter(|((_, known), _)| known == id);
+        named.any(|(_, task)| !task.is_gone() && task.status != Some(TaskStatus::Completed))
+    };
+    let item = |((_, id), task): (&(u64, String), &TaskState)| Item {
+        id: id.clone(),
+        status: task.status.clone().unwrap_or_else(TaskStatus::unknown),
+        owner: task.owner.clone(),
+        subject: task.subject.clone(),
+        since: task.since,
+        blocked_by: match &task.status {
+            Some(TaskStatus::Completed) => Vec::new(),
+            _ => blockers.get(id.as_str()).into_iter().flatten().filter(|id| is_open(id)).cloned().collect(),
+        },
+    };
+    state.tasks.iter().filter(|(_, task)| !task.is_gone()).map(item).collect()
+}
+
+/// The tasks that each task depended on at that moment. Claude Code keeps the ids of completed ones.
+fn blockers(data: &RunData, at: Timestamp) -> HashMap<&str, Vec<String>> {
+    let until = data.history.tasks.iter().filter(|(seen_at, _, _)| *seen_at <= at);
+    let states = until.filter_map(|(_, id, task)| Some((id.as_str(), task.as_ref()?)));
+    let last: HashMap<&str, _> = states.collect();
+    last.into_iter().map(|(id, task)| (id, task.blocked_by())).collect()
+}

@@ -1,0 +1,102 @@
+//! One line about a team, which Claude Code shows below its prompt many times a minute. It comes from the last snapshots
+//! and the policy's counts, without opening a timeline.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::{is_alive, unread};
+use teamkeep_core::enforcement::{GateStateStore, Overrides, SnapshotReader, VERDICT};
+use teamkeep_core::model::event::{LEAD, SafeName};
+use teamkeep_core::policy::{Activity, Decision, RecordedVerdict, TeamState};
+use teamkeep_core::store::archive::{Archive, CaptureScope, Index, RunRecord};
+use teamkeep_core::store::log;
+use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_core::sys::paths::Paths;
+
+/// Number of bytes to read from the end of a large log for verdicts.
+const MAX_TAIL_BYTES: u64 = 4 << 20;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StatusLine {
+    pub team: String,
+    pub working: usize,
+    pub idle: usize,
+    pub done: usize,
+    pub tasks: usize,
+    pub unread: usize,
+    pub blocks: usize,
+    pub escalations: usize,
+    pub blind: bool,
+    pub unreadable: bool,
+    pub paused: bool,
+}
+
+impl StatusLine {
+    /// Finds the team of a session, or else the team that changed last, and counts; `None` if it does not run.
+    pub fn find(
+        archive: &Archive,
+        session: Option<&str>,
+        paths: &Paths,
+        overrides: &Overrides,
+        now: Timestamp,
+    ) -> Option<StatusLine> {
+        let (run, index) = open_runs(archive, session).max_by_key(|(_, index)| index.at)?;
+        let id = SafeName::new(&run.run)?;
+        let ledger = GateStateStore::new(paths.policy(), Duration::ZERO).read(&id).ledger;
+        let team = run.team.clone().unwrap_or_default();
+        let reader =
+            SnapshotReader { archive, client: paths.client.as_deref(), live_first: true, until: None };
+        let state = TeamState { ledger, ..reader.team((Some(&team), None), Some(&index)) };
+        let teammates = || state.members.iter().filter(|name| *name != LEAD);
+        let working = teammates().filter(|name| state.ledger.of(name).activity() == Activity::Works).count();
+        let tasks = || state.tasks.values().filter(|task| !task.internal);
+        let (blocks, escalations) = verdicts(&paths.log(), &run.run);
+        Some(StatusLine {
+            working,
+            idle: teammates().count() - working,
+            done: tasks().filter(|task| task.is_done()).count(),
+            tasks: tasks().count(),
+            unread: unread(&state).values().sum(),
+            blocks,
+            escalations,
+            blind: !state.missing.is_empty(),
+            unreadable: !state.unreadable.is_empty(),
+            paused: overrides.pauses.iter().any(|pause| {
+                pause.is_in_force(now) && pause.team.as_deref().is_none_or(|paused| paused == team)
+            }),
+            team,
+        })
+    }
+}
+
+fn open_runs<'a>(
+    archive: &'a Archive,
+    session: Option<&'a str>,
+) -> impl Iterator<Item = (RunRecord, Index)> + 'a {
+    let teams =
+        archive.open_subjects().into_iter().filter(|subject| matches!(subject, CaptureScope::Team(_)));
+    teams.filter_map(move |subject| {
+        let index = archive.index(&subject).filter(|index| !index.ended)?;
+        let run = archive.run(&index.run)?;
+        let is_wanted = session.is_none_or(|id| {
+            index.is_led_by(Some(id)) || run.sessions.iter().any(|session| session.id == id)
+        });
+        (is_wanted && is_alive(archive, &run)).then_some((run, index))
+    })
+}
+
+fn verdicts(log: &Path, run: &str) -> (usize, usize) {
+    // The event's name is near the start of a line.
+    let mark = format!("\"event\":\"{VERDICT}\"");
+    let is_verdict =
+        |bytes: &[u8]| bytes[..bytes.len().min(256)].windows(mark.len()).any(|part| part == mark.as_bytes());
+    let lines = log::tail(log, MAX_TAIL_BYTES, is_verdict).unwrap_or_default();
+    let of_run = lines.iter().filter(|line| line.recorded.run.as_deref() == Some(run));
+    let recorded = of_run.filter_map(|line| RecordedVerdict::read(line.recorded.verdict.as_deref()?));
+    recorded.fold((0, 0), |(blocks, escalations), RecordedVerdict { verdict, .. }| {
+        (
+            blocks + usize::from(verdict.decision == Decision::Block),
+            escalations + usize::from(verdict.escalated),
+        )
+    })
+}

@@ -1,0 +1,119 @@
+//! The status of running teams, and the size of the recorded data.
+//!
+//! [`Status`] is built from [`Observation`]s of the running teams. [`StatusLine`] is one line for Claude Code: it opens no
+//! timeline.
+
+mod board;
+mod line;
+mod observation;
+mod store;
+
+pub use board::{AgentState, Board, Item, Member};
+pub use line::StatusLine;
+pub use observation::{Observation, Surroundings};
+pub use store::StoreStats;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::report::Incident;
+use crate::timeline::{Entry, OpenedRun, RunCatalog, RunData, is_client_gone};
+use teamkeep_core::enforcement::Overrides;
+use teamkeep_core::policy::{Decision, TeamState};
+use teamkeep_core::store::archive::{Archive, RunRecord};
+use teamkeep_core::sys::clock::Timestamp;
+
+#[derive(Debug, Serialize)]
+pub struct Status {
+    pub v: u8,
+    pub at: Timestamp,
+    pub teams: Vec<TeamStatus>,
+    pub overrides: Overrides,
+    pub record: StoreStats,
+}
+
+/// The runs of teams without a recorded end whose Claude Code process is not known to be gone. A run without any
+/// session is left out: 2.1.328 creates a team that it never uses when it resumes a session.
+pub fn alive(catalog: &RunCatalog) -> Vec<&RunRecord> {
+    catalog.runs.iter().filter(|run| is_alive(&catalog.archive, run)).collect()
+}
+
+fn is_alive(archive: &Archive, run: &RunRecord) -> bool {
+    let is_open = run.team.is_some() && run.ended_at.is_none() && run.imported.is_none();
+    is_open && !run.sessions.is_empty() && !is_client_gone(archive, run)
+}
+
+impl Status {
+    /// Builds the status. `opened` are the running runs, `overrides` the active pauses and allowances.
+    pub fn of(
+        catalog: &RunCatalog,
+        opened: &OpenedRun,
+        around: Surroundings<'_>,
+        overrides: Overrides,
+        now: Timestamp,
+    ) -> Status {
+        let mut overrides = Overrides { v: 1, ..overrides };
+        overrides.pauses.retain(|pause| pause.is_in_force(now));
+        let live = opened.runs.iter().filter(|data| !data.client_gone);
+        Status {
+            v: 1,
+            at: now,
+            teams: live.map(|data| TeamStatus::of(data, &Observation::of(data, around, now))).collect(),
+            overrides,
+            record: StoreStats::count(catalog, &around.paths.log()),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub struct TeamStatus {
+    pub run: String,
+    pub team: String,
+    pub lead_session: Option<String>,
+    pub started_at: Timestamp,
+    /// The last sign of the team. An old version of Claude Code names no process, so it may be gone since.
+    pub heard_at: Option<Timestamp>,
+    #[serde(flatten)]
+    pub board: Board,
+    pub unread: BTreeMap<String, usize>,
+    /// Sorted, worst first.
+    pub incidents: Vec<Incident>,
+    pub blocks: usize,
+    pub escalations: usize,
+    /// Tasks that tools named and that are not in any known task list: the gates cannot see that work.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing_tasks: Vec<String>,
+    /// Team files that cannot be read, each with the reason: the gates cannot see their content.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
+    pub warnings: usize,
+}
+
+impl TeamStatus {
+    fn of(data: &RunData, observed: &Observation) -> TeamStatus {
+        let (run, files) = (&data.run, &observed.files);
+        let verdicts = || observed.timeline.entries.iter().filter_map(Entry::verdict);
+        let decided = |decision| verdicts().filter(move |verdict| verdict.decision == decision);
+        TeamStatus {
+            run: run.run.clone(),
+            team: run.team.clone().unwrap_or_default(),
+            lead_session: run.lead_session.clone(),
+            started_at: run.started_at,
+            heard_at: data.last_sign(),
+            board: observed.board(data),
+            unread: unread(files),
+            incidents: observed.incidents().to_vec(),
+            missing_tasks: files.missing.clone(),
+            unreadable: files.unreadable.iter().map(|one| format!("{}: {}", one.path, one.why)).collect(),
+            blocks: decided(Decision::Block).count(),
+            escalations: verdicts().filter(|verdict| verdict.blocks.is_some()).count(),
+            warnings: decided(Decision::Warn).filter(|verdict| !verdict.repeated).count(),
+        }
+    }
+}
+
+fn unread(state: &TeamState) -> BTreeMap<String, usize> {
+    let waiting = state.mail.iter().filter(|(_, count)| **count > 0);
+    waiting.map(|(owner, count)| (owner.clone(), *count)).collect()
+}

@@ -1,0 +1,168 @@
+//! The rows above and below the panels: the verdict, the progress, the alerts, the time; and the keys.
+
+use super::Scene;
+use super::canvas::{Canvas, Piece, piece, width};
+use super::panel::{BOLD, PLAIN, counted, severity, short};
+use crate::report::Severity;
+use crate::status::AgentState;
+use crate::timeline::Summary;
+use crate::view::{DIM, GREEN, YELLOW, elapsed, end_label, thousands};
+use crate::watch::player::Playback;
+use crate::watch::selection::Panel;
+use crate::watch::state::Mode;
+use teamkeep_core::sys::clock;
+
+/// Columns of the bar that shows the progress.
+const PROGRESS: usize = 12;
+
+/// The number of rows above the panels.
+pub fn rows(scene: Scene<'_>, rows: usize) -> u16 {
+    let has_time_bar = !scene.recording.is_running() || !scene.moment.is_end;
+    match rows {
+        0..6 => 1,
+        6..10 => 2,
+        _ => 2 + u16::from(has_time_bar),
+    }
+}
+
+pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
+    match canvas.rows() {
+        0 => {}
+        // Without room for anything else, the alerts are what matters.
+        1 => canvas.row(0, &[vec![name(scene), piece(PLAIN, " ")], figures(scene)].concat()),
+        rows => {
+            first(&mut canvas, scene);
+            canvas.row(1, &figures(scene));
+            if rows > 2 {
+                time_bar(&mut canvas, scene);
+            }
+        }
+    }
+}
+
+fn name(scene: Scene<'_>) -> Piece {
+    piece(BOLD, scene.recording.data.run.name().unwrap_or("(no team)"))
+}
+
+/// The name and the verdict; at the right the time.
+fn first(canvas: &mut Canvas<'_>, scene: Scene<'_>) {
+    let at = scene.moment.at;
+    let time = format!("{} {}", clock::local(at).format("%H:%M:%S"), clock::offset(at));
+    let verdict = verdict(scene);
+    let others = match scene.recording.others {
+        0 => String::new(),
+        others => format!("  +{others} more running: teamkeep status"),
+    };
+    let room = canvas.columns().saturating_sub(time.len() + 1);
+    let area = canvas.area;
+    let mut left =
+        canvas.part(ratatui_core::layout::Rect { width: u16::try_from(room).unwrap_or(area.width), ..area });
+    left.row(0, &[name(scene), piece(PLAIN, "  "), verdict, piece(DIM, others)]);
+    canvas.pieces(0, canvas.columns().saturating_sub(time.len()), &[piece(PLAIN, time)]);
+}
+
+fn verdict(scene: Scene<'_>) -> Piece {
+    let (recording, at) = (scene.recording, scene.moment.at);
+    if recording.is_running() {
+        return piece(GREEN, format!("running for {}", short(recording.data.run.started_at, at)));
+    }
+    let summary = Summary::of(&recording.data, &recording.observed.timeline);
+    let by = if summary.ended_by.is_some() { "ended by " } else { "" };
+    piece(PLAIN, format!("{by}{}", end_label(&summary)))
+}
+
+/// The incidents and agents that need attention, the progress, and what the run spends.
+fn figures(scene: Scene<'_>) -> Vec<Piece> {
+    let moment = scene.moment;
+    let mut pieces = alerts(scene);
+    let attention: Vec<(AgentState, usize)> =
+        moment.states().into_iter().filter(|(state, _)| state.needs_attention()).collect();
+    if !attention.is_empty() {
+        pieces.push(piece(DIM, " · "));
+        pieces.extend(counted(&attention));
+    }
+    let (done, all) = (moment.board.done(), moment.board.tasks.len());
+    if let Some(full) = (PROGRESS * done).checked_div(all) {
+        pieces.push(piece(PLAIN, format!("  {done}/{all} done ")));
+        pieces.push(piece(GREEN, "━".repeat(full)));
+        pieces.push(piece(DIM, "─".repeat(PROGRESS - full)));
+    }
+    if let Some(burn) = moment.burn {
+        let usd = burn.usd.map(|usd| format!(", ${usd:.2}/h")).unwrap_or_default();
+        pieces.push(piece(DIM, format!("  {} tokens/h{usd}", thousands(burn.tokens))));
+    }
+    pieces
+}
+
+/// `alerts: 2 high, 1 medium, 3 past`.
+fn alerts(scene: Scene<'_>) -> Vec<Piece> {
+    let moment = scene.moment;
+    let levels = [Severity::High, Severity::Medium, Severity::Low];
+    let lasting = levels.map(|level| (severity(level), moment.lasting(level), level.name()));
+    let past = (DIM, moment.over(), "past".to_owned());
+    let counts: Vec<_> = lasting.into_iter().chain([past]).filter(|(_, count, _)| *count > 0).collect();
+    if counts.is_empty() {
+        return vec![piece(GREEN, "no alerts")];
+    }
+    let mut pieces = vec![piece(PLAIN, "alerts: ")];
+    for (index, (style, count, word)) in counts.iter().enumerate() {
+        let comma = if index == 0 { "" } else { ", " };
+        pieces.extend([piece(PLAIN, comma), piece(*style, format!("{count} {word}"))]);
+    }
+    pieces
+}
+
+/// The time within the run, with a mark for each incident.
+fn time_bar(canvas: &mut Canvas<'_>, scene: Scene<'_>) {
+    let (recording, player, at) = (scene.recording, scene.state.player, scene.moment.at);
+    let (start, end) = (recording.start(), recording.end());
+    let sign = match player.playback {
+        Playback::Playing(_) => format!("▶ {}", player.speed.label()),
+        Playback::Paused(_) => format!("‖ {}", player.speed.label()),
+        Playback::End => "■ end".to_owned(),
+    };
+    let times = format!(" +{} of {} ", elapsed(start, at), elapsed(start, end));
+    let head = [piece(YELLOW, sign), piece(PLAIN, times)];
+    let used = width(&head);
+    canvas.row(2, &head);
+    let room = canvas.columns().saturating_sub(used);
+    if room < 8 {
+        return;
+    }
+    let all = (end - start).num_milliseconds().max(1) as f64;
+    let place = |time: teamkeep_core::sys::clock::Timestamp| {
+        let part = (time - start).num_milliseconds().max(0) as f64 / all;
+        ((part * (room - 1) as f64) as usize).min(room - 1)
+    };
+    let now = place(at);
+    canvas.pieces(2, used, &[piece(GREEN, "━".repeat(now)), piece(DIM, "─".repeat(room - now))]);
+    for incident in recording.observed.incidents() {
+        canvas.pieces(2, used + place(incident.from), &[piece(severity(incident.severity), "!")]);
+    }
+    canvas.pieces(2, used + now, &[piece(BOLD, "●")]);
+}
+
+/// The keys, or the filter.
+pub fn footer(mut canvas: Canvas<'_>, scene: Scene<'_>) {
+    let state = scene.state;
+    if let Mode::Filter { .. } = state.mode {
+        let text = format!("/{}▏", state.filter);
+        canvas.row(0, &[piece(BOLD, text), piece(DIM, "  Enter keeps the filter, Esc discards it")]);
+        return;
+    }
+    let mut pieces = Vec::new();
+    if !state.filter.is_empty() {
+        pieces.push(piece(YELLOW, format!("/{} ", state.filter)));
+        pieces.push(piece(DIM, "Esc clears  "));
+    }
+    let (is_now, player) = (scene.recording.is_running() && scene.moment.is_end, state.player.playback);
+    let time = match player {
+        _ if is_now => "← past",
+        Playback::Playing(_) => "space pause  +/- speed  f end",
+        _ => "←/→ seek  space play  f end",
+    };
+    let columns = if state.panel == Panel::Tasks { "h/l " } else { "" };
+    let keys = format!("Tab j/k {columns}Enter  / filter  ! alert  {time}  ? help  q quit");
+    pieces.push(piece(DIM, keys));
+    canvas.row(0, &pieces);
+}

@@ -1,0 +1,61 @@
+//! The tail of the messages.
+
+use super::Scene;
+use super::canvas::{Canvas, Piece, piece};
+use super::layout::Need;
+use super::panel::{BOLD, PLAIN, Window, title};
+use crate::timeline::{Entry, MessageEvent};
+use crate::view::{DIM, RED, YELLOW, count, first_line, name_style};
+use crate::watch::selection::Panel;
+use teamkeep_core::sys::clock;
+
+/// Title and two messages.
+const LEAST: usize = 3;
+
+pub fn need(scene: Scene<'_>) -> Need {
+    let count = scene.lists.messages.len();
+    Need { least: (1 + count).min(LEAST), all: if count == 0 { 0 } else { 1 + count } }
+}
+
+pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
+    let messages = &scene.lists.messages;
+    let focus = scene.focus(Panel::Messages);
+    let shown = match messages.len() == scene.moment.messages {
+        true => count(messages.len(), "message"),
+        false => format!("{} of {} match", messages.len(), count(scene.moment.messages, "message")),
+    };
+    let follows = if scene.state.selection.message.is_none() { "" } else { ", f: follow" };
+    title(&mut canvas, focus, &[piece(BOLD, "Messages "), piece(DIM, format!("{shown}{follows}"))]);
+    let selected = scene.selected(Panel::Messages);
+    let window = Window::from_end(messages.len(), canvas.rows().saturating_sub(1), selected);
+    for (row, place) in (window.start..window.end).enumerate() {
+        let entry = &scene.recording.entries()[scene.recording.messages[messages[place]]];
+        let pieces = [vec![focus.mark(place == selected)], message(entry)].concat();
+        canvas.row(row + 1, &pieces);
+    }
+}
+
+fn message(entry: &Entry) -> Vec<Piece> {
+    let Some(message) = entry.message() else { return Vec::new() };
+    let to = match message.to.as_deref() {
+        Some("*") => "everyone",
+        Some(to) => to,
+        None => "unknown",
+    };
+    let (style, prefix) = match message.event {
+        MessageEvent::Sent => (PLAIN, ""),
+        MessageEvent::Refused => (RED, "not sent: "),
+        MessageEvent::ShutdownRequested => (YELLOW, "shutdown request: "),
+        MessageEvent::ShutdownApproved => (YELLOW, "approves its shutdown "),
+        MessageEvent::ShutdownRejected => (YELLOW, "rejects its shutdown: "),
+    };
+    let text = message.summary.as_deref().unwrap_or(&message.text);
+    vec![
+        piece(DIM, format!("{} ", clock::local(entry.at).format("%H:%M:%S"))),
+        piece(name_style(&entry.actor), &entry.actor),
+        piece(DIM, " → "),
+        piece(name_style(to), to),
+        piece(PLAIN, "  "),
+        piece(style, format!("{prefix}{}", first_line(text))),
+    ]
+}

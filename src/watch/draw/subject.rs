@@ -1,0 +1,219 @@
+//! The details of an incident, an agent, a task or a message.
+
+use super::page::Page;
+use super::panel::{self, BOLD, PLAIN, short};
+use crate::report::Incident;
+use crate::status::Item;
+use crate::timeline::{Entry, Filter};
+use crate::view::{DIM, YELLOW, count, moment_since, phrase, size, thousands};
+use crate::watch::moment::Moment;
+use crate::watch::recording::Recording;
+use crate::watch::state::Subject;
+use teamkeep_core::sys::clock;
+
+/// Number of the last entries of an agent that are listed.
+const MAX_ENTRIES: usize = 30;
+
+/// The title and the text.
+pub fn page(recording: &Recording, moment: &Moment, subject: &Subject) -> (String, Page) {
+    let mut page = Page::default();
+    let title = match subject {
+        Subject::Incident(id) => {
+            match recording.incident(id) {
+                Some(found) => incident(recording, moment, found, &mut page),
+                None => page.line("This incident is no longer in the report."),
+            }
+            "Incident".to_owned()
+        }
+        Subject::Agent(name) => {
+            agent(recording, moment, name, &mut page);
+            format!("Agent {name}")
+        }
+        Subject::Task(id) => {
+            match moment.board.tasks.iter().find(|task| task.id == *id) {
+                Some(found) => task(recording, moment, found, &mut page),
+                None => page.line("This task does not exist at this time."),
+            }
+            format!("Task #{id}")
+        }
+        Subject::Message(place) => {
+            let entry = recording.messages.get(*place).map(|place| &recording.entries()[*place]);
+            entry.into_iter().for_each(|entry| message(recording, entry, &mut page));
+            "Message".to_owned()
+        }
+    };
+    (title, page)
+}
+
+fn incident(recording: &Recording, moment: &Moment, incident: &Incident, page: &mut Page) {
+    let start = recording.data.run.started_at;
+    page.row(panel::severity(incident.severity), &incident.summary);
+    page.line("");
+    page.line(format!("{}, severity {}", incident.kind.name(), incident.severity.name()));
+    page.line(format!("from  {}", moment_since(start, incident.from)));
+    page.line(match incident.to {
+        Some(to) => format!("until {} ({})", moment_since(start, to), short(incident.from, to)),
+        None => format!("for   {} so far", short(incident.from, moment.at)),
+    });
+    if !incident.agents.is_empty() {
+        page.line(format!("agents: {}", incident.agents.join(", ")));
+    }
+    if !incident.tasks.is_empty() {
+        let tasks: Vec<String> = incident.tasks.iter().map(|id| format!("#{id}")).collect();
+        page.line(format!("tasks: {}", tasks.join(", ")));
+    }
+    let cost = &incident.cost;
+    let costs = [
+        (cost.tasks_lost > 0).then(|| format!("{} lost", count(cost.tasks_lost, "task"))),
+        cost.tokens.filter(|tokens| *tokens > 0).map(|tokens| format!("{} tokens", thousands(tokens))),
+        cost.usd.map(|usd| format!("${usd:.2}")),
+    ];
+    let costs: Vec<String> = costs.into_iter().flatten().collect();
+    if !costs.is_empty() {
+        page.line(format!("cost: {}", costs.join(", ")));
+    }
+    if let Some(remedy) = &incident.remedy {
+        page.heading("Remedy");
+        page.line(format!("  {remedy}"));
+    }
+    if !incident.chain.is_empty() {
+        page.heading("Evidence");
+    }
+    for step in &incident.chain {
+        page.line(format!("  {}  {}", time(step.at), step.what));
+    }
+}
+
+fn agent(recording: &Recording, moment: &Moment, name: &str, page: &mut Page) {
+    let report = &recording.observed.report;
+    if let Some(member) = moment.board.members.iter().find(|member| member.name == name) {
+        let active = member.active_at.map(|at| format!(", last activity {} ago", short(at, moment.at)));
+        let unread = if member.unread > 0 { format!(", {} unread", member.unread) } else { String::new() };
+        let (style, _) = panel::state(member.state);
+        page.row(style, format!("{}{}{unread}", member.state.word(), active.unwrap_or_default()));
+    }
+    if let Some(person) = report.overview.members.iter().find(|person| person.name == name) {
+        let about = [person.agent_type.as_deref(), person.model.as_deref()];
+        let about: Vec<&str> = about.into_iter().flatten().collect();
+        if !about.is_empty() {
+            page.line(about.join(", "));
+        }
+    }
+    if let Some(usage) = report.spending.agents.iter().find(|usage| usage.agent == name) {
+        let tokens = &usage.tokens;
+        let cost = usage.cost.map(|usd| format!(", ${usd:.2}")).unwrap_or_default();
+        let written = tokens.input + tokens.cache_write;
+        page.line(format!(
+            "{} tokens in, {} out, {} read from the cache{cost} in the whole run",
+            thousands(written),
+            thousands(tokens.output),
+            thousands(tokens.cache_read)
+        ));
+    }
+    incidents(recording, moment, page, |incident| incident.agents.iter().any(|agent| agent == name));
+    let own: Vec<&Item> =
+        moment.board.tasks.iter().filter(|task| task.owner.as_deref() == Some(name)).collect();
+    if !own.is_empty() {
+        page.heading("Tasks");
+        own.iter().for_each(|task| page.line(format!("  {}", task_line(moment, task))));
+    }
+    let filter = Filter::between(None, Some(moment.at)).involving(&[name.to_owned()]);
+    entries(recording, page, |entry| filter.contains(entry, &recording.data));
+}
+
+fn task(recording: &Recording, moment: &Moment, task: &Item, page: &mut Page) {
+    page.row(BOLD, &task.subject);
+    let owner = task.owner.as_deref().unwrap_or("unassigned");
+    page.line(format!("{}, {owner}, for {}", task.status.as_str(), short(task.since, moment.at)));
+    let find = |id: &String| moment.board.tasks.iter().find(|task| task.id == *id);
+    if !task.blocked_by.is_empty() {
+        page.heading("Waits for");
+    }
+    for blocker in task.blocked_by.iter().filter_map(find) {
+        page.row(YELLOW, format!("  ⛔{}", task_line(moment, blocker)));
+    }
+    let waiting: Vec<&Item> =
+        moment.board.tasks.iter().filter(|other| other.blocked_by.contains(&task.id)).collect();
+    if !waiting.is_empty() {
+        page.heading("Blocks");
+        waiting.iter().for_each(|other| page.line(format!("  {}", task_line(moment, other))));
+    }
+    incidents(recording, moment, page, |incident| incident.tasks.contains(&task.id));
+    let history = recording.observed.report.tasks.iter().find(|history| history.id == task.id);
+    if let Some(description) = history.and_then(|history| history.description.as_ref()) {
+        page.heading("Description");
+        page.text(description);
+    }
+    let is_own =
+        |entry: &Entry| entry.at <= moment.at && entry.task().is_some_and(|change| change.id == task.id);
+    entries(recording, page, is_own);
+}
+
+fn message(recording: &Recording, entry: &Entry, page: &mut Page) {
+    let Some(message) = entry.message() else { return };
+    let to = message.to.as_deref().unwrap_or("unknown");
+    page.row(BOLD, format!("{} → {to}", entry.actor));
+    page.line(format!(
+        "{}, {}",
+        moment_since(recording.data.run.started_at, entry.at),
+        size(message.text.len())
+    ));
+    if message.word != "message" {
+        page.line(&message.word);
+    }
+    if let Some(refusal) = &message.refusal {
+        page.row(panel::severity(crate::report::Severity::High), format!("not sent: {refusal}"));
+    }
+    if !message.heard_by.is_empty() {
+        page.row(DIM, format!("read by {}", message.heard_by.join(", ")));
+    }
+    if let Some(summary) = &message.summary {
+        page.heading(summary);
+    } else {
+        page.line("");
+    }
+    page.text(&message.text);
+}
+
+/// The incidents that concern the subject and have begun.
+fn incidents(recording: &Recording, moment: &Moment, page: &mut Page, is_own: impl Fn(&Incident) -> bool) {
+    let begun = recording.observed.incidents().iter().filter(|incident| incident.from <= moment.at);
+    let own: Vec<&Incident> = begun.filter(|incident| is_own(incident)).collect();
+    if !own.is_empty() {
+        page.heading("Incidents");
+    }
+    for incident in own {
+        let is_over = moment.board.is_over(incident, moment.at);
+        let style = if is_over { PLAIN } else { panel::severity(incident.severity) };
+        page.row(style, format!("  {}", incident.summary));
+        if let Some(remedy) = &incident.remedy {
+            page.row(DIM, format!("  → {remedy}"));
+        }
+    }
+}
+
+/// The last entries of the timeline that concern the subject.
+fn entries(recording: &Recording, page: &mut Page, is_own: impl Fn(&Entry) -> bool) {
+    let own: Vec<&Entry> = recording.entries().iter().filter(|entry| is_own(entry)).collect();
+    if own.is_empty() {
+        return;
+    }
+    page.heading(match own.len() {
+        0..=MAX_ENTRIES => "Timeline".to_owned(),
+        all => format!("Timeline (the last {MAX_ENTRIES} of {})", thousands(all)),
+    });
+    for entry in own.iter().rev().take(MAX_ENTRIES).rev() {
+        let (style, words) = phrase((*entry).into());
+        page.row(style, format!("  {}  {} {words}", time(entry.at), entry.actor));
+    }
+}
+
+fn task_line(moment: &Moment, task: &Item) -> String {
+    let owner = task.owner.as_deref().unwrap_or("unassigned");
+    let since = short(task.since, moment.at);
+    format!("#{} {}, {owner}, {since}: {}", task.id, task.status.as_str(), task.subject)
+}
+
+fn time(at: teamkeep_core::sys::clock::Timestamp) -> String {
+    clock::local(at).format("%H:%M:%S").to_string()
+}

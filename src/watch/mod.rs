@@ -1,0 +1,23 @@
+//! The terminal board of a run: `teamkeep watch`.
+//!
+//! A [`Recording`] holds all data of the run, a [`Moment`] its state at one time, and a [`WatchState`] the choices of the user:
+//! panel, selection, filter and time. [`WatchState::press`] handles a key, and [`screen`] draws all three.
+
+mod draw;
+mod keys;
+mod lists;
+mod moment;
+mod player;
+mod recording;
+mod selection;
+mod state;
+
+pub use crate::ui::keys::Key;
+pub use draw::screen;
+pub use keys::Outcome;
+pub use lists::Lists;
+pub use moment::{Alert, Moment};
+pub use player::{Playback, Player, Speed};
+pub use recording::Recording;
+pub use selection::{Panel, Selection};
+pub use state::{Mode, Subject, WatchState};

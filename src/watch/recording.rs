@@ -1,0 +1,114 @@
+//! The data of a run that do not depend on the time that is shown.
+
+use super::moment::{Alert, Moment};
+use super::player::Playback;
+use crate::report::Incident;
+use crate::status::{Board, Member, Observation};
+use crate::timeline::{Entry, RunData};
+use crate::view::TimelineOptions;
+use teamkeep_core::sys::clock::Timestamp;
+
+#[derive(Debug)]
+pub struct Recording {
+    pub data: RunData,
+    pub observed: Observation,
+    /// Number of other running teams.
+    pub others: usize,
+    /// The places of the messages in the timeline, without automatic ones.
+    pub messages: Vec<usize>,
+    /// The times of the entries that a person wants to see, in order.
+    pub times: Vec<Timestamp>,
+}
+
+impl Recording {
+    pub fn new(data: RunData, observed: Observation, others: usize) -> Recording {
+        let entries = &observed.timeline.entries;
+        let is_message = |entry: &Entry| entry.message().is_some() && !entry.is_automatic();
+        let messages = (0..entries.len()).filter(|place| is_message(&entries[*place])).collect();
+        let options = TimelineOptions::default();
+        let mut times: Vec<Timestamp> =
+            entries.iter().filter(|entry| options.shows(entry)).map(|entry| entry.at).collect();
+        times.dedup();
+        Recording { data, observed, others, messages, times }
+    }
+
+    pub fn entries(&self) -> &[Entry] {
+        &self.observed.timeline.entries
+    }
+
+    pub fn incident(&self, id: &str) -> Option<&Incident> {
+        self.observed.incidents().iter().find(|incident| incident.id == id)
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.observed.is_running
+    }
+
+    pub fn start(&self) -> Timestamp {
+        self.times.first().copied().unwrap_or(self.data.run.started_at).min(self.data.run.started_at)
+    }
+
+    /// The end of the run, or the time of the observation.
+    pub fn end(&self) -> Timestamp {
+        self.observed.end(&self.data)
+    }
+
+    /// The state of the run at that point. `now` is the time at the end of a running team's run.
+    pub fn moment(&self, playback: Playback, now: Timestamp) -> Moment {
+        let at = match playback.time() {
+            Some(at) => at,
+            None if self.is_running() => now,
+            None => self.end(),
+        };
+        let is_end = playback.time().is_none();
+        let mut board = match is_end {
+            true => self.observed.board(&self.data),
+            false => self.observed.board_at(&self.data, at),
+        };
+        sort(&mut board);
+        let known = self.messages.partition_point(|place| self.entries()[*place].at <= at);
+        Moment {
+            at,
+            is_end,
+            alerts: self.alerts(&board, at, is_end),
+            burn: self.observed.burn_rate(&self.data, at),
+            board,
+            messages: known,
+        }
+    }
+
+    /// The incidents that have begun, those that last first. At the end of a run all are shown alike.
+    fn alerts(&self, board: &Board, at: Timestamp, is_end: bool) -> Vec<Alert> {
+        let is_summary = is_end && !self.is_running();
+        let begun = self.observed.incidents().iter().enumerate().filter(|(_, incident)| incident.from <= at);
+        let alert = |(place, incident): (usize, &Incident)| Alert {
+            place,
+            id: incident.id.clone(),
+            severity: incident.severity,
+            is_over: !is_summary && board.is_over(incident, at),
+        };
+        let mut alerts: Vec<Alert> = begun.map(alert).collect();
+        alerts.sort_by_key(|alert| alert.is_over);
+        alerts
+    }
+
+    /// The next time at which something is to be seen; `None` after the last.
+    pub fn next_time(&self, at: Timestamp) -> Option<Timestamp> {
+        self.times.get(self.times.partition_point(|time| *time <= at)).copied()
+    }
+
+    pub fn previous_time(&self, at: Timestamp) -> Option<Timestamp> {
+        let count = self.times.partition_point(|time| *time < at);
+        count.checked_sub(1).and_then(|place| self.times.get(place)).copied()
+    }
+}
+
+/// Sorts the agents, worst first: of those that need attention, the one that was silent for longest is first; of the
+/// others, the one that was active last.
+fn sort(board: &mut Board) {
+    let key = |member: &Member| {
+        let active = member.active_at.unwrap_or(member.since).millis();
+        (member.state, if member.state.needs_attention() { active } else { -active })
+    };
+    board.members.sort_by_key(key);
+}

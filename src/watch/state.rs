@@ -1,0 +1,138 @@
+//! The choices of the user: panel, selection, filter and time.
+
+use super::lists::Lists;
+use super::player::Player;
+use super::recording::Recording;
+use super::selection::{Panel, Selection};
+
+/// The item whose details are shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    Incident(String),
+    Agent(String),
+    Task(String),
+    /// A place in [`Recording::messages`].
+    Message(usize),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Mode {
+    #[default]
+    Board,
+    /// The filter is being typed; it had this text before.
+    Filter {
+        before: String,
+    },
+    Details {
+        subject: Subject,
+        scroll: usize,
+    },
+    Help {
+        scroll: usize,
+    },
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct WatchState {
+    pub panel: Panel,
+    pub selection: Selection,
+    pub filter: String,
+    pub mode: Mode,
+    pub player: Player,
+}
+
+impl WatchState {
+    /// Selects a row of the current panel.
+    pub fn select(&mut self, lists: &Lists<'_>, row: usize) {
+        let selection = &mut self.selection;
+        match self.panel {
+            Panel::Alerts => selection.alert = lists.alerts.get(row).map(|alert| alert.id.clone()),
+            Panel::Agents => selection.agent = lists.agents.get(row).map(|member| member.name.clone()),
+            Panel::Tasks => {
+                let column = lists.column(selection);
+                selection.task = lists.columns[column].get(row).map(|task| task.id.clone());
+            }
+            Panel::Messages => {
+                // The newest is followed.
+                let is_newest = row + 1 >= lists.messages.len();
+                selection.message = lists.messages.get(row).copied().filter(|_| !is_newest);
+            }
+        }
+    }
+
+    /// Moves the selection by so many rows.
+    pub fn move_by(&mut self, lists: &Lists<'_>, rows: isize) {
+        let count = lists.count(self.panel, &self.selection);
+        if let Some(row) = lists.row(self.panel, &self.selection) {
+            self.select(lists, row.saturating_add_signed(rows).min(count.saturating_sub(1)));
+        }
+    }
+
+    /// Selects the column of the task board on that side, if it has tasks.
+    pub fn move_column(&mut self, lists: &Lists<'_>, columns: isize) {
+        let row = lists.row(Panel::Tasks, &self.selection).unwrap_or(0);
+        let mut column = lists.column(&self.selection);
+        while let Some(next) = column.checked_add_signed(columns).filter(|next| *next < lists.columns.len()) {
+            column = next;
+            let tasks = &lists.columns[column];
+            if let Some(task) = tasks.get(row).or(tasks.last()) {
+                self.selection.task = Some(task.id.clone());
+                return;
+            }
+        }
+    }
+
+    /// Moves to the next panel that has rows, in this direction.
+    pub fn move_panel(&mut self, lists: &Lists<'_>, steps: isize) {
+        let count = Panel::ALL.len();
+        let mut place = Panel::ALL.iter().position(|panel| *panel == self.panel).unwrap_or(0);
+        for _ in 0..count {
+            place = (place + count).saturating_add_signed(steps) % count;
+            if !lists.is_empty(Panel::ALL[place]) {
+                self.panel = Panel::ALL[place];
+                return;
+            }
+        }
+    }
+
+    /// Selects the next incident, after the last one the first.
+    pub fn next_alert(&mut self, lists: &Lists<'_>) {
+        if lists.alerts.is_empty() {
+            return;
+        }
+        let selected = lists.alerts.iter().position(|alert| Some(&alert.id) == self.selection.alert.as_ref());
+        let next = match selected {
+            Some(row) if self.panel == Panel::Alerts => (row + 1) % lists.alerts.len(),
+            Some(row) => row,
+            None => 0,
+        };
+        self.panel = Panel::Alerts;
+        self.select(lists, next);
+    }
+
+    /// The item whose details Enter shows.
+    pub fn subject(&self, lists: &Lists<'_>) -> Option<Subject> {
+        let row = lists.row(self.panel, &self.selection)?;
+        match self.panel {
+            Panel::Alerts => lists.alerts.get(row).map(|alert| Subject::Incident(alert.id.clone())),
+            Panel::Agents => lists.agents.get(row).map(|member| Subject::Agent(member.name.clone())),
+            Panel::Tasks => {
+                let column = &lists.columns[lists.column(&self.selection)];
+                column.get(row).map(|task| Subject::Task(task.id.clone()))
+            }
+            Panel::Messages => lists.messages.get(row).copied().map(Subject::Message),
+        }
+    }
+
+    /// Adapts the state to a new recording: of another run, everything that was chosen in the old one is forgotten.
+    pub fn renew(&mut self, before: &Recording, after: &Recording) {
+        if before.data.run.run != after.data.run.run {
+            *self = WatchState { filter: std::mem::take(&mut self.filter), ..WatchState::default() };
+        } else if let Some(place) = self.selection.message {
+            // A message that became known late moves the later ones.
+            let entry = before.messages.get(place).map(|place| &before.entries()[*place]);
+            let moved = after.messages.iter().position(|place| Some(&after.entries()[*place]) == entry);
+            self.selection.message = moved.or(Some(place));
+        }
+    }
+}

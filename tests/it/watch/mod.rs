@@ -1,0 +1,136 @@
+//! `watch`: what it draws, what its keys do, and how it treats the terminal.
+
+pub mod keys;
+pub mod screens;
+pub mod terminal;
+
+use anstream::adapter::strip_str;
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+use teamkeep::status::{Observation, Surroundings};
+use teamkeep::watch::{Key, Lists, Moment, Outcome, Recording, WatchState, screen};
+use teamkeep_core::config::Config;
+use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_core::sys::paths::Paths;
+
+use crate::support::client_files::Lead;
+use crate::support::sandbox::{START, Sandbox};
+
+pub const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+pub const CREATED: i64 = 1_770_091_200_000;
+
+pub fn by(name: &str) -> Value {
+    json!({"agent_id": format!("a{name}-1"), "agent_type": name})
+}
+
+/// So many minutes after the start.
+pub fn after(minutes: i64) -> Timestamp {
+    clock::parse(START).unwrap() + TimeDelta::minutes(minutes)
+}
+
+/// A task with its dependencies.
+pub fn task(
+    lead: &Lead<'_>,
+    id: usize,
+    subject: &str,
+    (status, owner): (&str, Option<&str>),
+    after: &[&str],
+) {
+    let task = json!({"id": id.to_string(), "subject": subject, "status": status, "owner": owner, "blockedBy": after});
+    lead.sandbox.write(&format!("tasks/{}/{id}.json", lead.team), task);
+}
+
+/// A message from one agent to another.
+pub fn message(lead: &Lead<'_>, id: &str, (from, to): (&str, &str), text: &str) {
+    let input = json!({"to": to, "message": text});
+    lead.before(id, "SendMessage", &input, by(from));
+    lead.after(id, "SendMessage", &input, json!({"success": true}), by(from));
+}
+
+/// A team in which mobile goes silent with task 4, on which task 5 depends; bob is idle with two messages that wait.
+pub fn stalled(sandbox: &Sandbox) -> Lead<'_> {
+    let lead = Lead::of(sandbox, SESSION);
+    lead.roster(CREATED, &["mobile", "bob", "carol"]);
+    lead.start("startup");
+    task(&lead, 1, "Design the screens", ("completed", Some("carol")), &[]);
+    task(&lead, 4, "Build the mobile app", ("in_progress", Some("mobile")), &[]);
+    task(&lead, 5, "Test the mobile app", ("pending", Some("bob")), &["1", "4"]);
+    task(&lead, 6, "Write the release notes", ("pending", None), &[]);
+    lead.hook("SubagentStart", by("mobile"));
+    lead.hook("SubagentStart", by("bob"));
+    lead.hook("SubagentStart", by("carol"));
+    message(&lead, "u1", ("mobile", "bob"), "I start with the login screen");
+    message(&lead, "u2", ("bob", "mobile"), "Ping me when I can test it, 日本語 too");
+    sandbox.set_clock(20 * 60_000);
+    lead.hook("SubagentStop", by("bob"));
+    lead.hook("TeammateIdle", json!({"teammate_name": "bob"}));
+    let waiting = |from: &str| json!({"from": from, "text": "hello", "read": false});
+    lead.inbox("bob", json!([waiting("carol"), waiting("team-lead")]));
+    message(&lead, "u3", ("carol", "mobile"), "Is the app done?");
+    sandbox.set_clock(40 * 60_000);
+    message(&lead, "u4", ("carol", "team-lead"), "mobile does not answer");
+    lead
+}
+
+pub fn recording(sandbox: &Sandbox, now: Timestamp) -> Recording {
+    let catalog = sandbox.library();
+    let mut opened = catalog.open_runs(&[catalog.find("latest").unwrap()]).unwrap();
+    let paths = Paths {
+        store: sandbox.keep(""),
+        config: sandbox.keep("teamkeep.toml"),
+        client: Some(sandbox.client("")),
+        warning: None,
+    };
+    let data = opened.runs.pop().unwrap();
+    let around = Surroundings { archive: &catalog.archive, paths: &paths, config: &Config::default() };
+    let observed = Observation::of(&data, around, now);
+    Recording::new(data, observed, 0)
+}
+
+/// A board, and who looks at it.
+pub struct Watcher {
+    pub recording: Recording,
+    pub state: WatchState,
+    pub now: Timestamp,
+}
+
+impl Watcher {
+    pub fn new(recording: Recording, now: Timestamp) -> Watcher {
+        Watcher { recording, state: WatchState::default(), now }
+    }
+
+    pub fn of_stall(sandbox: &Sandbox) -> Watcher {
+        stalled(sandbox);
+        Watcher::new(recording(sandbox, after(41)), after(41))
+    }
+
+    pub fn moment(&self) -> Moment {
+        self.recording.moment(self.state.player.playback, self.now)
+    }
+
+    pub fn press(&mut self, keys: &[Key]) -> Outcome {
+        let mut outcome = Outcome::Continue;
+        for key in keys {
+            let moment = self.moment();
+            let lists = Lists::of(&self.recording, &moment, &self.state.filter);
+            outcome = self.state.press(*key, &self.recording, &lists, moment.at);
+        }
+        outcome
+    }
+
+    pub fn types(&mut self, text: &str) -> Outcome {
+        self.press(&text.chars().map(Key::Char).collect::<Vec<_>>())
+    }
+
+    /// The lines as drawn, with their styles.
+    pub fn drawn(&mut self, columns: usize, rows: usize) -> Vec<String> {
+        let moment = self.moment();
+        screen(&self.recording, &moment, &mut self.state, (columns, rows))
+    }
+
+    pub fn screen(&mut self, columns: usize, rows: usize) -> String {
+        let lines = self.drawn(columns, rows);
+        let lines: Vec<String> = lines.iter().map(|line| strip_str(line).to_string()).collect();
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,356 @@
+//! What `watch` draws.
+
+use serde_json::json;
+use unicode_width::UnicodeWidthStr;
+
+use super::{CREATED, SESSION, Watcher, after, by, recording, task};
+use crate::history::traces::{PANES, V47, V328, play};
+use crate::support::client_files::Lead;
+use crate::support::sandbox::Sandbox;
+use anstream::adapter::strip_str;
+use teamkeep::watch::Key;
+
+#[test]
+fn a_stalled_agent_is_shown_first_with_its_task_and_what_it_blocks() {
+    let sandbox = Sandbox::new();
+    let mut watcher = Watcher::of_stall(&sandbox);
+    insta::assert_snapshot!(watcher.screen(80, 24), @"
+    session-aaaaaaaa  running for 41m                                  04:46:06 UTC
+    alerts: 1 high · 1 stalled  1/4 done ━━━─────────
+     ! high   mobile has been silent for 40 min with #4 in progress; 2 messages wa…
+    ━ Agents 1 stalled, 2 working, 1 idle ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
+    ▸! mobile    stalled   40m            #4 Build the mobile app
+     ● carol     working   59s
+     ● team-lead working   20m
+     ○ bob       idle      20m   2 unread
+    ─ Tasks 1 of 4 done, 1 blocked ────────────────────────────────────────────────
+     Pending 2                 In progress 1             Done 1
+     #5 ⛔#4 bob Test the mo…  #4 !mobile 40m Build th…  #1 Design the screens
+     #6 Write the release no…
+    ─ Messages 6 messages ─────────────────────────────────────────────────────────
+     04:05:10 mobile → bob  I start with the login screen
+     04:05:12 bob → mobile  Ping me when I can test it, 日本語 too
+     04:25:08 carol → mobile  Is the app done?
+     04:25:08 carol → bob  hello
+     04:25:08 team-lead → bob  hello
+     04:45:06 carol → team-lead  mobile does not answer
+
+
+
+
+    Tab j/k Enter  / filter  ! alert  ← past  ? help  q quit
+    ");
+}
+
+#[test]
+fn a_wide_terminal_has_the_messages_beside_the_agents() {
+    let sandbox = Sandbox::new();
+    let mut watcher = Watcher::of_stall(&sandbox);
+    insta::assert_snapshot!(watcher.screen(140, 40), @"
+    session-aaaaaaaa  running for 41m                                                                                              04:46:06 UTC
+    alerts: 1 high · 1 stalled  1/4 done ━━━─────────
+     ! high   mobile has been silent for 40 min with #4 in progress; 2 messages waited for it → Ask mobile for #4, or reassign the task
+    ━ Agents 1 stalled, 2 working, 1 idle ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ ─ Messages 6 messages ────────────────────────────────────────
+    ▸! mobile    stalled   40m            #4 Build the mobile app                 04:05:10 mobile → bob  I start with the login screen
+     ● carol     working   59s                                                    04:05:12 bob → mobile  Ping me when I can test it, 日本語 too
+     ● team-lead working   20m                                                    04:25:08 carol → mobile  Is the app done?
+     ○ bob       idle      20m   2 unread                                         04:25:08 carol → bob  hello
+                                                                                  04:25:08 team-lead → bob  hello
+                                                                                  04:45:06 carol → team-lead  mobile does not answer
+
+
+
+
+
+
+
+
+
+
+
+    ─ Tasks 1 of 4 done, 1 blocked ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+     Pending 2                                     In progress 1                                 Done 1
+     #5 ⛔#4 bob Test the mobile app               #4 !mobile 40m Build the mobile app           #1 Design the screens
+     #6 Write the release notes
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+    Tab j/k Enter  / filter  ! alert  ← past  ? help  q quit
+    ");
+}
+
+#[test]
+fn details_of_an_incident_have_its_chain_and_what_helps() {
+    let sandbox = Sandbox::new();
+    let mut watcher = Watcher::of_stall(&sandbox);
+    watcher.press(&[Key::Char('!'), Key::Enter]);
+    insta::assert_snapshot!(watcher.screen(80, 24), @"
+    ━ Incident ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
+    mobile has been silent for 40 min with #4 in progress; 2 messages waited for it
+
+    stalled-agent, severity high
+    from  2026-02-03 04:05:11 UTC (+5.0s)
+    for   40m so far
+    agents: mobile
+    tasks: #4
+
+    Remedy
+      Ask mobile for #4, or reassign the task
+
+    Evidence
+      04:05:07  mobile had #4 in progress: Build the mobile app
+      04:05:10  mobile sent a message; after that it showed no activity
+      04:05:12  bob wrote to mobile, which did not answer
+      04:25:08  carol wrote to mobile, which did not answer
+
+
+
+
+
+
+    j/k: scroll  !: next alert  Esc: back
+    ");
+}
+
+#[test]
+fn details_of_agents_tasks_and_messages_are_pages() {
+    let sandbox = Sandbox::new();
+    let mut watcher = Watcher::of_stall(&sandbox);
+    watcher.press(&[Key::Enter]);
+    insta::assert_snapshot!(watcher.screen(80, 24), @"
+    ━ Agent mobile ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
+    stalled, last activity 40m ago
+
+    Incidents
+      mobile has been silent for 40 min with #4 in progress; 2 messages waited for
+      it
+      → Ask mobile for #4, or reassign the task
+
+    Tasks
+      #4 in_progress, mobile, 40m: Build the mobile app
+
+    Timeline
+      04:05:06  mobile joined the team
+      04:05:07  unknown created task 4: Build the mobile app
+      04:05:07  mobile started a turn
+      04:05:10  mobile messaged bob: I start with the login screen
+      04:05:12  bob messaged mobile: Ping me when I can test it, 日本語 too
+      04:25:08  carol messaged mobile: Is the app done?
+
+
+
+
+
+    j/k: scroll  !: next alert  Esc: back
+    ");
+    watcher.press(&[Key::Escape, Key::Tab, Key::Enter]);
+    insta::assert_snapshot!(watcher.screen(80, 24), @"
+    ━ Task #4 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
+    Build the mobile app
+    in_progress, mobile, for 40m
+
+    Blocks
+      #5 pending, bob, 40m: Test the mobile app
+
+    Incidents
+      mobile has been silent for 40 min with #4 in progress; 2 messages waited for
+      it
+      → Ask mobile for #4, or reassign the task
+
+    Timeline
+      04:05:07  unknown created task 4: Build the mobile app
+
+
+
+
+
+
+
+
+
+    j/k: scroll  !: next alert  Esc: back
+    ");
+    watcher.press(&[Key::Escape, Key::Tab, Key::Char('k'), Key::Enter]);
+    insta::assert_snapshot!(watcher.screen(80, 24), @"
+    ━ Message ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
+    team-lead → bob
+    2026-02-03 04:25:08 UTC (+20m02s), 5 B
+
+      hello
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+    j/k: scroll  !: next alert  Esc: back
+    ");
+}
+
+#[test]
+fn recorded_runs_are_shown_at_their_end_and_at_a_moment() {
+    for (name, run) in [("v47", V47), ("v328", V328), ("panes", PANES)] {
+        let told = play(run, 1);
+        let recording = recording(&told.sandbox, after(60 * 24 * 365));
+        let mut watcher = Watcher::new(recording, after(60 * 24 * 365));
+        insta::assert_snapshot!(format!("{name}-end-80"), watcher.screen(80, 24));
+        watcher.press(&[Key::Left; 12]);
+        insta::assert_snapshot!(format!("{name}-earlier-140"), watcher.screen(140, 40));
+    }
+}
+
+#[test]
+fn nothing_that_needs_attention_is_hidden() {
+    let sandbox = Sandbox::new();
+    let lead = Lead::of(&sandbox, SESSION);
+    let names: Vec<String> = (1..=20).map(|number| format!("agent-{number}")).collect();
+    lead.roster(CREATED, &names.iter().map(String::as_str).collect::<Vec<_>>());
+    lead.start("startup");
+    for (number, name) in (1..).zip(&names[..12]) {
+        task(&lead, number, "Work", ("in_progress", Some(name)), &[]);
+    }
+    names.iter().for_each(|name| lead.hook("SubagentStart", by(name)));
+    for minute in (10..=120).step_by(10) {
+        sandbox.set_clock(minute * 60_000);
+        lead.before("u", "Bash", &json!({"command": "make"}), by("agent-20"));
+    }
+    let mut watcher = Watcher::new(recording(&sandbox, after(121)), after(121));
+    let moment = watcher.moment();
+    assert_eq!(moment.attention(), 12, "{:#?}", moment.board.members);
+    let alerts = moment.alerts.len();
+    assert!(alerts > 3, "{:#?}", moment.alerts);
+    for (columns, rows) in [(80, 24), (100, 16), (140, 40), (60, 12)] {
+        let shown = watcher.screen(columns, rows);
+        assert!(shown.contains("12 stalled"), "{shown}");
+        assert!(shown.contains(&format!("{alerts} high")), "{shown}");
+        let rows_of_agents = shown.lines().filter(|line| line.contains("! agent-")).count();
+        let more = format!("{} stalled", 12 - rows_of_agents);
+        assert!(rows_of_agents == 12 || shown.matches(&more).count() > 0, "{shown}");
+    }
+    insta::assert_snapshot!(watcher.screen(80, 24), @"
+    session-aaaaaaaa  running for 2h1m                                 06:06:06 UTC
+    alerts: 12 high · 12 stalled  0/12 done ────────────
+     ! high   agent-1 has been silent for 2 h with #1 in progress → Ask agent-1 fo…
+     ! high   agent-2 has been silent for 2 h with #2 in progress → Ask agent-2 fo…
+     ! high   agent-3 has been silent for 2 h with #3 in progress → Ask agent-3 fo…
+     ! high   agent-4 has been silent for 2 h with #4 in progress → Ask agent-4 fo…
+      +8 more alerts: press !
+    ━ Agents 12 stalled, 8 working, 1 joined ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
+    ▸! agent-1   stalled    2h            #1 Work
+     ! agent-2   stalled    2h            #2 Work
+     ! agent-3   stalled    2h            #3 Work
+     ! agent-4   stalled    2h            #4 Work
+     ! agent-5   stalled    2h            #5 Work
+     ! agent-6   stalled    2h            #6 Work
+     ! agent-7   stalled    2h            #7 Work
+     ! agent-8   stalled    2h            #8 Work
+     ! agent-9   stalled    2h            #9 Work
+      +12 more: 3 stalled, 8 working, 1 joined (Tab, j)
+    ─ Tasks 0 of 12 done ──────────────────────────────────────────────────────────
+     Pending 0                 In progress 12            Done 0
+                               #1 !agent-1 2h Work
+                               #2 !agent-2 2h Work
+                               +10 more
+    Tab j/k Enter  / filter  ! alert  ← past  ? help  q quit
+    ");
+    // The keys that the screen names lead to the rest.
+    for _ in 0..alerts - 1 {
+        watcher.press(&[Key::Char('!')]);
+    }
+    let last = watcher.state.selection.alert.clone();
+    assert_eq!(last, watcher.moment().alerts.get(alerts - 2).map(|alert| alert.id.clone()));
+    assert!(watcher.screen(80, 24).contains("▸! high"));
+}
+
+#[test]
+fn the_screen_fits_a_terminal_of_any_size() {
+    let sandbox = Sandbox::new();
+    let mut watcher = Watcher::of_stall(&sandbox);
+    let modes: [&[Key]; 4] = [
+        &[],
+        &[Key::Char('!'), Key::Enter],
+        &[Key::Escape, Key::Char('?')],
+        &[Key::Escape, Key::Left, Key::Char('/'), Key::Char('m')],
+    ];
+    for keys in modes {
+        watcher.press(keys);
+        for columns in (1..30).chain([40, 79, 80, 119, 120, 121, 300]) {
+            for rows in (1..16).chain([24, 60]) {
+                let lines = watcher.drawn(columns, rows);
+                assert!(lines.len() <= rows, "{columns}×{rows}: {lines:?}");
+                for line in &lines {
+                    let line = strip_str(line).to_string();
+                    assert!(line.width() <= columns.saturating_sub(1).max(1), "{columns}×{rows}: {line:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_small_terminal_shows_the_alerts_first() {
+    let sandbox = Sandbox::new();
+    let mut watcher = Watcher::of_stall(&sandbox);
+    insta::assert_snapshot!(watcher.screen(50, 1), @"session-aaaaaaaa alerts: 1 high · 1 stalled  1/4…");
+    insta::assert_snapshot!(watcher.screen(50, 8), @"
+    session-aaaaaaaa  running for 41m    04:46:06 UTC
+    alerts: 1 high · 1 stalled  1/4 done ━━━─────────
+     ! high   mobile has been silent for 40 min with…
+    ━ Agents 1 stalled, 2 working, 1 idle ━━━━━━━━━━━
+    ▸! mobile    stalled   40m            #4 Build t…
+     ● carol     working   59s
+      +2 more: 1 working, 1 idle (Tab, j)
+    Tab j/k Enter  / filter  ! alert  ← past  ? help…
+    ");
+}
+
+#[test]
+fn text_of_agents_cannot_control_the_terminal() {
+    let sandbox = Sandbox::new();
+    let lead = Lead::of(&sandbox, SESSION);
+    let wild = "\u{1b}]0;x\u{7}\u{1b}[2J\u{202e}wild\u{200b}\n\u{9b}31m 👩‍💻日本";
+    lead.roster(CREATED, &["\u{1b}[31mbob"]);
+    lead.start("startup");
+    task(&lead, 1, wild, ("in_progress", Some("bob")), &[wild]);
+    let input = json!({"to": wild, "message": wild, "summary": wild});
+    lead.before("u1", "SendMessage", &input, by("bob"));
+    lead.after("u1", "SendMessage", &input, json!({"success": true}), by("bob"));
+    let mut watcher = Watcher::new(recording(&sandbox, after(1)), after(1));
+    let mut all = String::new();
+    for _ in 0..3 {
+        all += &watcher.drawn(140, 40).join("\n");
+        watcher.press(&[Key::Enter]);
+        all += &watcher.drawn(80, 24).join("\n");
+        watcher.press(&[Key::Escape, Key::Tab]);
+    }
+    assert!(all.contains("wild"));
+    let colors_removed = strip_str(&all).to_string();
+    assert!(
+        !colors_removed.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}', '\u{200b}']),
+        "{colors_removed}"
+    );
+    assert!(!all.contains("\u{1b}[2J") && !all.contains("\u{1b}]"), "{all:?}");
+}

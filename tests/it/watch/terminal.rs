@@ -1,0 +1,138 @@
+//! `watch` on a terminal: it draws what changes, and leaves the terminal as it was.
+
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::termios::{Winsize, tcsetwinsize};
+use serde_json::json;
+
+use super::stalled;
+use crate::support::sandbox::Sandbox;
+use crate::support::terminal::{CLOSE, OPEN, Terminal};
+
+/// The call has the clock of the last one.
+fn watch(sandbox: &Sandbox, args: &[&str], env: &[(&str, &str)]) -> Terminal {
+    Terminal::run(sandbox, args, env)
+}
+
+#[test]
+fn changes_are_drawn_and_the_terminal_is_restored_on_every_exit() {
+    let sandbox = Sandbox::new();
+    let lead = stalled(&sandbox);
+    for (end, code) in [("q", Some(0)), ("INT", Some(0)), ("TERM", Some(143)), ("HUP", Some(129))] {
+        let mut terminal = watch(&sandbox, &["watch"], &[]);
+        terminal.until("q quit");
+        assert!(terminal.told.contains(OPEN) && terminal.takes_keys(), "{:?}", terminal.told);
+        assert!(!terminal.told.contains(CLOSE));
+        let subject = format!("news {end}");
+        let task = json!({"id": "9", "subject": subject, "status": "pending"});
+        sandbox.write("tasks/session-aaaaaaaa/9.json", task);
+        lead.hook("Notification", json!({}));
+        terminal.until(&subject);
+        let size = Winsize { ws_row: 7, ws_col: 30, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&terminal.master, size).unwrap();
+        let pid = Pid::from_child(&terminal.child);
+        let drawn = terminal.told.len();
+        kill_process(pid, Signal::WINCH).unwrap();
+        terminal.until_after(drawn, "\u{1b}[2J");
+        match end {
+            "INT" => kill_process(pid, Signal::INT).unwrap(),
+            "TERM" => kill_process(pid, Signal::TERM).unwrap(),
+            "HUP" => kill_process(pid, Signal::HUP).unwrap(),
+            key => drop(rustix::io::write(&terminal.master, key.as_bytes()).unwrap()),
+        }
+        terminal.until(CLOSE);
+        assert!(!terminal.takes_keys());
+        let result = terminal.end();
+        assert_eq!((result.code, result.err.as_str()), (code, ""), "{end}");
+    }
+}
+
+#[test]
+fn a_stopped_watch_gives_the_terminal_back_and_takes_it_again() {
+    let sandbox = Sandbox::new();
+    stalled(&sandbox);
+    let mut terminal = watch(&sandbox, &["watch"], &[]);
+    terminal.until("q quit");
+    let pid = Pid::from_child(&terminal.child);
+    kill_process(pid, Signal::TSTP).unwrap();
+    terminal.until(CLOSE);
+    assert!(!terminal.takes_keys());
+    let stopped = terminal.told.len();
+    kill_process(pid, Signal::CONT).unwrap();
+    terminal.until_after(stopped, "q quit");
+    assert!(terminal.takes_keys());
+    rustix::io::write(&terminal.master, b"q").unwrap();
+    terminal.until_after(stopped, CLOSE);
+    assert_eq!(terminal.end().code, Some(0));
+}
+
+#[test]
+fn the_old_names_open_the_board() {
+    let sandbox = Sandbox::new();
+    stalled(&sandbox);
+    for args in [&["status", "--watch"][..], &["replay", "latest", "--speed", "0.01x"]] {
+        let mut terminal = watch(&sandbox, args, &[]);
+        terminal.until("quit");
+        let is_played = terminal.told.contains("▶ 0.01x");
+        assert_eq!(is_played, args[0] == "replay", "{:?}", terminal.told);
+        rustix::io::write(&terminal.master, b"q").unwrap();
+        terminal.until(CLOSE);
+        assert_eq!(terminal.end().code, Some(0));
+    }
+    for hidden in [["status", "--help"], ["replay", "--help"]] {
+        let help = sandbox.told(&hidden);
+        assert!(!help.contains("--watch") && !help.contains("--speed"), "{help}");
+    }
+}
+
+#[test]
+fn a_run_that_is_played_moves_to_its_end() {
+    let sandbox = Sandbox::new();
+    stalled(&sandbox);
+    let mut terminal = watch(&sandbox, &["watch", "--speed", "max"], &[]);
+    terminal.until("Is the app done?");
+    rustix::io::write(&terminal.master, b"q").unwrap();
+    terminal.until(CLOSE);
+    terminal.end();
+}
+
+#[test]
+fn without_a_terminal_there_is_an_error_with_a_hint() {
+    let sandbox = Sandbox::new();
+    stalled(&sandbox);
+    for args in [&["watch"][..], &["status", "--watch"], &["replay", "--speed", "2x"]] {
+        let result = sandbox.run(args);
+        assert_eq!((result.code, result.out.as_str()), (Some(64), ""));
+        assert!(
+            result.err.contains("watch needs a terminal\nhint: ") && result.err.contains("teamkeep status")
+        );
+    }
+    let mut terminal = watch(&sandbox, &["watch"], &[("TERM", "dumb")]);
+    let code = terminal.child.wait().unwrap().code();
+    assert_eq!(code, Some(64));
+    for wrong in [
+        &["watch", "--speed", "fast"][..],
+        &["watch", "--speed", "0"],
+        &["replay", "--speed", "2x", "--follow"],
+        &["replay", "--speed", "2x", "--json"],
+        &["watch", "no-such-team"],
+    ] {
+        assert_ne!(sandbox.run(wrong).code, Some(0), "{wrong:?}");
+    }
+}
+
+#[test]
+fn without_color_the_board_is_plain_text() {
+    let sandbox = Sandbox::new();
+    stalled(&sandbox);
+    let mut terminal = watch(&sandbox, &["watch"], &[("NO_COLOR", "1")]);
+    terminal.until("q quit");
+    assert!(
+        !terminal.told.contains("\u{1b}[31m") && !terminal.told.contains("\u{1b}[1m"),
+        "{:?}",
+        terminal.told
+    );
+    assert!(terminal.told.contains("! mobile"), "signs are readable without colors: {:?}", terminal.told);
+    rustix::io::write(&terminal.master, b"q").unwrap();
+    terminal.until(CLOSE);
+    terminal.end();
+}
