@@ -96,8 +96,10 @@ impl<'a> Scene<'a> {
         events.filter(|event| event.actor.id.as_deref() == Some(id)).any(|event| event.who() == Some(name))
     }
 
-    /// Whether any other agent showed activity within that time.
+    /// Whether any other agent showed activity within that time, except near its ends.
     pub fn is_anyone_else_active(&self, name: &str, (from, to): (i64, i64)) -> bool {
+        let margin = ((to - from) / 4).min(NEAR_END);
+        let (from, to) = (from + margin, to - margin);
         let mut others = self.activity.each().filter(|(other, _)| *other != name);
         others.any(|(_, own)| own.iter().any(|at| from < *at && *at < to))
     }
@@ -154,6 +156,9 @@ impl<'a> Scene<'a> {
         self.case.entries.iter().filter(move |entry| entry.kind() == kind)
     }
 }
+
+/// Agents that stop and continue at the same time differ by less, in milliseconds.
+const NEAR_END: i64 = 60_000;
 
 fn is_crashed(case: &ReportInput<'_>) -> bool {
     case.data.client_gone && case.data.run.imported.is_none()

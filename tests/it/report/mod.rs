@@ -4,6 +4,7 @@ pub mod contents;
 pub mod html;
 pub mod html_pointer;
 pub mod html_use;
+pub mod incident_kinds;
 pub mod status;
 pub mod terminal_width;
 pub mod times;

@@ -1,0 +1,345 @@
+//! Each kind of incident from a scene that has it, and a scene beside it that does not.
+
+use serde_json::{Value, json};
+
+use crate::support::client_files::Lead;
+use crate::support::sandbox::Sandbox;
+
+const SESSION: &str = "6f0a9d24-0000-4000-8000-000000000001";
+const MINUTE: i64 = 60_000;
+
+/// A team of a lead and teammates in its process, whose clock is set by minutes.
+struct Team {
+    sandbox: Sandbox,
+}
+
+impl Team {
+    fn new(members: &[&str]) -> Team {
+        let team = Team { sandbox: Sandbox::new() };
+        let lead = team.lead();
+        lead.start("startup");
+        lead.roster(1, members);
+        team.prompt();
+        for name in members {
+            team.agent(name, "SubagentStart");
+        }
+        team
+    }
+
+    fn lead(&self) -> Lead<'_> {
+        Lead::of(&self.sandbox, SESSION)
+    }
+
+    /// Sets the clock of the next call.
+    fn at(&self, minute: i64) -> &Team {
+        self.sandbox.set_clock(minute * MINUTE);
+        self
+    }
+
+    fn prompt(&self) {
+        self.lead().hook("UserPromptSubmit", json!({"prompt": "go on"}));
+    }
+
+    fn agent(&self, name: &str, event: &str) {
+        self.lead().hook(event, json!({"agent_id": format!("a{name}-1"), "agent_type": name}));
+    }
+
+    /// A turn of the agent's: it starts, writes to another one, and ends.
+    fn says(&self, name: &str, to: &str, text: &str) {
+        let by = if name == "team-lead" {
+            json!({})
+        } else {
+            json!({"agent_id": format!("a{name}-1"), "agent_type": name})
+        };
+        let id = format!("toolu_{name}_{}", self.sandbox.millis());
+        let input = json!({"to": to, "message": text, "summary": text});
+        self.lead().before(&id, "SendMessage", &input, by.clone());
+        self.lead().after(&id, "SendMessage", &input, json!({"success": true}), by);
+    }
+
+    /// Changes a task, and has a hook call see it.
+    fn task(&self, id: &str, status: &str, owner: Option<&str>) {
+        self.lead().task(id, status, owner);
+        match owner {
+            Some(name) if name != "team-lead" => self.agent(name, "SubagentStart"),
+            _ => self.prompt(),
+        }
+    }
+
+    /// What the agent read, by its transcript.
+    fn reads(&self, name: &str, messages: &[(&str, &str)]) {
+        let path = format!("projects/-home-dev-parser/{SESSION}/subagents/agent-a{name}-1");
+        let meta = json!({"name": name, "agentType": name, "taskKind": "in_process_teammate"});
+        self.sandbox.write(&format!("{path}.meta.json"), meta);
+        let record = |(from, text): &(&str, &str)| {
+            let text = format!("<teammate-message teammate_id=\"{from}\">\n{text}\n</teammate-message>");
+            json!({"type": "user", "uuid": format!("{name}-{}-{text}", self.sandbox.millis()),
+                "timestamp": self.sandbox.last(), "message": {"role": "user", "content": text}})
+        };
+        let file = self.sandbox.client(&format!("{path}.jsonl"));
+        let known = std::fs::read_to_string(file).unwrap_or_default();
+        let new: String = messages.iter().map(|message| format!("{}\n", record(message))).collect();
+        self.sandbox.write(&format!("{path}.jsonl"), known + &new);
+    }
+
+    fn end(&self) {
+        self.lead().erase();
+        self.lead().end("prompt_input_exit");
+    }
+
+    fn report(&self) -> Value {
+        serde_json::from_str(&self.sandbox.told(&["report", "--json"])).unwrap()
+    }
+
+    fn incidents(&self) -> Vec<Value> {
+        let report = self.report();
+        let incidents = report["incidents"].as_array().unwrap().clone();
+        let entries = self.sandbox.replay("latest");
+        for incident in &incidents {
+            for id in incident["evidence"].as_array().unwrap() {
+                assert!(entries.iter().any(|entry| entry["id"] == *id), "{id} is not in the timeline");
+            }
+        }
+        incidents
+    }
+
+    /// The kinds and their first agents.
+    fn kinds(&self) -> Vec<(String, String)> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        self.incidents().iter().map(|one| (text(&one["kind"]), text(&one["agents"][0]))).collect()
+    }
+
+    fn only(&self, kind: &str) -> Value {
+        let found = self.incidents();
+        assert_eq!(found.len(), 1, "{found:#?}");
+        assert_eq!(found[0]["kind"], kind, "{found:#?}");
+        found[0].clone()
+    }
+}
+
+#[test]
+fn teammate_that_is_silent_with_work_is_stalled_until_it_goes_on() {
+    let team = Team::new(&["alice", "bob"]);
+    team.at(1).task("1", "in_progress", Some("bob"));
+    team.at(10).prompt();
+    team.at(15);
+    assert_eq!(team.incidents(), Vec::<Value>::new(), "fourteen minutes");
+    team.says("alice", "bob", "How far are you");
+    team.at(31).prompt();
+    let now = team.only("stalled-agent");
+    assert_eq!((&now["severity"], &now["to"], &now["tasks"]), (&json!("high"), &json!(null), &json!(["1"])));
+    assert_eq!(now["cost"]["seconds"].as_u64().unwrap() / 60, 30);
+    assert_eq!(now["summary"], "bob has been silent for 30 min with #1 in progress; 1 message waited for it");
+    assert_eq!(now["remedy"], "Ask bob for #1, or reassign the task");
+    let id = now["id"].clone();
+    team.agent("bob", "SubagentStop");
+    team.at(33).task("1", "completed", Some("bob"));
+    team.at(34).end();
+    let over = team.only("stalled-agent");
+    assert_eq!(
+        (&over["severity"], &over["id"], &over["cost"]["tasks_lost"]),
+        (&json!("medium"), &id, &json!(0))
+    );
+}
+
+#[test]
+fn silence_without_work_or_of_a_lead_between_its_turns_is_no_stall() {
+    let team = Team::new(&["bob"]);
+    team.at(1).task("1", "in_progress", Some("team-lead"));
+    team.lead().hook("Stop", json!({}));
+    team.at(60).prompt();
+    team.at(61).task("1", "completed", Some("team-lead"));
+    team.at(62).end();
+    assert_eq!(team.kinds(), []);
+}
+
+#[test]
+fn agents_that_are_silent_at_the_same_time_are_one_incident() {
+    let team = Team::new(&["alice", "bob"]);
+    team.at(1).task("1", "in_progress", Some("alice"));
+    team.task("2", "in_progress", Some("bob"));
+    team.lead().hook("Stop", json!({}));
+    team.at(500).agent("alice", "SubagentStop");
+    team.agent("bob", "SubagentStop");
+    team.lead().task("1", "completed", Some("alice"));
+    team.task("2", "completed", Some("bob"));
+    team.at(501).end();
+    let found = team.only("stalled-agent");
+    assert_eq!(found["agents"], json!(["alice", "bob"]));
+    assert!(found["summary"].as_str().unwrap().contains("at the same time"), "{found}");
+}
+
+#[test]
+fn work_of_a_teammate_that_is_shut_down_is_lost_once() {
+    let team = Team::new(&["alice", "bob"]);
+    team.at(1).task("1", "in_progress", Some("bob"));
+    team.lead().task("2", "pending", None);
+    team.says("team-lead", "bob", "Wrap up");
+    team.says("bob", "team-lead", "I do");
+    let by = json!({"agent_id": "abob-1", "agent_type": "bob"});
+    let answer = json!({"to": "team-lead", "message": {"type": "shutdown_response", "request_id": "shutdown-1@bob", "approve": true}});
+    team.lead().before("toolu_1", "SendMessage", &answer, by.clone());
+    team.lead().after("toolu_1", "SendMessage", &answer, json!({"success": true}), by);
+    team.lead().roster(1, &["alice"]);
+    team.lead().task("1", "pending", None);
+    team.prompt();
+    team.at(3).task("2", "completed", Some("alice"));
+    team.end();
+    let lost = team.only("lost-work");
+    assert_eq!((&lost["agents"], &lost["tasks"]), (&json!(["bob"]), &json!(["1"])));
+    assert_eq!(lost["cost"]["tasks_lost"], 1);
+    assert!(lost["remedy"].as_str().unwrap().starts_with("teamkeep restore "), "{lost}");
+}
+
+#[test]
+fn permission_request_waits_until_the_agent_goes_on() {
+    let team = Team::new(&["bob"]);
+    team.at(1).task("1", "in_progress", Some("bob"));
+    let request = |minute| {
+        let fields = json!({"agent_id": "abob-1", "agent_type": "bob", "tool_name": "Bash"});
+        team.at(minute).lead().hook("PermissionRequest", fields);
+    };
+    request(2);
+    team.at(6).agent("bob", "SubagentStop");
+    assert_eq!(team.kinds(), [], "four minutes");
+    request(10);
+    team.at(40).prompt();
+    let waits = team.only("waiting-permission");
+    assert_eq!((&waits["to"], &waits["severity"]), (&json!(null), &json!("high")));
+    assert_eq!(waits["summary"], "bob has been waiting 30 min for the permission to use Bash with #1");
+}
+
+#[test]
+fn plan_waits_until_the_lead_answers() {
+    let team = Team::new(&["bob"]);
+    let lead = team.lead();
+    team.at(2);
+    let plan = json!({"type": "plan_approval_request", "from": "bob", "timestamp": "2026-02-03T04:07:06.000Z",
+        "planContent": "Tests first", "requestId": "plan-1@bob"});
+    let mail = json!([{"from": "bob", "text": plan.to_string(), "timestamp": "2026-02-03T04:07:06.000Z", "read": false}]);
+    lead.inbox("team-lead", mail);
+    team.prompt();
+    team.at(12).prompt();
+    let waits = team.only("waiting-approval");
+    assert_eq!(waits["agents"], json!(["bob"]));
+    assert_eq!(waits["remedy"], "Approve or reject bob's plan");
+    let answer = json!({"to": "bob", "message": {"type": "plan_approval_response", "request_id": "plan-1@bob", "approve": true}});
+    lead.tool("toolu_2", "SendMessage", &answer, json!({"success": true}));
+    team.at(90).prompt();
+    let waited = team.only("waiting-approval");
+    assert_eq!(waited["to"], "2026-02-03T04:17:07.000Z");
+}
+
+#[test]
+fn message_is_unread_when_its_recipient_reads_it_late_or_never() {
+    let team = Team::new(&["alice", "bob"]);
+    team.at(1).says("alice", "bob", "first");
+    team.at(2).agent("bob", "SubagentStart");
+    team.reads("bob", &[("alice", "first")]);
+    assert_eq!(team.kinds(), [], "read after a minute");
+    team.at(3).says("alice", "bob", "second");
+    team.at(25).agent("bob", "SubagentStop");
+    let late = team.only("unread-message");
+    assert_eq!((&late["severity"], &late["agents"]), (&json!("medium"), &json!(["bob", "alice"])));
+    team.at(26).agent("bob", "SubagentStart");
+    team.reads("bob", &[("alice", "second")]);
+    team.at(27).end();
+    let read = team.only("unread-message");
+    assert_eq!(read["severity"], "low");
+    assert!(read["summary"].as_str().unwrap().starts_with("bob read 1 message late"), "{read}");
+}
+
+#[test]
+fn message_to_a_name_that_no_agent_has_is_reported_once_for_each_name() {
+    let team = Team::new(&["bob"]);
+    team.at(1).says("bob", "dave", "Dave, look");
+    team.says("team-lead", "dave", "Are you there");
+    team.says("team-lead", "bob", "Well done");
+    team.reads("bob", &[("team-lead", "Well done")]);
+    team.at(2).end();
+    let stray = team.only("unknown-recipient");
+    assert_eq!(stray["agents"][0], "bob");
+    assert_eq!(stray["evidence"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn task_that_is_started_again_was_not_completed() {
+    let team = Team::new(&["bob"]);
+    team.at(1).task("1", "in_progress", Some("bob"));
+    team.at(2).task("1", "completed", Some("bob"));
+    team.at(5).task("1", "in_progress", Some("bob"));
+    team.at(6).task("1", "completed", Some("bob"));
+    team.end();
+    let found = team.only("false-completion");
+    assert_eq!(found["tasks"], json!(["1"]));
+}
+
+#[test]
+fn tasks_wait_for_one_that_no_agent_works_on_and_for_each_other() {
+    let team = Team::new(&["bob"]);
+    let list = |id: &str, status: &str, blocked_by: &[&str]| {
+        let task =
+            json!({"id": id, "subject": format!("Task {id}"), "status": status, "blockedBy": blocked_by});
+        team.sandbox.write(&format!("tasks/{}/{id}.json", team.lead().team), task);
+    };
+    team.at(1);
+    list("1", "pending", &[]);
+    list("2", "pending", &["1"]);
+    list("3", "pending", &["2"]);
+    team.prompt();
+    team.at(10);
+    assert_eq!(team.kinds(), []);
+    team.at(30).prompt();
+    let chain = team.only("blocked-chain");
+    assert_eq!(chain["tasks"], json!(["1", "2", "3"]));
+    list("1", "completed", &[]);
+    list("2", "pending", &["3"]);
+    team.prompt();
+    let cycle = team.only("blocked-chain");
+    assert_eq!((&cycle["tasks"], &cycle["severity"]), (&json!(["2", "3"]), &json!("high")));
+}
+
+#[test]
+fn run_that_ends_before_its_tasks_is_reported_with_all_of_them() {
+    let team = Team::new(&["bob"]);
+    team.at(1).task("1", "pending", None);
+    team.task("2", "completed", Some("bob"));
+    team.at(2).end();
+    let open = team.only("unfinished-work");
+    assert_eq!((&open["tasks"], &open["cost"]["tasks_lost"]), (&json!(["1"]), &json!(1)));
+}
+
+#[test]
+fn crash_of_the_client_explains_its_unfinished_tasks() {
+    let team = Team::new(&["bob"]);
+    let mut gone = std::process::Command::new("true").spawn().unwrap();
+    let pid = gone.id();
+    gone.wait().unwrap();
+    team.at(1).task("1", "in_progress", Some("bob"));
+    let lead = Lead { pid: Some(pid), ..team.lead() };
+    lead.config(1, &["bob"], json!({"leadProcess": {"pid": pid}}));
+    lead.hook("UserPromptSubmit", json!({"prompt": "go on"}));
+    team.at(600);
+    let crash = team.only("crashed-lead");
+    assert_eq!((&crash["tasks"], &crash["severity"]), (&json!(["1"]), &json!("high")));
+}
+
+#[test]
+fn teammate_under_a_second_name_is_a_duplicate_only_while_both_work() {
+    let team = Team::new(&["bob"]);
+    let config = |names: &[&str]| {
+        let member = |name: &&str| json!({"name": name, "agentId": format!("{name}@x"), "prompt": "Review the parser"});
+        let members: Vec<Value> = names.iter().map(member).collect();
+        team.lead().config(1, &[], json!({"members": members}));
+        team.prompt();
+    };
+    config(&["bob"]);
+    team.at(1).agent("bob", "SubagentStart");
+    config(&["bob", "bob-2"]);
+    assert_eq!(team.kinds(), []);
+    team.at(3).agent("bob-2", "SubagentStart");
+    team.agent("bob", "SubagentStop");
+    team.at(9).end();
+    let twice = team.only("duplicate-agents");
+    assert_eq!(twice["agents"], json!(["bob-2", "bob"]));
+}
