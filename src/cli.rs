@@ -91,6 +91,8 @@ enum Command {
     Uninstall(commands::uninstall::Args),
     /// Manage the configuration file
     Config(commands::config::Args),
+    /// Test the notifications about incidents
+    Notify(commands::notify::Args),
     /// Print the completion script of a shell
     Completions(commands::completions::Args),
     /// Replay a bundled example run (reads and writes none of your files)
@@ -107,7 +109,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("Inspect", &["list", "status", "watch", "show", "replay", "report", "log"]),
     ("Policy", &["policy"]),
     ("Maintain", &["export", "import", "restore", "prune", "verify", "doctor"]),
-    ("Set up", &["install", "uninstall", "config", "completions", "demo"]),
+    ("Set up", &["install", "uninstall", "config", "notify", "completions", "demo"]),
     ("Run by Claude Code", &["hook"]),
 ];
 
@@ -207,6 +209,7 @@ fn dispatch(command: Command, ui: Ui) -> Result<ExitCode> {
         Command::Doctor(args) => return commands::doctor::run(&lenient()?, &args),
         Command::Policy(args) => return commands::policy::run(&lenient()?, &args),
         Command::Config(args) => return commands::config::run(&lenient()?, &args),
+        Command::Notify(args) => return commands::notify::run(strict()?, &args),
         Command::List(args) => commands::list::run(&reading()?, &args)?,
         Command::Show(args) => commands::show::run(&reading()?, &args)?,
         Command::Report(args) if args.redact => commands::report::run(&strict()?, &args)?,

@@ -12,6 +12,7 @@ pub mod install;
 mod installation;
 pub mod list;
 pub mod log;
+pub mod notify;
 mod output;
 pub mod policy;
 pub mod prune;

@@ -5,6 +5,7 @@
 
 mod claude_code;
 mod hooks;
+mod notifications;
 mod policy;
 mod program;
 mod record;
@@ -68,6 +69,7 @@ codes! {
     PolicyFiles policy::files, "policy-files" "The configuration and policy files in force are valid.",
     PolicyTrust policy::trust, "policy-trust" "The current version of the project's checks and rules is trusted.",
     RulesAsked policy::coverage, "rules-asked" "The installed hooks cover the events and tools of every rule in force.",
+    Notifications notifications::check, "notifications" "If notifications are configured, `curl` and the secret that they need can be used. Nothing is sent; `teamkeep notify test` does that.",
     StorePrivate store::private, "store-private" "The store belongs to you, and no other user can read it.",
     StoreWritable store::writable, "store-writable" "The store is writable, or can be created, and each of its directories is a directory.",
     StoreRoom store::free_space, "store-room" "There is free space on the disk of the store.",

@@ -9,6 +9,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use super::keys::{Key, Place, REDACTABLE, names};
+use super::notify::{check_secret_file, check_url};
 use super::parse_duration;
 use super::parse_value::{Checker, Validation, blockable_events, quoted};
 use super::problem::{Code, Problem};
@@ -161,6 +162,17 @@ impl Checker<'_> {
             |entry: &&Entry| entry.path == "policy.idle-with-work.waiting-key" && is_blank(entry);
         if let Some(key) = entries.iter().find(is_blank_key) {
             self.report(Code::BadValue, key.span.clone(), "the key is blank", None);
+        }
+        for entry in &entries {
+            let text = entry.value.as_str().unwrap_or_default();
+            let checked = match entry.path.as_str() {
+                "notify.url" => check_url(text),
+                "notify.secret-file" => check_secret_file(text),
+                _ => continue,
+            };
+            if let Err(why) = checked {
+                self.report(Code::BadValue, entry.span.clone(), format!("`{}`: {why}", entry.path), None);
+            }
         }
         let mut names = HashSet::new();
         for pattern in items(entries.iter(), "privacy.pattern") {

@@ -79,6 +79,25 @@ pub const MODES: Kind = Words(&["off", "warn", "block"]);
 /// The built-in patterns, most certain first.
 pub const REDACTABLE: &[&str] = &["private-key", "api-key", "token", "secret", "email", "home"];
 
+/// The kinds of incidents in `teamkeep report`.
+pub const INCIDENT_KINDS: &[&str] = &[
+    "crashed-lead",
+    "crashed-agent",
+    "stalled-agent",
+    "lost-work",
+    "tasks-deleted",
+    "waiting-permission",
+    "waiting-approval",
+    "blocked-chain",
+    "unread-message",
+    "unknown-recipient",
+    "false-completion",
+    "duplicate-agents",
+    "policy-escalated",
+    "unfinished-work",
+    "idle-ping-pong",
+];
+
 const fn key(path: &'static str, kind: Kind, default: &'static str, project: Project) -> Key {
     Key { path, kind, default: Some(default), project }
 }
@@ -115,6 +134,12 @@ pub const KEYS: &[Key] = &[
     key("incidents.unread", Duration, "\"15m\"", Never),
     key("incidents.waiting", Duration, "\"5m\"", Never),
     key("incidents.ping-pong", Times, "10", Never),
+    key("notify.command", Text, "\"\"", Never),
+    key("notify.url", Text, "\"\"", Never),
+    key("notify.secret-file", Text, "\"\"", Never),
+    key("notify.kinds", Picks(INCIDENT_KINDS), "[]", Never),
+    key("notify.severity", Words(&["low", "medium", "high"]), "\"medium\"", Never),
+    key("notify.quiet", Duration, "\"10m\"", Never),
     key("privacy.record", Words(&["verbatim", "metadata"]), "\"verbatim\"", Never),
     key("privacy.redact", Picks(REDACTABLE), "[\"private-key\", \"api-key\", \"token\", \"secret\", \"email\", \"home\"]", Never),
     own("privacy.pattern[].name", Text),
@@ -226,7 +251,10 @@ mod tests {
         for unknown in ["pol", "policy.mode", "rule.name", "rule[].name.x"] {
             assert!(Place::at(unknown).is_none(), "{unknown}");
         }
-        assert_eq!(names(""), ["log", "archive", "hook", "report", "incidents", "privacy", "policy", "rule"]);
+        assert_eq!(
+            names(""),
+            ["log", "archive", "hook", "report", "incidents", "notify", "privacy", "policy", "rule",]
+        );
         assert_eq!(names("policy.completion-check"), ["mode", "check"]);
         assert_eq!(names("rule[]")[0], "name");
     }

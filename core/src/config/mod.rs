@@ -6,6 +6,7 @@ pub mod check;
 pub mod keys;
 pub mod layers;
 mod model;
+pub mod notify;
 mod parse_value;
 pub mod pattern;
 mod policy;
@@ -14,12 +15,14 @@ pub mod project;
 mod schema;
 mod settings;
 pub mod source;
+mod units;
 
+pub use keys::INCIDENT_KINDS;
 pub use layers::{Effective, Everywhere, Files, PROJECT_FILE, everywhere, misnamed_file};
 pub use model::{
     Archive, Config, Hook, Incidents, Log, OnFailure, Pattern, Price, Privacy, RecordMode, Report,
-    parse_duration, parse_size,
 };
+pub use notify::{LeastSeverity, Notify};
 pub use pattern::{BoundedRegex, RegexTooCostly, required_literal};
 pub use policy::*;
 pub use problem::{Code, Problem, Severity};
@@ -27,6 +30,7 @@ pub use project::{Project, TrustState};
 pub use schema::schema;
 pub use settings::{Layer, Origin, Setting, Settings};
 pub use source::{Excerpt, Excerpts};
+pub use units::{parse_duration, parse_size};
 
 /// The template: every key with its default and a comment.
 pub const TEMPLATE: &str = include_str!("default.toml");

@@ -81,7 +81,7 @@ pub struct Check {
     pub owner: String,
     #[serde(default = "any")]
     pub team: String,
-    #[serde(default = "two_minutes", deserialize_with = "super::model::duration")]
+    #[serde(default = "two_minutes", deserialize_with = "super::units::duration")]
     pub timeout: Duration,
 }
 

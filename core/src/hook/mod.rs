@@ -8,6 +8,7 @@ mod attribute;
 mod background;
 mod initial_response;
 mod judge;
+mod notifier;
 mod parse;
 mod run_lifecycle;
 
@@ -21,6 +22,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 
 pub use background::{BackgroundMode, FinishStart, finish, prune};
+pub use notifier::notifier_lock;
 
 use crate::client::compat::find_client_ancestor;
 use crate::client::payload::{self, Input};

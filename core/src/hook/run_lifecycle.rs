@@ -162,6 +162,8 @@ impl Judged<'_> {
             let later = recorder.finish_later(FinishStart { client, in_session });
             hook.outcome.note("archive the transcripts", later);
         }
+        let notifier = hook.start_notifier();
+        hook.outcome.note("start the notifier", notifier);
         hook.outcome
     }
 }

@@ -3,6 +3,7 @@
 pub mod browser;
 pub mod client_files;
 pub mod install_home;
+pub mod receiver;
 pub mod reenact;
 pub mod sandbox;
 pub mod terminal;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use fs_err::{File, OpenOptions};
 use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
 
-use super::read::regular;
+use super::read::{open_regular, regular};
 use super::{open_private, with_path};
 
 /// An exclusive lock, released when it is dropped or when its process ends.
@@ -89,6 +89,20 @@ pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
     }
 }
 
+/// Whether another process holds the lock. Does not create the file.
+pub fn is_locked(path: &Path) -> io::Result<bool> {
+    let file = match open_regular(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        opened => opened?,
+    };
+    // Shared, so that several processes that only ask do not see each other.
+    match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(with_path(error, "lock", path)),
+    }
+}
+
 /// Like [`lock`], but a `TimedOut` error if it is not free. `owner` names what it protects, in the possessive.
 pub fn lock_of(owner: &str, path: &Path, patience: Duration) -> io::Result<Lock> {
     lock(path, patience)?.ok_or_else(|| held_error(io::ErrorKind::TimedOut, owner))
@@ -117,6 +131,21 @@ mod tests {
         drop(held);
         // A child process of another test may still have a copy of the handle until it calls `exec`.
         assert!(lock(&path, Duration::from_secs(10)).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_process_can_ask_whether_a_lock_is_held() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        assert!(!is_locked(&path).unwrap() && !path.exists());
+        let held = lock(&path, Duration::ZERO).unwrap();
+        assert!(is_locked(&path).unwrap());
+        drop(held);
+        let start = Instant::now();
+        // A child process of another test may still have a copy of the handle until it calls `exec`.
+        while is_locked(&path).unwrap() {
+            assert!(start.elapsed() < Duration::from_secs(10));
+        }
     }
 
     #[test]

@@ -1,0 +1,140 @@
+//! `[notify]`: where incidents of running teams are sent.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::units::duration;
+
+/// Maximum length of an address.
+const MAX_URL_CHARS: usize = 4_096;
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Notify {
+    pub command: String,
+    pub url: String,
+    pub secret_file: String,
+    /// All kinds if it is empty.
+    pub kinds: Vec<String>,
+    pub severity: LeastSeverity,
+    #[serde(deserialize_with = "duration")]
+    pub quiet: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LeastSeverity {
+    Low,
+    Medium,
+    High,
+}
+
+impl Default for Notify {
+    fn default() -> Notify {
+        Notify {
+            command: String::new(),
+            url: String::new(),
+            secret_file: String::new(),
+            kinds: Vec::new(),
+            severity: LeastSeverity::Medium,
+            quiet: Duration::from_secs(600),
+        }
+    }
+}
+
+impl Notify {
+    /// Whether anything is to be sent.
+    pub fn is_configured(&self) -> bool {
+        self.has_command() || !self.url.is_empty()
+    }
+
+    pub fn has_command(&self) -> bool {
+        !self.command.trim().is_empty()
+    }
+
+    /// The path of the secret; `None` without one. `~/` is the home directory.
+    pub fn secret_path(&self, home: Option<&Path>) -> Option<PathBuf> {
+        match (self.secret_file.strip_prefix("~/"), home) {
+            _ if self.secret_file.is_empty() => None,
+            (Some(below), Some(home)) => Some(home.join(below)),
+            _ => Some(PathBuf::from(&self.secret_file)),
+        }
+    }
+}
+
+/// Checks an address: http or https, and only characters that an address has.
+pub fn check_url(url: &str) -> Result<(), String> {
+    if url.is_empty() {
+        return Ok(());
+    }
+    let rest = ["http://", "https://"].iter().find_map(|scheme| url.strip_prefix(scheme));
+    let Some(rest) = rest else {
+        return Err("invalid address; expected one that starts with http:// or https://".to_owned());
+    };
+    if rest.is_empty() || rest.starts_with(['/', '?', '#', ':']) {
+        return Err("the address names no host".to_owned());
+    }
+    let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '<' | '>');
+    if url.len() > MAX_URL_CHARS || !url.chars().all(is_plain) {
+        return Err(format!(
+            "the address has spaces, quotes or characters that need encoding, or more than {MAX_URL_CHARS} characters"
+        ));
+    }
+    Ok(())
+}
+
+pub(super) fn check_secret_file(path: &str) -> Result<(), String> {
+    match path.is_empty() || path.starts_with("~/") || Path::new(path).is_absolute() {
+        true => Ok(()),
+        false => Err("invalid path; expected an absolute one, or one that starts with ~/".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_http_or_https_with_a_host() {
+        for good in ["", "https://example.com", "http://127.0.0.1:8080/hook?a=b&c=%20", "https://u:p@h/[x]"] {
+            assert_eq!(check_url(good), Ok(()), "{good}");
+        }
+        for bad in [
+            "example.com",
+            "ftp://example.com",
+            "HTTPS//example.com",
+            "https://",
+            "https:///path",
+            "http://:80",
+            "https://example.com/a b",
+            "https://example.com/\"",
+            "https://example.com/\n",
+            "https://example.com/\\",
+            "https://exämple.com",
+            "file:///etc/passwd",
+        ] {
+            assert!(check_url(bad).is_err(), "{bad}");
+        }
+        assert!(check_url(&format!("https://h/{}", "x".repeat(MAX_URL_CHARS))).is_err());
+    }
+
+    #[test]
+    fn the_secret_is_below_the_home_directory_or_has_an_absolute_path() {
+        let notify = |secret: &str| Notify { secret_file: secret.to_owned(), ..Notify::default() };
+        let path = |secret: &str| notify(secret).secret_path(Some(Path::new("/home/u")));
+        assert_eq!(path(""), None);
+        assert_eq!(path("~/s"), Some(PathBuf::from("/home/u/s")));
+        assert_eq!(path("/etc/s"), Some(PathBuf::from("/etc/s")));
+        assert!(check_secret_file("secret").is_err() && check_secret_file("~other/x").is_err());
+    }
+
+    #[test]
+    fn nothing_is_configured_by_default() {
+        assert!(!Notify::default().is_configured());
+        assert!(!Notify { command: " ".to_owned(), ..Notify::default() }.is_configured());
+        assert!(Notify { command: "cat".to_owned(), ..Notify::default() }.is_configured());
+        assert!(Notify { url: "http://h".to_owned(), ..Notify::default() }.is_configured());
+    }
+}

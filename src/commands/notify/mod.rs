@@ -1,0 +1,32 @@
+//! `teamkeep notify`: sends a test notification. `teamkeep notify watch`, which is hidden from users: the process that a hook
+//! call starts, and that sends notifications about a running team.
+
+mod test;
+mod watch;
+
+use std::process::ExitCode;
+
+use crate::context::Context;
+use teamkeep_core::error::Result;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Send a test notification to the configured destinations
+    Test(test::Args),
+    /// Send notifications about a run until its team ends
+    #[command(hide = true)]
+    Watch(watch::Args),
+}
+
+pub fn run(context: Context, args: &Args) -> Result<ExitCode> {
+    match &args.command {
+        Command::Test(args) => test::run(&context, args),
+        Command::Watch(args) => watch::run(context, args),
+    }
+}

@@ -1,0 +1,191 @@
+//! `teamkeep notify watch`: looks at a running team every few seconds and sends notifications about its incidents.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use crate::commands::catalog::{archive, catalog, redactor};
+use crate::context::Context;
+use crate::notify::{Batch, Destination, Notification, Outbox, Selection};
+use crate::redact::Redactor;
+use crate::report::{Incident, Report};
+use crate::timeline::{Fingerprint, RunCatalog, is_client_gone, merge};
+use teamkeep_core::config::Incidents;
+use teamkeep_core::error::Result;
+use teamkeep_core::hook::notifier_lock;
+use teamkeep_core::store::archive::RunRecord;
+use teamkeep_core::sys::{diagnostics, fs, signals};
+
+/// The interval for comparing sizes and times of the run's files.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// The interval for checking that Claude Code runs, which no file shows.
+const PROCESS_INTERVAL: Duration = Duration::from_secs(10);
+/// After a look, the next one waits this many times its duration, so that looks take at most half a percent of a core...
+const RESTS: u32 = 200;
+/// ...but not longer than this.
+const MAX_REST: Duration = Duration::from_secs(300);
+/// The maximum interval of looks at an unchanged run while a threshold may pass.
+const MAX_INTERVAL: Duration = Duration::from_secs(30);
+/// How long after the end of a run the last look is, because transcripts and events of the end may still arrive.
+const LINGER_TIME: Duration = Duration::from_secs(3);
+/// How long an unchanged run is watched whose end cannot be seen. The next hook call starts another process.
+const MAX_SILENCE: Duration = Duration::from_secs(12 * 3_600);
+/// How long to wait for the lock. A hook call that asks whether it is held has it for an instant.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The run's ID
+    #[arg(long, value_name = "ID")]
+    run: String,
+}
+
+/// Watches until the team ends. Problems are in the diagnostics: the process has no terminal.
+pub fn run(context: Context, args: &Args) -> Result<ExitCode> {
+    // A new session: Claude Code's terminal and process group may end at any time.
+    let _ = rustix::process::setsid();
+    let _ = rustix::process::nice(10);
+    signals::defer();
+    let (paths, clock) = (context.paths.clone(), context.clock);
+    let watched = watch(context, &args.run);
+    if let Err(error) = &watched {
+        diagnostics::note(&paths.diagnostics(), &clock, &format!("notifications stopped: {error}"));
+    }
+    Ok(if watched.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn watch(mut context: Context, run: &str) -> Result<()> {
+    let archive = archive(&context);
+    let Some(lock) = notifier_lock(&archive, run).filter(|_| archive.run(run).is_some()) else {
+        return Ok(());
+    };
+    let Some(_lock) = fs::lock(&lock, LOCK_TIMEOUT)? else { return Ok(()) };
+    let mut outbox = Outbox::open(&archive, run)?;
+    let mut look: Option<Look> = None;
+    let mut end = End::default();
+    while !signals::termination_requested() {
+        // The configuration may have changed; with an invalid one, nothing is sent until it is valid.
+        let valid = Context::new(context.ui).ok();
+        let may_send = valid.is_some();
+        context = valid.unwrap_or(context);
+        let Some(record) = archive.run(run).filter(|_| context.config.notify.is_configured()) else { break };
+        end.update(&record, || is_client_gone(&archive, &record));
+        let due = look.as_ref().is_none_or(|look| look.is_due(&context, &end));
+        if may_send && due {
+            look = Some(Look::take(&context, &record, look.take(), &end)?);
+        }
+        if let Some(look) = &look {
+            if may_send {
+                send(&context, &mut outbox, look)?;
+            }
+            let is_silent = look.changed.elapsed() > MAX_SILENCE.max(longest(&context.config.incidents) * 2);
+            let is_done = !may_send || (outbox.next_retry().is_none() && (look.is_last || is_silent));
+            if is_done && (end.is_final() || is_silent) {
+                break;
+            }
+        }
+        let retry = outbox.next_retry().map(|at| at.saturating_duration_since(Instant::now()));
+        std::thread::sleep(retry.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL));
+    }
+    Ok(())
+}
+
+fn send(context: &Context, outbox: &mut Outbox, look: &Look) -> Result<()> {
+    let notify = &context.config.notify;
+    let now = context.clock.now();
+    let problems = outbox.deliver(&Batch {
+        destinations: &Destination::all(notify, context.env.home.as_deref()),
+        incidents: &look.incidents,
+        selection: &Selection::of(notify),
+        now,
+        body: &|incident| Notification::of(&look.record, now, incident).body(&look.redactor),
+    })?;
+    if !problems.is_empty() {
+        diagnostics::note(&context.paths.diagnostics(), &context.clock, &problems.join("; "));
+    }
+    Ok(())
+}
+
+/// The longest threshold of incidents.
+fn longest(limits: &Incidents) -> Duration {
+    limits.silent.max(limits.unread).max(limits.waiting)
+}
+
+/// How often to look at an unchanged run: a threshold is noticed when at most a quarter more of it has passed.
+fn interval(limits: &Incidents) -> Duration {
+    (limits.silent.min(limits.unread).min(limits.waiting) / 4).clamp(POLL_INTERVAL, MAX_INTERVAL)
+}
+
+/// The end of the run, as far as it can be seen.
+#[derive(Debug, Default)]
+struct End {
+    since: Option<Instant>,
+    /// Whether everything about it is recorded.
+    is_finished: bool,
+    checked: Option<Instant>,
+    is_gone: bool,
+}
+
+impl End {
+    fn update(&mut self, record: &RunRecord, is_gone: impl FnOnce() -> bool) {
+        if self.checked.is_none_or(|at| at.elapsed() >= PROCESS_INTERVAL) {
+            self.checked = Some(Instant::now());
+            self.is_gone = is_gone();
+        }
+        let is_over = record.ended_at.is_some() || self.is_gone;
+        self.since = is_over.then(|| self.since.unwrap_or_else(Instant::now));
+        self.is_finished = record.ended_at.is_some() && record.finished;
+    }
+
+    fn is_final(&self) -> bool {
+        self.since.is_some_and(|since| self.is_finished || since.elapsed() >= LINGER_TIME)
+    }
+}
+
+/// A look at the run.
+struct Look {
+    catalog: RunCatalog,
+    record: RunRecord,
+    incidents: Vec<Incident>,
+    redactor: Redactor,
+    fingerprint: Fingerprint,
+    taken: Instant,
+    /// When the files of the run had changed last.
+    changed: Instant,
+    cost: Duration,
+    /// Whether the run had ended.
+    is_last: bool,
+}
+
+impl Look {
+    fn take(context: &Context, record: &RunRecord, before: Option<Look>, end: &End) -> Result<Look> {
+        let start = Instant::now();
+        let catalog = catalog(context)?;
+        // Before reading, so that data that arrives meanwhile is a change.
+        let fingerprint = catalog.fingerprint(record);
+        let opened = catalog.open_runs(&[record])?;
+        let report = |data| Report::of(data, &merge(data), &context.config, context.clock.now()).incidents;
+        let incidents = opened.runs.first().map(report).unwrap_or_default();
+        let redactor = redactor(context, record)?;
+        let unchanged = before.filter(|before| before.fingerprint == fingerprint);
+        let changed = unchanged.map_or(start, |before| before.changed);
+        let (taken, cost) = (Instant::now(), start.elapsed());
+        let (record, is_last) = (record.clone(), end.is_final());
+        Ok(Look { catalog, record, incidents, redactor, fingerprint, taken, changed, cost, is_last })
+    }
+
+    /// Whether the incidents may be others now.
+    fn is_due(&self, context: &Context, end: &End) -> bool {
+        if end.is_final() {
+            return !self.is_last;
+        }
+        let rested = self.taken.elapsed();
+        if rested < (self.cost * RESTS).min(MAX_REST) {
+            return false;
+        }
+        // Without a change, no threshold passes any more after the longest one. A teammate in a pane can still crash.
+        let limits = &context.config.incidents;
+        let may_pass = self.changed.elapsed() < longest(limits) + MAX_REST;
+        let interval = if may_pass { interval(limits) } else { MAX_REST };
+        rested >= interval || self.catalog.fingerprint(&self.record) != self.fingerprint
+    }
+}

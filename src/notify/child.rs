@@ -1,0 +1,36 @@
+//! Input and output of the processes that send.
+
+use std::io::{self, Seek, SeekFrom, Write};
+use std::ops::ControlFlow;
+use std::process::Stdio;
+
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::sys::process::{Outcome, Progress, Run};
+
+/// Number of bytes of the output that are kept, for the error.
+const MAX_OUTPUT_BYTES: usize = 4 << 10;
+
+/// The outcome and the end of the output.
+pub fn ended(run: Run) -> io::Result<(Outcome, Vec<u8>)> {
+    let mut output: Vec<u8> = Vec::new();
+    let outcome = run.supervise(|progress| {
+        if let Progress::Output(bytes) = progress {
+            output.extend_from_slice(bytes);
+            output.drain(..output.len().saturating_sub(MAX_OUTPUT_BYTES));
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok((outcome, output))
+}
+
+/// A stdin with this content: a file without a name, because a pipe holds only a part of it.
+pub fn input(content: &[u8]) -> Result<Stdio> {
+    let write = || {
+        let mut file = tempfile::tempfile()?;
+        file.write_all(content)?;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(file)
+    };
+    let file: io::Result<std::fs::File> = write();
+    file.map(Stdio::from).map_err(|error| Error::caused("cannot create a temporary file", error))
+}

@@ -1,0 +1,408 @@
+//! The deliveries of a run: `notifications.json` beside the run's description. Each incident is sent once to each
+//! destination, by one process at a time, whose lock the caller holds.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
+
+use chrono::TimeDelta;
+use serde::{Deserialize, Serialize};
+
+use super::Destination;
+use crate::report::{Incident, Severity};
+use teamkeep_core::config::{LeastSeverity, Notify};
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::archive::Archive;
+use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_core::sys::fs::{Document, JsonFile};
+
+const FILE: &str = "notifications.json";
+const V: u8 = 1;
+/// The pauses before the second and every further attempt, in seconds: a quarter of an hour in all.
+const PAUSES: [u64; 5] = [1, 5, 30, 120, 600];
+/// An incident that ended longer ago when it is first seen is not sent: it is only news to a notifier that started late.
+const MAX_AGE: TimeDelta = TimeDelta::hours(1);
+
+/// Which incidents are sent.
+#[derive(Debug, Clone)]
+pub struct Selection {
+    kinds: Vec<String>,
+    least: Severity,
+    quiet: TimeDelta,
+}
+
+impl Selection {
+    pub fn of(notify: &Notify) -> Selection {
+        let least = match notify.severity {
+            LeastSeverity::High => Severity::High,
+            LeastSeverity::Medium => Severity::Medium,
+            LeastSeverity::Low => Severity::Low,
+        };
+        let quiet = TimeDelta::from_std(notify.quiet).unwrap_or(TimeDelta::MAX);
+        Selection { kinds: notify.kinds.clone(), least, quiet }
+    }
+
+    fn includes(&self, incident: &Incident) -> bool {
+        let is_kind = self.kinds.is_empty() || self.kinds.contains(&incident.kind.name());
+        is_kind && incident.severity <= self.least
+    }
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Ledger {
+    v: u8,
+    /// Destination → incident → its delivery.
+    deliveries: BTreeMap<String, BTreeMap<String, Delivery>>,
+}
+
+impl Document for Ledger {
+    const MAX_BYTES: u64 = 16 << 20;
+
+    fn check(&self) -> std::result::Result<(), String> {
+        if self.v == V { Ok(()) } else { Err(format!("unknown version {}", self.v)) }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Delivery {
+    kind: String,
+    /// The agent that caused the incident.
+    agent: Option<String>,
+    state: State,
+    attempts: usize,
+    /// The time of the first attempt.
+    at: Timestamp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum State {
+    /// Not sent: another one of the kind and agent was sent shortly before, or it ended long ago.
+    Quiet,
+    /// An attempt failed, or was interrupted.
+    Pending,
+    Sent,
+    /// The last attempt failed.
+    Failed,
+}
+
+/// The incidents of a look, and where to send them.
+pub struct Batch<'a> {
+    pub destinations: &'a [Destination],
+    pub incidents: &'a [Incident],
+    pub selection: &'a Selection,
+    pub now: Timestamp,
+    /// The body for an incident.
+    pub body: &'a dyn Fn(&Incident) -> Result<String>,
+}
+
+#[derive(Debug)]
+pub struct Outbox {
+    archive: Archive,
+    run: String,
+    ledger: Ledger,
+    /// When a pending delivery (destination, incident) is tried again. Without an entry, at once.
+    retries: HashMap<(String, String), Instant>,
+}
+
+impl Outbox {
+    /// Reads the deliveries so far.
+    ///
+    /// # Errors
+    /// The file cannot be read: without it, everything would be sent again.
+    pub fn open(archive: &Archive, run: &str) -> Result<Outbox> {
+        let dir = archive.run_dir(run).ok_or_else(|| Error::not_found(format!("invalid run ID {run:?}")))?;
+        let file = JsonFile::<Ledger>::at(dir.join(FILE));
+        let read = file.read().and_then(|content| Ok(content.valid()?));
+        let read = read.map_err(|error| Error::caused("cannot read which notifications were sent", error))?;
+        let ledger = read.unwrap_or(Ledger { v: V, ..Ledger::default() });
+        Ok(Outbox { archive: archive.clone(), run: run.to_owned(), ledger, retries: HashMap::new() })
+    }
+
+    /// Sends all that are due and returns the deliveries that failed for good.
+    ///
+    /// # Errors
+    /// The file cannot be written: the incident was not sent, because it could be sent again and again.
+    pub fn deliver(&mut self, batch: &Batch<'_>) -> Result<Vec<String>> {
+        let wanted: Vec<&Incident> =
+            batch.incidents.iter().filter(|incident| batch.selection.includes(incident)).collect();
+        let keys: Vec<String> = batch.destinations.iter().map(Destination::key).collect();
+        self.retries
+            .retain(|(key, id), _| keys.contains(key) && wanted.iter().any(|incident| incident.id == *id));
+        let mut problems = Vec::new();
+        for (destination, key) in batch.destinations.iter().zip(&keys) {
+            for incident in &wanted {
+                if self.is_due(key, incident, batch)? {
+                    problems.extend(self.attempt((destination, key), incident, batch)?);
+                }
+            }
+        }
+        Ok(problems)
+    }
+
+    /// When the next delivery is tried again; `None` if none is pending.
+    pub fn next_retry(&self) -> Option<Instant> {
+        self.retries.values().min().copied()
+    }
+
+    fn is_due(&mut self, key: &str, incident: &Incident, batch: &Batch<'_>) -> Result<bool> {
+        let (now, quiet) = (batch.now, batch.selection.quiet);
+        let deliveries = self.ledger.deliveries.entry(key.to_owned()).or_default();
+        let agent = incident.agents.first();
+        let (kind, lasts) = (incident.kind.name(), incident.to.is_none());
+        let is_near = |other: &Delivery| {
+            other.state != State::Quiet
+                && other.kind == kind
+                && other.agent.as_ref() == agent
+                && (now - other.at).abs() < quiet
+        };
+        let is_quiet = || deliveries.values().any(is_near);
+        match deliveries.get(&incident.id).map(|delivery| delivery.state) {
+            Some(State::Sent | State::Failed) => Ok(false),
+            Some(State::Pending) => {
+                let retry = self.retries.get(&(key.to_owned(), incident.id.clone()));
+                Ok(retry.is_none_or(|at| *at <= Instant::now()))
+            }
+            Some(State::Quiet) => Ok(lasts && !is_quiet()),
+            None if incident.to.is_some_and(|to| now - to > MAX_AGE) || is_quiet() => {
+                deliveries.insert(incident.id.clone(), Delivery::new(incident, State::Quiet, now));
+                self.save().map(|()| false)
+            }
+            None => Ok(true),
+        }
+    }
+
+    /// Sends an incident. The attempt is stored before it, so that the number of attempts stays bounded if the process is
+    /// killed. Returns the problem if it was the last attempt.
+    fn attempt(
+        &mut self,
+        (destination, key): (&Destination, &str),
+        incident: &Incident,
+        batch: &Batch<'_>,
+    ) -> Result<Option<String>> {
+        let mut delivery = Delivery::new(incident, State::Pending, batch.now);
+        if let Some(known) = self.delivery(key, incident).filter(|known| known.state == State::Pending) {
+            delivery = known.clone();
+        }
+        delivery.attempts += 1;
+        let attempts = delivery.attempts;
+        self.put(key, incident, delivery.clone())?;
+        let retry = (key.to_owned(), incident.id.clone());
+        let sent = (batch.body)(incident).and_then(|body| destination.send(&body, batch.now));
+        let (state, problem) = match (sent, PAUSES.get(attempts - 1)) {
+            (Ok(_), _) => (State::Sent, None),
+            (Err(_), Some(pause)) => {
+                let pause = Duration::from_secs(*pause);
+                self.retries.insert(retry, Instant::now() + pause);
+                return Ok(None);
+            }
+            (Err(error), None) => {
+                let (kind, to) = (incident.kind.name(), destination.name());
+                let what = format!(
+                    "a notification ({kind} {}) was not delivered to {to} in {attempts} attempts: {error}",
+                    incident.id
+                );
+                (State::Failed, Some(what))
+            }
+        };
+        self.retries.remove(&retry);
+        self.put(key, incident, Delivery { state, ..delivery })?;
+        Ok(problem)
+    }
+
+    fn delivery(&self, key: &str, incident: &Incident) -> Option<&Delivery> {
+        self.ledger.deliveries.get(key)?.get(&incident.id)
+    }
+
+    fn put(&mut self, key: &str, incident: &Incident, delivery: Delivery) -> Result<()> {
+        let deliveries = self.ledger.deliveries.entry(key.to_owned()).or_default();
+        deliveries.insert(incident.id.clone(), delivery);
+        self.save()
+    }
+
+    fn save(&self) -> Result<()> {
+        let bytes = serde_json::to_vec(&self.ledger).map_err(Error::from_json)?;
+        self.archive
+            .write_note(&self.run, FILE, &bytes)
+            .map_err(|error| Error::caused("cannot store which notifications were sent", error))
+    }
+}
+
+impl Delivery {
+    fn new(incident: &Incident, state: State, at: Timestamp) -> Delivery {
+        let (kind, agent) = (incident.kind.name(), incident.agents.first().cloned());
+        Delivery { kind, agent, state, attempts: 0, at }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notify::Notification;
+    use crate::report::IncidentKind;
+    use teamkeep_core::sys::clock;
+
+    struct Scene {
+        dir: tempfile::TempDir,
+        archive: Archive,
+        destination: Destination,
+    }
+
+    const RUN: &str = "0123456789abcdef";
+
+    fn scene(script: &str) -> Scene {
+        let dir = tempfile::tempdir().unwrap();
+        let archive = Archive::new(dir.path().join("archive"), 1 << 20, Duration::from_secs(60));
+        let run = archive.run_dir(RUN).unwrap();
+        std::fs::create_dir_all(&run).unwrap();
+        std::fs::write(run.join("run.json"), "{}").unwrap();
+        let line = format!("{{ cat; }} >> sent; {script}");
+        let destination = Destination::Command { line, dir: dir.path().to_path_buf() };
+        Scene { dir, archive, destination }
+    }
+
+    impl Scene {
+        fn open(&self) -> Outbox {
+            Outbox::open(&self.archive, RUN).unwrap()
+        }
+
+        fn deliver(&self, outbox: &mut Outbox, incidents: &[Incident], minute: i64) -> Vec<String> {
+            let notify = Notify::default();
+            let batch = Batch {
+                destinations: std::slice::from_ref(&self.destination),
+                incidents,
+                selection: &Selection::of(&notify),
+                now: now() + TimeDelta::minutes(minute),
+                body: &|incident| Ok(incident.id.clone()),
+            };
+            outbox.deliver(&batch).unwrap()
+        }
+
+        fn sent(&self) -> Vec<String> {
+            let text = std::fs::read_to_string(self.dir.path().join("sent")).unwrap_or_default();
+            text.lines().map(str::to_owned).collect()
+        }
+    }
+
+    fn now() -> Timestamp {
+        clock::parse("2026-02-03T04:05:06Z").unwrap()
+    }
+
+    fn incident(id: &str, agent: &str) -> Incident {
+        let severity = Severity::Medium;
+        let agents = vec![agent.to_owned()];
+        Incident { id: id.to_owned(), severity, agents, ..Notification::example(now()).incident }
+    }
+
+    #[test]
+    fn an_incident_is_sent_once_even_by_another_process() {
+        let scene = scene("true");
+        let incidents = [incident("a", "alice"), incident("b", "bob")];
+        let mut outbox = scene.open();
+        assert_eq!(scene.deliver(&mut outbox, &incidents, 0), [] as [&str; 0]);
+        scene.deliver(&mut outbox, &incidents, 60);
+        scene.deliver(&mut scene.open(), &incidents, 120);
+        assert_eq!(scene.sent(), ["a", "b"]);
+        assert_eq!(outbox.next_retry(), None);
+    }
+
+    #[test]
+    fn a_failed_delivery_is_tried_again_after_growing_pauses_and_then_reported_once() {
+        let scene = scene("exit 7");
+        let incidents = [incident("a", "alice")];
+        let mut outbox = scene.open();
+        let start = Instant::now();
+        for (attempt, pause) in PAUSES.iter().enumerate() {
+            assert_eq!(scene.deliver(&mut outbox, &incidents, 0), [] as [&str; 0]);
+            let retry = outbox.next_retry().unwrap();
+            assert!(retry >= start + Duration::from_secs(*pause), "attempt {attempt}");
+            scene.deliver(&mut outbox, &incidents, 0);
+            assert_eq!(scene.sent().len(), attempt + 1, "not before the pause");
+            outbox = scene.open();
+        }
+        let problems = scene.deliver(&mut outbox, &incidents, 0);
+        let expected =
+            "a notification (stalled-agent a) was not delivered to the command in 6 attempts: exit code 7";
+        assert_eq!(problems, [expected]);
+        assert_eq!(outbox.next_retry(), None);
+        assert_eq!(scene.deliver(&mut scene.open(), &incidents, 60), [] as [&str; 0]);
+        assert_eq!(scene.sent().len(), 6);
+    }
+
+    #[test]
+    fn an_interrupted_delivery_is_repeated_by_the_next_process() {
+        let scene = scene("true");
+        let incidents = [incident("a", "alice")];
+        let pending = r#"{"v":1,"deliveries":{"KEY":{"a":{"kind":"stalled-agent","agent":"alice","state":"pending","attempts":6,"at":"2026-02-03T04:05:06.000Z"}}}}"#;
+        let pending = pending.replace("KEY", &scene.destination.key());
+        std::fs::write(scene.archive.run_dir(RUN).unwrap().join(FILE), pending).unwrap();
+        scene.deliver(&mut scene.open(), &incidents, 1);
+        scene.deliver(&mut scene.open(), &incidents, 2);
+        assert_eq!(scene.sent(), ["a"]);
+    }
+
+    #[test]
+    fn the_same_kind_and_agent_is_quiet_for_a_while_and_then_sent_if_it_lasts() {
+        let scene = scene("true");
+        let over = |id: &str| Incident { to: Some(now()), ..incident(id, "alice") };
+        let all = [incident("a", "alice"), incident("b", "alice"), over("c"), incident("d", "bob")];
+        let mut outbox = scene.open();
+        scene.deliver(&mut outbox, &all, 0);
+        scene.deliver(&mut scene.open(), &all, 9);
+        assert_eq!(scene.sent(), ["a", "d"]);
+        scene.deliver(&mut scene.open(), &all, 11);
+        scene.deliver(&mut scene.open(), &all, 40);
+        assert_eq!(scene.sent(), ["a", "d", "b"], "c was over before the quiet time was");
+    }
+
+    #[test]
+    fn an_incident_that_ended_long_ago_is_not_sent() {
+        let scene = scene("true");
+        let ended = |id: &str, agent: &str, ago: i64| Incident {
+            to: Some(now() - TimeDelta::minutes(ago)),
+            ..incident(id, agent)
+        };
+        scene.deliver(&mut scene.open(), &[ended("a", "alice", 61), ended("b", "bob", 59)], 0);
+        assert_eq!(scene.sent(), ["b"]);
+    }
+
+    #[test]
+    fn kinds_and_severities_are_selected() {
+        let notify = |kinds: &[&str], severity| Notify {
+            kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
+            severity,
+            ..Notify::default()
+        };
+        let includes = |notify: &Notify, severity, kind| {
+            Selection::of(notify).includes(&Incident { severity, kind, ..incident("a", "alice") })
+        };
+        let all = notify(&[], LeastSeverity::Medium);
+        assert!(includes(&all, Severity::High, IncidentKind::LostWork));
+        assert!(includes(&all, Severity::Medium, IncidentKind::LostWork));
+        assert!(!includes(&all, Severity::Low, IncidentKind::LostWork));
+        assert!(includes(&notify(&[], LeastSeverity::Low), Severity::Low, IncidentKind::LostWork));
+        assert!(!includes(&notify(&[], LeastSeverity::High), Severity::Medium, IncidentKind::LostWork));
+        let some = notify(&["stalled-agent"], LeastSeverity::Low);
+        assert!(includes(&some, Severity::Low, IncidentKind::StalledAgent));
+        assert!(!includes(&some, Severity::High, IncidentKind::LostWork));
+    }
+
+    #[test]
+    fn nothing_is_sent_if_it_cannot_be_stored_or_read() {
+        let scene = scene("true");
+        let run = scene.archive.run_dir(RUN).unwrap();
+        let mut outbox = scene.open();
+        std::fs::write(run.join(FILE), "{half").unwrap();
+        let error = Outbox::open(&scene.archive, RUN).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read which notifications were sent: "), "{error}");
+        std::fs::remove_dir_all(&run).unwrap();
+        let batch = Batch {
+            destinations: std::slice::from_ref(&scene.destination),
+            incidents: &[incident("a", "alice")],
+            selection: &Selection::of(&Notify::default()),
+            now: now(),
+            body: &|_| Ok(String::new()),
+        };
+        assert!(outbox.deliver(&batch).is_err());
+        assert!(scene.sent().is_empty() && !run.exists());
+    }
+}

@@ -1,0 +1,95 @@
+//! The signature of a post: HMAC-SHA256 by a secret that the user and the receiver know.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_core::sys::fs;
+
+/// Maximum size of the secret's file in bytes.
+const MAX_SECRET_BYTES: u64 = 4 << 10;
+
+/// A secret. It is never shown.
+pub struct Secret(Vec<u8>);
+
+impl Secret {
+    /// Reads a secret, without the white space around it.
+    ///
+    /// # Errors
+    /// The file cannot be read, is empty, or others have access to it.
+    pub fn read(path: &Path) -> Result<Secret> {
+        let (bytes, metadata) = fs::read_linked(path, MAX_SECRET_BYTES)
+            .map_err(|error| Error::caused("cannot read the secret", error))?;
+        let mode = metadata.permissions().mode() & 0o777;
+        if mode & 0o077 != 0 {
+            let what = format!("others have access to the secret in {} (mode {mode:o})", path.display());
+            return Err(Error::new(what).hint(format!("chmod 600 {}", path.display())));
+        }
+        let secret = bytes.trim_ascii().to_vec();
+        if secret.is_empty() {
+            return Err(Error::new(format!("the secret in {} is empty", path.display())));
+        }
+        Ok(Secret(secret))
+    }
+
+    /// The value of the header: `t=UNIX,v1=HEX`, where the signed text is `UNIX.BODY`.
+    ///
+    /// # Errors
+    /// Never in fact: every key has a valid length.
+    pub fn sign(&self, at: Timestamp, body: &str) -> Result<String> {
+        let unix = at.millis().div_euclid(1_000);
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0)
+            .map_err(|error| Error::caused("cannot sign the notification", error))?;
+        mac.update(format!("{unix}.").as_bytes());
+        mac.update(body.as_bytes());
+        let hex: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(format!("t={unix},v1={hex}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::Permissions;
+
+    fn mac(key: &[u8], text: &[u8]) -> String {
+        let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap();
+        mac.update(text);
+        mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    #[test]
+    fn the_hash_is_that_of_rfc_4231() {
+        assert_eq!(
+            mac(b"Jefe", b"what do ya want for nothing?"),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+        );
+    }
+
+    #[test]
+    fn the_signature_covers_the_time_and_the_body() {
+        let at = Timestamp::from_millis(1_770_091_506_789).unwrap();
+        let header = Secret(b"s3cret".to_vec()).sign(at, "{}").unwrap();
+        assert_eq!(header, format!("t=1770091506,v1={}", mac(b"s3cret", b"1770091506.{}")));
+        assert!(include_str!("../../docs/notifications.md").contains(&header), "{header}");
+    }
+
+    #[test]
+    fn a_secret_is_private_and_not_empty() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("secret");
+        let read = |text: &str, mode: u32| {
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            Secret::read(&path).map(|secret| secret.0).map_err(|error| error.to_string())
+        };
+        assert_eq!(read("s3cret\n", 0o600).unwrap(), b"s3cret");
+        assert!(read("s3cret", 0o640).unwrap_err().contains("others have access to the secret in"));
+        assert!(read(" \n", 0o600).unwrap_err().ends_with(" is empty"));
+        assert!(read(&"x".repeat(5_000), 0o600).is_err());
+        assert!(Secret::read(dir.path()).is_err() && Secret::read(&dir.path().join("none")).is_err());
+    }
+}

@@ -1,0 +1,165 @@
+//! A notifier sends each incident once, whatever happens to it and to the receiver.
+
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::{Value, json};
+use sha2::Sha256;
+
+use super::stalled_team::{SECRET, by, incidents, is_watched, notifier, post_to, run, stalled, stop, wait};
+use crate::support::receiver::{Receiver, Reply, Request};
+use crate::support::sandbox::{Sandbox, below};
+
+const OK: Reply = Reply::Status("204 No Content");
+
+fn body(request: &Request) -> Value {
+    serde_json::from_str(&request.body).unwrap()
+}
+
+/// The signature that the body must have.
+fn signature(unix: &str, body: &str) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
+    mac.update(format!("{unix}.{body}").as_bytes());
+    let hex: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("t={unix},v1={hex}")
+}
+
+#[test]
+fn a_hook_call_starts_a_notifier_that_posts_an_incident_once_and_ends_with_the_session() {
+    let sandbox = Sandbox::new();
+    let receiver = Receiver::replying(&[OK]);
+    post_to(&sandbox, &receiver.url);
+    let lead = stalled(&sandbox);
+    receiver.wait(1);
+    assert!(is_watched(&sandbox));
+    lead.hook("SubagentStart", by("bob"));
+    let request = &receiver.requests()[0];
+    assert_eq!(request.line, "POST /hook?key=hidden HTTP/1.1");
+    assert_eq!(request.header("content-type"), Some("application/json"));
+    assert!(request.header("user-agent").unwrap().starts_with("teamkeep/"));
+    let signed = request.header("teamkeep-signature").unwrap();
+    let unix = signed.split([',', '=']).nth(1).unwrap();
+    assert_eq!(signed, signature(unix, &request.body));
+    let body = body(request);
+    assert_eq!(
+        (&body["v"], &body["team"], &body["run"]),
+        (&json!(1), &json!(lead.team), &json!(run(&sandbox)))
+    );
+    let incident = &body["incident"];
+    assert_eq!((&incident["kind"], &incident["agents"]), (&json!("stalled-agent"), &json!(["alice"])));
+    assert_eq!(incident["id"], incidents(&sandbox)[0]["id"]);
+    lead.end("prompt_input_exit");
+    wait(|| !is_watched(&sandbox));
+    sandbox.finish();
+    let kinds: Vec<Value> =
+        receiver.requests().iter().map(|request| self::body(request)["incident"]["kind"].clone()).collect();
+    assert_eq!(kinds, ["stalled-agent"], "the end of the session is the same incident");
+    assert_eq!(sandbox.diagnostics(), "");
+}
+
+#[test]
+fn a_receiver_that_fails_at_first_gets_the_incident_once_it_works() {
+    let sandbox = Sandbox::new();
+    let receiver = Receiver::replying(&[Reply::Status("503 Service Unavailable"), OK]);
+    stalled(&sandbox);
+    post_to(&sandbox, &receiver.url);
+    let mut child = notifier(&sandbox);
+    let requests = receiver.wait(2);
+    stop(&sandbox);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(body(&requests[0])["incident"]["id"], body(&requests[1])["incident"]["id"]);
+    post_to(&sandbox, &receiver.url);
+    let mut again = notifier(&sandbox);
+    wait(|| is_watched(&sandbox));
+    stop(&sandbox);
+    assert!(again.wait().unwrap().success());
+    assert_eq!(receiver.requests().len(), 2, "what was delivered is not sent again");
+}
+
+#[test]
+fn of_two_notifiers_one_sends() {
+    let sandbox = Sandbox::new();
+    let receiver = Receiver::replying(&[OK]);
+    stalled(&sandbox);
+    post_to(&sandbox, &receiver.url);
+    let mut children = [notifier(&sandbox), notifier(&sandbox)];
+    receiver.wait(1);
+    // The one without the lock ends by itself.
+    wait(|| is_watched(&sandbox));
+    std::thread::scope(|scope| {
+        let waits = children.each_mut().map(|child| scope.spawn(|| child.wait().unwrap()));
+        wait(|| waits.iter().any(|wait| wait.is_finished()));
+        assert!(is_watched(&sandbox));
+        stop(&sandbox);
+    });
+    assert_eq!(receiver.requests().len(), 1);
+}
+
+#[test]
+fn a_delivery_during_which_the_notifier_is_killed_is_repeated_with_the_same_id() {
+    let sandbox = Sandbox::new();
+    let receiver = Receiver::replying(&[Reply::Silence, OK]);
+    stalled(&sandbox);
+    post_to(&sandbox, &receiver.url);
+    let mut child = notifier(&sandbox);
+    receiver.wait(1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait(|| !is_watched(&sandbox));
+    for _ in 0..2 {
+        post_to(&sandbox, &receiver.url);
+        let mut child = notifier(&sandbox);
+        let requests = receiver.wait(2);
+        assert_eq!(requests[0].body, requests[1].body);
+        stop(&sandbox);
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(receiver.requests().len(), 2, "one that got no reply, and one that did");
+}
+
+#[test]
+fn a_command_gets_the_incident_once_and_its_failure_is_in_the_diagnostics_only() {
+    let sandbox = Sandbox::new();
+    stalled(&sandbox);
+    let got = sandbox.home().join("got");
+    sandbox.configure("[notify]\ncommand = \"cat >> got; echo to-stdout; echo to-stderr >&2\"\n");
+    let mut child = notifier(&sandbox);
+    wait(|| std::fs::read_to_string(&got).is_ok_and(|text| text.ends_with('\n')));
+    stop(&sandbox);
+    assert!(child.wait().unwrap().success());
+    let text = std::fs::read_to_string(&got).unwrap();
+    let body: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(body["incident"], incidents(&sandbox)[0]);
+    assert_eq!(sandbox.diagnostics(), "");
+}
+
+#[test]
+fn without_a_configuration_no_notifier_is_started() {
+    let sandbox = Sandbox::new();
+    // A project's file cannot turn notifications on.
+    let project = sandbox.home().join("parser/.claude");
+    std::fs::create_dir_all(&project).unwrap();
+    std::fs::write(project.join("teamkeep.toml"), "[notify]\ncommand = \"cat > ~/got\"\n").unwrap();
+    let lead = stalled(&sandbox);
+    lead.hook("TeammateIdle", json!({"teammate_name": "bob"}));
+    lead.hook("SubagentStart", by("bob"));
+    let files = below(&sandbox.keep(""));
+    assert!(!files.iter().any(|path| path.to_string_lossy().contains("notifications")), "{files:?}");
+    assert!(!is_watched(&sandbox));
+}
+
+#[test]
+fn secrets_in_texts_are_not_sent() {
+    let sandbox = Sandbox::new();
+    let lead = stalled(&sandbox);
+    let task = json!({"id": "1", "subject": "Use ghp_0123456789abcdefghijABCDEFGHIJ012345", "status": "in_progress", "owner": "alice"});
+    sandbox.write(&format!("tasks/{}/1.json", lead.team), task);
+    lead.hook("Notification", json!({}));
+    let got = sandbox.home().join("got");
+    sandbox.configure("[notify]\ncommand = \"cat >> got\"\n");
+    let mut child = notifier(&sandbox);
+    wait(|| std::fs::read_to_string(&got).is_ok_and(|text| text.ends_with('\n')));
+    stop(&sandbox);
+    child.wait().unwrap();
+    let text = std::fs::read_to_string(&got).unwrap();
+    assert!(incidents(&sandbox)[0].to_string().contains("ghp_"), "the report has it");
+    assert!(text.contains("[redacted:") && !text.contains("ghp_"), "{text}");
+}
