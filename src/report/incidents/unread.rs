@@ -30,6 +30,9 @@ pub fn unread(scene: &Scene<'_>) -> Vec<Draft> {
     by_recipient.into_iter().map(|(to, waiting)| of_recipient(scene, to, &waiting)).collect()
 }
 
+/// Number of a recipient's first messages that are evidence; the last one is, too.
+const SHOWN: usize = 4;
+
 fn of_recipient(scene: &Scene<'_>, to: &str, waiting: &[Waiting<'_>]) -> Draft {
     let from = waiting.iter().map(|one| one.message.at.millis()).min().unwrap_or_default();
     let until = waiting.iter().map(|one| one.until).max().unwrap_or_default();
@@ -37,8 +40,9 @@ fn of_recipient(scene: &Scene<'_>, to: &str, waiting: &[Waiting<'_>]) -> Draft {
     let severity = if never == 0 { Severity::Low } else { Severity::Medium };
     let mut draft = Draft::new(IncidentKind::UnreadMessage, severity, (from, until));
     draft.agent(to);
-    for one in waiting {
-        draft.agent(&one.message.from);
+    waiting.iter().for_each(|one| draft.agent(&one.message.from));
+    let last = waiting.len().saturating_sub(1);
+    for (_, one) in waiting.iter().enumerate().filter(|(place, _)| *place < SHOWN || *place == last) {
         let about = one.message.summary.as_ref().map(|summary| format!(": {summary}")).unwrap_or_default();
         let read = if one.is_read { "read after" } else { "not read for" };
         let time = duration(one.until - one.message.at.millis());
