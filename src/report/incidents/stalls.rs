@@ -8,6 +8,7 @@ use crate::report::messages::{MessageRow, bare};
 use crate::report::tasks::TaskHistory;
 use crate::report::work::{open_questions, waits_for_task};
 use crate::timeline::{Entry, EntryKind, TurnEvent};
+use teamkeep_core::client::payload::Kind as Event;
 
 /// A stall that lasted at least this many times the threshold is severe, even if nothing was lost.
 const SEVERE: i64 = 4;
@@ -91,7 +92,7 @@ fn stall(scene: &Scene<'_>, name: &str, silences: &[(i64, i64)], tasks: &[&TaskH
     claim(scene, &mut draft, name, tasks);
     let last = scene.case.entries.iter().rfind(|entry| entry.actor == name && entry.at.millis() <= from);
     if let Some(last) = last {
-        draft.step(last, last_sign(last));
+        draft.step(last, last_sign(scene, last, from));
     }
     let waiting = waiting_messages(scene, name, silences);
     for message in waiting.first().into_iter().chain(waiting.last()) {
@@ -103,7 +104,8 @@ fn stall(scene: &Scene<'_>, name: &str, silences: &[(i64, i64)], tasks: &[&TaskH
     }
     let next = scene.case.entries.iter().find(|entry| entry.actor == name && entry.at.millis() >= to);
     if let Some(next) = next.filter(|_| !scene.lasts(to)) {
-        draft.step(next, format!("{name} showed activity again, or left"));
+        let left = matches!(next.kind, EntryKind::MemberLeft | EntryKind::SessionEnded(_));
+        draft.step(next, format!("{name} {}", if left { "left" } else { "showed activity again" }));
     }
     let owned = task_names(&draft.tasks);
     let waited = match waiting.len() {
@@ -162,7 +164,8 @@ pub fn claim(scene: &Scene<'_>, draft: &mut Draft, name: &str, tasks: &[&TaskHis
     }
 }
 
-fn last_sign(entry: &Entry) -> String {
+/// The entry, and the tool call after it that had not ended, if any.
+fn last_sign(scene: &Scene<'_>, entry: &Entry, from: i64) -> String {
     let what = match &entry.kind {
         EntryKind::Turn(turn) if turn.event == TurnEvent::Started => "started a turn",
         EntryKind::Turn(_) => "ended its turn",
@@ -171,7 +174,14 @@ fn last_sign(entry: &Entry) -> String {
         EntryKind::MemberJoined(_) => "joined",
         _ => "was active",
     };
-    format!("{} {what}; after that it showed no activity", entry.actor)
+    let name = &entry.actor;
+    let mut own = scene.case.data.events.iter().filter(|event| event.at.millis() <= from);
+    let last = own.rfind(|event| event.who() == Some(name) && event.verdict.is_none());
+    let call = last.filter(|event| event.kind == Event::PreToolUse && event.at > entry.at);
+    match call.and_then(|event| event.payload.tool_name()) {
+        Some(tool) => format!("{name} {what}; its last sign after that was a call of {tool}"),
+        None => format!("{name} {what}; after that it showed no activity"),
+    }
 }
 
 /// A message that ends a silence does not wait, in milliseconds.

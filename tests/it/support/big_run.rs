@@ -339,10 +339,10 @@ fn messages(course: Course) -> Vec<(i64, Step)> {
         let second = 90 + number as i64 * (END - 300) / MESSAGES as i64;
         let is_silent = course == Course::Stall && second >= SILENT_FROM;
         let is_there = !is_silent || second < SILENT_TO;
-        let from = if number % 29 == 0 { "team-lead" } else { TEAMMATES[number % all] };
+        let from = if number.is_multiple_of(29) { "team-lead" } else { TEAMMATES[number % all] };
         let from = if is_silent && from == TEAMMATES[0] { TEAMMATES[1] } else { from };
         let mut to = TEAMMATES[(number * 7 + 3) % all];
-        if to == from || number % 17 == 0 && from != "team-lead" {
+        if to == from || number.is_multiple_of(17) && from != "team-lead" {
             to = if from == "team-lead" { TEAMMATES[2] } else { "team-lead" };
         }
         if is_silent && to == TEAMMATES[0] {
