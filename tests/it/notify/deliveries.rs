@@ -29,7 +29,7 @@ fn a_hook_call_starts_a_notifier_that_posts_an_incident_once_and_ends_with_the_s
     post_to(&sandbox, &receiver.url);
     let lead = stalled(&sandbox);
     receiver.wait(1);
-    assert!(is_watched(&sandbox));
+    assert!(is_watched(&sandbox) && sandbox.runs("notify watch"));
     lead.hook("SubagentStart", by("bob"));
     let request = &receiver.requests()[0];
     assert_eq!(request.line, "POST /hook?key=hidden HTTP/1.1");
@@ -141,25 +141,39 @@ fn without_a_configuration_no_notifier_is_started() {
     let lead = stalled(&sandbox);
     lead.hook("TeammateIdle", json!({"teammate_name": "bob"}));
     lead.hook("SubagentStart", by("bob"));
+    assert!(!sandbox.runs("notify watch"));
     let files = below(&sandbox.keep(""));
     assert!(!files.iter().any(|path| path.to_string_lossy().contains("notifications")), "{files:?}");
     assert!(!is_watched(&sandbox));
 }
 
-#[test]
-fn secrets_in_texts_are_not_sent() {
-    let sandbox = Sandbox::new();
-    let lead = stalled(&sandbox);
-    let task = json!({"id": "1", "subject": "Use ghp_0123456789abcdefghijABCDEFGHIJ012345", "status": "in_progress", "owner": "alice"});
+/// The notification of the stalled team, whose task has this subject.
+fn sent(sandbox: &Sandbox, config: &str, subject: &str) -> String {
+    sandbox.configure(config);
+    let lead = stalled(sandbox);
+    let task = json!({"id": "1", "subject": subject, "status": "in_progress", "owner": "alice"});
     sandbox.write(&format!("tasks/{}/1.json", lead.team), task);
     lead.hook("Notification", json!({}));
     let got = sandbox.home().join("got");
-    sandbox.configure("[notify]\ncommand = \"cat >> got\"\n");
-    let mut child = notifier(&sandbox);
+    sandbox.configure(&format!("[notify]\ncommand = \"cat >> got\"\n{config}"));
+    let mut child = notifier(sandbox);
     wait(|| std::fs::read_to_string(&got).is_ok_and(|text| text.ends_with('\n')));
-    stop(&sandbox);
-    child.wait().unwrap();
-    let text = std::fs::read_to_string(&got).unwrap();
+    stop(sandbox);
+    assert!(child.wait().unwrap().success());
+    std::fs::read_to_string(&got).unwrap()
+}
+
+#[test]
+fn secrets_in_texts_are_not_sent() {
+    let sandbox = Sandbox::new();
+    let sent = sent(&sandbox, "", "Use ghp_0123456789abcdefghijABCDEFGHIJ012345 for #4");
     assert!(incidents(&sandbox)[0].to_string().contains("ghp_"), "the report has it");
-    assert!(text.contains("[redacted:") && !text.contains("ghp_"), "{text}");
+    assert!(sent.contains("Use [redacted:") && !sent.contains("ghp_"), "{sent}");
+}
+
+#[test]
+fn in_metadata_only_mode_no_texts_are_sent() {
+    let sandbox = Sandbox::new();
+    let sent = sent(&sandbox, "[privacy]\nrecord = \"metadata\"\n", "Port the parser");
+    assert!(sent.contains("stalled-agent") && !sent.contains("Port the"), "{sent}");
 }

@@ -217,10 +217,15 @@ impl Sandbox {
     /// Waits until the detached process has archived the transcripts of every run that ended, and is gone.
     pub fn finish(&self) {
         let start = Instant::now();
-        while self.is_unfinished() || is_finishing(self.dir.path()) {
+        while self.is_unfinished() || self.runs("finish") {
             assert!(start.elapsed() < Duration::from_secs(60), "{}", self.diagnostics());
             std::thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// Whether a process of the binary with these first arguments runs here.
+    pub fn runs(&self, args: &str) -> bool {
+        runs(self.dir.path(), args)
     }
 
     /// Whether the detached process still has something to archive.
@@ -234,21 +239,22 @@ impl Drop for Sandbox {
     /// The store must not go while a detached process still writes to it.
     fn drop(&mut self) {
         let start = Instant::now();
-        let is_busy = || self.is_unfinished() && is_finishing(self.dir.path());
+        let is_busy = || self.is_unfinished() && self.runs("finish");
         while is_busy() && start.elapsed() < Duration::from_secs(15) && !std::thread::panicking() {
             std::thread::sleep(Duration::from_millis(10));
         }
     }
 }
 
-/// Whether a detached process still tidies up in this directory: it does so after its marks are gone. Where there is no
-/// `/proc`, nobody can say.
-fn is_finishing(dir: &Path) -> bool {
+/// Whether a process of the binary with these first arguments runs in this directory. Where there is no `/proc`, nobody can
+/// say.
+fn runs(dir: &Path, args: &str) -> bool {
     let of = |process: &Path, name: &str| std::fs::read(process.join(name)).unwrap_or_default();
     let has = |bytes: &[u8], word: &[u8]| bytes.windows(word.len()).any(|window| window == word);
+    let line = format!("teamkeep {args} ").replace(' ', "\0");
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut finishing = processes.filter(|process| has(&of(process, "cmdline"), b"teamkeep\0finish\0"));
-    finishing.any(|process| has(&of(&process, "environ"), dir.as_os_str().as_encoded_bytes()))
+    let mut running = processes.filter(|process| has(&of(process, "cmdline"), line.as_bytes()));
+    running.any(|process| has(&of(&process, "environ"), dir.as_os_str().as_encoded_bytes()))
 }
 
 /// Runs a command with this on stdin.
