@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use crate::commands::catalog::{archive, catalog, redactor};
+use super::look;
+use crate::commands::catalog::{archive, lenient_catalog, redactor};
 use crate::context::Context;
 use crate::notify::{Batch, Destination, Notification, Outbox, Selection};
-use crate::redact::Redactor;
-use crate::report::{Incident, Report};
-use crate::timeline::{Fingerprint, RunCatalog, is_client_gone, merge};
+use crate::report::Incident;
+use crate::timeline::{Fingerprint, is_client_gone};
 use teamkeep_core::config::Incidents;
 use teamkeep_core::error::Result;
 use teamkeep_core::hook::notifier_lock;
@@ -47,6 +47,9 @@ pub fn run(context: Context, args: &Args) -> Result<ExitCode> {
     signals::defer();
     let (paths, clock) = (context.paths.clone(), context.clock);
     let watched = watch(context, &args.run);
+    if signals::termination_requested() {
+        return Ok(ExitCode::SUCCESS);
+    }
     if let Err(error) = &watched {
         diagnostics::note(&paths.diagnostics(), &clock, &format!("notifications stopped: {error}"));
     }
@@ -60,6 +63,7 @@ fn watch(mut context: Context, run: &str) -> Result<()> {
     };
     let Some(_lock) = fs::lock(&lock, LOCK_TIMEOUT)? else { return Ok(()) };
     let mut outbox = Outbox::open(&archive, run)?;
+    let catalog = lenient_catalog(&context);
     let mut look: Option<Look> = None;
     let mut end = End::default();
     while !signals::termination_requested() {
@@ -69,15 +73,17 @@ fn watch(mut context: Context, run: &str) -> Result<()> {
         context = valid.unwrap_or(context);
         let Some(record) = archive.run(run).filter(|_| context.config.notify.is_configured()) else { break };
         end.update(&record, || is_client_gone(&archive, &record));
-        let due = look.as_ref().is_none_or(|look| look.is_due(&context, &end));
+        let limits = &context.config.incidents;
+        let fingerprint = || catalog.fingerprint(&record);
+        let due = look.as_ref().is_none_or(|look| look.is_due(limits, &end, fingerprint));
         if may_send && due {
-            look = Some(Look::take(&context, &record, look.take(), &end)?);
+            look = Some(Look::take(record.clone(), fingerprint(), look.take(), &end)?);
         }
         if let Some(look) = &look {
             if may_send {
                 send(&context, &mut outbox, look)?;
             }
-            let is_silent = look.changed.elapsed() > MAX_SILENCE.max(longest(&context.config.incidents) * 2);
+            let is_silent = look.changed.elapsed() > MAX_SILENCE.max(longest(limits) * 2);
             let is_done = !may_send || (outbox.next_retry().is_none() && (look.is_last || is_silent));
             if is_done && (end.is_final() || is_silent) {
                 break;
@@ -97,7 +103,10 @@ fn send(context: &Context, outbox: &mut Outbox, look: &Look) -> Result<()> {
         incidents: &look.incidents,
         selection: &Selection::of(notify),
         now,
-        body: &|incident| Notification::of(&look.record, now, incident).body(&look.redactor),
+        body: &|incident| {
+            let redactor = redactor(context, &look.record)?;
+            Notification::of(&look.record, now, incident).body(&redactor)
+        },
     })?;
     if !problems.is_empty() {
         diagnostics::note(&context.paths.diagnostics(), &context.clock, &problems.join("; "));
@@ -143,10 +152,8 @@ impl End {
 
 /// A look at the run.
 struct Look {
-    catalog: RunCatalog,
     record: RunRecord,
     incidents: Vec<Incident>,
-    redactor: Redactor,
     fingerprint: Fingerprint,
     taken: Instant,
     /// When the files of the run had changed last.
@@ -157,24 +164,18 @@ struct Look {
 }
 
 impl Look {
-    fn take(context: &Context, record: &RunRecord, before: Option<Look>, end: &End) -> Result<Look> {
+    /// The fingerprint is from before the look, so that data that arrives meanwhile is a change.
+    fn take(record: RunRecord, fingerprint: Fingerprint, before: Option<Look>, end: &End) -> Result<Look> {
         let start = Instant::now();
-        let catalog = catalog(context)?;
-        // Before reading, so that data that arrives meanwhile is a change.
-        let fingerprint = catalog.fingerprint(record);
-        let opened = catalog.open_runs(&[record])?;
-        let report = |data| Report::of(data, &merge(data), &context.config, context.clock.now()).incidents;
-        let incidents = opened.runs.first().map(report).unwrap_or_default();
-        let redactor = redactor(context, record)?;
+        let incidents = look::incidents(&record.run)?;
         let unchanged = before.filter(|before| before.fingerprint == fingerprint);
         let changed = unchanged.map_or(start, |before| before.changed);
-        let (taken, cost) = (Instant::now(), start.elapsed());
-        let (record, is_last) = (record.clone(), end.is_final());
-        Ok(Look { catalog, record, incidents, redactor, fingerprint, taken, changed, cost, is_last })
+        let (taken, cost, is_last) = (Instant::now(), start.elapsed(), end.is_final());
+        Ok(Look { record, incidents, fingerprint, taken, changed, cost, is_last })
     }
 
     /// Whether the incidents may be others now.
-    fn is_due(&self, context: &Context, end: &End) -> bool {
+    fn is_due(&self, limits: &Incidents, end: &End, fingerprint: impl FnOnce() -> Fingerprint) -> bool {
         if end.is_final() {
             return !self.is_last;
         }
@@ -183,9 +184,8 @@ impl Look {
             return false;
         }
         // Without a change, no threshold passes any more after the longest one. A teammate in a pane can still crash.
-        let limits = &context.config.incidents;
         let may_pass = self.changed.elapsed() < longest(limits) + MAX_REST;
         let interval = if may_pass { interval(limits) } else { MAX_REST };
-        rested >= interval || self.catalog.fingerprint(&self.record) != self.fingerprint
+        rested >= interval || fingerprint() != self.fingerprint
     }
 }
