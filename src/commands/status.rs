@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::catalog::{self, catalog};
 use super::{output, watch};
 use crate::context::Context;
-use crate::status::{Status, StatusLine, Surroundings, alive};
+use crate::status::{Attention, Observation, Status, StatusLine, Surroundings, alive};
 use crate::timeline::{OpenedRun, RunCatalog};
 use crate::ui::Ui;
 use crate::view;
@@ -17,9 +17,12 @@ use teamkeep_core::client::payload;
 use teamkeep_core::enforcement::OverrideFile;
 use teamkeep_core::error::Result;
 use teamkeep_core::store::archive::RunRecord;
+use teamkeep_core::store::log;
 
 /// Maximum size of Claude Code's input in bytes.
 const MAX_BYTES: usize = 1 << 20;
+/// A larger log takes too long to read for a status line.
+const MAX_OBSERVED_LOG_BYTES: u64 = 32 << 20;
 /// Time limit for Claude Code's input. It is written at once, but a pipe may stay open without a writer.
 const TIMEOUT: Duration = Duration::from_millis(30);
 
@@ -58,7 +61,7 @@ fn read_status(context: &Context, catalog: &RunCatalog) -> Result<(OpenedRun, St
     let runs: Vec<&RunRecord> = alive(catalog);
     let opened = catalog.open_runs(&runs)?;
     let overrides = OverrideFile::new(&context.paths.policy(), context.config.log.lock_patience).read();
-    let around = Surroundings { archive: &catalog.archive, paths: &context.paths, config: &context.config };
+    let around = surroundings(context, catalog);
     let status = Status::of(catalog, &opened, around, overrides, context.clock.now());
     Ok((opened, status))
 }
@@ -79,7 +82,29 @@ fn status_line(context: &Context) -> Option<StatusLine> {
     let session = session_of_stdin();
     let overrides = OverrideFile::new(&context.paths.policy(), Duration::ZERO).read();
     let archive = catalog::archive(context);
-    StatusLine::find(&archive, session.as_deref(), &context.paths, &overrides, context.clock.now())
+    let now = context.clock.now();
+    let line = StatusLine::find(&archive, session.as_deref(), &context.paths, &overrides, now)?;
+    let attention = Attention::stored(&archive, &line.run, now).or_else(|| observe(context, &line.run));
+    Some(StatusLine { attention, ..line })
+}
+
+/// Counts the agents and incidents that need attention, and stores the numbers for the next lines. `None` if that would
+/// take too long.
+fn observe(context: &Context, run: &str) -> Option<Attention> {
+    if log::size(&context.paths.log()) > MAX_OBSERVED_LOG_BYTES {
+        return None;
+    }
+    let catalog = catalog::lenient_catalog(context);
+    let opened = catalog.open_runs(&[catalog.runs.iter().find(|record| record.run == run)?]).ok()?;
+    let data = opened.runs.first()?;
+    let observed = Observation::of(data, surroundings(context, &catalog), context.clock.now());
+    let attention = Attention::of(data, &observed);
+    attention.store(&catalog.archive, run);
+    Some(attention)
+}
+
+fn surroundings<'a>(context: &'a Context, catalog: &'a RunCatalog) -> Surroundings<'a> {
+    Surroundings { archive: &catalog.archive, paths: &context.paths, config: &context.config }
 }
 
 fn session_of_stdin() -> Option<String> {

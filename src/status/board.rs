@@ -103,7 +103,7 @@ impl AgentState {
     }
 
     /// The state of an agent that does this, while these incidents last.
-    fn of<'a>(member: &MemberState, lasting: impl Iterator<Item = &'a Incident>) -> AgentState {
+    fn of(member: &MemberState, lasting: &[&Incident], tasks: &[Item]) -> AgentState {
         let own = match member.doing {
             Activity::Gone => return AgentState::Left,
             Activity::Works => AgentState::Working,
@@ -111,7 +111,8 @@ impl AgentState {
             Activity::Idles => AgentState::Idle,
             Activity::Here => AgentState::Joined,
         };
-        lasting.filter_map(|incident| effect(incident, &member.name)).fold(own, AgentState::min)
+        let agent = (member.name.as_str(), own);
+        lasting.iter().filter_map(|incident| effect(incident, agent, tasks)).fold(own, AgentState::min)
     }
 }
 
@@ -120,14 +121,22 @@ fn lasts_at(incident: &Incident, at: Timestamp) -> bool {
     incident.from <= at && incident.to.is_none_or(|to| at < to)
 }
 
-/// The state of this agent that follows from an incident.
-fn effect(incident: &Incident, name: &str) -> Option<AgentState> {
+/// The state of this agent that follows from an incident. `own` is its state without incidents.
+fn effect(incident: &Incident, (name, own): (&str, AgentState), tasks: &[Item]) -> Option<AgentState> {
     let place = incident.agents.iter().position(|agent| agent == name)?;
-    match (incident.kind, place) {
-        (IncidentKind::StalledAgent, _) => Some(AgentState::Stalled),
-        (IncidentKind::WaitingPermission | IncidentKind::WaitingApproval, 0) => Some(AgentState::Waiting),
-        // The first one is the cause, the others wait for it.
-        (IncidentKind::BlockedChain, 1..) => Some(AgentState::Waiting),
+    let is_assigned = |id: &String| tasks.iter().any(|task| task.id == *id && task.owner.is_some());
+    match incident.kind {
+        IncidentKind::StalledAgent => Some(AgentState::Stalled),
+        // Its process is gone, and nothing has removed it from the team.
+        IncidentKind::CrashedAgent if place == 0 => Some(AgentState::Stalled),
+        IncidentKind::WaitingPermission | IncidentKind::WaitingApproval if place == 0 => {
+            Some(AgentState::Waiting)
+        }
+        // The first agent is the cause, unless the first task has no owner. An agent that works does not wait.
+        IncidentKind::BlockedChain if own != AgentState::Working => {
+            let is_cause = place == 0 && incident.tasks.first().is_none_or(is_assigned);
+            (!is_cause).then_some(AgentState::Waiting)
+        }
         _ => None,
     }
 }
@@ -183,7 +192,7 @@ impl Board {
         let members = state.roster.iter().map(|member| Member {
             name: member.name.clone(),
             doing: member.doing,
-            state: AgentState::of(member, lasting.iter().copied()),
+            state: AgentState::of(member, &lasting, &tasks),
             since: member.since,
             active_at: activity.last(&member.name, at),
             unread: unread(&member.name),
@@ -236,4 +245,84 @@ fn blockers(data: &RunData, at: Timestamp) -> HashMap<&str, Vec<String>> {
     let states = until.filter_map(|(_, id, task)| Some((id.as_str(), task.as_ref()?)));
     let last: HashMap<&str, _> = states.collect();
     last.into_iter().map(|(id, task)| (id, task.blocked_by())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{IncidentCost, Severity};
+
+    fn time(minutes: i64) -> Timestamp {
+        Timestamp::from_millis(minutes * 60_000).unwrap()
+    }
+
+    fn incident(kind: IncidentKind, agents: &[&str], to: Option<i64>) -> Incident {
+        Incident {
+            id: "0123456789".to_owned(),
+            kind,
+            severity: Severity::High,
+            agents: agents.iter().map(|name| (*name).to_owned()).collect(),
+            tasks: vec!["4".to_owned()],
+            from: time(10),
+            to: to.map(time),
+            summary: String::new(),
+            evidence: Vec::new(),
+            chain: Vec::new(),
+            cost: IncidentCost::default(),
+            remedy: None,
+        }
+    }
+
+    fn task(status: TaskStatus, owner: Option<&str>) -> Item {
+        Item {
+            id: "4".to_owned(),
+            status,
+            owner: owner.map(str::to_owned),
+            subject: String::new(),
+            since: time(0),
+            blocked_by: Vec::new(),
+        }
+    }
+
+    /// The state of bob, who does this while the incident lasts.
+    fn state(doing: Activity, incident: &Incident, owner: Option<&str>) -> AgentState {
+        let member = MemberState { name: "bob".to_owned(), doing, since: time(0) };
+        AgentState::of(&member, &[incident], &[task(TaskStatus::Pending, owner)])
+    }
+
+    #[test]
+    fn an_incident_makes_its_agent_stalled_or_waiting() {
+        use IncidentKind::*;
+        let of = |kind, agents: &[&str]| state(Activity::Works, &incident(kind, agents, None), None);
+        assert_eq!(of(StalledAgent, &["alice", "bob"]), AgentState::Stalled, "a pause of the whole team");
+        assert_eq!(of(CrashedAgent, &["bob"]), AgentState::Stalled);
+        assert_eq!(of(WaitingPermission, &["bob"]), AgentState::Waiting);
+        assert_eq!(of(WaitingApproval, &["alice", "bob"]), AgentState::Working);
+        assert_eq!(of(UnreadMessage, &["bob"]), AgentState::Working);
+        let gone = state(Activity::Gone, &incident(StalledAgent, &["bob"], None), None);
+        assert_eq!(gone, AgentState::Left, "an agent that left waits for nothing");
+    }
+
+    #[test]
+    fn in_a_blocked_chain_all_but_the_cause_wait() {
+        let chain = |agents: &[&str]| incident(IncidentKind::BlockedChain, agents, None);
+        let idle = |agents: &[&str], owner| state(Activity::Idles, &chain(agents), owner);
+        assert_eq!(idle(&["alice", "bob"], Some("alice")), AgentState::Waiting);
+        assert_eq!(idle(&["bob", "alice"], Some("bob")), AgentState::Idle);
+        assert_eq!(idle(&["bob"], None), AgentState::Waiting, "the first task has no owner");
+        let working = state(Activity::Works, &chain(&["alice", "bob"]), Some("alice"));
+        assert_eq!(working, AgentState::Working, "it has other work");
+    }
+
+    #[test]
+    fn a_condition_is_over_when_it_ends_and_lost_work_when_it_is_done() {
+        let board = |status| Board { members: Vec::new(), tasks: vec![task(status, None)] };
+        let open = board(TaskStatus::Pending);
+        let stall = incident(IncidentKind::StalledAgent, &["bob"], Some(20));
+        assert_eq!([15, 20].map(|minute| open.is_over(&stall, time(minute))), [false, true]);
+        let lost = incident(IncidentKind::LostWork, &["bob"], Some(20));
+        assert!(!open.is_over(&lost, time(30)));
+        assert!(board(TaskStatus::Completed).is_over(&lost, time(30)));
+        assert!(!Board::default().is_over(&lost, time(30)), "a task that was deleted is not done");
+    }
 }

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use super::attention::Attention;
 use super::{is_alive, unread};
 use teamkeep_core::enforcement::{GateStateStore, Overrides, SnapshotReader, VERDICT};
 use teamkeep_core::model::event::{LEAD, SafeName};
@@ -18,6 +19,7 @@ const MAX_TAIL_BYTES: u64 = 4 << 20;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatusLine {
+    pub run: String,
     pub team: String,
     pub working: usize,
     pub idle: usize,
@@ -29,6 +31,8 @@ pub struct StatusLine {
     pub blind: bool,
     pub unreadable: bool,
     pub paused: bool,
+    /// `None` if it is not known.
+    pub attention: Option<Attention>,
 }
 
 impl StatusLine {
@@ -52,6 +56,7 @@ impl StatusLine {
         let tasks = || state.tasks.values().filter(|task| !task.internal);
         let (blocks, escalations) = verdicts(&paths.log(), &run.run);
         Some(StatusLine {
+            attention: None,
             working,
             idle: teammates().count() - working,
             done: tasks().filter(|task| task.is_done()).count(),
@@ -65,6 +70,7 @@ impl StatusLine {
                 pause.is_in_force(now) && pause.team.as_deref().is_none_or(|paused| paused == team)
             }),
             team,
+            run: run.run,
         })
     }
 }

@@ -1,13 +1,15 @@
 //! The status of running teams, and the size of the recorded data.
 //!
 //! [`Status`] is built from [`Observation`]s of the running teams. [`StatusLine`] is one line for Claude Code: it opens no
-//! timeline.
+//! timeline, except for an [`Attention`] that is not recent.
 
+mod attention;
 mod board;
 mod line;
 mod observation;
 mod store;
 
+pub use attention::Attention;
 pub use board::{AgentState, Board, Item, Member};
 pub use line::StatusLine;
 pub use observation::{Observation, Surroundings};

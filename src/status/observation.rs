@@ -57,7 +57,9 @@ impl Observation {
 
     /// The last moment of the run: now for a running team.
     pub fn end(&self, data: &RunData) -> Timestamp {
-        if self.is_running { self.at } else { data.last_moment(&self.timeline.entries) }
+        // An event can be later than this process's clock.
+        let last = data.last_moment(&self.timeline.entries);
+        if self.is_running { last.max(self.at) } else { last }
     }
 
     /// The board now, or at the end of the run.

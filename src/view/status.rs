@@ -6,7 +6,7 @@ use super::document::Document;
 use super::format::{count, elapsed, name_style, size, task_style};
 use super::line::{DIM, GREEN, RED, YELLOW, bold, dim, plain, styled};
 use crate::report::{Incident, Severity};
-use crate::status::{AgentState, Board, Status, StatusLine, StoreStats, TeamStatus};
+use crate::status::{AgentState, Attention, Board, Status, StatusLine, StoreStats, TeamStatus};
 use crate::ui;
 use teamkeep_core::enforcement::Pause;
 use teamkeep_core::model::TaskStatus;
@@ -43,8 +43,13 @@ pub fn brief(team: Option<&StatusLine>) -> String {
         (0, idle) => format!("{idle} idle"),
         (working, idle) => format!("{working} working, {idle} idle"),
     };
+    let attention =
+        |number: fn(&Attention) -> usize| team.attention.as_ref().map(number).filter(|number| *number > 0);
     let parts = [
         Some(agents),
+        attention(|attention| attention.stalled).map(|count| format!("{count} stalled")),
+        attention(|attention| attention.waiting).map(|count| format!("{count} waiting")),
+        attention(|attention| attention.alerts).map(|alerts| count(alerts, "alert")),
         (team.tasks > 0).then(|| format!("{}/{} tasks", team.done, team.tasks)),
         team.blind.then(|| "task list unknown".to_owned()),
         team.unreadable.then(|| "files unreadable".to_owned()),

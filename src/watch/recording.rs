@@ -57,7 +57,7 @@ impl Recording {
     pub fn moment(&self, playback: Playback, now: Timestamp) -> Moment {
         let at = match playback.time() {
             Some(at) => at,
-            None if self.is_running() => now,
+            None if self.is_running() => now.max(self.end()),
             None => self.end(),
         };
         let is_end = playback.time().is_none();

@@ -123,7 +123,7 @@ fn status_counts_blocked_and_allowed_calls() {
     assert_eq!(
         all(told),
         ok(
-            "session-aaaaaaaa: 1 working, 1 idle · 1/3 tasks · 1 unread · 3 blocks · 1 allowed by the loop guard"
+            "session-aaaaaaaa: 1 working, 1 idle · 1 alert · 1/3 tasks · 1 unread · 3 blocks · 1 allowed by the loop guard"
         )
     );
 }

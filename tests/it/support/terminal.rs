@@ -5,6 +5,7 @@ use std::io::Read;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
@@ -12,7 +13,7 @@ use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use super::sandbox::{CommandResult, Sandbox};
 
 /// Longer than any machine needs.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_secs(10);
 
 pub const OPEN: &str = "\u{1b}[?1049h\u{1b}[?25l";
 pub const CLOSE: &str = "\u{1b}[?25h\u{1b}[?1049l";
@@ -50,7 +51,10 @@ impl Terminal {
     pub fn until_after(&mut self, place: usize, part: &str) {
         let (start, mut bytes) = (Instant::now(), [0; 4096]);
         while !self.told[place..].contains(part) {
-            assert!(start.elapsed() < LONG, "no {part:?} in {:?}", self.told);
+            let rest = LONG.checked_sub(start.elapsed()).unwrap_or_default();
+            let mut output = [PollFd::new(&self.master, PollFlags::IN)];
+            let polled = poll(&mut output, Timespec::try_from(rest).ok().as_ref()).unwrap();
+            assert!(polled > 0, "no {part:?} in {:?}", self.told);
             // A terminal that nobody has open any more gives an error.
             let count = self.master.read(&mut bytes).unwrap_or(0);
             assert!(count > 0 || self.told[place..].contains(part), "no {part:?} in {:?}", self.told);

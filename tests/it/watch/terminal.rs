@@ -5,7 +5,8 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::json;
 
 use super::stalled;
-use crate::support::sandbox::Sandbox;
+use crate::support::client_files::Lead;
+use crate::support::sandbox::{Sandbox, feed};
 use crate::support::terminal::{CLOSE, OPEN, Terminal};
 
 /// The call has the clock of the last one.
@@ -85,6 +86,37 @@ fn the_old_names_open_the_board() {
 }
 
 #[test]
+fn a_terminal_that_closes_ends_the_command() {
+    let sandbox = Sandbox::new();
+    stalled(&sandbox);
+    let mut terminal = watch(&sandbox, &["watch"], &[]);
+    terminal.until("q quit");
+    let Terminal { master, mut child, .. } = terminal;
+    drop(master);
+    assert_eq!(child.wait().unwrap().code(), Some(129));
+}
+
+#[test]
+fn a_new_team_is_shown_when_the_one_before_has_ended() {
+    let sandbox = Sandbox::new();
+    let lead = stalled(&sandbox);
+    let mut terminal = watch(&sandbox, &["watch"], &[]);
+    terminal.until("running");
+    lead.erase();
+    lead.end("other");
+    sandbox.finish();
+    terminal.until("ended");
+    let next = Lead::of(&sandbox, "bbbbbbbb-0000-4000-8000-000000000002");
+    next.roster(super::CREATED + 60_000, &["dora"]);
+    next.start("startup");
+    next.hook("SubagentStart", super::by("dora"));
+    terminal.until("dora");
+    rustix::io::write(&terminal.master, b"q").unwrap();
+    terminal.until(CLOSE);
+    assert_eq!(terminal.end().code, Some(0));
+}
+
+#[test]
 fn a_run_that_is_played_moves_to_its_end() {
     let sandbox = Sandbox::new();
     stalled(&sandbox);
@@ -118,6 +150,30 @@ fn without_a_terminal_there_is_an_error_with_a_hint() {
     ] {
         assert_ne!(sandbox.run(wrong).code, Some(0), "{wrong:?}");
     }
+}
+
+#[test]
+fn the_status_line_counts_the_same_agents_and_incidents() {
+    let sandbox = Sandbox::new();
+    stalled(&sandbox);
+    let line = || feed(&mut sandbox.command(&["status", "--line"]), b"").out;
+    let shown = line();
+    assert!(shown.contains(" · 1 stalled · 1 alert · 1/4 tasks"), "{shown}");
+    let status = sandbox.told(&["status"]);
+    assert!(
+        status.contains("\n  ! mobile has been silent for 39 min") && status.contains("(1 stalled, "),
+        "{status}"
+    );
+    // The numbers are stored for half a minute.
+    let run = sandbox.teams()[0]["run"].as_str().unwrap().to_owned();
+    let note = sandbox.keep(&format!("archive/runs/{run}/attention.json"));
+    let stored = std::fs::read_to_string(&note).unwrap();
+    std::fs::write(&note, stored.replace("\"stalled\":1", "\"stalled\":7")).unwrap();
+    assert!(line().contains(" · 7 stalled · "));
+    sandbox.set_clock(sandbox.millis() + 31_000);
+    assert_eq!(line(), shown);
+    std::fs::write(&note, "{").unwrap();
+    assert_eq!(line(), shown);
 }
 
 #[test]
