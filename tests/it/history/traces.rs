@@ -13,7 +13,7 @@ pub const V47: (&str, &str) = ("v47-inprocess", "2026-11-20T04:37:57.500Z");
 pub const V177: (&str, &str) = ("v177-inprocess", "2026-11-20T04:39:22.700Z");
 pub const V328: (&str, &str) = ("v328-inprocess", "2026-11-20T04:40:41.150Z");
 pub const PANES: (&str, &str) = ("v328-panes", "2026-11-20T04:41:53.770Z");
-const NOTASKS: (&str, &str) = ("v328-notasks", "2026-11-20T04:43:10.860Z");
+pub const NOTASKS: (&str, &str) = ("v328-notasks", "2026-11-20T04:43:10.860Z");
 const HEADLESS: (&str, &str) = ("v328-headless", "2026-11-20T05:15:34.240Z");
 pub const GC: (&str, &str) = ("v328-gc", "2026-11-20T04:54:29.340Z");
 

@@ -54,7 +54,7 @@ fn big_run_that_goes_well_has_no_incident() {
 }
 
 /// The teammates that were stopped with a task in progress, and the task: by the truth about the run.
-fn lost_by_truth(truth: &Value) -> Vec<(String, String)> {
+pub fn lost_by_truth(truth: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let tasks = truth["tasks"].as_object().unwrap().values().flat_map(|list| list.as_object().unwrap());
     let lost = tasks.filter_map(|(id, task)| {

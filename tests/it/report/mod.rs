@@ -6,6 +6,7 @@ pub mod html_pointer;
 pub mod html_use;
 pub mod incident_kinds;
 pub mod incidents;
+pub mod incidents_degraded;
 pub mod status;
 pub mod terminal_width;
 pub mod times;

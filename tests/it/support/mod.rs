@@ -1,5 +1,6 @@
 //! What the tests share: a sandbox for the program, the files of Claude Code, recorded runs, a browser, a terminal.
 
+pub mod altered;
 pub mod big_run;
 pub mod browser;
 pub mod client_files;
