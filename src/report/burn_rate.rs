@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 
 use super::input::ReportInput;
-use super::usage;
+use super::prices;
 use crate::timeline::{RunData, Timeline};
 use teamkeep_core::config::Price;
 use teamkeep_core::sys::clock::Timestamp;
@@ -30,8 +30,8 @@ impl BurnRate {
         recent.peek()?;
         let (mut tokens, mut usd) = (0, Some(0.0));
         for cost in recent {
-            tokens += cost.tokens.input + cost.tokens.output + cost.tokens.cache_write;
-            usd = usd.zip(usage::cost(prices, cost)).map(|(sum, one)| sum + one);
+            tokens += cost.tokens.new_tokens();
+            usd = usd.zip(prices::cost(prices, cost)).map(|(sum, one)| sum + one);
         }
         let an_hour = (60 / WINDOW) as u64;
         Some(BurnRate { tokens: tokens * an_hour, usd: usd.map(|usd| usd * an_hour as f64) })

@@ -9,9 +9,12 @@ mod incidents;
 mod input;
 mod messages;
 mod overview;
+mod prices;
+mod spending;
 mod tasks;
+mod tools;
 mod turns;
-mod usage;
+mod verdict;
 mod work;
 
 pub use activity::ActivityTimes;
@@ -21,9 +24,12 @@ pub use findings::{Code, Finding};
 pub use incidents::{Incident, IncidentCost, IncidentKind, Severity, Step};
 pub use messages::{MessageRow, MessageStats, Pair, Sender};
 pub use overview::{Count, Overview, Person, Phase, PhaseName, Topology};
+pub use prices::AS_OF as PRICES_AS_OF;
+pub use spending::{ModelUsage, TaskUsage, TokenUsage};
 pub use tasks::{Change, TaskHistory};
+pub use tools::{ToolUser, Tools};
 pub use turns::Turn;
-pub use usage::{ModelUsage, TokenUsage, ToolUser, Tools};
+pub use verdict::{Outcome, Verdict};
 pub use work::{TimePerAgent, Work};
 
 use std::collections::BTreeMap;
@@ -34,6 +40,7 @@ use crate::redact::Redactor;
 use crate::timeline::{RunData, Timeline};
 use incidents::Scene;
 use input::ReportInput;
+use spending::Spending;
 use teamkeep_core::config::Config;
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -41,6 +48,8 @@ use teamkeep_core::sys::clock::Timestamp;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     pub v: u8,
+    #[serde(default)]
+    pub verdict: Verdict,
     pub overview: Overview,
     pub phases: Vec<Phase>,
     pub agents: Vec<Agent>,
@@ -65,15 +74,22 @@ impl Report {
         let mail = messages::mail(&case);
         let tasks = tasks::histories(&case);
         let work = work::work(&case, &turns, &tasks, &mail);
-        let tools = usage::tools(&case);
-        let spending = usage::spending(&case, &config.report.price);
+        let tools = tools::tools(&case);
+        let spending = Spending::of(&case, &config.report.price);
         let agents = agents::agents(&case, &turns);
-        let scene = Scene::new(&case, (&mail, &tasks, &turns), &config.incidents, now);
+        let scene = Scene::new(&case, (&mail, &tasks, &turns), (&spending, &config.incidents), now);
         let incidents = incidents::incidents(&scene);
         let findings = findings::findings(&case, &mail, &tasks, &turns);
+        let is_crashed = scene.is_crashed();
+        let spending = spending.usage(&case, &tasks);
+        let overview = overview::overview(&case, &mail, &tasks, &turns);
+        let cost = spending.cost;
+        let facts =
+            verdict::Facts { overview: &overview, tasks: &tasks, incidents: &incidents, cost, is_crashed };
         Report {
             v: 1,
-            overview: overview::overview(&case, &mail, &tasks, &turns),
+            verdict: verdict::verdict(&case, &facts),
+            overview,
             phases: overview::phases(&case),
             agents,
             turns,

@@ -8,7 +8,7 @@ use super::format::{
     actor, count, elapsed, first_line, redaction_summary, since, span, strip_tags, thousands,
 };
 use super::incidents::incidents;
-use crate::report::{Change, MessageRow, Report, Role, TaskHistory, Topology};
+use crate::report::{Change, MessageRow, Outcome, PRICES_AS_OF, Report, Role, TaskHistory, Topology};
 use crate::timeline::Kind;
 use teamkeep_core::client::json::serde_name;
 use teamkeep_core::model::TaskStatus;
@@ -76,7 +76,14 @@ impl Page<'_> {
         };
         let counts = &overview.count;
         let mut document = Document::default();
+        let outcome = match self.report.verdict.kind {
+            Outcome::Completed => "Completed",
+            Outcome::OpenWork => "Ended with open work",
+            Outcome::Crashed => "Crashed",
+            Outcome::Running => "Running",
+        };
         document.heading(format!("{} {}", overview.team.as_deref().unwrap_or("(no team)"), overview.run));
+        document.paragraph(format!("{outcome}: {}", self.report.verdict.sentence));
         document.paragraph(format!("{started}, lasted {}, {ended}", duration(overview.duration_ms)));
         document.paragraph(format!("{version}, {topology}"));
         document.paragraph(format!(
@@ -207,11 +214,12 @@ impl Page<'_> {
                 format!("{}{}", task.status, if is_erased { ", erased" } else { "" }),
                 task.owner.clone().unwrap_or_else(|| "-".to_owned()),
                 task.blocked_by.join(", "),
+                self.task_cost(&task.id),
                 subject(task),
             ]
         });
         let mut document =
-            Document::from(Table::of(&["task#", "status", "owner", "depends on", "subject"], board));
+            Document::from(Table::of(&["task#", "status", "owner", "depends on", "cost#", "subject"], board));
         let graph = dependencies(tasks);
         if !graph.edges.is_empty() {
             document.paragraph("Dependencies");
@@ -224,6 +232,16 @@ impl Page<'_> {
         document.paragraph("Changes");
         document.table(Table::of(&["task#", "when#", "by", "change"], changes));
         document
+    }
+
+    /// The cost of a task, or its tokens if a model has no price.
+    fn task_cost(&self, id: &str) -> String {
+        let usage = self.report.spending.tasks.iter().find(|usage| usage.task == id);
+        let shown = usage.map(|usage| match usage.cost {
+            Some(usd) => format!("${usd:.2}"),
+            None => format!("{} tokens", thousands(usage.tokens.new_tokens())),
+        });
+        shown.unwrap_or_default()
     }
 
     fn tools(&self) -> Document {
@@ -284,12 +302,16 @@ impl Page<'_> {
         let rows = rows.map(|(name, messages, tokens, cost, models)| {
             let messages = messages as u64;
             let numbers = [messages, tokens.input, tokens.output, tokens.cache_read, tokens.cache_write];
-            let cost = cost.map_or_else(String::new, |cost| format!("{cost:.2}"));
+            let cost = cost.map_or_else(String::new, |cost| format!("${cost:.2}"));
             [name.to_owned()].into_iter().chain(numbers.map(thousands)).chain([cost, models])
         });
         let titles =
             ["agent", "messages#", "input#", "output#", "cache read#", "cache write#", "cost#", "model"];
         document.table(Table::of(&titles, rows));
+        document.paragraph(match usage.unpriced.as_slice() {
+            [] => format!("US dollars, at list prices of {PRICES_AS_OF} or your own"),
+            models => format!("cost {UNKNOWN}: no price for {}; add a [[report.price]]", models.join(", ")),
+        });
         if !usage.unknown.is_empty() {
             document.paragraph(format!("{UNKNOWN} for {} (no transcript)", usage.unknown.join(", ")));
         }

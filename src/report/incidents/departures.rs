@@ -153,7 +153,7 @@ fn lost_work(scene: &Scene<'_>, name: &str, entry: &Entry, how: Departure) -> Op
             false => format!("Assign {owned} to another teammate"),
         });
     }
-    draft.cost.tokens = wasted(scene, name, &tasks);
+    draft.spend(wasted(scene, name, &tasks));
     Some(draft)
 }
 

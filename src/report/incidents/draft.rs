@@ -56,6 +56,13 @@ impl Draft {
         }
     }
 
+    /// Adds tokens and their price, if known.
+    pub fn spend(&mut self, spent: Option<(u64, Option<f64>)>) {
+        let Some((tokens, usd)) = spent else { return };
+        let usd = usd.map(|usd| self.cost.usd.unwrap_or_default() + usd);
+        (self.cost.tokens, self.cost.usd) = (Some(self.cost.tokens.unwrap_or_default() + tokens), usd);
+    }
+
     /// Takes the evidence of a symptom.
     pub fn explain(&mut self, symptom: Draft) {
         self.severity = self.severity.min(symptom.severity);
@@ -64,7 +71,9 @@ impl Draft {
             symptom.chain.into_iter().filter(|step| !self.chain.iter().any(|known| known.id == step.id));
         let new: Vec<Step> = new.collect();
         self.chain.extend(new);
-        self.cost.tokens = self.cost.tokens.or(symptom.cost.tokens);
+        if self.cost.tokens.is_none() {
+            (self.cost.tokens, self.cost.usd) = (symptom.cost.tokens, symptom.cost.usd);
+        }
         self.remedy = self.remedy.take().or(symptom.remedy);
     }
 

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::timeline::Entry;
 use draft::Draft;
+pub use draft::duration;
 pub use scene::Scene;
 use teamkeep_core::client::json;
 use teamkeep_core::sys::clock::Timestamp;

@@ -3,6 +3,7 @@
 use crate::report::activity::ActivityTimes;
 use crate::report::input::{ReportInput, Spans};
 use crate::report::messages::{MessageStats, bare};
+use crate::report::spending::Spending;
 use crate::report::tasks::TaskHistory;
 use crate::report::turns::Turn;
 use crate::timeline::{Entry, Kind, stays};
@@ -17,6 +18,7 @@ pub struct Scene<'a> {
     pub tasks: &'a [TaskHistory],
     pub turns: &'a [Turn],
     pub limits: &'a Incidents,
+    spending: &'a Spending<'a>,
     /// The moment up to which the run is judged, in milliseconds: its end or its crash; for a running team now.
     pub end: i64,
     activity: ActivityTimes,
@@ -26,7 +28,7 @@ impl<'a> Scene<'a> {
     pub fn new(
         case: &'a ReportInput<'a>,
         (mail, tasks, turns): (&'a MessageStats, &'a [TaskHistory], &'a [Turn]),
-        limits: &'a Incidents,
+        (spending, limits): (&'a Spending<'a>, &'a Incidents),
         now: Timestamp,
     ) -> Scene<'a> {
         let activity = ActivityTimes::of_case(case);
@@ -37,7 +39,7 @@ impl<'a> Scene<'a> {
             () if case.is_over() => case.end.millis(),
             () => case.end.max(now).millis(),
         };
-        Scene { case, mail, tasks, turns, limits, end, activity }
+        Scene { case, mail, tasks, turns, limits, spending, end, activity }
     }
 
     pub fn is_crashed(&self) -> bool {
@@ -142,14 +144,17 @@ impl<'a> Scene<'a> {
         self.tasks.iter().filter(|task| all.contains(&task.id.as_str()) && self.is_lost(task)).count()
     }
 
-    /// The tokens that the agent's messages took in that time, without those read from the cache; `None` without a
-    /// transcript.
-    pub fn tokens(&self, name: &str, (from, to): (i64, i64)) -> Option<u64> {
-        let costs = self.case.data.transcripts.costs.values().filter(|cost| cost.by == name);
-        let within = costs
-            .filter(|cost| self.case.to_local(cost.at).is_some_and(|at| (from..=to).contains(&at.millis())));
-        let written = within.map(|cost| cost.tokens.input + cost.tokens.output + cost.tokens.cache_write);
-        self.case.has_transcript(name).then(|| written.sum())
+    /// The cost of the agent's messages in these times; `None` without a transcript.
+    pub fn spent(
+        &self,
+        name: &str,
+        times: impl IntoIterator<Item = (i64, i64)>,
+    ) -> Option<(u64, Option<f64>)> {
+        let spent = times.into_iter().map(|span| self.spending.between(name, span));
+        let sum = spent.fold((0, Some(0.0)), |(tokens, usd), (more, cost)| {
+            (tokens + more, usd.zip(cost).map(|(usd, cost): (f64, f64)| usd + cost))
+        });
+        self.case.has_transcript(name).then_some(sum)
     }
 
     pub fn entries(&self, kind: Kind) -> impl Iterator<Item = &'a Entry> {

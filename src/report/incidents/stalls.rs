@@ -123,7 +123,7 @@ fn stall(scene: &Scene<'_>, name: &str, silences: &[(i64, i64)], tasks: &[&TaskH
     if !lost.is_empty() || scene.lasts(to) || silent >= SEVERE * millis(scene.limits.silent) {
         draft.severity = Severity::High;
     }
-    draft.cost.tokens = wasted(scene, name, tasks);
+    draft.spend(wasted(scene, name, tasks));
     let running = || format!("Ask {name} for {owned}, or reassign the task");
     draft.remedy = match (scene.case.is_over(), lost.is_empty()) {
         (false, _) => Some(running()),
@@ -138,12 +138,12 @@ pub fn restore(scene: &Scene<'_>) -> String {
     format!("teamkeep restore {} --tasks TEAM", scene.case.data.run.run)
 }
 
-/// The tokens that the agent spent on tasks that were never completed: from the start of the first one to its end.
-pub fn wasted(scene: &Scene<'_>, name: &str, tasks: &[&TaskHistory]) -> Option<u64> {
+/// The cost of the agent while tasks of its own were in progress that were never completed.
+pub fn wasted(scene: &Scene<'_>, name: &str, tasks: &[&TaskHistory]) -> Option<(u64, Option<f64>)> {
     let lost = tasks.iter().filter(|task| scene.is_lost(task));
     let times: Vec<Spans> = lost.map(|task| scene.in_progress(task, name)).collect();
     let times = Spans::union(&times);
-    times.iter().map(|span| scene.tokens(name, span)).sum::<Option<u64>>()
+    scene.spent(name, times.iter())
 }
 
 /// Adds the tasks, with the entry in which the agent took each.
@@ -210,7 +210,7 @@ fn join(scene: &Scene<'_>, all: &mut Draft, name: &str, tasks: &[&TaskHistory], 
     let were = if scene.lasts(to) { "have been" } else { "were" };
     let names = listed(&all.agents);
     all.summary = format!("{names} {were} silent at the same time for {time} with {owned} in progress");
-    all.cost.tokens = all.cost.tokens.zip(wasted(scene, name, tasks)).map(|(all, own)| all + own);
+    all.spend(wasted(scene, name, tasks));
 }
 
 pub fn millis(duration: std::time::Duration) -> i64 {

@@ -125,7 +125,7 @@ pub fn ping_pong(scene: &Scene<'_>) -> Option<Draft> {
             draft.step(notice, format!("a notice of {} started a turn of {lead}", notice.actor));
         }
     }
-    draft.cost.tokens = spans.iter().map(|span| scene.tokens(lead, *span)).sum();
+    draft.spend(scene.spent(lead, spans.iter().copied()));
     let all = scene.turns.iter().filter(|turn| turn.agent == lead).count();
     draft.summary = format!("only idle notices started {} of the {all} turns of {lead}", vain.len());
     draft.remedy = Some("Give idle teammates a task, or shut them down".to_owned());
@@ -178,7 +178,7 @@ pub fn duplicates(scene: &Scene<'_>) -> Vec<Draft> {
             if let Some(joined) = joined {
                 draft.step(joined, format!("{second} was started with the prompt of {first}"));
             }
-            draft.cost.tokens = scene.tokens(second, span);
+            draft.spend(scene.spent(second, [span]));
             let time = duration(span.1 - span.0);
             draft.summary = format!("{first} and {second} worked on the same prompt for {time}");
             draft.remedy = scene.lasts(span.1).then(|| format!("Shut {second} down"));

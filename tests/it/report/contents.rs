@@ -200,7 +200,10 @@ fn model_message_is_counted_once_in_the_cost_for_any_source() {
     lead.hook("SubagentStart", json!({"agent_id": "aalice-1", "agent_type": "alice"}));
     let spending = |sandbox: &Sandbox| report(sandbox)["spending"].clone();
     let told = spending(&sandbox);
-    assert_eq!(told["total"], json!({"input": 111, "output": 31, "cache_read": 21, "cache_write": 0}));
+    assert_eq!(
+        told["total"],
+        json!({"input": 111, "output": 31, "cache_read": 21, "cache_write": 0, "cache_write_1h": 0})
+    );
     assert_eq!((&told["cost"], &told["unknown"]), (&json!(null), &json!(["team-lead"])));
     let price = "[[report.price]]\nmodel = \"opus-*\"\ninput = 10_000\noutput = 100_000.5\n";
     sandbox.configure(price);

@@ -20,6 +20,9 @@ pub struct Tokens {
     pub output: u64,
     pub cache_read: u64,
     pub cache_write: u64,
+    /// The part of `cache_write` that is kept for an hour.
+    #[serde(default)]
+    pub cache_write_1h: u64,
 }
 
 impl Spent {
@@ -39,6 +42,10 @@ impl Spent {
                 output: tokens("output_tokens"),
                 cache_read: tokens("cache_read_input_tokens"),
                 cache_write: tokens("cache_creation_input_tokens"),
+                cache_write_1h: usage
+                    .pointer("/cache_creation/ephemeral_1h_input_tokens")
+                    .and_then(Value::as_u64)
+                    .unwrap_or(0),
             },
         })
     }
@@ -51,7 +58,13 @@ impl Tokens {
             output: join(self.output, other.output),
             cache_read: join(self.cache_read, other.cache_read),
             cache_write: join(self.cache_write, other.cache_write),
+            cache_write_1h: join(self.cache_write_1h, other.cache_write_1h),
         }
+    }
+
+    /// All tokens except those read from the cache.
+    pub fn new_tokens(self) -> u64 {
+        self.input.saturating_add(self.output).saturating_add(self.cache_write)
     }
 
     /// The larger value of each count: a later line of a message has the higher counts.
@@ -79,11 +92,11 @@ mod tests {
             "usage": {"input_tokens": 3, "output_tokens": 2, "cache_read_input_tokens": 1, "x": "y"}}})
         };
         let spent = Spent::read(&line("opus")).unwrap();
-        assert_eq!(spent.tokens, Tokens { input: 3, output: 2, cache_read: 1, cache_write: 0 });
+        assert_eq!(spent.tokens, Tokens { input: 3, output: 2, cache_read: 1, ..Tokens::default() });
         assert_eq!(Spent::read(&line("<synthetic>")), None);
         assert_eq!(Spent::read(&json!({"message": {"id": "m", "model": "opus"}})), None);
         let mut sum = spent.tokens.most(Tokens { output: 9, ..Tokens::default() });
         sum += Tokens { output: u64::MAX, ..Tokens::default() };
-        assert_eq!(sum, Tokens { input: 3, output: u64::MAX, cache_read: 1, cache_write: 0 });
+        assert_eq!(sum, Tokens { input: 3, output: u64::MAX, cache_read: 1, ..Tokens::default() });
     }
 }

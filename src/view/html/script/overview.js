@@ -49,7 +49,7 @@ function drawOverview() {
     fact("Recorded", counted(many.events, "event") + ", " + counted(many.snapshots, "snapshot")));
 }
 
-const money = (cost) => cost.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: cost < 1 ? 4 : 2 });
+const money = (cost) => "$" + cost.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: cost < 1 ? 4 : 2 });
 
 const CODES = {
   "stopped-at-work": ["bad", "Shut down with a task in progress"],

@@ -1,0 +1,168 @@
+//! The tokens and the cost of the model's messages, each counted once: by agent, by task and in a span of time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::input::ReportInput;
+use super::messages::bare;
+use super::prices;
+use super::tasks::TaskHistory;
+use teamkeep_core::client::team::Tokens;
+use teamkeep_core::config::Price;
+use teamkeep_core::model::TaskStatus;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TokenUsage {
+    pub agents: Vec<ModelUsage>,
+    pub unknown: Vec<String>,
+    pub total: Option<Tokens>,
+    /// The total cost in US dollars; `None` unless every model has a price.
+    pub cost: Option<f64>,
+    /// The models without a price.
+    #[serde(default)]
+    pub unpriced: Vec<String>,
+    #[serde(default)]
+    pub tasks: Vec<TaskUsage>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelUsage {
+    pub agent: String,
+    pub messages: usize,
+    pub models: Vec<String>,
+    pub tokens: Tokens,
+    /// The cost; `None` unless each of the models has a price.
+    pub cost: Option<f64>,
+}
+
+/// The messages of a task's owner while the task was in progress.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskUsage {
+    pub task: String,
+    pub messages: usize,
+    pub tokens: Tokens,
+    pub cost: Option<f64>,
+}
+
+/// The messages of the model, each with its price.
+pub struct Spending<'a> {
+    messages: Vec<Spent<'a>>,
+}
+
+struct Spent<'a> {
+    agent: &'a str,
+    model: &'a str,
+    /// The start in milliseconds, by teamkeep's clock.
+    at: Option<i64>,
+    tokens: Tokens,
+    usd: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    messages: usize,
+    tokens: Tokens,
+    /// `None` if a message has no price.
+    usd: Option<f64>,
+}
+
+impl Sum {
+    fn of<'a>(messages: impl Iterator<Item = &'a Spent<'a>>) -> Sum {
+        messages.fold(Sum { usd: Some(0.0), ..Sum::default() }, |mut sum, one| {
+            sum.messages += 1;
+            sum.tokens += one.tokens;
+            sum.usd = sum.usd.zip(one.usd).map(|(sum, one)| sum + one);
+            sum
+        })
+    }
+}
+
+impl<'a> Spending<'a> {
+    pub fn of(case: &ReportInput<'a>, prices: &[Price]) -> Spending<'a> {
+        let costs = case.data.transcripts.costs.values();
+        let messages = costs.map(|cost| Spent {
+            agent: &cost.by,
+            model: cost.model.as_deref().unwrap_or("unknown"),
+            at: case.to_local(cost.at).map(|at| at.millis()),
+            tokens: cost.tokens,
+            usd: prices::cost(prices, cost),
+        });
+        Spending { messages: messages.collect() }
+    }
+
+    /// The tokens of an agent in that time, without those read from the cache, and their price in US dollars with them.
+    pub fn between(&self, agent: &str, (from, to): (i64, i64)) -> (u64, Option<f64>) {
+        let own = self.messages.iter().filter(|one| one.agent == agent);
+        let sum = Sum::of(own.filter(|one| one.at.is_some_and(|at| (from..=to).contains(&at))));
+        (sum.tokens.new_tokens(), sum.usd)
+    }
+
+    pub fn usage(&self, case: &ReportInput<'_>, tasks: &[TaskHistory]) -> TokenUsage {
+        let names: BTreeSet<&str> =
+            case.data.transcripts.all.iter().map(|transcript| transcript.by.as_str()).collect();
+        let mut agents: Vec<ModelUsage> = names.iter().map(|name| self.of_agent(name)).collect();
+        agents.sort_by_key(|spent| std::cmp::Reverse(spent.tokens.input + spent.tokens.output));
+        let known = || self.messages.iter().filter(|one| names.contains(one.agent));
+        let total = Sum::of(known());
+        let unpriced: BTreeSet<&str> = known().filter(|one| one.usd.is_none()).map(|one| one.model).collect();
+        let is_known = !agents.is_empty();
+        let all = [case.lead].into_iter().chain(case.teammates());
+        TokenUsage {
+            agents,
+            unknown: all.filter(|name| !case.has_transcript(name)).map(str::to_owned).collect(),
+            total: is_known.then_some(total.tokens),
+            cost: total.usd.filter(|_| is_known),
+            unpriced: unpriced.into_iter().map(str::to_owned).collect(),
+            tasks: self.by_task(case, tasks),
+        }
+    }
+
+    fn of_agent(&self, name: &str) -> ModelUsage {
+        let own = || self.messages.iter().filter(|one| one.agent == name);
+        let models: BTreeSet<&str> = own().map(|one| one.model).collect();
+        let Sum { messages, tokens, usd } = Sum::of(own());
+        let models = models.into_iter().map(str::to_owned).collect();
+        ModelUsage { agent: name.to_owned(), messages, models, tokens, cost: usd }
+    }
+
+    /// A message belongs to the task that its agent had in progress then; of several, to the one begun last.
+    fn by_task(&self, case: &ReportInput<'_>, tasks: &[TaskHistory]) -> Vec<TaskUsage> {
+        let end = case.end.millis();
+        let mut spans: BTreeMap<&str, Vec<(i64, i64, &str)>> = BTreeMap::new();
+        for task in tasks {
+            for (owner, from, to) in task.times_in_progress(end) {
+                spans.entry(bare(owner)).or_default().push((from, to, &task.id));
+            }
+        }
+        spans.values_mut().for_each(|own| own.sort_unstable());
+        let task_of = |one: &Spent<'_>| {
+            let (at, own) = (one.at?, spans.get(one.agent)?);
+            own.iter().rev().find(|(from, to, _)| (*from..*to).contains(&at)).map(|(_, _, task)| *task)
+        };
+        let mut by_task: BTreeMap<&str, Vec<&Spent<'_>>> = BTreeMap::new();
+        for one in &self.messages {
+            if let Some(task) = task_of(one) {
+                by_task.entry(task).or_default().push(one);
+            }
+        }
+        let with_messages = tasks.iter().filter_map(|task| Some((task, by_task.get(task.id.as_str())?)));
+        let usage = with_messages.map(|(task, messages)| {
+            let Sum { messages, tokens, usd } = Sum::of(messages.iter().copied());
+            TaskUsage { task: task.id.clone(), messages, tokens, cost: usd }
+        });
+        usage.collect()
+    }
+}
+
+impl TaskHistory {
+    /// Its owners while it was in progress, each with begin and end in milliseconds.
+    fn times_in_progress(&self, end: i64) -> Vec<(&str, i64, i64)> {
+        let until = self.changes.iter().skip(1).map(|change| change.at.millis()).chain([end]);
+        let times = self.changes.iter().zip(until).filter_map(|(change, until)| {
+            let owner = change.owner.as_deref().filter(|_| change.to == Some(TaskStatus::InProgress))?;
+            Some((owner, change.at.millis(), until))
+        });
+        times.collect()
+    }
+}

@@ -1,0 +1,76 @@
+//! The verdict on a run: how it ended, its title, and one sentence.
+
+use serde::{Deserialize, Serialize};
+
+use super::incidents::{Incident, Severity, duration};
+use super::input::ReportInput;
+use super::overview::Overview;
+use super::tasks::TaskHistory;
+use crate::timeline::Kind;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    pub kind: Outcome,
+    /// The start of the first prompt, else the team's name, else the run.
+    pub title: String,
+    pub sentence: String,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    Completed,
+    OpenWork,
+    Crashed,
+    #[default]
+    Running,
+}
+
+/// Maximum length of the title in characters.
+const MAX_TITLE: usize = 100;
+
+/// The parts of the report that the verdict needs.
+pub struct Facts<'a> {
+    pub overview: &'a Overview,
+    pub tasks: &'a [TaskHistory],
+    pub incidents: &'a [Incident],
+    /// The cost in US dollars, if known.
+    pub cost: Option<f64>,
+    pub is_crashed: bool,
+}
+
+pub fn verdict(case: &ReportInput<'_>, facts: &Facts<'_>) -> Verdict {
+    let is_open = facts.tasks.iter().any(TaskHistory::is_unfinished);
+    let kind = match () {
+        () if facts.is_crashed => Outcome::Crashed,
+        () if !case.is_over() => Outcome::Running,
+        () if is_open => Outcome::OpenWork,
+        () => Outcome::Completed,
+    };
+    Verdict { kind, title: title(case, facts.overview), sentence: sentence(facts) }
+}
+
+fn title(case: &ReportInput<'_>, overview: &Overview) -> String {
+    let mut prompts = case.entries.iter().filter(|entry| entry.kind() == Kind::TurnStarted);
+    let prompt = prompts.find(|entry| entry.actor == case.lead && entry.text().is_some());
+    let line = prompt.and_then(|entry| entry.text()?.lines().map(str::trim).find(|line| !line.is_empty()));
+    let line = line.or(overview.team.as_deref()).unwrap_or(&overview.run);
+    match line.char_indices().nth(MAX_TITLE) {
+        Some((cut, _)) => format!("{}…", &line[..cut]),
+        None => line.to_owned(),
+    }
+}
+
+/// `149 of 150 tasks done in 4 h 54 min for $608.12; mobile was silent for 3 h 18 min with #149 in progress`.
+fn sentence(facts: &Facts<'_>) -> String {
+    let count = &facts.overview.count;
+    let done = match count.tasks {
+        0 => format!("{} messages", count.messages),
+        tasks => format!("{} of {tasks} tasks done", count.completed),
+    };
+    let time = facts.overview.duration_ms.map(|millis| format!(" in {}", duration(millis)));
+    let cost = facts.cost.map(|usd| format!(" for ${usd:.2}"));
+    let worst = facts.incidents.first().filter(|incident| incident.severity < Severity::Low);
+    let worst = worst.map(|incident| format!("; {}", incident.summary));
+    [Some(done), time, cost, worst].into_iter().flatten().collect()
+}
