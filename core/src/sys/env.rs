@@ -29,7 +29,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("XDG_DATA_HOME", "Directory of the store on Linux (default: `~/.local/share`)"),
     ("XDG_CONFIG_HOME", "Directory of the configuration on Linux (default: `~/.config`)"),
     ("TMPDIR", "Directory for the store when there is no home directory"),
-    ("PATH", "Where teamkeep looks for programs: itself, Claude Code, the pager"),
+    ("PATH", "Where teamkeep looks for programs: itself, Claude Code, the pager, `curl`"),
     ("PAGER", "Pager for long output on a terminal (default: `less`)"),
     ("LESS", "Options for `less`; teamkeep sets `FRX` when it is unset"),
     ("NO_COLOR", "Turns off colors"),

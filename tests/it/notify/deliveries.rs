@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use super::stalled_team::{SECRET, by, incidents, is_watched, notifier, post_to, run, stalled, stop, wait};
+use crate::support::client_files::Lead;
 use crate::support::receiver::{Receiver, Reply, Request};
 use crate::support::sandbox::{Sandbox, below};
 
@@ -145,6 +146,26 @@ fn without_a_configuration_no_notifier_is_started() {
     let files = below(&sandbox.keep(""));
     assert!(!files.iter().any(|path| path.to_string_lossy().contains("notifications")), "{files:?}");
     assert!(!is_watched(&sandbox));
+}
+
+#[test]
+fn a_crash_of_claude_code_is_sent_and_ends_the_notifier() {
+    let sandbox = Sandbox::new();
+    let receiver = Receiver::replying(&[OK]);
+    let mut client = std::process::Command::new("true").spawn().unwrap();
+    client.wait().unwrap();
+    let lead = Lead::of(&sandbox, "bbbbbbbb-0000-4000-8000-000000000002");
+    lead.config(1_770_091_200_000, &["alice"], json!({"leadProcess": {"pid": client.id()}}));
+    lead.task("1", "in_progress", Some("alice"));
+    lead.hook("UserPromptSubmit", json!({"prompt": "go"}));
+    post_to(&sandbox, &receiver.url);
+    assert!(notifier(&sandbox).wait().unwrap().success());
+    let requests = receiver.requests();
+    let kinds: Vec<Value> =
+        requests.iter().map(|request| body(request)["incident"]["kind"].clone()).collect();
+    assert_eq!(kinds, ["crashed-lead"]);
+    assert!(notifier(&sandbox).wait().unwrap().success());
+    assert_eq!(receiver.requests().len(), 1);
 }
 
 /// The notification of the stalled team, whose task has this subject.
