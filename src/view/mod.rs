@@ -23,7 +23,7 @@ pub use describe::{ShownEntry, phrase};
 pub use document::Document;
 pub use findings::{Commands, findings, health, problems};
 pub use format::{
-    count, elapsed, end_label, first_line, moment_since, name_style, redaction_summary, size, span, thousands,
+    count, elapsed, first_line, moment_since, name_style, one_line, redaction_summary, size, span, thousands,
 };
 pub use html::page;
 pub use line::{DIM, GREEN, RED, YELLOW, plain};

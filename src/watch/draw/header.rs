@@ -3,10 +3,9 @@
 use super::Scene;
 use super::canvas::{Canvas, Piece, piece, width};
 use super::panel::{BOLD, PLAIN, counted, severity, short};
-use crate::report::Severity;
+use crate::report::{Outcome, Severity, Verdict};
 use crate::status::AgentState;
-use crate::timeline::Summary;
-use crate::view::{DIM, GREEN, YELLOW, elapsed, end_label, thousands};
+use crate::view::{DIM, GREEN, YELLOW, elapsed, one_line, thousands};
 use crate::watch::player::Playback;
 use crate::watch::selection::Panel;
 use crate::watch::state::Mode;
@@ -48,7 +47,6 @@ fn name(scene: Scene<'_>) -> Piece {
 fn first(canvas: &mut Canvas<'_>, scene: Scene<'_>) {
     let at = scene.moment.at;
     let time = format!("{} {}", clock::local(at).format("%H:%M:%S"), clock::offset(at));
-    let verdict = verdict(scene);
     let others = match scene.recording.others {
         0 => String::new(),
         others => format!("  +{others} more running: teamkeep status"),
@@ -57,18 +55,24 @@ fn first(canvas: &mut Canvas<'_>, scene: Scene<'_>) {
     let area = canvas.area;
     let mut left =
         canvas.part(ratatui_core::layout::Rect { width: u16::try_from(room).unwrap_or(area.width), ..area });
-    left.row(0, &[name(scene), piece(PLAIN, "  "), verdict, piece(DIM, others)]);
+    let [word, more] = verdict(scene);
+    left.row(0, &[name(scene), piece(PLAIN, "  "), word, piece(YELLOW, others), more]);
     canvas.pieces(0, canvas.columns().saturating_sub(time.len()), &[piece(PLAIN, time)]);
 }
 
-fn verdict(scene: Scene<'_>) -> Piece {
+/// How the run goes or ended; of a running team, what it was asked, and of another run, what came out.
+fn verdict(scene: Scene<'_>) -> [Piece; 2] {
     let (recording, at) = (scene.recording, scene.moment.at);
-    if recording.is_running() {
-        return piece(GREEN, format!("running for {}", short(recording.data.run.started_at, at)));
-    }
-    let summary = Summary::of(&recording.data, &recording.observed.timeline);
-    let by = if summary.ended_by.is_some() { "ended by " } else { "" };
-    piece(PLAIN, format!("{by}{}", end_label(&summary)))
+    let Verdict { kind, title, sentence } = &recording.observed.report.verdict;
+    let (style, word) = match kind {
+        Outcome::Running => (GREEN, format!("running for {}", short(recording.data.run.started_at, at))),
+        Outcome::Completed => (GREEN, "completed".to_owned()),
+        Outcome::OpenWork => (YELLOW, "ended with open work".to_owned()),
+        Outcome::Crashed => (severity(Severity::High), "crashed".to_owned()),
+    };
+    let more = if recording.is_running() { title } else { sentence };
+    let more = if *more == name(scene).text { "" } else { more };
+    [piece(style, word), piece(DIM, format!("  {}", one_line(more)))]
 }
 
 /// The incidents and agents that need attention, the progress, and what the run spends.
@@ -87,9 +91,11 @@ fn figures(scene: Scene<'_>) -> Vec<Piece> {
         pieces.push(piece(GREEN, "━".repeat(full)));
         pieces.push(piece(DIM, "─".repeat(PROGRESS - full)));
     }
-    if let Some(burn) = moment.burn {
+    // At the end of a run, the verdict has what it spent.
+    let is_over = moment.is_end && !scene.recording.is_running();
+    if let Some(burn) = moment.burn.filter(|_| !is_over) {
         let usd = burn.usd.map(|usd| format!(", ${usd:.2}/h")).unwrap_or_default();
-        pieces.push(piece(DIM, format!("  {} tokens/h{usd}", thousands(burn.tokens))));
+        pieces.push(piece(DIM, format!("  {} tokens/h{usd}", rounded(burn.tokens))));
     }
     pieces
 }
@@ -165,4 +171,24 @@ pub fn footer(mut canvas: Canvas<'_>, scene: Scene<'_>) {
     let keys = format!("Tab j/k {columns}Enter  / filter  ! alert  {time}  ? help  q quit");
     pieces.push(piece(DIM, keys));
     canvas.row(0, &pieces);
+}
+
+/// A number in at most four digits: `9,999`, `12k`, `2.2M`.
+fn rounded(number: u64) -> String {
+    match number {
+        0..10_000 => thousands(number),
+        10_000..1_000_000 => format!("{}k", number / 1_000),
+        _ => format!("{:.1}M", number as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_has_few_digits() {
+        let rates = [0, 9_999, 10_000, 999_999, 1_000_000, 2_182_800].map(rounded);
+        assert_eq!(rates, ["0", "9,999", "10k", "999k", "1.0M", "2.2M"]);
+    }
 }

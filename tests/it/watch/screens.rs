@@ -5,10 +5,12 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{CREATED, SESSION, Watcher, after, by, recording, task};
 use crate::history::traces::{PANES, V47, V328, play};
+use crate::support::big_run::{BigRun, Course, SILENT_FROM, SILENT_TO};
 use crate::support::client_files::Lead;
 use crate::support::sandbox::Sandbox;
 use anstream::adapter::strip_str;
-use teamkeep::watch::Key;
+use teamkeep::status::AgentState;
+use teamkeep::watch::{Key, Playback};
 
 #[test]
 fn a_stalled_agent_is_shown_first_with_its_task_and_what_it_blocks() {
@@ -353,4 +355,69 @@ fn text_of_agents_cannot_control_the_terminal() {
         "{colors_removed}"
     );
     assert!(!all.contains("\u{1b}[2J") && !all.contains("\u{1b}]"), "{all:?}");
+}
+
+#[test]
+fn in_a_big_run_the_silent_teammate_is_on_the_first_page() {
+    let sandbox = Sandbox::new();
+    BigRun::write(&sandbox.keep(""), &sandbox.client(""), Course::Stall);
+    let mut watcher = Watcher::new(recording(&sandbox, after(9_999_999)), after(9_999_999));
+    insta::assert_snapshot!(watcher.screen(80, 24), @"
+    session-b1660000  ended with open work  149 of 150 tasks done in … 08:59:06 UTC
+    alerts: 1 high  149/150 done ━━━━━━━━━━━─
+    ■ end +4h54m00s of 4h54m00s ━━━━━━━━━━━━━!━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━●
+     ! high   mobile was silent for 3 h 18 min with #149 in progress; 81 messages …
+    ━ Agents 13 left ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
+    ▸· team-lead left    0s
+     · mail      left    3m
+     · api       left    3m
+     · search    left    3m
+     · docs      left    3m
+     · auth      left    3m
+      +7 more: 7 left (Tab, j)
+    ─ Tasks 149 of 150 done ───────────────────────────────────────────────────────
+     Pending 1                 In progress 0             Done 149
+     #149 Part 149 of the pl…                            #150 Part 150 of the plat…
+                                                         #148 Part 148 of the plat…
+                                                         #147 Part 147 of the plat…
+                                                         +146 more
+    ─ Messages 3,091 messages ─────────────────────────────────────────────────────
+     08:55:13 infra → team-lead  part 3087
+     08:55:19 data → search  part 3088
+     08:55:24 auth → api  part 3089
+     08:55:30 docs → mail  part 3090
+    Tab j/k Enter  / filter  ! alert  ←/→ seek  space play  f end  ? help  q quit
+    ");
+    let at = after(0) + chrono::TimeDelta::seconds(SILENT_TO - 60);
+    watcher.state.player.playback = Playback::Paused(at);
+    let moment = watcher.moment();
+    let first = &moment.board.members[0];
+    assert_eq!((first.name.as_str(), first.state), ("mobile", AgentState::Stalled));
+    assert_eq!(first.active_at, Some(after(0) + chrono::TimeDelta::seconds(SILENT_FROM)));
+    insta::assert_snapshot!(watcher.screen(80, 24), @"
+    session-b1660000  ended with open work  149 of 150 tasks done in … 08:44:06 UTC
+    alerts: 1 high · 1 stalled  147/150 done ━━━━━━━━━━━─  2.2M tokens/h, $32.90/h
+    ‖ 10x +4h39m00s of 4h54m00s ━━━━━━━━━━━━━!━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━●───
+     ! high   mobile was silent for 3 h 18 min with #149 in progress; 81 messages …
+    ━ Agents 1 stalled, 12 working ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
+    ▸! mobile    stalled 3h17m            #149 Part 149 of the platform
+     ● data      working    1s
+     ● infra     working    3s
+     ● billing   working    9s
+     ● api       working   12s            #150 Part 150 of the platform
+     ● web       working   14s            #148 Part 148 of the platform
+      +7 more: 7 working (Tab, j)
+    ─ Tasks 147 of 150 done ───────────────────────────────────────────────────────
+     Pending 0                 In progress 3             Done 147
+                               #149 !mobile 3h24m Part…  #147 Part 147 of the plat…
+                               #148 web 14m Part 148 o…  #146 Part 146 of the plat…
+                               #150 api 14m Part 150 o…  #145 Part 145 of the plat…
+                                                         +144 more
+    ─ Messages 2,969 messages ─────────────────────────────────────────────────────
+     08:43:49 web → qa  part 2965
+     08:43:54 api → auth  part 2966
+     08:44:00 infra → team-lead  part 2967
+     08:44:05 data → search  part 2968
+    Tab j/k Enter  / filter  ! alert  ←/→ seek  space play  f end  ? help  q quit
+    ");
 }

@@ -1,6 +1,6 @@
 //! `watch` on a terminal: it draws what changes, and leaves the terminal as it was.
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::json;
 
@@ -57,6 +57,8 @@ fn a_stopped_watch_gives_the_terminal_back_and_takes_it_again() {
     kill_process(pid, Signal::TSTP).unwrap();
     terminal.until(CLOSE);
     assert!(!terminal.takes_keys());
+    // The terminal is restored just before the process stops.
+    waitpid(Some(pid), WaitOptions::UNTRACED).unwrap();
     let stopped = terminal.told.len();
     kill_process(pid, Signal::CONT).unwrap();
     terminal.until_after(stopped, "q quit");

@@ -32,11 +32,6 @@ function startPrinting() {
 }
 
 drawHead();
-if (report.verdict && report.verdict.sentence) drawVerdict();
-drawIncidents();
-drawUnfinished();
-drawPeople();
-startKeys();
 drawOverview();
 drawFindings();
 drawLegend();
