@@ -143,7 +143,7 @@ pub fn unanswered_questions(scene: &Scene<'_>) -> Vec<Draft> {
 
 /// The unfinished tasks of a run that is over, except those of other incidents.
 pub fn unfinished_work(scene: &Scene<'_>, explained: &[Draft]) -> Option<Draft> {
-    let is_explained = |id: &str| explained.iter().any(|draft| draft.tasks.iter().any(|task| task == id));
+    let is_explained = |id: &str| explained.iter().any(|draft| draft.explains_loss(scene, id));
     let open = scene.tasks.iter().filter(|task| scene.is_lost(task) && !is_explained(&task.id));
     let open: Vec<&TaskHistory> = open.collect();
     let first = open.iter().filter_map(|task| task.changes.first()).map(|change| change.at).min()?;

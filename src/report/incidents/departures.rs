@@ -20,14 +20,17 @@ enum Departure {
     Vanished,
 }
 
-/// The crash of the whole session, if there was one.
-pub fn crashed_lead(scene: &Scene<'_>) -> Option<Draft> {
+/// The crash of the whole session, if there was one. `explained` have their own tasks.
+pub fn crashed_lead(scene: &Scene<'_>, explained: &[Draft]) -> Option<Draft> {
     if !scene.is_crashed() {
         return None;
     }
     let mut draft = Draft::new(IncidentKind::CrashedLead, Severity::High, (scene.end, scene.end));
     draft.agent(scene.case.lead);
-    let open: Vec<&TaskHistory> = scene.tasks.iter().filter(|task| task.is_unfinished()).collect();
+    let is_explained =
+        |task: &TaskHistory| explained.iter().any(|draft| draft.explains_loss(scene, &task.id));
+    let open = scene.tasks.iter().filter(|task| task.is_unfinished() && !is_explained(task));
+    let open: Vec<&TaskHistory> = open.collect();
     open.iter().for_each(|task| draft.task(&task.id));
     if let Some(last) = scene.case.entries.iter().rfind(|entry| entry.at.millis() <= scene.end) {
         draft.step(last, "the last sign of the session");

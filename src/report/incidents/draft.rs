@@ -56,6 +56,15 @@ impl Draft {
         }
     }
 
+    /// Whether it explains that a task was never completed: it is a loss itself, or its agent did nothing after it.
+    pub fn explains_loss(&self, scene: &Scene<'_>, task: &str) -> bool {
+        use IncidentKind::{BlockedChain, CrashedAgent, LostWork, TasksDeleted};
+        let is_loss = matches!(self.kind, LostWork | CrashedAgent | TasksDeleted | BlockedChain);
+        let is_last =
+            || self.agents.iter().all(|agent| scene.next_activity(agent, self.span.1 + LEAVING).is_none());
+        self.tasks.iter().any(|known| known == task) && (is_loss || is_last())
+    }
+
     /// Adds tokens and their price, if known.
     pub fn spend(&mut self, spent: Option<(u64, Option<f64>)>) {
         let Some((tokens, usd)) = spent else { return };
@@ -109,6 +118,9 @@ impl Draft {
         }
     }
 }
+
+/// Activity so soon after an incident is its end, in milliseconds.
+const LEAVING: i64 = 60_000;
 
 /// A duration in words: `40 s`, `12 min`, `3 h 18 min`, `2 d 4 h`.
 pub fn duration(millis: i64) -> String {

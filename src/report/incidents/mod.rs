@@ -133,7 +133,6 @@ impl Step {
 
 /// Finds the incidents, worst first.
 pub fn incidents(scene: &Scene<'_>) -> Vec<Incident> {
-    let crash = departures::crashed_lead(scene);
     let waits = waits::waits(scene);
     let mut causes = departures::crashed_panes(scene);
     fold(&mut causes, stalls::stalls(scene, &waits), is_about_same_agent);
@@ -156,10 +155,9 @@ pub fn incidents(scene: &Scene<'_>) -> Vec<Incident> {
     causes.extend(teamwork::false_completions(scene));
     causes.extend(teamwork::duplicates(scene));
     causes.extend(teamwork::ping_pong(scene));
-    match crash {
-        Some(crash) => fold(&mut causes, vec![crash], |_, _| false),
-        None => causes.extend(chains::unfinished_work(scene, &causes)),
-    }
+    // A crash explains the unfinished tasks that nothing else explains.
+    let rest = departures::crashed_lead(scene, &causes).or_else(|| chains::unfinished_work(scene, &causes));
+    causes.extend(rest);
     let mut incidents: Vec<Incident> = causes.into_iter().map(|draft| draft.finish(scene)).collect();
     incidents.sort_by(|a, b| {
         let rank = |one: &Incident| (one.severity, std::cmp::Reverse(one.cost.tasks_lost));

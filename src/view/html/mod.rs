@@ -25,6 +25,7 @@ const SCRIPT: &str = concat!(
     include_str!("script/words.js"),
     include_str!("script/run.js"),
     include_str!("script/overview.js"),
+    include_str!("script/incidents.js"),
     include_str!("script/moment.js"),
     include_str!("script/lanes.js"),
     include_str!("script/draw.js"),

@@ -9,12 +9,12 @@ function drawHead() {
   const { overview } = report;
   const title = overview.team || (overview.topology === "no-team" ? "Session without a team" : "Unnamed team");
   document.title = visible(title) + " \u2013 teamkeep report";
-  fill($("title"), bdi(title));
+  fill($("title"), bdi((report.verdict && report.verdict.title) || title, { dir: "auto" }));
   const [start, end] = [stamp(overview.started_at), stamp(overview.ended_at)];
   const second = (at) => dayTime(at, false).slice(0, 19);
   // The zone is named once, unless the clocks changed during the run.
   const isShared = end !== null && zoneOf(start) === zoneOf(end);
-  fill($("subtitle"), "run ", make("code", {}, overview.run), " \u00b7 ",
+  fill($("subtitle"), bdi(title), " \u00b7 run ", make("code", {}, overview.run), " \u00b7 ",
     second(overview.started_at) + (isShared ? "" : " " + zoneOf(start)), " to ",
     end === null ? unknown() : second(overview.ended_at) + " " + zoneOf(end),
     " \u00b7 ", orUnknown(overview.duration_ms, lasting));
@@ -35,8 +35,8 @@ function drawOverview() {
     figure("Tasks completed", count(many.completed), "of " + count(many.tasks)),
     figure("Turns", count(many.turns), [orUnknown(work.worked_ms, lasting), " agent time"]),
     figure("Saved by parallelism", orUnknown(work.saved_ms, lasting)),
-    figure("Tokens", orUnknown(tokens, (all) => count(all.input + all.output + all.cache_read + all.cache_write)),
-      tokens ? [count(tokens.output), " output"] : null),
+    figure("Tokens", orUnknown(tokens, (all) => count(all.input + all.output + all.cache_write)),
+      tokens ? [count(tokens.output), " output, ", count(tokens.cache_read), " more read from the cache"] : null),
     figure("Cost", orUnknown(spending.cost, money)));
   const fact = (label, ...value) => make("div", {}, make("dt", {}, label), make("dd", {}, value));
   fill($("facts"),

@@ -10,6 +10,7 @@ const tasks = report.tasks.map((task) => ({
 }));
 const taskById = new Map(tasks.map((task) => [task.id, task]));
 const turns = report.turns.map((turn) => ({ ...turn, begin: stamp(turn.from), end: stamp(turn.to) }));
+const incidents = report.incidents || [];
 const findings = report.findings.map((finding, index) => ({ ...finding, index, t: stamp(finding.at) }));
 
 // All agents, members first.

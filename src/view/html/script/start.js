@@ -32,6 +32,11 @@ function startPrinting() {
 }
 
 drawHead();
+if (report.verdict && report.verdict.sentence) drawVerdict();
+drawIncidents();
+drawUnfinished();
+drawPeople();
+startKeys();
 drawOverview();
 drawFindings();
 drawLegend();
