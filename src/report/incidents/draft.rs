@@ -19,11 +19,15 @@ pub struct Draft {
     pub chain: Vec<Step>,
     pub cost: IncidentCost,
     pub remedy: Option<String>,
+    /// Whether tasks were lost by it, or by a symptom of it.
+    is_loss: bool,
 }
 
 impl Draft {
     pub fn new(kind: IncidentKind, severity: Severity, span: (i64, i64)) -> Draft {
+        use IncidentKind::{BlockedChain, CrashedAgent, LostWork, TasksDeleted};
         Draft {
+            is_loss: matches!(kind, LostWork | CrashedAgent | TasksDeleted | BlockedChain),
             kind,
             severity,
             agents: Vec::new(),
@@ -58,11 +62,9 @@ impl Draft {
 
     /// Whether it explains that a task was never completed: it is a loss itself, or its agent did nothing after it.
     pub fn explains_loss(&self, scene: &Scene<'_>, task: &str) -> bool {
-        use IncidentKind::{BlockedChain, CrashedAgent, LostWork, TasksDeleted};
-        let is_loss = matches!(self.kind, LostWork | CrashedAgent | TasksDeleted | BlockedChain);
         let is_last =
             || self.agents.iter().all(|agent| scene.next_activity(agent, self.span.1 + LEAVING).is_none());
-        self.tasks.iter().any(|known| known == task) && (is_loss || is_last())
+        self.tasks.iter().any(|known| known == task) && (self.is_loss || is_last())
     }
 
     /// Adds tokens and their price, if known.
@@ -75,6 +77,7 @@ impl Draft {
     /// Takes the evidence of a symptom.
     pub fn explain(&mut self, symptom: Draft) {
         self.severity = self.severity.min(symptom.severity);
+        self.is_loss |= symptom.is_loss;
         symptom.tasks.iter().for_each(|task| self.task(task));
         let new =
             symptom.chain.into_iter().filter(|step| !self.chain.iter().any(|known| known.id == step.id));
