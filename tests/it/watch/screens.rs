@@ -3,7 +3,7 @@
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use super::{CREATED, SESSION, Watcher, after, by, recording, task};
+use super::{CREATED, SESSION, Watcher, after, by, message, recording, task};
 use crate::history::traces::{PANES, V47, V328, play};
 use crate::support::big_run::{BigRun, Course, SILENT_FROM, SILENT_TO};
 use crate::support::client_files::Lead;
@@ -222,6 +222,41 @@ fn recorded_runs_are_shown_at_their_end_and_at_a_moment() {
         watcher.press(&[Key::Left; 12]);
         insta::assert_snapshot!(format!("{name}-earlier-140"), watcher.screen(140, 40));
     }
+}
+
+#[test]
+fn an_agent_that_waits_for_a_permission_and_a_message_to_nobody_are_alerts() {
+    let sandbox = Sandbox::new();
+    let lead = Lead::of(&sandbox, SESSION);
+    lead.roster(CREATED, &["bob", "carol"]);
+    lead.start("startup");
+    task(&lead, 1, "Deploy", ("in_progress", Some("bob")), &[]);
+    ["bob", "carol"].into_iter().for_each(|name| lead.hook("SubagentStart", by(name)));
+    message(&lead, "u1", ("carol", "dora"), "Are you there?");
+    let mut asks = by("bob");
+    (asks["tool_name"], asks["tool_input"]) = (json!("Bash"), json!({"command": "deploy"}));
+    lead.hook("PermissionRequest", asks);
+    let mut watcher = Watcher::new(recording(&sandbox, after(7)), after(7));
+    insta::assert_snapshot!(watcher.screen(80, 18), @"
+    session-aaaaaaaa  running for 7m                                   04:12:06 UTC
+    alerts: 1 high, 1 medium · 1 waiting  0/1 done ────────────
+     ! high   bob has been waiting 6 min for the permission to use Bash with #1 → …
+     ! medium carol wrote to dora, but no agent has that name (1 message) → Send i…
+    ━ Agents 1 waiting, 1 working, 1 joined ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
+    ▸? bob       waiting    6m            #1 Deploy
+     ● carol     working    6m
+     ○ team-lead joined     7m
+    ─ Tasks 0 of 1 done ───────────────────────────────────────────────────────────
+     Pending 0                 In progress 1             Done 0
+                               #1 ?bob 6m Deploy
+    ─ Messages 1 message ──────────────────────────────────────────────────────────
+     04:05:09 carol → dora  Are you there?
+
+
+
+
+    Tab j/k Enter  / filter  ! alert  ← past  ? help  q quit
+    ");
 }
 
 #[test]
