@@ -1,8 +1,8 @@
-//! Measures time and memory of replaying a long run and of listing many.
+//! Measures time and memory of replaying a long run, of listing many, and of the report of a big run.
 //!
-//! `cargo bench --bench replay [-- EVENTS [RUNS]]` writes a run of 1,000,000 events to a scratch store and replays it
+//! `cargo bench --bench replay [-- EVENTS [RUNS [MESSAGES]]]` writes a run of 1,000,000 events to a scratch store and replays it
 //! to JSON. Budget: 5 s (or 300 MB/s of log, if that is longer) and 256 MiB. It also writes 1,000 runs and lists them.
-//! Budget: 100 ms. The scratch stores are below `TMPDIR`; the first one takes 1 GB.
+//! Budget: 100 ms. It reports the big run of the tests (13 agents, 150 tasks, 3,091 messages). The scratch stores are below `TMPDIR`; the first one takes 1 GB.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,12 +12,17 @@
     clippy::disallowed_methods
 )]
 
+#[allow(dead_code)]
+#[path = "../../tests/it/support/big_run.rs"]
+mod big_run;
 mod long;
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use big_run::{BigRun, Course, MESSAGES};
 use long::Long;
 
 const EVENTS: usize = 1_000_000;
@@ -31,6 +36,7 @@ fn main() {
     let (events, runs) = (numbers.next().unwrap_or(EVENTS), numbers.next().unwrap_or(RUNS));
     replay(events);
     teams(runs);
+    report(numbers.next().unwrap_or(MESSAGES));
 }
 
 fn replay(events: usize) {
@@ -65,6 +71,18 @@ fn teams(runs: usize) {
     );
 }
 
+fn report(messages: usize) {
+    let store = tempfile::tempdir().unwrap();
+    BigRun::with_messages(store.path(), &store.path().join(".claude"), Course::Stall, messages);
+    println!("a run of {messages} messages");
+    for format in ["text", "json", "html"] {
+        let args = ["report", "--format", format];
+        let took = median(|| run(store.path(), &args));
+        let took = took.as_secs_f64() * 1e3;
+        println!("teamkeep report --format {format}: {took:.0} ms, {:.0} MiB", peak(store.path(), &args));
+    }
+}
+
 fn median(mut once: impl FnMut() -> Duration) -> Duration {
     let mut took: Vec<Duration> = (0..ROUNDS).map(|_| once()).collect();
     took.sort();
@@ -92,8 +110,13 @@ fn peak(store: &Path, args: &[&str]) -> f64 {
     most
 }
 
+/// The binary of `benches/table.sh`, or of this build.
+fn binary() -> OsString {
+    std::env::var_os("TEAMKEEP_BENCH_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_teamkeep").into())
+}
+
 fn command(store: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_teamkeep"));
+    let mut command = Command::new(binary());
     command.env_clear().env("HOME", store).env("TEAMKEEP_HOME", store).args(args);
     command
 }

@@ -90,10 +90,12 @@ fn each_recorded_run_has_the_incidents_of_its_truth_and_no_other() {
 }
 
 /// Writes the big run below the directory in `TEAMKEEP_BIG_RUN`, to look at it: `keep` is its store, `home` the home
-/// directory.
+/// directory. `TEAMKEEP_BIG_RUN_MESSAGES` is its number of messages.
 #[test]
 #[ignore = "writes a run for people to look at"]
 fn write_the_big_run() {
     let Some(dir) = std::env::var_os("TEAMKEEP_BIG_RUN").map(std::path::PathBuf::from) else { return };
-    BigRun::write(&dir.join("keep"), &dir.join("home/.claude"), Course::Stall);
+    let messages = std::env::var("TEAMKEEP_BIG_RUN_MESSAGES").ok().and_then(|many| many.parse().ok());
+    let (keep, client) = (dir.join("keep"), dir.join("home/.claude"));
+    BigRun::with_messages(&keep, &client, Course::Stall, messages.unwrap_or(MESSAGES));
 }

@@ -67,6 +67,11 @@ pub struct BigRun {
 impl BigRun {
     /// Writes the run into this store, and its transcripts below this directory of Claude Code's.
     pub fn write(store: &Path, client: &Path, course: Course) -> BigRun {
+        BigRun::with_messages(store, client, course, MESSAGES)
+    }
+
+    /// The same with this number of messages in the same time.
+    pub fn with_messages(store: &Path, client: &Path, course: Course, messages: usize) -> BigRun {
         let start = clock::parse(START).unwrap();
         let mut run = BigRun {
             store: store.to_owned(),
@@ -81,7 +86,7 @@ impl BigRun {
             lost_tokens: 0,
         };
         run.begin();
-        for (second, step) in steps(course) {
+        for (second, step) in steps(course, messages) {
             run.now = start + chrono::TimeDelta::seconds(second);
             run.step(step, course);
         }
@@ -299,7 +304,7 @@ impl BigRun {
 /// When the silent teammate takes its last task.
 const LAST_CLAIM: i64 = 4_500;
 
-fn steps(course: Course) -> Vec<(i64, Step)> {
+fn steps(course: Course, many: usize) -> Vec<(i64, Step)> {
     let mut steps = Vec::new();
     // The first teammate does the first tasks of its area, then the last one.
     let first: Vec<usize> = (1..LOST).step_by(TEAMMATES.len()).take(4).collect();
@@ -327,16 +332,16 @@ fn steps(course: Course) -> Vec<(i64, Step)> {
             steps.push((SILENT_TO, Step::Stop));
         }
     }
-    steps.extend(messages(course));
+    steps.extend(messages(course, many));
     steps.sort_by_key(|(second, _)| *second);
     steps
 }
 
-fn messages(course: Course) -> Vec<(i64, Step)> {
+fn messages(course: Course, many: usize) -> Vec<(i64, Step)> {
     let all = TEAMMATES.len();
     let mut unread = 0;
     let message = |number: usize| {
-        let second = 90 + number as i64 * (END - 300) / MESSAGES as i64;
+        let second = 90 + number as i64 * (END - 300) / many as i64;
         let is_silent = course == Course::Stall && second >= SILENT_FROM;
         let is_there = !is_silent || second < SILENT_TO;
         let from = if number.is_multiple_of(29) { "team-lead" } else { TEAMMATES[number % all] };
@@ -352,7 +357,7 @@ fn messages(course: Course) -> Vec<(i64, Step)> {
         }
         (second, Step::Send { number, from, to })
     };
-    (0..MESSAGES).map(message).collect()
+    (0..many).map(message).collect()
 }
 
 fn agent(name: &str) -> String {
