@@ -67,7 +67,7 @@ enum Command {
     Show(commands::show::Args),
     /// Show what happened in a run, in order
     Replay(commands::replay::Args),
-    /// Summarize a run: agents, tasks, messages, time, tokens, problems
+    /// Summarize a run: verdict, incidents, agents, tasks, messages, time, cost
     Report(commands::report::Args),
     /// Show recorded events
     Log(commands::log::Args),
