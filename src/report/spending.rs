@@ -112,7 +112,7 @@ impl<'a> Spending<'a> {
             agents,
             unknown: all.filter(|name| !case.has_transcript(name)).map(str::to_owned).collect(),
             total: is_known.then_some(total.tokens),
-            cost: total.usd.filter(|_| is_known),
+            cost: total.usd.filter(|_| total.messages > 0),
             unpriced: unpriced.into_iter().map(str::to_owned).collect(),
             tasks: self.by_task(case, tasks),
         }
@@ -123,7 +123,8 @@ impl<'a> Spending<'a> {
         let models: BTreeSet<&str> = own().map(|one| one.model).collect();
         let Sum { messages, tokens, usd } = Sum::of(own());
         let models = models.into_iter().map(str::to_owned).collect();
-        ModelUsage { agent: name.to_owned(), messages, models, tokens, cost: usd }
+        let cost = usd.filter(|_| messages > 0);
+        ModelUsage { agent: name.to_owned(), messages, models, tokens, cost }
     }
 
     /// A message belongs to the task that its agent had in progress then; of several, to the one begun last.

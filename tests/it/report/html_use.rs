@@ -155,3 +155,26 @@ fn only_visible_messages_are_in_the_dom() {
     assert!((5..60).contains(&rows()), "{}", rows());
     browser.must_be_content();
 }
+
+#[test]
+fn table_is_sorted_by_a_column_and_read_as_csv() {
+    let mut report = empty();
+    let agent = |name: &str, working: i64| json!({"agent": name, "turns": 1, "unseen_turns": 0, "working_ms": working, "waiting_ms": 0, "idle_ms": 0});
+    report["work"]["agents"] =
+        json!([agent("=alice", 90_000), agent("bob", 7_200_000), agent("carol", 5_000)]);
+    let Some((browser, _dir)) = show(report) else { return };
+    let names = "const t = [...document.querySelectorAll('table')].find((t) => t.caption.textContent.startsWith('Time')); \
+        const names = () => [...t.tBodies[0].rows].map((row) => row.cells[0].textContent);";
+    let sorted = browser.run(&format!(
+        "{names} const head = [...t.querySelectorAll('th .sort')].find((one) => one.textContent === 'Working'); \
+         head.click(); const up = names(); head.click(); return [up, names()]"
+    ));
+    assert_eq!(sorted, json!([["carol", "=alice", "bob"], ["bob", "=alice", "carol"]]));
+    let csv = browser.run(&format!(
+        "{names} let text; window.Blob = class {{ constructor(parts) {{ text = parts[0]; }} }}; URL.createObjectURL = () => ''; \
+         HTMLAnchorElement.prototype.click = () => {{}}; t.caption.querySelector('[aria-label^=Save]').click(); return text"
+    ));
+    let csv = csv.as_str().unwrap();
+    assert!(csv.starts_with("\"Agent\",\"Turns\",\"Working\""), "{csv}");
+    assert!(csv.contains("\r\n\"'=alice\",\"1\",\"1 min 30 s\""), "{csv}");
+}

@@ -6,13 +6,53 @@ function table(caption, columns, rows, note) {
   const title = (text) => text.replace(/^#/, "");
   const cell = (value, index) => (index === 0 ? make("th", { scope: "row" }, value)
     : make("td", { class: number(index) }, value));
+  const body = make("tbody", {}, rows.length ? rows.map((row) => make("tr", {}, row.map(cell)))
+    : make("tr", {}, make("td", { colspan: columns.length, class: "muted" }, "nothing recorded")));
+  const heads = columns.map((text, index) => make("th", { scope: "col", class: number(index) },
+    rows.length > 1 && title(text) ? button({ class: "link sort" }, () => sortBy(heads, body, index), title(text)) : title(text)));
+  const csv = () => [columns.map(title), ...[...body.rows].map((row) => [...row.cells].map((one) => one.textContent))]
+    .map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
   return make("div", { class: wide },
     make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-      make("table", {}, make("caption", {}, caption),
-        make("thead", {}, make("tr", {}, columns.map((text, index) => make("th", { scope: "col", class: number(index) }, title(text))))),
-        make("tbody", {}, rows.length ? rows.map((row) => make("tr", {}, row.map(cell)))
-          : make("tr", {}, make("td", { colspan: columns.length, class: "muted" }, "nothing recorded"))))),
+      make("table", {}, make("caption", {}, caption, rows.length > 0 && csvButtons(caption, csv)), make("thead", {}, make("tr", {}, heads)), body)),
     note && make("p", { class: "muted" }, note));
+}
+
+// Sorts the rows by a column: first ascending, then descending. A last row "Total" stays last.
+function sortBy(heads, body, index) {
+  const down = heads[index].getAttribute("aria-sort") === "ascending";
+  heads.forEach((head, at) => (at === index ? head.setAttribute("aria-sort", down ? "descending" : "ascending") : head.removeAttribute("aria-sort")));
+  const rows = [...body.rows];
+  const total = rows.length && rows.at(-1).cells[0].textContent === "Total" ? rows.pop() : null;
+  const key = (row) => rank(row.cells[index].textContent);
+  const order = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b
+    : typeof a === typeof b ? a.localeCompare(b, undefined, { numeric: true }) : typeof a === "number" ? -1 : 1);
+  rows.sort((a, b) => (down ? order(key(b), key(a)) : order(key(a), key(b))));
+  body.append(...rows, ...(total ? [total] : []));
+}
+
+// The value of a cell: a number, an amount, a duration such as "1 h 02 min", an offset such as 1:02:05, else its text.
+const UNITS = { d: 86400, h: 3600, min: 60, s: 1, ms: 0.001 };
+function rank(text) {
+  const plain = text.trim().replace(/,/g, "").replace(/^\$/, "").replace("\u2212", "-");
+  if (/^-?\d+(\.\d+)?$/.test(plain)) return Number(plain);
+  if (/^-?\d+(:\d+)+(\.\d+)?$/.test(plain)) return plain.split(":").reduce((sum, part) => sum * 60 + Number(part), 0);
+  const parts = [...plain.matchAll(/(\d+(?:\.\d+)?) (d|h|min|s|ms)\b/g)];
+  return parts.length ? parts.reduce((sum, [, value, unit]) => sum + value * UNITS[unit], 0) : plain.toLowerCase();
+}
+
+// A cell of a CSV file. A spreadsheet must not read a text as a formula.
+const quoted = (text) => '"' + visible(text).replace(/^[=+\-@\t]/, "'$&").replace(/"/g, '""') + '"';
+
+function csvButtons(caption, csv) {
+  const save = button({ class: "small", "aria-label": "Save " + caption + " as CSV" }, () => {
+    const link = make("a", { download: caption.toLowerCase().replace(/[^a-z]+/g, "-") + ".csv" });
+    link.href = URL.createObjectURL(new Blob([csv()], { type: "text/csv" }));
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }, "CSV");
+  return make("span", { class: "csv" }, navigator.clipboard && button({ class: "small", "aria-label": "Copy " + caption + " as CSV" },
+    () => navigator.clipboard.writeText(csv()), "Copy"), save);
 }
 
 const num = (value) => orUnknown(value, count);
