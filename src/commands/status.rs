@@ -85,10 +85,10 @@ fn status_line(context: &Context) -> Option<StatusLine> {
     let now = context.clock.now();
     let line = StatusLine::find(&archive, session.as_deref(), &context.paths, &overrides, now)?;
     let attention = Attention::stored(&archive, &line.run, now).or_else(|| observe(context, &line.run));
-    Some(StatusLine { attention, ..line })
+    Some(line.with(attention))
 }
 
-/// Counts the agents and incidents that need attention, and stores the numbers for the next lines. `None` if that would
+/// Finds the agents and incidents that need attention, and stores them for the next lines. `None` if that would
 /// take too long.
 fn observe(context: &Context, run: &str) -> Option<Attention> {
     if log::size(&context.paths.log()) > MAX_OBSERVED_LOG_BYTES {

@@ -21,8 +21,9 @@ const MAX_TAIL_BYTES: u64 = 4 << 20;
 pub struct StatusLine {
     pub run: String,
     pub team: String,
-    pub working: usize,
-    pub idle: usize,
+    /// The teammates by state, without those in `attention`.
+    pub working: Vec<String>,
+    pub idle: Vec<String>,
     pub done: usize,
     pub tasks: usize,
     pub unread: usize,
@@ -51,14 +52,14 @@ impl StatusLine {
         let reader =
             SnapshotReader { archive, client: paths.client.as_deref(), live_first: true, until: None };
         let state = TeamState { ledger, ..reader.team((Some(&team), None), Some(&index)) };
-        let teammates = || state.members.iter().filter(|name| *name != LEAD);
-        let working = teammates().filter(|name| state.ledger.of(name).activity() == Activity::Works).count();
+        let teammates = state.members.iter().filter(|name| *name != LEAD).cloned();
+        let (working, idle) = teammates.partition(|name| state.ledger.of(name).activity() == Activity::Works);
         let tasks = || state.tasks.values().filter(|task| !task.internal);
         let (blocks, escalations) = verdicts(&paths.log(), &run.run);
         Some(StatusLine {
             attention: None,
             working,
-            idle: teammates().count() - working,
+            idle,
             done: tasks().filter(|task| task.is_done()).count(),
             tasks: tasks().count(),
             unread: unread(&state).values().sum(),
@@ -72,6 +73,16 @@ impl StatusLine {
             team,
             run: run.run,
         })
+    }
+
+    /// The same with agents and incidents that need attention.
+    #[must_use]
+    pub fn with(mut self, attention: Option<Attention>) -> StatusLine {
+        if let Some(attention) = &attention {
+            self.working.retain(|name| !attention.has(name));
+            self.idle.retain(|name| !attention.has(name));
+        }
+        StatusLine { attention, ..self }
     }
 }
 

@@ -6,7 +6,7 @@ use super::document::Document;
 use super::format::{count, elapsed, name_style, size, task_style};
 use super::line::{DIM, GREEN, RED, YELLOW, bold, dim, plain, styled};
 use crate::report::{Incident, Severity};
-use crate::status::{AgentState, Attention, Board, Status, StatusLine, StoreStats, TeamStatus};
+use crate::status::{AgentState, Board, Status, StatusLine, StoreStats, TeamStatus};
 use crate::ui;
 use teamkeep_core::enforcement::Pause;
 use teamkeep_core::model::TaskStatus;
@@ -37,19 +37,20 @@ pub fn status(status: &Status, now: Timestamp) -> Document {
 /// A team in one line: `parser-team: 2 working, 1 idle · 3/5 tasks · 1 block`.
 pub fn brief(team: Option<&StatusLine>) -> String {
     let Some(team) = team else { return "teamkeep: no team".to_owned() };
-    let agents = match (team.working, team.idle) {
-        (0, 0) => "no agent yet".to_owned(),
-        (working, 0) => format!("{working} working"),
-        (0, idle) => format!("{idle} idle"),
-        (working, idle) => format!("{working} working, {idle} idle"),
-    };
-    let attention =
-        |number: fn(&Attention) -> usize| team.attention.as_ref().map(number).filter(|number| *number > 0);
+    let attention = team.attention.as_ref();
+    let states = [
+        (attention.map_or(0, |attention| attention.stalled.len()), "stalled"),
+        (attention.map_or(0, |attention| attention.waiting.len()), "waiting"),
+        (team.working.len(), "working"),
+        (team.idle.len(), "idle"),
+    ];
+    let states = states.iter().filter(|(count, _)| *count > 0);
+    let states: Vec<String> = states.map(|(count, state)| format!("{count} {state}")).collect();
+    let agents = if states.is_empty() { "no agent yet".to_owned() } else { states.join(", ") };
+    let alerts = attention.map_or(0, |attention| attention.alerts);
     let parts = [
         Some(agents),
-        attention(|attention| attention.stalled).map(|count| format!("{count} stalled")),
-        attention(|attention| attention.waiting).map(|count| format!("{count} waiting")),
-        attention(|attention| attention.alerts).map(|alerts| count(alerts, "alert")),
+        (alerts > 0).then(|| count(alerts, "alert")),
         (team.tasks > 0).then(|| format!("{}/{} tasks", team.done, team.tasks)),
         team.blind.then(|| "task list unknown".to_owned()),
         team.unreadable.then(|| "files unreadable".to_owned()),

@@ -160,18 +160,18 @@ fn the_status_line_counts_the_same_agents_and_incidents() {
     stalled(&sandbox);
     let line = || feed(&mut sandbox.command(&["status", "--line"]), b"").out;
     let shown = line();
-    assert!(shown.contains(" · 1 stalled · 1 alert · 1/4 tasks"), "{shown}");
+    assert!(shown.contains(": 1 stalled, 1 working, 1 idle · 1 alert · 1/4 tasks"), "{shown}");
     let status = sandbox.told(&["status"]);
     assert!(
         status.contains("\n  ! mobile has been silent for 39 min") && status.contains("(1 stalled, "),
         "{status}"
     );
-    // The numbers are stored for half a minute.
+    // They are stored for half a minute.
     let run = sandbox.teams()[0]["run"].as_str().unwrap().to_owned();
     let note = sandbox.keep(&format!("archive/runs/{run}/attention.json"));
     let stored = std::fs::read_to_string(&note).unwrap();
-    std::fs::write(&note, stored.replace("\"stalled\":1", "\"stalled\":7")).unwrap();
-    assert!(line().contains(" · 7 stalled · "));
+    std::fs::write(&note, stored.replace("mobile", "carol").replace("\"alerts\":1", "\"alerts\":7")).unwrap();
+    assert!(line().contains(": 1 stalled, 1 working, 1 idle · 7 alerts · "));
     sandbox.set_clock(sandbox.millis() + 31_000);
     assert_eq!(line(), shown);
     std::fs::write(&note, "{").unwrap();
