@@ -47,6 +47,8 @@ const SLIDE: &str = "const box = document.getElementById('slider'); \
 const ZOOM: &str = "const box = document.getElementById('canvas'); \
     return [...'++++++', ...Array(10).fill('ArrowLeft')].map((key) => () => \
       box.dispatchEvent(new KeyboardEvent('keydown', { key })))";
+const STEP: &str = "const box = document.getElementById('canvas'); \
+    return Array(20).fill('ArrowDown').map((key) => () => box.dispatchEvent(new KeyboardEvent('keydown', { key })))";
 const SCROLL: &str = "const box = document.getElementById('list'); \
     return Array.from({ length: 20 }, (_, step) => () => { box.scrollTop = step * 1700; })";
 
@@ -67,11 +69,14 @@ fn main() {
     }
     for (what, part, acts) in [
         ("a keystroke in the search", "messages", SEARCH),
-        ("the slider moved", "time", SLIDE),
-        ("the timeline zoomed and panned", "time", ZOOM),
+        ("the time moved, with the board", "board", SLIDE),
+        ("the timeline zoomed and panned", "board", ZOOM),
+        ("items selected one after the other", "board", STEP),
         ("the list of messages scrolled", "messages", SCROLL),
     ] {
-        browser.run(&format!("document.getElementById('{part}').scrollIntoView({{ behavior: 'instant' }})"));
+        browser.run(&format!(
+            "document.getElementById('tab-{part}').click(); document.getElementById('time').scrollIntoView({{ behavior: 'instant' }})"
+        ));
         let script = format!("return (async () => {{ {} }})()", ACTS.replace("ACTS", acts));
         println!("{what}, to the next frame: {}", spell(&browser, &script));
     }

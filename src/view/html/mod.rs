@@ -15,8 +15,12 @@ use teamkeep_core::sys::clock;
 /// The template, with places in double braces.
 const FRAME: &str = include_str!("page.html");
 
-const STYLE: &str =
-    concat!(include_str!("style/base.css"), include_str!("style/parts.css"), include_str!("style/print.css"));
+const STYLE: &str = concat!(
+    include_str!("style/base.css"),
+    include_str!("style/parts.css"),
+    include_str!("style/workbench.css"),
+    include_str!("style/print.css")
+);
 
 /// The script, in one scope: each file can use those before it.
 const SCRIPT: &str = concat!(
@@ -27,14 +31,22 @@ const SCRIPT: &str = concat!(
     include_str!("script/overview.js"),
     include_str!("script/incidents.js"),
     include_str!("script/moment.js"),
+    include_str!("script/scale.js"),
+    include_str!("script/selection.js"),
     include_str!("script/lanes.js"),
+    include_str!("script/arrows.js"),
     include_str!("script/draw.js"),
     include_str!("script/timeline.js"),
+    include_str!("script/steer.js"),
+    include_str!("script/map.js"),
     include_str!("script/board.js"),
     include_str!("script/graph.js"),
     include_str!("script/text.js"),
     include_str!("script/messages.js"),
     include_str!("script/tables.js"),
+    include_str!("script/details.js"),
+    include_str!("script/pane.js"),
+    include_str!("script/fragment.js"),
     include_str!("script/start.js"),
     "})();\n",
 );

@@ -81,6 +81,11 @@ pub fn column(browser: &Browser, name: &str) -> Value {
     browser.run(&format!("return {cards}.map((card) => card.textContent)"))
 }
 
+/// Opens a tab of the pane: "board", "messages", "graph".
+pub fn tab(browser: &Browser, name: &str) {
+    browser.run(&format!("document.getElementById('tab-{name}').click()"));
+}
+
 fn sources() -> Vec<(PathBuf, String)> {
     let room = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/view/html");
     let files = crate::support::sandbox::below(&room).into_iter().filter(|path| path.is_file());
@@ -162,6 +167,7 @@ fn agent_text_is_shown_as_text_and_never_runs() {
         "code": "unfinished", "at": at(5), "who": attacks[3], "task": "1", "what": attacks[1], "amount": null,
     }]);
     let Some((browser, _dir)) = show(report) else { return };
+    tab(&browser, "messages");
     for text in attacks {
         assert_eq!(browser.text("#reading .text"), text);
         browser.focus("#list");
@@ -169,7 +175,7 @@ fn agent_text_is_shown_as_text_and_never_runs() {
     }
     assert_eq!(browser.text("h1"), attacks[1]);
     browser.run("document.querySelector('.card').click()");
-    assert!(browser.text("#task-title").contains(attacks[1]));
+    assert!(browser.text("#details-title").contains(attacks[1]));
     assert_eq!(browser.run("return window.ran === undefined"), true);
     assert_eq!(
         browser.run("return document.querySelectorAll('img, b, iframe, [onload], [onerror]').length"),
@@ -206,6 +212,7 @@ fn invisible_and_bidi_characters_are_shown_and_regular_scripts_are_unchanged() {
         "bell\u{7} escape\u{1b}[31m turned \u{202e}live\u{202c} none\u{200b}wide שלום e\u{301} 👩\u{200d}🔬";
     report["mail"]["messages"] = json!([letter(1, "ali\u{202e}ce", "bob", text)]);
     let Some((browser, _dir)) = show(report) else { return };
+    tab(&browser, "messages");
     let shown = "bell␇ escape␛[31m turned ⟨U+202E⟩live⟨U+202C⟩ none⟨U+200B⟩wide שלום e\u{301} 👩\u{200d}🔬";
     assert_eq!(browser.text("#reading .text"), shown);
     assert_eq!(browser.text("#reading h3"), "ali⟨U+202E⟩ce → bob");
@@ -228,6 +235,7 @@ fn cyclic_and_missing_task_dependencies_are_drawn() {
     let nodes =
         "return [...document.querySelectorAll('.node .number')].map((node) => node.textContent).toSorted()";
     assert_eq!(browser.run(nodes), json!(["#1", "#2", "#3", "#4", "#5", "#99"]));
+    tab(&browser, "graph");
     let circles = browser.text("#circles");
     assert_eq!(circles, "Circular dependencies: #2 depends on #1, #4 depends on #4.");
     assert_eq!(browser.run("return document.querySelectorAll('.edge.back').length"), 2);
@@ -246,6 +254,9 @@ fn long_chain_of_tasks_is_drawn() {
     tasks.reverse();
     report["tasks"] = json!(tasks);
     let Some((browser, _dir)) = show(report) else { return };
+    tab(&browser, "graph");
+    assert!(browser.text("#graph-note").contains("Only open tasks and the critical path are shown."));
+    browser.run("document.getElementById('graph-all').click()");
     let columns = "return new Set([...document.querySelectorAll('.node')].map((node) => node.getAttribute('transform'))).size";
     assert_eq!(browser.run(columns), 300);
     browser.must_be_content();
@@ -256,12 +267,14 @@ fn run_without_recorded_data_is_drawn() {
     let Some((browser, _dir)) = show(empty()) else { return };
     assert_eq!(browser.text("h1"), "Session without a team");
     assert_eq!(browser.text("#findings-list"), "No problems found.");
-    let shown = browser.run("return document.querySelector('main').innerText");
-    for words in [
-        "No turns, messages or tasks were recorded.",
-        "No tasks were recorded.",
-        "No messages were recorded.",
+    for (name, words) in [
+        ("board", "No turns, messages or tasks were recorded."),
+        ("board", "No tasks were recorded."),
+        ("messages", "No messages were recorded."),
+        ("graph", "No tasks were recorded."),
     ] {
+        tab(&browser, name);
+        let shown = browser.run("return document.querySelector('main').innerText");
         assert!(shown.as_str().unwrap().contains(words), "{words}");
     }
     assert!(browser.text("#figures").contains("Durationunknown"));

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::html::{DOWN, at, column, empty, letter, show, task};
+use super::html::{DOWN, at, column, empty, letter, show, tab, task};
 
 const END: &str = "\u{e010}";
 const HOME: &str = "\u{e011}";
@@ -91,6 +91,7 @@ fn search_finds_a_message_and_filters_narrow_the_list() {
         summed
     ]);
     let Some((browser, _dir)) = show(report) else { return };
+    tab(&browser, "messages");
     let rows =
         || browser.run("return [...document.querySelectorAll('.row .when')].map((row) => row.textContent)");
     assert_eq!(rows(), json!(["0:01", "0:02", "0:04"]));
@@ -125,6 +126,7 @@ fn large_message_shows_its_start_and_expands_on_request() {
     let line = "x".repeat(1 << 20);
     report["mail"]["messages"] = json!([letter(1, "alice", "bob", &lines), letter(2, "alice", "bob", &line)]);
     let Some((browser, _dir)) = show(report) else { return };
+    tab(&browser, "messages");
     let length = || {
         browser.run("return document.querySelector('#reading .text').textContent.length").as_u64().unwrap()
     };
@@ -146,6 +148,7 @@ fn only_visible_messages_are_in_the_dom() {
     let text = |number: usize| format!("message number {number} ");
     report["mail"]["messages"] = (0..3_000).map(|one| letter(one, "alice", "bob", &text(one))).collect();
     let Some((browser, _dir)) = show(report) else { return };
+    tab(&browser, "messages");
     let rows = || browser.run("return document.querySelectorAll('.row').length").as_u64().unwrap();
     assert!((5..60).contains(&rows()), "{}", rows());
     browser.focus("#list");
@@ -177,4 +180,58 @@ fn table_is_sorted_by_a_column_and_read_as_csv() {
     let csv = csv.as_str().unwrap();
     assert!(csv.starts_with("\"Agent\",\"Turns\",\"Working\""), "{csv}");
     assert!(csv.contains("\r\n\"'=alice\",\"1\",\"1 min 30 s\""), "{csv}");
+}
+
+#[test]
+fn address_keeps_the_state_and_a_copied_one_restores_it() {
+    let mut report = empty();
+    report["tasks"] = json!([task(1, "Draft", &[]), task(2, "Review", &["1"])]);
+    report["mail"]["messages"] = json!([letter(1, "alice", "bob", "one"), letter(2, "bob", "alice", "two")]);
+    let Some((browser, _dir)) = show(report) else { return };
+    let hash = || browser.run("return new Promise((seen) => setTimeout(() => seen(location.hash), 400))");
+    assert_eq!(hash(), "");
+    browser.focus("#slider");
+    browser.press(&[LEFT]);
+    browser.run("document.querySelector('.card').click(); document.getElementById('show-automatic').click()");
+    tab(&browser, "messages");
+    browser
+        .run("document.getElementById('canvas').dispatchEvent(new KeyboardEvent('keydown', { key: '+' }))");
+    let copied = hash().as_str().unwrap().to_owned();
+    let state = |browser: &crate::support::browser::Browser| {
+        browser.run(
+            "return [moment, 'details-title'].map((id) => document.getElementById(id.id || id).textContent).concat( \
+             document.getElementById('canvas').getAttribute('data-span'), document.getElementById('pane').dataset.tab, \
+             document.getElementById('show-automatic').checked)",
+        )
+    };
+    let before = state(&browser);
+    assert_eq!(before[3], "messages");
+    browser.run("location.hash = '#at=0&tab=graph&selected=task:2'");
+    assert_eq!(hash(), "#at=0&tab=graph&selected=task%3A2");
+    assert_ne!(state(&browser), before);
+    browser.run(&format!("location.hash = {}", json!(copied)));
+    assert_eq!(hash(), json!(copied));
+    assert_eq!(state(&browser), before);
+    // Wrong values are as those that are not given.
+    browser.run(
+        "location.hash = '#at=x&view=1~2~3&tab=__proto__&selected=constructor:1&search=%E0%A4%A&kind=none'",
+    );
+    assert_eq!(browser.text("#moment").split(' ').next().unwrap(), "0:26.000");
+    assert_eq!(browser.run("return document.getElementById('pane').dataset.tab"), "board");
+    browser.must_be_content();
+}
+
+#[test]
+fn time_without_entries_is_collapsed_until_it_is_asked_for() {
+    let mut report = empty();
+    let mut morning = letter(2, "bob", "alice", "morning");
+    morning["at"] = json!("2026-02-03T15:00:00.000Z");
+    report["mail"]["messages"] = json!([letter(1, "alice", "bob", "evening"), morning]);
+    let Some((browser, _dir)) = show(report) else { return };
+    let span = || browser.run("return Number(document.getElementById('canvas').getAttribute('data-span'))");
+    let collapsed = span().as_f64().unwrap();
+    browser.run("document.getElementById('collapse').click()");
+    assert!(span().as_f64().unwrap() > 39_000_000.0, "{}", span());
+    assert!(collapsed < 5_000_000.0, "{collapsed}");
+    browser.must_be_content();
 }

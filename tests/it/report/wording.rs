@@ -97,7 +97,7 @@ fn board_shows_that_the_run_has_ended() {
         browser.text("#board-ended"),
         "The run has ended: the team was deleted at 0:30.000. The board shows the last recorded state."
     );
-    assert_eq!(browser.text("#board-when"), "after the end of the run");
+    assert_eq!(browser.text("#board-when"), "After the end of the run.");
     assert_eq!((browser.run(is_ended), column(&browser, "completed")), (json!(true), json!(["#1"])));
     browser.focus("#slider");
     browser.press(&[LEFT]);

@@ -48,7 +48,7 @@ function drawColumn(one, cards, columnOf) {
 
 function drawCard({ task, column, gone, status, owner, last }, waits) {
   const note = gone ? gone + (status ? ", was " + words(status) : "") : column === "other" ? words(last.to) : null;
-  const made = button({ class: "card", "data-task": task.id, "data-hue": hueOf(task) }, () => openTask(task),
+  const made = button({ class: "card", "data-task": task.id }, () => openTask(task),
     make("span", { class: "number" }, "#" + task.id), " ",
     last.subject || task.subject ? bdi(last.subject || task.subject, { class: "subject" }) : unknown(),
     make("span", { class: "owner" }, owner ? bdi(owner) : "unassigned",
@@ -64,8 +64,8 @@ function sayLast() {
     const change = task.changes.findLast((one) => one.t <= boardTime(moment.t));
     if (change && (!last || change.t >= last.change.t)) last = { task, change };
   }
-  fill($("board-last"), last ? ["last change ", since(last.change.t), ": #" + last.task.id + " ", changeWords(last.change)]
-    : "no task has been created yet");
+  fill($("board-last"), last ? ["Last change ", since(last.change.t), ": #" + last.task.id + " ", changeWords(last.change)]
+    : "No task has been created yet.");
 }
 
 // A change in words, with its author.
@@ -82,29 +82,4 @@ function changeWords(change) {
   }
   if (!parts.length) parts.push("changed");
   return [parts, " by ", change.by === "unknown" ? unknown() : actorName(change.by)];
-}
-
-function openTask(task) {
-  const dialog = $("task");
-  const ids = (list) => list.map((id, index) => [index ? ", " : "", taskById.has(id)
-    ? button({ class: "link" }, () => openTask(taskById.get(id)), "#" + id) : "#" + visible(id)]);
-  const before = tasks.filter((one) => one.blocked_by.includes(task.id)).map((one) => one.id);
-  const row = (label, ...value) => [make("dt", {}, label), make("dd", {}, value)];
-  const description = make("div", { class: "text" });
-  if (task.description) showText(description, task.description);
-  fill(dialog,
-    make("div", { class: "line" }, make("h2", { id: "task-title" }, "Task #" + task.id + " ", task.subject && bdi(task.subject)),
-      button({ class: "close" }, () => dialog.close(), "Close")),
-    make("dl", { class: "pairs" },
-      row("Last status", words(task.status), task.removed_at ? [", removed ", sinceAt(task.removed_at)] : null),
-      row("Owner", task.owner ? bdi(task.owner) : "unassigned"),
-      row("Depends on", task.blocked_by.length ? ids(task.blocked_by) : "none"),
-      before.length ? row("Required by", ids(before)) : null),
-    task.description && description,
-    make("h3", {}, "Changes"),
-    make("ol", { class: "life" }, task.changes.map((change) => make("li", {},
-      button({ class: "link", title: dayTime(change.at) }, () => (dialog.close(), showMoment(change.t)), since(change.t)),
-      " ", changeWords(change)))));
-  if (!dialog.open) dialog.showModal();
-  dialog.scrollTop = 0;
 }

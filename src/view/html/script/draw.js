@@ -1,46 +1,67 @@
-// Draws the visible part of the timeline on its canvas. Lines of one kind are one path.
+// Draws the visible part of the timeline. Lines of one kind are one path.
 
 // The colors of the current theme.
 function readColours() {
   const probe = make("span", { class: "unseen" });
   document.body.append(probe);
-  const read = (name) => {
-    probe.style.color = "var(--" + name + ")";
-    return getComputedStyle(probe).color;
-  };
   const colours = {};
-  for (const name of ["text", "muted", "line", "surface", "stripe", "turn", "idle", "arrow", "bad", "warn", "held", "accent"]) {
-    colours[name] = read(name);
+  for (const name of ["text", "muted", "line", "firm", "surface", "stripe", "turn", "idle", "arrow", "bad", "warn", "held", "accent",
+    "task", "task-next", "on-task"]) {
+    probe.style.color = "var(--" + name + ")";
+    colours[name] = getComputedStyle(probe).color;
   }
-  colours.tasks = Array.from({ length: HUES }, (_, index) => read("task-" + index));
-  colours.onTask = read("on-task");
   probe.remove();
   return colours;
 }
-
-const hueOf = (task) => tasks.indexOf(task) % HUES;
 
 // Steps of the time axis.
 const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 18e5, 36e5,
   72e5, 216e5, 432e5, 864e5, 6048e5];
 
-function drawAxis(pen, view, colours) {
-  const { width, height, x } = view;
-  const step = STEPS.find((one) => (one / (view.to - view.from)) * width >= 76) ?? STEPS.at(-1);
+const hiddenGaps = (view) => (scale.isCollapsed() ? scale.gaps : [])
+  .map((gap) => ({ ...gap, left: view.x(scale.at(gap.from)), right: view.x(scale.at(gap.to)) }))
+  .filter((gap) => gap.right >= 0 && gap.left <= view.width);
+
+// The times of the axis that are in view and not in a gap.
+function axisTimes(view, gaps) {
+  const step = STEPS.find((one) => (one / (view.to - view.from)) * view.width >= 76) ?? STEPS.at(-1);
+  const last = scale.time(view.to) - START;
+  const times = [];
+  let at = Math.ceil((scale.time(view.from) - START) / step) * step;
+  while (at <= last && times.length < 500) {
+    const gap = gaps.find((one) => one.from < START + at && one.to > START + at);
+    if (gap) at = Math.ceil((gap.to - START) / step) * step;
+    else {
+      times.push(at);
+      at += step;
+    }
+  }
+  return { times, exact: step < 1000 };
+}
+
+function drawAxis(pen, view, height, colours) {
+  const gaps = hiddenGaps(view);
+  const { times, exact } = axisTimes(view, gaps);
   pen.font = view.font;
   pen.textBaseline = "middle";
-  const first = Math.ceil((view.from - START) / step) * step;
-  for (let at = first; at <= view.to - START; at += step) {
-    const px = Math.round(x(START + at)) + 0.5;
+  let free = -Infinity;
+  for (const at of times) {
+    const px = Math.round(view.x(scale.at(START + at)));
     pen.fillStyle = colours.line;
-    pen.fillRect(px - 0.5, LANE.axis - 5, 1, height);
+    pen.fillRect(px, height - 6, 1, 6);
+    const label = offset(at, exact);
+    if (px < free || px + 8 + pen.measureText(label).width > view.width) continue;
     pen.fillStyle = colours.muted;
-    const label = offset(at, step < 1000);
-    if (px + 8 + pen.measureText(label).width < width) pen.fillText(label, px + 4, 11);
+    pen.fillText(label, px + 4, height / 2);
+    free = px + 12 + pen.measureText(label).width;
+  }
+  for (const gap of gaps) {
+    pen.fillStyle = colours.line;
+    pen.fillRect(gap.left, height - 6, gap.right - gap.left, 6);
   }
 }
 
-function drawLanes(pen, view, lanes, colours) {
+function drawLanes(pen, view, lanes, height, colours) {
   lanes.forEach((lane, index) => {
     if (index % 2 === 0) {
       pen.fillStyle = colours.stripe;
@@ -49,12 +70,44 @@ function drawLanes(pen, view, lanes, colours) {
     pen.fillStyle = colours.line;
     pen.fillRect(0, lane.top, view.width, 1);
   });
+  const gaps = hiddenGaps(view);
+  pen.fillStyle = colours.line;
+  for (const at of axisTimes(view, gaps).times) pen.fillRect(Math.round(view.x(scale.at(START + at))), 0, 1, height);
+  for (const gap of gaps) {
+    hatch(pen, [gap.left, 0, gap.right - gap.left, height], colours.firm, 0.35);
+    pen.save();
+    pen.translate((gap.left + gap.right) / 2, 6);
+    pen.rotate(Math.PI / 2);
+    pen.font = view.font;
+    pen.textBaseline = "middle";
+    pen.fillStyle = colours.muted;
+    if (gap.right - gap.left > 9) pen.fillText(lasting(gap.to - gap.from), 0, 0);
+    pen.restore();
+  }
+}
+
+// Fills a rectangle with slanted lines.
+function hatch(pen, [left, top, wide, high], colour, strength) {
+  pen.save();
+  pen.beginPath();
+  pen.rect(left, top, wide, high);
+  pen.clip();
+  pen.beginPath();
+  for (let x = left - high; x < left + wide; x += 6) {
+    pen.moveTo(x, top + high);
+    pen.lineTo(x + high, top);
+  }
+  pen.globalAlpha = strength;
+  pen.strokeStyle = colour;
+  pen.lineWidth = 1.5;
+  pen.stroke();
+  pen.restore();
 }
 
 // The position of a span: at least two pixels wide, and cut near the edges of the view.
 function extent(view, thing) {
-  const from = Math.max(-4, view.x(thing.t));
-  const to = Math.min(view.width + 4, view.x(thing.end));
+  const from = Math.max(-4, view.x(thing.u));
+  const to = Math.min(view.width + 4, view.x(thing.v));
   return [from, Math.max(2, to - from)];
 }
 
@@ -76,80 +129,68 @@ function drawTurns(pen, view, shown, lanes, colours) {
   }
 }
 
+// Silence and waits cover the turn, with slanted lines and a word, so that they are known without their color.
+function drawHalts(pen, view, shown, lanes, colours) {
+  for (const thing of shown) {
+    const lane = lanes[thing.lane];
+    const [from, wide] = extent(view, thing);
+    const colour = thing.state === "silent" ? colours.bad : colours.warn;
+    pen.fillStyle = colours.surface;
+    pen.fillRect(from, lane.turn - 2, wide, LANE.turn + 4);
+    hatch(pen, [from, lane.turn - 2, wide, LANE.turn + 4], colour, 0.55);
+    pen.strokeStyle = colour;
+    pen.lineWidth = 1;
+    pen.strokeRect(from + 0.5, lane.turn - 1.5, wide - 1, LANE.turn + 3);
+  }
+}
+
+function nameHalts(pen, view, shown, lanes, colours) {
+  for (const thing of shown) {
+    const lane = lanes[thing.lane];
+    const [from, wide] = extent(view, thing);
+    const label = thing.state + " " + lasting(thing.end - thing.t);
+    pen.font = view.font;
+    const room = pen.measureText(label).width;
+    if (wide < room + 14) continue;
+    pen.fillStyle = colours.surface;
+    pen.fillRect(from + 4, lane.turn - 1, room + 6, LANE.turn + 2);
+    pen.fillStyle = thing.state === "silent" ? colours.bad : colours.warn;
+    pen.textBaseline = "middle";
+    pen.fillText(label, from + 7, lane.turn + LANE.turn / 2 + 0.5);
+  }
+}
+
+// A task in progress is filled, an assigned one has an outline; one that ended without its completion has a mark there.
 function drawTasks(pen, view, shown, lanes, colours) {
   pen.font = view.font;
   pen.textBaseline = "middle";
-  for (const thing of shown) {
+  pen.lineWidth = 1;
+  shown.forEach((thing, index) => {
     const [from, wide] = extent(view, thing);
     const top = lanes[thing.lane].tasks + thing.row * LANE.row;
-    const colour = colours.tasks[hueOf(thing.task)];
     const works = thing.status === "in_progress";
-    pen.fillStyle = pen.strokeStyle = colour;
+    pen.fillStyle = pen.strokeStyle = index % 2 ? colours.task : colours["task-next"];
     if (works) pen.fillRect(from, top, wide, LANE.row - 3);
     else if (wide > 3) pen.strokeRect(from + 0.5, top + 0.5, wide - 1, LANE.row - 4);
-    if (wide < 26) continue;
+    if (thing.lost) {
+      pen.fillStyle = colours.bad;
+      pen.fillRect(from + wide - 3, top - 1, 3, LANE.row - 1);
+    }
+    if (wide < 26) return;
     pen.save();
     pen.beginPath();
     pen.rect(from, top, wide - 3, LANE.row);
     pen.clip();
-    pen.fillStyle = works ? colours.onTask : colours.text;
+    pen.fillStyle = works ? colours["on-task"] : colours.text;
     pen.fillText(visible(short(nameOf(thing.task), 80)), from + 5, top + (LANE.row - 3) / 2 + 0.5);
     pen.restore();
-  }
-}
-
-// With more visible arrows than this, their heads are not drawn, because they would hide everything else.
-const MANY = 400;
-
-const SORTS = [
-  ["muted", (message) => message.automatic],
-  ["arrow", (message) => !message.automatic && message.refused === null && message.delivered !== false],
-  ["bad", (message) => !message.automatic && (message.refused !== null || message.delivered === false)],
-];
-
-// The arrows, one path per kind. Lines are below turns and tasks, heads above.
-function layArrows(view, shown, lanes) {
-  const strength = shown.length > MANY ? 0.3 : shown.length > MANY / 3 ? 0.6 : 0.9;
-  return SORTS.map(([colour, is]) => {
-    const [lines, heads] = [new Path2D(), new Path2D()];
-    for (const thing of shown) if (is(thing.message)) arrow(lines, heads, view, thing, lanes);
-    return { colour, lines, heads: shown.length > MANY ? null : heads, strength: colour === "muted" ? strength / 2 : strength };
   });
-}
-
-function drawArrows(pen, arrows, part, colours) {
-  pen.lineWidth = 1;
-  for (const { colour, lines, heads, strength } of arrows) {
-    pen.globalAlpha = strength;
-    pen.strokeStyle = pen.fillStyle = colours[colour];
-    if (part === "lines") pen.stroke(lines);
-    else if (heads) pen.fill(heads);
-  }
-  pen.globalAlpha = 1;
-}
-
-function arrow(lines, heads, view, thing, lanes) {
-  const px = Math.round(view.x(thing.t)) + 0.5;
-  const start = lanes[thing.from ?? thing.to].middle;
-  const ends = thing.to === null ? [lanes[0].middle, lanes.at(-1).middle] : thing.to === undefined ? [] : [lanes[thing.to].middle];
-  heads.moveTo(px + 2, start);
-  heads.arc(px, start, 2, 0, 7);
-  for (const end of ends) {
-    if (end === start) continue;
-    const way = Math.sign(end - start);
-    lines.moveTo(px, start);
-    lines.lineTo(px, end);
-    heads.moveTo(px, end);
-    heads.lineTo(px - 3.5, end - 7 * way);
-    heads.lineTo(px + 3.5, end - 7 * way);
-    heads.closePath();
-  }
 }
 
 function drawMarks(pen, view, shown, lanes, colours) {
   for (const thing of shown) {
-    const { t, finding } = thing;
-    mark(pen, view.x(t), markHeight(thing, lanes), markOf(finding), colours[toneOf(finding)], colours.surface);
+    const { finding } = thing;
+    mark(pen, view.x(thing.u), markHeight(thing, lanes), markOf(finding), colours[toneOf(finding)], colours.surface);
   }
 }
 

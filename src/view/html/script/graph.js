@@ -1,16 +1,43 @@
 // The dependency graph: each task is in a layer behind the tasks that it depends on.
 
-const NODE = { width: 190, height: 40, across: 60, down: 12 };
+const NODE = { width: 190, height: 40, across: 40, down: 12 };
+
+// With more tasks than this, only open tasks and the critical path are shown at first.
+const MANY_NODES = 40;
+
+// The chain of dependencies that lasted longest: from the task that was completed last, or is still open, back to the one
+// that each waited for last.
+function criticalPath() {
+  const done = (task) => (isDone(task) ? task.changes.findLast((change) => change.to === "completed")?.t ?? -Infinity : Infinity);
+  const latest = (list) => list.reduce((best, task) => (best === null || done(task) > done(best) ? task : best), null);
+  const path = new Set();
+  let task = latest(tasks.filter((one) => one.blocked_by.length));
+  while (task && !path.has(task.id)) {
+    path.add(task.id);
+    task = latest(task.blocked_by.map((id) => taskById.get(id)).filter(Boolean));
+  }
+  return path;
+}
+
+// The tasks to show: all with a dependency, or those of them that are open, on the critical path, or next to an open one.
+function nodeIds(critical, isWhole) {
+  const ids = new Set(tasks.flatMap((task) => (task.blocked_by.length ? [task.id, ...task.blocked_by] : [])));
+  if (isWhole || ids.size <= MANY_NODES) return ids;
+  const open = tasks.filter((task) => ids.has(task.id) && !isDone(task));
+  const near = open.flatMap((task) => [task.id, ...task.blocked_by]);
+  return new Set([...critical, ...near]);
+}
 
 // Layers by the longest path from a task without dependencies. Edges that close a cycle are ignored.
-function layOut() {
+function layOut(ids) {
   const nodes = new Map();
-  const ids = new Set(tasks.flatMap((task) => (task.blocked_by.length ? [task.id, ...task.blocked_by] : [])));
   const sorted = [...tasks.map((task) => task.id).filter((id) => ids.has(id)), ...[...ids].filter((id) => !taskById.has(id))];
   for (const id of sorted) nodes.set(id, { id, task: taskById.get(id), layer: -1, behind: [], state: 0 });
   const edges = [];
   for (const node of nodes.values()) {
-    for (const id of new Set(node.task ? node.task.blocked_by : [])) edges.push({ from: nodes.get(id), to: node, back: false });
+    for (const id of new Set(node.task ? node.task.blocked_by.filter((one) => ids.has(one)) : [])) {
+      edges.push({ from: nodes.get(id), to: node, back: false });
+    }
   }
   for (const edge of edges) edge.to.behind.push(edge);
   for (const node of nodes.values()) layer(node);
@@ -59,19 +86,46 @@ function place(nodes) {
 }
 
 function startGraph() {
-  const { nodes, edges } = layOut();
-  const alone = tasks.length - nodes.filter((node) => node.task).length;
+  let shapes = [];
+  const all = nodeIds(new Set(), true);
+  if (!all.size) return fill($("graph-note"), tasks.length ? "No task depends on another one." : "No tasks were recorded.");
+  const critical = criticalPath();
+  const show = (isWhole) => { shapes = drawGraph(nodeIds(critical, isWhole), critical, all, () => show(true)); };
+  const paint = (board) => {
+    const columnOf = new Map(board.map((one) => [one.task.id, one.column]));
+    for (const { node, group } of shapes) paintNode(node, group, columnOf, critical);
+  };
+  const showAndPaint = () => paint(boardAt(moment.t));
+  show(false);
+  moment.listeners.push(paint);
+  selection.listeners.push(showAndPaint);
+  $("graph-note").addEventListener("click", (event) => event.target.id === "graph-all" && showAndPaint());
+}
+
+function paintNode(node, group, columnOf, critical) {
+  const column = node.task ? columnOf.get(node.id) || "unmade" : "missing";
+  const isCurrent = selection.one?.what === "task" && selection.one.task === node.task;
+  group.setAttribute("class", "node " + column + (critical.has(node.id) ? " critical" : "") + (isCurrent ? " current" : ""));
+  group.querySelector("title").textContent = (nodeName(node) + ", "
+    + words(column) + (node.behind.length ? ", depends on " + node.behind.map((edge) => edge.from.id).join(", ") : ""));
+}
+
+function drawGraph(ids, critical, all, showAll) {
+  const { nodes, edges } = layOut(ids);
+  const alone = tasks.length - [...all].filter((id) => taskById.has(id)).length;
   const circles = edges.filter((edge) => edge.back);
-  const note = $("graph-note");
-  if (!nodes.length) return fill(note, tasks.length ? "No task depends on another one." : "No tasks were recorded.");
-  fill(note, "A task is to the right of the tasks that it depends on. Its color is that of its column on the board. ",
+  fill($("graph-note"), "A task is to the right of the tasks that it depends on. Its color is that of its column on the board; thick lines are the critical path. ",
+    ids.size < all.size ? ["Only open tasks and the critical path are shown. ", button({ class: "link", id: "graph-all" }, showAll, "Show all " + all.size + " tasks"), " "] : "",
     alone ? "Not shown: " + counted(alone, "task") + " without dependencies. " : "",
     circles.length ? make("strong", { class: "bad-text", id: "circles" }, "Circular dependencies: "
       + circles.map((edge) => "#" + edge.to.id + " depends on #" + edge.from.id).join(", ") + ".") : null);
   const { width, height } = place(nodes);
-  const svg = draw("svg", { width: width + 40, height: height + 28, role: "group", "aria-label": "Graph of " + counted(nodes.length, "task") });
+  // Fitted to the width of the pane, but not below a legible size.
+  const svg = draw("svg", { viewBox: "-4 -4 " + (width + 48) + " " + (height + 36), role: "group", "aria-label": "Graph of " + counted(nodes.length, "task") });
+  Object.assign(svg.style, { width: "100%", maxWidth: width + 48 + "px", minWidth: (width + 48) * 0.65 + "px" });
   for (const edge of edges) {
-    edge.path = draw("path", { class: edge.back ? "edge back" : "edge", d: curve(edge) });
+    const isCritical = critical.has(edge.from.id) && critical.has(edge.to.id);
+    edge.path = draw("path", { class: edge.back ? "edge back" : isCritical ? "edge critical" : "edge", d: curve(edge) });
     svg.append(edge.path, head(edge));
   }
   // Highlights the edges of the task that has the focus or the pointer.
@@ -84,15 +138,7 @@ function startGraph() {
   svg.append(...shapes.map((one) => one.group));
   fill($("graph"), svg);
   rove($("graph"), ".node")();
-  moment.listeners.push((board) => {
-    const columnOf = new Map(board.map((one) => [one.task.id, one.column]));
-    for (const { node, group } of shapes) {
-      const column = node.task ? columnOf.get(node.id) || "unmade" : "missing";
-      group.setAttribute("class", "node " + column);
-      group.setAttribute("aria-label", "Task " + node.id + (node.task && node.task.subject ? " " + node.task.subject : "") + ", "
-        + words(column) + (node.behind.length ? ", depends on " + node.behind.map((edge) => edge.from.id).join(", ") : ""));
-    }
-  });
+  return shapes;
 }
 
 function curve({ from, to, back }) {
@@ -117,13 +163,15 @@ function head({ to, from, back }) {
   return draw("path", { class: back ? "head back" : "head", d: "M" + x + " " + y + " l" + -6 * way + " -3.5 v7 z" });
 }
 
+const nodeName = (node) => visible("#" + node.id + " " + (node.task ? node.task.subject || "" : "not recorded"));
+
 function shape(node) {
   const name = node.task ? node.task.subject || "" : "not recorded";
   const group = draw("g", { class: "node", role: "button", tabindex: "-1", transform: "translate(" + node.x + "," + node.y + ")" },
-    draw("title", {}, "#" + node.id + " " + name),
+    draw("title", {}, nodeName(node)),
     draw("rect", { width: NODE.width, height: NODE.height, rx: 4 }),
-    draw("text", { x: 10, y: 16, class: "number" }, "#" + short(node.id, 12)),
-    draw("text", { x: 10, y: 31 }, short(name, 28)));
+    draw("text", { x: 10, y: 16, class: "number", "aria-hidden": "true" }, "#" + short(node.id, 12)),
+    draw("text", { x: 10, y: 31, "aria-hidden": "true" }, short(name, 28)));
   node.group = group;
   const open = () => node.task && openTask(node.task);
   group.addEventListener("click", open);

@@ -33,10 +33,20 @@ function incidentCard(incident) {
   return make("article", { class: "incident " + (SEVERITIES[incident.severity] || "plain"), id: "incident-" + incident.id, tabindex: "-1" },
     make("h3", {}, make("span", { class: "chip" }, incident.severity), words(incident.kind)),
     make("p", {}, bdi(incident.summary, { dir: "auto" })),
-    make("p", { class: "muted" }, momentLink(stamp(incident.from)), " \u00b7 ", costs.join(" \u00b7 "),
+    make("p", { class: "muted" }, button({ class: "link", "aria-label": since(stamp(incident.from)) + ": show the incident on the timeline" }, () => showIncident(incident),
+      since(stamp(incident.from), false)), " \u00b7 ", costs.join(" \u00b7 "),
       incident.tasks.map((id) => [" ", taskLink(id)])),
     incident.remedy && make("p", { class: "remedy" }, make("code", {}, bdi(incident.remedy)), copyButton(incident.remedy)),
     incident.chain.length > 0 && chain);
+}
+
+// Zooms the timeline to an incident and selects it.
+function showIncident(incident) {
+  const [from, to] = [stamp(incident.from), stamp(incident.to) ?? LAST];
+  const edge = Math.max(1000, (to - from) * 0.15);
+  timeline.lookAt(from - edge, to + edge);
+  timeline.reveal(from, laneNamed(incident.agents[0]));
+  showDetails({ what: "incident", incident });
 }
 
 const momentLink = (time) => time !== null && button({ class: "link", "aria-label": "Show " + since(time) + " on the timeline" },

@@ -1,7 +1,6 @@
 // The content of the timeline: the position of each lane, and its items with their times.
 
-const LANE = { pad: 7, turn: 10, row: 17, rows: 6, axis: 34 };
-const HUES = 8;
+const LANE = { pad: 5, turn: 9, row: 16, rows: 6, top: 16 };
 
 // A task's spans: from one change to the next, while it is assigned or in progress.
 function spansOf(task) {
@@ -13,8 +12,9 @@ function spansOf(task) {
     const lane = laneNamed(change.owner);
     const last = spans.at(-1);
     const end = next ? next.t : END;
-    if (last && last.status === change.to && last.lane === lane && last.end === change.t) last.end = end;
-    else spans.push({ what: "task", task, status: change.to, owner: change.owner, lane, t: change.t, end });
+    const lost = change.to === "in_progress" && next !== undefined && next.to !== "completed" && next.to !== "in_progress";
+    if (last && last.status === change.to && last.lane === lane && last.end === change.t) Object.assign(last, { end, lost });
+    else spans.push({ what: "task", task, status: change.to, owner: change.owner, lane, t: change.t, end, lost });
   });
   return spans.filter((span) => span.lane !== undefined);
 }
@@ -38,6 +38,19 @@ function laneTurns() {
   }));
 }
 
+// The time in which an agent was silent or waited, from the incidents.
+const HALTS = {
+  "stalled-agent": ["silent", "silent"], "waiting-permission": ["waiting", "waiting for a permission"],
+  "waiting-approval": ["waiting", "waiting for an approval"],
+};
+
+function laneHalts() {
+  const all = incidents.filter((incident) => Object.hasOwn(HALTS, incident.kind)).map((incident) => ({
+    what: "halt", incident, state: HALTS[incident.kind][0], lane: laneNamed(incident.agents[0]), t: stamp(incident.from), end: stamp(incident.to) ?? LAST,
+  }));
+  return all.filter((one) => one.lane !== undefined && one.t !== null);
+}
+
 function laneMessages() {
   const all = messages.filter((message) => message.t !== null).map((message) => {
     const from = laneNamed(message.from);
@@ -48,8 +61,8 @@ function laneMessages() {
 }
 
 function laneMarks() {
-  // Problems without an agent are on the axis.
-  return findings.filter((finding) => finding.t !== null).map((finding) => ({
+  // Problems without an agent are above the lanes. Messages that were never read are shown by the messages themselves.
+  return findings.filter((finding) => finding.t !== null && finding.code !== "not-delivered").map((finding) => ({
     what: "mark", finding, lane: laneNamed(finding.who), t: finding.t, end: finding.t,
   }));
 }
@@ -58,38 +71,43 @@ function laneMarks() {
 function layLanes() {
   const spans = tasks.flatMap(spansOf).sort((a, b) => a.t - b.t);
   const lanes = actors.map((name) => ({ name }));
-  let top = LANE.axis;
+  const marks = laneMarks();
+  const first = marks.some((one) => one.lane === undefined) ? LANE.top : 0;
+  let top = first;
   lanes.forEach((lane, index) => {
     const rows = Math.max(1, stack(spans.filter((span) => span.lane === index)));
     lane.top = top;
     lane.turn = top + LANE.pad;
-    lane.tasks = lane.turn + LANE.turn + 3;
-    lane.height = LANE.pad + LANE.turn + 3 + rows * LANE.row + LANE.pad - 2;
+    lane.tasks = lane.turn + LANE.turn + 2;
+    lane.height = LANE.pad + LANE.turn + 2 + rows * LANE.row + LANE.pad - 2;
     lane.middle = lane.turn + LANE.turn / 2;
     top += lane.height;
   });
-  const things = [...laneTurns(), ...spans, ...laneMessages(), ...laneMarks()].sort((a, b) => a.t - b.t);
-  return { lanes, things, height: top + 1 };
+  const things = [...laneTurns(), ...laneHalts(), ...spans, ...laneMessages(), ...marks].sort((a, b) => a.t - b.t);
+  return { lanes, things, first, height: top + 1 };
 }
 
 const MARKS = { blocked: "square", escalated: "triangle", warned: "diamond" };
-const markHeight = (thing, lanes) => (thing.lane === undefined ? LANE.axis - 8 : lanes[thing.lane].middle);
+const markHeight = (thing, lanes) => (thing.lane === undefined ? LANE.top / 2 : lanes[thing.lane].middle);
 const markOf = (finding) => MARKS[finding.code] || "dot";
 
 // An item in words: a heading and some lines.
 function describe(thing) {
+  const during = (end) => "from " + since(thing.t) + " to " + since(end) + ", " + lasting(end - thing.t);
   if (thing.what === "turn") {
     const { turn } = thing;
-    const known = turn.begin !== null && turn.end !== null;
     return [visible(turn.agent) + " working", [
-      "from " + (turn.begin === null ? "unknown" : since(turn.begin)) + " to " + (turn.end === null ? "unknown" : since(turn.end))
-        + (known ? ", " + lasting(turn.end - turn.begin) : ""),
+      turn.begin !== null && turn.end !== null ? during(turn.end)
+        : "from " + (turn.begin === null ? "unknown" : since(turn.begin)) + " to " + (turn.end === null ? "unknown" : since(turn.end)),
       turn.for_idlers && "triggered only by idle notices",
     ]];
   }
+  if (thing.what === "halt") {
+    return [visible(thing.incident.agents[0]) + " " + HALTS[thing.incident.kind][1], [during(thing.end), visible(short(thing.incident.summary, 240))]];
+  }
   if (thing.what === "task") {
     return ["Task " + visible(nameOf(thing.task)), [
-      words(thing.status) + (thing.owner ? ", owned by " + visible(thing.owner) : ""),
+      words(thing.status) + (thing.owner ? ", owned by " + visible(thing.owner) : "") + (thing.lost ? ", not completed" : ""),
       "from " + since(thing.t) + ", " + lasting(thing.end - thing.t),
     ]];
   }

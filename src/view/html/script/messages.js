@@ -127,7 +127,8 @@ const reader = (() => {
     }
     choose(found.indexOf(message), true);
     if (!go) return;
-    $("messages").scrollIntoView({ block: "start" });
+    openTab("messages");
+    $("time").scrollIntoView({ block: "nearest" });
     list.focus({ preventScroll: true });
   }
 
@@ -151,9 +152,14 @@ const reader = (() => {
     new ResizeObserver(show).observe(list);
     search();
   }
-  const printed = () => fill($("printed"), found.map((message) => make("div", { class: "letter" },
-    make("h3", {}, since(message.t), " ", bdi(message.from), " \u2192 ", bdi(message.to), message.summary && [": ", bdi(message.summary)]),
-    textBlock(short(message.text, 4000), []))));
-  return { start, open, printed, unprint: () => fill($("printed")) };
+  // Shows the messages of an agent.
+  function showAgent(name) {
+    controls.search.value = controls.kind.value = controls.delivery.value = "";
+    controls.actor.value = name;
+    search();
+    openTab("messages");
+  }
+  return { start, open, showAgent };
 })();
 const openMessage = reader.open;
+const showMessagesOf = reader.showAgent;

@@ -19,8 +19,8 @@ function tellMoment() {
     + " in progress, " + of("completed") + " completed, " + of("gone") + " deleted or erased" + (isEnded(moment.t) ? "; the run has ended" : "");
   slider.setAttribute("aria-valuetext", said);
   fill($("moment"), make("strong", {}, since(moment.t)), " ", make("span", { class: "muted" },
-    new Date(moment.t).toISOString().slice(11, 23)));
-  fill($("board-when"), isEnded(moment.t) ? "after the end of the run" : "at " + since(moment.t));
+    dayTime(new Date(moment.t).toISOString(), false).slice(11)));
+  fill($("board-when"), isEnded(moment.t) ? "After the end of the run." : "At " + since(moment.t) + ".");
   for (const listener of moment.listeners) listener(board);
   clearTimeout(tellMoment.later);
   tellMoment.later = setTimeout(() => { $("moment-live").textContent = said; }, 400);

@@ -1,4 +1,4 @@
-// Draws each part, and handles themes and printing.
+// Draws each part, and handles themes.
 
 function startTheme() {
   const root = document.documentElement;
@@ -12,22 +12,21 @@ function startTheme() {
 
 function drawLegend() {
   const key = (look, text) => make("li", {}, make("span", { class: "swatch " + look, "aria-hidden": "true" }), text);
-  fill($("legend"), key("turn", "turn"), key("idle", "turn triggered only by idle notices"), key("span", "task in progress"),
-    key("owned", "task assigned, pending"), key("arrow", "message"), key("lost", "message not delivered"),
-    key("square", "blocked by a gate"), key("triangle", "allowed by the loop guard"), key("diamond", "warned"), key("dot", "other problem"));
+  fill($("legend"), key("turn", "turn"), key("idle", "turn triggered only by idle notices"), key("silent", "silent"), key("waiting", "waiting"),
+    key("span", "task in progress"), key("owned", "task assigned, pending"), key("broken", "not completed"), key("arrow", "message"),
+    key("lost", "message not delivered"), key("bars", "number of messages"), key("square", "blocked by a gate"),
+    key("triangle", "allowed by the loop guard"), key("diamond", "warned"), key("dot", "other problem"));
 }
 
-// Prints all messages, in the light theme.
+// On paper, the chain of each incident is shown.
 function startPrinting() {
+  let closed = [];
   addEventListener("beforeprint", () => {
-    reader.printed();
-    document.documentElement.classList.add("printing");
-    timeline.print(true);
+    closed = [...document.querySelectorAll(".incident details:not([open])")];
+    for (const chain of closed) chain.open = true;
   });
   addEventListener("afterprint", () => {
-    reader.unprint();
-    document.documentElement.classList.remove("printing");
-    timeline.print(false);
+    for (const chain of closed) chain.open = false;
   });
 }
 
@@ -40,13 +39,17 @@ startKeys();
 drawOverview();
 drawFindings();
 drawLegend();
-timeline.start();
+startTimeline();
+startMap();
 startBoard();
 startGraph();
 startMoment();
 reader.start();
+startDetails();
+startPane();
 drawTables();
 startTheme();
 startPrinting();
 tellMoment();
+fragment.start();
 document.documentElement.setAttribute("data-ready", "");

@@ -80,7 +80,7 @@ function agentsTable() {
   const rows = report.agents.flatMap((agent) => agent.instances.map((instance, index) => [
     index ? make("span", { class: "muted" }, bdi(agent.name)) : bdi(agent.name), agent.kind, make("code", {}, instance.id), words(instance.role),
     sinceAt(instance.first), sinceAt(instance.last), count(instance.turns), num(instance.tool_uses),
-    orUnknown(instance.tokens, (tokens) => count(tokens.input + tokens.output + tokens.cache_read + tokens.cache_write)),
+    orUnknown(instance.tokens, (tokens) => count(tokens.input + tokens.output + tokens.cache_write)),
   ]));
   return table("Agents and their instances", ["Name", "Kind", "ID", "Role", "#First seen", "#Last seen", "#Turns", "#Tool calls", "#Tokens"], rows);
 }

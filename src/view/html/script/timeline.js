@@ -1,79 +1,117 @@
-// The timeline: its visible part, and mouse and keyboard control.
-
-// Width of the timeline on paper.
-const PAPER = 540;
+// The timeline: its visible part and its items. Mouse and keyboard are in steer.js.
 
 const timeline = (() => {
   const canvas = $("canvas");
+  const axis = $("axis");
   const tip = $("tip");
-  const { lanes, things, height } = layLanes();
-  const edge = Math.max(1, (LAST - FIRST) * 0.015);
-  const whole = { from: FIRST - edge, to: LAST + edge };
-  const view = { ...whole, width: 1, height, x: (t) => ((t - view.from) / (view.to - view.from)) * view.width };
+  const { lanes, things, first, height } = layLanes();
+  const view = { from: 0, to: 1, width: 1, x: (u) => ((u - view.from) / (view.to - view.from)) * view.width };
+  const whole = { from: 0, to: 1 };
   const shows = { message: $("show-messages"), automatic: $("show-automatic"), task: $("show-tasks") };
+  const listeners = [];
   let colours = null;
-  let picked = null;
   let waiting = false;
-  let paper = false;
+
+  // Positions on the axis; again when dead time is collapsed or not.
+  function measure() {
+    for (const thing of things) [thing.u, thing.v] = [scale.at(thing.t), scale.at(thing.end)];
+    const edge = Math.max(1, (scale.at(LAST) - scale.at(FIRST)) * 0.01);
+    Object.assign(whole, { from: scale.at(FIRST) - edge, to: scale.at(LAST) + edge });
+  }
 
   const isShown = (thing) => {
     if (thing.what === "task") return shows.task.checked;
     if (thing.what !== "message") return true;
     return thing.message.automatic ? shows.automatic.checked : shows.message.checked;
   };
-  const inView = (thing) => thing.end >= view.from && thing.t <= view.to && isShown(thing);
+  const inView = (thing) => thing.v >= view.from && thing.u <= view.to && isShown(thing);
+
+  // A canvas with the resolution of the screen; browsers limit the height of one.
+  function penOf(element, high) {
+    const ratio = Math.min(window.devicePixelRatio || 1, 30000 / high);
+    const [wide, tall] = [Math.round(view.width * ratio), Math.round(high * ratio)];
+    if (element.width !== wide) element.width = wide;
+    if (element.height !== tall) element.height = tall;
+    const pen = element.getContext("2d");
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, view.width, high);
+    return pen;
+  }
+
+  // The messages that are arrows: all if there are few in view, else those of the selection.
+  function arrowsOf(shown) {
+    if (shown.length <= MANY) return shown;
+    const { one } = selection;
+    if (one?.what === "message") return shown.filter((thing) => thing.message === one.message);
+    if (one?.what !== "agent") return [];
+    const lane = laneOf.get(one.name);
+    const own = shown.filter((thing) => thing.from === lane || thing.to === lane);
+    return own.length <= MANY ? own : [];
+  }
 
   function paint() {
     waiting = false;
     if (!lanes.length) return;
     colours = colours || readColours();
-    // Double resolution on paper; browsers limit the height of a canvas.
-    const scale = Math.min(paper ? 2 : window.devicePixelRatio || 1, 30000 / height);
-    if (canvas.width !== Math.round(view.width * scale)) canvas.width = Math.round(view.width * scale);
-    if (canvas.height !== Math.round(height * scale)) canvas.height = Math.round(height * scale);
-    const pen = canvas.getContext("2d");
-    pen.setTransform(scale, 0, 0, scale, 0, 0);
-    pen.clearRect(0, 0, view.width, height);
-    drawLanes(pen, view, lanes, colours);
-    drawAxis(pen, view, colours);
-    const shown = { turn: [], task: [], message: [], mark: [] };
+    const pen = penOf(canvas, height);
+    drawLanes(pen, view, lanes, height, colours);
+    drawAxis(penOf(axis, axis.clientHeight), view, axis.clientHeight, colours);
+    const shown = { turn: [], halt: [], task: [], message: [], mark: [] };
     for (const thing of things) if (inView(thing)) shown[thing.what].push(thing);
-    const arrows = layArrows(view, shown.message, lanes);
+    const isDense = shown.message.length > MANY;
+    const arrows = layArrows(view, arrowsOf(shown.message), lanes);
     drawArrows(pen, arrows, "lines", colours);
     drawTurns(pen, view, shown.turn, lanes, colours);
+    drawHalts(pen, view, shown.halt, lanes, colours);
+    if (isDense) drawDensity(pen, view, shown.message, lanes, colours);
+    nameHalts(pen, view, shown.halt, lanes, colours);
     drawTasks(pen, view, shown.task, lanes, colours);
     drawArrows(pen, arrows, "heads", colours);
     drawMarks(pen, view, shown.mark, lanes, colours);
-    if (picked) ring(pen);
+    ring(pen);
+    for (const listener of listeners) listener(colours);
   }
 
-  // The selected time is an element over the canvas, so moving it needs no drawing.
-  function cursor() {
-    const x = Math.round(view.x(moment.t));
-    $("cursor").hidden = x < 0 || x > view.width;
-    $("cursor").style.transform = "translateX(" + x + "px)";
-  }
-
+  // Frames the selection: an item, or the lane of an agent.
   function ring(pen) {
-    const [from, top, wide, high] = box(picked);
+    const { one } = selection;
+    if (!one) return;
     pen.strokeStyle = colours.accent;
     pen.lineWidth = 2;
-    pen.strokeRect(from - 3, top - 3, wide + 6, high + 6);
+    if (one.what === "agent" && laneOf.has(one.name)) {
+      const lane = lanes[laneOf.get(one.name)];
+      pen.strokeRect(1, lane.top + 1, view.width - 2, lane.height - 2);
+    }
+    for (const thing of things) {
+      if (!isSelected(thing) || !inView(thing)) continue;
+      const [from, top, wide, high] = box(thing);
+      pen.strokeRect(from - 2, top - 2, wide + 4, high + 4);
+    }
   }
 
   // The rectangle of an item.
   function box(thing) {
     const lane = lanes[thing.lane];
-    if (thing.what === "task") return [...spread(thing, lane.tasks + thing.row * LANE.row), LANE.row - 3];
-    if (thing.what === "turn") return [...spread(thing, lane.turn), LANE.turn];
-    if (thing.what === "mark") return [view.x(thing.t) - 6, markHeight(thing, lanes) - 6, 12, 12];
+    const spread = (top, high) => {
+      const [from, wide] = extent(view, thing);
+      return [from, top, wide, high];
+    };
+    if (thing.what === "task") return spread(lane.tasks + thing.row * LANE.row, LANE.row - 3);
+    if (thing.what === "turn") return spread(lane.turn, LANE.turn);
+    if (thing.what === "halt") return spread(lane.turn - 2, LANE.turn + 4);
+    if (thing.what === "mark") return [view.x(thing.u) - 6, markHeight(thing, lanes) - 6, 12, 12];
     const ends = thing.to === null ? [lanes[0], lanes.at(-1)] : [lanes[thing.from ?? thing.to], lanes[thing.to ?? thing.from]];
     const ys = [lane.middle, ...ends.map((one) => one.middle)];
-    return [view.x(thing.t) - 3, Math.min(...ys), 6, Math.max(...ys) - Math.min(...ys)];
+    return [view.x(thing.u) - 3, Math.min(...ys), 6, Math.max(...ys) - Math.min(...ys)];
   }
-  function spread(thing, top) {
-    const [from, wide] = extent(view, thing);
-    return [from, top, wide];
+
+  // The selected time is an element over the canvas, so moving it needs no drawing.
+  function cursor() {
+    const x = Math.round(view.x(scale.at(moment.t)));
+    for (const part of [$("cursor"), $("handle")]) {
+      part.hidden = x < 0 || x > view.width;
+      part.style.transform = "translateX(" + x + "px)";
+    }
   }
 
   function refresh() {
@@ -88,157 +126,60 @@ const timeline = (() => {
     view.from = Math.max(whole.from, Math.min(whole.to - wide, from));
     view.to = view.from + wide;
     canvas.setAttribute("data-span", Math.round(wide));
-    hideTip();
+    tip.hidden = true;
     refresh();
   }
-  const zoom = (factor, at) => look(at - (at - view.from) * factor, at + (view.to - at) * factor);
-  const middle = () => (moment.t > view.from && moment.t < view.to ? moment.t : (view.from + view.to) / 2);
-  const pan = (share) => look(view.from + (view.to - view.from) * share, view.to + (view.to - view.from) * share);
-  const timeAt = (x) => view.from + (x / view.width) * (view.to - view.from);
+  const lookAt = (from, to) => look(scale.at(from), scale.at(to));
+  const isWhole = () => view.to - view.from >= whole.to - whole.from - 1;
 
-  // The nearest item below the pointer; the one drawn last is on top.
+  // The nearest item at a point; the one drawn last is on top. A message without an arrow is not there.
   function hit(x, y) {
-    const order = { mark: 0, message: 1, task: 2, turn: 2 };
+    const order = { mark: 0, message: 1, halt: 2, task: 3, turn: 4 };
+    const drawn = new Set(arrowsOf(things.filter((thing) => thing.what === "message" && inView(thing))));
     let best = null;
     for (const thing of things) {
-      if (!inView(thing)) continue;
+      if (!inView(thing) || (thing.what === "message" && !drawn.has(thing))) continue;
       const [left, top, wide, high] = box(thing);
       const beside = Math.max(left - x, 0, x - left - wide);
       if (beside > 3 || y < top - 2 || y > top + high + 2) continue;
-      const rank = order[thing.what] * 10 + beside + (thing.what === "message" ? Math.abs(view.x(thing.t) - x) : 0);
+      const rank = order[thing.what] * 10 + beside + (thing.what === "message" ? Math.abs(view.x(thing.u) - x) : 0);
       if (!best || rank <= best.rank) best = { rank, thing };
     }
     return best && best.thing;
   }
 
+  // The tip is beside its item, within the window.
   function showTip(thing) {
     const [head, lines] = describe(thing);
     fill(tip, make("strong", {}, bdi(head)), lines.filter(Boolean).map((line) => make("span", {}, bdi(line))));
     tip.hidden = false;
     const [left, top, wide, high] = box(thing);
-    const x = Math.max(4, Math.min(view.width - tip.offsetWidth - 4, left + Math.min(wide, 60)));
-    const below = top + high + 8;
-    const fits = below + tip.offsetHeight < height;
-    tip.style.transform = "translate(" + x + "px," + (fits ? below : Math.max(0, top - tip.offsetHeight - 8)) + "px)";
+    const stage = canvas.getBoundingClientRect();
+    const x = stage.left + left + Math.min(wide, 60);
+    const below = stage.top + top + high + 8;
+    const y = below + tip.offsetHeight < innerHeight ? below : stage.top + top - tip.offsetHeight - 8;
+    const fit = (at, size, most) => Math.max(4, Math.min(most - size - 4, at));
+    tip.style.transform = "translate(" + fit(x, tip.offsetWidth, innerWidth) + "px," + fit(y, tip.offsetHeight, innerHeight) + "px)";
   }
-  function hideTip() { tip.hidden = true; }
 
-  function pick(thing) {
-    picked = thing;
-    if (thing) {
-      if (thing.end < view.from || thing.t > view.to) reveal(thing.t);
-      showTip(thing);
-      const [head, lines] = describe(thing);
-      $("lane-live").textContent = [head, ...lines.filter(Boolean)].join(", ");
-    } else hideTip();
-    refresh();
-  }
-  function open(thing) {
-    if (thing.what === "task") openTask(thing.task);
-    else if (thing.what === "message") openMessage(thing.message, true);
-    else setMoment(thing.t);
-  }
-  function step(by) {
-    const list = things.filter(isShown);
-    if (!list.length) return;
-    const at = picked ? list.indexOf(picked) : list.findIndex((thing) => thing.t >= view.from) - (by > 0 ? 1 : 0);
-    pick(list[Math.max(0, Math.min(list.length - 1, at + by))]);
-  }
-  function reveal(time) {
-    const wide = view.to - view.from;
-    if (time < view.from || time > view.to) look(time - wide / 2, time + wide / 2);
+  // Brings a time, and a lane if one is given, into view.
+  function reveal(time, lane) {
+    const [u, wide] = [scale.at(time), view.to - view.from];
+    if (u < view.from || u > view.to) look(u - wide / 2, u + wide / 2);
     else refresh();
+    const box = $("lanes");
+    if (lane === undefined) return;
+    const { top, height: high } = lanes[lane];
+    const room = box.clientHeight - axis.clientHeight;
+    if (top < box.scrollTop) box.scrollTop = top;
+    else if (top + high > box.scrollTop + room) box.scrollTop = top + high - room;
   }
 
-  function onKey(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const act = {
-      ArrowLeft: () => pan(-0.15), ArrowRight: () => pan(0.15), ArrowUp: () => step(-1), ArrowDown: () => step(1),
-      "+": () => zoom(0.7, middle()), "=": () => zoom(0.7, middle()), "-": () => zoom(1.4, middle()),
-      0: () => look(whole.from, whole.to), Enter: () => picked && open(picked), Escape: () => pick(null),
-      Home: () => look(whole.from, whole.from + view.to - view.from), End: () => look(whole.to - (view.to - view.from), whole.to),
-    }[event.key];
-    if (!act) return;
-    event.preventDefault();
-    act();
-  }
-
-  function listen() {
-    let held = null;
-    canvas.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0) return;
-      held = { x: event.offsetX, from: view.from, to: view.to, moved: false };
-      canvas.setPointerCapture(event.pointerId);
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      if (!held) {
-        const thing = hit(event.offsetX, event.offsetY);
-        canvas.style.cursor = thing ? "pointer" : "grab";
-        return thing ? showTip(thing) : hideTip();
-      }
-      const by = event.offsetX - held.x;
-      if (Math.abs(by) > 3) held.moved = true;
-      const shift = (by / view.width) * (held.to - held.from);
-      if (held.moved) look(held.from - shift, held.to - shift);
-    });
-    canvas.addEventListener("pointerup", (event) => {
-      if (held && !held.moved) {
-        const thing = hit(event.offsetX, event.offsetY);
-        if (thing && thing === picked) open(thing);
-        pick(thing);
-        setMoment(timeAt(event.offsetX));
-      }
-      held = null;
-    });
-    canvas.addEventListener("pointercancel", () => { held = null; });
-    canvas.addEventListener("pointerleave", () => !picked && hideTip());
-    canvas.addEventListener("wheel", (event) => {
-      const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey;
-      if (!event.ctrlKey && !event.metaKey && !sideways) return;
-      event.preventDefault();
-      if (sideways) pan(((event.deltaX || event.deltaY) / view.width) * 1);
-      else zoom(Math.exp(Math.max(-1, Math.min(1, event.deltaY / 200))), timeAt(event.offsetX));
-    }, { passive: false });
-    canvas.addEventListener("keydown", onKey);
-    for (const box of Object.values(shows)) box.addEventListener("change", refresh);
-    $("zoom-in").addEventListener("click", () => zoom(0.5, middle()));
-    $("zoom-out").addEventListener("click", () => zoom(2, middle()));
-    $("zoom-whole").addEventListener("click", () => look(whole.from, whole.to));
-  }
-
-  function start() {
-    if (!lanes.length) {
-      $("lanes").hidden = $("legend").hidden = $("lane-keys").hidden = true;
-      $("lane-empty").hidden = false;
-      return;
-    }
-    fill($("lane-names"), lanes.map((lane) => {
-      const name = make("div", {}, bdi(lane.name, { title: visible(lane.name) }));
-      name.style.height = lane.height + "px";
-      return name;
-    }));
-    canvas.style.height = height + "px";
-    canvas.setAttribute("aria-label", "Timeline: " + counted(lanes.length, "lane") + ", " + counted(things.length, "item"));
-    view.font = "11px " + getComputedStyle(document.body).fontFamily;
-    look(whole.from, whole.to);
-    listen();
-    new ResizeObserver(() => {
-      if (!paper) view.width = Math.max(1, $("stage").clientWidth);
-      refresh();
-    }).observe($("stage"));
-    moment.listeners.push(cursor);
-  }
   function recolour() {
     colours = null;
     paint();
   }
-  // Draws for paper, or for the screen again.
-  function print(on) {
-    paper = on;
-    view.width = on ? PAPER : Math.max(1, $("stage").clientWidth);
-    canvas.style.width = on ? PAPER + "px" : "";
-    cursor();
-    recolour();
-  }
-  return { start, reveal, recolour, print };
+
+  return { view, whole, lanes, things, first, height, shows, listeners, measure, isShown, isWhole, look, lookAt, refresh, reveal, recolour, hit,
+    showTip, cursor, timeAt: (x) => scale.time(view.from + (x / view.width) * (view.to - view.from)) };
 })();

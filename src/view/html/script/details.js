@@ -1,0 +1,106 @@
+// The details of the selection.
+
+const pairRow = (label, ...value) => [make("dt", {}, label), make("dd", {}, value)];
+const idLinks = (ids) => ids.map((id, index) => [index ? ", " : "", taskLink(id)]);
+const toAll = (name) => (name === "*" ? "everyone" : bdi(name));
+
+function taskDetails({ task }) {
+  const before = tasks.filter((one) => one.blocked_by.includes(task.id)).map((one) => one.id);
+  const spent = (report.spending.tasks || []).find((one) => one.task === task.id);
+  const description = make("div", { class: "text" });
+  if (task.description) showText(description, task.description);
+  return ["Task #" + task.id + " ", task.subject && bdi(task.subject), [
+    make("dl", { class: "pairs" },
+      pairRow("Last status", words(task.status), task.removed_at ? [", removed ", sinceAt(task.removed_at)] : null),
+      pairRow("Owner", task.owner ? agentLink(task.owner) : "unassigned"),
+      pairRow("Depends on", task.blocked_by.length ? idLinks(task.blocked_by) : "none"),
+      before.length ? pairRow("Required by", idLinks(before)) : null,
+      spent && spent.cost !== null ? pairRow("Cost", money(spent.cost)) : null),
+    task.description && description,
+    make("h4", {}, "Changes"),
+    make("ol", { class: "life" }, task.changes.map((change) => make("li", {},
+      button({ class: "link", title: dayTime(change.at) }, () => showMoment(change.t), since(change.t)), " ", changeWords(change))))]];
+}
+
+function messageDetails({ message }) {
+  const text = make("div", { class: "text" });
+  if (message.text) showText(text, message.text);
+  return [bdi(message.from), [" \u2192 ", toAll(message.to)], [
+    make("dl", { class: "pairs" },
+      pairRow("Sent", message.t === null ? unknown() : button({ class: "link" }, () => showMoment(message.t), since(message.t)), " ",
+        make("span", { class: "muted" }, dayTime(message.at))),
+      pairRow("Kind", words(message.kind), message.automatic ? ", sent automatically by Claude Code" : ""),
+      message.summary ? pairRow("Summary", bdi(message.summary)) : null),
+    make("p", {}, button({ class: "link" }, () => openMessage(message, true), "Show in the list of messages")), text]];
+}
+
+function agentDetails({ name }) {
+  const own = (list) => list.find((one) => one.agent === name);
+  const [effort, spent] = [own(report.work.agents), own(report.spending.agents)];
+  const member = report.overview.members.find((one) => one.name === name);
+  const mine = tasks.filter((task) => task.changes.some((change) => change.owner === name));
+  const [done, open] = [mine.filter((task) => task.status === "completed" && task.owner === name), mine.filter((task) => !isDone(task))];
+  const lost = incidents.filter((incident) => incident.agents[0] === name);
+  const sent = messages.filter((message) => message.from === name && !message.automatic).length;
+  const received = messages.filter((message) => message.to.split("@")[0] === name && !message.automatic).length;
+  return [bdi(name), "", [
+    make("dl", { class: "pairs" },
+      member ? pairRow("Joined", sinceAt(member.joined_at), member.left_at ? [", left ", sinceAt(member.left_at)] : "") : null,
+      member && member.agent_type ? pairRow("Type", bdi(member.agent_type)) : null,
+      effort ? pairRow("Worked", orUnknown(effort.working_ms, lasting), " in ", counted(effort.turns, "turn")) : null,
+      spent ? pairRow("Cost", orUnknown(spent.cost, money)) : null,
+      pairRow("Messages", count(sent) + " sent, " + count(received) + " received ",
+        button({ class: "link" }, () => showMessagesOf(name), "show")),
+      pairRow("Completed", counted(done.length, "task")),
+      open.length ? pairRow("Unfinished", idLinks(open.map((task) => task.id))) : null),
+    lost.map((incident) => make("p", {}, incidentLink(incident)))]];
+}
+
+function incidentDetails({ incident }) {
+  return [words(incident.kind), "", [
+    make("p", {}, bdi(incident.summary, { dir: "auto" })),
+    make("dl", { class: "pairs" },
+      pairRow("Time", momentLink(stamp(incident.from)), " to ", momentLink(stamp(incident.to))),
+      incident.agents.length ? pairRow("Agents", incident.agents.map((name, index) => [index ? ", " : "", agentLink(name)])) : null,
+      incident.tasks.length ? pairRow("Tasks", idLinks(incident.tasks)) : null),
+    incident.remedy && make("p", { class: "remedy" }, make("code", {}, bdi(incident.remedy)), copyButton(incident.remedy)),
+    make("ol", { class: "chain" }, incident.chain.map((step) => make("li", {}, momentLink(stamp(step.at)), " ", bdi(step.what, { dir: "auto" }))))]];
+}
+
+function otherDetails(one) {
+  const [head, lines] = describe(one);
+  return [head, "", lines.filter(Boolean).map((line) => make("p", {}, bdi(line)))];
+}
+
+const DETAILS = { task: taskDetails, message: messageDetails, agent: agentDetails, incident: incidentDetails, halt: incidentDetails };
+
+function startDetails() {
+  const box = $("details");
+  const empty = [...box.childNodes];
+  selection.listeners.push((one) => {
+    box.scrollTop = 0;
+    if (!one) return box.replaceChildren(...empty);
+    const [head, more, body] = (DETAILS[one.what] || otherDetails)(one);
+    fill(box, make("div", { class: "line" }, make("h3", { id: "details-title" }, head, more),
+      button({ class: "small", "aria-label": "Close the details" }, () => select(null), "\u00d7")), body);
+  });
+}
+
+// Links that select.
+const agentLink = (name) => (laneOf.has(name) ? button({ class: "link" }, () => showDetails({ what: "agent", name }), bdi(name)) : bdi(name));
+const incidentLink = (incident) => button({ class: "link" }, () => showDetails({ what: "incident", incident }), bdi(incident.summary));
+
+// Selects an item and brings the workbench with its details into view.
+function showDetails(one) {
+  select(one);
+  openTab("details");
+  $("time").scrollIntoView({ block: isNarrow() ? "nearest" : "start" });
+}
+const openTask = (task) => showDetails({ what: "task", task });
+
+// Opens the selection: a message in the list, anything else in the details.
+function openSelected() {
+  const { one } = selection;
+  if (one.what === "message") openMessage(one.message, true);
+  else showDetails(one);
+}

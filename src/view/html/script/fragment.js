@@ -1,0 +1,70 @@
+// The state of the page in the fragment of its address, so that a copied address shows the same.
+
+const fragment = (() => {
+  // Filters and switches, by their ids.
+  const controls = () => [...$("time").querySelectorAll("input[id]:not([type=range]), select[id]")];
+  const initial = (control) => (control.type === "checkbox" ? control.defaultChecked
+    : control.tagName === "SELECT" ? "" : control.defaultValue);
+  const valueOf = (control) => (control.type === "checkbox" ? control.checked : control.value);
+  let later = null;
+  let written = "";
+
+  function text() {
+    const state = new URLSearchParams();
+    if (moment.t !== END) state.set("at", moment.t - START);
+    if (!timeline.isWhole()) {
+      const ends = [timeline.view.from, timeline.view.to].map((u) => Math.round(scale.time(u) - START));
+      state.set("view", ends.join("~"));
+    }
+    if (pane.tab !== first) state.set("tab", pane.tab);
+    if (selection.one) state.set("selected", keyOf(selection.one));
+    for (const control of controls()) if (valueOf(control) !== initial(control)) state.set(control.id, valueOf(control));
+    return state.toString();
+  }
+  function write() {
+    const now = text();
+    if (now === written) return;
+    written = now;
+    // Without a state the address ends before its fragment.
+    history.replaceState(null, "", now ? "#" + now : location.pathname + location.search);
+  }
+  function note() {
+    clearTimeout(later);
+    later = setTimeout(write, 250);
+  }
+
+  // Applies a fragment; what it does not name, or names wrongly, is as at the start.
+  function read() {
+    const hash = location.hash.slice(1);
+    if (!hash.includes("=")) {
+      if (tabOf(hash)) openTab(tabOf(hash));
+      return;
+    }
+    const state = new URLSearchParams(hash);
+    const number = (given) => (given !== null && /^-?\d+$/.test(given) ? Number(given) : null);
+    for (const control of controls()) {
+      const given = state.get(control.id) ?? initial(control);
+      if (control.type === "checkbox") control.checked = given === true || given === "true";
+      else control.value = given;
+      control.dispatchEvent(new Event(control.type === "checkbox" ? "change" : "input", { bubbles: true }));
+    }
+    setMoment(START + (number(state.get("at")) ?? END - START));
+    const ends = (state.get("view") || "").split("~").map(number);
+    if (ends.length === 2 && ends.every((end) => end !== null)) timeline.lookAt(START + ends[0], START + ends[1]);
+    else showWhole();
+    openTab(Object.hasOwn(TABS, state.get("tab") ?? "") ? state.get("tab") : first);
+    select(state.has("selected") ? itemOf(state.get("selected")) : null);
+    if (selection.one?.what === "message") openMessage(selection.one.message, false);
+    $("time").scrollIntoView({ behavior: "instant", block: "start" });
+  }
+
+  let first = null;
+  function start() {
+    first = pane.tab;
+    read();
+    addEventListener("hashchange", read);
+    for (const list of [moment.listeners, selection.listeners, pane.listeners, timeline.listeners]) list.push(note);
+    $("time").addEventListener("input", note);
+  }
+  return { start };
+})();

@@ -1,0 +1,32 @@
+// The selection: a task, a message, an agent, an incident, a turn or a problem. All parts of the page follow it.
+
+const selection = { one: null, listeners: [] };
+
+// A short name of an item, unique on the page: "task:3", "message:12", "agent:alice".
+const KEYS = {
+  task: (one) => one.task.id, message: (one) => one.message.index, agent: (one) => one.name, halt: (one) => one.incident.id,
+  incident: (one) => one.incident.id, turn: (one) => turns.indexOf(one.turn), mark: (one) => one.finding.index,
+};
+const keyOf = (one) => (one.what === "halt" ? "incident" : one.what) + ":" + KEYS[one.what](one);
+const isSelected = (one) => selection.one !== null && keyOf(one) === keyOf(selection.one);
+
+function select(one) {
+  if (one === null ? selection.one === null : isSelected(one)) return;
+  selection.one = one;
+  for (const listener of selection.listeners) listener(one);
+}
+
+// The item with a key, or null.
+function itemOf(key) {
+  const [what, ...rest] = key.split(":");
+  const id = rest.join(":");
+  const found = {
+    task: () => taskById.get(id) && { what, task: taskById.get(id) },
+    message: () => messages[id] && { what, message: messages[id] },
+    agent: () => laneOf.has(id) && { what, name: id },
+    incident: () => incidents.some((one) => one.id === id) && { what, incident: incidents.find((one) => one.id === id) },
+    turn: () => turns[id] && { what, turn: turns[id], t: turns[id].begin ?? turns[id].end, end: turns[id].end ?? LAST },
+    mark: () => findings[id] && { what, finding: findings[id], t: findings[id].t },
+  };
+  return (Object.hasOwn(found, what) && found[what]()) || null;
+}
