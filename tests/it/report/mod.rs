@@ -2,6 +2,8 @@
 
 pub mod contents;
 pub mod html;
+pub mod html_axe;
+pub mod html_moments;
 pub mod html_pointer;
 pub mod html_use;
 pub mod incident_kinds;
