@@ -19,6 +19,7 @@ const STYLE: &str = concat!(
     include_str!("style/base.css"),
     include_str!("style/parts.css"),
     include_str!("style/workbench.css"),
+    include_str!("style/messages.css"),
     include_str!("style/print.css")
 );
 
@@ -41,7 +42,10 @@ const SCRIPT: &str = concat!(
     include_str!("script/map.js"),
     include_str!("script/board.js"),
     include_str!("script/graph.js"),
+    include_str!("script/query.js"),
+    include_str!("script/markdown.js"),
     include_str!("script/text.js"),
+    include_str!("script/reading.js"),
     include_str!("script/messages.js"),
     include_str!("script/tables.js"),
     include_str!("script/details.js"),

@@ -110,7 +110,7 @@ fn keyboard_reaches_all_important_controls() {
         browser.press(&[TAB]);
         reached.push(browser.run(name).as_str().unwrap().to_owned());
     }
-    for one in ["search", "actor", "kind", "delivery", "automatic", "list", "reading"] {
+    for one in ["search", "search-help", "automatic", "grouped", "in-view", "list", "reading"] {
         assert!(reached.iter().any(|name| name == one), "{one} is not among {reached:?}");
     }
     browser.focus("#list");
@@ -126,7 +126,7 @@ fn keyboard_reaches_all_important_controls() {
     assert_ne!(browser.run(scale), whole);
     browser.press(&["0", DOWN]);
     assert_eq!(browser.run(scale), whole);
-    assert_eq!(browser.text("#lane-live"), "alice → bob, one, message, 3 characters, 0:01.000");
+    assert_eq!(browser.text("#lane-live"), "bob → alice, two, message, 3 characters, 0:02.000");
     browser.press(&[ENTER]);
     assert_eq!(browser.run("return document.activeElement.id"), "list");
 

@@ -5,6 +5,7 @@ pub mod html;
 pub mod html_axe;
 pub mod html_moments;
 pub mod html_pointer;
+pub mod html_text;
 pub mod html_use;
 pub mod incident_kinds;
 pub mod incidents;

@@ -1,6 +1,8 @@
 // The task board at the selected time, and the details of a task.
 
 const COLUMN_NAMES = { pending: "Pending", in_progress: "In progress", completed: "Completed", gone: "Deleted or erased", other: "Other" };
+// The cards by the IDs of their tasks.
+const cardOf = new Map();
 const isOpen = (column) => column === "pending" || column === "in_progress" || column === "other";
 
 function startBoard() {
@@ -16,9 +18,13 @@ function startBoard() {
   });
   fill(box, columns.map((one) => one.element));
   const settle = rove(box, ".card");
+  selection.listeners.push((one) => {
+    for (const card of box.querySelectorAll(".card")) card.toggleAttribute("aria-current", one?.what === "task" && one.task.id === card.dataset.task);
+  });
   moment.listeners.push((board) => {
     const columnOf = new Map(board.map((one) => [one.task.id, one.column]));
     for (const one of columns) drawColumn(one, board.filter((card) => card.column === one.column), columnOf);
+    for (const card of board) drawAge(card);
     settle();
     showEnd();
     sayLast();
@@ -48,13 +54,22 @@ function drawColumn(one, cards, columnOf) {
 
 function drawCard({ task, column, gone, status, owner, last }, waits) {
   const note = gone ? gone + (status ? ", was " + words(status) : "") : column === "other" ? words(last.to) : null;
-  const made = button({ class: "card", "data-task": task.id }, () => openTask(task),
+  const isCurrent = selection.one?.what === "task" && selection.one.task === task;
+  const made = button({ class: "card", "aria-current": isCurrent, "data-task": task.id }, () => openTask(task),
     make("span", { class: "number" }, "#" + task.id), " ",
     last.subject || task.subject ? bdi(last.subject || task.subject, { class: "subject" }) : unknown(),
     make("span", { class: "owner" }, owner ? bdi(owner) : "unassigned",
       note && make("span", { class: "note" }, " \u00b7 " + note),
-      waits.length > 0 && make("span", { class: "note" }, " \u00b7 depends on " + waits.map((id) => "#" + id).join(", "))));
+      waits.length > 0 && make("span", { class: "note" }, " \u00b7 blocked by " + waits.map((id) => "#" + id).join(", ")),
+      make("span", { class: "note age" })));
+  cardOf.set(task.id, made);
   return made;
+}
+
+// The time in a column changes with each move, so it is written without drawing the card again.
+function drawAge({ task, column, entered }) {
+  const age = cardOf.get(task.id)?.querySelector(".age");
+  if (age) age.textContent = column === "pending" || column === "in_progress" ? " \u00b7 for " + lasting(Math.min(moment.t, END) - entered) : "";
 }
 
 // The last change before the selected time, in words.

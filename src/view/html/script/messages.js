@@ -1,44 +1,59 @@
-// The messages: a list, of which only the visible rows exist as elements, and the text of the selected one.
+// The messages: a list, of which only the visible rows exist as elements, by conversation or by time.
 
 const ROW = 46;
 
 const reader = (() => {
   const list = $("list");
-  const controls = { search: $("search"), actor: $("actor"), kind: $("kind"), delivery: $("delivery"), automatic: $("automatic") };
+  const controls = { search: $("search"), automatic: $("automatic"), grouped: $("grouped"), visible: $("in-view") };
   const spacer = make("div", { class: "spacer", role: "presentation" });
   const rows = new Map();
+  // The messages that were found, in the order of the list, and its rows: these and the heads of conversations.
   let found = [];
+  let lines = [];
   let chosen = null;
-  let terms = [];
+  let query = parseQuery("");
 
-  const fold = (text) => text.normalize("NFC").toLowerCase();
-  // The text that is searched, cached.
-  const hay = (message) => (message.hay ??= fold([message.from, message.to, words(message.kind), message.kind,
-    message.summary || "", message.text].join("\n")));
-  const sides = (message) => [message.from, message.to.split("@")[0]];
-  const delivery = (message) => (message.refused !== null || message.delivered === false ? "no" : message.delivered ? "yes" : "unknown");
+  function matches() {
+    const automatic = controls.automatic.checked || /(^|\s)is:automatic/.test(controls.search.value);
+    const isPart = controls.visible.checked && !timeline.isWhole();
+    const [from, to] = [timeline.view.from, timeline.view.to].map(scale.time);
+    return messages.filter((message) => (automatic || !message.automatic)
+      && (!isPart || (message.t >= from && message.t <= to))
+      && query.tests.every((test) => test(message)));
+  }
 
   function search() {
-    terms = fold(controls.search.value).split(/\s+/).filter(Boolean);
-    const [actor, kind, wanted] = [controls.actor.value, controls.kind.value, controls.delivery.value];
-    found = messages.filter((message) => (controls.automatic.checked || !message.automatic)
-      && (!actor || sides(message).includes(actor)) && (!kind || message.kind === kind)
-      && (!wanted || delivery(message) === wanted) && terms.every((term) => hay(message).includes(term)));
+    query = parseQuery(controls.search.value);
+    found = matches();
+    lines = controls.grouped.checked ? grouped(found) : found;
+    found = lines.filter((line) => !line.pair);
     fill($("found"), counted(found.length, "message") + " of " + count(messages.length) + ": "
       + countsOf(Object.keys(messageCounts), (kind) => count(messageCounts[kind]) + " " + kind
-        + (kind === "automatic" && !controls.automatic.checked ? " (hidden)" : "")));
+        + (kind === "automatic" && !controls.automatic.checked ? " (hidden)" : ""))
+      + (controls.visible.checked && !timeline.isWhole() ? "; only the visible time" : "")
+      + (query.wrong.length ? "; unknown: " + query.wrong.join(", ") : ""));
     rows.forEach((row) => row.remove());
     rows.clear();
-    spacer.style.height = found.length * ROW + "px";
-    list.scrollTop = 0;
-    const at = found.indexOf(chosen);
-    choose(at >= 0 ? at : 0, false);
+    spacer.style.height = lines.length * ROW + "px";
+    if (!found.includes(chosen)) list.scrollTop = 0;
+    choose(found.includes(chosen) ? chosen : found[0] || null, false);
+  }
+
+  // Conversations by their first message, each after a head.
+  function grouped(all) {
+    const pairs = new Map();
+    for (const message of all) {
+      const pair = pairOf(message);
+      if (!pairs.has(pair)) pairs.set(pair, []);
+      pairs.get(pair).push(message);
+    }
+    return [...pairs.values()].flatMap((own) => [{ pair: own }, ...own]);
   }
 
   // The visible rows, and some on both sides.
   function show() {
     const first = Math.max(0, Math.floor(list.scrollTop / ROW) - 6);
-    const last = Math.min(found.length, Math.ceil((list.scrollTop + list.clientHeight) / ROW) + 6);
+    const last = Math.min(lines.length, Math.ceil((list.scrollTop + list.clientHeight) / ROW) + 6);
     for (const [index, row] of rows) {
       if (index >= first && index < last) continue;
       row.remove();
@@ -46,26 +61,32 @@ const reader = (() => {
     }
     for (let index = first; index < last; index++) {
       if (!rows.has(index)) {
-        const row = drawRow(found[index], index);
+        const row = lines[index].pair ? drawHead(lines[index].pair) : drawRow(lines[index]);
+        row.style.top = index * ROW + "px";
         rows.set(index, row);
         spacer.append(row);
       }
-      rows.get(index).setAttribute("aria-selected", String(found[index] === chosen));
+      if (!lines[index].pair) rows.get(index).setAttribute("aria-selected", String(lines[index] === chosen));
     }
-    const at = found.indexOf(chosen);
+    const at = lines.indexOf(chosen);
     if (rows.has(at)) list.setAttribute("aria-activedescendant", rows.get(at).id);
     else list.removeAttribute("aria-activedescendant");
   }
 
-  function drawRow(message, index) {
+  function drawHead(own) {
+    const { from, to } = own[0];
+    return make("div", { class: "row-head", role: "option", "aria-disabled": "true" }, bdi(from), to === "*" ? " \u2192 everyone" : [" \u2194 ", bdi(recipient(own[0]))],
+      " ", make("span", { class: "muted" }, counted(own.length, "message")));
+  }
+
+  function drawRow(message) {
     const row = make("div", { class: "row" + (message.automatic ? " automatic" : ""), role: "option", id: "message-" + message.index,
-      "aria-setsize": found.length, "aria-posinset": index + 1 },
-      make("span", { class: "who" }, bdi(message.from), " \u2192 ", message.to === "*" ? "everyone" : bdi(message.to)),
+      "aria-setsize": found.length, "aria-posinset": found.indexOf(message) + 1 },
+      make("span", { class: "who" }, bdi(message.from), " \u2192 ", toAll(message.to)),
       make("span", { class: "when" }, message.t === null ? unknown() : since(message.t, false)),
-      make("span", { class: "gist", dir: "auto" }, short(message.summary || message.text.slice(0, 200).replace(/\s+/g, " "), 120)),
+      make("span", { class: "gist", dir: "auto" }, marked(gist(message), query.terms)),
       badge(message));
-    row.style.top = index * ROW + "px";
-    row.addEventListener("click", () => choose(index, true));
+    row.addEventListener("click", () => choose(message, true));
     return row;
   }
 
@@ -75,66 +96,53 @@ const reader = (() => {
     return message.kind !== "message" ? make("span", { class: "badge" }, words(message.kind)) : null;
   }
 
-  function choose(index, scroll) {
+  // Shows a message. With `follow`, it is also selected, and the list scrolls to it.
+  function choose(message, follow) {
     const before = chosen;
-    chosen = found[index] || null;
-    if (chosen) {
-      const top = index * ROW;
+    chosen = message;
+    if (chosen && follow) {
+      const top = lines.indexOf(chosen) * ROW;
       if (top < list.scrollTop) list.scrollTop = top;
       else if (top + ROW > list.scrollTop + list.clientHeight) list.scrollTop = top + ROW - list.clientHeight;
+      select({ what: "message", message: chosen });
     }
     show();
-    if (chosen !== before || terms.length || !scroll) read(chosen);
-  }
-
-  function read(message) {
-    const box = $("reading");
-    if (!message) {
-      return fill(box, make("p", { class: "muted" }, "No messages match these filters."));
-    }
-    const text = make("div", { class: "text" });
-    const state = message.refused !== null ? [unsent(message) + ": ", bdi(bareReason(message.refused))]
-      : message.delivered === null ? unknown() : message.delivered ? "read by the recipient" : "never read by the recipient";
-    const row = (label, ...value) => [make("dt", {}, label), make("dd", {}, value)];
-    fill(box,
-      make("h3", {}, bdi(message.from), " \u2192 ", message.to === "*" ? "everyone" : bdi(message.to)),
-      make("dl", { class: "pairs" },
-        row("Sent", sinceAt(message.at), " ", make("span", { class: "muted" }, dayTime(message.at)), " ",
-          message.t !== null && button({ class: "link" }, () => showMoment(message.t), "show on the timeline")),
-        row("Kind", words(message.kind), message.automatic ? ", sent automatically by Claude Code" : "", ", " + bytes(message.chars)),
-        row("Delivery", state),
-        message.summary ? row("Summary", bdi(message.summary)) : null),
-      text);
-    if (message.text) showText(text, message.text, terms);
-    else fill(text, make("p", { class: "muted" }, "No text."));
-    box.scrollTop = 0;
+    if (chosen !== before || query.terms.length || !follow) drawMessage($("reading"), chosen, query.terms, (one) => open(one, false));
   }
 
   function onKey(event) {
     const page = Math.max(1, Math.floor(list.clientHeight / ROW) - 1);
-    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -found.length, End: found.length }[event.key];
-    if (step === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: page, PageUp: -page, Home: -found.length, End: found.length }[event.key];
+    if (step === undefined || !found.length || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    choose(Math.max(0, Math.min(found.length - 1, found.indexOf(chosen) + step)), true);
+    choose(found[Math.max(0, Math.min(found.length - 1, found.indexOf(chosen) + step))], true);
   }
 
   // Opens a message from elsewhere on the page. Filters that hide it are cleared.
   function open(message, go) {
+    if (message.t !== null) timeline.reveal(message.t);
+    search();
     if (!found.includes(message)) {
-      controls.search.value = controls.actor.value = controls.kind.value = controls.delivery.value = "";
+      controls.search.value = "";
       if (message.automatic) controls.automatic.checked = true;
       search();
     }
-    choose(found.indexOf(message), true);
+    if (go) openTab("messages");
+    choose(message, true);
     if (!go) return;
-    openTab("messages");
     $("time").scrollIntoView({ block: "nearest" });
     list.focus({ preventScroll: true });
   }
 
-  function options(select, all, spell) {
-    const many = (value) => messages.filter((message) => (select === controls.kind ? message.kind === value : sides(message).includes(value))).length;
-    fill(select, make("option", { value: "" }, "any"), all.map((value) => make("option", { value }, spell(value) + " (" + many(value) + ")")));
+  function find(name) {
+    controls.search.value = "with:" + (/\s/.test(name) ? '"' + name + '"' : name);
+    search();
+  }
+
+  // Shows the messages of an agent.
+  function showAgent(name) {
+    find(name);
+    openTab("messages");
   }
 
   function start() {
@@ -143,21 +151,32 @@ const reader = (() => {
       return fill($("reader"), make("p", { class: "muted" }, "No messages were recorded."));
     }
     list.append(spacer);
-    options(controls.actor, actors, (name) => name);
-    options(controls.kind, [...new Set(messages.map((message) => message.kind))].sort(), words);
     for (const control of Object.values(controls)) control.addEventListener("input", search);
+    $("search-help").addEventListener("click", () => $("keys").showModal());
     $("filters").addEventListener("submit", (event) => event.preventDefault());
     list.addEventListener("scroll", () => requestAnimationFrame(show), { passive: true });
     list.addEventListener("keydown", onKey);
     new ResizeObserver(show).observe(list);
     search();
+    follow();
   }
-  // Shows the messages of an agent.
-  function showAgent(name) {
-    controls.search.value = controls.kind.value = controls.delivery.value = "";
-    controls.actor.value = name;
-    search();
-    openTab("messages");
+
+  // The list follows the visible time and the selection.
+  function follow() {
+    let later = null;
+    let last = "";
+    timeline.listeners.push(() => {
+      const now = timeline.isWhole() ? "" : timeline.view.from + "~" + timeline.view.to;
+      if (now === last || !controls.visible.checked) return;
+      last = now;
+      clearTimeout(later);
+      later = setTimeout(search, 120);
+    });
+    selection.listeners.push((one) => {
+      if (one?.what === "message" && one.message !== chosen) open(one.message, false);
+      if (one?.what !== "agent" || pane.tab !== "messages") return;
+      find(one.name);
+    });
   }
   return { start, open, showAgent };
 })();

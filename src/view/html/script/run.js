@@ -55,20 +55,22 @@ const sinceAt = (at) => {
   return time === null ? unknown() : make("time", { datetime: at, title: dayTime(at) }, since(time));
 };
 
-// The state of a task at a time: its column on the board and its owner. `null` before it was created.
+// The state of a task at a time: its column on the board and since when, and its owner. `null` before it was created.
 const COLUMNS = ["pending", "in_progress", "completed", "gone"];
 function taskAt(task, time) {
   let last = null;
   let status = null;
+  let entered = null;
   for (const change of task.changes) {
     if (change.t > time) break;
+    if (!last || change.to !== last.to) entered = change.t;
     last = change;
     if (change.to && change.kind !== "task-deleted") status = change.to;
   }
   if (!last) return null;
   const gone = last.kind === "task-deleted" || last.to === "deleted" ? "deleted"
     : last.kind === "task-erased" || !last.to ? "erased" : null;
-  return { task, column: gone ? "gone" : COLUMNS.includes(last.to) ? last.to : "other", gone, status, owner: last.owner, last };
+  return { task, column: gone ? "gone" : COLUMNS.includes(last.to) ? last.to : "other", gone, status, owner: last.owner, last, entered };
 }
 // The end shows the last recorded states, including changes that were recorded later.
 const boardTime = (time) => (time >= END ? Infinity : time);

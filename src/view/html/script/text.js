@@ -1,17 +1,18 @@
-// Long text: the beginning first, the rest on demand, in pieces that the browser lays out only when they are visible.
+// Long text: the beginning first, with Markdown; the rest on demand, as plain text in pieces that the browser lays out only
+// when they are visible.
 
 const BEGINNING = 20000;
 const PIECE = 16000;
 
 // Shows a text. Search terms are marked in its beginning.
 function showText(box, text, terms = []) {
-  if (text.length <= BEGINNING) return fill(box, textBlock(text, terms));
+  if (text.length <= BEGINNING) return fill(box, textBlock(text, terms, markdown));
   const cut = lineEnd(text, BEGINNING);
   const more = button({ class: "more" }, () => {
     fill(box, make("div", { class: "pieces" }, pieces(text).map((piece) => textBlock(piece, []))));
     box.querySelector(".piece").focus();
   }, "show all (" + bytes(text.length) + ")");
-  fill(box, textBlock(text.slice(0, cut), terms), more);
+  fill(box, textBlock(text.slice(0, cut), terms, markdown), more);
 }
 
 function pieces(text) {
@@ -33,11 +34,10 @@ function lineEnd(text, at) {
   return code >= 0xdc00 && code <= 0xdfff ? at + 1 : at;
 }
 
-function textBlock(text, terms) {
+function textBlock(text, terms, render = marked) {
   // Two blocks are already separated by a line break.
-  const block = make("div", { class: "piece", dir: "auto", tabindex: "-1" });
-  const shown = visible(text.endsWith("\n") ? text.slice(0, -1) : text);
-  put(block, marked(shown, terms));
+  const block = make("div", { class: render === marked ? "piece" : "piece prose", dir: "auto", tabindex: "-1" });
+  put(block, render(visible(text.endsWith("\n") ? text.slice(0, -1) : text), terms));
   return block;
 }
 
