@@ -163,24 +163,31 @@ impl Home {
         members.filter_map(|member| member["name"].as_str().map(str::to_owned)).collect()
     }
 
+    /// The text of all transcripts.
+    pub fn transcripts(&self) -> String {
+        let (client, mut found) = (self.root.join("home/.claude"), Vec::new());
+        gather(&client.join("projects"), &client, "jsonl", &mut found);
+        found.iter().filter_map(|path| fs::read_to_string(client.join(path)).ok()).collect()
+    }
+
     /// The files below teams/ and tasks/ of the client, without its locks.
     pub fn left(&self) -> Vec<String> {
         let client = self.root.join("home/.claude");
         let mut found = Vec::new();
         for directory in ["teams", "tasks"] {
-            gather(&client.join(directory), &client, &mut found);
+            gather(&client.join(directory), &client, "json", &mut found);
         }
         found.sort();
         found
     }
 }
 
-fn gather(directory: &Path, root: &Path, found: &mut Vec<String>) {
+fn gather(directory: &Path, root: &Path, kind: &str, found: &mut Vec<String>) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() {
-            gather(&path, root, found);
-        } else if path.extension().is_some_and(|kind| kind == "json") {
+            gather(&path, root, kind, found);
+        } else if path.extension().is_some_and(|extension| extension == kind) {
             found.extend(path.strip_prefix(root).ok().map(|path| path.display().to_string()));
         }
     }

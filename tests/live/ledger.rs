@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
 
@@ -29,13 +29,36 @@ struct Kept {
     outcomes: BTreeMap<String, Outcome>,
     last: Instant,
     requests: usize,
+    usages: Vec<Usage>,
+}
+
+/// The tokens of one answer.
+#[derive(Clone)]
+pub struct Usage {
+    /// Whose request it was; `None` for a request of the client itself.
+    pub part: Option<String>,
+    /// The message's ID, as it is in a transcript.
+    pub id: String,
+    pub at: SystemTime,
+    /// As the Messages API gives it.
+    pub tokens: Value,
+}
+
+/// The tokens of an answer, in each kind another number.
+fn usage(number: usize) -> Value {
+    let (short, long) = (10 * number, 3 * number);
+    json!({
+        "input_tokens": 100 + number, "output_tokens": 20 + number % 7,
+        "cache_creation_input_tokens": short + long, "cache_read_input_tokens": 5_000 + 100 * number,
+        "cache_creation": { "ephemeral_5m_input_tokens": short, "ephemeral_1h_input_tokens": long },
+    })
 }
 
 impl Ledger {
     /// Begins with nothing.
     pub fn new() -> Self {
         let (entries, outcomes) = (Vec::new(), BTreeMap::new());
-        Self(Mutex::new(Kept { entries, outcomes, last: Instant::now(), requests: 0 }))
+        Self(Mutex::new(Kept { entries, outcomes, last: Instant::now(), requests: 0, usages: Vec::new() }))
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -66,9 +89,12 @@ impl Ledger {
             }
         }
         let uses = content.iter().any(|block| block["type"] == "tool_use");
-        let usage = json!({"input_tokens": 100, "output_tokens": 20, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0});
+        let usage = usage(kept.requests);
+        let part = cue.map(|cue| cue.part);
+        let message = format!("msg_live{:020}", kept.requests);
+        kept.usages.push(Usage { part, id: message.clone(), at: SystemTime::now(), tokens: usage.clone() });
         json!({
-            "id": format!("msg_live{:020}", kept.requests), "type": "message", "role": "assistant", "model": body["model"],
+            "id": message, "type": "message", "role": "assistant", "model": body["model"],
             "content": content, "stop_reason": if uses { "tool_use" } else { "end_turn" }, "stop_sequence": null, "usage": usage,
         })
     }
@@ -76,6 +102,11 @@ impl Ledger {
     /// What was sent so far, in order.
     pub fn entries(&self) -> Vec<Entry> {
         self.kept().entries.clone()
+    }
+
+    /// The tokens of every answer.
+    pub fn usages(&self) -> Vec<Usage> {
+        self.kept().usages.clone()
     }
 
     /// What the client answered to a tool's use, where any model has read it.

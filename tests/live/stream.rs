@@ -25,7 +25,10 @@ pub fn events(message: &Value) -> String {
         event(&mut out, json!({"type": "content_block_stop", "index": index}));
     }
     let stop = json!({"stop_reason": message["stop_reason"], "stop_sequence": null});
-    event(&mut out, json!({"type": "message_delta", "delta": stop, "usage": {"output_tokens": 20}}));
+    event(
+        &mut out,
+        json!({"type": "message_delta", "delta": stop, "usage": {"output_tokens": message["usage"]["output_tokens"]}}),
+    );
     event(&mut out, json!({"type": "message_stop"}));
     out
 }

@@ -116,7 +116,7 @@ fn report_of_each_recorded_run_matches_ground_truth() {
 
 const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 
-fn team(sandbox: &Sandbox) -> Lead<'_> {
+pub fn team(sandbox: &Sandbox) -> Lead<'_> {
     let lead = Lead::of(sandbox, SESSION);
     lead.roster(1_000, &["alice", "bob"]);
     lead.start("startup");
@@ -124,7 +124,7 @@ fn team(sandbox: &Sandbox) -> Lead<'_> {
 }
 
 /// A line of a teammate's transcript.
-fn hears(sandbox: &Sandbox, name: &str, record: &Value) {
+pub fn hears(sandbox: &Sandbox, name: &str, record: &Value) {
     let transcript = format!("projects/-home-dev-parser/{SESSION}/subagents/agent-a{name}-1.jsonl");
     let path = sandbox.client(&transcript);
     let before = std::fs::read_to_string(path).unwrap_or_default();
@@ -132,7 +132,7 @@ fn hears(sandbox: &Sandbox, name: &str, record: &Value) {
 }
 
 /// A message of the model, as a line of a transcript has it.
-fn thinks(id: &str, model: &str, input: u64, output: u64) -> Value {
+pub fn thinks(id: &str, model: &str, input: u64, output: u64) -> Value {
     json!({"type": "assistant", "timestamp": "2026-02-03T04:05:09.000Z", "version": "2.1.328",
         "message": {"id": id, "model": model, "content": [{"type": "text", "text": "hm"}],
             "usage": {"input_tokens": input, "output_tokens": output, "cache_read_input_tokens": 7}}})

@@ -10,6 +10,7 @@ pub mod html_use;
 pub mod incident_kinds;
 pub mod incidents;
 pub mod incidents_degraded;
+pub mod spending_props;
 pub mod status;
 pub mod terminal_width;
 pub mod times;

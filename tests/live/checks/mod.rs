@@ -5,6 +5,7 @@ mod members;
 mod messages;
 mod policy;
 pub mod rule;
+mod spending;
 mod store;
 mod tasks;
 
@@ -31,6 +32,7 @@ pub fn differences(
     found.extend(policy::differences(scenario, &played.ledger, record));
     found.extend(scenario.rule.iter().flat_map(|rule| rule::differences(rule, &played.ledger)));
     found.extend(events::differences(scenario, &played.home, record));
+    found.extend(spending::differences(scenario, played, record));
     found.extend(store::differences(&played.home, record));
     if scenario.topology == Topology::Headless {
         // A lead that is woken again says the same again.

@@ -1,0 +1,102 @@
+//! The tokens and the cost of the report, against what the scripted model sent and what Claude Code counted itself.
+
+use std::collections::BTreeMap;
+use std::time::UNIX_EPOCH;
+
+use serde_json::Value;
+use teamkeep_core::sys::clock;
+
+use super::super::ledger::Usage;
+use super::super::play::Played;
+use super::super::record::{Record, text};
+use super::super::scenarios::{Scenario, Topology};
+use super::same;
+
+/// Numbers of tokens: input, output, read from the cache, written to it.
+type Tokens = [u64; 4];
+
+/// The keys of the API, of the report, and of Claude Code's record of the last session.
+const KEYS: [(&str, &str, &str); 4] = [
+    ("input_tokens", "input", "inputTokens"),
+    ("output_tokens", "output", "outputTokens"),
+    ("cache_read_input_tokens", "cache_read", "cacheReadInputTokens"),
+    ("cache_creation_input_tokens", "cache_write", "cacheCreationInputTokens"),
+];
+
+pub fn differences(scenario: &Scenario, played: &Played, record: &Record) -> Vec<String> {
+    let usages = played.ledger.usages();
+    let spending = &record.report["spending"];
+    let counted = |agent: &Value| KEYS.map(|(_, key, _)| agent["tokens"][key].as_u64().unwrap_or_default());
+    let agents = spending["agents"].as_array().into_iter().flatten();
+    let told: BTreeMap<String, Tokens> = agents.map(|agent| (text(agent, "agent"), counted(agent))).collect();
+    let mut found: Vec<String> =
+        same("tokens of each agent", sent(&usages, played, record), told).into_iter().collect();
+    // Claude Code keeps no record of a session without a terminal, one for each process in panes, and only the last one.
+    if scenario.topology != Topology::InProcess || scenario.restored {
+        return found;
+    }
+    let own = own(played);
+    let all = usages.iter().map(tokens).fold([0; 4], sum);
+    let usage = own["lastModelUsage"].as_object().into_iter().flatten();
+    let usage = usage.map(|(_, usage)| KEYS.map(|(_, _, key)| usage[key].as_u64().unwrap_or_default()));
+    found.extend(same("tokens by Claude Code's own count", all, usage.fold([0; 4], sum)));
+    // It also counts its own requests, which are in no transcript, and those of the lead before its team.
+    if all == told_total(spending) {
+        let micros = |usd: &Value| usd.as_f64().map(|usd| (usd * 1e6).round());
+        let what = "millionths of a dollar by Claude Code's own count";
+        found.extend(same(what, micros(&own["lastCost"]), micros(&spending["cost"])));
+    }
+    found
+}
+
+fn told_total(spending: &Value) -> Tokens {
+    KEYS.map(|(_, key, _)| spending["total"][key].as_u64().unwrap_or_default())
+}
+
+fn tokens(usage: &Usage) -> Tokens {
+    KEYS.map(|(key, _, _)| usage.tokens[key].as_u64().unwrap_or_default())
+}
+
+fn sum(mut sum: Tokens, more: Tokens) -> Tokens {
+    for (sum, more) in sum.iter_mut().zip(more) {
+        *sum += more;
+    }
+    sum
+}
+
+/// The tokens that each part was sent during the run, by the name of its agent. A message that is in no transcript is left
+/// out: a process that ends does not write its last one.
+fn sent(usages: &[Usage], played: &Played, record: &Record) -> BTreeMap<String, Tokens> {
+    let is_team = usages.iter().any(|usage| usage.part.as_deref() == Some("alice"));
+    let name = |part: &str| match (part, is_team) {
+        ("lead", true) => "team-lead".to_owned(),
+        ("lead", false) | (_, true) => part.to_owned(),
+        // The only other agent of a run without a team is a subagent, named after its type.
+        (_, false) => "general-purpose".to_owned(),
+    };
+    let time = |key: &str| record.run[key].as_str().and_then(clock::parse).map(|at| at.millis());
+    let start = time("started_at").unwrap_or(i64::MIN);
+    // After the end of its team, the session of the lead continues.
+    let end = time("ended_at").filter(|_| record.run["ended_by"] == "session-end").unwrap_or(i64::MAX);
+    let written = played.home.transcripts();
+    let mut sent: BTreeMap<String, Tokens> = BTreeMap::new();
+    for usage in usages {
+        let Some(part) = &usage.part else { continue };
+        let at = usage.at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+        let is_in_run = (start..=end).contains(&i64::try_from(at).unwrap_or(i64::MAX));
+        // Its transcript is gone with its session, or it has the message.
+        if is_in_run && (written.is_empty() || written.contains(&usage.id)) {
+            let all = sent.entry(name(part)).or_default();
+            *all = sum(*all, tokens(usage));
+        }
+    }
+    sent
+}
+
+/// What Claude Code wrote about the last session of the project.
+fn own(played: &Played) -> Value {
+    let account = std::fs::read(played.home.root.join("home/.claude.json")).unwrap_or_default();
+    let account: Value = serde_json::from_slice(&account).unwrap_or_default();
+    let mut projects = account["projects"].as_object().into_iter().flatten();
+    projects.next().map(|(_, project)| project.clone()).unwrap_or_default()
+}
