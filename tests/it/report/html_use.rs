@@ -121,7 +121,7 @@ fn search_finds_a_message_and_filters_narrow_the_list() {
     assert_eq!(search("\"is parser"), json!([]));
     assert_eq!(search("-parser is:read"), json!(["0:02", "0:04"]));
     assert_eq!(search("is:lost crash"), json!(["0:02"]));
-    assert!(browser.text("#found").ends_with("; unknown: is:lost"), "{}", browser.text("#found"));
+    assert!(browser.text("#found").ends_with("; ignored: is:lost"), "{}", browser.text("#found"));
     browser.must_be_content();
 }
 

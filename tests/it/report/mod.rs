@@ -3,6 +3,7 @@
 pub mod contents;
 pub mod html;
 pub mod html_axe;
+pub mod html_keys;
 pub mod html_moments;
 pub mod html_pointer;
 pub mod html_text;

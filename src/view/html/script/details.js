@@ -79,6 +79,8 @@ function startDetails() {
   const empty = [...box.childNodes];
   selection.listeners.push((one) => {
     box.scrollTop = 0;
+    // A link in the details is gone after it was followed.
+    if (box.contains(document.activeElement)) box.focus({ preventScroll: true });
     if (!one) return box.replaceChildren(...empty);
     const [head, more, body] = (DETAILS[one.what] || otherDetails)(one);
     fill(box, make("div", { class: "line" }, make("h3", { id: "details-title" }, head, more),
@@ -95,6 +97,7 @@ function showDetails(one) {
   select(one);
   openTab("details");
   $("time").scrollIntoView({ block: isNarrow() ? "nearest" : "start" });
+  if (isNarrow() || !$("time").contains(document.activeElement)) $("details").focus({ preventScroll: true });
 }
 const openTask = (task) => showDetails({ what: "task", task });
 

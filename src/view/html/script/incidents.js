@@ -19,6 +19,7 @@ function drawIncidents() {
   const rest = incidents.slice(FIRST_INCIDENTS);
   const more = rest.length > 0 && button({ class: "link", id: "more-incidents" }, () => {
     more.replaceWith(...rest.map(incidentCard));
+    $("incident-" + rest[0].id).focus();
   }, "show " + counted(rest.length, "more", "more"));
   fill($("incidents-list"), incidents.slice(0, FIRST_INCIDENTS).map(incidentCard), more);
 }
@@ -98,14 +99,14 @@ function drawPeople() {
 function startKeys() {
   let at = -1;
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input[type=search]") || $("keys").open) return;
     if (event.key === "n" && incidents.length) {
       at = (at + 1) % incidents.length;
       if (at >= FIRST_INCIDENTS && $("more-incidents")) $("more-incidents").click();
       const card = $("incident-" + incidents[at].id);
       card.scrollIntoView({ block: "center" });
       card.focus();
-    } else if (event.key === "/") $("search").focus();
+    } else if (event.key === "/") reader.seek();
     else if (event.key === "?") $("keys").showModal();
     else return;
     event.preventDefault();

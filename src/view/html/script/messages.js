@@ -14,7 +14,7 @@ const reader = (() => {
   let query = parseQuery("");
 
   function matches() {
-    const automatic = controls.automatic.checked || /(^|\s)is:automatic/.test(controls.search.value);
+    const automatic = controls.automatic.checked || query.automatic;
     const isPart = controls.visible.checked && !timeline.isWhole();
     const [from, to] = [timeline.view.from, timeline.view.to].map(scale.time);
     return messages.filter((message) => (automatic || !message.automatic)
@@ -29,9 +29,11 @@ const reader = (() => {
     found = lines.filter((line) => !line.pair);
     fill($("found"), counted(found.length, "message") + " of " + count(messages.length) + ": "
       + countsOf(Object.keys(messageCounts), (kind) => count(messageCounts[kind]) + " " + kind
-        + (kind === "automatic" && !controls.automatic.checked ? " (hidden)" : ""))
+        + (kind === "automatic" && !controls.automatic.checked && !query.automatic ? " (hidden)" : ""))
       + (controls.visible.checked && !timeline.isWhole() ? "; only the visible time" : "")
-      + (query.wrong.length ? "; unknown: " + query.wrong.join(", ") : ""));
+      + (query.ignored.length ? "; ignored: " + query.ignored.join(", ") : "")
+      + (query.unknown.length ? "; not a filter, searched as text: " + query.unknown.join(", ") : "")
+      + (controls.search.value.length > MAX_QUERY ? "; only the first " + MAX_QUERY + " characters are searched" : ""));
     rows.forEach((row) => row.remove());
     rows.clear();
     spacer.style.height = lines.length * ROW + "px";
@@ -107,7 +109,13 @@ const reader = (() => {
       select({ what: "message", message: chosen });
     }
     show();
-    if (chosen !== before || query.terms.length || !follow) drawMessage($("reading"), chosen, query.terms, (one) => open(one, false));
+    if (chosen !== before || query.terms.length || !follow) drawMessage($("reading"), chosen, query.terms, openNeighbour);
+  }
+
+  // The button of the neighbour is gone then, so the text has the focus.
+  function openNeighbour(message) {
+    open(message, false);
+    $("reading").focus({ preventScroll: true });
   }
 
   function onKey(event) {
@@ -145,6 +153,14 @@ const reader = (() => {
     openTab("messages");
   }
 
+  // Moves to the search.
+  function seek() {
+    openTab("messages");
+    $("time").scrollIntoView({ block: "start" });
+    controls.search.focus({ preventScroll: true });
+    controls.search.select();
+  }
+
   function start() {
     if (!messages.length) {
       $("filters").hidden = true;
@@ -156,6 +172,7 @@ const reader = (() => {
     $("filters").addEventListener("submit", (event) => event.preventDefault());
     list.addEventListener("scroll", () => requestAnimationFrame(show), { passive: true });
     list.addEventListener("keydown", onKey);
+    $("reading").addEventListener("keydown", (event) => (event.key === "j" || event.key === "k") && onKey(event));
     new ResizeObserver(show).observe(list);
     search();
     follow();
@@ -178,7 +195,7 @@ const reader = (() => {
       find(one.name);
     });
   }
-  return { start, open, showAgent };
+  return { start, open, seek, showAgent };
 })();
 const openMessage = reader.open;
 const showMessagesOf = reader.showAgent;

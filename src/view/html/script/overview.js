@@ -76,7 +76,10 @@ function drawFindings() {
     return fill($("findings-list"), make("p", { class: "muted" }, "No problems found."));
   }
   const kinds = new Map();
-  for (const finding of findings) kinds.set(finding.code, [...(kinds.get(finding.code) || []), finding]);
+  for (const finding of findings) {
+    if (!kinds.has(finding.code)) kinds.set(finding.code, []);
+    kinds.get(finding.code).push(finding);
+  }
   fill($("findings-list"), [...kinds].map(([code, all]) => findingKind(code, all)));
 }
 
@@ -84,8 +87,10 @@ const FEW = 6;
 function findingKind(code, all) {
   const list = make("ul", {}, all.slice(0, FEW).map(findingItem));
   const more = all.length > FEW && button({ class: "link" }, () => {
-    list.append(...all.slice(FEW).map(findingItem));
+    const rest = all.slice(FEW).map(findingItem);
+    for (const item of rest) list.append(item);
     more.remove();
+    rest[0].querySelector("button")?.focus();
   }, "show " + counted(all.length - FEW, "more", "more"));
   return make("div", { class: "finding " + toneOf(all[0]) },
     make("h3", {}, codeName(code), " ", make("span", { class: "count" }, all.length)), list, more);

@@ -7,7 +7,17 @@ const foldText = (text) => text.normalize("NFC").toLowerCase();
 const searched = (message) => (message.searched ??= foldText([message.from, message.to, words(message.kind), message.kind,
   message.summary || "", message.text].join("\n")));
 
+// With more characters than this, a search would take long.
+const MAX_QUERY = 500;
+
 const recipient = (message) => message.to.split("@")[0];
+const recipientName = (message) => (message.to === "*" ? "everyone" : recipient(message));
+
+// An agent with exactly this name, or else those whose names begin with it.
+const namesAgent = (name) => {
+  const exact = actors.some((one) => foldText(one) === name);
+  return (one) => (exact ? foldText(one) === name : foldText(one).startsWith(name));
+};
 const STATES = {
   read: (message) => message.delivered === true,
   unread: (message) => message.refused === null && message.delivered === false,
@@ -24,26 +34,30 @@ const namesTask = (id) => {
 };
 
 const FILTERS = {
-  from: (name) => (message) => foldText(message.from).startsWith(name),
-  with: (name) => (message) => [message.from, recipient(message)].some((one) => foldText(one).startsWith(name)),
-  to: (name) => (message) => foldText(recipient(message)).startsWith(name),
+  from: (name) => ((is) => (message) => is(message.from))(namesAgent(name)),
+  with: (name) => ((is) => (message) => is(message.from) || is(recipientName(message)))(namesAgent(name)),
+  to: (name) => ((is) => (message) => is(recipientName(message)) || name === message.to)(namesAgent(name)),
   kind: (name) => (message) => message.kind.startsWith(name) || words(message.kind).startsWith(name),
   task: namesTask,
   is: (state) => (Object.hasOwn(STATES, state) ? STATES[state] : null),
 };
 
-// Parses a search. `terms` are the words to mark, `wrong` the filters without a meaning.
+// Parses a search. `terms` are the words to mark, `ignored` the filters without a meaning, `unknown` the words that look
+// like a filter, and `automatic` is whether automatic messages are asked for.
 function parseQuery(text) {
-  const query = { tests: [], terms: [], wrong: [] };
-  for (const [whole, minus, key, phrase, word] of foldText(text).matchAll(/(-?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S+))/g)) {
-    const value = phrase ?? word;
+  const query = { tests: [], terms: [], ignored: [], unknown: [], automatic: false };
+  const terms = foldText(text.slice(0, MAX_QUERY)).matchAll(/(-?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S+)|(?<=:))/g);
+  for (const [whole, minus, key, phrase, word] of terms) {
+    const value = phrase ?? word ?? "";
     const isFilter = key !== undefined && Object.hasOwn(FILTERS, key);
-    if (!value) continue;
-    const plain = isFilter || key === undefined ? value : key + ":" + value;
-    const test = isFilter ? FILTERS[key](value) : (message) => searched(message).includes(plain);
-    if (test === null) query.wrong.push(whole.trim());
+    if ((!value && key === undefined) || word === "-") continue;
+    const plain = key === undefined ? value : key + ":" + value;
+    const test = !isFilter ? (message) => searched(message).includes(plain) : value ? FILTERS[key](value) : null;
+    if (test === null) query.ignored.push(whole);
     else query.tests.push(minus ? (message) => !test(message) : test);
-    if (!isFilter && !minus) query.terms.push(plain);
+    if (isFilter || minus) query.automatic ||= !minus && (key === "kind" || (key === "is" && value === "automatic"));
+    else query.terms.push(plain);
+    if (!isFilter && key !== undefined) query.unknown.push(whole);
   }
   return query;
 }

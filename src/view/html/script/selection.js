@@ -20,13 +20,14 @@ function select(one) {
 function itemOf(key) {
   const [what, ...rest] = key.split(":");
   const id = rest.join(":");
+  const at = (list) => (/^\d+$/.test(id) ? list[id] : undefined);
   const found = {
     task: () => taskById.get(id) && { what, task: taskById.get(id) },
-    message: () => messages[id] && { what, message: messages[id] },
+    message: () => at(messages) && { what, message: at(messages) },
     agent: () => laneOf.has(id) && { what, name: id },
     incident: () => incidents.some((one) => one.id === id) && { what, incident: incidents.find((one) => one.id === id) },
-    turn: () => turns[id] && { what, turn: turns[id], t: turns[id].begin ?? turns[id].end, end: turns[id].end ?? LAST },
-    mark: () => findings[id] && { what, finding: findings[id], t: findings[id].t },
+    turn: () => at(turns) && { what, turn: at(turns), t: at(turns).begin ?? at(turns).end, end: at(turns).end ?? LAST },
+    mark: () => at(findings) && { what, finding: at(findings), t: at(findings).t },
   };
   return (Object.hasOwn(found, what) && found[what]()) || null;
 }
