@@ -1,5 +1,8 @@
 //! The input of all detectors: the parts of the report, the times at which each agent was active, and its tokens.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use crate::report::activity::ActivityTimes;
 use crate::report::input::{ReportInput, Spans};
 use crate::report::messages::{MessageStats, bare};
@@ -22,6 +25,10 @@ pub struct Scene<'a> {
     /// The moment up to which the run is judged, in milliseconds: its end or its crash; for a running team now.
     pub end: i64,
     activity: ActivityTimes,
+    /// When each recipient first read each text, in milliseconds. The texts are trimmed.
+    first_read: HashMap<(&'a str, &'a str), i64>,
+    /// The results of [`Scene::presence`].
+    presence: RefCell<HashMap<String, Spans>>,
 }
 
 impl<'a> Scene<'a> {
@@ -39,7 +46,8 @@ impl<'a> Scene<'a> {
             () if case.is_over() => case.end.millis(),
             () => case.end.max(now).millis(),
         };
-        Scene { case, mail, tasks, turns, limits, spending, end, activity }
+        let (first_read, presence) = (first_read(case), RefCell::default());
+        Scene { case, mail, tasks, turns, limits, spending, end, activity, first_read, presence }
     }
 
     pub fn is_crashed(&self) -> bool {
@@ -56,10 +64,15 @@ impl<'a> Scene<'a> {
         if name == self.case.lead {
             return Spans::of([(self.case.data.run.started_at.millis(), self.end)]);
         }
+        if let Some(known) = self.presence.borrow().get(name) {
+            return known.clone();
+        }
         let stays = stays(self.case.entries, name).into_iter();
-        Spans::of(
+        let spans = Spans::of(
             stays.map(|(from, to)| (from.millis(), to.map_or(self.end, Timestamp::millis).min(self.end))),
-        )
+        );
+        self.presence.borrow_mut().insert(name.to_owned(), spans.clone());
+        spans
     }
 
     /// The times without activity of the agent while it was there that are at least so long.
@@ -81,10 +94,7 @@ impl<'a> Scene<'a> {
 
     /// When the agent read a message with this text that was sent at this time.
     pub fn read_at(&self, name: &str, text: &str, sent: i64) -> Option<i64> {
-        let delivered = self.case.data.transcripts.delivered.iter();
-        let same = delivered.filter(|one| one.recipient == name && one.message.text.trim() == text.trim());
-        let times = same.filter_map(|one| Some(self.case.to_local(one.at)?.millis()));
-        times.map(|at| at.max(sent)).min()
+        self.first_read.get(&(name, text.trim())).map(|at| (*at).max(sent))
     }
 
     /// The agent's first activity after that time.
@@ -164,6 +174,16 @@ impl<'a> Scene<'a> {
 
 /// Agents that stop and continue at the same time differ by less, in milliseconds.
 const NEAR_END: i64 = 60_000;
+
+fn first_read<'a>(case: &ReportInput<'a>) -> HashMap<(&'a str, &'a str), i64> {
+    let mut first = HashMap::new();
+    for one in &case.data.transcripts.delivered {
+        let Some(at) = case.to_local(one.at) else { continue };
+        let known = first.entry((one.recipient.as_str(), one.message.text.trim())).or_insert(at.millis());
+        *known = at.millis().min(*known);
+    }
+    first
+}
 
 fn is_crashed(case: &ReportInput<'_>) -> bool {
     case.data.client_gone && case.data.run.imported.is_none()
