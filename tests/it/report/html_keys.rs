@@ -138,3 +138,47 @@ fn address_with_a_wrong_selection_selects_nothing() {
     assert_eq!(browser.text(".row[aria-selected='true'] .gist"), "one");
     browser.must_be_content();
 }
+
+#[test]
+fn address_restores_filters_beside_a_selected_agent() {
+    let mut report = empty();
+    let mut idle = letter(2, "bob", "alice", "{}");
+    idle["automatic"] = json!(true);
+    report["mail"]["messages"] =
+        json!([letter(1, "alice", "bob", "one"), idle, letter(3, "carol", "bob", "three")]);
+    let Some((browser, _dir)) = show(report) else { return };
+    let rows = "return [...document.querySelectorAll('.row-head, .row .when')].map((row) => row.textContent).toSorted()";
+    for hash in [
+        "tab=messages&search=alice&automatic=true&grouped=false&selected=agent:bob",
+        "tab=board",
+        "tab=messages&selected=agent:bob&automatic=true&grouped=false&search=alice",
+    ] {
+        browser.run(&format!("location.hash = '#{hash}'"));
+        browser.run("return new Promise((seen) => setTimeout(seen, 50))");
+        if hash != "tab=board" {
+            assert_eq!(browser.run(rows), json!(["0:01", "0:02"]), "{hash}");
+        }
+    }
+    browser.must_be_content();
+}
+
+#[test]
+fn narrow_window_shows_the_list_and_the_text_of_a_message() {
+    let mut report = empty();
+    report["overview"]["team"] = json!("t".repeat(200));
+    report["mail"]["messages"] =
+        (0..100).map(|one| letter(one, "alice", "bob", &format!("text {one}"))).collect();
+    let Some((browser, _dir)) = show(report) else { return };
+    for width in [1400, 900, 390] {
+        let size = json!({ "width": width, "height": 844, "deviceScaleFactor": 1, "mobile": false });
+        browser.command("Emulation.setDeviceMetricsOverride", size);
+        tab(&browser, "messages");
+        let fits = browser.run(
+            "const boxes = ['list', 'reading'].map((id) => document.getElementById(id).getBoundingClientRect()); \
+             return boxes.every((box) => box.width >= 250 && box.height >= 100 && box.right <= innerWidth) \
+             && document.documentElement.scrollWidth <= innerWidth",
+        );
+        assert_eq!(fits, true, "{width}");
+    }
+    browser.must_be_content();
+}

@@ -42,18 +42,19 @@ const fragment = (() => {
     }
     const state = new URLSearchParams(hash);
     const number = (given) => (given !== null && /^-?\d+$/.test(given) ? Number(given) : null);
+    // The selection changes filters, so it comes before them.
+    select(state.has("selected") ? itemOf(state.get("selected")) : null);
     for (const control of controls()) {
       const given = state.get(control.id) ?? initial(control);
       if (control.type === "checkbox") control.checked = given === true || given === "true";
       else control.value = given;
-      control.dispatchEvent(new Event(control.type === "checkbox" ? "change" : "input", { bubbles: true }));
+      for (const kind of ["input", "change"]) control.dispatchEvent(new Event(kind, { bubbles: true }));
     }
     setMoment(START + (number(state.get("at")) ?? END - START));
     const ends = (state.get("view") || "").split("~").map(number);
     if (ends.length === 2 && ends.every((end) => end !== null)) timeline.lookAt(START + ends[0], START + ends[1]);
     else showWhole();
     openTab(Object.hasOwn(TABS, state.get("tab") ?? "") ? state.get("tab") : first);
-    select(state.has("selected") ? itemOf(state.get("selected")) : null);
     if (selection.one?.what === "message") openMessage(selection.one.message, false);
     $("time").scrollIntoView({ behavior: "instant", block: "start" });
   }

@@ -104,8 +104,11 @@ const reader = (() => {
     chosen = message;
     if (chosen && follow) {
       const top = lines.indexOf(chosen) * ROW;
-      if (top < list.scrollTop) list.scrollTop = top;
-      else if (top + ROW > list.scrollTop + list.clientHeight) list.scrollTop = top + ROW - list.clientHeight;
+      const below = top + ROW - list.scrollTop - list.clientHeight;
+      // A step scrolls by a row; a message from elsewhere is shown with those around it.
+      if (top < list.scrollTop - ROW || below > ROW) list.scrollTop = top - list.clientHeight / 3;
+      else if (top < list.scrollTop) list.scrollTop = top;
+      else if (below > 0) list.scrollTop += below;
       select({ what: "message", message: chosen });
     }
     show();
