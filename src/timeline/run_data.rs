@@ -58,7 +58,8 @@ impl RunData {
         let owners = TranscriptOwners::of(&run, &members, &events, prompts);
         let transcripts = load_transcripts(archive, &run, &owners, &Interval::of(&run, all));
         let client_gone = run.ended_at.is_none() && (run.imported.is_some() || is_client_gone(archive, &run));
-        let crashed_panes = if client_gone { Vec::new() } else { crashed_panes(&run, &events) };
+        let is_open = run.ended_at.is_none() && run.imported.is_none() && !client_gone;
+        let crashed_panes = crashed_panes(&run, &events, |process| is_open && process.is_gone());
         RunData {
             run,
             events,
@@ -153,15 +154,18 @@ impl RunData {
     }
 }
 
-fn crashed_panes(run: &RunRecord, events: &[LoadedEvent]) -> Vec<String> {
+/// The teammates whose process was gone before the end of the run. With that end, the processes of all panes end.
+fn crashed_panes(
+    run: &RunRecord,
+    events: &[LoadedEvent],
+    is_gone: impl Fn(&ProcessId) -> bool,
+) -> Vec<String> {
     let has_ended = |id: &str| {
         events.iter().any(|event| event.kind == Kind::SessionEnd && event.session.as_deref() == Some(id))
     };
-    let is_crashed = |session: &&SessionRecord| {
-        session.process.as_ref().is_some_and(ProcessId::is_gone) && !has_ended(&session.id)
-    };
-    let is_open = run.ended_at.is_none() && run.imported.is_none();
-    let crashed = run.sessions.iter().filter(|_| is_open).filter(is_crashed);
+    let is_gone =
+        |session: &SessionRecord| session.gone_at.is_some() || session.process.as_ref().is_some_and(&is_gone);
+    let crashed = run.sessions.iter().filter(|session| is_gone(session) && !has_ended(&session.id));
     crashed.filter_map(|session| session.name.clone()).collect()
 }
 

@@ -114,6 +114,7 @@ impl Attributed<'_> {
             name,
             transcript: context.transcript().map(|path| path.display().to_string()),
             process: None,
+            gone_at: None,
         };
         let updated = self.call.archive.update_run(own, |index, run| {
             let leads = part.role == SessionRole::Lead;

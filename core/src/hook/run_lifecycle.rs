@@ -145,6 +145,8 @@ impl Judged<'_> {
             hook.join_run(&own);
             hook.by.state.run = Some(run);
         }
+        let noted = hook.note_gone_panes();
+        hook.outcome.note("note which panes are gone", noted);
         let reopened = hook.reopen();
         hook.outcome.note("open the run again", reopened);
         let closed = hook.close_runs();
@@ -169,6 +171,22 @@ impl Judged<'_> {
 }
 
 impl super::attribute::Attributed<'_> {
+    /// Records which panes' processes are gone, when a turn of the lead begins or ends. Later, with the end of the run, all
+    /// are gone.
+    fn note_gone_panes(&self) -> io::Result<()> {
+        let call = &self.call;
+        let is_turn = matches!(call.kind, Kind::UserPromptSubmit | Kind::Stop);
+        if !is_turn || self.by.resolved.name.is_some() {
+            return Ok(());
+        }
+        let (Some(own), Some(run)) = (&self.by.own, &self.by.run) else { return Ok(()) };
+        let record = call.archive.run(run).filter(|_| own.team().is_some());
+        if record.is_some_and(|mut record| record.note_gone_panes(call.at)) {
+            call.archive.update_run(own, |_, run| run.note_gone_panes(call.at))?;
+        }
+        Ok(())
+    }
+
     /// Whether Claude Code's process of the run may be new: a resumed session has another one, and so has a reopened run.
     fn has_new_process(&self) -> bool {
         let call = &self.call;

@@ -23,6 +23,7 @@ fn held(name: &str, days: i64, needs: &[usize]) -> RunInventory {
         name: None,
         transcript: None,
         process: None,
+        gone_at: None,
     };
     let run = RunRecord {
         run: name.to_owned(),

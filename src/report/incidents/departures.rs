@@ -48,7 +48,7 @@ pub fn crashed_lead(scene: &Scene<'_>, explained: &[Draft]) -> Option<Draft> {
     Some(draft)
 }
 
-/// The teammates in panes whose process is gone while the team runs, since their last activity.
+/// The teammates in panes whose process was gone while the team ran, since their last activity.
 pub fn crashed_panes(scene: &Scene<'_>) -> Vec<Draft> {
     let crashed = scene.case.data.crashed_panes.iter().filter(|name| !has_left(scene, name));
     let draft = |name: &String| {
@@ -62,11 +62,17 @@ pub fn crashed_panes(scene: &Scene<'_>) -> Vec<Draft> {
             draft.step(last, format!("the last sign of {name}"));
         }
         let owned = task_names(&draft.tasks);
+        let is = if scene.case.is_over() { "was" } else { "is" };
         draft.summary = match tasks.len() {
-            0 => format!("the process of {name} is gone without the end of its session"),
-            _ => format!("the process of {name} is gone with {owned} in progress"),
+            0 => format!("the process of {name} {is} gone without the end of its session"),
+            _ => format!("the process of {name} {is} gone with {owned} in progress"),
         };
-        draft.remedy = (!tasks.is_empty()).then(|| format!("Assign {owned} to another teammate"));
+        draft.remedy = match scene.case.is_over() {
+            _ if tasks.is_empty() => None,
+            true => tasks.iter().any(|task| scene.is_lost(task)).then(|| restore(scene)),
+            false => Some(format!("Assign {owned} to another teammate")),
+        };
+        draft.spend(wasted(scene, name, &tasks));
         draft
     };
     crashed.map(draft).collect()

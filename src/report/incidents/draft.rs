@@ -60,11 +60,12 @@ impl Draft {
         }
     }
 
-    /// Whether it explains that a task was never completed: it is a loss itself, or its agent did nothing after it.
+    /// Whether it explains that a task, or one that the task waits for, was never completed: it is a loss itself, or its
+    /// agent did nothing after it.
     pub fn explains_loss(&self, scene: &Scene<'_>, task: &str) -> bool {
         let is_last =
             || self.agents.iter().all(|agent| scene.next_activity(agent, self.span.1 + LEAVING).is_none());
-        self.tasks.iter().any(|known| known == task) && (self.is_loss || is_last())
+        scene.with_dependents(&self.tasks).contains(&task) && (self.is_loss || is_last())
     }
 
     /// Adds tokens and their price, if known.

@@ -142,6 +142,12 @@ impl<'a> Scene<'a> {
 
     /// Number of these tasks, and of those that depend on them, that were never completed.
     pub fn lost(&self, ids: &[String]) -> usize {
+        let all = self.with_dependents(ids);
+        self.tasks.iter().filter(|task| all.contains(&task.id.as_str()) && self.is_lost(task)).count()
+    }
+
+    /// These tasks, and the unfinished ones that wait for them.
+    pub fn with_dependents<'b>(&'b self, ids: &'b [String]) -> Vec<&'b str> {
         let mut all: Vec<&str> = ids.iter().map(String::as_str).collect();
         let mut index = 0;
         while let Some(id) = all.get(index).copied() {
@@ -151,7 +157,7 @@ impl<'a> Scene<'a> {
             all.extend(new);
             index += 1;
         }
-        self.tasks.iter().filter(|task| all.contains(&task.id.as_str()) && self.is_lost(task)).count()
+        all
     }
 
     /// The cost of the agent's messages in these times; `None` without a transcript.

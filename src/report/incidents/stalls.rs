@@ -16,15 +16,20 @@ const SEVERE: i64 = 4;
 /// The stalls. `excused` are the times in which an agent waits for an answer of the user.
 pub fn stalls(scene: &Scene<'_>, excused: &[Draft]) -> Vec<Draft> {
     let mut found: Vec<Draft> = Vec::new();
+    let is_crashed = |name: &str| scene.case.data.crashed_panes.iter().any(|crashed| crashed == name);
     let names: Vec<&str> = scene.case.teammates().chain([scene.case.lead]).collect();
     for name in names {
         let silences = silent_with_work(scene, name, excused);
-        // A pause of the whole team, such as a suspended computer, is one incident.
-        let (alone, with_all): (Vec<_>, Vec<_>) =
-            silences.into_iter().partition(|(span, _)| scene.is_anyone_else_active(name, *span));
+        // A pause of the whole team, such as a suspended computer, is one incident. A crash is not part of it.
+        let (alone, with_all): (Vec<_>, Vec<_>) = silences
+            .into_iter()
+            .partition(|(span, _)| is_crashed(name) || scene.is_anyone_else_active(name, *span));
         let mut own: Vec<Silences<'_>> = Vec::new();
         for (span, tasks) in with_all {
-            match found.iter_mut().find(|other| other.overlaps(span) && other.agents[0] != name) {
+            let is_joint = |other: &&mut Draft| {
+                other.overlaps(span) && other.agents[0] != name && !is_crashed(&other.agents[0])
+            };
+            match found.iter_mut().find(is_joint) {
                 Some(all) => join(scene, all, name, &tasks, span),
                 None => own.push((vec![span], tasks)),
             }

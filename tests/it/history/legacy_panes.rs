@@ -21,10 +21,14 @@ fn team() -> Sandbox {
 
 /// A hook call of a session, in a pane.
 fn call(sandbox: &Sandbox, session: &str, event: &str, pane: &str, more: Value) {
+    sandbox.hook(payload(sandbox, session, event, more), &[("TMUX_PANE", pane)]);
+}
+
+fn payload(sandbox: &Sandbox, session: &str, event: &str, more: Value) -> Value {
     let mut payload = json!({"session_id": session, "transcript_path": transcript(sandbox, session),
         "cwd": sandbox.home().join("parser"), "hook_event_name": event});
     payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    sandbox.hook(payload, &[("TMUX_PANE", pane)]);
+    payload
 }
 
 fn transcript(sandbox: &Sandbox, session: &str) -> String {
@@ -91,4 +95,36 @@ fn session_in_another_pane_of_the_same_name_is_not_attributed_to_a_member() {
     begin(&sandbox, "parser-team", "alice");
     uses_a_tool(&sandbox, "%2");
     assert_eq!(speaker(&sandbox), nobody(), "its pane is no member's");
+}
+
+/// The kinds of incidents in the report of a run whose pane was killed, if the lead ended a turn after that or not.
+fn incidents_after_a_kill(turns: usize) -> Vec<Value> {
+    let sandbox = team();
+    let mut process = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let pid = process.id().to_string();
+    let more = json!({"team_name": "parser-team", "teammate_name": "alice"});
+    sandbox.hook(
+        payload(&sandbox, PANE, "TeammateIdle", more),
+        &[("TMUX_PANE", "%1"), ("CLAUDE_PID", pid.as_str())],
+    );
+    call(&sandbox, LEAD, "Stop", "%0", json!({}));
+    process.kill().unwrap();
+    process.wait().unwrap();
+    for _ in 0..turns {
+        call(&sandbox, LEAD, "Stop", "%0", json!({}));
+    }
+    call(&sandbox, LEAD, "SessionEnd", "%0", json!({"reason": "prompt_input_exit"}));
+    let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
+    report["incidents"].as_array().unwrap().iter().map(|incident| incident["kind"].clone()).collect()
+}
+
+#[test]
+fn pane_that_was_killed_before_a_turn_of_the_lead_has_crashed_after_the_run_too() {
+    assert_eq!(incidents_after_a_kill(1), [json!("crashed-agent")]);
+    assert_eq!(incidents_after_a_kill(3), [json!("crashed-agent")]);
+}
+
+#[test]
+fn pane_whose_process_ends_with_the_run_has_not_crashed() {
+    assert_eq!(incidents_after_a_kill(0), Vec::<Value>::new());
 }

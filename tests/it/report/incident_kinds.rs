@@ -182,12 +182,14 @@ fn work_of_a_teammate_that_is_shut_down_is_lost_once() {
     team.lead().after("toolu_1", "SendMessage", &answer, json!({"success": true}), by);
     team.lead().roster(1, &["alice"]);
     team.lead().task("1", "pending", None);
+    let waits = json!({"id": "3", "subject": "Task 3", "status": "pending", "blockedBy": ["1"]});
+    team.sandbox.write("tasks/session-6f0a9d24/3.json", waits);
     team.prompt();
     team.at(3).task("2", "completed", Some("alice"));
     team.end();
     let lost = team.only("lost-work");
     assert_eq!((&lost["agents"], &lost["tasks"]), (&json!(["bob"]), &json!(["1"])));
-    assert_eq!(lost["cost"]["tasks_lost"], 1);
+    assert_eq!(lost["cost"]["tasks_lost"], 2, "with the task that waits for it");
     assert!(lost["remedy"].as_str().unwrap().starts_with("teamkeep restore "), "{lost}");
 }
 

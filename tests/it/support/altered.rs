@@ -52,9 +52,13 @@ fn stretched(text: &str, start: Timestamp, times: i64) -> String {
 pub fn cut((name, began): Run, after: usize) -> Trace {
     let mut trace = Trace::read(name, began);
     trace.steps.truncate(after);
-    // The process was on another machine.
+    // The process was on another machine. Those of panes were there until the end, so their calls name none.
+    let lead = trace.steps[0]["env"]["CLAUDE_PID"].clone();
     for step in &mut trace.steps {
         *step = serde_json::from_str(&step.to_string().replace("pidSpace", "recordedSpace")).unwrap();
+        if step["env"]["CLAUDE_PID"] != lead {
+            step["env"].as_object_mut().unwrap().remove("CLAUDE_PID");
+        }
     }
     trace
 }

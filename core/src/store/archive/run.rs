@@ -82,6 +82,9 @@ pub struct SessionRecord {
     /// The process of a split pane, which can be gone while the team runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<ProcessId>,
+    /// When that process was first seen to be gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gone_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,6 +149,15 @@ impl RunRecord {
         self.session(session)?.process.as_ref()
     }
 
+    /// Records which panes' processes are gone. Returns whether anything changed.
+    pub fn note_gone_panes(&mut self, at: Timestamp) -> bool {
+        let is_gone = |session: &&mut SessionRecord| {
+            session.gone_at.is_none() && session.process.as_ref().is_some_and(ProcessId::is_gone)
+        };
+        let gone = self.sessions.iter_mut().filter(is_gone);
+        gone.map(|session| session.gone_at = Some(at)).count() > 0
+    }
+
     /// Whether a teammate of this name had a split pane, and therefore its own session.
     pub fn has_pane(&self, name: &str) -> bool {
         let mut panes = self.sessions.iter().filter(|session| session.role == SessionRole::Pane);
@@ -198,7 +210,9 @@ impl RunRecord {
         known.role = session.role;
         known.name = session.name.or(known.name.take());
         known.transcript = session.transcript.or(known.transcript.take());
-        known.process = session.process.or(known.process.take());
+        if session.process.is_some() {
+            (known.process, known.gone_at) = (session.process, None);
+        }
         *known != before
     }
 }
@@ -326,6 +340,7 @@ mod tests {
                 name: None,
                 transcript: None,
                 process: None,
+                gone_at: None,
             }],
             ..RunRecord::default()
         };

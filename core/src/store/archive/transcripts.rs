@@ -134,6 +134,7 @@ mod tests {
             name: None,
             transcript: transcript.to_str().map(str::to_owned),
             process: None,
+            gone_at: None,
         };
         RunRecord { run: "0123456789abcdef".into(), sessions: vec![session], ..RunRecord::default() }
     }
