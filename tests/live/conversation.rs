@@ -67,7 +67,10 @@ pub fn outcomes(body: &Value) -> BTreeMap<String, Outcome> {
         .flatten()
         .filter(|block| block["type"] == "tool_result")
         .filter_map(|block| {
-            let outcome = Outcome { failed: block["is_error"] == true, text: flat(&block["content"]) };
+            let text = flat(&block["content"]);
+            // 2.1.330 reports a message that it did not send as a result like any other.
+            let failed = block["is_error"] == true || text.starts_with("{\"success\":false");
+            let outcome = Outcome { failed, text };
             Some((block["tool_use_id"].as_str()?.to_owned(), outcome))
         })
         .collect()

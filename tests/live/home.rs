@@ -156,11 +156,22 @@ impl Home {
 
     /// The names in the client's rosters.
     pub fn roster(&self) -> BTreeSet<String> {
+        self.members().iter().filter_map(|member| member["name"].as_str().map(str::to_owned)).collect()
+    }
+
+    /// The tmux pane of a teammate.
+    pub fn pane(&self, name: &str) -> Option<String> {
+        let members = self.members();
+        let member = members.iter().find(|member| member["name"] == name)?;
+        member["tmuxPaneId"].as_str().map(str::to_owned)
+    }
+
+    /// The members in the client's rosters.
+    fn members(&self) -> Vec<Value> {
         let rosters = self.left().into_iter().filter(|path| path.ends_with("/config.json"));
         let read = |path: String| fs::read(self.root.join("home/.claude").join(path)).ok();
         let rosters = rosters.filter_map(|path| serde_json::from_slice::<Value>(&read(path)?).ok());
-        let members = rosters.flat_map(|roster| roster["members"].as_array().cloned().unwrap_or_default());
-        members.filter_map(|member| member["name"].as_str().map(str::to_owned)).collect()
+        rosters.flat_map(|roster| roster["members"].as_array().cloned().unwrap_or_default()).collect()
     }
 
     /// The text of all transcripts.

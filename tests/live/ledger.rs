@@ -21,6 +21,9 @@ pub struct Entry {
     pub done: Move,
 }
 
+/// The answer to a request that belongs to no part: the client's own, or a notice that reaches a lead after `/clear`.
+pub const NO_PART: &str = "ok";
+
 /// Everything that the scripted side has sent so far.
 pub struct Ledger(Mutex<Kept>);
 
@@ -65,10 +68,11 @@ impl Ledger {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers a request from the script and writes down what was answered: once, however often it is asked.
-    pub fn answer(&self, body: &Value, script: &Script) -> Value {
+    /// Answers a request from the script and writes down what was answered: once, however often it is asked. `None` if
+    /// the request gets no answer.
+    pub fn answer(&self, body: &Value, script: &Script) -> Option<Value> {
         let cue = conversation::cue(body);
-        let moves = cue.as_ref().map_or_else(|| vec![Move::Say("ok".to_owned())], |cue| script(cue));
+        let moves = cue.as_ref().map_or_else(|| vec![Move::Say(NO_PART.to_owned())], |cue| script(cue));
         let mut kept = self.kept();
         kept.last = Instant::now();
         kept.requests += 1;
@@ -81,6 +85,7 @@ impl Ledger {
                 Move::Use { tool, input } => {
                     json!({"type": "tool_use", "id": id, "name": tool, "input": input})
                 }
+                Move::Hang => Value::Null,
             });
             if let Some(cue) = &cue
                 && !kept.entries.iter().any(|entry| entry.id == id)
@@ -88,15 +93,18 @@ impl Ledger {
                 kept.entries.push(Entry { id, part: cue.part.clone(), done });
             }
         }
+        if content.iter().any(Value::is_null) {
+            return None;
+        }
         let uses = content.iter().any(|block| block["type"] == "tool_use");
         let usage = usage(kept.requests);
         let part = cue.map(|cue| cue.part);
         let message = format!("msg_live{:020}", kept.requests);
         kept.usages.push(Usage { part, id: message.clone(), at: SystemTime::now(), tokens: usage.clone() });
-        json!({
+        Some(json!({
             "id": message, "type": "message", "role": "assistant", "model": body["model"],
             "content": content, "stop_reason": if uses { "tool_use" } else { "end_turn" }, "stop_sequence": null, "usage": usage,
-        })
+        }))
     }
 
     /// What was sent so far, in order.
@@ -128,6 +136,7 @@ impl Ledger {
             let done = match &entry.done {
                 Move::Say(text) => json!({"say": text}),
                 Move::Use { tool, input } => json!({"tool": tool, "input": input}),
+                Move::Hang => json!("hang"),
             };
             json!({"id": entry.id, "part": entry.part, "done": done,
                 "failed": outcome.map(|outcome| outcome.failed), "read": outcome.map(|outcome| &outcome.text)})

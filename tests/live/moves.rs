@@ -16,6 +16,8 @@ pub enum Move {
         /// What it is given.
         input: Value,
     },
+    /// No answer until the client closes the connection.
+    Hang,
 }
 
 /// Says something.

@@ -5,20 +5,27 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::ending::{Ending, SKIP};
 use super::home::Home;
 use super::interrupt;
 use super::ledger::{Entry, Ledger};
 use super::moves::Move;
+use super::receiver::Receiver;
 use super::restored;
 use super::scenarios::{Scenario, Step, Topology};
 use super::server;
 use super::terminal::Terminal;
+use super::trouble;
 use super::version::Version;
 
 /// What a run left behind, to be held against what was sent.
 pub struct Played {
     pub home: Home,
     pub ledger: Arc<Ledger>,
+    /// The kind and the first agent of each incident that it has.
+    pub incidents: Vec<&'static str>,
+    /// What was posted to it.
+    pub receiver: Arc<Receiver>,
     /// What the client printed, where it has no terminal.
     pub printed: String,
 }
@@ -37,15 +44,29 @@ pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Pat
     if let Some(rule) = scenario.rule {
         home.write_policy(rule.policy).map_err(|error| format!("cannot write the policy file: {error}"))?;
     }
+    let receiver = Arc::new(Receiver::default());
+    if scenario.ending == Ending::ExitAfterTrouble {
+        let address = receiver.listen().map_err(|error| format!("cannot listen: {error}"))?;
+        home.write_policy(&trouble::config(&address))
+            .map_err(|error| format!("cannot write the policy file: {error}"))?;
+    }
     scenario.hooks.bring(&home)?;
-    let mut played = Played { home, ledger, printed: String::new() };
+    let mut played = Played {
+        home,
+        ledger,
+        incidents: scenario.incidents_with(version),
+        receiver,
+        printed: String::new(),
+    };
     let done = match scenario.topology {
         Topology::Headless => headless(&mut played, (scenario.steps)(generation), scenario.hooks.arguments()),
         topology => {
             // Left to itself the client takes panes wherever it finds itself in tmux.
             let mode = if topology == Topology::Panes { "tmux" } else { "in-process" };
             let mode = format!("--teammate-mode {mode} {}", scenario.hooks.arguments().join(" "));
-            session(&played, &(scenario.steps)(generation), "", &mode)
+            let finish = |terminal: &Terminal<'_>| scenario.ending.finish(&played, scenario, terminal);
+            let command = command("", scenario.ending.permissions(), &mode);
+            session(&played, &(scenario.steps)(generation), &command, finish)
         }
     };
     let done = done.and_then(|()| if scenario.restored { restored::play(&played, version) } else { Ok(()) });
@@ -55,10 +76,19 @@ pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Pat
     done.map(|()| played)
 }
 
-/// A session in a terminal, from the client's start to its end: with more variables, and more arguments.
-pub fn session(played: &Played, steps: &[Step], variables: &str, arguments: &str) -> Result<(), String> {
-    let command = format!("exec env {variables} claude --dangerously-skip-permissions {arguments}");
-    let terminal = Terminal::start(&played.home, &command)?;
+/// The command that starts the client: with more variables, and more arguments.
+pub fn command(variables: &str, permissions: &str, arguments: &str) -> String {
+    format!("exec env {variables} claude {permissions} {arguments}")
+}
+
+/// A session in a terminal, from the client's start to its end.
+pub fn session(
+    played: &Played,
+    steps: &[Step],
+    command: &str,
+    finish: impl FnOnce(&Terminal<'_>) -> Result<(), String>,
+) -> Result<(), String> {
+    let terminal = Terminal::start(&played.home, command)?;
     terminal.wait_for_prompt()?;
     for step in steps {
         terminal.enter(step.typed)?;
@@ -69,12 +99,11 @@ pub fn session(played: &Played, steps: &[Step], variables: &str, arguments: &str
                 && played.ledger.quiet_for().1 > Duration::from_secs(4)
         })?;
         wait_for_leaving(played)?;
-        let seen = played.home.root.join(format!("screen-{}.txt", step.typed.replace(['=', ' '], "-")));
+        let seen = played.home.root.join(format!("screen-{}.txt", step.typed.replace(['=', ' ', '/'], "-")));
         std::fs::write(&seen, terminal.screen())
             .map_err(|error| format!("cannot write {}: {error}", seen.display()))?;
     }
-    terminal.enter("/exit")?;
-    terminal.wait_for_end()
+    finish(&terminal)
 }
 
 /// Waits until the teammates that approved their shutdown have left the roster. The lead reads approvals from its inbox,
@@ -102,12 +131,16 @@ fn wait_for_leaving(played: &Played) -> Result<(), String> {
     Ok(())
 }
 
+/// The piece of a step's mark for a part that does not answer.
+pub const HANGS: &str = "(hangs)";
+
 /// Whether an entry is what a mark names: a part, and a piece of what it did.
-fn is(entry: &Entry, (part, piece): (&str, &str)) -> bool {
+pub fn is(entry: &Entry, (part, piece): (&str, &str)) -> bool {
     entry.part == part
         && match &entry.done {
             Move::Say(text) => text.contains(piece),
             Move::Use { input, .. } => input.to_string().contains(piece),
+            Move::Hang => piece == HANGS,
         }
 }
 
@@ -117,7 +150,7 @@ fn headless(played: &mut Played, steps: Vec<Step>, arguments: &[&str]) -> Result
         let mut child = played
             .home
             .command("claude")
-            .arg("--dangerously-skip-permissions")
+            .arg(SKIP)
             .args(arguments)
             .args(["-p", step.typed])
             .stdin(Stdio::null())

@@ -1,7 +1,8 @@
 //! A second session that goes on with the tasks of the first: restored by teamkeep, listed by the client.
 
+use super::ending::{self, SKIP};
 use super::moves::Move;
-use super::play::{Played, session};
+use super::play::{Played, command, session};
 use super::scenarios::{LATER, Step};
 use super::version::{Generation, Version};
 
@@ -21,7 +22,8 @@ pub fn play(played: &Played, version: Version) -> Result<(), String> {
     };
     played.home.teamkeep(&["restore", "latest", "--tasks", list, "--yes"])?;
     let steps = [Step { typed: LATER, until: vec![("lead", "Listed")] }];
-    session(played, &steps, variables, &arguments)
+    let command = command(variables, SKIP, &arguments);
+    session(played, &steps, &command, ending::exit)
 }
 
 /// What the second session's model read when it listed the tasks.

@@ -35,7 +35,7 @@ impl Seen {
             agents(record),
             text(&record.run, "ended_by"),
             left(played, record),
-            besides(scenario, sent),
+            besides(scenario, played, sent),
         ];
         Self { cells, events }
     }
@@ -89,7 +89,7 @@ fn left(played: &Played, record: &Record) -> String {
     .to_owned()
 }
 
-fn besides(scenario: &Scenario, sent: &Sent) -> String {
+fn besides(scenario: &Scenario, played: &Played, sent: &Sent) -> String {
     let refused = sent.messages.iter().filter(|message| message.kind == "message-refused").count();
     let mut told = vec![scenario.hooks.told().to_owned()];
     if let Some(rule) = &scenario.rule {
@@ -98,7 +98,11 @@ fn besides(scenario: &Scenario, sent: &Sent) -> String {
     if scenario.restored {
         told.push("a new session lists the restored tasks".to_owned());
     }
-    if refused > 0 {
+    told.push(match played.incidents.as_slice() {
+        [] => format!("verdict {}, no incidents", scenario.verdict),
+        incidents => format!("verdict {}, incidents {}", scenario.verdict, incidents.join(", ")),
+    });
+    if scenario.refusals > 0 {
         told.push(format!("the policy blocked {refused} times, then allowed"));
     }
     told.join("; ")

@@ -55,6 +55,7 @@ impl Sent {
                     sent.words.entry(entry.part.clone()).or_default().insert(text.clone());
                 }
                 Move::Use { tool, input } => sent.used(ledger, &entry, tool, input),
+                Move::Hang => {}
             }
         }
         sent

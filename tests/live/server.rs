@@ -30,7 +30,10 @@ pub fn start(script: Script, ledger: Arc<Ledger>) -> io::Result<u16> {
 fn talk(stream: &TcpStream, script: &Script, ledger: &Ledger) -> io::Result<()> {
     let mut input = BufReader::new(stream);
     while let Some(request) = Request::read(&mut input)? {
-        let (kind, text) = answer(&request, script, ledger);
+        let Some((kind, text)) = answer(&request, script, ledger) else {
+            io::copy(&mut input, &mut io::sink())?;
+            return Ok(());
+        };
         let body = if request.method == "HEAD" { "" } else { &text };
         let head =
             format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n", text.len());
@@ -40,31 +43,31 @@ fn talk(stream: &TcpStream, script: &Script, ledger: &Ledger) -> io::Result<()> 
     Ok(())
 }
 
-fn answer(request: &Request, script: &Script, ledger: &Ledger) -> (&'static str, String) {
+fn answer(request: &Request, script: &Script, ledger: &Ledger) -> Option<(&'static str, String)> {
     if request.method != "POST" {
-        return ("application/json", "{}".to_owned());
+        return Some(("application/json", "{}".to_owned()));
     }
     if !request.path.contains("/v1/messages") || request.path.contains("count_tokens") {
-        return ("application/json", json!({"input_tokens": 100}).to_string());
+        return Some(("application/json", json!({"input_tokens": 100}).to_string()));
     }
     let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
-    let message = ledger.answer(&body, script);
-    if body["stream"] == true {
+    let message = ledger.answer(&body, script)?;
+    Some(if body["stream"] == true {
         ("text/event-stream", super::stream::events(&message))
     } else {
         ("application/json", message.to_string())
-    }
+    })
 }
 
-struct Request {
+pub struct Request {
     method: String,
     path: String,
-    body: Vec<u8>,
+    pub body: Vec<u8>,
 }
 
 impl Request {
     /// Reads the next request; `None` when there is none any more.
-    fn read(input: &mut impl BufRead) -> io::Result<Option<Self>> {
+    pub fn read(input: &mut impl BufRead) -> io::Result<Option<Self>> {
         let mut first = String::new();
         if input.read_line(&mut first)? == 0 {
             return Ok(None);

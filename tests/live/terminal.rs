@@ -49,7 +49,7 @@ impl<'a> Terminal<'a> {
                 let _ = self.tmux(&["send-keys", "-t", FIRST, "Enter"]);
                 return false;
             }
-            screen.contains("bypass permissions on")
+            screen.contains("bypass permissions on") || screen.contains("accept edits on")
         })
     }
 
@@ -72,9 +72,34 @@ impl<'a> Terminal<'a> {
         self.tmux(&["send-keys", "-t", FIRST, "Enter"]).map(drop)
     }
 
+    /// Presses a key, as tmux names it.
+    pub fn press(&self, key: &str) -> Result<(), String> {
+        self.tmux(&["send-keys", "-t", FIRST, key]).map(drop)
+    }
+
+    /// The client's process.
+    pub fn process(&self) -> Result<u32, String> {
+        self.process_of(FIRST)
+    }
+
+    /// The process that a pane was started with.
+    pub fn process_of(&self, pane: &str) -> Result<u32, String> {
+        let pid = self.tmux(&["display-message", "-p", "-t", pane, "#{pane_pid}"])?;
+        pid.trim().parse().map_err(|error| format!("pane_pid {pid:?}: {error}"))
+    }
+
+    /// Closes the terminal, which hangs up the client.
+    pub fn close(&self) -> Result<(), String> {
+        self.tmux(&["kill-server"]).map(drop)
+    }
+
     /// Waits until the client has ended by itself.
     pub fn wait_for_end(&self) -> Result<(), String> {
         self.wait(Duration::from_secs(40), "the client's end", || {
+            // If teammates are in a turn, the client asks for a confirmation.
+            if self.stable_screen().contains("Exit and stop tasks") {
+                let _ = self.press("Enter");
+            }
             self.tmux(&["display-message", "-p", "-t", FIRST, "#{pane_dead}"])
                 .is_ok_and(|told| told.trim() == "1")
         })

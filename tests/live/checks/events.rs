@@ -12,7 +12,7 @@ use super::short;
 
 /// What a client sends as it leaves. It ends the hooks of these that still run, and one that has hardly begun is lost,
 /// ours or the witness's.
-const LAST: [&str; 4] = ["PostToolUse", "Stop", "TeammateIdle", "SessionEnd"];
+const LAST: [&str; 5] = ["FileChanged", "PostToolUse", "Stop", "TeammateIdle", "SessionEnd"];
 
 pub fn differences(scenario: &Scenario, home: &Home, record: &Record) -> Vec<String> {
     let sent = witness::payloads(&home.root);

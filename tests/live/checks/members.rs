@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::super::ledger::NO_PART;
 use super::super::record::{Record, text, words};
 use super::super::scenarios::{Scenario, Topology};
 use super::super::sent::Sent;
@@ -59,8 +60,10 @@ fn said(scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
             (part, _) => part,
         };
         let told = record.of(&["turn-ended"]).filter(|entry| entry["actor"] == name);
-        let told: BTreeSet<String> =
-            told.map(|entry| text(entry, "text")).filter(|text| !text.is_empty()).collect();
+        let told: BTreeSet<String> = told
+            .map(|entry| text(entry, "text"))
+            .filter(|text| !text.is_empty() && text != NO_PART)
+            .collect();
         let words = words.iter().filter(|word| !(scenario.restored && *word == "Listed."));
         found.extend(differ(&format!("replay, what {name} said"), words.cloned(), told));
     }
@@ -71,6 +74,8 @@ fn said(scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
 fn prompted(version: Version, scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
     let begun = || record.of(&["turn-started"]);
     let typed = (scenario.steps)(version.generation()).into_iter().map(|step| step.typed.to_owned());
+    // A command of the client starts no turn.
+    let typed = typed.filter(|typed| !typed.starts_with('/'));
     // The client itself begins turns of the lead for mail and for what ran beside it.
     let told = begun().filter(|entry| ["lead", "team-lead"].contains(&text(entry, "actor").as_str()));
     let told = told

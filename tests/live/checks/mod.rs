@@ -1,6 +1,7 @@
 //! What is on record of a run, held against what was really sent.
 
 mod events;
+mod incidents;
 mod members;
 mod messages;
 mod policy;
@@ -33,7 +34,8 @@ pub fn differences(
     found.extend(scenario.rule.iter().flat_map(|rule| rule::differences(rule, &played.ledger)));
     found.extend(events::differences(scenario, &played.home, record));
     found.extend(spending::differences(scenario, played, record));
-    found.extend(store::differences(&played.home, record));
+    found.extend(store::differences(scenario, &played.home, record));
+    found.extend(incidents::differences(scenario, played, record));
     if scenario.topology == Topology::Headless {
         // A lead that is woken again says the same again.
         let printed: BTreeSet<String> =

@@ -6,10 +6,12 @@ use std::time::UNIX_EPOCH;
 use serde_json::Value;
 use teamkeep_core::sys::clock;
 
+use super::super::ending::Ending;
 use super::super::ledger::Usage;
 use super::super::play::Played;
 use super::super::record::{Record, text};
-use super::super::scenarios::{Scenario, Topology};
+use super::super::scenarios::{CLEAR, Scenario, Topology};
+use super::super::version::Generation;
 use super::same;
 
 /// Numbers of tokens: input, output, read from the cache, written to it.
@@ -31,8 +33,11 @@ pub fn differences(scenario: &Scenario, played: &Played, record: &Record) -> Vec
     let told: BTreeMap<String, Tokens> = agents.map(|agent| (text(agent, "agent"), counted(agent))).collect();
     let mut found: Vec<String> =
         same("tokens of each agent", sent(&usages, played, record), told).into_iter().collect();
-    // Claude Code keeps no record of a session without a terminal, one for each process in panes, and only the last one.
-    if scenario.topology != Topology::InProcess || scenario.restored {
+    // Claude Code keeps no record of a session without a terminal or of one that was killed, one for each process in panes,
+    // and only the last one. It counts again from zero after `/clear`.
+    let is_cleared = (scenario.steps)(Generation::Session).iter().any(|step| step.typed == CLEAR);
+    let has_other_record = is_cleared || scenario.restored || scenario.ending == Ending::Killed;
+    if scenario.topology != Topology::InProcess || has_other_record {
         return found;
     }
     let own = own(played);

@@ -1,13 +1,18 @@
 //! The plays: what the user types, and what each part answers.
 
+mod cleared;
 mod delegate;
 mod forbidden;
 mod halfway;
 mod parser;
+mod trouble;
+mod working;
 
+pub use cleared::CLEAR;
 pub use halfway::LATER;
 
 use super::conversation::Cue;
+use super::ending::Ending;
 use super::hooks::Hooks;
 use super::moves::{Move, say};
 use super::version::{Generation, Version};
@@ -56,7 +61,7 @@ pub struct Scenario {
     pub hooks: Hooks,
     /// Whether the client has its task tools.
     pub tasks: bool,
-    /// What the user types, until the client is left.
+    /// What the user types, until the client ends.
     pub steps: fn(Generation) -> Vec<Step>,
     /// What a part answers at its cue.
     pub reply: fn(Generation, &Cue) -> Vec<Move>,
@@ -66,6 +71,12 @@ pub struct Scenario {
     pub rule: Option<Rule>,
     /// Whether the tasks are restored into a list for a second session.
     pub restored: bool,
+    /// How the client ends.
+    pub ending: Ending,
+    /// The verdict of the report.
+    pub verdict: &'static str,
+    /// The kind and the first agent of each incident.
+    pub incidents: &'static [&'static str],
 }
 
 /// A whole team in one process, with our hooks in the settings: what others differ from.
@@ -79,6 +90,9 @@ const TEAM: Scenario = Scenario {
     refusals: 0,
     rule: None,
     restored: false,
+    ending: Ending::Exit,
+    verdict: "completed",
+    incidents: &[],
 };
 
 /// The same in panes.
@@ -110,6 +124,8 @@ pub const ALL: &[Scenario] = &[
         steps: halfway::steps_of_stopping,
         reply: halfway::reply,
         refusals: 3,
+        verdict: "open-work",
+        incidents: &["lost-work bob"],
         ..TEAM
     },
     Scenario {
@@ -117,7 +133,46 @@ pub const ALL: &[Scenario] = &[
         steps: halfway::steps_of_leaving,
         reply: halfway::reply,
         restored: true,
+        verdict: "open-work",
+        incidents: &["unfinished-work bob"],
         ..TEAM
+    },
+    Scenario { name: "cleared", steps: cleared::steps, reply: cleared::reply, ..TEAM },
+    Scenario {
+        name: "killed",
+        steps: working::steps,
+        reply: working::reply,
+        ending: Ending::Killed,
+        verdict: "crashed",
+        incidents: &["crashed-lead team-lead"],
+        ..TEAM
+    },
+    Scenario {
+        name: "hung-up",
+        steps: working::steps,
+        reply: working::reply,
+        ending: Ending::HungUp,
+        verdict: "open-work",
+        incidents: &["unfinished-work bob"],
+        ..TEAM
+    },
+    Scenario {
+        name: "trouble",
+        steps: trouble::steps,
+        reply: trouble::reply,
+        ending: Ending::ExitAfterTrouble,
+        verdict: "open-work",
+        incidents: trouble::INCIDENTS,
+        ..TEAM
+    },
+    Scenario {
+        name: "trouble-panes",
+        steps: trouble::steps_in_panes,
+        reply: trouble::reply_in_panes,
+        ending: Ending::ExitAfterTrouble,
+        verdict: "open-work",
+        incidents: trouble::INCIDENTS_IN_PANES,
+        ..PANES
     },
     Scenario { name: "plugin", hooks: Hooks::Plugin, ..TEAM },
     Scenario { name: "plugin-panes", hooks: Hooks::Plugin, ..PANES },
@@ -127,6 +182,13 @@ pub const ALL: &[Scenario] = &[
 ];
 
 impl Scenario {
+    /// The incidents with this client. Older ones run no hook for a permission request in the lead's process.
+    pub fn incidents_with(&self, version: Version) -> Vec<&'static str> {
+        let is_silent = self.topology == Topology::InProcess && version.generation() != Generation::Session;
+        let all = self.incidents.iter().copied();
+        all.filter(|name| !(is_silent && name.starts_with("waiting-permission "))).collect()
+    }
+
     /// Says why a client cannot play it; `None` when it can.
     pub fn lacks(&self, version: Version) -> Option<&'static str> {
         if !self.tasks && !version.can_do_without_tasks() {
