@@ -80,7 +80,8 @@ fn sent(usages: &[Usage], played: &Played, record: &Record) -> BTreeMap<String, 
         (_, false) => "general-purpose".to_owned(),
     };
     let time = |key: &str| record.run[key].as_str().and_then(clock::parse).map(|at| at.millis());
-    let start = time("started_at").unwrap_or(i64::MIN);
+    // Without a team, the whole session belongs to the run.
+    let start = time("started_at").filter(|_| is_team).unwrap_or(i64::MIN);
     // After the end of its team, the session of the lead continues.
     let end = time("ended_at").filter(|_| record.run["ended_by"] == "session-end").unwrap_or(i64::MAX);
     let written = played.home.transcripts();
