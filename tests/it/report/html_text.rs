@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::html::{empty, letter, show, tab, task};
+use super::html::{at, empty, letter, show, tab, task};
 
 #[test]
 fn markdown_of_a_message_is_built_from_elements() {
@@ -93,5 +93,26 @@ fn conversations_are_listed_together_and_a_task_finds_its_messages() {
     let search = "const s = document.getElementById('search'); s.value = 'task:1'; s.dispatchEvent(new Event('input'))";
     browser.run(search);
     assert_eq!(rows(), json!(["0:01", "0:03", "0:04"]));
+    browser.must_be_content();
+}
+
+#[test]
+fn endless_titles_are_cut() {
+    let mut report = empty();
+    let endless = "\u{202e}x ".repeat(100_000);
+    let mut message = letter(1, "alice", "bob", "short");
+    message["summary"] = json!(endless);
+    report["mail"]["messages"] = json!([message]);
+    report["tasks"] = json!([task(1, &endless, &[])]);
+    report["findings"] = json!([{
+        "code": "unfinished", "at": at(5), "who": "alice", "task": "1", "what": endless, "amount": null,
+    }]);
+    let Some((browser, _dir)) = show(report) else { return };
+    tab(&browser, "messages");
+    for selector in ["#findings-list li", "#reading .pairs", ".card", ".row .gist"] {
+        let length = browser.text(selector).chars().count();
+        assert!((50..6_000).contains(&length), "{selector}: {length}");
+    }
+    assert!(browser.text("#findings-list li bdi").ends_with('\u{2026}'));
     browser.must_be_content();
 }

@@ -3,15 +3,25 @@
 const report = JSON.parse($("report").textContent);
 if (report === null) throw new Error("this page contains no report");
 
-const messages = report.mail.messages.map((letter, index) => ({ ...letter, index, t: stamp(letter.at) }));
+// Subjects, summaries and descriptions are short, unless somebody wants to fill the page.
+const MAX_TITLE = 1000;
+const titled = (text) => (text ? short(text, MAX_TITLE) : text);
+
+const messages = report.mail.messages.map((letter, index) => ({ ...letter, summary: titled(letter.summary), index, t: stamp(letter.at) }));
 const tasks = report.tasks.map((task) => ({
   ...task,
-  changes: task.changes.map((change) => ({ ...change, t: stamp(change.at) })).filter((change) => change.t !== null),
+  subject: titled(task.subject),
+  changes: task.changes.map((change) => ({ ...change, subject: titled(change.subject), t: stamp(change.at) }))
+    .filter((change) => change.t !== null),
 }));
 const taskById = new Map(tasks.map((task) => [task.id, task]));
 const turns = report.turns.map((turn) => ({ ...turn, begin: stamp(turn.from), end: stamp(turn.to) }));
-const incidents = report.incidents || [];
-const findings = report.findings.map((finding, index) => ({ ...finding, index, t: stamp(finding.at) }));
+const incidents = (report.incidents || []).map((incident) => ({
+  ...incident,
+  summary: titled(incident.summary),
+  chain: incident.chain.map((step) => ({ ...step, what: titled(step.what) })),
+}));
+const findings = report.findings.map((finding, index) => ({ ...finding, what: titled(finding.what), index, t: stamp(finding.at) }));
 
 // All agents, members first.
 const actors = [];
