@@ -28,12 +28,12 @@ impl BurnRate {
         let costs = data.transcripts.costs.values();
         let mut recent = costs.filter(|cost| case.to_local(cost.at).is_some_and(is_recent)).peekable();
         recent.peek()?;
-        let (mut tokens, mut usd) = (0, Some(0.0));
+        let (mut tokens, mut usd) = (0_u64, Some(0.0));
         for cost in recent {
-            tokens += cost.tokens.new_tokens();
+            tokens = tokens.saturating_add(cost.tokens.new_tokens());
             usd = usd.zip(prices::cost(prices, cost)).map(|(sum, one)| sum + one);
         }
         let an_hour = (60 / WINDOW) as u64;
-        Some(BurnRate { tokens: tokens * an_hour, usd: usd.map(|usd| usd * an_hour as f64) })
+        Some(BurnRate { tokens: tokens.saturating_mul(an_hour), usd: usd.map(|usd| usd * an_hour as f64) })
     }
 }

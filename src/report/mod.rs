@@ -8,6 +8,7 @@ mod findings;
 mod incidents;
 mod input;
 mod messages;
+mod model_id;
 mod overview;
 mod prices;
 mod spending;

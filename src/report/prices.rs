@@ -1,12 +1,13 @@
 //! The price of the model's messages in US dollars: from the user's configuration, else from the table in this file.
 //!
 //! Source of the table: Anthropic's public price page, <https://platform.claude.com/docs/en/about-claude/pricing>, as of
-//! 2026-10-24. Fast mode, batches, US-only inference and server tools have other prices; they are not in the table.
+//! 2026-10-24. Fable 5.2 and Mythos 5.2 are newer; they have the prices by which Claude Code 2.1.330 counts. It has the same
+//! prices for all models that it still sends. Batches and server tools other than web search have other prices.
 
+use super::model_id::{Suffix, suffix_after};
 use crate::timeline::Cost;
 use teamkeep_core::client::team::Tokens;
 use teamkeep_core::config::{Price, pattern};
-use teamkeep_core::sys::clock::Timestamp;
 
 /// The date of the table.
 pub const AS_OF: &str = "2026-10-24";
@@ -36,22 +37,30 @@ struct Row {
     long: Option<(u64, Rates)>,
     /// Earlier cache reads: their price before this day.
     before: Option<(&'static str, f64)>,
+    /// The factor of all rates in fast mode, if the model has it.
+    fast: Option<f64>,
 }
 
 const fn row(model: &'static str, rates: Rates) -> Row {
-    Row { model, rates, long: None, before: None }
+    Row { model, rates, long: None, before: None, fast: None }
+}
+
+const fn row_with_fast_mode(model: &'static str, rates: Rates, factor: f64) -> Row {
+    Row { fast: Some(factor), ..row(model, rates) }
 }
 
 const TABLE: &[Row] = &[
+    row_with_fast_mode("fable-5-2", rates(8.0, 40.0, 0.20), 2.0),
+    row_with_fast_mode("mythos-5-2", rates(8.0, 40.0, 0.20), 2.0),
     row("fable-5-1", rates(10.0, 50.0, 0.25)),
     row("mythos-5-1", rates(10.0, 50.0, 0.25)),
     row("fable-5", rates(10.0, 50.0, 1.0)),
     row("mythos-5", rates(10.0, 50.0, 1.0)),
-    row("opus-5-5", rates(4.0, 20.0, 0.20)),
-    row("opus-5", rates(5.0, 25.0, 0.50)),
-    row("opus-4-8", rates(5.0, 25.0, 0.50)),
-    row("opus-4-7", rates(5.0, 25.0, 0.50)),
-    row("opus-4-6", rates(5.0, 25.0, 0.50)),
+    row_with_fast_mode("opus-5-5", rates(4.0, 20.0, 0.20), 2.0),
+    row_with_fast_mode("opus-5", rates(5.0, 25.0, 0.50), 2.0),
+    row_with_fast_mode("opus-4-8", rates(5.0, 25.0, 0.50), 2.0),
+    row_with_fast_mode("opus-4-7", rates(5.0, 25.0, 0.50), 6.0),
+    row_with_fast_mode("opus-4-6", rates(5.0, 25.0, 0.50), 6.0),
     row("opus-4-5", rates(5.0, 25.0, 0.50)),
     row("opus-4-1", rates(15.0, 75.0, 1.50)),
     row("opus-4", rates(15.0, 75.0, 1.50)),
@@ -64,37 +73,37 @@ const TABLE: &[Row] = &[
     row("haiku-4-5", rates(1.0, 5.0, 0.10)),
 ];
 
+/// The factor of the tokens' price if the model runs in the US only.
+const US_ONLY_FACTOR: f64 = 1.1;
+/// US dollars for a web search.
+const WEB_SEARCH: f64 = 0.01;
+
 /// The price of one message of the model; `None` if its model has none. The first of the user's prices that matches the
 /// model counts, else the table.
 pub fn cost(prices: &[Price], cost: &Cost) -> Option<f64> {
     let model = cost.model.as_deref()?;
     let own = prices.iter().find(|price| pattern::matches(&price.model, model));
-    let rates = own.map(Rates::of).or_else(|| in_table(model, cost.at, &cost.tokens))?;
-    Some(rates.price(&cost.tokens))
+    own.map(|own| Rates::of(own).price(&cost.tokens)).or_else(|| list_price(model, cost))
 }
 
-fn in_table(model: &str, at: Option<Timestamp>, tokens: &Tokens) -> Option<Rates> {
-    let (_, name) = model.rsplit_once("claude-")?;
-    let row = TABLE.iter().find(|row| name.strip_prefix(row.model).is_some_and(ends_model))?;
-    let prompt = tokens.input + tokens.cache_read + tokens.cache_write;
-    let long = row.long.filter(|(limit, _)| prompt > *limit);
-    let rates = long.map_or(row.rates, |(_, rates)| rates);
-    let day = at.map(|at| at.date().to_string());
-    let earlier = row.before.filter(|(until, _)| day.is_some_and(|day| day.as_str() < *until));
-    Some(earlier.map_or(rates, |(_, cache_read)| Rates { cache_read, ..rates }))
+fn list_price(model: &str, cost: &Cost) -> Option<f64> {
+    let (row, suffix) = TABLE.iter().find_map(|row| Some((row, suffix_after(model, row.model)?)))?;
+    let is_fast = cost.terms.fast || suffix == Suffix::Fast;
+    let fast = if is_fast { row.fast? } else { 1.0 };
+    let region = if cost.terms.us_only { US_ONLY_FACTOR } else { 1.0 };
+    Some(row.rates(cost).price(&cost.tokens) * fast * region + cost.terms.web_searches as f64 * WEB_SEARCH)
 }
 
-/// Whether the rest of an id after a model's name is not part of a longer name: `-20251101`, `@20251101`, `[1m]`, `-v1:0`.
-fn ends_model(rest: &str) -> bool {
-    let Some(rest) = rest.strip_prefix('-') else {
-        return !rest.starts_with(|next: char| next.is_ascii_alphanumeric());
-    };
-    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    digits == 0 || digits >= DATE_DIGITS
+impl Row {
+    fn rates(&self, Cost { at, tokens, .. }: &Cost) -> Rates {
+        let prompt = tokens.input.saturating_add(tokens.cache_read).saturating_add(tokens.cache_write);
+        let long = self.long.filter(|(limit, _)| prompt > *limit);
+        let rates = long.map_or(self.rates, |(_, rates)| rates);
+        let day = at.map(|at| at.date().to_string());
+        let earlier = self.before.filter(|(until, _)| day.is_some_and(|day| day.as_str() < *until));
+        earlier.map_or(rates, |(_, cache_read)| Rates { cache_read, ..rates })
+    }
 }
-
-/// The digits of a date in a model's id. Fewer are a version.
-const DATE_DIGITS: usize = 8;
 
 impl Rates {
     /// The user's price, which does not distinguish writes to the cache.
@@ -123,11 +132,13 @@ impl Rates {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use teamkeep_core::client::team::Terms;
     use teamkeep_core::sys::clock;
 
     fn message(model: &str, at: &str, tokens: Tokens) -> Cost {
         let (by, agent) = (String::new(), String::new());
-        Cost { by, agent, at: clock::parse(at), model: Some(model.to_owned()), tokens }
+        let terms = Terms::default();
+        Cost { by, agent, at: clock::parse(at), model: Some(model.to_owned()), tokens, terms }
     }
 
     const NOW: &str = "2026-11-01T00:00:00Z";
@@ -149,10 +160,25 @@ mod tests {
             ("claude-opus-5-5[1m]", 24.0),
             ("claude-opus-5", 30.0),
             ("claude-haiku-4-5", 6.0),
+            ("claude-fable-5-2", 48.0),
+            ("claude-opus-4-0", 90.0),
+            ("anthropic/claude-opus-4.6", 30.0),
+            ("anthropic/claude-opus-4.6-fast", 180.0),
+            ("claude-opus-4-6@default", 30.0),
+            ("us.anthropic.claude-opus-4-6-v1", 30.0),
+            ("arn:aws:bedrock:us-east-1:1:inference-profile/eu.anthropic.claude-opus-4-20250514-v1:0", 90.0),
         ] {
             assert_eq!(price(id), Some(usd), "{id}");
         }
-        for id in ["claude-opus-4-9", "claude-opus-51", "claude-opus-6", "gpt-6", "opus-5", "claude-"] {
+        let unknown =
+            ["claude-opus-4-9", "claude-opus-4.9", "claude-opus-51", "claude-opus-5x", "claude-opus-6"];
+        for id in unknown.into_iter().chain([
+            "claude-haiku-5-5-lite",
+            "claude-sonnet-5-fast",
+            "gpt-6",
+            "opus-5",
+            "claude-",
+        ]) {
             assert_eq!(price(id), None, "{id}");
         }
     }
@@ -167,6 +193,28 @@ mod tests {
         assert_eq!(usd("claude-sonnet-5-5", "2026-10-06T23:59:59Z", read(1_000_000)), 0.2);
         let write = Tokens { cache_write: 1_000_000, cache_write_1h: 400_000, ..Tokens::default() };
         assert_eq!(usd("claude-opus-5", NOW, write), 0.6 * 6.25 + 0.4 * 10.0);
+    }
+
+    /// The costs are those of Claude Code 2.1.330 for the same usage.
+    #[test]
+    fn fast_mode_region_and_web_searches_have_the_cost_that_claude_code_counts() {
+        let tokens =
+            Tokens { input: 1_000, output: 500, cache_read: 300, cache_write: 200, cache_write_1h: 0 };
+        let usd = |model, terms| {
+            let usd = cost(&[], &Cost { terms, ..message(model, NOW, tokens) });
+            usd.map(|usd| (usd * 1e7).round() / 1e7)
+        };
+        let (fast, us) =
+            (Terms { fast: true, ..Terms::default() }, Terms { us_only: true, ..Terms::default() });
+        assert_eq!(usd("claude-opus-5", Terms::default()), Some(0.0189));
+        assert_eq!(usd("claude-opus-5", fast), Some(0.0378));
+        assert_eq!(usd("claude-opus-4-6", fast), Some(0.1134));
+        assert_eq!(usd("claude-opus-5-5", fast), Some(0.03012));
+        assert_eq!(usd("claude-fable-5-2", fast), Some(0.06012));
+        assert_eq!(usd("claude-sonnet-5-5", fast), None);
+        assert_eq!(usd("claude-haiku-5-5", us), Some(0.0004158));
+        assert_eq!(usd("claude-opus-5", Terms { fast: true, ..us }), Some(0.04158));
+        assert_eq!(usd("claude-opus-5", Terms { web_searches: 1, ..us }), Some(0.03079));
     }
 
     #[test]

@@ -102,7 +102,7 @@ impl<'a> Spending<'a> {
         let names: BTreeSet<&str> =
             case.data.transcripts.all.iter().map(|transcript| transcript.by.as_str()).collect();
         let mut agents: Vec<ModelUsage> = names.iter().map(|name| self.of_agent(name)).collect();
-        agents.sort_by_key(|spent| std::cmp::Reverse(spent.tokens.input + spent.tokens.output));
+        agents.sort_by_key(|spent| std::cmp::Reverse(spent.tokens.input.saturating_add(spent.tokens.output)));
         let known = || self.messages.iter().filter(|one| names.contains(one.agent));
         let total = Sum::of(known());
         let unpriced: BTreeSet<&str> = known().filter(|one| one.usd.is_none()).map(|one| one.model).collect();

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::transcript_owners::{TranscriptOwners, agent_of};
-use teamkeep_core::client::team::{Delivered, Record, Spent, Tokens, TranscriptItem, records};
+use teamkeep_core::client::team::{Delivered, Record, Spent, Terms, Tokens, TranscriptItem, records};
 use teamkeep_core::error::Result;
 use teamkeep_core::store::archive::{Archive, RunRecord};
 use teamkeep_core::sys::clock::Timestamp;
@@ -147,15 +147,17 @@ impl Transcripts {
                 continue;
             }
             self.versions.extend(record.version.filter(|_| span.contains(record.timestamp)));
-            if let Some(Spent { message, model, tokens }) = record.spent {
+            if let Some(Spent { message, model, tokens, terms }) = record.spent {
                 let cost = self.costs.entry(message).or_insert_with(|| Cost {
                     by: transcript.by.clone(),
                     agent: transcript.agent.clone(),
                     at: record.timestamp,
                     model,
                     tokens,
+                    terms,
                 });
                 cost.tokens = cost.tokens.most(tokens);
+                cost.terms = cost.terms.most(terms);
             }
             for part in record.items {
                 self.add_part(transcript, record.timestamp, part);
@@ -230,6 +232,7 @@ pub struct Cost {
     pub at: Option<Timestamp>,
     pub model: Option<String>,
     pub tokens: Tokens,
+    pub terms: Terms,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -47,13 +47,14 @@ pub struct Usage {
     pub tokens: Value,
 }
 
-/// The tokens of an answer, in each kind another number.
+/// The tokens of an answer, in each kind another number, and its web searches.
 fn usage(number: usize) -> Value {
     let (short, long) = (10 * number, 3 * number);
     json!({
         "input_tokens": 100 + number, "output_tokens": 20 + number % 7,
         "cache_creation_input_tokens": short + long, "cache_read_input_tokens": 5_000 + 100 * number,
         "cache_creation": { "ephemeral_5m_input_tokens": short, "ephemeral_1h_input_tokens": long },
+        "server_tool_use": { "web_search_requests": number % 3 },
     })
 }
 

@@ -102,7 +102,7 @@ fn agent(recording: &Recording, moment: &Moment, name: &str, page: &mut Page) {
     if let Some(usage) = report.spending.agents.iter().find(|usage| usage.agent == name) {
         let tokens = &usage.tokens;
         let cost = usage.cost.map(|usd| format!(", ${usd:.2}")).unwrap_or_default();
-        let written = tokens.input + tokens.cache_write;
+        let written = tokens.input.saturating_add(tokens.cache_write);
         page.line(format!(
             "{} tokens in, {} out, {} read from the cache{cost} in the whole run",
             thousands(written),

@@ -17,7 +17,7 @@ pub use config::{LeadProcess, Member, Task, TeamConfig};
 pub use inbox::{Entry, Notice, entries, fresh_entries};
 pub use lists::{HIGHEST_NUMBER, Lists, NamedLists};
 pub use teammate_message::{Delivered, read_as};
-pub use token_usage::{Spent, Tokens};
+pub use token_usage::{Spent, Terms, Tokens};
 pub use transcript::{Record, TranscriptItem, records};
 
 pub(crate) fn text(value: &Value, keys: &[&str]) -> Option<String> {

@@ -11,6 +11,18 @@ pub struct Spent {
     pub message: String,
     pub model: Option<String>,
     pub tokens: Tokens,
+    pub terms: Terms,
+}
+
+/// The conditions of a message's price, besides its model and tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// The model ran in fast mode.
+    pub fast: bool,
+    /// The model ran in the US only.
+    pub us_only: bool,
+    /// Searches by Anthropic's servers, which have a price of their own.
+    pub web_searches: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +49,7 @@ impl Spent {
         model.is_some().then_some(Spent {
             message,
             model,
+            terms: Terms::read(usage),
             tokens: Tokens {
                 input: tokens("input_tokens"),
                 output: tokens("output_tokens"),
@@ -48,6 +61,29 @@ impl Spent {
                     .unwrap_or(0),
             },
         })
+    }
+}
+
+impl Terms {
+    fn read(usage: &Value) -> Terms {
+        let is = |key: &str, value: &str| usage.get(key).and_then(Value::as_str) == Some(value);
+        Terms {
+            fast: is("speed", "fast"),
+            us_only: is("inference_geo", "us"),
+            web_searches: usage
+                .pointer("/server_tool_use/web_search_requests")
+                .and_then(Value::as_u64)
+                .unwrap_or(0),
+        }
+    }
+
+    /// The terms of two lines of a message; the later line has all of them.
+    pub fn most(self, other: Terms) -> Terms {
+        Terms {
+            fast: self.fast || other.fast,
+            us_only: self.us_only || other.us_only,
+            web_searches: self.web_searches.max(other.web_searches),
+        }
     }
 }
 
@@ -93,10 +129,25 @@ mod tests {
         };
         let spent = Spent::read(&line("opus")).unwrap();
         assert_eq!(spent.tokens, Tokens { input: 3, output: 2, cache_read: 1, ..Tokens::default() });
+        assert_eq!(spent.terms, Terms::default());
         assert_eq!(Spent::read(&line("<synthetic>")), None);
         assert_eq!(Spent::read(&json!({"message": {"id": "m", "model": "opus"}})), None);
         let mut sum = spent.tokens.most(Tokens { output: 9, ..Tokens::default() });
         sum += Tokens { output: u64::MAX, ..Tokens::default() };
         assert_eq!(sum, Tokens { input: 3, output: u64::MAX, cache_read: 1, ..Tokens::default() });
+    }
+
+    #[test]
+    fn fast_mode_region_and_web_searches_are_read_from_any_line_of_a_message() {
+        let terms = |usage: Value| {
+            Spent::read(&json!({"message": {"id": "m", "model": "opus", "usage": usage}})).unwrap().terms
+        };
+        let searches = terms(
+            json!({"speed": "standard", "inference_geo": "", "server_tool_use": {"web_search_requests": 2}}),
+        );
+        assert_eq!(searches, Terms { web_searches: 2, ..Terms::default() });
+        let fast = terms(json!({"speed": "fast", "inference_geo": "us", "server_tool_use": null}));
+        assert_eq!(searches.most(fast), Terms { fast: true, us_only: true, web_searches: 2 });
+        assert_eq!(terms(json!({"speed": 1, "inference_geo": ["us"]})), Terms::default());
     }
 }
