@@ -29,6 +29,11 @@ impl Ending {
         if self == Self::ExitAfterTrouble { "--permission-mode acceptEdits" } else { SKIP }
     }
 
+    /// What the user types, after the steps of the scenario.
+    pub fn typed(self) -> Option<&'static str> {
+        (self == Self::ExitAfterTrouble).then_some(trouble::LAST)
+    }
+
     /// Ends the client.
     pub fn finish(self, played: &Played, scenario: &Scenario, terminal: &Terminal<'_>) -> Result<(), String> {
         match self {

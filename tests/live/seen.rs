@@ -33,7 +33,7 @@ impl Seen {
         let cells = [
             on_record(sent),
             agents(record),
-            text(&record.run, "ended_by"),
+            ended(record),
             left(played, record),
             besides(scenario, played, sent),
         ];
@@ -52,6 +52,11 @@ fn on_record(sent: &Sent) -> String {
     let told: Vec<String> =
         told.map(|(count, what)| format!("{count} {what}{}", if *count == 1 { "" } else { "s" })).collect();
     format!("{}, each event once", told.join(", "))
+}
+
+fn ended(record: &Record) -> String {
+    let by = text(&record.run, "ended_by");
+    if by.is_empty() { "no recorded end".to_owned() } else { by }
 }
 
 /// How many ids the agent of a teammate had, by the teammate that had most turns.

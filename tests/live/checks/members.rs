@@ -73,7 +73,11 @@ fn said(scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
 /// Whatever the user typed, and whatever a subagent was started for, is on record as the beginning of a turn.
 fn prompted(version: Version, scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
     let begun = || record.of(&["turn-started"]);
-    let typed = (scenario.steps)(version.generation()).into_iter().map(|step| step.typed.to_owned());
+    let typed = (scenario.steps)(version.generation())
+        .into_iter()
+        .map(|step| step.typed)
+        .chain(scenario.ending.typed())
+        .map(str::to_owned);
     // A command of the client starts no turn.
     let typed = typed.filter(|typed| !typed.starts_with('/'));
     // The client itself begins turns of the lead for mail and for what ran beside it.

@@ -62,6 +62,7 @@ fn plan(generation: Generation, cue: &Cue, bob: Vec<Vec<Move>>) -> Vec<Vec<Move>
             let mates = TEAM.map(|(name, job)| vec![generation.spawn(name, job)]);
             team.chain(tasks).chain(mates).chain([vec![say("The team works.")]]).collect()
         }
+        ("lead", "look") => vec![vec![say("The result is seen.")]],
         ("lead", _) => vec![
             vec![generation.tell("dave", "please look", "Dave, do you have a corpus?")],
             vec![generation.tell("carol", "begin", "Start to fuzz, and clean up first")],
