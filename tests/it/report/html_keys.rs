@@ -100,6 +100,10 @@ fn search_names_what_it_ignores_and_finds_agents_by_exact_names() {
     }
     let (_, note) = search(&"o ".repeat(100_000));
     assert_eq!(note, "only the first 500 characters are searched");
+    assert_eq!(search("nothing like this").0, "");
+    browser.focus("#reading .link");
+    browser.press(&[ENTER]);
+    assert_eq!([focused(&browser).to_string(), browser.text("#reading .text")], ["\"search\"", "one"]);
     browser.must_be_content();
 }
 

@@ -98,6 +98,16 @@ const reader = (() => {
     return message.kind !== "message" ? make("span", { class: "badge" }, words(message.kind)) : null;
   }
 
+  // Without a result, the whole list is a click away.
+  function drawNone() {
+    const clear = button({ class: "link" }, () => {
+      controls.search.value = "";
+      controls.search.dispatchEvent(new Event("input", { bubbles: true }));
+      controls.search.focus();
+    }, "Clear the search");
+    fill($("reading"), make("p", { class: "muted" }, "No messages match this search. ", controls.search.value !== "" && clear));
+  }
+
   // Shows a message. With `follow`, it is also selected, and the list scrolls to it.
   function choose(message, follow) {
     const before = chosen;
@@ -112,7 +122,8 @@ const reader = (() => {
       select({ what: "message", message: chosen });
     }
     show();
-    if (chosen !== before || query.terms.length || !follow) drawMessage($("reading"), chosen, query.terms, openNeighbour);
+    if (!chosen) drawNone();
+    else if (chosen !== before || query.terms.length || !follow) drawMessage($("reading"), chosen, query.terms, openNeighbour);
   }
 
   // The button of the neighbour is gone then, so the text has the focus.

@@ -24,7 +24,6 @@ function stateOf(message) {
 }
 
 function drawMessage(box, message, terms, choose) {
-  if (!message) return fill(box, make("p", { class: "muted" }, "No messages match this search."));
   const conversation = conversations.get(pairOf(message)) || [message];
   const at = conversation.indexOf(message);
   const neighbour = (one) => button({ class: "neighbour" }, () => choose(one),
