@@ -87,11 +87,13 @@ fn sent(usages: &[Usage], played: &Played, record: &Record) -> BTreeMap<String, 
     let written = played.home.transcripts();
     let mut sent: BTreeMap<String, Tokens> = BTreeMap::new();
     for usage in usages {
-        let Some(part) = &usage.part else { continue };
+        // A notice that reaches the lead after `/clear` belongs to no part. Claude Code's own requests are in no transcript.
+        let is_written = written.contains(&usage.id);
+        let Some(part) = usage.part.as_deref().or(is_written.then_some("lead")) else { continue };
         let at = usage.at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let is_in_run = (start..=end).contains(&i64::try_from(at).unwrap_or(i64::MAX));
         // Its transcript is gone with its session, or it has the message.
-        if is_in_run && (written.is_empty() || written.contains(&usage.id)) {
+        if is_in_run && (written.is_empty() || is_written) {
             let all = sent.entry(name(part)).or_default();
             *all = sum(*all, tokens(usage));
         }
