@@ -28,34 +28,46 @@ const KEYS: [(&str, &str, &str); 4] = [
 pub fn differences(scenario: &Scenario, played: &Played, record: &Record) -> Vec<String> {
     let usages = played.ledger.usages();
     let spending = &record.report["spending"];
-    let counted = |agent: &Value| KEYS.map(|(_, key, _)| agent["tokens"][key].as_u64().unwrap_or_default());
     let agents = spending["agents"].as_array().into_iter().flatten();
-    let told: BTreeMap<String, Tokens> = agents.map(|agent| (text(agent, "agent"), counted(agent))).collect();
+    let by_agent: BTreeMap<String, Tokens> =
+        agents.map(|agent| (text(agent, "agent"), told(agent))).collect();
     let mut found: Vec<String> =
-        same("tokens of each agent", sent(&usages, played, record), told).into_iter().collect();
-    // Claude Code keeps no record of a session without a terminal or of one that was killed, one for each process in panes,
-    // and only the last one. It counts again from zero after `/clear`.
+        same("tokens of each agent", sent(&usages, played, record), by_agent).into_iter().collect();
+    // Claude Code keeps no count of a session that was killed, and counts again from zero after `/clear`.
     let is_cleared = (scenario.steps)(Generation::Session).iter().any(|step| step.typed == CLEAR);
     let has_other_record = is_cleared || scenario.restored || scenario.ending == Ending::Killed;
-    if scenario.topology != Topology::InProcess || has_other_record {
+    if has_other_record {
         return found;
     }
+    // It keeps no count of a session without a terminal, and only that of the last process of the project.
+    let (of_process, counted): (fn(&&Usage) -> bool, &Value) = match scenario.topology {
+        Topology::InProcess => (|_| true, spending),
+        // Each teammate has a process, and the lead's ends last. Any of them can send a request of Claude Code's own.
+        Topology::Panes if usages.iter().all(|usage| usage.part.is_some()) => {
+            let mut agents = spending["agents"].as_array().into_iter().flatten();
+            let lead = agents.find(|agent| text(agent, "agent") == "team-lead");
+            (|usage| usage.part.as_deref() == Some("lead"), lead.unwrap_or(&Value::Null))
+        }
+        Topology::Panes | Topology::Headless => return found,
+    };
     let own = own(played);
-    let all = usages.iter().map(tokens).fold([0; 4], sum);
+    let all = usages.iter().filter(of_process).map(tokens).fold([0; 4], sum);
     let usage = own["lastModelUsage"].as_object().into_iter().flatten();
     let usage = usage.map(|(_, usage)| KEYS.map(|(_, _, key)| usage[key].as_u64().unwrap_or_default()));
     found.extend(same("tokens by Claude Code's own count", all, usage.fold([0; 4], sum)));
     // It also counts its own requests, which are in no transcript, and those of the lead before its team.
-    if all == told_total(spending) {
+    if all == told(counted) {
         let micros = |usd: &Value| usd.as_f64().map(|usd| (usd * 1e6).round());
         let what = "millionths of a dollar by Claude Code's own count";
-        found.extend(same(what, micros(&own["lastCost"]), micros(&spending["cost"])));
+        found.extend(same(what, micros(&own["lastCost"]), micros(&counted["cost"])));
     }
     found
 }
 
-fn told_total(spending: &Value) -> Tokens {
-    KEYS.map(|(_, key, _)| spending["total"][key].as_u64().unwrap_or_default())
+/// The tokens of the run, or of an agent.
+fn told(counted: &Value) -> Tokens {
+    let tokens = counted.get("total").unwrap_or(&counted["tokens"]);
+    KEYS.map(|(_, key, _)| tokens[key].as_u64().unwrap_or_default())
 }
 
 fn tokens(usage: &Usage) -> Tokens {
