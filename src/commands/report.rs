@@ -20,8 +20,8 @@ Examples:
   # Write a page with the timeline, the task board and every message
   teamkeep report parser-team --format html -o parser-team.html
 
-  # List the problems of the last run
-  teamkeep report --json | jq -r '.findings[].what'")]
+  # List the incidents of the last run
+  teamkeep report --json | jq -r '.incidents[].summary'")]
 pub struct Args {
     /// Team name, run ID (or a unique prefix), or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]

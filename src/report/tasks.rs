@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::input::ReportInput;
-use super::input::Spans;
+use super::input::{ReportInput, Spans};
 use crate::timeline::{Entry, Kind, TaskEntry};
 use teamkeep_core::client::team::Task;
 use teamkeep_core::model::TaskStatus;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::incidents::{Incident, Severity, duration};
+use super::incidents::{Incident, Severity, count, duration};
 use super::input::ReportInput;
 use super::overview::Overview;
 use super::tasks::TaskHistory;
@@ -26,8 +26,8 @@ pub enum Outcome {
     Running,
 }
 
-/// Maximum length of the title in characters.
-const MAX_TITLE: usize = 100;
+/// Maximum length of the title.
+const MAX_TITLE_CHARS: usize = 100;
 
 /// The parts of the report that the verdict needs.
 pub struct Facts<'a> {
@@ -55,7 +55,7 @@ fn title(case: &ReportInput<'_>, overview: &Overview) -> String {
     let prompt = prompts.find(|entry| entry.actor == case.lead && entry.text().is_some());
     let line = prompt.and_then(|entry| entry.text()?.lines().map(str::trim).find(|line| !line.is_empty()));
     let line = line.or(overview.team.as_deref()).unwrap_or(&overview.run);
-    match line.char_indices().nth(MAX_TITLE) {
+    match line.char_indices().nth(MAX_TITLE_CHARS) {
         Some((cut, _)) => format!("{}…", &line[..cut]),
         None => line.to_owned(),
     }
@@ -63,10 +63,10 @@ fn title(case: &ReportInput<'_>, overview: &Overview) -> String {
 
 /// `149 of 150 tasks done in 4 h 54 min for $608.12; mobile was silent for 3 h 18 min with #149 in progress`.
 fn sentence(facts: &Facts<'_>) -> String {
-    let count = &facts.overview.count;
-    let done = match count.tasks {
-        0 => format!("{} messages", count.messages),
-        tasks => format!("{} of {tasks} tasks done", count.completed),
+    let counts = &facts.overview.count;
+    let done = match counts.tasks {
+        0 => count(counts.messages, "message"),
+        tasks => format!("{} of {tasks} tasks done", counts.completed),
     };
     let time = facts.overview.duration_ms.map(|millis| format!(" in {}", duration(millis)));
     let cost = facts.cost.map(|usd| format!(" for ${usd:.2}"));

@@ -24,7 +24,7 @@ pub struct Member {
     pub state: AgentState,
     /// When `doing` began.
     pub since: Timestamp,
-    /// The last sign of the agent: a hook call, an entry of its transcript.
+    /// The last activity of the agent: a hook call, or an entry of its transcript.
     pub active_at: Option<Timestamp>,
     /// Number of unread messages in its inbox.
     pub unread: usize,
@@ -38,7 +38,7 @@ pub struct Member {
 pub enum AgentState {
     /// It makes no progress, according to an incident.
     Stalled,
-    /// It waits for a permission, an approval or another agent, according to an incident.
+    /// It waits for permission, for approval or for another agent, according to an incident.
     Waiting,
     Working,
     ShuttingDown,

@@ -74,7 +74,7 @@ pub struct TeamStatus {
     pub team: String,
     pub lead_session: Option<String>,
     pub started_at: Timestamp,
-    /// The last sign of the team. An old version of Claude Code names no process, so it may be gone since.
+    /// The time of the last recorded event. An old version of Claude Code names no process, so it may have exited since then.
     pub heard_at: Option<Timestamp>,
     #[serde(flatten)]
     pub board: Board,

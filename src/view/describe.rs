@@ -182,8 +182,8 @@ pub fn notice(text: &str, from: &str, to: &str) -> Option<String> {
         "teammate_terminated" => why.unwrap_or_else(|| "a teammate has shut down".to_owned()),
         "plan_approval_request" => with(format!("{who} asks to have a plan approved")),
         "plan_approval_response" => with(format!("{who} answered about the plan")),
-        "permission_request" => with(format!("{who} asks for a permission")),
-        "permission_response" => with(format!("{who} answered about a permission")),
+        "permission_request" => with(format!("{who} asks for permission")),
+        "permission_response" => with(format!("{who} answered the permission request")),
         other => with(other.replace('_', " ")),
     };
     Some(format!("automatic: {words}"))

@@ -61,8 +61,8 @@ fn destinations(context: &Context, args: &Args) -> Result<Vec<Destination>> {
     check_url(&notify.url).map_err(|why| Error::usage(format!("invalid --url: {why}")))?;
     if !notify.is_configured() {
         return Err(Error::usage("no destination is configured")
-            .hint("set `command` or `url` under [notify]; for the file: teamkeep config path")
-            .hint("teamkeep notify test --url URL"));
+            .hint("set `command` or `url` under [notify] in the configuration file; to show its path: teamkeep config path")
+            .hint("to try an address first: teamkeep notify test --url URL"));
     }
     Ok(Destination::all(&notify, home))
 }

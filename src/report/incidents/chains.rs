@@ -1,5 +1,6 @@
-//! Who waits for whom: unfinished tasks that hold up others, questions without an answer, and abandoned tasks.
+//! Who waits for whom: open tasks that block others, questions without an answer, and abandoned tasks.
 
+use super::dependencies::Dependencies;
 use super::draft::{Draft, duration, task_names};
 use super::scene::Scene;
 use super::stalls::{millis, restore};
@@ -10,13 +11,12 @@ use crate::report::work::open_questions;
 use crate::timeline::Entry;
 use teamkeep_core::model::TaskStatus;
 
-/// Open tasks that hold up others although no agent works on them, for longer than the threshold.
+/// Open tasks that block others although no agent works on them, for longer than the threshold.
 pub fn blocked_chains(scene: &Scene<'_>) -> Vec<Draft> {
-    let open: Vec<&TaskHistory> = scene.tasks.iter().filter(|task| task.is_unfinished()).collect();
-    let is_open = |id: &str| open.iter().any(|task| task.id == id);
+    let dependencies = Dependencies::of(scene.tasks.iter().filter(|task| task.is_unfinished()).collect());
     let mut found = Vec::new();
-    for root in open.iter().filter(|task| !task.blocked_by.iter().any(|id| is_open(id))) {
-        let path = critical_path(&open, root);
+    for root in dependencies.roots() {
+        let path = dependencies.critical_path(root);
         let since = path.iter().filter_map(|task| task.changes.last()).map(|change| change.at.millis()).max();
         let since = since.unwrap_or(scene.end);
         let is_worked_on = root.status == TaskStatus::InProgress;
@@ -25,47 +25,31 @@ pub fn blocked_chains(scene: &Scene<'_>) -> Vec<Draft> {
         }
         found.push(chain(scene, &path, (since, scene.end)));
     }
-    found.extend(cycle(scene, &open));
+    found.extend(cycle(scene, &dependencies.cyclic));
     found
-}
-
-/// The longest path of open tasks from this one to one that depends on it.
-fn critical_path<'a>(open: &[&'a TaskHistory], root: &'a TaskHistory) -> Vec<&'a TaskHistory> {
-    let mut best = vec![root];
-    let mut paths = vec![vec![root]];
-    // Only a longer path is followed, so this ends even if tasks depend on each other.
-    while let Some(path) = paths.pop() {
-        let Some(last) = path.last() else { continue };
-        let next = open.iter().filter(|task| task.blocked_by.contains(&last.id));
-        for task in next.filter(|task| !path.iter().any(|known| known.id == task.id)) {
-            let longer: Vec<&TaskHistory> = path.iter().copied().chain([*task]).collect();
-            if longer.len() > best.len() {
-                best.clone_from(&longer);
-                paths.push(longer);
-            }
-        }
-    }
-    best
 }
 
 fn chain(scene: &Scene<'_>, path: &[&TaskHistory], span: (i64, i64)) -> Draft {
     let mut draft = Draft::new(IncidentKind::BlockedChain, Severity::Medium, span);
-    for task in path {
+    let blockers = std::iter::once(None).chain(path.iter().map(Some));
+    for (task, blocker) in path.iter().zip(blockers) {
         if let Some(owner) = &task.owner {
             draft.agent(bare(owner));
         }
         draft.task(&task.id);
         if let Some(entry) = last_change(scene, task) {
-            let by = task.blocked_by.first().map(|id| format!(", blocked by #{id}")).unwrap_or_default();
+            let by = blocker.map(|blocker| format!(", blocked by #{}", blocker.id)).unwrap_or_default();
             let owner = task.owner.as_deref().unwrap_or("no agent");
             draft.step(entry, format!("#{} ({}, owned by {owner}){by}", task.id, task.status));
         }
     }
     let (root, rest) = (&draft.tasks[..1], &draft.tasks[1..]);
-    let lasts = scene.lasts(span.1);
-    let waited = if lasts { "have waited" } else { "waited" };
+    let waited = match (scene.lasts(span.1), rest.len()) {
+        (false, _) => "waited",
+        (true, 1) => "has waited",
+        (true, _) => "have waited",
+    };
     let (rest, time) = (task_names(rest), duration(span.1 - span.0));
-    let waited = if draft.tasks.len() == 2 { waited.replace("have", "has") } else { waited.to_owned() };
     draft.summary = format!("{rest} {waited} {time} for {}, which no agent works on", task_names(root));
     draft.remedy = Some(match scene.case.is_over() {
         true => restore(scene),
@@ -78,21 +62,10 @@ fn last_change<'a>(scene: &Scene<'a>, task: &TaskHistory) -> Option<&'a Entry> {
     scene.case.entries.iter().rfind(|entry| entry.task().is_some_and(|change| change.id == task.id))
 }
 
-/// Open tasks that depend on each other, so that none can begin.
-fn cycle(scene: &Scene<'_>, open: &[&TaskHistory]) -> Option<Draft> {
-    let mut left: Vec<&TaskHistory> = open.to_vec();
-    loop {
-        let blocked =
-            |task: &&TaskHistory| task.blocked_by.iter().any(|id| left.iter().any(|one| one.id == *id));
-        let next: Vec<&TaskHistory> = left.iter().copied().filter(blocked).collect();
-        if next.len() == left.len() {
-            break;
-        }
-        left = next;
-    }
-    // The rest is in a cycle or depends on one.
-    let needed = |task: &&TaskHistory| left.iter().any(|other| other.blocked_by.contains(&task.id));
-    let left: Vec<&TaskHistory> = left.iter().copied().filter(needed).collect();
+/// Open tasks that depend on each other, so that none can begin. `cyclic` can also have tasks that are blocked by them.
+fn cycle(scene: &Scene<'_>, cyclic: &[&TaskHistory]) -> Option<Draft> {
+    let is_blocker = |task: &&TaskHistory| cyclic.iter().any(|other| other.blocked_by.contains(&task.id));
+    let left: Vec<&TaskHistory> = cyclic.iter().copied().filter(is_blocker).collect();
     let since = left.iter().filter_map(|task| task.changes.last()).map(|change| change.at.millis()).max()?;
     let mut draft = Draft::new(IncidentKind::BlockedChain, Severity::High, (since, scene.end));
     for task in &left {
@@ -133,7 +106,7 @@ pub fn unanswered_questions(scene: &Scene<'_>) -> Vec<Draft> {
             }
             let (owned, time) = (task_names(&draft.tasks), duration(span.1 - span.0));
             draft.summary =
-                format!("{name} waited {time} for an answer of {asked}, with {owned} in progress");
+                format!("{name} waited {time} for an answer from {asked}, with {owned} in progress");
             draft.remedy = scene.lasts(span.1).then(|| format!("Ask {asked} to answer {name}"));
             found.push(draft);
         }
@@ -155,7 +128,7 @@ pub fn unfinished_work(scene: &Scene<'_>, explained: &[Draft]) -> Option<Draft> 
         }
         if let Some(entry) = last_change(scene, task) {
             let owner = task.owner.as_deref().unwrap_or("no agent");
-            draft.step(entry, format!("#{} stayed {}, owned by {owner}", task.id, task.status));
+            draft.step(entry, format!("#{} was still {}, owned by {owner}", task.id, task.status));
         }
     }
     let were = if open.len() == 1 { "was" } else { "were" };

@@ -33,13 +33,13 @@ pub fn crashed_lead(scene: &Scene<'_>, explained: &[Draft]) -> Option<Draft> {
     let open: Vec<&TaskHistory> = open.collect();
     open.iter().for_each(|task| draft.task(&task.id));
     if let Some(last) = scene.case.entries.iter().rfind(|entry| entry.at.millis() <= scene.end) {
-        draft.step(last, "the last sign of the session");
+        draft.step(last, "the last activity of the session");
     }
     let lost = match open.len() {
         0 => String::new(),
-        _ => format!(" with {} unfinished", task_names(&draft.tasks)),
+        _ => format!(", with {} unfinished", task_names(&draft.tasks)),
     };
-    draft.summary = format!("Claude Code was gone without the end of its session{lost}");
+    draft.summary = format!("Claude Code exited without ending its session{lost}");
     if open.is_empty() {
         draft.severity = Severity::Low;
     } else {
@@ -48,7 +48,7 @@ pub fn crashed_lead(scene: &Scene<'_>, explained: &[Draft]) -> Option<Draft> {
     Some(draft)
 }
 
-/// The teammates in panes whose process was gone while the team ran, since their last activity.
+/// The teammates in panes whose process exited while the team ran, since their last activity.
 pub fn crashed_panes(scene: &Scene<'_>) -> Vec<Draft> {
     let crashed = scene.case.data.crashed_panes.iter().filter(|name| !has_left(scene, name));
     let draft = |name: &String| {
@@ -59,13 +59,12 @@ pub fn crashed_panes(scene: &Scene<'_>) -> Vec<Draft> {
         let tasks = scene.held(name, scene.end);
         claim(scene, &mut draft, name, &tasks);
         if let Some(last) = last {
-            draft.step(last, format!("the last sign of {name}"));
+            draft.step(last, format!("the last activity of {name}"));
         }
         let owned = task_names(&draft.tasks);
-        let is = if scene.case.is_over() { "was" } else { "is" };
         draft.summary = match tasks.len() {
-            0 => format!("the process of {name} {is} gone without the end of its session"),
-            _ => format!("the process of {name} {is} gone with {owned} in progress"),
+            0 => format!("the process of {name} exited without ending its session"),
+            _ => format!("the process of {name} exited with {owned} in progress"),
         };
         draft.remedy = match scene.case.is_over() {
             _ if tasks.is_empty() => None,
@@ -146,16 +145,16 @@ fn lost_work(scene: &Scene<'_>, name: &str, entry: &Entry, how: Departure) -> Op
     }
     let owned = task_names(&draft.tasks);
     let lost = tasks.iter().any(|task| scene.is_lost(task));
-    let again = tasks.iter().all(|task| task.status == TaskStatus::Completed);
-    let (after, end) = match () {
+    let is_done = tasks.iter().all(|task| task.status == TaskStatus::Completed);
+    let (after, needs_work) = match () {
         () if lost => ("; it was never completed", true),
-        () if again => ("; another agent completed it later", false),
+        () if is_done => ("; another agent completed it later", false),
         () => ("", true),
     };
     let after = if tasks.len() > 1 { after.replace("it was", "not all of it was") } else { after.to_owned() };
     draft.summary =
         format!("{name} {what} after {} of work with {owned} in progress{after}", duration(at - begin));
-    if end {
+    if needs_work {
         draft.severity = Severity::High;
         draft.remedy = Some(match scene.case.is_over() {
             true => restore(scene),

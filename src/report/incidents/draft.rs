@@ -71,8 +71,12 @@ impl Draft {
     /// Adds tokens and their price, if known.
     pub fn spend(&mut self, spent: Option<(u64, Option<f64>)>) {
         let Some((tokens, usd)) = spent else { return };
-        let usd = usd.map(|usd| self.cost.usd.unwrap_or_default() + usd);
-        (self.cost.tokens, self.cost.usd) = (Some(self.cost.tokens.unwrap_or_default() + tokens), usd);
+        let (known, price) = match self.cost.tokens {
+            Some(known) => (known, self.cost.usd),
+            None => (0, Some(0.0)),
+        };
+        let usd = price.zip(usd).map(|(price, usd)| price + usd);
+        (self.cost.tokens, self.cost.usd) = (Some(known + tokens), usd);
     }
 
     /// Takes the evidence of a symptom.
@@ -164,6 +168,18 @@ pub fn count(number: usize, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_price_of_an_incident_is_unknown_if_a_part_of_it_is() {
+        let cost = |parts: &[(u64, Option<f64>)]| {
+            let mut draft = Draft::new(IncidentKind::StalledAgent, Severity::Low, (0, 0));
+            parts.iter().for_each(|part| draft.spend(Some(*part)));
+            (draft.cost.tokens, draft.cost.usd)
+        };
+        assert_eq!(cost(&[(1, Some(0.5)), (2, Some(0.25))]), (Some(3), Some(0.75)));
+        assert_eq!(cost(&[(1, None), (2, Some(0.25))]), (Some(3), None));
+        assert_eq!(cost(&[(1, Some(0.5)), (2, None)]), (Some(3), None));
+    }
 
     #[test]
     fn durations_and_lists_are_written_in_words() {

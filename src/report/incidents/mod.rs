@@ -3,6 +3,7 @@
 
 mod chains;
 mod departures;
+mod dependencies;
 mod draft;
 mod scene;
 mod stalls;
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::timeline::Entry;
 use draft::Draft;
-pub use draft::duration;
+pub use draft::{count, duration};
 pub use scene::Scene;
 use teamkeep_core::client::json;
 use teamkeep_core::sys::clock::Timestamp;

@@ -65,8 +65,8 @@ fn silent_with_work<'a>(scene: &Scene<'a>, name: &str, excused: &[Draft]) -> Vec
             continue;
         }
         let answer = open_questions(scene.mail, name, scene.end);
-        let patience = millis(scene.limits.waiting);
-        let answer = answer.into_iter().filter(|question| (from - patience..=from).contains(&question.from));
+        let at_most = millis(scene.limits.waiting);
+        let answer = answer.into_iter().filter(|question| (from - at_most..=from).contains(&question.from));
         let waits = Spans::of(answer.map(|question| (question.from, question.to)));
         let waits = Spans::union([&waits, &waits_for_user, &waits_for_task]);
         let whole = Spans::of([(from, to)]);
@@ -97,14 +97,14 @@ fn stall(scene: &Scene<'_>, name: &str, silences: &[(i64, i64)], tasks: &[&TaskH
     claim(scene, &mut draft, name, tasks);
     let last = scene.case.entries.iter().rfind(|entry| entry.actor == name && entry.at.millis() <= from);
     if let Some(last) = last {
-        draft.step(last, last_sign(scene, last, from));
+        draft.step(last, last_activity(scene, last, from));
     }
     let waiting = waiting_messages(scene, name, silences);
     for message in waiting.first().into_iter().chain(waiting.last()) {
         let entry =
             scene.case.entries.iter().find(|entry| entry.at == message.at && entry.actor == message.from);
         if let Some(entry) = entry {
-            draft.step(entry, format!("{} wrote to {name}, which did not answer", message.from));
+            draft.step(entry, format!("{} wrote to {name} and got no answer", message.from));
         }
     }
     let next = scene.case.entries.iter().find(|entry| entry.actor == name && entry.at.millis() >= to);
@@ -170,7 +170,7 @@ pub fn claim(scene: &Scene<'_>, draft: &mut Draft, name: &str, tasks: &[&TaskHis
 }
 
 /// The entry, and the tool call after it that had not ended, if any.
-fn last_sign(scene: &Scene<'_>, entry: &Entry, from: i64) -> String {
+fn last_activity(scene: &Scene<'_>, entry: &Entry, from: i64) -> String {
     let what = match &entry.kind {
         EntryKind::Turn(turn) if turn.event == TurnEvent::Started => "started a turn",
         EntryKind::Turn(_) => "ended its turn",
@@ -184,7 +184,7 @@ fn last_sign(scene: &Scene<'_>, entry: &Entry, from: i64) -> String {
     let last = own.rfind(|event| event.who() == Some(name) && event.verdict.is_none());
     let call = last.filter(|event| event.kind == Event::PreToolUse && event.at > entry.at);
     match call.and_then(|event| event.payload.tool_name()) {
-        Some(tool) => format!("{name} {what}; its last sign after that was a call of {tool}"),
+        Some(tool) => format!("{name} {what}; its last activity after that was a call to {tool}"),
         None => format!("{name} {what}; after that it showed no activity"),
     }
 }

@@ -105,11 +105,12 @@ fn subject(scene: &Scene<'_>, entry: &Entry, judged: &str) -> String {
 /// The lead's turns that only idle notices started.
 pub fn ping_pong(scene: &Scene<'_>) -> Option<Draft> {
     let lead = scene.case.lead;
-    let vain: Vec<&Turn> = scene.turns.iter().filter(|turn| turn.agent == lead && turn.for_idlers).collect();
-    if vain.len() < scene.limits.ping_pong as usize {
+    let useless: Vec<&Turn> =
+        scene.turns.iter().filter(|turn| turn.agent == lead && turn.for_idlers).collect();
+    if useless.len() < scene.limits.ping_pong as usize {
         return None;
     }
-    let spans = vain.iter().filter_map(|turn| {
+    let spans = useless.iter().filter_map(|turn| {
         let from = turn.from?.millis();
         Some((from, turn.to.map_or(from, Timestamp::millis)))
     });
@@ -122,12 +123,12 @@ pub fn ping_pong(scene: &Scene<'_>) -> Option<Draft> {
         let notice =
             scene.case.entries.iter().rfind(|entry| entry.is_automatic() && entry.at.millis() <= *from);
         if let Some(notice) = notice {
-            draft.step(notice, format!("a notice of {} started a turn of {lead}", notice.actor));
+            draft.step(notice, format!("an idle notice from {} started a turn of {lead}", notice.actor));
         }
     }
     draft.spend(scene.spent(lead, spans.iter().copied()));
     let all = scene.turns.iter().filter(|turn| turn.agent == lead).count();
-    draft.summary = format!("only idle notices started {} of the {all} turns of {lead}", vain.len());
+    draft.summary = format!("only idle notices started {} of the {all} turns of {lead}", useless.len());
     draft.remedy = Some("Give idle teammates a task, or shut them down".to_owned());
     Some(draft)
 }
@@ -150,7 +151,11 @@ pub fn deleted_tasks(scene: &Scene<'_>) -> Option<Draft> {
             draft.step(entry, format!("the file of #{} was deleted", task.id));
         }
     }
-    draft.summary = format!("Claude Code deleted {} before it was completed", task_names(&draft.tasks));
+    draft.summary = format!(
+        "Claude Code deleted {} before {} completed",
+        task_names(&draft.tasks),
+        if draft.tasks.len() == 1 { "it was" } else { "they were" }
+    );
     draft.remedy = Some(super::stalls::restore(scene));
     Some(draft)
 }

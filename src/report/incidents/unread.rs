@@ -30,8 +30,8 @@ pub fn unread(scene: &Scene<'_>) -> Vec<Draft> {
     by_recipient.into_iter().map(|(to, waiting)| of_recipient(scene, to, &waiting)).collect()
 }
 
-/// Number of a recipient's first messages that are evidence; the last one is, too.
-const SHOWN: usize = 4;
+/// Number of a recipient's first messages in the chain; the last one is in it, too.
+const MAX_FIRST: usize = 4;
 
 fn of_recipient(scene: &Scene<'_>, to: &str, waiting: &[Waiting<'_>]) -> Draft {
     let from = waiting.iter().map(|one| one.message.at.millis()).min().unwrap_or_default();
@@ -42,7 +42,7 @@ fn of_recipient(scene: &Scene<'_>, to: &str, waiting: &[Waiting<'_>]) -> Draft {
     draft.agent(to);
     waiting.iter().for_each(|one| draft.agent(&one.message.from));
     let last = waiting.len().saturating_sub(1);
-    for (_, one) in waiting.iter().enumerate().filter(|(place, _)| *place < SHOWN || *place == last) {
+    for (_, one) in waiting.iter().enumerate().filter(|(place, _)| *place < MAX_FIRST || *place == last) {
         let about = one.message.summary.as_ref().map(|summary| format!(": {summary}")).unwrap_or_default();
         let read = if one.is_read { "read after" } else { "not read for" };
         let time = duration(one.until - one.message.at.millis());
@@ -118,7 +118,7 @@ pub fn unknown_recipients(scene: &Scene<'_>) -> Vec<Draft> {
         draft.span.1 = at;
         draft.agent(&message.from);
         let fate = if message.refused.is_some() { "was rejected" } else { "reached no agent" };
-        draft.step(entry, format!("{} wrote to {to}, which {fate}", message.from));
+        draft.step(entry, format!("{} wrote to {to}; the message {fate}", message.from));
         draft.summary = format!(
             "{} wrote to {to}, but no agent has that name ({})",
             listed(&draft.agents),

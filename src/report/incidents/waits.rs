@@ -1,4 +1,4 @@
-//! Agents that waited for the user: for a permission, or for the approval of a plan.
+//! Agents that waited for an answer: for permission to use a tool, or for approval of a plan.
 
 use serde_json::Value;
 
@@ -10,12 +10,12 @@ use crate::timeline::Entry;
 use teamkeep_core::client::payload::Kind as Event;
 use teamkeep_core::sys::clock::Timestamp;
 
-/// A request for an answer of the user or of the lead.
+/// A request to the user or to the lead.
 struct Request<'a> {
     kind: IncidentKind,
     agent: &'a str,
     at: Timestamp,
-    /// The object of the request: `the permission to use Bash`.
+    /// The object of the request: `permission to use Bash`.
     what: String,
     entry: Option<&'a Entry>,
 }
@@ -51,15 +51,18 @@ fn wait(scene: &Scene<'_>, request: &Request<'_>, span: (i64, i64)) -> Draft {
     }
     let lasts = scene.lasts(span.1);
     let was = if lasts { "has been waiting" } else { "waited" };
-    let owned =
-        if draft.tasks.is_empty() { String::new() } else { format!(" with {}", task_names(&draft.tasks)) };
+    let owned = if draft.tasks.is_empty() {
+        String::new()
+    } else {
+        format!(", with {} in progress", task_names(&draft.tasks))
+    };
     draft.summary = format!("{agent} {was} {} for {what}{owned}", duration(span.1 - span.0));
-    let where_to = if *agent == scene.case.lead { "" } else { "'s request" };
     if lasts {
         draft.severity = Severity::High;
         draft.remedy = Some(match kind {
             IncidentKind::WaitingApproval => format!("Approve or reject {agent}'s plan"),
-            _ => format!("Answer {agent}{where_to} in Claude Code"),
+            _ if *agent == scene.case.lead => format!("Answer {agent} in Claude Code"),
+            _ => format!("Answer {agent}'s request in Claude Code"),
         });
     }
     draft
@@ -85,7 +88,7 @@ fn requests<'a>(scene: &Scene<'a>) -> Vec<Request<'a>> {
         };
         let what = match kind {
             IncidentKind::WaitingPermission => permission(requested_tool(entry).as_deref()),
-            _ => "the approval of its plan".to_owned(),
+            _ => "approval of its plan".to_owned(),
         };
         requests.push(Request { kind, agent: &entry.actor, at: entry.at, what, entry: Some(entry) });
     }
@@ -100,7 +103,7 @@ fn requested_tool(entry: &Entry) -> Option<String> {
 }
 
 fn permission(tool: Option<&str>) -> String {
-    tool.map_or_else(|| "a permission".to_owned(), |tool| format!("the permission to use {tool}"))
+    tool.map_or_else(|| "permission".to_owned(), |tool| format!("permission to use {tool}"))
 }
 
 /// When the request was answered: by a response, or because the agent continued.
@@ -117,9 +120,9 @@ fn answered(scene: &Scene<'_>, request: &Request<'_>) -> Option<i64> {
     });
     let response = response.map(|entry| entry.at.millis());
     // An agent that waits for the approval of its plan can end its turn, or read a message.
-    let goes_on = match request.kind {
+    let continued = match request.kind {
         IncidentKind::WaitingPermission => scene.next_activity(request.agent, request.at.millis()),
         _ => None,
     };
-    response.into_iter().chain(goes_on).min()
+    response.into_iter().chain(continued).min()
 }

@@ -27,10 +27,10 @@ const GROUPS: [(&str, &[(&str, &str)]); 3] = [
         ],
     ),
     (
-        "Signs",
+        "Symbols",
         &[
             ("!", "a stalled agent, or an incident"),
-            ("?", "an agent that waits for a permission, an approval or another agent"),
+            ("?", "an agent that waits for permission, for approval or for another agent"),
             ("●  ○  ·", "working; idle or joined; left"),
             ("⛔#41", "the task waits for task 41"),
         ],

@@ -208,7 +208,10 @@ fn permission_request_waits_until_the_agent_goes_on() {
     team.at(40).prompt();
     let waits = team.only("waiting-permission");
     assert_eq!((&waits["to"], &waits["severity"]), (&json!(null), &json!("high")));
-    assert_eq!(waits["summary"], "bob has been waiting 30 min for the permission to use Bash with #1");
+    assert_eq!(
+        waits["summary"],
+        "bob has been waiting 30 min for permission to use Bash, with #1 in progress"
+    );
 }
 
 #[test]
@@ -299,6 +302,27 @@ fn tasks_wait_for_one_that_no_agent_works_on_and_for_each_other() {
     team.prompt();
     let cycle = team.only("blocked-chain");
     assert_eq!((&cycle["tasks"], &cycle["severity"]), (&json!(["2", "3"]), &json!("high")));
+}
+
+#[test]
+fn tasks_that_claude_code_deletes_are_one_incident() {
+    let team = Team::new(&["bob"]);
+    team.at(1).task("1", "pending", None);
+    team.task("2", "pending", None);
+    assert_eq!(team.kinds(), []);
+    team.sandbox.remove_dir(&format!("tasks/{}", team.lead().team));
+    team.at(2).prompt();
+    let deleted = team.only("tasks-deleted");
+    assert_eq!((&deleted["tasks"], &deleted["severity"]), (&json!(["1", "2"]), &json!("high")));
+    assert_eq!(deleted["summary"], "Claude Code deleted #1 and #2 before they were completed");
+}
+
+#[test]
+fn verdict_without_tasks_counts_the_messages() {
+    let team = Team::new(&["bob"]);
+    team.at(1).says("team-lead", "bob", "Hello");
+    let sentence = |report: Value| report["verdict"]["sentence"].as_str().unwrap().to_owned();
+    assert!(sentence(team.report()).starts_with("1 message in "), "{}", sentence(team.report()));
 }
 
 #[test]

@@ -113,8 +113,8 @@ fn details_of_an_incident_have_its_chain_and_what_helps() {
     Evidence
       04:05:07  mobile had #4 in progress: Build the mobile app
       04:05:10  mobile sent a message; after that it showed no activity
-      04:05:12  bob wrote to mobile, which did not answer
-      04:25:08  carol wrote to mobile, which did not answer
+      04:05:12  bob wrote to mobile and got no answer
+      04:25:08  carol wrote to mobile and got no answer
 
 
 
@@ -240,7 +240,7 @@ fn an_agent_that_waits_for_a_permission_and_a_message_to_nobody_are_alerts() {
     insta::assert_snapshot!(watcher.screen(80, 18), @"
     session-aaaaaaaa  running for 7m                                   04:12:06 UTC
     alerts: 1 high, 1 medium · 1 waiting  0/1 done ────────────
-     ! high   bob has been waiting 6 min for the permission to use Bash with #1 → …
+     ! high   bob has been waiting 6 min for permission to use Bash, with #1 in pr…
      ! medium carol wrote to dora, but no agent has that name (1 message) → Send i…
     ━ Agents 1 waiting, 1 working, 1 joined ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
     ▸? bob       waiting    6m            #1 Deploy

@@ -40,7 +40,7 @@ function laneTurns() {
 
 // The time in which an agent was silent or waited, from the incidents.
 const HALTS = {
-  "stalled-agent": ["silent", "silent"], "waiting-permission": ["waiting", "waiting for a permission"],
+  "stalled-agent": ["silent", "silent"], "waiting-permission": ["waiting", "waiting for permission"],
   "waiting-approval": ["waiting", "waiting for an approval"],
 };
 
