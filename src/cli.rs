@@ -65,6 +65,8 @@ enum Command {
     Watch(commands::watch::Args),
     /// Show the members, tasks and messages of a run
     Show(commands::show::Args),
+    /// Show the facts about a team for an agent that has lost its context
+    Brief(commands::brief::Args),
     /// Show what happened in a run, in order
     Replay(commands::replay::Args),
     /// Summarize a run: verdict, incidents, agents, tasks, messages, time, cost
@@ -106,7 +108,7 @@ enum Command {
 
 /// The commands as `teamkeep --help` groups them.
 pub const GROUPS: &[(&str, &[&str])] = &[
-    ("Inspect", &["list", "status", "watch", "show", "replay", "report", "log"]),
+    ("Inspect", &["list", "status", "watch", "show", "brief", "replay", "report", "log"]),
     ("Policy", &["policy"]),
     ("Maintain", &["export", "import", "restore", "prune", "verify", "doctor"]),
     ("Set up", &["install", "uninstall", "config", "notify", "completions", "demo"]),
@@ -211,6 +213,7 @@ fn dispatch(command: Command, ui: Ui) -> Result<ExitCode> {
         Command::Config(args) => return commands::config::run(&lenient()?, &args),
         Command::Notify(args) => return commands::notify::run(strict()?, &args),
         Command::List(args) => commands::list::run(&reading()?, &args)?,
+        Command::Brief(args) => commands::brief::run(&reading()?, &args)?,
         Command::Show(args) => commands::show::run(&reading()?, &args)?,
         Command::Report(args) if args.redact => commands::report::run(&strict()?, &args)?,
         Command::Report(args) => commands::report::run(&reading()?, &args)?,

@@ -8,11 +8,13 @@
 //! ```
 //!
 //! [`commands`] has one file a command: it parses arguments, calls a module and passes the result to [`view`].
+//! [`brief`] has the facts for an agent that has lost its context.
 //! [`timeline`] merges events, snapshots, transcripts and inboxes into the history of a run. [`bundle`] exports and imports
 //! runs; [`prune`] and [`verify`] maintain the store; [`notify`] sends incidents of running teams; [`settings`] edits Claude
 //! Code's settings, and [`doctor`] checks the installation.
 
 mod backtest;
+mod brief;
 mod bundle;
 pub mod cli;
 mod commands;

@@ -1,5 +1,6 @@
 //! One file for each command. They share `catalog` (reading the store), `output` and `installation` (Claude Code's hooks).
 
+pub mod brief;
 mod catalog;
 pub mod completions;
 pub mod config;

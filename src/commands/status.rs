@@ -70,7 +70,7 @@ fn read_status(context: &Context, catalog: &RunCatalog) -> Result<(OpenedRun, St
 pub fn line() -> ExitCode {
     let ui = Ui::default();
     let text = match Context::lenient(ui) {
-        Ok((context, _)) => view::brief(status_line(&context).as_ref()),
+        Ok((context, _)) => view::status_line(status_line(&context).as_ref()),
         Err(_) => "teamkeep: status unknown, run `teamkeep status`".to_owned(),
     };
     // Claude Code may have closed the pipe.

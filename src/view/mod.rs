@@ -1,6 +1,7 @@
 //! Output for people: documents for the terminal and as Markdown, diagrams, and the HTML page.
 
 mod backtest_row;
+mod brief;
 mod describe;
 mod document;
 mod findings;
@@ -19,6 +20,7 @@ mod teams;
 mod timeline;
 
 pub use backtest_row::{BacktestRow, backtest_rows, counts};
+pub use brief::brief;
 pub use describe::{ShownEntry, phrase};
 pub use document::Document;
 pub use findings::{Commands, findings, health, problems};
@@ -32,6 +34,6 @@ pub use mermaid::{MAX_MERMAID_CHARS, mermaid};
 pub use report::{full_report, report};
 pub use restore::{restored_files, restored_tasks, undone};
 pub use state::{diff, state};
-pub use status::{brief, status};
+pub use status::{status, status_line};
 pub use teams::teams;
 pub use timeline::{EntryLines, TimelineOptions, ending, heading, timeline};

@@ -35,7 +35,7 @@ pub fn status(status: &Status, now: Timestamp) -> Document {
 }
 
 /// A team in one line: `parser-team: 2 working, 1 idle · 3/5 tasks · 1 block`.
-pub fn brief(team: Option<&StatusLine>) -> String {
+pub fn status_line(team: Option<&StatusLine>) -> String {
     let Some(team) = team else { return "teamkeep: no team".to_owned() };
     let attention = team.attention.as_ref();
     let states = [

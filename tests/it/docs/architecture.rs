@@ -130,14 +130,15 @@ const COMMAND_LINE: &[(&str, &[&str])] = &[
     ("restore", &["timeline"]),
     ("settings", &["ui"]),
     ("status", &["report", "timeline"]),
+    ("brief", &["status", "timeline"]),
     ("doctor", &["notify", "restore", "settings", "verify"]),
-    ("view", &["backtest", "doctor", "report", "restore", "status", "timeline", "ui", "verify"]),
+    ("view", &["backtest", "brief", "doctor", "report", "restore", "status", "timeline", "ui", "verify"]),
     ("watch", &["report", "status", "timeline", "ui", "view"]),
     (
         "commands",
         &[
-            "backtest", "bundle", "context", "demo", "doctor", "notify", "prune", "redact", "report",
-            "restore", "settings", "status", "timeline", "ui", "verify", "view", "watch",
+            "backtest", "brief", "bundle", "context", "demo", "doctor", "notify", "prune", "redact",
+            "report", "restore", "settings", "status", "timeline", "ui", "verify", "view", "watch",
         ],
     ),
     ("cli", &["commands", "context", "ui"]),

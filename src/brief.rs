@@ -1,0 +1,156 @@
+//! The facts about a team for an agent that has lost its context, or for a session that continues the team's work.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::status::{AgentState, Item, Observation};
+use crate::timeline::{Entry, MessageEvent, RunData};
+use teamkeep_core::model::TaskStatus;
+use teamkeep_core::policy::Decision;
+use teamkeep_core::sys::clock::Timestamp;
+
+/// Number of blocks that are listed, the last ones.
+const MAX_BLOCKS: usize = 3;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Brief {
+    pub v: u32,
+    pub run: String,
+    pub team: Option<String>,
+    pub started_at: Timestamp,
+    /// The moment that it describes.
+    pub at: Timestamp,
+    /// Whether the agents were there at that moment. After the end of a run they are gone.
+    pub is_running: bool,
+    /// The agent that it is written for.
+    #[serde(rename = "for")]
+    pub reader: String,
+    /// The other agents.
+    pub agents: Vec<Colleague>,
+    pub completed: usize,
+    pub tasks: usize,
+    /// The unfinished tasks: those of the reader first, then those in progress.
+    pub open: Vec<Item>,
+    /// Messages between the reader and another agent that the recipient has not answered, the last one first.
+    pub unanswered: Vec<Said>,
+    /// The reader's last blocked calls, the last one first.
+    pub blocks: Vec<Blocked>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Colleague {
+    pub name: String,
+    pub state: AgentState,
+    /// When the state began.
+    pub since: Timestamp,
+    /// The ids of its tasks in progress.
+    pub tasks: Vec<String>,
+    /// Number of unread messages in its inbox.
+    pub unread: usize,
+    /// Its last message to another agent.
+    pub last_message: Option<Said>,
+}
+
+/// A message. The text begins with the summary, if there is one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Said {
+    pub at: Timestamp,
+    pub from: String,
+    pub to: String,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Blocked {
+    pub at: Timestamp,
+    pub gate: String,
+    pub reason: String,
+}
+
+impl Brief {
+    /// The facts at a moment of the run; without one, now or at its end.
+    pub fn of(data: &RunData, observed: &Observation, reader: &str, at: Option<Timestamp>) -> Brief {
+        let end = observed.end(data);
+        let board = at.map_or_else(|| observed.board(data), |at| observed.board_at(data, at));
+        let at = at.unwrap_or(end);
+        let entries = &observed.timeline.entries;
+        let entries = &entries[..entries.partition_point(|entry| entry.at <= at)];
+        let last_message = |name: &str| entries.iter().rev().find_map(|entry| said(entry, Some(name)));
+        let others = board.members.iter().filter(|member| member.name != reader);
+        let agents = others.map(|member| Colleague {
+            name: member.name.clone(),
+            state: member.state,
+            since: member.since,
+            tasks: member.tasks.clone(),
+            unread: member.unread,
+            last_message: last_message(&member.name),
+        });
+        Brief {
+            v: 1,
+            run: data.run.run.clone(),
+            team: data.run.team.clone(),
+            started_at: data.run.started_at,
+            at,
+            is_running: observed.is_running || at < end,
+            reader: reader.to_owned(),
+            agents: agents.collect(),
+            completed: board.done(),
+            tasks: board.tasks.len(),
+            unanswered: unanswered(entries, reader),
+            blocks: blocks(entries, reader),
+            open: open(board.tasks, reader),
+        }
+    }
+}
+
+/// The message of an entry, from this agent if one is given. Automatic, rejected and shutdown messages are left out.
+fn said(entry: &Entry, from: Option<&str>) -> Option<Said> {
+    let message =
+        entry.message().filter(|message| message.event == MessageEvent::Sent && !message.automatic)?;
+    if from.is_some_and(|from| entry.actor != from) {
+        return None;
+    }
+    let summary =
+        message.summary.as_deref().filter(|summary| !summary.is_empty() && *summary != message.text);
+    let text = summary.map_or_else(|| message.text.clone(), |summary| format!("{summary}: {}", message.text));
+    Some(Said { at: entry.at, from: entry.actor.clone(), to: message.to.clone().unwrap_or_default(), text })
+}
+
+/// The last message between the reader and each other agent, in both directions, unless the other direction came later.
+fn unanswered(entries: &[Entry], reader: &str) -> Vec<Said> {
+    let mut last: BTreeMap<String, Said> = BTreeMap::new();
+    for message in entries.iter().filter_map(|entry| said(entry, None)) {
+        let other = match (&message.from, &message.to) {
+            (from, to) if from == to || to == "*" => continue,
+            (from, to) if from == reader => to.clone(),
+            (from, to) if to == reader => from.clone(),
+            _ => continue,
+        };
+        last.insert(other, message);
+    }
+    let mut open: Vec<Said> = last.into_values().collect();
+    open.sort_by_key(|message| std::cmp::Reverse(message.at));
+    open
+}
+
+fn blocks(entries: &[Entry], reader: &str) -> Vec<Blocked> {
+    let own = entries.iter().rev().filter(|entry| entry.actor == reader);
+    let verdicts = own.filter_map(|entry| Some((entry.at, entry.verdict()?)));
+    let blocked = verdicts.filter(|(_, verdict)| verdict.decision == Decision::Block && !verdict.paused);
+    let blocks = blocked.map(|(at, verdict)| Blocked {
+        at,
+        gate: verdict.gate.clone(),
+        reason: verdict.reason.clone(),
+    });
+    blocks.take(MAX_BLOCKS).collect()
+}
+
+fn open(tasks: Vec<Item>, reader: &str) -> Vec<Item> {
+    let is_open = |task: &Item| !matches!(task.status, TaskStatus::Completed | TaskStatus::Deleted);
+    let mut open: Vec<Item> = tasks.into_iter().filter(is_open).collect();
+    open.sort_by_key(|task| {
+        (task.owner.as_deref() != Some(reader), task.status != TaskStatus::InProgress, task.owner.is_none())
+    });
+    open
+}
