@@ -1,4 +1,4 @@
-//! Input and output of the processes that send.
+//! Stdin and output of the processes that send notifications.
 
 use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
@@ -10,8 +10,8 @@ use teamkeep_core::sys::process::{Outcome, Progress, Run};
 /// Number of bytes of the output that are kept, for the error.
 const MAX_OUTPUT_BYTES: usize = 4 << 10;
 
-/// The outcome and the end of the output.
-pub fn ended(run: Run) -> io::Result<(Outcome, Vec<u8>)> {
+/// Waits for the process and returns its outcome and the end of its output.
+pub fn wait(run: Run) -> io::Result<(Outcome, Vec<u8>)> {
     let mut output: Vec<u8> = Vec::new();
     let outcome = run.supervise(|progress| {
         if let Progress::Output(bytes) = progress {
@@ -23,8 +23,8 @@ pub fn ended(run: Run) -> io::Result<(Outcome, Vec<u8>)> {
     Ok((outcome, output))
 }
 
-/// A stdin with this content: a file without a name, because a pipe holds only a part of it.
-pub fn input(content: &[u8]) -> Result<Stdio> {
+/// Creates a stdin with this content: an unnamed file, because the content can be larger than the buffer of a pipe.
+pub fn stdin_of(content: &[u8]) -> Result<Stdio> {
     let write = || {
         let mut file = tempfile::tempfile()?;
         file.write_all(content)?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::child::{ended, input};
+use super::child::{stdin_of, wait};
 use super::webhook::Webhook;
 use teamkeep_core::config::Notify;
 use teamkeep_core::error::{Error, Result};
@@ -72,9 +72,9 @@ impl Destination {
 fn run(line: &str, dir: &Path, body: &str) -> Result<String> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", line]).current_dir(dir).env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
-    let stdin = input(format!("{body}\n").as_bytes())?;
+    let stdin = stdin_of(format!("{body}\n").as_bytes())?;
     let run = Run { stdin, captures_stderr: true, ..Run::new(command, COMMAND_TIMEOUT) };
-    let (outcome, output) = ended(run).map_err(|error| Error::caused("cannot run the command", error))?;
+    let (outcome, output) = wait(run).map_err(|error| Error::caused("cannot run the command", error))?;
     let what = match outcome {
         Outcome::Ended(status) if status.success() => return Ok("exit code 0".to_owned()),
         Outcome::Ended(status) => format!("exit code {}", shell_code(status)),

@@ -17,9 +17,9 @@ use teamkeep_core::sys::fs::{Document, JsonFile};
 
 const FILE: &str = "notifications.json";
 const V: u8 = 1;
-/// The pauses before the second and every further attempt, in seconds: a quarter of an hour in all.
+/// The pauses before each further attempt, in seconds: almost 13 minutes in total.
 const PAUSES: [u64; 5] = [1, 5, 30, 120, 600];
-/// An incident that ended longer ago when it is first seen is not sent: it is only news to a notifier that started late.
+/// An incident that ended longer ago when it is found is not sent: only a notifier that started late finds it then.
 const MAX_AGE: TimeDelta = TimeDelta::hours(1);
 
 /// Which incidents are sent.
@@ -85,7 +85,7 @@ enum State {
     Failed,
 }
 
-/// The incidents of a look, and where to send them.
+/// The incidents of an evaluation, and where to send them.
 pub struct Batch<'a> {
     pub destinations: &'a [Destination],
     pub incidents: &'a [Incident],

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::child::{ended, input};
+use super::child::{stdin_of, wait};
 use super::signature::Secret;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::sys::clock::Timestamp;
@@ -34,9 +34,9 @@ impl Webhook {
         let mut command = program("curl");
         // First, so that no `.curlrc` changes the request.
         command.args(["--disable", "--config", "-"]).current_dir("/");
-        let stdin = input(config(&self.url, signature.as_deref(), body).as_bytes())?;
+        let stdin = stdin_of(config(&self.url, signature.as_deref(), body).as_bytes())?;
         let run = Run { stdin, captures_stderr: true, ..Run::new(command, TIMEOUT) };
-        let (outcome, output) = ended(run).map_err(|error| Error::caused("cannot run curl", error))?;
+        let (outcome, output) = wait(run).map_err(|error| Error::caused("cannot run curl", error))?;
         let text = String::from_utf8_lossy(&output);
         let status = text.lines().find_map(|line| line.strip_prefix(STATUS)).unwrap_or_default();
         match outcome {

@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 
 use teamkeep_core::sys::clock::Timestamp;
 
-/// A pause without anything to see takes at most so long.
+/// Maximum time for playing the gap between two visible entries.
 const MAX_PAUSE_MS: f64 = 2_000.0;
 const SLOWEST: f64 = 0.01;
 const FASTEST: f64 = 1e6;
@@ -81,7 +81,7 @@ pub struct Player {
 }
 
 impl Player {
-    /// Plays for so long. `times` are the times at which there is something to see, in order.
+    /// Advances the time that is shown. `times` are the times of the visible entries, in order.
     pub fn advance(&mut self, elapsed: Duration, times: &[Timestamp]) {
         let Playback::Playing(mut at) = self.playback else { return };
         let mut rest = elapsed.as_secs_f64() * 1_000.0;

@@ -16,7 +16,7 @@ pub struct Recording {
     pub others: usize,
     /// The places of the messages in the timeline, without automatic ones.
     pub messages: Vec<usize>,
-    /// The times of the entries that a person wants to see, in order.
+    /// The times of the visible entries, those that `replay` shows without `--all`, in order.
     pub times: Vec<Timestamp>,
 }
 
@@ -92,7 +92,7 @@ impl Recording {
         alerts
     }
 
-    /// The next time at which something is to be seen; `None` after the last.
+    /// The time of the next visible entry; `None` after the last one.
     pub fn next_time(&self, at: Timestamp) -> Option<Timestamp> {
         self.times.get(self.times.partition_point(|time| *time <= at)).copied()
     }
