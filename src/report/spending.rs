@@ -159,11 +159,61 @@ impl<'a> Spending<'a> {
 impl TaskHistory {
     /// Its owners while it was in progress, each with begin and end in milliseconds.
     fn times_in_progress(&self, end: i64) -> Vec<(&str, i64, i64)> {
+        let mut times: Vec<(&str, i64, i64)> = Vec::new();
         let until = self.changes.iter().skip(1).map(|change| change.at.millis()).chain([end]);
-        let times = self.changes.iter().zip(until).filter_map(|(change, until)| {
-            let owner = change.owner.as_deref().filter(|_| change.to == Some(TaskStatus::InProgress))?;
-            Some((owner, change.at.millis(), until))
-        });
-        times.collect()
+        for (change, until) in self.changes.iter().zip(until) {
+            let at = change.at.millis();
+            let owner = change.owner.as_deref().filter(|_| change.to == Some(TaskStatus::InProgress));
+            match (owner, times.last_mut()) {
+                (None, _) => {}
+                // A new subject does not start the task again.
+                (Some(owner), Some((same, _, end))) if *same == owner && *end == at => *end = until,
+                (Some(owner), _) => times.push((owner, at, until)),
+            }
+        }
+        times
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::tasks::Change;
+    use crate::timeline::Kind;
+    use teamkeep_core::sys::clock::Timestamp;
+
+    fn change(at: i64, to: TaskStatus, owner: &str) -> Change {
+        Change {
+            at: Timestamp::from_millis(at).unwrap(),
+            by: owner.to_owned(),
+            kind: Kind::TaskChanged,
+            from: None,
+            to: Some(to),
+            owner_from: None,
+            owner: Some(owner.to_owned()),
+            subject: None,
+        }
+    }
+
+    #[test]
+    fn a_renamed_task_was_started_when_its_owner_took_it() {
+        let changes = [(1, TaskStatus::Pending, "bob"), (2, TaskStatus::InProgress, "bob")].into_iter();
+        let changes = changes.chain([
+            (3, TaskStatus::InProgress, "bob"),
+            (4, TaskStatus::InProgress, "carol"),
+            (5, TaskStatus::Completed, "carol"),
+            (6, TaskStatus::InProgress, "carol"),
+        ]);
+        let task = TaskHistory {
+            id: "1".to_owned(),
+            subject: None,
+            description: None,
+            status: TaskStatus::InProgress,
+            owner: None,
+            removed_at: None,
+            blocked_by: Vec::new(),
+            changes: changes.map(|(at, to, owner)| change(at, to, owner)).collect(),
+        };
+        assert_eq!(task.times_in_progress(9), [("bob", 2, 4), ("carol", 4, 5), ("carol", 6, 9)]);
     }
 }
