@@ -39,7 +39,7 @@ fn end(child: &mut Child) -> Option<ExitStatus> {
 pub fn is_gone(pid: u32, space: Option<&str>, start: Option<&str>) -> bool {
     let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
     let ended = || match test_kill_process(id) {
-        Ok(()) => began_at_another_time(pid, start),
+        Ok(()) => began_at_another_time(pid, start) || is_zombie(pid),
         Err(error) => error == Errno::SRCH,
     };
     !is_elsewhere(space) && ended()
@@ -93,9 +93,23 @@ fn own_space() -> Option<String> {
 
 /// Start time of a process, in ticks since boot: field 22 of its `stat`, counted after the name in parentheses.
 pub fn start_of(pid: u32) -> Option<String> {
+    stat(pid)?.split(' ').nth(19).map(str::to_owned)
+}
+
+/// Whether the process has ended and its parent has not collected its status. A process whose first thread ended before its others is
+/// not a zombie.
+fn is_zombie(pid: u32) -> bool {
+    let Some(stat) = stat(pid) else { return false };
+    let mut fields = stat.split(' ');
+    let has_ended = matches!(fields.next(), Some("Z" | "X"));
+    has_ended
+        && fields.nth(16).and_then(|threads| threads.parse().ok()).is_some_and(|threads: u32| threads < 2)
+}
+
+/// The fields of `/proc/PID/stat` behind the program's name, the state first.
+fn stat(pid: u32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, rest) = stat.rsplit_once(") ")?;
-    rest.split(' ').nth(19).map(str::to_owned)
+    stat.rsplit_once(") ").map(|(_, fields)| fields.to_owned())
 }
 
 /// A command whose program is found only in the absolute entries of the search path.
@@ -286,6 +300,8 @@ mod tests {
         assert!(!is_gone(own, None, None));
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let pid = child.id();
+        waitid(WaitId::Pid(Pid::from_child(&child)), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
+        assert_eq!(is_gone(pid, None, None), stat(pid).is_some(), "a zombie, where /proc shows it");
         child.wait().unwrap();
         assert!(is_gone(pid, None, None));
         assert!(!is_gone(pid, Some("elsewhere#pid:[1]"), None), "another namespace cannot be judged");
