@@ -42,8 +42,11 @@ pub fn differences(scenario: &Scenario, played: &Played, record: &Record) -> Vec
     // It keeps no count of a session without a terminal, and only that of the last process of the project.
     let (of_process, counted): (fn(&&Usage) -> bool, &Value) = match scenario.topology {
         Topology::InProcess => (|_| true, spending),
-        // Each teammate has a process, and the lead's ends last. Any of them can send a request of Claude Code's own.
-        Topology::Panes if usages.iter().all(|usage| usage.part.is_some()) => {
+        // Each teammate has a process, and the lead's ends last if all of them were shut down. Any of them can send a request
+        // of Claude Code's own.
+        Topology::Panes
+            if scenario.incidents.is_empty() && usages.iter().all(|usage| usage.part.is_some()) =>
+        {
             let mut agents = spending["agents"].as_array().into_iter().flatten();
             let lead = agents.find(|agent| text(agent, "agent") == "team-lead");
             (|usage| usage.part.as_deref() == Some("lead"), lead.unwrap_or(&Value::Null))
