@@ -126,8 +126,7 @@ fn address_with_a_wrong_selection_selects_nothing() {
         "x",
         ":",
     ] {
-        browser.run(&format!("location.hash = '#tab=board&selected={key}'"));
-        browser.run("return new Promise((seen) => setTimeout(seen, 50))");
+        browser.go(&format!("#tab=board&selected={key}"));
         assert!(
             browser
                 .run("return document.getElementById('details').textContent")
@@ -137,8 +136,7 @@ fn address_with_a_wrong_selection_selects_nothing() {
             "{key}"
         );
     }
-    browser.run("location.hash = '#tab=messages&selected=message:0'");
-    browser.run("return new Promise((seen) => setTimeout(seen, 50))");
+    browser.go("#tab=messages&selected=message:0");
     assert_eq!(browser.text(".row[aria-selected='true'] .gist"), "one");
     browser.must_be_content();
 }
@@ -157,8 +155,7 @@ fn address_restores_filters_beside_a_selected_agent() {
         "tab=board",
         "tab=messages&selected=agent:bob&automatic=true&grouped=false&search=alice",
     ] {
-        browser.run(&format!("location.hash = '#{hash}'"));
-        browser.run("return new Promise((seen) => setTimeout(seen, 50))");
+        browser.go(&format!("#{hash}"));
         if hash != "tab=board" {
             assert_eq!(browser.run(rows), json!(["0:01", "0:02"]), "{hash}");
         }

@@ -50,7 +50,7 @@ fn endless_markers_are_drawn_at_once() {
         browser.run(&format!("document.getElementById('message-{index}').click()"));
         assert_ne!(browser.text("#reading .text"), "");
         browser.run("document.getElementById('list').scrollTop += 46");
-        browser.run("return new Promise((seen) => setTimeout(seen, 50))");
+        browser.run("return new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)))");
     }
     browser.must_be_content();
 }

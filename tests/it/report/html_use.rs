@@ -212,16 +212,14 @@ fn address_keeps_the_state_and_a_copied_one_restores_it() {
     };
     let before = state(&browser);
     assert_eq!(before[3], "messages");
-    browser.run("location.hash = '#at=0&tab=graph&selected=task:2'");
+    browser.go("#at=0&tab=graph&selected=task:2");
     assert_eq!(hash(), "#at=0&tab=graph&selected=task%3A2");
     assert_ne!(state(&browser), before);
-    browser.run(&format!("location.hash = {}", json!(copied)));
+    browser.go(&copied);
     assert_eq!(hash(), json!(copied));
     assert_eq!(state(&browser), before);
     // Wrong values are as those that are not given.
-    browser.run(
-        "location.hash = '#at=x&view=1~2~3&tab=__proto__&selected=constructor:1&search=%E0%A4%A&kind=none'",
-    );
+    browser.go("#at=x&view=1~2~3&tab=__proto__&selected=constructor:1&search=%E0%A4%A&kind=none");
     assert_eq!(browser.text("#moment").split(' ').next().unwrap(), "0:26.000");
     assert_eq!(browser.run("return document.getElementById('pane').dataset.tab"), "board");
     browser.must_be_content();

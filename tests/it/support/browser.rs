@@ -147,6 +147,16 @@ impl Browser {
         self.tell("POST", "/execute/sync", json!({ "script": script, "args": [] }))
     }
 
+    /// Changes the fragment of the page's address, and waits until the page is drawn with it.
+    pub fn go(&self, fragment: &str) {
+        self.run(&format!(
+            "return new Promise((drawn) => {{ \
+             addEventListener('hashchange', () => requestAnimationFrame(() => requestAnimationFrame(drawn)), {{ once: true }}); \
+             location.hash = {}; }})",
+            json!(fragment)
+        ));
+    }
+
     /// What the page shows of an element, as text.
     pub fn text(&self, selector: &str) -> String {
         let script = format!("return document.querySelector({}).textContent", json!(selector));

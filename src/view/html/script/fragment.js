@@ -8,6 +8,7 @@ const fragment = (() => {
   const valueOf = (control) => (control.type === "checkbox" ? control.checked : control.value);
   let later = null;
   let written = "";
+  let known = location.hash;
 
   function text() {
     const state = new URLSearchParams();
@@ -23,10 +24,12 @@ const fragment = (() => {
   }
   function write() {
     const now = text();
-    if (now === written) return;
+    // A changed address is not overwritten: `hashchange` follows.
+    if (now === written || location.hash !== known) return;
     written = now;
     // Without a state the address ends before its fragment.
     history.replaceState(null, "", now ? "#" + now : location.pathname + location.search);
+    known = location.hash;
   }
   function note() {
     clearTimeout(later);
@@ -35,6 +38,7 @@ const fragment = (() => {
 
   // Applies a fragment; what it does not name, or names wrongly, is as at the start.
   function read() {
+    known = location.hash;
     const hash = location.hash.slice(1);
     if (!hash.includes("=")) {
       if (tabOf(hash)) openTab(tabOf(hash));
