@@ -12,7 +12,7 @@ use teamkeep_core::client::payload::{Kind, Payload};
 use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::{Actor, ActorKind, Recorded};
 use teamkeep_core::policy::RecordedVerdict;
-use teamkeep_core::store::archive::{Archive, Claims, Journal, RunRecord};
+use teamkeep_core::store::archive::{Archive, Claims, Journal, RunRecord, SessionRole};
 use teamkeep_core::store::log::{self, LineHeader, Parts, ReadErrors};
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -157,10 +157,24 @@ pub fn by_run(
         if let Some(events) = events.get_mut(&run.run) {
             (0..).zip(events.iter_mut()).for_each(|(place, event)| event.place = place);
             events.sort_by_key(|one| one.at);
+            name_panes(events, run);
             EarlierLife::new(run.started_at).retain(events);
         }
     }
     Ok((events, problems))
+}
+
+/// Gives the first events of a split pane to its teammate. A pane's session starts without a team and may act before its
+/// first hook call with a tool, which names the teammate; until then it is recorded as a lead.
+fn name_panes(events: &mut [LoadedEvent], run: &RunRecord) {
+    let panes = run.sessions.iter().filter(|session| session.role == SessionRole::Pane);
+    let names: HashMap<&str, &String> =
+        panes.filter_map(|session| Some((session.id.as_str(), session.name.as_ref()?))).collect();
+    for event in events.iter_mut().filter(|event| !event.in_run && event.actor.kind == ActorKind::Lead) {
+        if let Some(name) = event.session.as_deref().and_then(|id| names.get(id)) {
+            event.actor = Actor { name: Some((*name).clone()), id: None, kind: ActorKind::Teammate };
+        }
+    }
 }
 
 /// The parts with events of these runs that are no longer in the log: in these runs, and in runs of the same sessions.

@@ -6,7 +6,7 @@ use super::draft::{Draft, duration, task_names};
 use super::scene::Scene;
 use super::stalls::millis;
 use super::{IncidentKind, Severity};
-use crate::timeline::Entry;
+use crate::timeline::{Entry, LoadedEvent};
 use teamkeep_core::client::payload::Kind as Event;
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -80,6 +80,9 @@ fn requests<'a>(scene: &Scene<'a>) -> Vec<Request<'a>> {
             entry: None,
         })
         .collect();
+    requests.extend(
+        case.data.events.iter().filter_map(noticed).filter(|notice| case.data.is_member(notice.agent)),
+    );
     for entry in case.entries {
         let kind = match entry.message().map(|message| message.word.as_str()) {
             Some("permission_request") => IncidentKind::WaitingPermission,
@@ -94,6 +97,22 @@ fn requests<'a>(scene: &Scene<'a>) -> Vec<Request<'a>> {
     }
     requests.sort_by_key(|request| request.at);
     requests
+}
+
+/// The notice in the lead's session about a teammate in a pane. The request itself is in the lead's inbox only until the
+/// lead has read it.
+fn noticed(event: &LoadedEvent) -> Option<Request<'_>> {
+    let is_notice = event.kind == Event::Notification
+        && event.payload.text("notification_type") == Some("worker_permission_prompt");
+    let (agent, tool) =
+        event.payload.text("message").filter(|_| is_notice)?.split_once(" needs permission for ")?;
+    Some(Request {
+        kind: IncidentKind::WaitingPermission,
+        agent,
+        at: event.at,
+        what: permission(Some(tool)),
+        entry: None,
+    })
 }
 
 /// The tool in the notice that a teammate in a pane sends to the lead.

@@ -75,6 +75,19 @@ fn pane_session_is_attributed_to_a_member_when_its_transcript_names_it() {
 }
 
 #[test]
+fn turn_of_a_pane_before_its_first_tool_use_belongs_to_its_member() {
+    let sandbox = team();
+    call(&sandbox, PANE, "SessionStart", "%1", json!({"source": "startup"}));
+    call(&sandbox, PANE, "Stop", "%1", json!({"last_assistant_message": "I am ready."}));
+    assert_eq!(speaker(&sandbox), nobody(), "there is no transcript yet");
+    begin(&sandbox, "parser-team", "alice");
+    uses_a_tool(&sandbox, "%1");
+    let said = sandbox.told(&["replay"]);
+    let line = said.lines().find(|line| line.contains("I am ready.")).unwrap();
+    assert!(line.contains(" alice ") && !said.contains("team-lead ended"), "{said}");
+}
+
+#[test]
 fn pane_session_is_attributed_to_the_member_that_its_payload_names() {
     let sandbox = team();
     call(&sandbox, PANE, "TeammateIdle", "%1", json!({"team_name": "parser-team", "teammate_name": "alice"}));

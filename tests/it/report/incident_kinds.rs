@@ -215,6 +215,24 @@ fn permission_request_waits_until_the_agent_goes_on() {
 }
 
 #[test]
+fn permission_request_of_a_pane_is_known_from_the_notice_in_the_session_of_the_lead() {
+    let team = Team::new(&["bob"]);
+    let notice = |name: &str| {
+        let message = format!("{name} needs permission for Bash");
+        let fields = json!({"notification_type": "worker_permission_prompt", "message": message});
+        team.lead().hook("Notification", fields);
+    };
+    team.at(10);
+    notice("bob");
+    notice("no member");
+    team.at(40).prompt();
+    assert_eq!(
+        team.only("waiting-permission")["summary"],
+        "bob has been waiting 30 min for permission to use Bash"
+    );
+}
+
+#[test]
 fn plan_waits_until_the_lead_answers() {
     let team = Team::new(&["bob"]);
     let lead = team.lead();
