@@ -71,6 +71,10 @@ impl<'de> Deserialize<'de> for TaskStatus {
 pub enum Tool {
     /// Starts a teammate or a subagent: `Agent`, before 2.1.63 `Task`.
     Agent,
+    Bash,
+    /// Changes a file: `Edit`, `MultiEdit`, `Write` or `NotebookEdit`.
+    Edit,
+    Read,
     SendMessage,
     TaskCreate,
     TaskStop,
@@ -84,6 +88,9 @@ impl Tool {
     pub fn named(name: &str) -> Tool {
         match name {
             "Agent" | "Task" => Tool::Agent,
+            "Bash" => Tool::Bash,
+            "Edit" | "MultiEdit" | "NotebookEdit" | "Write" => Tool::Edit,
+            "Read" => Tool::Read,
             "SendMessage" => Tool::SendMessage,
             "TaskCreate" => Tool::TaskCreate,
             "TaskStop" => Tool::TaskStop,
@@ -96,7 +103,12 @@ impl Tool {
 
     /// Whether its calls are in the timeline of a team.
     pub fn is_of_teams(self) -> bool {
-        !matches!(self, Tool::TaskStop | Tool::Other)
+        self.manages_teams() && self != Tool::TaskStop
+    }
+
+    /// Whether it manages a team: its input has names, ids and states besides texts.
+    pub fn manages_teams(self) -> bool {
+        !matches!(self, Tool::Bash | Tool::Edit | Tool::Read | Tool::Other)
     }
 }
 

@@ -6,7 +6,7 @@ use super::record::Record;
 use super::snapshot_cursor::SnapshotCursor;
 use teamkeep_core::client::payload::{Kind, Payload};
 use teamkeep_core::config::{Policy, Rule};
-use teamkeep_core::enforcement::{Evaluation, Findings, evaluate};
+use teamkeep_core::enforcement::{Evaluation, Findings, access, evaluate};
 use teamkeep_core::model::event::Recorded;
 use teamkeep_core::policy::gates::completion_check;
 use teamkeep_core::policy::{
@@ -106,7 +106,8 @@ impl<'a> Replay<'a> {
     /// One event: the result, and whether commands would have run.
     fn step(&mut self, recorded: &Recorded) -> (Evaluation, bool) {
         let payload = Payload::from_raw(&recorded.payload);
-        let event = judged(recorded, &payload);
+        let access = access(self.policy, Kind::named(&recorded.event), &payload);
+        let event = Judged { access: access.as_ref(), ..judged(recorded, &payload) };
         let team = &mut self.files.team;
         // Without a team, only rules are evaluated.
         if team.name.is_none() && !self.rules.apply_to(event.kind) {
@@ -132,9 +133,15 @@ pub fn attempt(event: &Judged<'_>) -> Attempt {
     Attempt { origin, at: event.at.millis() }
 }
 
-/// An event of the log as input of the policy.
+/// An event of the log as input of the policy, without its access to files.
 pub fn judged<'a>(recorded: &'a Recorded, payload: &'a Payload) -> Judged<'a> {
-    Judged { at: recorded.at, kind: Kind::named(&recorded.event), actor: &recorded.actor, payload }
+    Judged {
+        at: recorded.at,
+        kind: Kind::named(&recorded.event),
+        actor: &recorded.actor,
+        payload,
+        access: None,
+    }
 }
 
 impl Counts {

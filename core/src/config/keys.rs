@@ -167,6 +167,7 @@ pub const KEYS: &[Key] = &[
     key("policy.team-size.agent-types", Globs, "[]", Narrower),
     key("policy.team-size.models", Globs, "[]", Narrower),
     key("policy.lead-stops-early.mode", MODES, "\"off\"", Stricter),
+    key("policy.edit-collision.mode", MODES, "\"off\"", Stricter),
     needed("rule[].name", Text),
     key("rule[].events", Events, "[]", Added),
     key("rule[].tools", Globs, "[]", Added),

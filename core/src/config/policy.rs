@@ -37,6 +37,7 @@ pub struct Policy {
     pub report_before_idle: OnlyMode,
     pub team_size: TeamSize,
     pub lead_stops_early: OnlyMode,
+    pub edit_collision: OnlyMode,
 }
 
 /// A gate without other settings, such as `[policy.protect-lead]`.
@@ -150,7 +151,15 @@ impl Default for Policy {
             report_before_idle: OnlyMode { mode: Mode::Off },
             team_size: TeamSize::default(),
             lead_stops_early: OnlyMode { mode: Mode::Off },
+            edit_collision: OnlyMode { mode: Mode::Off },
         }
+    }
+}
+
+impl Policy {
+    /// Whether a gate that guards the agents' files is on.
+    pub fn guards_files(&self) -> bool {
+        Gate::ALL.into_iter().any(|gate| gate.guards_files() && gate.mode(self) != Some(Mode::Off))
     }
 }
 
@@ -195,12 +204,13 @@ pub enum Gate {
     ReportBeforeIdle,
     TeamSize,
     LeadStopsEarly,
+    EditCollision,
     Rule,
 }
 
 impl Gate {
     /// All of them, in the order of the configuration.
-    pub const ALL: [Gate; 9] = [
+    pub const ALL: [Gate; 10] = [
         Gate::PrematureShutdown,
         Gate::ProtectLead,
         Gate::IdleWithWork,
@@ -209,6 +219,7 @@ impl Gate {
         Gate::ReportBeforeIdle,
         Gate::TeamSize,
         Gate::LeadStopsEarly,
+        Gate::EditCollision,
         Gate::Rule,
     ];
 
@@ -223,6 +234,7 @@ impl Gate {
             Gate::ReportBeforeIdle => "report-before-idle",
             Gate::TeamSize => "team-size",
             Gate::LeadStopsEarly => "lead-stops-early",
+            Gate::EditCollision => "edit-collision",
             Gate::Rule => "rule",
         }
     }
@@ -243,6 +255,7 @@ impl Gate {
             Gate::ReportBeforeIdle => policy.report_before_idle.mode,
             Gate::TeamSize => policy.team_size.mode,
             Gate::LeadStopsEarly => policy.lead_stops_early.mode,
+            Gate::EditCollision => policy.edit_collision.mode,
             Gate::Rule => return None,
         })
     }
@@ -259,8 +272,15 @@ impl Gate {
             Gate::IdleWithWork | Gate::ReportBeforeIdle => Some((Kind::TeammateIdle, &[])),
             Gate::CompletionCheck => Some((Kind::TaskCompleted, &[])),
             Gate::LeadStopsEarly => Some((Kind::Stop, &[])),
+            Gate::EditCollision => Some((Kind::PreToolUse, &[Tool::Edit])),
             Gate::Rule => None,
         }
+    }
+
+    /// Whether it guards the files that the agents of a team share: it judges what they did to files before, and reads the
+    /// team's files only to describe a conflict.
+    pub fn guards_files(self) -> bool {
+        matches!(self, Gate::EditCollision)
     }
 
     /// Whether it does nothing in a team without tasks.

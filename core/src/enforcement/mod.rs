@@ -1,5 +1,6 @@
 //! Applies the policy at a hook call: collects the facts, judges, counts, and stores the result.
 
+mod access;
 mod completion;
 mod evaluation;
 mod gate_state;
@@ -8,6 +9,7 @@ mod overrides;
 mod request;
 mod snapshot_reader;
 
+pub use access::access;
 pub use evaluation::{Evaluation, Findings, VERDICT, decide, evaluate, line};
 pub use gate_state::{GateState, GateStateStore, solo_run};
 pub use overrides::{FoundOverrides, LONGEST_PAUSE, OverrideFile, Overrides, Pause};

@@ -16,7 +16,7 @@ use crate::client::payload::Kind;
 use crate::config::{Gate, Mode, Policy};
 use crate::model::event::SafeName;
 use crate::policy::failure::decision;
-use crate::policy::gates::completion_check;
+use crate::policy::gates::{completion_check, needs_tasks};
 use crate::policy::{
     Attempt, Case, Counting, Decision, Finding, Guard, Judged, Ledger, Origin, Part, Rules, TeamState,
     Unreadable, Verdict, judge, needs_team_state,
@@ -68,7 +68,7 @@ impl PolicyRequest<'_> {
         let Some(key) = own.or_else(|| SafeName::new(NO_SESSION)) else { return Evaluation::default() };
         let mut failed = None;
         // Before the lock is taken, because other calls wait for it.
-        let index = self.index.filter(|_| needs_team_state(&self.event));
+        let mut index = self.index.filter(|_| needs_team_state(&self.event));
         let until = Instant::now().checked_add(READ_TIMEOUT);
         let mut team = self.team(index, until);
         let lost = |why: &&str| Unreadable { path: String::new(), why: (*why).to_owned(), part: Part::all() };
@@ -79,6 +79,10 @@ impl PolicyRequest<'_> {
         });
         let mut open = self.open(&key);
         team.ledger = std::mem::take(&mut open.gate_state.ledger);
+        if index.is_none() && needs_tasks(self.policy, &Case::new(self.event, &team)) {
+            index = self.index;
+            team = TeamState { ledger: team.ledger, ..self.team(index, until) };
+        }
         let mut findings = judge(self.policy, self.rules, &Case::new(self.event, &team));
         findings.extend(checked);
         if !findings.is_empty() && index.is_none() {

@@ -91,6 +91,7 @@ impl Attributed<'_> {
         let of_team = |subject: &CaptureScope| subject.team() == team;
         let own = self.found.store_failures().filter(|failure| failure.subject.as_ref().is_some_and(of_team));
         let problems: Vec<&str> = own.map(|failure| failure.note.text.as_str()).collect();
+        let access = enforcement::access(&recorder.config.policy, call.kind, &call.payload);
         let request = PolicyRequest {
             archive: &call.archive,
             dir: &recorder.paths.policy(),
@@ -99,7 +100,13 @@ impl Attributed<'_> {
             now: call.at,
             policy: &recorder.config.policy,
             rules: &Rules::of(&recorder.config.rule).within(RULES_TIMEOUT),
-            event: JudgedEvent { at: call.at, kind: call.kind, actor: &by.actor, payload: &call.payload },
+            event: JudgedEvent {
+                at: call.at,
+                kind: call.kind,
+                actor: &by.actor,
+                payload: &call.payload,
+                access: access.as_ref(),
+            },
             run: by.run.as_deref(),
             team: team.map(|team| team.as_str()),
             index: team.and_then(|team| self.found.teams.get(team)),

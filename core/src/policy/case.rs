@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
-use super::TeamState;
+use super::{Access, TeamState};
 use crate::client::payload::{Kind, Payload};
 use crate::client::team::{Task, mailbox};
 use crate::model::event::{Actor, ActorKind, LEAD};
@@ -20,6 +20,8 @@ pub struct Judged<'a> {
     /// The actor, as far as known. It is a label and never grants a right.
     pub actor: &'a Actor,
     pub payload: &'a Payload,
+    /// The files that the tool call uses, if a gate needs them.
+    pub access: Option<&'a Access>,
 }
 
 impl Judged<'_> {

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::FileHistory;
 use crate::client::team::{reached, spelled, without_reference};
 use crate::sys::clock::Timestamp;
 use crate::sys::unicode::{fold, is_invisible};
@@ -40,6 +41,9 @@ pub struct Ledger {
     /// Whether Claude Code names the agent of a teammate's tool call (since 2.1.69). Where it does, a call without an
     /// agent is the lead's.
     pub names_agents: bool,
+    /// Which agent read and changed which file.
+    #[serde(skip_serializing_if = "FileHistory::is_empty")]
+    pub files: FileHistory,
 }
 
 /// The history of one member. Each number is a position in [`Ledger::order`].

@@ -1,7 +1,9 @@
 //! Decides whether Claude Code may continue. Pure: policy, event and team state in, verdict out.
 
+mod access;
 mod case;
 pub mod failure;
+mod file_history;
 pub mod gates;
 mod guard;
 mod ledger;
@@ -13,7 +15,9 @@ mod team_state;
 mod tests;
 mod verdict;
 
+pub use access::{Access, Place};
 pub use case::{Case, Judged};
+pub use file_history::FileHistory;
 pub use gates::judge;
 pub use guard::{Attempt, Counting, Guard, Origin};
 pub use ledger::{Activity, Ledger, MemberActivity, PendingToolCall, Sign, TeammateRef};

@@ -19,6 +19,9 @@ impl Ledger {
     /// Adds an event that was not blocked.
     pub fn observe(&mut self, event: &Judged<'_>) {
         let teammate = member(event).filter(|name| *name != LEAD);
+        if let Some(access) = event.access {
+            self.observe_access(event, access);
+        }
         match event.kind {
             Kind::PreToolUse => self.begin_call(event, teammate),
             Kind::PostToolUse => self.end_call(event),
@@ -64,7 +67,7 @@ impl Ledger {
         self.members.entry(name.to_owned()).or_default()
     }
 
-    fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         self.order += 1;
         self.order
     }
@@ -258,6 +261,8 @@ impl Ledger {
 
     fn remove_member(&mut self, name: &str) {
         self.members.remove(name);
+        // Another agent may get its name.
+        self.files.forget_reads(name);
         if self.left.len() < MAX_LEFT && fits(name) {
             self.left.insert(name.to_owned());
         }

@@ -118,7 +118,8 @@ pub fn needs_team_state(event: &Judged<'_>) -> bool {
             Sent::of(payload).is_some_and(|sent| sent.message.kind != MessageKind::Plain)
         }
         (Kind::PreToolUse, Some(tool)) => {
-            let mut events = Gate::ALL.iter().filter_map(|gate| gate.event());
+            let of_team = Gate::ALL.iter().filter(|gate| !gate.guards_files());
+            let mut events = of_team.filter_map(|gate| gate.event());
             events.any(|(kind, tools)| kind == Kind::PreToolUse && tools.contains(&tool))
         }
         (kind, _) => kind != Kind::PreToolUse && kind.is_judged(),

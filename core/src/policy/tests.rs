@@ -2,6 +2,7 @@ mod activity;
 mod attended;
 mod decisions;
 mod dependencies;
+mod edits;
 mod ends;
 mod idles;
 mod own_rules;

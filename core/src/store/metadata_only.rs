@@ -148,9 +148,8 @@ fn is_name(key: &str) -> bool {
         | "tool_use_id" | "trigger" | "type" | "updatedFields")
 }
 
-/// Whether a tool manages a team: its input has names, ids and states besides texts.
 fn is_team_tool(tool: &str) -> bool {
-    Tool::named(tool) != Tool::Other || matches!(tool, "TaskGet" | "TaskList")
+    Tool::named(tool).manages_teams() || matches!(tool, "TaskGet" | "TaskList")
 }
 
 fn is_notice(kind: &str) -> bool {

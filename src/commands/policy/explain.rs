@@ -13,7 +13,7 @@ use teamkeep_core::attribution::{CallContext, SessionState};
 use teamkeep_core::client::payload::{self, Payload};
 use teamkeep_core::client::response::Answer;
 use teamkeep_core::config::{Gate, Mode};
-use teamkeep_core::enforcement::{Findings, evaluate};
+use teamkeep_core::enforcement::{Findings, access, evaluate};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::{Recorded, SafeName};
@@ -92,7 +92,8 @@ fn explain_payload(context: &Context, args: &Args) -> Result<Document> {
         Some(run) => ExplainInput::of_run(context, &call, run)?,
         None => ExplainInput::now(context, &call),
     };
-    let event = Judged { at: context.clock.now(), kind, actor: &input.actor, payload: &payload };
+    let event =
+        Judged { at: context.clock.now(), kind, actor: &input.actor, payload: &payload, access: None };
     let mut document = Document::default();
     explain(context, &mut document, &source, &input, event);
     Ok(document)
@@ -122,6 +123,8 @@ fn explain(
     input: &ExplainInput,
     event: Judged<'_>,
 ) {
+    let access = access(&source.policy, event.kind, event.payload);
+    let event = Judged { access: access.as_ref(), ..event };
     let name = event.payload.event_name().unwrap_or("unknown");
     let tool = event.payload.tool_name().map(|tool| format!(" {tool}")).unwrap_or_default();
     row(document, "event", format!("{name}{tool}"));

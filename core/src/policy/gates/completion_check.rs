@@ -56,7 +56,7 @@ mod tests {
         team.ledger.pending_completions.insert("t".to_owned(), "1".to_owned());
         team.ledger.members.insert("bob".to_owned(), activity);
         let (actor, kind) = (Actor::unknown(), payload.kind());
-        let event = Judged { at: Timestamp::default(), kind, actor: &actor, payload: &payload };
+        let event = Judged { at: Timestamp::default(), kind, actor: &actor, payload: &payload, access: None };
         is_completion(&Case::new(event, &team))
     }
 

@@ -5,6 +5,7 @@
 //! files are read.
 
 pub mod completion_check;
+mod edit_collision;
 mod idle;
 mod lead_stops_early;
 mod premature_shutdown;
@@ -43,9 +44,15 @@ fn findings(gate: Gate, policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
         Gate::ReportBeforeIdle => idle::without_report(policy, case),
         Gate::TeamSize => team_size::judge(policy, case),
         Gate::LeadStopsEarly => lead_stops_early::judge(policy, case),
+        Gate::EditCollision => edit_collision::judge(policy, case),
         Gate::CompletionCheck | Gate::Rule => None,
     };
     finding.into_iter().collect()
+}
+
+/// Whether a gate needs the team's tasks for an event at which a hook call does not read them otherwise.
+pub fn needs_tasks(policy: &Policy, case: &Case<'_>) -> bool {
+    policy.guards_files() && edit_collision::needs_tasks(case)
 }
 
 /// The agent that the event is about, if the gate needs this part of the team's files to judge it.
@@ -58,7 +65,7 @@ fn subject_of(gate: Gate, policy: &Policy, case: &Case<'_>, part: &Part) -> Opti
         Gate::UnfinishedDependencies => unfinished_dependencies::needs(case, part).then(|| case.actor()),
         Gate::TeamSize => team_size::needs(policy, case, part).then(|| case.actor()),
         Gate::LeadStopsEarly => lead_stops_early::ends_turn(case).then(|| case.actor()),
-        Gate::ProtectLead | Gate::CompletionCheck | Gate::Rule => None,
+        Gate::ProtectLead | Gate::CompletionCheck | Gate::EditCollision | Gate::Rule => None,
     };
     subject.map(str::to_owned)
 }

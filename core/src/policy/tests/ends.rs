@@ -130,7 +130,7 @@ fn request(scene: &mut Scene, guard: &mut Guard, paused: bool) -> Option<Verdict
     let verdict = decide(finding, &scene.team.key(), guard, 2, &Attempt::single(), paused);
     let (payload, actor) = (payload(&fields), lead());
     let kind = payload.kind();
-    let event = Judged { at: Timestamp::default(), kind, actor: &actor, payload: &payload };
+    let event = Judged { at: Timestamp::default(), kind, actor: &actor, payload: &payload, access: None };
     if verdict.decision != BLOCK {
         scene.team.apply(&event, &Judgement { approved: &["bob".to_owned()], ..Judgement::default() });
     }

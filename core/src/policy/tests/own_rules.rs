@@ -198,8 +198,13 @@ fn rules_that_are_late_or_cannot_be_compiled_are_failures_of_the_policy() {
     let actor = mate("bob");
     for (on_error, decision) in [(OnError::Allow, Decision::Warn), (OnError::Block, Decision::Block)] {
         scene.policy.on_error = on_error;
-        let event =
-            Judged { at: Timestamp::default(), kind: payload.kind(), actor: &actor, payload: &payload };
+        let event = Judged {
+            at: Timestamp::default(),
+            kind: payload.kind(),
+            actor: &actor,
+            payload: &payload,
+            access: None,
+        };
         let case = Case::new(event, &scene.team);
         let rules = [when("/tool_input/command", "*"), when("/tool_name", "Bash"), rule("all", Mode::Warn)];
         let late = Rules::of(&rules).within(std::time::Duration::ZERO);
@@ -230,8 +235,13 @@ fn a_value_below_the_parsed_depth_is_not_treated_as_missing() {
         let raw = serde_json::value::RawValue::from_string(text).unwrap();
         let (payload, scene, actor) =
             (crate::client::payload::Payload::from_raw(&raw), Scene::with(&[]), mate("bob"));
-        let event =
-            Judged { at: Timestamp::default(), kind: payload.kind(), actor: &actor, payload: &payload };
+        let event = Judged {
+            at: Timestamp::default(),
+            kind: payload.kind(),
+            actor: &actor,
+            payload: &payload,
+            access: None,
+        };
         let rules = [when(wanted, "rm *")];
         judge(&scene.policy, &Rules::of(&rules), &Case::new(event, &scene.team))
     };
@@ -247,7 +257,7 @@ fn said_of(input: &str, pointer: &str, wanted: &str) -> Vec<&'static str> {
     let (payload, scene, actor) =
         (crate::client::payload::Payload::from_raw(&raw), Scene::with(&[]), mate("bob"));
     let (at, kind) = (Timestamp::default(), payload.kind());
-    let event = Judged { at, kind, actor: &actor, payload: &payload };
+    let event = Judged { at, kind, actor: &actor, payload: &payload, access: None };
     let rules = [when(pointer, wanted)];
     let found = judge(&scene.policy, &Rules::of(&rules), &Case::new(event, &scene.team));
     found.iter().map(|one| one.code).collect()
@@ -278,7 +288,7 @@ fn a_name_that_is_too_long_for_a_glob_or_too_late_is_undecided() {
         scene.team.name = Some(team.to_owned());
         let (payload, actor) = (super::scene::payload(&before(tool, json!({}))), mate(actor));
         let (at, kind) = (Timestamp::default(), payload.kind());
-        let event = Judged { at, kind, actor: &actor, payload: &payload };
+        let event = Judged { at, kind, actor: &actor, payload: &payload, access: None };
         let rules = [rule];
         let asked = Rules::of(&rules);
         let asked = if late { asked.within(std::time::Duration::ZERO) } else { asked };

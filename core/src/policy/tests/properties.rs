@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::scene::decide;
-use super::scene::{approve, ask, payload};
+use super::scene::{access, approve, ask, payload};
 use crate::client::payload::Kind;
 use crate::client::team::Task;
 use crate::config::{Gate, Mode, Policy, Rule};
@@ -49,7 +49,7 @@ fn actor() -> impl Strategy<Value = Actor> {
 /// A tool call.
 fn call() -> impl Strategy<Value = (String, Value)> {
     let name = prop_oneof![6 => proptest::sample::select(&NAMES[..]).prop_map(str::to_owned), 1 => Just("*".to_owned()), 1 => Just("t1".to_owned()), 1 => text()];
-    (name, 0..9u8, 0..4u8, text()).prop_map(|(name, which, id, text)| {
+    (name, 0..11u8, 0..4u8, text()).prop_map(|(name, which, id, text)| {
         let (tool, input) = match which {
             0 => ("SendMessage", ask(&name)),
             1 => ("SendMessage", approve(&name)),
@@ -59,7 +59,9 @@ fn call() -> impl Strategy<Value = (String, Value)> {
             5 => ("TaskUpdate", json!({"taskId": id.to_string(), "status": "completed", "owner": name})),
             6 => ("TaskUpdate", json!({"taskId": id.to_string(), "status": "in_progress"})),
             7 => ("Agent", json!({"name": name, "subagent_type": text, "model": text})),
-            _ => ("Bash", json!({"command": text})),
+            8 => ("Bash", json!({"command": text})),
+            9 => ("Read", json!({"file_path": format!("/{id}/{text}")})),
+            _ => ("Edit", json!({"file_path": format!("/{id}")})),
         };
         (tool.to_owned(), input)
     })
@@ -100,6 +102,7 @@ fn strictest() -> (Policy, Vec<Rule>) {
     policy.team_size.mode = Mode::Block;
     (policy.team_size.most, policy.team_size.models) = (2, vec!["opus".to_owned()]);
     policy.lead_stops_early.mode = Mode::Block;
+    policy.edit_collision.mode = Mode::Block;
     let rule = |name: &str, action: Mode, pointer: &str, lasting: bool| Rule {
         name: name.to_owned(),
         events: Vec::new(),
@@ -136,7 +139,8 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
             team.tasks.insert(task.id.clone(), task);
         }
         let (at, payload) = (Timestamp::from_millis(place as i64).unwrap(), payload(fields));
-        let event = Judged { at, kind: payload.kind(), actor, payload: &payload };
+        let access = access(&payload);
+        let event = Judged { at, kind: payload.kind(), actor, payload: &payload, access: access.as_ref() };
         let found = judge(&policy, &Rules::of(&rules), &Case::new(event, &team));
         let can_block = BLOCKING.iter().any(|name| Kind::named(name) == event.kind);
         prop_assert!(can_block || found.is_empty(), "{:?}: {found:?}", event.kind);
@@ -189,7 +193,10 @@ fn ends(step: &Step, tasks: &[Value], most: u32) -> Result<(), TestCaseError> {
     let tasks = tasks.iter().filter_map(parsed);
     team.tasks = tasks.map(|task| (task.id.clone(), task)).collect();
     let (payload, mut guard, state) = (payload(&step.2), Guard::default(), team.key());
-    let event = Judged { at: Timestamp::default(), kind: payload.kind(), actor: &step.1, payload: &payload };
+    let access = access(&payload);
+    let kind = payload.kind();
+    let event =
+        Judged { at: Timestamp::default(), kind, actor: &step.1, payload: &payload, access: access.as_ref() };
     let found = judge(&policy, &Rules::of(&rules), &Case::new(event, &team));
     let mut blocked = || {
         found.iter().filter(|finding| !finding.lasting).any(|finding| {

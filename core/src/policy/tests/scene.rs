@@ -6,9 +6,11 @@ use crate::client::payload::Payload;
 use crate::client::team::Task;
 use crate::config::{Policy, Rule};
 use crate::enforcement;
+use crate::model::Tool;
 use crate::model::event::Actor;
 use crate::policy::{
-    Attempt, Case, Counting, Decision, Finding, Guard, Judged, Judgement, Rules, TeamState, Verdict, judge,
+    Access, Attempt, Case, Counting, Decision, Finding, Guard, Judged, Judgement, Place, Rules, TeamState,
+    Verdict, judge,
 };
 use crate::sys::clock::Timestamp;
 
@@ -19,6 +21,18 @@ pub struct Scene {
     pub policy: Policy,
     pub rules: Vec<Rule>,
     clock: u32,
+}
+
+/// The file that a tool call uses; links count as resolved. The first directory is the root of the working tree.
+pub fn access(payload: &Payload) -> Option<Access> {
+    let path = payload.tool_input().get("file_path")?.as_str()?;
+    let root_len = path.match_indices('/').nth(1).map_or(0, |(at, _)| at);
+    let place = Place { path: path.to_owned(), root_len };
+    match payload.tool()? {
+        Tool::Read => Some(Access::Reads(place)),
+        Tool::Edit => Some(Access::Changes(place)),
+        _ => None,
+    }
 }
 
 /// A payload with these fields.
@@ -90,8 +104,8 @@ impl Scene {
     /// Judges an event.
     pub fn judge(&mut self, actor: &Actor, fields: &Value) -> Vec<Finding> {
         let (at, payload) = (self.at(), payload(fields));
-        let kind = payload.kind();
-        let event = Judged { at, kind, actor, payload: &payload };
+        let (kind, access) = (payload.kind(), access(&payload));
+        let event = Judged { at, kind, actor, payload: &payload, access: access.as_ref() };
         judge(&self.policy, &Rules::of(&self.rules), &Case::new(event, &self.team))
     }
 
@@ -112,8 +126,8 @@ impl Scene {
 
     fn observes(&mut self, actor: &Actor, fields: &Value, held_back: bool) {
         let (at, payload) = (self.at(), payload(fields));
-        let kind = payload.kind();
-        let event = Judged { at, kind, actor, payload: &payload };
+        let (kind, access) = (payload.kind(), access(&payload));
+        let event = Judged { at, kind, actor, payload: &payload, access: access.as_ref() };
         self.team.apply(&event, &Judgement { blocked: held_back, ..Judgement::default() });
     }
 

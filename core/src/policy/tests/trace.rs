@@ -35,7 +35,7 @@ pub fn play(name: &str, policy: &Policy, mut look: impl FnMut(&Case<'_>)) -> Vec
         let since = line["at_ms"].as_u64().unwrap();
         let at = Timestamp::from_millis(since as i64).unwrap();
         let kind = payload.kind();
-        let event = Judged { at, kind, actor: &actor, payload: &payload };
+        let event = Judged { at, kind, actor: &actor, payload: &payload, access: None };
         let case = Case::new(event, &team);
         look(&case);
         found.push(Found { step, findings: judge(policy, &Rules::of(&[]), &case), team: team.clone() });

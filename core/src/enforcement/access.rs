@@ -1,0 +1,72 @@
+//! Resolves the files that a tool call uses: their paths without links, and the git working trees that they are in.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::client::payload::{Kind, Payload};
+use crate::config::Policy;
+use crate::model::Tool;
+use crate::policy::{Access, Place};
+
+/// Maximum length of a path in bytes. Longer ones are not followed.
+const MAX_PATH_BYTES: usize = 1_024;
+
+/// The files that the tool call of an event uses. `None` if no gate of the policy needs it, or if it cannot be known.
+pub fn access(policy: &Policy, kind: Kind, payload: &Payload) -> Option<Access> {
+    let tells = matches!(
+        kind,
+        Kind::PreToolUse | Kind::PostToolUse | Kind::PostToolUseFailure | Kind::PermissionDenied
+    );
+    let tool = payload.tool().filter(|_| tells && policy.guards_files())?;
+    let directory = || payload.text("cwd").map(Path::new).filter(|cwd| cwd.is_absolute());
+    let place = || {
+        let input = payload.tool_input();
+        let path = ["file_path", "notebook_path"].into_iter().find_map(|key| input.get(key)?.as_str())?;
+        place(directory(), path)
+    };
+    match tool {
+        Tool::Read => place().map(Access::Reads),
+        Tool::Edit => place().map(Access::Changes),
+        _ => None,
+    }
+}
+
+/// The place of a file, which need not exist.
+fn place(directory: Option<&Path>, path: &str) -> Option<Place> {
+    if path.is_empty() || path.len() > MAX_PATH_BYTES || path.contains('\0') {
+        return None;
+    }
+    let path = Path::new(path);
+    let path = if path.is_absolute() { path.to_owned() } else { directory?.join(path) };
+    let path = resolved(&path)?;
+    let root_len = path.parent().and_then(root).map_or(0, |root| root.as_os_str().len());
+    let path = path.into_os_string().into_string().ok().filter(|path| path.len() <= MAX_PATH_BYTES)?;
+    Some(Place { path, root_len })
+}
+
+/// The path with all links resolved as far as it exists; the rest is only made plain.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    let plain = plain(path);
+    let existing = plain.ancestors().find_map(|start| Some((start, start.canonicalize().ok()?)));
+    let (start, resolved) = existing?;
+    let rest = plain.strip_prefix(start).ok()?;
+    // `join` would end an empty rest with a slash.
+    Some(if rest.as_os_str().is_empty() { resolved } else { resolved.join(rest) })
+}
+
+/// The path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+/// The root of the git working tree around a directory. A worktree and a submodule have a file `.git`.
+fn root(directory: &Path) -> Option<&Path> {
+    directory.ancestors().find(|one| one.join(".git").symlink_metadata().is_ok())
+}

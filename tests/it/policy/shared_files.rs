@@ -1,0 +1,142 @@
+//! The gates that guard the files of a team, at the hook.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::gate_sandbox::{busy, pairs, told, verdicts};
+use crate::support::sandbox::{CommandResult, Sandbox};
+
+const BLOCK: &str = "[policy.edit-collision]\nmode = \"block\"\n";
+
+/// A git working tree with a file.
+fn tree(sandbox: &Sandbox, name: &str) -> PathBuf {
+    let root = sandbox.home().join(name);
+    fs::create_dir_all(root.join("src")).unwrap();
+    fs::create_dir_all(root.join(".git")).unwrap();
+    fs::write(root.join("src/parser.rs"), "fn parse() {}\n").unwrap();
+    root
+}
+
+/// A tool call of a teammate, or of the lead.
+fn calls(sandbox: &Sandbox, event: &str, agent: &str, tool: &str, path: &Path) -> CommandResult {
+    let id = format!("toolu_{}", sandbox.millis());
+    let mut call = json!({"hook_event_name": event, "tool_name": tool, "tool_use_id": id, "tool_input": {"file_path": path}});
+    if agent != "team-lead" {
+        (call["agent_id"], call["agent_type"]) = (json!(format!("a{agent}-1")), json!(agent));
+    }
+    told(sandbox, call)
+}
+
+fn uses(sandbox: &Sandbox, agent: &str, tool: &str, path: &Path) -> Option<i32> {
+    calls(sandbox, "PreToolUse", agent, tool, path).code
+}
+
+#[test]
+fn a_collision_is_blocked_until_the_file_is_read_again() {
+    let sandbox = busy(BLOCK);
+    let file = tree(&sandbox, "parser").join("src/parser.rs");
+    uses(&sandbox, "team-lead", "Read", &file);
+    uses(&sandbox, "bob", "Read", &file);
+    assert_eq!(uses(&sandbox, "bob", "Edit", &file), Some(0));
+    let blocked = calls(&sandbox, "PreToolUse", "team-lead", "Edit", &file);
+    assert_eq!(blocked.code, Some(2));
+    let reason = "Blocked: editing \"src/parser.rs\", which bob changed at ";
+    assert!(
+        blocked.err.starts_with(reason) && blocked.err.contains("for task 2 \"Review\""),
+        "{}",
+        blocked.err
+    );
+    uses(&sandbox, "team-lead", "Read", &file);
+    assert_eq!(uses(&sandbox, "team-lead", "Edit", &file), Some(0));
+    assert_eq!(pairs(&verdicts(&sandbox)), [("edit-of-changed-file", "block")]);
+}
+
+#[test]
+fn links_lead_to_one_file_and_worktrees_have_their_own() {
+    let sandbox = busy(BLOCK);
+    let root = tree(&sandbox, "parser");
+    let worktree = tree(&sandbox, "parser-bob");
+    fs::remove_dir(worktree.join(".git")).unwrap();
+    fs::write(worktree.join(".git"), "gitdir: ../parser/.git/worktrees/parser-bob\n").unwrap();
+    std::os::unix::fs::symlink(&root, sandbox.home().join("link")).unwrap();
+    let linked = sandbox.home().join("link/src/../src/./parser.rs");
+    for agent in ["team-lead", "bob"] {
+        uses(&sandbox, agent, "Read", &root.join("src/parser.rs"));
+        uses(&sandbox, agent, "Read", &worktree.join("src/parser.rs"));
+        uses(&sandbox, agent, "Read", &root.join("src/new.rs"));
+    }
+    assert_eq!(uses(&sandbox, "bob", "Edit", &linked), Some(0));
+    assert_eq!(uses(&sandbox, "team-lead", "Edit", &worktree.join("src/parser.rs")), Some(0));
+    assert_eq!(uses(&sandbox, "team-lead", "Write", &root.join("src/parser.rs")), Some(2));
+    assert_eq!(
+        uses(&sandbox, "bob", "Write", &sandbox.home().join("link/src/new.rs")),
+        Some(0),
+        "a file that does not exist"
+    );
+    assert_eq!(uses(&sandbox, "team-lead", "NotebookEdit", &root.join("src/new.rs")), Some(2));
+}
+
+#[test]
+fn repeated_collisions_are_allowed_after_max_blocks_and_during_a_pause() {
+    let sandbox = busy(BLOCK);
+    let file = tree(&sandbox, "parser").join("src/parser.rs");
+    uses(&sandbox, "team-lead", "Read", &file);
+    uses(&sandbox, "bob", "Edit", &file);
+    assert_eq!(sandbox.run(&["policy", "pause", "--gate", "edit-collision", "5m"]).code, Some(0));
+    let mut failed = json!({"hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_use_id": "t", "tool_input": {"file_path": file}});
+    assert_eq!(told(&sandbox, failed.clone()).code, Some(0), "paused");
+    failed["hook_event_name"] = json!("PostToolUseFailure");
+    told(&sandbox, failed);
+    assert_eq!(sandbox.run(&["policy", "resume"]).code, Some(0));
+    let attempt = || {
+        sandbox.set_clock(sandbox.millis() + 2_000);
+        uses(&sandbox, "team-lead", "Edit", &file)
+    };
+    assert_eq!([attempt(), attempt(), attempt(), attempt()], [Some(2), Some(2), Some(2), Some(0)]);
+}
+
+#[test]
+fn without_the_gate_nothing_is_kept_about_files() {
+    let sandbox = busy("");
+    let file = tree(&sandbox, "parser").join("src/parser.rs");
+    uses(&sandbox, "team-lead", "Read", &file);
+    uses(&sandbox, "bob", "Edit", &file);
+    assert_eq!(uses(&sandbox, "team-lead", "Edit", &file), Some(0));
+    let states = fs::read_dir(sandbox.keep("policy")).into_iter().flatten().flatten();
+    for state in states {
+        let text = fs::read_to_string(state.path()).unwrap();
+        assert!(!text.contains("parser.rs"), "{text}");
+    }
+}
+
+#[test]
+fn strange_paths_neither_fail_nor_block() {
+    let sandbox = busy(BLOCK);
+    let long = format!("/{}", "x/".repeat(4_000));
+    for path in [json!(""), json!("\0"), json!(7), json!(long), Value::Null] {
+        for agent in ["bob", "alice"] {
+            let call = json!({"hook_event_name": "PreToolUse", "tool_name": "Edit", "agent_id": format!("a{agent}-1"), "agent_type": agent, "tool_use_id": "t", "tool_input": {"file_path": path}});
+            let result = told(&sandbox, call);
+            assert_eq!((result.code, result.out.as_str()), (Some(0), ""), "{path}");
+        }
+    }
+}
+
+#[test]
+fn a_backtest_and_explain_find_the_collision() {
+    let sandbox = busy("[policy.edit-collision]\nmode = \"warn\"\n");
+    let file = tree(&sandbox, "parser").join("src/parser.rs");
+    uses(&sandbox, "team-lead", "Read", &file);
+    uses(&sandbox, "bob", "Edit", &file);
+    let warned = calls(&sandbox, "PreToolUse", "team-lead", "Edit", &file);
+    assert!(warned.code == Some(0) && warned.out.contains("which bob changed at"), "{}", warned.out);
+    fs::write(sandbox.home().join("new.toml"), BLOCK).unwrap();
+    let new = sandbox.home().join("new.toml");
+    let tested = sandbox.told(&["policy", "test", "latest", "--policy", new.to_str().unwrap()]);
+    assert!(tested.contains("3 events: 1 blocked, 0 warned"), "{tested}");
+    let edit = sandbox.log().into_iter().rfind(|line| line["event"] == "PreToolUse").unwrap();
+    let explained = sandbox.told(&["policy", "explain", "--event", edit["id"].as_str().unwrap()]);
+    assert!(explained.contains("warn, edit-of-changed-file: "), "{explained}");
+}
