@@ -168,6 +168,8 @@ pub const KEYS: &[Key] = &[
     key("policy.team-size.models", Globs, "[]", Narrower),
     key("policy.lead-stops-early.mode", MODES, "\"off\"", Stricter),
     key("policy.edit-collision.mode", MODES, "\"off\"", Stricter),
+    key("policy.history-rewrite.mode", MODES, "\"off\"", Stricter),
+    key("policy.add-everything.mode", MODES, "\"off\"", Stricter),
     needed("rule[].name", Text),
     key("rule[].events", Events, "[]", Added),
     key("rule[].tools", Globs, "[]", Added),

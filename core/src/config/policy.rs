@@ -38,6 +38,8 @@ pub struct Policy {
     pub team_size: TeamSize,
     pub lead_stops_early: OnlyMode,
     pub edit_collision: OnlyMode,
+    pub history_rewrite: OnlyMode,
+    pub add_everything: OnlyMode,
 }
 
 /// A gate without other settings, such as `[policy.protect-lead]`.
@@ -152,6 +154,8 @@ impl Default for Policy {
             team_size: TeamSize::default(),
             lead_stops_early: OnlyMode { mode: Mode::Off },
             edit_collision: OnlyMode { mode: Mode::Off },
+            history_rewrite: OnlyMode { mode: Mode::Off },
+            add_everything: OnlyMode { mode: Mode::Off },
         }
     }
 }
@@ -205,12 +209,14 @@ pub enum Gate {
     TeamSize,
     LeadStopsEarly,
     EditCollision,
+    HistoryRewrite,
+    AddEverything,
     Rule,
 }
 
 impl Gate {
     /// All of them, in the order of the configuration.
-    pub const ALL: [Gate; 10] = [
+    pub const ALL: [Gate; 12] = [
         Gate::PrematureShutdown,
         Gate::ProtectLead,
         Gate::IdleWithWork,
@@ -220,6 +226,8 @@ impl Gate {
         Gate::TeamSize,
         Gate::LeadStopsEarly,
         Gate::EditCollision,
+        Gate::HistoryRewrite,
+        Gate::AddEverything,
         Gate::Rule,
     ];
 
@@ -235,6 +243,8 @@ impl Gate {
             Gate::TeamSize => "team-size",
             Gate::LeadStopsEarly => "lead-stops-early",
             Gate::EditCollision => "edit-collision",
+            Gate::HistoryRewrite => "history-rewrite",
+            Gate::AddEverything => "add-everything",
             Gate::Rule => "rule",
         }
     }
@@ -256,6 +266,8 @@ impl Gate {
             Gate::TeamSize => policy.team_size.mode,
             Gate::LeadStopsEarly => policy.lead_stops_early.mode,
             Gate::EditCollision => policy.edit_collision.mode,
+            Gate::HistoryRewrite => policy.history_rewrite.mode,
+            Gate::AddEverything => policy.add_everything.mode,
             Gate::Rule => return None,
         })
     }
@@ -273,6 +285,7 @@ impl Gate {
             Gate::CompletionCheck => Some((Kind::TaskCompleted, &[])),
             Gate::LeadStopsEarly => Some((Kind::Stop, &[])),
             Gate::EditCollision => Some((Kind::PreToolUse, &[Tool::Edit])),
+            Gate::HistoryRewrite | Gate::AddEverything => Some((Kind::PreToolUse, &[Tool::Bash])),
             Gate::Rule => None,
         }
     }
@@ -280,7 +293,7 @@ impl Gate {
     /// Whether it guards the files that the agents of a team share: it judges what they did to files before, and reads the
     /// team's files only to describe a conflict.
     pub fn guards_files(self) -> bool {
-        matches!(self, Gate::EditCollision)
+        matches!(self, Gate::EditCollision | Gate::HistoryRewrite | Gate::AddEverything)
     }
 
     /// Whether it does nothing in a team without tasks.

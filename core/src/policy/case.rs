@@ -125,6 +125,11 @@ impl<'a> Case<'a> {
         members.iter().chain(active).map(String::as_str).filter(|name| *name != LEAD).collect()
     }
 
+    /// Whether an agent works: a turn has started and not ended, or it owns a task in progress.
+    pub fn works(&self, name: &str) -> bool {
+        self.team.ledger.of(name).turn || !self.owned(name, &TaskStatus::InProgress).is_empty()
+    }
+
     fn roster(&self) -> &KnownNames<'a> {
         self.roster.get_or_init(|| KnownNames::of(self.team.members.iter().map(String::as_str)))
     }

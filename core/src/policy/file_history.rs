@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::ledger::{fits, mark};
-use super::{Access, Judged, Ledger};
+use super::{Access, Judged, Ledger, Place};
 use crate::client::payload::Kind;
 use crate::model::event::{ActorKind, LEAD};
 use crate::sys::clock::Timestamp;
@@ -17,22 +17,28 @@ const MAX_AGENTS: usize = 16;
 
 /// The uses of files, by their path.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(default)]
 pub struct FileHistory {
-    files: BTreeMap<String, FileUse>,
+    pub(super) files: BTreeMap<String, FileUse>,
+    /// The last commit of each agent, by the root of the working tree.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) commits: BTreeMap<String, BTreeMap<String, Commit>>,
 }
 
 /// The uses of one file by the agents. Each number is a position in the ledger's order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-struct FileUse {
+pub(super) struct FileUse {
     /// Length of the root of its working tree.
     #[serde(rename = "root")]
-    root_len: usize,
+    pub root_len: usize,
+    /// Whether an agent of the team created it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub is_new: bool,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     reads: BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    changes: BTreeMap<String, Change>,
+    pub changes: BTreeMap<String, Change>,
 }
 
 /// The last change of a file by one agent.
@@ -45,6 +51,24 @@ pub struct Change {
     call: String,
     /// The change before this one, which counts again if the call fails; 0 if there is none.
     before: u64,
+    /// Whether it is in the index.
+    #[serde(skip_serializing_if = "is_false")]
+    pub is_staged: bool,
+    /// Whether it was committed or discarded.
+    #[serde(skip_serializing_if = "is_false")]
+    pub is_settled: bool,
+}
+
+/// The last commit of one agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Commit {
+    pub order: u64,
+    pub at: Timestamp,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// A change by another agent that an agent has not seen.
@@ -58,7 +82,7 @@ pub struct UnseenChange<'a> {
 
 impl FileHistory {
     pub fn is_empty(&self) -> bool {
-        self.files.is_empty()
+        self.files.is_empty() && self.commits.is_empty()
     }
 
     /// Adds a tool call of an agent. It counts as done when it starts, because two edits can start before either
@@ -67,17 +91,16 @@ impl FileHistory {
         let call = event.payload.tool_use_id().map(mark).unwrap_or_default();
         match (event.kind, access) {
             (Kind::PreToolUse | Kind::PostToolUse, Access::Reads(place)) => {
-                let file = self.file(&place.path, place.root_len);
+                let file = self.file(place);
                 file.reads.insert(agent, order);
                 forget_oldest(&mut file.reads, |order| *order);
             }
             (Kind::PreToolUse | Kind::PostToolUse, Access::Changes(place)) => {
-                let file = self.file(&place.path, place.root_len);
+                let file = self.file(place);
+                file.is_new |= place.is_new;
                 let last = file.changes.entry(agent).or_default();
-                if last.call != call || call.is_empty() {
-                    last.before = last.order;
-                }
-                (last.order, last.at, last.call) = (order, event.at, call);
+                let before = if last.call != call || call.is_empty() { last.order } else { last.before };
+                *last = Change { order, at: event.at, call, before, ..Change::default() };
                 forget_oldest(&mut file.changes, |change| change.order);
             }
             (_, Access::Changes(place)) => {
@@ -85,7 +108,10 @@ impl FileHistory {
                     file.take_back(&agent, &call);
                 }
             }
-            (_, Access::Reads(_)) => {}
+            (Kind::PostToolUse, Access::Git { calls, .. }) => {
+                calls.iter().for_each(|call| self.observe_git(call, &agent, (order, event.at)));
+            }
+            (_, Access::Reads(_) | Access::Git { .. }) => {}
         }
     }
 
@@ -98,14 +124,14 @@ impl FileHistory {
     }
 
     /// The entry of a file, after making room for it.
-    fn file(&mut self, path: &str, root_len: usize) -> &mut FileUse {
-        if !self.files.contains_key(path) && self.files.len() >= MAX_FILES {
+    fn file(&mut self, place: &Place) -> &mut FileUse {
+        if !self.files.contains_key(&place.path) && self.files.len() >= MAX_FILES {
             let oldest =
                 self.files.iter().min_by_key(|(_, file)| (!file.changes.is_empty(), file.last_use()));
             oldest.map(|(path, _)| path.clone()).map(|path| self.files.remove(&path));
         }
-        let file = self.files.entry(path.to_owned()).or_default();
-        file.root_len = root_len;
+        let file = self.files.entry(place.path.clone()).or_default();
+        file.root_len = place.root_len;
         file
     }
 
@@ -139,7 +165,7 @@ impl FileUse {
     }
 }
 
-fn forget_oldest<V>(agents: &mut BTreeMap<String, V>, order: impl Fn(&V) -> u64) {
+pub(super) fn forget_oldest<V>(agents: &mut BTreeMap<String, V>, order: impl Fn(&V) -> u64) {
     if agents.len() > MAX_AGENTS {
         let oldest = agents.iter().min_by_key(|(_, value)| order(value)).map(|(agent, _)| agent.clone());
         oldest.map(|agent| agents.remove(&agent));

@@ -54,6 +54,17 @@ impl Reason {
         self
     }
 
+    /// Adds an untrusted path, quoted. Of a long one the end is shown, which names the file.
+    #[must_use]
+    pub fn path(self, path: &str) -> Reason {
+        // One for the mark, and `escaped` shortens a text of the maximum length.
+        let surplus = path.chars().count().saturating_sub(MAX_QUOTED_CHARS - 2);
+        match surplus {
+            0 => self.quote(path),
+            _ => self.quote(&std::iter::once('…').chain(path.chars().skip(surplus)).collect::<String>()),
+        }
+    }
+
     /// Adds an untrusted name or number: bare if it is plain, else quoted.
     #[must_use]
     pub fn name(mut self, text: &str) -> Reason {

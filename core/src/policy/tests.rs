@@ -4,6 +4,7 @@ mod decisions;
 mod dependencies;
 mod edits;
 mod ends;
+mod git;
 mod idles;
 mod own_rules;
 mod owners;

@@ -18,7 +18,7 @@ use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::{Recorded, SafeName};
 use teamkeep_core::policy::gates::completion_check;
-use teamkeep_core::policy::{Case, Decision, Finding, Judged, Rules, Verdict, judge};
+use teamkeep_core::policy::{Access, Case, Decision, Finding, Judged, Rules, Verdict, judge};
 use teamkeep_core::sys::clock;
 
 #[derive(Debug, clap::Args)]
@@ -200,7 +200,7 @@ fn gate_results(source: &PolicySource, case: &Case<'_>, findings: &[Finding]) ->
             _ if !tools.is_empty() && !tools.contains(&tool) => "not this tool".to_owned(),
             Gate::CompletionCheck if due.is_empty() => "not a completion, or no check matches".to_owned(),
             Gate::CompletionCheck => format!("not run here; the hook would run: {}", due.join("; ")),
-            _ => first(&|finding| finding.gate == gate),
+            _ => first(&|finding| finding.gate == gate) + uncertain(gate, event),
         };
         Some((gate.name().to_owned(), result))
     };
@@ -213,6 +213,16 @@ fn gate_results(source: &PolicySource, case: &Case<'_>, findings: &[Finding]) ->
     });
     let gates = Gate::ALL.into_iter().filter(|gate| *gate != Gate::CompletionCheck).filter_map(of_gate);
     gates.chain(rules).chain(of_gate(Gate::CompletionCheck)).collect()
+}
+
+/// The remark on a command in Bash that a gate judges only in part.
+fn uncertain(gate: Gate, event: &Judged<'_>) -> &'static str {
+    match event.access {
+        Some(Access::Git { is_complete: false, .. }) if gate.guards_files() => {
+            " (a part of the command is not understood, and allowed)"
+        }
+        _ => "",
+    }
 }
 
 fn guard_result(verdict: &Verdict, max_blocks: u32) -> String {

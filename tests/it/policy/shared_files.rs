@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::gate_sandbox::{busy, pairs, told, verdicts};
+use super::gate_sandbox::{SESSION, busy, pairs, told, verdicts};
 use crate::support::sandbox::{CommandResult, Sandbox};
 
 const BLOCK: &str = "[policy.edit-collision]\nmode = \"block\"\n";
@@ -139,4 +139,81 @@ fn a_backtest_and_explain_find_the_collision() {
     let edit = sandbox.log().into_iter().rfind(|line| line["event"] == "PreToolUse").unwrap();
     let explained = sandbox.told(&["policy", "explain", "--event", edit["id"].as_str().unwrap()]);
     assert!(explained.contains("warn, edit-of-changed-file: "), "{explained}");
+}
+
+const GIT: &str = "[policy]\nhistory-rewrite = { mode = \"block\" }\nadd-everything = { mode = \"block\" }\n";
+
+/// A command in Bash that a teammate or the lead is about to run in a directory, and has run if it may.
+fn runs(sandbox: &Sandbox, agent: &str, directory: &Path, command: &str) -> CommandResult {
+    let id = format!("toolu_{}", sandbox.millis());
+    let mut call = json!({"session_id": SESSION, "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": id,
+        "tool_input": {"command": command}, "cwd": directory});
+    if agent != "team-lead" {
+        (call["agent_id"], call["agent_type"]) = (json!(format!("a{agent}-1")), json!(agent));
+    }
+    let result = sandbox.feed("pre-tool-use", call.to_string().as_bytes(), &[]);
+    if result.code == Some(0) {
+        (call["hook_event_name"], call["tool_response"]) =
+            (json!("PostToolUse"), json!({"stdout": "", "stderr": ""}));
+        sandbox.feed("post-tool-use", call.to_string().as_bytes(), &[]);
+    }
+    result
+}
+
+#[test]
+fn git_commands_that_concern_the_work_of_another_agent_are_blocked() {
+    let sandbox = busy(GIT);
+    let root = tree(&sandbox, "parser");
+    let worktree = tree(&sandbox, "parser-alice");
+    uses(&sandbox, "bob", "Edit", &root.join("src/parser.rs"));
+    let all = runs(&sandbox, "alice", &root.join("src"), "cd .. && git add -A && git commit -m 'All of it'");
+    assert_eq!(all.code, Some(2));
+    let reason = "Blocked: git add --all would add uncommitted changes of bob: \"src/parser.rs\".";
+    assert!(all.err.starts_with(reason), "{}", all.err);
+    let lost = runs(&sandbox, "alice", &worktree, "git -C ../parser checkout -- src");
+    assert!(
+        lost.code == Some(2) && lost.err.contains("would lose uncommitted changes of bob"),
+        "{}",
+        lost.err
+    );
+    for command in ["git add -A", "git stash", "git reset --hard"] {
+        assert_eq!(
+            runs(&sandbox, "alice", &worktree, command).code,
+            Some(0),
+            "{command} in another worktree"
+        );
+    }
+    assert_eq!(runs(&sandbox, "bob", &root, "git add src/parser.rs && git commit -m Parse").code, Some(0));
+    let amend = runs(&sandbox, "alice", &root, "git commit --amend --no-edit");
+    let reason = "Blocked: git commit --amend would replace the last commit, which bob made at ";
+    assert!(amend.code == Some(2) && amend.err.starts_with(reason), "{}", amend.err);
+    assert_eq!(runs(&sandbox, "alice", &root, "git add -A && git commit -m Mine").code, Some(0));
+    assert_eq!(runs(&sandbox, "alice", &root, "git commit --amend --no-edit").code, Some(0));
+    assert_eq!(
+        runs(&sandbox, "alice", &sandbox.home(), "git reset --hard").code,
+        Some(0),
+        "outside of a working tree"
+    );
+    let codes = [
+        ("add-of-foreign-changes", "block"),
+        ("loss-of-foreign-changes", "block"),
+        ("amend-of-foreign-commit", "block"),
+    ];
+    assert_eq!(pairs(&verdicts(&sandbox)), codes);
+}
+
+#[test]
+fn a_command_that_is_not_understood_is_allowed_and_explain_says_so() {
+    let sandbox = busy(GIT);
+    let root = tree(&sandbox, "parser");
+    uses(&sandbox, "bob", "Edit", &root.join("src/parser.rs"));
+    for command in
+        ["cd \"$ROOT\" && git reset --hard", "git reset --hard '", "\u{0}", "git $X", &"(".repeat(300_000)]
+    {
+        assert_eq!(runs(&sandbox, "alice", &root, command).code, Some(0), "{command:.40}");
+    }
+    let call = sandbox.log().into_iter().find(|line| line["payload"]["tool_name"] == "Bash").unwrap();
+    let explained = sandbox.told(&["policy", "explain", "--event", call["id"].as_str().unwrap()]);
+    let result = "history-rewrite          no finding (a part of the command is not understood, and allowed)";
+    assert!(explained.contains(result), "{explained}");
 }

@@ -1,6 +1,5 @@
 //! Editing a file that another agent of the team changed meanwhile.
 
-use crate::client::team::Task;
 use crate::config::{Gate, Policy};
 use crate::model::{TaskStatus, Tool};
 use crate::policy::file_history::UnseenChange;
@@ -11,16 +10,15 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let mode = policy.edit_collision.mode;
     let agent = case.team.ledger.agent(&case.event)?;
     let (place, change) = conflicts(case).into_iter().find(|(_, change)| counts(case, change))?;
-    let path = tail(place.shown());
     let by = change.by;
     let reason =
-        Reason::of(mode).then("editing ").quote(&path).then(", which ").name(by).then(" changed at ");
+        Reason::of(mode).then("editing ").path(place.shown()).then(", which ").name(by).then(" changed at ");
     let reason = reason.then(&clock::moment(change.at));
     let (code, since) = match change.seen_before {
         true => ("edit-of-changed-file", ", after you last read it"),
         false => ("edit-of-file-in-work", " and still works on"),
     };
-    let tasks = open_tasks(case, by);
+    let tasks = case.owned(by, &TaskStatus::InProgress);
     let reason = match tasks.is_empty() {
         true => reason.then(since),
         false => reason.then(since).then(if change.seen_before { ", for " } else { ", in " }).tasks(&tasks),
@@ -48,19 +46,5 @@ fn conflicts<'a>(case: &Case<'a>) -> Vec<(&'a Place, UnseenChange<'a>)> {
 /// An agent that never looked at the file may not know the change, but nothing that it knew is outdated: this counts only
 /// while the other agent works.
 fn counts(case: &Case<'_>, change: &UnseenChange<'_>) -> bool {
-    change.seen_before || case.team.ledger.of(change.by).turn || !open_tasks(case, change.by).is_empty()
-}
-
-fn open_tasks<'a>(case: &Case<'a>, name: &str) -> Vec<&'a Task> {
-    case.owned(name, &TaskStatus::InProgress)
-}
-
-/// The end of a path, which names the file, if the whole is too long to be quoted.
-fn tail(path: &str) -> String {
-    const MAX_CHARS: usize = 56;
-    let chars = path.chars().count();
-    match chars > MAX_CHARS {
-        true => std::iter::once('…').chain(path.chars().skip(chars - MAX_CHARS)).collect(),
-        false => path.to_owned(),
-    }
+    change.seen_before || case.works(change.by)
 }

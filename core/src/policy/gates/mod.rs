@@ -4,8 +4,10 @@
 //! line in [`findings`] and in [`subject_of`], and a section of `docs/policy.md`. For the tools in [`Gate::event`], the team's
 //! files are read.
 
+mod add_everything;
 pub mod completion_check;
 mod edit_collision;
+mod history_rewrite;
 mod idle;
 mod lead_stops_early;
 mod premature_shutdown;
@@ -13,8 +15,9 @@ mod protect_lead;
 mod team_size;
 mod unfinished_dependencies;
 
-use super::{Case, Decision, Finding, Part, Reason, Rules, escaped, failure};
+use super::{Access, Case, Decision, Finding, GitCall, Part, Reason, Rules, escaped, failure};
 use crate::config::{Gate, Mode, OnError, Policy};
+use crate::model::Tool;
 
 /// Maximum length of a cause in a reason, in characters.
 const MAX_CAUSE_CHARS: usize = 160;
@@ -45,6 +48,8 @@ fn findings(gate: Gate, policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
         Gate::TeamSize => team_size::judge(policy, case),
         Gate::LeadStopsEarly => lead_stops_early::judge(policy, case),
         Gate::EditCollision => edit_collision::judge(policy, case),
+        Gate::HistoryRewrite => history_rewrite::judge(policy, case),
+        Gate::AddEverything => add_everything::judge(policy, case),
         Gate::CompletionCheck | Gate::Rule => None,
     };
     finding.into_iter().collect()
@@ -52,7 +57,15 @@ fn findings(gate: Gate, policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
 
 /// Whether a gate needs the team's tasks for an event at which a hook call does not read them otherwise.
 pub fn needs_tasks(policy: &Policy, case: &Case<'_>) -> bool {
-    policy.guards_files() && edit_collision::needs_tasks(case)
+    policy.guards_files() && (edit_collision::needs_tasks(case) || add_everything::needs_tasks(case))
+}
+
+/// The git commands that an event is about to run.
+fn git_calls<'a>(case: &Case<'a>) -> &'a [GitCall] {
+    match case.event.access {
+        Some(Access::Git { calls, .. }) if case.event.calls(Tool::Bash) => calls,
+        _ => &[],
+    }
 }
 
 /// The agent that the event is about, if the gate needs this part of the team's files to judge it.
@@ -65,7 +78,9 @@ fn subject_of(gate: Gate, policy: &Policy, case: &Case<'_>, part: &Part) -> Opti
         Gate::UnfinishedDependencies => unfinished_dependencies::needs(case, part).then(|| case.actor()),
         Gate::TeamSize => team_size::needs(policy, case, part).then(|| case.actor()),
         Gate::LeadStopsEarly => lead_stops_early::ends_turn(case).then(|| case.actor()),
-        Gate::ProtectLead | Gate::CompletionCheck | Gate::EditCollision | Gate::Rule => None,
+        Gate::ProtectLead | Gate::CompletionCheck | Gate::Rule => None,
+        // They read the team's files only to describe a conflict.
+        Gate::EditCollision | Gate::HistoryRewrite | Gate::AddEverything => None,
     };
     subject.map(str::to_owned)
 }

@@ -15,6 +15,8 @@ use crate::policy::{Attempt, Case, Decision, Guard, Judged, Judgement, Rules, Te
 use crate::sys::clock::Timestamp;
 
 const NAMES: [&str; 4] = ["team-lead", "alice", "bob", "carol"];
+const COMMANDS: [&str; 4] =
+    ["git add -A", "git commit -am x", "git commit --amend", "git -C /1 reset --hard HEAD~1"];
 const BLOCKING: [&str; 6] =
     ["PreToolUse", "TeammateIdle", "TaskCreated", "TaskCompleted", "SubagentStop", "Stop"];
 
@@ -49,7 +51,7 @@ fn actor() -> impl Strategy<Value = Actor> {
 /// A tool call.
 fn call() -> impl Strategy<Value = (String, Value)> {
     let name = prop_oneof![6 => proptest::sample::select(&NAMES[..]).prop_map(str::to_owned), 1 => Just("*".to_owned()), 1 => Just("t1".to_owned()), 1 => text()];
-    (name, 0..11u8, 0..4u8, text()).prop_map(|(name, which, id, text)| {
+    (name, 0..12u8, 0..4u8, text()).prop_map(|(name, which, id, text)| {
         let (tool, input) = match which {
             0 => ("SendMessage", ask(&name)),
             1 => ("SendMessage", approve(&name)),
@@ -60,6 +62,7 @@ fn call() -> impl Strategy<Value = (String, Value)> {
             6 => ("TaskUpdate", json!({"taskId": id.to_string(), "status": "in_progress"})),
             7 => ("Agent", json!({"name": name, "subagent_type": text, "model": text})),
             8 => ("Bash", json!({"command": text})),
+            11 => ("Bash", json!({"command": COMMANDS[usize::from(id)]})),
             9 => ("Read", json!({"file_path": format!("/{id}/{text}")})),
             _ => ("Edit", json!({"file_path": format!("/{id}")})),
         };
@@ -103,6 +106,7 @@ fn strictest() -> (Policy, Vec<Rule>) {
     (policy.team_size.most, policy.team_size.models) = (2, vec!["opus".to_owned()]);
     policy.lead_stops_early.mode = Mode::Block;
     policy.edit_collision.mode = Mode::Block;
+    (policy.history_rewrite.mode, policy.add_everything.mode) = (Mode::Block, Mode::Block);
     let rule = |name: &str, action: Mode, pointer: &str, lasting: bool| Rule {
         name: name.to_owned(),
         events: Vec::new(),

@@ -1,5 +1,7 @@
 //! A team in the middle of its work, judged one event at a time.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::client::payload::Payload;
@@ -9,8 +11,8 @@ use crate::enforcement;
 use crate::model::Tool;
 use crate::model::event::Actor;
 use crate::policy::{
-    Access, Attempt, Case, Counting, Decision, Finding, Guard, Judged, Judgement, Place, Rules, TeamState,
-    Verdict, judge,
+    Access, Attempt, Case, Counting, Decision, Finding, GitCall, GitCommand, GitCommands, Guard, Judged,
+    Judgement, PathArgument, Paths, Place, Rules, TeamState, Verdict, judge,
 };
 use crate::sys::clock::Timestamp;
 
@@ -23,11 +25,33 @@ pub struct Scene {
     clock: u32,
 }
 
-/// The file that a tool call uses; links count as resolved. The first directory is the root of the working tree.
+/// The files that a tool call uses; links count as resolved. The first directory is the root of the working tree, and
+/// Write creates its file.
 pub fn access(payload: &Payload) -> Option<Access> {
-    let path = payload.tool_input().get("file_path")?.as_str()?;
-    let root_len = path.match_indices('/').nth(1).map_or(0, |(at, _)| at);
-    let place = Place { path: path.to_owned(), root_len };
+    let input = payload.tool_input();
+    let root_len = |path: &str| path.match_indices('/').nth(1).map_or(path.len(), |(at, _)| at);
+    if payload.tool() == Some(Tool::Bash) {
+        let found = GitCommands::parse(input.get("command")?.as_str()?, Path::new("/repo"));
+        let resolve = |command: &GitCommand| {
+            let directory = command.directory.to_str()?;
+            let root = directory[..root_len(directory)].to_owned();
+            let paths = |all: &[PathArgument]| {
+                let path = |path: &PathArgument| match path {
+                    PathArgument::Below(path) if path != "." => format!("{directory}/{path}"),
+                    PathArgument::Below(_) => directory.to_owned(),
+                    PathArgument::Top => root.clone(),
+                };
+                Paths(all.iter().map(path).collect())
+            };
+            let effects = command.effects.iter().map(|effect| effect.with_paths(|all| paths(all))).collect();
+            Some(GitCall { root: root.clone(), name: command.name, effects })
+        };
+        let calls = found.commands.iter().filter_map(resolve).collect();
+        return Some(Access::Git { calls, is_complete: found.is_complete });
+    }
+    let path = input.get("file_path")?.as_str()?;
+    let is_new = payload.tool_name() == Some("Write");
+    let place = Place { path: path.to_owned(), root_len: root_len(path), is_new };
     match payload.tool()? {
         Tool::Read => Some(Access::Reads(place)),
         Tool::Edit => Some(Access::Changes(place)),

@@ -1,0 +1,137 @@
+//! The effects of git commands on the changes of a team's agents.
+
+use super::FileHistory;
+use super::access::{GitCall, Paths, below_root};
+use super::file_history::{Change, Commit, FileUse, forget_oldest};
+use super::git::{Discarded, GitEffect};
+use crate::sys::clock::Timestamp;
+
+/// Maximum number of working trees with commits, and of agents in each.
+const MAX_TREES: usize = 32;
+
+/// A change that its agent has not committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenChange<'a> {
+    pub by: &'a str,
+    /// The path below the root of the working tree.
+    pub path: &'a str,
+}
+
+impl FileHistory {
+    /// Adds a git command that an agent has run.
+    pub(super) fn observe_git(&mut self, call: &GitCall, agent: &str, (order, at): (u64, Timestamp)) {
+        for effect in &call.effects {
+            match effect {
+                GitEffect::Stages(paths) => {
+                    self.changes_mut(
+                        &call.root,
+                        |path, _| paths.cover(path),
+                        |_, change| change.is_staged = true,
+                    );
+                }
+                GitEffect::Commits | GitEffect::Amends => {
+                    self.settle_commit(&call.root, agent);
+                    self.note_commit(&call.root, agent, Commit { order, at });
+                }
+                GitEffect::Discards(paths, files) => {
+                    let covers = |path: &str, file: &FileUse| is_lost(path, file, paths, *files);
+                    self.changes_mut(&call.root, covers, |_, change| change.is_settled = true);
+                }
+                GitEffect::Rewrites => {}
+            }
+        }
+    }
+
+    /// An agent commits its own work, and the index, which is common to all agents of a working tree.
+    fn settle_commit(&mut self, root: &str, agent: &str) {
+        let files = self.files.iter_mut().filter(|(path, file)| is_in(path, file, root));
+        for (_, FileUse { is_new, changes, .. }) in files {
+            for (by, change) in changes.iter_mut().filter(|(_, change)| !change.is_settled) {
+                change.is_settled = by == agent || change.is_staged;
+                *is_new &= !change.is_settled;
+            }
+        }
+    }
+
+    fn note_commit(&mut self, root: &str, agent: &str, commit: Commit) {
+        if !self.commits.contains_key(root) && self.commits.len() >= MAX_TREES {
+            let last = |commits: &std::collections::BTreeMap<String, Commit>| {
+                commits.values().map(|one| one.order).max()
+            };
+            let oldest =
+                self.commits.iter().min_by_key(|(_, commits)| last(commits)).map(|(root, _)| root.clone());
+            oldest.map(|root| self.commits.remove(&root));
+        }
+        let commits = self.commits.entry(root.to_owned()).or_default();
+        commits.insert(agent.to_owned(), commit);
+        forget_oldest(commits, |commit| commit.order);
+    }
+
+    /// Applies a function to the agents' changes of these files in a working tree.
+    fn changes_mut(
+        &mut self,
+        root: &str,
+        selects: impl Fn(&str, &FileUse) -> bool,
+        apply: impl Fn(&str, &mut Change),
+    ) {
+        for (path, file) in &mut self.files {
+            if is_in(path, file, root) && selects(path, file) {
+                file.changes.iter_mut().for_each(|(by, change)| apply(by, change));
+            }
+        }
+    }
+
+    /// The uncommitted changes of other agents to the files that a command stages without naming them.
+    pub fn swept_changes<'a>(&'a self, root: &str, agent: &str, paths: &Paths) -> Vec<OpenChange<'a>> {
+        self.open_changes(root, agent, |path, _| paths.sweep(path))
+    }
+
+    /// The uncommitted changes of other agents that a command loses.
+    pub fn lost_changes<'a>(
+        &'a self,
+        root: &str,
+        agent: &str,
+        (paths, files): (&Paths, Discarded),
+    ) -> Vec<OpenChange<'a>> {
+        self.open_changes(root, agent, |path, file| is_lost(path, file, paths, files))
+    }
+
+    fn open_changes<'a>(
+        &'a self,
+        root: &str,
+        agent: &str,
+        selects: impl Fn(&str, &FileUse) -> bool,
+    ) -> Vec<OpenChange<'a>> {
+        let files = self.files.iter().filter(|(path, file)| is_in(path, file, root) && selects(path, file));
+        let changes = files.flat_map(|(path, file)| {
+            let open = file.changes.iter().filter(|(by, change)| *by != agent && !change.is_settled);
+            open.map(|(by, _)| OpenChange { by, path: below_root(path, file.root_len) })
+        });
+        changes.collect()
+    }
+
+    /// The last commit of each other agent in a working tree, the newest first, and whether it is newer than the agent's own.
+    pub fn commits_of_others(&self, root: &str, agent: &str) -> Vec<(&str, Commit, bool)> {
+        let Some(commits) = self.commits.get(root) else { return Vec::new() };
+        let own = commits.get(agent).map(|commit| commit.order);
+        let others = commits.iter().filter(|(by, _)| *by != agent);
+        let mut others: Vec<_> =
+            others.map(|(by, commit)| (by.as_str(), *commit, own < Some(commit.order))).collect();
+        others.sort_by_key(|(_, commit, _)| std::cmp::Reverse(commit.order));
+        others
+    }
+}
+
+fn is_in(path: &str, file: &FileUse, root: &str) -> bool {
+    path.get(..file.root_len) == Some(root)
+}
+
+fn is_lost(path: &str, file: &FileUse, paths: &Paths, files: Discarded) -> bool {
+    // A file that an agent created is untracked, unless it was committed, and then nothing is lost.
+    let is_known = match files {
+        Discarded::Tracked => !file.is_new,
+        Discarded::Untracked => file.is_new,
+        Discarded::Both => true,
+    };
+    is_known && paths.cover(path)
+}
