@@ -6,12 +6,13 @@ use std::process::ExitCode;
 
 use serde_json::{Value as Json, json};
 
-use super::installation::uncovered_rules;
+use super::installation::uncovered;
 use super::output::{JsonOption, counted_problems, print, print_json, print_problems};
 use super::policy::trust;
 use crate::context::Context;
 use crate::ui::escape;
 use crate::view::{self, Document, plain};
+use teamkeep_core::client::settings::demand::Demand;
 use teamkeep_core::config::keys::KEYS;
 use teamkeep_core::config::schema;
 use teamkeep_core::config::{
@@ -129,7 +130,7 @@ fn active_problems(context: &Context) -> Result<(Vec<Problem>, Vec<PathBuf>)> {
     let files = context.policy_files();
     let effective = layers::load(&files);
     let mut problems = effective.problems;
-    problems.extend(uncovered_rules(context, &effective.config.rule));
+    problems.extend(uncovered(context, &Demand::all(&effective.config, &effective.settings)));
     if let Some(problem) = misnamed_file(&context.env) {
         problems.retain(|other| other.path != problem.path);
         problems.insert(0, problem);
@@ -200,7 +201,7 @@ pub fn show(context: &Context, args: &ShowArgs, part: Part) -> Result<()> {
     context.check_config_path()?;
     let files = context.policy_files();
     let effective = layers::load(&files);
-    let uncovered = uncovered_rules(context, &effective.config.rule);
+    let uncovered = uncovered(context, &Demand::all(&effective.config, &effective.settings));
     let rows = rows(&effective, part);
     let problems: Vec<_> = effective.problems.iter().chain(&uncovered).collect();
     let project = effective.project.as_ref().map(|project| {

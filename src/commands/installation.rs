@@ -8,11 +8,12 @@ use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::{Scope, SettingsFile};
 use crate::settings::plan;
 use teamkeep_core::client::settings::command::{quoted, shell_invocation};
+use teamkeep_core::client::settings::demand::Demand;
 use teamkeep_core::client::settings::hook_command::{Entry, calls};
-use teamkeep_core::client::settings::installed::{Installed, UncoveredRule};
+use teamkeep_core::client::settings::installed::{Installed, Uncovered};
 use teamkeep_core::client::settings::layer::absolute;
 use teamkeep_core::client::settings::needs::{Needs, Tools};
-use teamkeep_core::config::{Code, Problem, Rule, everywhere, misnamed_file};
+use teamkeep_core::config::{Code, Problem, Settings, everywhere, misnamed_file};
 use teamkeep_core::error::{Error, Result};
 
 const MAX_LISTED: usize = 3;
@@ -106,7 +107,9 @@ pub fn edit_error(file: &SettingsFile, cause: String) -> Error {
 /// kept.
 pub fn needed_hooks(context: &Context, installed: &[Entry]) -> Needs {
     let all = everywhere(&context.policy_files());
-    let mut needs = Needs::with(&all.rules);
+    let demands: Vec<Demand> =
+        all.configs.iter().flat_map(|config| Demand::all(config, &Settings::default())).collect();
+    let mut needs = Needs::with(&demands);
     if all.is_partial || misnamed_file(&context.env).is_some() {
         context.ui.eprint_line(
             "note: some policy files cannot be used, so no hook is removed; see: teamkeep policy check",
@@ -123,23 +126,31 @@ pub fn print_hooks_of_rules(context: &Context, needs: &Needs, wanted: &[Entry]) 
         let known = builtin.tools(event);
         let more = tools.beyond(known.unwrap_or(&Tools::Some(Vec::new()))).join(", ");
         let note = match wanted.iter().any(|entry| entry.event == *event) {
-            true if !more.is_empty() => format!("the {event} hook also runs for {more}, which a rule names"),
+            true if !more.is_empty() => {
+                format!("the {event} hook also runs for {more}, which the policy needs")
+            }
             false if known.is_none() => {
-                format!("this version of Claude Code does not have {event}, which a rule names")
+                format!("this version of Claude Code does not have {event}, which the policy needs")
             }
             _ => continue,
         };
         context.ui.eprint_line(&format!("note: {note}"));
     }
+    for limited in needs.limited() {
+        let (event, tools) = (limited.event, limited.tools.matcher());
+        context.ui.eprint_line(&format!(
+            "note: the {event} hook also runs for git in {tools}, which the policy needs"
+        ));
+    }
 }
 
-/// The rules that the installed hooks do not cover, each as a warning with the command that fixes it.
-pub fn uncovered_rules(context: &Context, rules: &[Rule]) -> Vec<Problem> {
-    if rules.is_empty() {
+/// The rules and gates that the installed hooks do not cover, each as a warning with the command that fixes it.
+pub fn uncovered(context: &Context, demands: &[Demand]) -> Vec<Problem> {
+    if demands.is_empty() {
         return Vec::new();
     }
     let installed = Installed::find(&context.env, &context.paths);
-    let problem = |uncovered: UncoveredRule| {
+    let problem = |uncovered: Uncovered| {
         let position =
             uncovered.file_line.rsplit_once(':').and_then(|(path, line)| Some((path, line.parse().ok()?)));
         let (path, at) = match position {
@@ -147,11 +158,11 @@ pub fn uncovered_rules(context: &Context, rules: &[Rule]) -> Vec<Problem> {
             None => (Path::new(&uncovered.file_line), None),
         };
         let message = match installed.coverage.is_empty() {
-            true => format!("rule {:?} is not evaluated: no hooks are installed", uncovered.rule),
+            true => format!("{} is not evaluated: no hooks are installed", uncovered.subject),
             false => uncovered.message(),
         };
         let hint = Some(uncovered.remedy(&installed.command, installed.client));
         Problem { at, hint, ..Problem::of_file(Code::RuleNotAsked, path, message) }
     };
-    installed.coverage.uncovered(rules).into_iter().map(problem).collect()
+    installed.coverage.uncovered(demands).into_iter().map(problem).collect()
 }

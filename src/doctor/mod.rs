@@ -68,7 +68,7 @@ codes! {
     Versions program::versions, "versions" "The hooks, `PATH` and this program have the same version of teamkeep.",
     PolicyFiles policy::files, "policy-files" "The configuration and policy files in force are valid.",
     PolicyTrust policy::trust, "policy-trust" "The current version of the project's checks and rules is trusted.",
-    RulesAsked policy::coverage, "rules-asked" "The installed hooks cover the events and tools of every rule in force.",
+    RulesAsked policy::coverage, "rules-asked" "The installed hooks cover the events and tools of every rule and gate in force.",
     Notifications notifications::check, "notifications" "If notifications are configured, `curl` and the secret that they need can be used. Nothing is sent; `teamkeep notify test` does that.",
     StorePrivate store::private, "store-private" "The store belongs to you, and no other user can read it.",
     StoreWritable store::writable, "store-writable" "The store is writable, or can be created, and each of its directories is a directory.",

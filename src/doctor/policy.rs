@@ -3,7 +3,8 @@
 use super::{Diagnosis, Facts, bad, ok, unknown, warn};
 use crate::settings::plan::count;
 use teamkeep_core::client::settings::command::quoted;
-use teamkeep_core::client::settings::installed::{Coverage, UncoveredRule, install_command};
+use teamkeep_core::client::settings::demand::Demand;
+use teamkeep_core::client::settings::installed::{Coverage, Uncovered, install_command};
 use teamkeep_core::config::{Code, Problem, TrustState};
 
 /// Maximum number of listed rules.
@@ -37,21 +38,27 @@ pub fn files(facts: &Facts<'_>) -> Diagnosis {
 
 /// Checks that the installed hooks cover every rule.
 pub fn coverage(facts: &Facts<'_>) -> Vec<Diagnosis> {
-    let rules = &facts.policy.config.rule;
+    let demands = Demand::all(&facts.policy.config, &facts.policy.settings);
     let coverage = Coverage::of(&facts.layers);
-    if rules.is_empty() {
+    if demands.is_empty() {
         return ok("no rules").into();
     }
     if coverage.is_empty() {
         return unknown("no rule is evaluated: teamkeep's hooks are not installed").into();
     }
     let install = install_command(facts.env, &facts.layers);
-    let problem = |uncovered: UncoveredRule| {
-        bad(uncovered.message()).with_fix(uncovered.remedy(&install, facts.version()))
-    };
-    let found: Vec<Diagnosis> = coverage.uncovered(rules).into_iter().take(MAX_RULES).map(problem).collect();
+    let problem =
+        |uncovered: Uncovered| bad(uncovered.message()).with_fix(uncovered.remedy(&install, facts.version()));
+    let found: Vec<Diagnosis> =
+        coverage.uncovered(&demands).into_iter().take(MAX_RULES).map(problem).collect();
     match found.is_empty() {
-        true => ok(format!("the hooks cover {}", count(rules.len(), "rule"))).into(),
+        true => {
+            let rules = facts.policy.config.rule.len();
+            let gates = demands.len() - rules;
+            let counts = [(rules, "rule"), (gates, "gate")].into_iter().filter(|(number, _)| *number > 0);
+            let counts: Vec<String> = counts.map(|(number, thing)| count(number, thing)).collect();
+            ok(format!("the hooks cover {}", counts.join(" and "))).into()
+        }
         false => found,
     }
 }

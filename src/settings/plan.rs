@@ -27,7 +27,7 @@ const MAX_LISTED: usize = 16;
 const CONTEXT_LINES: usize = 3;
 
 /// The entries that this version of Claude Code needs, each with this program: those of the embedded file, with wider
-/// matchers where a rule needs them; `there` are those that the file already has.
+/// matchers where the policy needs them; `there` are those that the file already has.
 pub fn wanted(client: &ClientVersion, program: &HookProgram, there: &[Entry], needs: &Needs) -> Vec<Entry> {
     let mut entries = embedded();
     for (event, matcher) in needs.matchers() {
@@ -37,6 +37,16 @@ pub fn wanted(client: &ClientVersion, program: &HookProgram, there: &[Entry], ne
             (None, matcher) => entries.extend(rule_entry(event, matcher)),
         }
     }
+    let limited = needs.limited().filter_map(|limited| {
+        let mut entry = rule_entry(limited.event, Some(limited.tools.matcher()))?;
+        entry
+            .group
+            .pointer_mut("/hooks/0")?
+            .as_object_mut()?
+            .insert("if".to_owned(), limited.condition.into());
+        Some(entry)
+    });
+    entries.extend(limited);
     let before = |event: &str| there.iter().find(|entry| entry.event == event);
     entries.retain(|entry| match client {
         // An older version may ignore the whole file because of an unknown event.

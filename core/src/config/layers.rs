@@ -18,7 +18,7 @@ use super::problem::{Code, Problem};
 use super::project::{self, Project, Trust, TrustState};
 use super::settings::{Entry, Layer, Origin, Setting, Settings, build, tree};
 use super::source::{self, Read, Source};
-use super::{Config, OnError, Rule, keys};
+use super::{Config, OnError, keys};
 use crate::error::Error;
 use crate::sys::env::Env;
 use crate::sys::fs;
@@ -252,26 +252,27 @@ impl Effective {
     }
 }
 
-/// The rules of all sessions.
+/// The configurations of all sessions.
 #[derive(Debug, Clone, Default)]
 pub struct Everywhere {
-    /// The user's, then those of the projects; a rule may be there more than once.
-    pub rules: Vec<Rule>,
+    /// The user's, then with those of the projects.
+    pub configs: Vec<Config>,
     /// Whether a file could not be used, so that rules may be missing.
     pub is_partial: bool,
 }
 
-/// Reads the user's file, and each project's file that is trusted with its current content.
+/// Reads the user's file, each project's file that is trusted with its current content, and that of the present project,
+/// which can turn on gates without trust.
 pub fn everywhere(files: &Files) -> Everywhere {
     let user = load(&Files { project: None, ..files.clone() });
-    let mut all = Everywhere { is_partial: user.is_broken(), rules: user.config.rule };
+    let mut all = Everywhere { is_partial: user.is_broken(), configs: vec![user.config] };
     let trust = Trust::load(&files.trust);
     all.is_partial |= trust.is_err();
-    for (file, _) in trust.iter().flat_map(Trust::files) {
+    let trusted = trust.iter().flat_map(Trust::files).map(|(file, _)| file);
+    for file in trusted.chain(files.project.as_deref()) {
         let effective = load(&Files { project: Some(file.to_path_buf()), ..files.clone() });
         all.is_partial |= effective.problems.iter().any(|problem| problem.code == Code::Unreadable);
-        // This adds the user's rules again. They need the same hooks, so that does no harm.
-        all.rules.extend(effective.config.rule);
+        all.configs.push(effective.config);
     }
     all
 }

@@ -7,9 +7,10 @@ use crate::attribution::BlockedDeletes;
 use crate::client::payload::Kind;
 use crate::client::response::Answer;
 use crate::client::settings::command::quoted;
+use crate::client::settings::demand::{Demand, Subject};
 use crate::client::settings::installed::{Coverage, Installed};
 use crate::config::project::{Trust, name_of};
-use crate::config::{Code, OnError, OnFailure, Problem, source};
+use crate::config::{Code, OnError, OnFailure, Problem, Settings, source};
 use crate::model::{Limit, Note, Severity};
 use crate::policy::{Reason, escaped, failure};
 use crate::store::archive::CaptureScope;
@@ -66,9 +67,11 @@ impl Recorder {
         ))
     }
 
-    /// The message about rules that no installed hook covers, to the user only: a session cannot change its own hooks.
+    /// The message about rules and gates that no installed hook covers, to the user only: a session cannot change its own
+    /// hooks.
     fn uncovered_rules_notice(&self) -> Option<String> {
-        if self.config.rule.is_empty() {
+        let demands = Demand::all(&self.config, &Settings::default());
+        if demands.is_empty() {
             return None;
         }
         let mut installed = Installed::find(&self.env, &self.paths);
@@ -76,18 +79,22 @@ impl Recorder {
             // This hook runs, so it is the plugin's.
             installed.coverage = Coverage::of_plugin();
         }
-        let unasked = installed.coverage.uncovered(&self.config.rule);
+        let unasked = installed.coverage.uncovered(&demands);
         let first = unasked.first()?;
         let more = match unasked.len() - 1 {
             0 => String::new(),
-            more => format!(" (and {more} more rule{})", if more == 1 { "" } else { "s" }),
+            more => format!(" (and {more} more)"),
         };
-        let (rule, gaps) = (escaped(&first.rule, MAX_CHARS), escaped(&first.to_string(), MAX_CHARS));
+        let title = match &first.subject {
+            Subject::Gate(gate) => format!("gate {}", gate.name()),
+            Subject::Rule(name) => format!("rule {}", escaped(name, MAX_CHARS)),
+        };
+        let gaps = escaped(&first.to_string(), MAX_CHARS);
         // With `--scope`, the command finds the settings file from the project's directory.
         let project = self.env.project_dir().filter(|_| installed.is_in_project);
         let there = project.map(|dir| format!("cd {} && ", shell_quoted(&dir.display().to_string())));
         Some(format!(
-            "teamkeep: rule {rule} is not evaluated at {gaps}{more}: no installed hook covers it. To fix it, run this in a \
+            "teamkeep: {title} is not evaluated at {gaps}{more}: no installed hook covers it. To fix it, run this in a \
              terminal and restart the session: {}{}",
             there.unwrap_or_default(),
             first.remedy(&installed.command, installed.client)

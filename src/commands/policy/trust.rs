@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::commands::installation::uncovered_rules;
+use crate::commands::installation::uncovered;
 use crate::commands::output::{counted_problems, print, print_document, print_problems};
 use crate::context::Context;
 use crate::view::{self, Document, plain};
+use teamkeep_core::client::settings::demand::Demand;
 use teamkeep_core::config::project::{Trust, name_of};
 use teamkeep_core::config::{Files, Mode, PROJECT_FILE, Project, TrustState, layers, source};
 use teamkeep_core::error::{Error, Result};
@@ -76,7 +77,7 @@ fn trust(context: &Context, args: &Args, files: &Files, file: &Path) -> Result<E
         }
         TrustState::Trusted => {
             context.ui.eprint_line(&format!("{path} is already trusted"));
-            print_problems(context, &uncovered_rules(context, &project.rules));
+            print_problems(context, &uncovered(context, &Demand::of_rules(&project.rules)));
             return Ok(ExitCode::SUCCESS);
         }
         TrustState::Untrusted => "",
@@ -92,7 +93,7 @@ fn trust(context: &Context, args: &Args, files: &Files, file: &Path) -> Result<E
     }
     Trust::change(&files.trust, |files| files.insert(project.name.clone(), project.hash.clone()))?;
     context.ui.eprint_line(&format!("trusted {}, hash {}", project.name.display(), &project.hash[..16]));
-    print_problems(context, &uncovered_rules(context, &project.rules));
+    print_problems(context, &uncovered(context, &Demand::of_rules(&project.rules)));
     Ok(ExitCode::SUCCESS)
 }
 

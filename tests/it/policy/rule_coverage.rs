@@ -120,6 +120,74 @@ fn an_install_covers_the_tools_of_the_rules_and_no_more() {
 }
 
 #[test]
+fn an_install_covers_the_gates_for_shared_files_and_git_only_with_a_condition() {
+    const GATES: &str =
+        "[policy]\nedit-collision = { mode = \"warn\" }\nhistory-rewrite = { mode = \"block\" }\n";
+    let home = home("");
+    ok(&home, "install");
+    write(&home, GATES);
+    let check = ok(&home, "policy check").out;
+    insta::assert_snapshot!(check.trim_start(), @r#"
+    warning[rule-not-asked]: gate edit-collision is not evaluated at PreToolUse for Edit, MultiEdit, NotebookEdit, Write; PreToolUse for Read: no installed hook covers it
+     --> ~/.config/teamkeep/teamkeep.toml:2:1
+      |
+    2 | edit-collision = { mode = "warn" }
+      | ^^^^^^^^^^^^^^
+      |
+      = hint: teamkeep install
+
+    warning[rule-not-asked]: gate history-rewrite is not evaluated at PreToolUse for Edit, MultiEdit, NotebookEdit, Write; PreToolUse for Bash; PostToolUse for Bash: no installed hook covers it
+     --> ~/.config/teamkeep/teamkeep.toml:3:1
+      |
+    3 | history-rewrite = { mode = "block" }
+      | ^^^^^^^^^^^^^^^
+      |
+      = hint: teamkeep install
+
+    2 warnings
+    "#);
+    assert!(
+        notice(&home)
+            .unwrap()
+            .starts_with("teamkeep: gate edit-collision is not evaluated at PreToolUse for Edit")
+    );
+    paste(&home, &command(&home));
+    is_silent(&home);
+    assert_eq!(examined(&home), "ok: the hooks cover 2 gates");
+    let files = "Edit|MultiEdit|NotebookEdit|Write|Read";
+    assert_eq!(matcher(&home), format!("{BUILTIN}|{files}"));
+    for (event, argument) in [("PreToolUse", "pre-tool-use"), ("PostToolUse", "post-tool-use")] {
+        let groups = home.json()["hooks"][event].as_array().unwrap().clone();
+        assert_eq!((groups.len(), &groups[1]["matcher"]), (2, &json!("Bash")), "{event}");
+        let hook = &groups[1]["hooks"][0];
+        assert_eq!((&hook["if"], &hook["args"][1]), (&json!("Bash(*git *)"), &json!(argument)), "{event}");
+    }
+    assert!(ok(&home, "install").err.contains("note: the PostToolUse hook also runs for git in Bash"));
+    write(&home, &format!("{GATES}{RULE}"));
+    paste(&home, &command(&home));
+    is_silent(&home);
+    assert_eq!(matcher(&home), format!("{BUILTIN}|{files}|Bash"), "a rule needs every command");
+    assert_eq!(home.json()["hooks"]["PreToolUse"].as_array().unwrap().len(), 1);
+    write(&home, "[policy.add-everything]\nmode = \"off\"\n");
+    ok(&home, "install");
+    assert_eq!(matcher(&home), BUILTIN);
+    assert_eq!(home.json()["hooks"]["PostToolUse"].as_array().unwrap().len(), 1);
+    ok(&home, "uninstall");
+    assert_eq!(home.read(), TEAMS);
+}
+
+#[test]
+fn a_project_that_turns_on_a_gate_needs_its_hooks_without_trust() {
+    let home = home("");
+    std::fs::create_dir(home.at("project/.claude")).unwrap();
+    std::fs::write(home.at("project/.claude/teamkeep.toml"), "[policy.edit-collision]\nmode = \"warn\"\n")
+        .unwrap();
+    ok(&home, "install");
+    assert_eq!(matcher(&home), format!("{BUILTIN}|Edit|MultiEdit|NotebookEdit|Write|Read"));
+    is_silent(&home);
+}
+
+#[test]
 fn a_new_rule_without_a_hook_is_reported_with_the_install_command() {
     let home = home("");
     ok(&home, "install");
@@ -137,7 +205,7 @@ fn a_new_rule_without_a_hook_is_reported_with_the_install_command() {
     1 warning
     "#);
     insta::assert_snapshot!(examined(&home), @r#"bad: rule "no-force-push" is not evaluated at PreToolUse for Bash: no installed hook covers it => teamkeep install"#);
-    insta::assert_snapshot!(notice(&home).unwrap(), @"teamkeep: rule no-force-push is not evaluated at PreToolUse for Bash: no installed hook covers it. To fix it, run this in a terminal and restart the session: teamkeep install");
+    insta::assert_snapshot!(notice(&home).unwrap(), @r#"teamkeep: rule no-force-push is not evaluated at PreToolUse for Bash: no installed hook covers it. To fix it, run this in a terminal and restart the session: teamkeep install"#);
     paste(&home, &command(&home));
     is_silent(&home);
 }
@@ -289,7 +357,7 @@ fn install_reports_events_that_an_older_version_does_not_have() {
     assert!(
         result
             .err
-            .contains("note: this version of Claude Code does not have PostCompact, which a rule names"),
+            .contains("note: this version of Claude Code does not have PostCompact, which the policy needs"),
         "{}",
         result.err
     );

@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use crate::client::payload::Kind as Event;
 use crate::client::settings::command::{HookProgram, NAME, is_executable, quoted, typed_to_install};
+use crate::client::settings::demand::{Demand, HookSet, Subject};
 use crate::client::settings::hook_command::Entry;
 use crate::client::settings::install_record::Records;
 use crate::client::settings::layer::{Kind, SettingsLayer, layers, plugins, with_most_hooks};
-use crate::client::settings::needs::{MAX_PATTERNS, Needs, matches, of_rule, widened};
+use crate::client::settings::needs::{MAX_PATTERNS, Needs, matches, widened};
 use crate::client::settings::version::{FIRST_WITH_TEAMS, Version, knows, since};
-use crate::config::Rule;
 use crate::config::pattern::is_plain;
 use crate::sys::env::Env;
 use crate::sys::paths::Paths;
@@ -86,14 +86,23 @@ fn program_option(env: &Env, layer: &SettingsLayer) -> String {
 /// The events and matchers of the hooks that Claude Code runs.
 #[derive(Debug, Clone, Default)]
 pub struct Coverage {
-    hooks: Vec<(String, Option<Value>)>,
+    hooks: Vec<RunHook>,
 }
 
-/// A rule that is not evaluated at some of its events or tools.
+/// A hook that Claude Code runs.
+#[derive(Debug, Clone)]
+struct RunHook {
+    event: String,
+    matcher: Option<Value>,
+    /// The permission rule that limits it.
+    condition: Option<Value>,
+}
+
+/// A rule or a gate that is not evaluated at some of its events or tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UncoveredRule {
-    pub rule: String,
-    /// Where it is defined: `path:line`.
+pub struct Uncovered {
+    pub subject: Subject,
+    /// Where it is defined, `path:line`; empty if that is unknown.
     pub file_line: String,
     pub gaps: Vec<Gap>,
 }
@@ -102,7 +111,7 @@ pub struct UncoveredRule {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gap {
     pub event: Event,
-    /// The tools, as the rule spells them; empty for all tools, and for an event without tools.
+    /// The tools, as they are spelled there; empty for all tools, and for an event without tools.
     pub tools: Vec<String>,
 }
 
@@ -126,13 +135,20 @@ impl Coverage {
     /// The coverage of the plugin's hooks.
     pub fn of_plugin() -> Coverage {
         let builtin = Needs::builtin();
-        let hooks = builtin.matchers().map(|(event, matcher)| (event.to_owned(), matcher.map(Value::String)));
+        let hooks = builtin.matchers().map(|(event, matcher)| RunHook {
+            event: event.to_owned(),
+            matcher: matcher.map(Value::String),
+            condition: None,
+        });
         Coverage { hooks: hooks.collect() }
     }
 
     fn add(&mut self, layer: &SettingsLayer) {
-        self.hooks
-            .extend(layer.ours().into_iter().map(|entry| (entry.event, entry.group.get("matcher").cloned())));
+        self.hooks.extend(layer.ours().into_iter().map(|entry| RunHook {
+            matcher: entry.group.get("matcher").cloned(),
+            condition: entry.hook().get("if").cloned(),
+            event: entry.event,
+        }));
     }
 
     /// Whether it has no hooks.
@@ -140,33 +156,41 @@ impl Coverage {
         self.hooks.is_empty()
     }
 
-    /// The rules that are not evaluated at all their events and tools.
-    pub fn uncovered(&self, rules: &[Rule]) -> Vec<UncoveredRule> {
-        let of = |rule: &Rule| {
-            let gaps: Vec<Gap> = of_rule(rule).filter_map(|(event, _)| self.gap(rule, event)).collect();
-            let (name, file_line) = (rule.name.clone(), rule.file_line.clone());
-            (!gaps.is_empty()).then_some(UncoveredRule { rule: name, file_line, gaps })
+    /// The rules and gates that are not evaluated at all their events and tools.
+    pub fn uncovered(&self, demands: &[Demand]) -> Vec<Uncovered> {
+        let of = |demand: &Demand| {
+            let gaps = demand.hooks.iter().flat_map(|set| {
+                set.events.iter().filter_map(|event| self.gap(set, *event, demand.is_for_any_event))
+            });
+            let gaps: Vec<Gap> = gaps.collect();
+            let (subject, file_line) = (demand.subject.clone(), demand.file_line.clone());
+            (!gaps.is_empty()).then_some(Uncovered { subject, file_line, gaps })
         };
-        rules.iter().filter_map(of).collect()
+        demands.iter().filter_map(of).collect()
     }
 
-    fn gap(&self, rule: &Rule, event: Event) -> Option<Gap> {
-        let mut hooks = self.hooks.iter().filter(|(name, _)| name == event.name());
+    fn gap(&self, set: &HookSet, event: Event, is_for_any_event: bool) -> Option<Gap> {
+        let has_condition = |hook: &&RunHook| match (&hook.condition, set.condition) {
+            (None, _) => true,
+            (Some(known), Some(condition)) => known == condition,
+            (Some(_), None) => false,
+        };
+        let hooks = self.hooks.iter().filter(|hook| hook.event == event.name()).filter(has_condition);
+        let hooks: Vec<&RunHook> = hooks.collect();
         if !event.has_tool() {
             // A rule without events applies to the events that this version of Claude Code has.
-            let is_late = rule.events.is_empty() && since(event.name()).is_some_and(|v| v > FIRST_WITH_TEAMS);
-            return (hooks.next().is_none() && !is_late).then(|| Gap { event, tools: Vec::new() });
+            let is_late = is_for_any_event && since(event.name()).is_some_and(|v| v > FIRST_WITH_TEAMS);
+            return (hooks.is_empty() && !is_late).then(|| Gap { event, tools: Vec::new() });
         }
-        let hooks: Vec<_> = hooks.collect();
         let covers = |name: &String| {
             let mut patterns = MAX_PATTERNS;
-            hooks.iter().any(|(_, matcher)| matches(matcher.as_ref(), Some(name), &mut patterns))
+            hooks.iter().any(|hook| matches(hook.matcher.as_ref(), Some(name), &mut patterns))
         };
-        if rule.tools.is_empty() {
+        if set.tools.is_empty() {
             return (!samples("*").iter().all(covers)).then(|| Gap { event, tools: Vec::new() });
         }
         let uncovered = |glob: &&String| !samples(glob).iter().all(covers);
-        let tools: Vec<String> = rule.tools.iter().filter(uncovered).cloned().collect();
+        let tools: Vec<String> = set.tools.iter().filter(uncovered).cloned().collect();
         (!tools.is_empty()).then_some(Gap { event, tools })
     }
 }
@@ -178,10 +202,10 @@ fn samples(glob: &str) -> Vec<String> {
     if is_plain(glob) { vec![glob.to_owned()] } else { names.collect() }
 }
 
-impl UncoveredRule {
+impl Uncovered {
     /// The message for the user.
     pub fn message(&self) -> String {
-        format!("rule {:?} is not evaluated at {self}: no installed hook covers it", self.rule)
+        format!("{} is not evaluated at {self}: no installed hook covers it", self.subject)
     }
 
     /// The command that fixes it, with a note if this version of Claude Code must be upgraded first.
@@ -197,7 +221,7 @@ impl UncoveredRule {
     }
 }
 
-impl fmt::Display for UncoveredRule {
+impl fmt::Display for Uncovered {
     /// `PreToolUse for Bash, Edit; TaskCreated`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, Gap { event, tools }) in self.gaps.iter().enumerate() {
@@ -217,6 +241,7 @@ impl fmt::Display for UncoveredRule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{Config, Mode, Rule, Settings};
     use serde_json::json;
 
     fn rule(events: &[&str], tools: &[&str]) -> Rule {
@@ -225,9 +250,14 @@ mod tests {
     }
 
     fn gaps(hooks: &[(&str, Option<&str>)], rule: &Rule) -> Vec<String> {
-        let hook = |(event, matcher): &(&str, Option<&str>)| ((*event).to_owned(), matcher.map(Value::from));
+        let hook = |(event, matcher): &(&str, Option<&str>)| RunHook {
+            event: (*event).to_owned(),
+            matcher: matcher.map(Value::from),
+            condition: None,
+        };
         let coverage = Coverage { hooks: hooks.iter().map(hook).collect() };
-        coverage.uncovered(std::slice::from_ref(rule)).iter().map(UncoveredRule::to_string).collect()
+        let demands = Demand::of_rules(std::slice::from_ref(rule));
+        coverage.uncovered(&demands).iter().map(Uncovered::to_string).collect()
     }
 
     #[test]
@@ -263,5 +293,44 @@ mod tests {
         assert_eq!(gaps(&hooks, &all), [""; 0], "TaskCreated came later");
         assert_eq!(gaps(&hooks, &rule(&["TaskCreated", "Stop"], &[])), ["TaskCreated"]);
         assert_eq!(gaps(&hooks[1..], &rule(&["TeammateIdle"], &["Bash"])), [""; 0], "it never matches");
+    }
+
+    #[test]
+    fn a_hook_with_a_condition_covers_only_the_gates_that_need_no_more() {
+        let mut config = Config::default();
+        config.policy.history_rewrite.mode = Mode::Warn;
+        let limited = |condition: Option<&str>| {
+            let hook = |event: &str, matcher: &str, condition: Option<&str>| RunHook {
+                event: event.to_owned(),
+                matcher: Some(matcher.into()),
+                condition: condition.map(Value::from),
+            };
+            let edits = hook("PreToolUse", "Edit|MultiEdit|NotebookEdit|Write", None);
+            Coverage {
+                hooks: vec![
+                    edits,
+                    hook("PreToolUse", "Bash", condition),
+                    hook("PostToolUse", "Bash", condition),
+                ],
+            }
+        };
+        let gaps = |coverage: &Coverage, demands: &[Demand]| {
+            coverage
+                .uncovered(demands)
+                .iter()
+                .map(|one| format!("{}: {one}", one.subject))
+                .collect::<Vec<_>>()
+        };
+        let gate = Demand::all(&config, &Settings::default());
+        for condition in [None, Some("Bash(*git *)")] {
+            assert_eq!(gaps(&limited(condition), &gate), [""; 0], "{condition:?}");
+        }
+        let none = ["gate history-rewrite: PreToolUse for Bash; PostToolUse for Bash"];
+        assert_eq!(gaps(&limited(Some("Bash(git push *)")), &gate), none);
+        let rules = Demand::of_rules(&[rule(&["PreToolUse"], &["Bash"])]);
+        assert_eq!(gaps(&limited(Some("Bash(*git *)")), &rules), ["rule \"mine\": PreToolUse for Bash"]);
+        config.policy.edit_collision.mode = Mode::Block;
+        let both = Demand::all(&config, &Settings::default());
+        assert_eq!(gaps(&limited(None), &both), ["gate edit-collision: PreToolUse for Read"]);
     }
 }

@@ -1,4 +1,4 @@
-//! The events and tools that need hooks: those of the recorder and the gates, and those of the rules in force.
+//! The events and tools that need hooks: those of the recorder, of the gates and of the rules in force.
 //!
 //! `install` writes the matchers for them. Other commands compare them with the installed hooks: see
 //! [`crate::client::settings::installed`].
@@ -6,8 +6,8 @@
 use serde_json::Value;
 
 use crate::client::payload::{KNOWN, Kind};
+use crate::client::settings::demand::{Demand, GIT_CONDITION};
 use crate::client::settings::hook_command::Entry;
-use crate::config::{Mode, Rule};
 
 /// A settings file with all hooks. The plugin's are in several files, for versions that know only some.
 const HOOKS: &str = include_str!("../../../../hooks/settings.example.json");
@@ -43,20 +43,33 @@ pub fn timeout(event: &str) -> Option<f64> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Needs {
     pub events: Vec<(&'static str, Tools)>,
+    /// The tools of which only some calls need a hook.
+    limited: Vec<Limited>,
+}
+
+/// Tools whose hook at an event has a condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limited {
+    pub event: &'static str,
+    pub tools: Tools,
+    /// The permission rule in `if`.
+    pub condition: &'static str,
 }
 
 impl Needs {
     /// The needs of the recorder and the gates, without rules.
     pub fn builtin() -> Needs {
-        let mut needs = Needs { events: Vec::new() };
+        let mut needs = Needs { events: Vec::new(), limited: Vec::new() };
         needs.add_entries(&embedded());
         needs
     }
 
-    /// The needs with these rules.
-    pub fn with(rules: &[Rule]) -> Needs {
+    /// The needs with these demands.
+    pub fn with(demands: &[Demand]) -> Needs {
         let mut needs = Needs::builtin();
-        rules.iter().flat_map(of_rule).for_each(|(kind, tools)| needs.add(kind.name(), tools));
+        for set in demands.iter().flat_map(|demand| &demand.hooks) {
+            set.needs().for_each(|(kind, tools)| needs.add(kind.name(), tools, set.condition));
+        }
         needs
     }
 
@@ -65,12 +78,25 @@ impl Needs {
         for entry in entries {
             let event = KNOWN.iter().find(|row| row.1 == entry.event).map(|row| row.1);
             if let (Some(event), Some(tools)) = (event, Tools::of_matcher(entry.matcher())) {
-                self.add(event, tools);
+                let condition =
+                    entry.hook().get("if").map(|condition| condition.as_str().unwrap_or_default());
+                match condition.map(|condition| (condition, GIT_CONDITION)) {
+                    None => self.add(event, tools, None),
+                    Some((condition, known)) if condition == known => self.add(event, tools, Some(known)),
+                    Some(_) => {}
+                }
             }
         }
     }
 
-    fn add(&mut self, event: &'static str, tools: Tools) {
+    fn add(&mut self, event: &'static str, tools: Tools, condition: Option<&'static str>) {
+        if let Some(condition) = condition {
+            let limited = Limited { event, tools, condition };
+            if !self.limited.contains(&limited) {
+                self.limited.push(limited);
+            }
+            return;
+        }
         match self.events.iter_mut().find(|(known, _)| *known == event) {
             Some((_, known)) => known.add(tools),
             None => self.events.push((event, tools)),
@@ -82,20 +108,20 @@ impl Needs {
         self.events.iter().find(|(known, _)| *known == event).map(|(_, tools)| tools)
     }
 
+    /// The hooks with a condition, without those for tools that need every call.
+    pub fn limited(&self) -> impl Iterator<Item = &Limited> {
+        let is_covered = |limited: &&Limited| {
+            self.tools(limited.event).is_some_and(|all| limited.tools.beyond(all).is_empty())
+        };
+        self.limited.iter().filter(move |limited| !is_covered(limited))
+    }
+
     /// Each event, and the matcher of its hook if it needs one.
     pub fn matchers(&self) -> impl Iterator<Item = (&'static str, Option<String>)> {
         self.events
             .iter()
             .map(|(event, tools)| (*event, Kind::named(event).has_tool().then(|| tools.matcher())))
     }
-}
-
-/// The events and tools of a rule. A rule that names tools does not apply to events without tools.
-pub fn of_rule(rule: &Rule) -> impl Iterator<Item = (Kind, Tools)> {
-    let applies = |kind: &Kind| {
-        rule.action != Mode::Off && rule.applies_to(*kind) && (rule.tools.is_empty() || kind.has_tool())
-    };
-    KNOWN.iter().map(|row| row.0).filter(applies).map(|kind| (kind, Tools::of_globs(&rule.tools)))
 }
 
 /// The tools of one event.
