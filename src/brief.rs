@@ -5,13 +5,17 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::status::{AgentState, Item, Observation};
-use crate::timeline::{Entry, MessageEvent, RunData};
+use crate::timeline::{Entry, EntryKind, Kind, MessageEvent, RunData};
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::policy::Decision;
+use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::clock::Timestamp;
 
 /// Number of blocks that are listed, the last ones.
 const MAX_BLOCKS: usize = 3;
+
+/// Number of changes that are listed, the last ones.
+const MAX_CHANGES: usize = 8;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Brief {
@@ -23,9 +27,9 @@ pub struct Brief {
     pub at: Timestamp,
     /// Whether the agents were there at that moment. After the end of a run they are gone.
     pub is_running: bool,
-    /// The agent that it is written for.
+    /// The agent that it is written for; `None` for any of them.
     #[serde(rename = "for")]
-    pub reader: String,
+    pub reader: Option<String>,
     /// The other agents.
     pub agents: Vec<Colleague>,
     pub completed: usize,
@@ -34,6 +38,8 @@ pub struct Brief {
     pub open: Vec<Item>,
     /// Messages between the reader and another agent that the recipient has not answered, the last one first.
     pub unanswered: Vec<Said>,
+    /// Changes by other agents since the reader's last action, the last one first: of tasks, and agents that joined or left.
+    pub changes: Vec<Entry>,
     /// The reader's last blocked calls, the last one first.
     pub blocks: Vec<Blocked>,
 }
@@ -70,14 +76,14 @@ pub struct Blocked {
 
 impl Brief {
     /// The facts at a moment of the run; without one, now or at its end.
-    pub fn of(data: &RunData, observed: &Observation, reader: &str, at: Option<Timestamp>) -> Brief {
+    pub fn of(data: &RunData, observed: &Observation, reader: Option<&str>, at: Option<Timestamp>) -> Brief {
         let end = observed.end(data);
         let board = at.map_or_else(|| observed.board(data), |at| observed.board_at(data, at));
         let at = at.unwrap_or(end);
         let entries = &observed.timeline.entries;
         let entries = &entries[..entries.partition_point(|entry| entry.at <= at)];
         let last_message = |name: &str| entries.iter().rev().find_map(|entry| said(entry, Some(name)));
-        let others = board.members.iter().filter(|member| member.name != reader);
+        let others = board.members.iter().filter(|member| Some(member.name.as_str()) != reader);
         let agents = others.map(|member| Colleague {
             name: member.name.clone(),
             state: member.state,
@@ -93,14 +99,29 @@ impl Brief {
             started_at: data.run.started_at,
             at,
             is_running: observed.is_running || at < end,
-            reader: reader.to_owned(),
+            reader: reader.map(str::to_owned),
             agents: agents.collect(),
             completed: board.done(),
             tasks: board.tasks.len(),
-            unanswered: unanswered(entries, reader),
-            blocks: blocks(entries, reader),
+            unanswered: reader.map(|reader| unanswered(entries, reader)).unwrap_or_default(),
+            changes: reader.map(|reader| changes(entries, reader)).unwrap_or_default(),
+            blocks: reader.map(|reader| blocks(entries, reader)).unwrap_or_default(),
             open: open(board.tasks, reader),
         }
+    }
+}
+
+impl Brief {
+    /// After the lead's session was resumed: only agents whose own process still runs are there.
+    pub fn resumed(mut self, run: &RunRecord) -> Brief {
+        let is_alive = |name: &str| {
+            let own = run.sessions.iter().filter(|session| session.name.as_deref() == Some(name));
+            own.filter_map(|session| session.process.as_ref()).any(|process| !process.is_gone())
+        };
+        let agents = self.agents.iter_mut();
+        agents.filter(|agent| !is_alive(&agent.name)).for_each(|agent| agent.state = AgentState::Left);
+        self.is_running = self.agents.iter().any(|agent| agent.state != AgentState::Left);
+        self
     }
 }
 
@@ -134,6 +155,18 @@ fn unanswered(entries: &[Entry], reader: &str) -> Vec<Said> {
     open
 }
 
+fn changes(entries: &[Entry], reader: &str) -> Vec<Entry> {
+    let is_action = |entry: &&Entry| entry.actor == reader && entry.kind() != Kind::SessionStarted;
+    let Some(last) = entries.iter().rev().find(is_action) else { return Vec::new() };
+    let later = entries.iter().rev().take_while(|entry| entry.at > last.at);
+    let is_change = |entry: &&Entry| {
+        let is_of_team =
+            matches!(entry.kind, EntryKind::Task(_) | EntryKind::MemberJoined(_) | EntryKind::MemberLeft);
+        is_of_team && entry.actor != reader
+    };
+    later.filter(is_change).take(MAX_CHANGES).cloned().collect()
+}
+
 fn blocks(entries: &[Entry], reader: &str) -> Vec<Blocked> {
     let own = entries.iter().rev().filter(|entry| entry.actor == reader);
     let verdicts = own.filter_map(|entry| Some((entry.at, entry.verdict()?)));
@@ -146,11 +179,15 @@ fn blocks(entries: &[Entry], reader: &str) -> Vec<Blocked> {
     blocks.take(MAX_BLOCKS).collect()
 }
 
-fn open(tasks: Vec<Item>, reader: &str) -> Vec<Item> {
+fn open(tasks: Vec<Item>, reader: Option<&str>) -> Vec<Item> {
     let is_open = |task: &Item| !matches!(task.status, TaskStatus::Completed | TaskStatus::Deleted);
     let mut open: Vec<Item> = tasks.into_iter().filter(is_open).collect();
     open.sort_by_key(|task| {
-        (task.owner.as_deref() != Some(reader), task.status != TaskStatus::InProgress, task.owner.is_none())
+        (
+            task.owner.is_none() || task.owner.as_deref() != reader,
+            task.status != TaskStatus::InProgress,
+            task.owner.is_none(),
+        )
     });
     open
 }

@@ -6,6 +6,7 @@ use crate::brief::Brief;
 use crate::context::Context;
 use crate::status::{Observation, Surroundings};
 use crate::view;
+use teamkeep_core::config::{ContextLoss, ContextPart};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::LEAD;
 
@@ -17,42 +18,55 @@ pub struct Args {
     /// Team name, run ID (or a unique prefix), or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
-    /// Write it for this agent: its tasks, its messages and its blocked calls
-    #[arg(long = "for", value_name = "AGENT", default_value = LEAD)]
-    reader: String,
+    /// Write it for this agent: its tasks, its messages and its blocked calls. Default: team-lead
+    #[arg(long = "for", value_name = "AGENT")]
+    reader: Option<String>,
     /// Show the facts at this time (same formats as show --at). Default: now, or the end of the run
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     at: Option<String>,
     /// Maximum size in bytes. Default: unlimited
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1_000..))]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(500..))]
     max_bytes: Option<u32>,
     /// Write a prompt for a new session that continues the work
     #[arg(long, conflicts_with = "json")]
     prompt: bool,
+    /// The call of a hook, for an agent that has lost its context: the parts of `[context]`, and nothing without a team
+    #[arg(long, value_name = "LOSS", hide = true, conflicts_with_all = ["json", "prompt"])]
+    after: Option<String>,
     #[command(flatten)]
     output: JsonOption,
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<()> {
     let catalog = catalog(context)?;
-    let opened = catalog.open_runs(&[catalog.find(&args.run)?])?;
+    let opened = catalog.open_stories(&[catalog.find(&args.run)?])?;
     for data in &opened.runs {
         let at = moment_of_run(context, args.at.as_deref(), &data.run)?;
         let around =
             Surroundings { archive: &catalog.archive, paths: &context.paths, config: &context.config };
         let observed = Observation::of(data, around, context.clock.now());
         let known = || observed.report.overview.members.iter().map(|member| member.name.as_str());
-        if !known().any(|name| name == args.reader) {
+        // The agent that a hook does not name can be any of them.
+        let reader = args.reader.as_deref().or(args.after.is_none().then_some(LEAD));
+        let is_known = reader.is_none_or(|reader| known().any(|name| name == reader));
+        if args.after.is_some() && (!is_known || data.run.team.is_none() || known().count() < 2) {
+            continue;
+        }
+        if !is_known {
             let names: Vec<&str> = known().collect();
-            let what = format!("no agent {:?} in run {}", args.reader, data.run.run);
+            let what = format!("no agent {:?} in run {}", reader.unwrap_or_default(), data.run.run);
             return Err(Error::usage(what).hint(format!("agents: {}", names.join(", "))));
         }
-        let brief = Brief::of(data, &observed, &args.reader, at);
+        let mut brief = Brief::of(data, &observed, reader, at);
+        if args.after.as_deref() == Some(ContextLoss::Resume.word()) {
+            brief = brief.resumed(&data.run);
+        }
         if args.output.json {
             output::print_json(context, &brief)?;
             continue;
         }
-        let text = view::brief(&brief, args.max_bytes.map_or(usize::MAX, |max| max as usize));
+        let parts = if args.after.is_some() { &context.config.context.parts } else { &ContextPart::ALL[..] };
+        let text = view::brief(&brief, parts, args.max_bytes.map_or(usize::MAX, |max| max as usize));
         let text = if args.prompt { prompt(&brief, &text) } else { text };
         output::print(context, &text)?;
     }

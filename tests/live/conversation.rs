@@ -76,6 +76,35 @@ pub fn outcomes(body: &Value) -> BTreeMap<String, Outcome> {
         .collect()
 }
 
+/// The last facts about the team in a request, up to the end of the element or text that they are in.
+pub fn facts(body: &Value) -> Option<String> {
+    let mut texts: Vec<&str> = Vec::new();
+    let mut rest = vec![&body["system"], &body["messages"]];
+    while let Some(value) = rest.pop() {
+        match value {
+            Value::String(text) => texts.push(text),
+            Value::Array(values) => rest.extend(values.iter().rev()),
+            Value::Object(values) => rest.extend(values.values()),
+            _ => {}
+        }
+    }
+    let text = texts.into_iter().rfind(|text| text.contains(FACTS))?;
+    let (_, after) = text.rsplit_once(FACTS)?;
+    Some(after.split("</").next().unwrap_or(after).to_owned())
+}
+
+/// How the facts about a team begin.
+const FACTS: &str = "Facts about the agent team";
+
+/// Whether the client asks for a summary of the conversation.
+pub fn is_compaction(body: &Value) -> bool {
+    let mut messages = body["messages"].as_array().into_iter().flatten();
+    messages.rfind(|message| message["role"] == "user").is_some_and(|last| text_of(last).contains(SUMMARIZE))
+}
+
+/// A piece of the client's request for a summary.
+const SUMMARIZE: &str = "detailed summary of the conversation";
+
 /// Whether a tool failed because another process of the client held a lock for too long: a busy machine, no fault of ours.
 fn is_held_up(message: &Value) -> bool {
     let mut blocks = message["content"].as_array().into_iter().flatten();

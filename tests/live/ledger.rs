@@ -24,6 +24,12 @@ pub struct Entry {
 /// The answer to a request that belongs to no part: the client's own, or a notice that reaches a lead after `/clear`.
 pub const NO_PART: &str = "ok";
 
+/// The act of a part after a compaction.
+pub const AGAIN: &str = "again";
+
+/// The tokens of a request that fills the context of every model.
+const FULL: u64 = 990_000;
+
 /// Everything that the scripted side has sent so far.
 pub struct Ledger(Mutex<Kept>);
 
@@ -33,6 +39,18 @@ struct Kept {
     last: Instant,
     requests: usize,
     usages: Vec<Usage>,
+    contexts: Vec<Context>,
+}
+
+/// The facts about the team in a request.
+#[derive(Clone)]
+pub struct Context {
+    /// Whose request it was; `None` for a request of the client itself.
+    pub part: Option<String>,
+    pub act: String,
+    pub text: String,
+    /// How many entries there were before.
+    pub entries: usize,
 }
 
 /// The tokens of one answer.
@@ -62,7 +80,14 @@ impl Ledger {
     /// Begins with nothing.
     pub fn new() -> Self {
         let (entries, outcomes) = (Vec::new(), BTreeMap::new());
-        Self(Mutex::new(Kept { entries, outcomes, last: Instant::now(), requests: 0, usages: Vec::new() }))
+        Self(Mutex::new(Kept {
+            entries,
+            outcomes,
+            last: Instant::now(),
+            requests: 0,
+            usages: Vec::new(),
+            contexts: Vec::new(),
+        }))
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -73,20 +98,31 @@ impl Ledger {
     /// the request gets no answer.
     pub fn answer(&self, body: &Value, script: &Script) -> Option<Value> {
         let cue = conversation::cue(body);
-        let moves = cue.as_ref().map_or_else(|| vec![Move::Say(NO_PART.to_owned())], |cue| script(cue));
+        // After a compaction, a part knows itself by the summary.
+        let summary = cue.as_ref().filter(|_| conversation::is_compaction(body));
+        let summary = summary.map(|cue| Move::Say(format!("part={} act={AGAIN}", cue.part)));
+        let cue = cue.filter(|_| summary.is_none());
+        let other = || vec![summary.unwrap_or_else(|| Move::Say(NO_PART.to_owned()))];
+        let moves = cue.as_ref().map_or_else(other, |cue| script(cue));
         let mut kept = self.kept();
         kept.last = Instant::now();
         kept.requests += 1;
         kept.outcomes.extend(conversation::outcomes(body));
+        if let Some(text) = conversation::facts(body) {
+            let (part, act) = cue.as_ref().map(|cue| (cue.part.clone(), cue.act.clone())).unzip();
+            let entries = kept.entries.len();
+            kept.contexts.push(Context { part, act: act.unwrap_or_default(), text, entries });
+        }
         let mut content = Vec::new();
-        for (place, done) in moves.into_iter().enumerate() {
+        let is_full = moves.iter().any(|done| matches!(done, Move::Fill));
+        for (place, done) in moves.into_iter().filter(|done| !matches!(done, Move::Fill)).enumerate() {
             let id = cue.as_ref().map_or_else(String::new, |cue| id(cue, place));
             content.push(match &done {
                 Move::Say(text) => json!({"type": "text", "text": text}),
                 Move::Use { tool, input } => {
                     json!({"type": "tool_use", "id": id, "name": tool, "input": input})
                 }
-                Move::Hang => Value::Null,
+                Move::Hang | Move::Fill => Value::Null,
             });
             if let Some(cue) = &cue
                 && !kept.entries.iter().any(|entry| entry.id == id)
@@ -98,7 +134,10 @@ impl Ledger {
             return None;
         }
         let uses = content.iter().any(|block| block["type"] == "tool_use");
-        let usage = usage(kept.requests);
+        let mut usage = usage(kept.requests);
+        if is_full {
+            usage["input_tokens"] = json!(FULL);
+        }
         let part = cue.map(|cue| cue.part);
         let message = format!("msg_live{:020}", kept.requests);
         kept.usages.push(Usage { part, id: message.clone(), at: SystemTime::now(), tokens: usage.clone() });
@@ -116,6 +155,11 @@ impl Ledger {
     /// The tokens of every answer.
     pub fn usages(&self) -> Vec<Usage> {
         self.kept().usages.clone()
+    }
+
+    /// The facts about the team in every request that holds them.
+    pub fn contexts(&self) -> Vec<Context> {
+        self.kept().contexts.clone()
     }
 
     /// What the client answered to a tool's use, where any model has read it.
@@ -138,6 +182,7 @@ impl Ledger {
                 Move::Say(text) => json!({"say": text}),
                 Move::Use { tool, input } => json!({"tool": tool, "input": input}),
                 Move::Hang => json!("hang"),
+                Move::Fill => json!("fill"),
             };
             json!({"id": entry.id, "part": entry.part, "done": done,
                 "failed": outcome.map(|outcome| outcome.failed), "read": outcome.map(|outcome| &outcome.text)})

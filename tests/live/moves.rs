@@ -18,6 +18,8 @@ pub enum Move {
     },
     /// No answer until the client closes the connection.
     Hang,
+    /// Beside other moves: by the tokens of this answer, the context is full, and the client compacts the conversation.
+    Fill,
 }
 
 /// Says something.

@@ -24,6 +24,8 @@ pub struct Played {
     pub ledger: Arc<Ledger>,
     /// The kind and the first agent of each incident that it has.
     pub incidents: Vec<&'static str>,
+    /// The kind of the report's verdict.
+    pub verdict: &'static str,
     /// What was posted to it.
     pub receiver: Arc<Receiver>,
     /// What the client printed, where it has no terminal.
@@ -55,6 +57,7 @@ pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Pat
         home,
         ledger,
         incidents: scenario.incidents_with(version),
+        verdict: scenario.verdict_with(version),
         receiver,
         printed: String::new(),
     };
@@ -69,7 +72,7 @@ pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Pat
             session(&played, &(scenario.steps)(generation), &command, finish)
         }
     };
-    let done = done.and_then(|()| if scenario.restored { restored::play(&played, version) } else { Ok(()) });
+    let done = done.and_then(|()| restored::play(&played, version, scenario.then));
     let kept = root.join("sent.json");
     std::fs::write(&kept, format!("{:#}\n", played.ledger.to_json()))
         .map_err(|error| format!("cannot write {}: {error}", kept.display()))?;
@@ -141,6 +144,7 @@ pub fn is(entry: &Entry, (part, piece): (&str, &str)) -> bool {
             Move::Say(text) => text.contains(piece),
             Move::Use { input, .. } => input.to_string().contains(piece),
             Move::Hang => piece == HANGS,
+            Move::Fill => false,
         }
 }
 

@@ -1,13 +1,32 @@
-//! A second session that goes on with the tasks of the first: restored by teamkeep, listed by the client.
+//! A second session, which lists the tasks: those that teamkeep restored, or those of the first session, which it resumes.
 
 use super::ending::{self, SKIP};
 use super::moves::Move;
 use super::play::{Played, command, session};
-use super::scenarios::{LATER, Step};
+use super::record::text;
+use super::scenarios::{LATER, Step, Then};
 use super::version::{Generation, Version};
+use super::witness;
+
+/// Plays the second session, if there is one.
+pub fn play(played: &Played, version: Version, then: Then) -> Result<(), String> {
+    match then {
+        Then::Nothing => Ok(()),
+        Then::Restored => restore(played, version),
+        Then::Resumed => {
+            let first = witness::payloads(&played.home.root).into_iter().next().unwrap_or_default();
+            second(played, "", &format!("--resume {} --teammate-mode in-process", text(&first, "session_id")))
+        }
+    }
+}
+
+fn second(played: &Played, variables: &str, arguments: &str) -> Result<(), String> {
+    let steps = [Step { typed: LATER, until: vec![("lead", "Listed")] }];
+    session(played, &steps, &command(variables, SKIP, arguments), ending::exit)
+}
 
 /// Restores the tasks of the run into a new list, and has a new session list them.
-pub fn play(played: &Played, version: Version) -> Result<(), String> {
+fn restore(played: &Played, version: Version) -> Result<(), String> {
     let left: Vec<String> =
         played.home.left().into_iter().filter(|path| path.starts_with("teams/")).collect();
     // 2.1.47 leaves a team behind that was not deleted.
@@ -21,9 +40,7 @@ pub fn play(played: &Played, version: Version) -> Result<(), String> {
         _ => ("parser-again", "CLAUDE_CODE_TASK_LIST_ID=parser-again", String::new()),
     };
     played.home.teamkeep(&["restore", "latest", "--tasks", list, "--yes"])?;
-    let steps = [Step { typed: LATER, until: vec![("lead", "Listed")] }];
-    let command = command(variables, SKIP, &arguments);
-    session(played, &steps, &command, ending::exit)
+    second(played, variables, &arguments)
 }
 
 /// What the second session's model read when it listed the tasks.

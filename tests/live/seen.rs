@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::play::Played;
 use super::record::{Record, text};
-use super::scenarios::Scenario;
+use super::scenarios::{Scenario, Then};
 use super::sent::Sent;
 
 /// What was seen in a run.
@@ -100,12 +100,15 @@ fn besides(scenario: &Scenario, played: &Played, sent: &Sent) -> String {
     if let Some(rule) = &scenario.rule {
         told.push(format!("the rule blocked {} twice, and the model read why", rule.tool));
     }
-    if scenario.restored {
+    if scenario.then == Then::Restored {
         told.push("a new session lists the restored tasks".to_owned());
     }
+    if scenario.facts.is_some() {
+        told.push("the next request holds the facts about the team".to_owned());
+    }
     told.push(match played.incidents.as_slice() {
-        [] => format!("verdict {}, no incidents", scenario.verdict),
-        incidents => format!("verdict {}, incidents {}", scenario.verdict, incidents.join(", ")),
+        [] => format!("verdict {}, no incidents", played.verdict),
+        incidents => format!("verdict {}, incidents {}", played.verdict, incidents.join(", ")),
     });
     if scenario.refusals > 0 {
         told.push(format!("the policy blocked {refused} times, then allowed"));

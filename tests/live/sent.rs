@@ -48,14 +48,19 @@ pub struct Sent {
 impl Sent {
     /// Reads the ledger in order.
     pub fn read(ledger: &Ledger) -> Self {
+        Self::until(ledger, usize::MAX)
+    }
+
+    /// Reads so many entries.
+    pub fn until(ledger: &Ledger, count: usize) -> Self {
         let mut sent = Self::default();
-        for entry in ledger.entries() {
+        for entry in ledger.entries().into_iter().take(count) {
             match &entry.done {
                 Move::Say(text) => {
                     sent.words.entry(entry.part.clone()).or_default().insert(text.clone());
                 }
                 Move::Use { tool, input } => sent.used(ledger, &entry, tool, input),
-                Move::Hang => {}
+                Move::Hang | Move::Fill => {}
             }
         }
         sent

@@ -57,6 +57,17 @@ impl Answer {
         Answer::json(&output)
     }
 
+    /// Adds a text that the model reads with its next request, behind what it already reads.
+    pub fn and_context(self, kind: Kind, text: &str) -> Answer {
+        let mut output = serde_json::from_str::<Value>(&self.stdout).unwrap_or_else(|_| json!({}));
+        let specific = &mut output["hookSpecificOutput"];
+        let earlier = specific.get("additionalContext").and_then(Value::as_str);
+        let context = earlier.map_or(text.to_owned(), |earlier| format!("{earlier}\n{text}"));
+        specific["hookEventName"] = json!(kind.name());
+        specific["additionalContext"] = json!(context);
+        Answer { stdout: format!("{output}\n"), ..self }
+    }
+
     pub fn notify_user(what: &str) -> Answer {
         Answer::json(&json!({"systemMessage": what}))
     }
@@ -93,6 +104,17 @@ mod tests {
         let output: Value = serde_json::from_str(&begun.stdout).unwrap();
         assert_eq!(output["systemMessage"], "one\ntwo");
         assert_eq!(output["hookSpecificOutput"]["watchPaths"], json!(["/teams"]));
+        let informed = begun.and_context(Kind::SessionStart, "a").and_context(Kind::SessionStart, "b");
+        let output: Value = serde_json::from_str(&informed.stdout).unwrap();
+        assert_eq!(output["systemMessage"], "one\ntwo");
+        let specific =
+            json!({"hookEventName": "SessionStart", "watchPaths": ["/teams"], "additionalContext": "a\nb"});
+        assert_eq!(output["hookSpecificOutput"], specific);
+        let only = Answer::allow().and_context(Kind::SessionStart, "a");
+        assert_eq!(
+            only.stdout,
+            "{\"hookSpecificOutput\":{\"additionalContext\":\"a\",\"hookEventName\":\"SessionStart\"}}\n"
+        );
         for kind in
             [Kind::SubagentStart, Kind::SessionStart, Kind::SessionEnd, Kind::PostToolUse, Kind::Unknown]
         {

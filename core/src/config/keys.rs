@@ -79,6 +79,12 @@ pub const MODES: Kind = Words(&["off", "warn", "block"]);
 /// The built-in patterns, most certain first.
 pub const REDACTABLE: &[&str] = &["private-key", "api-key", "token", "secret", "email", "home"];
 
+/// Why an agent loses its context.
+const CONTEXT_CAUSES: &[&str] = &["compact", "clear", "resume"];
+
+/// The parts of `teamkeep brief`, the most important first.
+const CONTEXT_PARTS: &[&str] = &["agents", "tasks", "messages", "changes", "blocks"];
+
 /// The kinds of incidents in `teamkeep report`.
 pub const INCIDENT_KINDS: &[&str] = &[
     "crashed-lead",
@@ -125,6 +131,9 @@ pub const KEYS: &[Key] = &[
     key("hook.largest-input", Size, "\"16 MiB\"", Never),
     key("hook.stdin-patience", Duration, "\"2s\"", Never),
     key("hook.slow", Duration, "\"250ms\"", Never),
+    key("context.after", Picks(CONTEXT_CAUSES), "[\"compact\", \"clear\", \"resume\"]", Never),
+    key("context.parts", Picks(CONTEXT_PARTS), "[\"agents\", \"tasks\", \"messages\", \"changes\", \"blocks\"]", Never),
+    key("context.size", Size, "\"2 KiB\"", Never),
     own("report.price[].model", Glob),
     key("report.price[].input", Price, "0", Never),
     key("report.price[].output", Price, "0", Never),
@@ -256,7 +265,18 @@ mod tests {
         }
         assert_eq!(
             names(""),
-            ["log", "archive", "hook", "report", "incidents", "notify", "privacy", "policy", "rule",]
+            [
+                "log",
+                "archive",
+                "hook",
+                "context",
+                "report",
+                "incidents",
+                "notify",
+                "privacy",
+                "policy",
+                "rule",
+            ]
         );
         assert_eq!(names("policy.completion-check"), ["mode", "check"]);
         assert_eq!(names("rule[]")[0], "name");

@@ -18,6 +18,7 @@ pub struct Config {
     pub log: Log,
     pub archive: Archive,
     pub hook: Hook,
+    pub context: TeamContext,
     pub report: Report,
     pub incidents: Incidents,
     pub notify: Notify,
@@ -68,6 +69,69 @@ pub struct Hook {
     pub stdin_patience: Duration,
     #[serde(deserialize_with = "duration")]
     pub slow: Duration,
+}
+
+/// The facts about its team for an agent that has lost its context.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TeamContext {
+    pub after: Vec<ContextLoss>,
+    pub parts: Vec<ContextPart>,
+    /// In bytes.
+    #[serde(deserialize_with = "size")]
+    pub size: u64,
+}
+
+/// Why an agent has lost its context: the `source` of a SessionStart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContextLoss {
+    Compact,
+    Clear,
+    Resume,
+}
+
+impl ContextLoss {
+    pub const ALL: [ContextLoss; 3] = [ContextLoss::Compact, ContextLoss::Clear, ContextLoss::Resume];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            ContextLoss::Compact => "compact",
+            ContextLoss::Clear => "clear",
+            ContextLoss::Resume => "resume",
+        }
+    }
+
+    pub fn named(word: &str) -> Option<ContextLoss> {
+        Self::ALL.into_iter().find(|loss| loss.word() == word)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContextPart {
+    Agents,
+    Tasks,
+    Messages,
+    Changes,
+    Blocks,
+}
+
+impl ContextPart {
+    /// The most important first.
+    pub const ALL: [ContextPart; 5] = [
+        ContextPart::Agents,
+        ContextPart::Tasks,
+        ContextPart::Messages,
+        ContextPart::Changes,
+        ContextPart::Blocks,
+    ];
+}
+
+impl Default for TeamContext {
+    fn default() -> TeamContext {
+        TeamContext { after: ContextLoss::ALL.into(), parts: ContextPart::ALL.into(), size: 2 << 10 }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]

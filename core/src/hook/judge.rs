@@ -38,6 +38,7 @@ impl<'a> Recorded<'a> {
                 call.remember_announcement(&evaluation);
             }
             call.notify_trust_change();
+            call.add_team_context();
         }
         Judged(call)
     }

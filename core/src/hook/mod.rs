@@ -11,6 +11,7 @@ mod judge;
 mod notifier;
 mod parse;
 mod run_lifecycle;
+mod team_context;
 
 use std::borrow::Cow;
 use std::fmt::Display;

@@ -13,6 +13,7 @@ pub mod long_names;
 pub mod properties;
 pub mod signals;
 pub mod task_lists;
+pub mod team_context;
 pub mod team_delete;
 pub mod team_delete_many;
 pub mod team_name_spelling;

@@ -11,7 +11,7 @@ pub fn differences(scenario: &Scenario, played: &Played, record: &Record) -> Vec
     let report = &record.report;
     let incidents = report["incidents"].as_array().cloned().unwrap_or_default();
     let mut found = trouble::differences("report, incidents", &played.incidents, &incidents);
-    found.extend(same("report, verdict", Some(scenario.verdict), report["verdict"]["kind"].as_str()));
+    found.extend(same("report, verdict", Some(played.verdict), report["verdict"]["kind"].as_str()));
     if scenario.ending == Ending::ExitAfterTrouble {
         found.extend(trouble::differences("notifications", &played.incidents, &played.receiver.incidents()));
     }

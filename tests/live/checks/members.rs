@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use super::super::ledger::NO_PART;
 use super::super::record::{Record, text, words};
-use super::super::scenarios::{Scenario, Topology};
+use super::super::scenarios::{LATER, Scenario, Then, Topology};
 use super::super::sent::Sent;
 use super::super::version::{Generation, Version};
 use super::{differ, same};
 
 pub fn differences(version: Version, scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
-    let mut found = said(scenario, sent, record);
+    let mut found = said(version, scenario, sent, record);
     found.extend(prompted(version, scenario, sent, record));
     let topology = &record.report["overview"]["topology"];
     if scenario.topology == Topology::Headless {
@@ -49,7 +49,7 @@ fn once<T: Ord>(things: impl Iterator<Item = T>, only: bool) -> Vec<T> {
 }
 
 /// Whatever a part said last in a turn is on record as that, and nothing else.
-fn said(scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
+fn said(version: Version, scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
     let mut found = Vec::new();
     for (part, words) in &sent.words {
         let name = match (part.as_str(), scenario.topology) {
@@ -64,7 +64,10 @@ fn said(scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
             .map(|entry| text(entry, "text"))
             .filter(|text| !text.is_empty() && text != NO_PART)
             .collect();
-        let words = words.iter().filter(|word| !(scenario.restored && *word == "Listed."));
+        let is_of_run = |word: &&String| {
+            scenario.then == Then::Nothing || scenario.continues(version) || *word != "Listed."
+        };
+        let words = words.iter().filter(is_of_run);
         found.extend(differ(&format!("replay, what {name} said"), words.cloned(), told));
     }
     found
@@ -77,6 +80,7 @@ fn prompted(version: Version, scenario: &Scenario, sent: &Sent, record: &Record)
         .into_iter()
         .map(|step| step.typed)
         .chain(scenario.ending.typed())
+        .chain(scenario.continues(version).then_some(LATER))
         .map(str::to_owned);
     // A command of the client starts no turn.
     let typed = typed.filter(|typed| !typed.starts_with('/'));

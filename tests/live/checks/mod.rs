@@ -1,5 +1,6 @@
 //! What is on record of a run, held against what was really sent.
 
+mod context;
 mod events;
 mod incidents;
 mod members;
@@ -15,7 +16,7 @@ use std::fmt::Debug;
 
 use super::play::Played;
 use super::record::Record;
-use super::scenarios::{Scenario, Topology};
+use super::scenarios::{Scenario, Then, Topology};
 use super::sent::Sent;
 use super::version::Version;
 
@@ -43,7 +44,8 @@ pub fn differences(
         let said = sent.words.get("lead").cloned().unwrap_or_default();
         found.extend(differ("what the client printed", said, printed));
     }
-    if scenario.restored {
+    found.extend(context::differences(version, scenario, &played.ledger));
+    if scenario.then == Then::Restored {
         found.extend(tasks::listed(sent, super::restored::listed(played)));
     }
     found

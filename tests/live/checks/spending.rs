@@ -10,7 +10,7 @@ use super::super::ending::Ending;
 use super::super::ledger::Usage;
 use super::super::play::Played;
 use super::super::record::{Record, text};
-use super::super::scenarios::{CLEAR, Scenario, Topology};
+use super::super::scenarios::{CLEAR, Scenario, Then, Topology};
 use super::super::version::Generation;
 use super::same;
 
@@ -35,7 +35,7 @@ pub fn differences(scenario: &Scenario, played: &Played, record: &Record) -> Vec
         same("tokens of each agent", sent(&usages, played, record), by_agent).into_iter().collect();
     // Claude Code keeps no count of a session that was killed, and counts again from zero after `/clear`.
     let is_cleared = (scenario.steps)(Generation::Session).iter().any(|step| step.typed == CLEAR);
-    let has_other_record = is_cleared || scenario.restored || scenario.ending == Ending::Killed;
+    let has_other_record = is_cleared || scenario.then != Then::Nothing || scenario.ending == Ending::Killed;
     if has_other_record {
         return found;
     }
@@ -97,8 +97,8 @@ fn sent(usages: &[Usage], played: &Played, record: &Record) -> BTreeMap<String, 
     let time = |key: &str| record.run[key].as_str().and_then(clock::parse).map(|at| at.millis());
     // Without a team, the whole session belongs to the run.
     let start = time("started_at").filter(|_| is_team).unwrap_or(i64::MIN);
-    // After the end of its team, the session of the lead continues.
-    let end = time("ended_at").filter(|_| record.run["ended_by"] == "session-end").unwrap_or(i64::MAX);
+    // After a TeamDelete, the session of the lead continues.
+    let end = time("ended_at").filter(|_| record.run["ended_by"] != "team-delete").unwrap_or(i64::MAX);
     let written = played.home.transcripts();
     let mut sent: BTreeMap<String, Tokens> = BTreeMap::new();
     for usage in usages {

@@ -11,15 +11,24 @@ use super::{Step, at, halfway};
 pub const CLEAR: &str = "/clear";
 
 pub fn steps(generation: Generation) -> Vec<Step> {
+    steps_after(CLEAR, generation)
+}
+
+/// The same after another command.
+pub fn steps_after(typed: &'static str, generation: Generation) -> Vec<Step> {
+    let mut steps = halfway::steps_of_leaving(generation);
     let resumed = vec![("bob", "is reviewed"), ("lead", "All is done")];
+    steps.push(Step { typed, until: Vec::new() });
+    steps.push(Step { typed: "part=lead act=resume", until: resumed });
+    steps.extend(steps_of_ending(generation));
+    steps
+}
+
+/// All agents are told to stop.
+pub fn steps_of_ending(generation: Generation) -> Vec<Step> {
     let stopped =
         vec![("alice", "shutdown_response"), ("bob", "shutdown_response"), ("lead", "Asked everyone")];
-    let mut steps = halfway::steps_of_leaving(generation);
-    steps.extend([
-        Step { typed: CLEAR, until: Vec::new() },
-        Step { typed: "part=lead act=resume", until: resumed },
-        Step { typed: "act=stop", until: stopped },
-    ]);
+    let mut steps = vec![Step { typed: "act=stop", until: stopped }];
     if generation.delete_team().is_some() {
         steps.push(Step { typed: "act=delete", until: vec![("lead", "Nobody is left")] });
     }

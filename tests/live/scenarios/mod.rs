@@ -1,6 +1,7 @@
 //! The plays: what the user types, and what each part answers.
 
 mod cleared;
+mod compacted;
 mod delegate;
 mod forbidden;
 mod halfway;
@@ -14,6 +15,7 @@ pub use halfway::LATER;
 use super::conversation::Cue;
 use super::ending::Ending;
 use super::hooks::Hooks;
+use super::ledger::AGAIN;
 use super::moves::{Move, say};
 use super::version::{Generation, Version};
 
@@ -51,6 +53,26 @@ pub struct Rule {
     pub reason: &'static str,
 }
 
+/// What follows in a second session.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    Nothing,
+    /// The tasks are restored into its list.
+    Restored,
+    /// It is the first session again.
+    Resumed,
+}
+
+/// The facts about the team in a request.
+#[derive(Clone, Copy)]
+pub struct Facts {
+    /// Whose first request of the act holds them.
+    pub part: &'static str,
+    pub act: &'static str,
+    /// The state of the other teammates.
+    pub state: &'static str,
+}
+
 /// One play.
 pub struct Scenario {
     /// Its name: a word of the command line, and a row of the table.
@@ -69,8 +91,10 @@ pub struct Scenario {
     pub refusals: usize,
     /// A rule of the user's policy file, written before the hooks are installed.
     pub rule: Option<Rule>,
-    /// Whether the tasks are restored into a list for a second session.
-    pub restored: bool,
+    /// What follows in a second session.
+    pub then: Then,
+    /// Where a request holds the facts about the team. In the other scenarios no request does.
+    pub facts: Option<Facts>,
     /// How the client ends.
     pub ending: Ending,
     /// The verdict of the report.
@@ -89,7 +113,8 @@ const TEAM: Scenario = Scenario {
     reply: parser::reply,
     refusals: 0,
     rule: None,
-    restored: false,
+    then: Then::Nothing,
+    facts: None,
     ending: Ending::Exit,
     verdict: "completed",
     incidents: &[],
@@ -132,12 +157,52 @@ pub const ALL: &[Scenario] = &[
         name: "restore",
         steps: halfway::steps_of_leaving,
         reply: halfway::reply,
-        restored: true,
+        then: Then::Restored,
         verdict: "open-work",
         incidents: &["unfinished-work bob"],
         ..TEAM
     },
-    Scenario { name: "cleared", steps: cleared::steps, reply: cleared::reply, ..TEAM },
+    Scenario {
+        name: "cleared",
+        steps: cleared::steps,
+        reply: cleared::reply,
+        facts: Some(Facts { part: "lead", act: "resume", state: "idle for " }),
+        ..TEAM
+    },
+    Scenario {
+        name: "compacted",
+        steps: compacted::steps,
+        reply: cleared::reply,
+        facts: Some(Facts { part: "lead", act: "resume", state: "idle for " }),
+        ..TEAM
+    },
+    Scenario {
+        name: "compacted-panes",
+        steps: compacted::steps,
+        reply: cleared::reply,
+        facts: Some(Facts { part: "lead", act: "resume", state: "idle for " }),
+        ..PANES
+    },
+    Scenario {
+        name: "compacted-teammate",
+        steps: compacted::steps_of_teammate,
+        reply: compacted::reply_of_teammate,
+        facts: Some(Facts { part: "bob", act: AGAIN, state: "idle for " }),
+        verdict: "open-work",
+        incidents: &["unfinished-work -"],
+        ..TEAM
+    },
+    Scenario {
+        name: "resumed",
+        steps: halfway::steps_of_leaving,
+        reply: halfway::reply,
+        ending: Ending::Killed,
+        then: Then::Resumed,
+        facts: Some(Facts { part: "lead", act: "list", state: "gone" }),
+        verdict: "crashed",
+        incidents: &["crashed-lead team-lead"],
+        ..TEAM
+    },
     Scenario {
         name: "killed",
         steps: working::steps,
@@ -182,8 +247,26 @@ pub const ALL: &[Scenario] = &[
 ];
 
 impl Scenario {
+    /// Whether the second session continues the run: before 2.1.178, a team has a name of its own and outlives its session.
+    pub fn continues(&self, version: Version) -> bool {
+        self.then == Then::Resumed && version.generation() != Generation::Session
+    }
+
+    /// Whether the facts are for a certain agent: 2.1.47 does not name the agent whose conversation it compacts.
+    pub fn has_reader(&self, version: Version) -> bool {
+        version.generation() != Generation::Flat || !self.name.starts_with("compacted")
+    }
+
+    /// The verdict with this client.
+    pub fn verdict_with(&self, version: Version) -> &'static str {
+        if self.continues(version) { "open-work" } else { self.verdict }
+    }
+
     /// The incidents with this client. Older ones run no hook for a permission request in the lead's process.
     pub fn incidents_with(&self, version: Version) -> Vec<&'static str> {
+        if self.continues(version) {
+            return vec!["unfinished-work bob"];
+        }
         let is_silent = self.topology == Topology::InProcess && version.generation() != Generation::Session;
         let all = self.incidents.iter().copied();
         all.filter(|name| !(is_silent && name.starts_with("waiting-permission "))).collect()
@@ -193,6 +276,9 @@ impl Scenario {
     pub fn lacks(&self, version: Version) -> Option<&'static str> {
         if !self.tasks && !version.can_do_without_tasks() {
             return Some("it always has its task tools");
+        }
+        if self.name == "compacted-teammate" && version.generation() == Generation::Create {
+            return Some("a teammate in the lead's process was not compacted, whatever its number of tokens");
         }
         let by_plugin = matches!(self.hooks, Hooks::Plugin | Hooks::Marketplace);
         let in_panes = by_plugin && self.topology == Topology::Panes;
