@@ -39,7 +39,7 @@ impl Home {
         version: Version,
         client: &[String],
         port: u16,
-        tool: Option<&str>,
+        tools: &[(&str, &str)],
         more: &[(&str, &str)],
     ) -> io::Result<Self> {
         if root.exists() {
@@ -62,8 +62,10 @@ impl Home {
         });
         fs::write(root.join("home/.claude.json"), account.to_string())?;
         witness::place(&root)?;
-        let settings = SETTINGS
-            .replace("HOOKS", &witness::hooks(&root, version, tool).to_string().replace("\":[{", "\" : [ {"));
+        let settings = SETTINGS.replace(
+            "HOOKS",
+            &witness::hooks(&root, version, tools).to_string().replace("\":[{", "\" : [ {"),
+        );
         fs::write(root.join("home/.claude/settings.json"), &settings)?;
         let path = std::env::var("PATH").unwrap_or_default();
         let mut env: Vec<(String, String)> = [

@@ -40,11 +40,16 @@ pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Pat
     let script: server::Script = Arc::new(move |cue| reply(generation, cue));
     let port = server::start(script, ledger.clone()).map_err(|error| format!("cannot listen: {error}"))?;
     let tasks = [("CLAUDE_CODE_ENABLE_TODO_TOOLS", if scenario.tasks { "1" } else { "0" })];
-    let tool = scenario.rule.map(|rule| rule.tool);
-    let home = Home::new(root.to_owned(), version, client, port, tool, &tasks)
+    let tools: &[(&str, &str)] = match (scenario.rule, scenario.guarded) {
+        (Some(rule), _) => &[("PreToolUse", rule.tool)],
+        (_, Some(_)) => &[("PreToolUse", "Edit|NotebookEdit|Write|Read|Bash"), ("PostToolUse", "Bash")],
+        _ => &[],
+    };
+    let home = Home::new(root.to_owned(), version, client, port, tools, &tasks)
         .map_err(|error| format!("cannot make {}: {error}", root.display()))?;
-    if let Some(rule) = scenario.rule {
-        home.write_policy(rule.policy).map_err(|error| format!("cannot write the policy file: {error}"))?;
+    let policy = scenario.rule.map(|rule| rule.policy).or(scenario.guarded.map(|gates| gates.policy));
+    if let Some(policy) = policy {
+        home.write_policy(policy).map_err(|error| format!("cannot write the policy file: {error}"))?;
     }
     let receiver = Arc::new(Receiver::default());
     if scenario.ending == Ending::ExitAfterTrouble {

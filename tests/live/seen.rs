@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::checks::guarded;
 use super::play::Played;
 use super::record::{Record, text};
 use super::scenarios::{Scenario, Then};
@@ -35,7 +36,7 @@ impl Seen {
             agents(record),
             ended(record),
             left(played, record),
-            besides(scenario, played, sent),
+            besides(scenario, played, sent, record),
         ];
         Self { cells, events }
     }
@@ -94,11 +95,19 @@ fn left(played: &Played, record: &Record) -> String {
     .to_owned()
 }
 
-fn besides(scenario: &Scenario, played: &Played, sent: &Sent) -> String {
+fn besides(scenario: &Scenario, played: &Played, sent: &Sent, record: &Record) -> String {
     let refused = sent.messages.iter().filter(|message| message.kind == "message-refused").count();
     let mut told = vec![scenario.hooks.told().to_owned()];
     if let Some(rule) = &scenario.rule {
         told.push(format!("the rule blocked {} twice, and the model read why", rule.tool));
+    }
+    if scenario.guarded.is_some() {
+        let gates = record.of(&["verdict"]).filter(|entry| guarded::is_by_gate(entry));
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        gates.for_each(|entry| *counts.entry(text(entry, "decision")).or_default() += 1);
+        let [blocks, warnings] =
+            ["block", "warn"].map(|decision| counts.get(decision).copied().unwrap_or_default());
+        told.push(format!("the gates for shared files blocked {blocks} calls and warned of {warnings}"));
     }
     if scenario.then == Then::Restored {
         told.push("a new session lists the restored tasks".to_owned());

@@ -24,9 +24,9 @@ pub fn place(root: &Path) -> io::Result<()> {
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755))
 }
 
-/// Its hooks: the events that this client knows, and the tools that ours are for; before its use also a tool that only a
-/// rule looks at.
-pub fn hooks(root: &Path, version: Version, tool: Option<&str>) -> Value {
+/// Its hooks: the events that this client knows, and the tools that ours are for; at some events also
+/// others, which only the policy looks at.
+pub fn hooks(root: &Path, version: Version, tools: &[(&str, &str)]) -> Value {
     let command = root.join("bin/witness").display().to_string();
     let ours: Value = serde_json::from_str(OURS).unwrap_or_default();
     let events = ours["hooks"].as_object().into_iter().flatten().filter(|(event, _)| version.knows(event));
@@ -34,8 +34,9 @@ pub fn hooks(root: &Path, version: Version, tool: Option<&str>) -> Value {
         let mut group = json!({"hooks": [{"type": "command", "command": format!("'{command}'")}]});
         if let Some(matcher) = groups[0].get("matcher") {
             group["matcher"] = matcher.clone();
-            if let (Some(tool), Some(matcher), "PreToolUse") = (tool, matcher.as_str(), event.as_str()) {
-                group["matcher"] = json!(format!("{matcher}|{tool}"));
+            let more = tools.iter().find(|(at, _)| at == event);
+            if let (Some((_, tools)), Some(matcher)) = (more, matcher.as_str()) {
+                group["matcher"] = json!(format!("{matcher}|{tools}"));
             }
         }
         (event.clone(), json!([group]))

@@ -128,7 +128,7 @@ fn an_install_covers_the_gates_for_shared_files_and_git_only_with_a_condition() 
     write(&home, GATES);
     let check = ok(&home, "policy check").out;
     insta::assert_snapshot!(check.trim_start(), @r#"
-    warning[rule-not-asked]: gate edit-collision is not evaluated at PreToolUse for Edit, MultiEdit, NotebookEdit, Write; PreToolUse for Read: no installed hook covers it
+    warning[rule-not-asked]: gate edit-collision is not evaluated at PreToolUse for Edit, MultiEdit, NotebookEdit, Write; PostToolUseFailure for Edit, MultiEdit, NotebookEdit, Write; PreToolUse for Read: no installed hook covers it
      --> ~/.config/teamkeep/teamkeep.toml:2:1
       |
     2 | edit-collision = { mode = "warn" }
@@ -136,7 +136,7 @@ fn an_install_covers_the_gates_for_shared_files_and_git_only_with_a_condition() 
       |
       = hint: teamkeep install
 
-    warning[rule-not-asked]: gate history-rewrite is not evaluated at PreToolUse for Edit, MultiEdit, NotebookEdit, Write; PreToolUse for Bash; PostToolUse for Bash: no installed hook covers it
+    warning[rule-not-asked]: gate history-rewrite is not evaluated at PreToolUse for Edit, MultiEdit, NotebookEdit, Write; PostToolUseFailure for Edit, MultiEdit, NotebookEdit, Write; PreToolUse for Bash; PostToolUse for Bash: no installed hook covers it
      --> ~/.config/teamkeep/teamkeep.toml:3:1
       |
     3 | history-rewrite = { mode = "block" }

@@ -2,6 +2,7 @@
 
 mod context;
 mod events;
+pub mod guarded;
 mod incidents;
 mod members;
 mod messages;
@@ -32,6 +33,9 @@ pub fn differences(
     found.extend(tasks::differences(sent, record));
     found.extend(members::differences(version, scenario, sent, record));
     found.extend(policy::differences(scenario, &played.ledger, record));
+    if let Some(gates) = &scenario.guarded {
+        found.extend(guarded::differences(gates, version.generation(), &played.ledger, record));
+    }
     found.extend(scenario.rule.iter().flat_map(|rule| rule::differences(rule, &played.ledger)));
     found.extend(events::differences(scenario, &played.home, record));
     found.extend(spending::differences(scenario, played, record));

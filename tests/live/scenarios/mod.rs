@@ -6,6 +6,7 @@ mod delegate;
 mod forbidden;
 mod halfway;
 mod parser;
+mod races;
 mod trouble;
 mod working;
 
@@ -53,6 +54,17 @@ pub struct Rule {
     pub reason: &'static str,
 }
 
+/// Gates for the files that agents share.
+#[derive(Clone, Copy)]
+pub struct Guarded {
+    /// The policy file with them.
+    pub policy: &'static str,
+    /// Their decisions.
+    pub verdicts: fn(Generation) -> Vec<(&'static str, &'static str)>,
+    /// Of each call that is refused: who made it, a piece of its input, and a piece of what the model reads.
+    pub read: fn(Generation) -> Vec<(&'static str, &'static str, &'static str)>,
+}
+
 /// What follows in a second session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Then {
@@ -91,6 +103,8 @@ pub struct Scenario {
     pub refusals: usize,
     /// A rule of the user's policy file, written before the hooks are installed.
     pub rule: Option<Rule>,
+    /// Gates of the user's policy file, written before the hooks are installed.
+    pub guarded: Option<Guarded>,
     /// What follows in a second session.
     pub then: Then,
     /// Where a request holds the facts about the team. In the other scenarios no request does.
@@ -113,6 +127,7 @@ const TEAM: Scenario = Scenario {
     reply: parser::reply,
     refusals: 0,
     rule: None,
+    guarded: None,
     then: Then::Nothing,
     facts: None,
     ending: Ending::Exit,
@@ -160,6 +175,27 @@ pub const ALL: &[Scenario] = &[
         then: Then::Restored,
         verdict: "open-work",
         incidents: &["unfinished-work bob"],
+        ..TEAM
+    },
+    Scenario {
+        name: "git-races",
+        steps: races::steps,
+        reply: races::reply,
+        guarded: Some(races::RACES),
+        ..TEAM
+    },
+    Scenario {
+        name: "git-races-panes",
+        steps: races::steps,
+        reply: races::reply,
+        guarded: Some(races::RACES),
+        ..PANES
+    },
+    Scenario {
+        name: "git-calm",
+        steps: races::steps,
+        reply: races::calm,
+        guarded: Some(races::CALM),
         ..TEAM
     },
     Scenario {
@@ -279,6 +315,13 @@ impl Scenario {
         }
         if self.name == "compacted-teammate" && version.generation() == Generation::Create {
             return Some("a teammate in the lead's process was not compacted, whatever its number of tokens");
+        }
+        // Before 2.1.69.
+        if self.guarded.is_some()
+            && self.topology == Topology::InProcess
+            && version.generation() == Generation::Flat
+        {
+            return Some("its tool calls name no agent in the lead's process");
         }
         let by_plugin = matches!(self.hooks, Hooks::Plugin | Hooks::Marketplace);
         let in_panes = by_plugin && self.topology == Topology::Panes;

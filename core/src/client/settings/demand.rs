@@ -89,7 +89,8 @@ impl Demand {
             tools: tools.iter().map(|tool| (*tool).to_owned()).collect(),
             condition,
         };
-        let edits = set(&[Kind::PreToolUse], &EDITING, None);
+        // A failed edit is taken back.
+        let edits = set(&[Kind::PreToolUse, Kind::PostToolUseFailure], &EDITING, None);
         let others = match gate {
             Gate::EditCollision => set(&[Kind::PreToolUse], &["Read"], None),
             _ => set(&[Kind::PreToolUse, Kind::PostToolUse], &["Bash"], Some(GIT_CONDITION)),

@@ -305,10 +305,11 @@ mod tests {
                 matcher: Some(matcher.into()),
                 condition: condition.map(Value::from),
             };
-            let edits = hook("PreToolUse", "Edit|MultiEdit|NotebookEdit|Write", None);
+            let edits = |event| hook(event, "Edit|MultiEdit|NotebookEdit|Write", None);
             Coverage {
                 hooks: vec![
-                    edits,
+                    edits("PreToolUse"),
+                    edits("PostToolUseFailure"),
                     hook("PreToolUse", "Bash", condition),
                     hook("PostToolUse", "Bash", condition),
                 ],
