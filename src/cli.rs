@@ -73,6 +73,8 @@ enum Command {
     Report(commands::report::Args),
     /// Show recorded events
     Log(commands::log::Args),
+    /// Search messages, prompts, tasks, tool uses and transcripts of all runs
+    Search(commands::search::Args),
     /// Inspect, test and pause the policy
     Policy(commands::policy::Args),
     /// Export a run to a single portable file
@@ -108,7 +110,7 @@ enum Command {
 
 /// The commands as `teamkeep --help` groups them.
 pub const GROUPS: &[(&str, &[&str])] = &[
-    ("Inspect", &["list", "status", "watch", "show", "brief", "replay", "report", "log"]),
+    ("Inspect", &["list", "status", "watch", "show", "brief", "replay", "report", "log", "search"]),
     ("Policy", &["policy"]),
     ("Maintain", &["export", "import", "restore", "prune", "verify", "doctor"]),
     ("Set up", &["install", "uninstall", "config", "notify", "completions", "demo"]),
@@ -218,6 +220,7 @@ fn dispatch(command: Command, ui: Ui) -> Result<ExitCode> {
         Command::Report(args) if args.redact => commands::report::run(&strict()?, &args)?,
         Command::Report(args) => commands::report::run(&reading()?, &args)?,
         Command::Log(args) => commands::log::run(&reading()?, &args)?,
+        Command::Search(args) => commands::search::run(&reading()?, &args)?,
         Command::Export(args) if args.redact => commands::export::run(&strict()?, &args)?,
         Command::Export(args) => commands::export::run(&reading()?, &args)?,
         Command::Import(args) => commands::import::run(&reading()?, &args)?,

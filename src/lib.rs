@@ -9,6 +9,7 @@
 //!
 //! [`commands`] has one file a command: it parses arguments, calls a module and passes the result to [`view`].
 //! [`brief`] has the facts for an agent that has lost its context.
+//! [`search`] has the full-text index of everything that is recorded.
 //! [`timeline`] merges events, snapshots, transcripts and inboxes into the history of a run. [`bundle`] exports and imports
 //! runs; [`prune`] and [`verify`] maintain the store; [`notify`] sends incidents of running teams; [`settings`] edits Claude
 //! Code's settings, and [`doctor`] checks the installation.
@@ -26,6 +27,7 @@ mod prune;
 mod redact;
 pub mod report;
 pub mod restore;
+mod search;
 pub mod settings;
 pub mod status;
 pub mod timeline;
@@ -49,8 +51,13 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             commands::hook::run(&hook)
         }
         None => {
-            diagnostics::exit_on_panic(diagnostics::COMMAND_PANIC_EXIT_CODE, ui::terminal::close);
+            diagnostics::exit_on_panic(diagnostics::COMMAND_PANIC_EXIT_CODE, restore_on_panic);
             cli::main(&args)
         }
     }
+}
+
+fn restore_on_panic() {
+    ui::terminal::close();
+    search::discard_open();
 }

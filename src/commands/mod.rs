@@ -20,6 +20,7 @@ pub mod prune;
 pub mod replay;
 pub mod report;
 pub mod restore;
+pub mod search;
 pub mod show;
 pub mod status;
 pub mod uninstall;

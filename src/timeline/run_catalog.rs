@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::events::{DetailLevel, EarlierLife, EventKey, parts};
 use super::{RunData, by_run, is_client_gone};
@@ -34,6 +34,11 @@ impl RunCatalog {
         let (runs, damaged) = archive.runs();
         let unlisted = archive.why_unlisted();
         RunCatalog { archive, runs, damaged, unlisted, log }
+    }
+
+    /// The directory of the event log.
+    pub fn log_dir(&self) -> &Path {
+        &self.log
     }
 
     pub fn ids(&self) -> Vec<&str> {

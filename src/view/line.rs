@@ -101,6 +101,14 @@ impl Line {
         self.spans.push(span);
     }
 
+    /// Adds a piece without a space before it.
+    pub fn attach(&mut self, span: Span) {
+        if let Some(last) = self.spans.last_mut() {
+            last.text.pop();
+        }
+        self.push(span);
+    }
+
     pub fn width(&self) -> usize {
         self.spans.iter().map(|span| span.text.width()).sum()
     }

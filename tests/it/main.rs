@@ -9,6 +9,7 @@ mod notify;
 mod policy;
 mod report;
 mod restore;
+mod search;
 mod settings;
 mod store;
 mod support;

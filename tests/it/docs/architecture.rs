@@ -128,17 +128,21 @@ const COMMAND_LINE: &[(&str, &[&str])] = &[
     ("report", &["redact", "timeline"]),
     ("notify", &["redact", "report"]),
     ("restore", &["timeline"]),
+    ("search", &["timeline"]),
     ("settings", &["ui"]),
     ("status", &["report", "timeline"]),
     ("brief", &["status", "timeline"]),
     ("doctor", &["notify", "restore", "settings", "verify"]),
-    ("view", &["backtest", "brief", "doctor", "report", "restore", "status", "timeline", "ui", "verify"]),
+    (
+        "view",
+        &["backtest", "brief", "doctor", "report", "restore", "search", "status", "timeline", "ui", "verify"],
+    ),
     ("watch", &["report", "status", "timeline", "ui", "view"]),
     (
         "commands",
         &[
             "backtest", "brief", "bundle", "context", "demo", "doctor", "notify", "prune", "redact",
-            "report", "restore", "settings", "status", "timeline", "ui", "verify", "view", "watch",
+            "report", "restore", "search", "settings", "status", "timeline", "ui", "verify", "view", "watch",
         ],
     ),
     ("cli", &["commands", "context", "ui"]),

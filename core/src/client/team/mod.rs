@@ -16,7 +16,7 @@ pub use crate::client::compat::is_of_team as is_of;
 pub use config::{LeadProcess, Member, Task, TeamConfig};
 pub use inbox::{Entry, Notice, entries, fresh_entries};
 pub use lists::{HIGHEST_NUMBER, Lists, NamedLists};
-pub use teammate_message::{Delivered, read_as};
+pub use teammate_message::{Delivered, delivered, read_as};
 pub use token_usage::{Spent, Terms, Tokens};
 pub use transcript::{Record, TranscriptItem, records};
 

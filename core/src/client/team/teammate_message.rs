@@ -14,7 +14,7 @@ const CLOSE: &str = "</teammate-message>";
 
 /// The `<teammate-message teammate_id="…" summary="…">…</teammate-message>` blocks of a text. A block ends at the last
 /// closing tag before the next block, because a message may quote one.
-pub(super) fn delivered(text: &str) -> Vec<Delivered> {
+pub fn delivered(text: &str) -> Vec<Delivered> {
     let mut found = Vec::new();
     let Some(first) = text.find(OPEN) else { return found };
     let mut rest = &text[first..];

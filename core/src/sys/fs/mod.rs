@@ -33,6 +33,11 @@ pub fn set_umask() {
     rustix::process::umask(mask - Mode::RWXU);
 }
 
+/// Lets this process create only files that other users cannot access, for a library that sets no mode.
+pub fn set_private_umask() {
+    rustix::process::umask(Mode::from_raw_mode(0o077));
+}
+
 /// Makes a write beyond the file size limit (`ulimit -f`) fail like one to a full disk, instead of killing the process.
 pub fn ignore_sigxfsz() {
     // The flag is never read: with a handler installed, the write returns an error.

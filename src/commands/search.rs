@@ -1,0 +1,181 @@
+//! `teamkeep search QUERY`: finds texts in everything that is recorded.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::catalog::{self, catalog, parse_time};
+use super::output;
+use crate::bundle::unpack;
+use crate::context::Context;
+use crate::search::{Found, Freshness, Kind, Order, Pattern, Place, Request, find, open_current};
+use crate::timeline::RunCatalog;
+use crate::view;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::model::event::LEAD;
+use teamkeep_core::store::archive::Archive;
+
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  # Texts with both words, the best match first
+  teamkeep search parser fails
+
+  # A phrase in messages of one agent in the last week
+  teamkeep search '\"off by one\"' --kind message --agent bob --since 1w
+
+  # A regular expression in the results of tools
+  teamkeep search --regex 'E0\\d{3}' --kind result
+
+  # A file that `teamkeep export` wrote
+  teamkeep search panicked --file run.teamkeep
+
+Words match whole words in any case. All words and phrases must occur in one text. With --regex,
+all texts that the filters select are read, so filters make it faster.")]
+pub struct Args {
+    /// Words, and \"phrases\" in quotes
+    #[arg(value_name = "QUERY", required = true)]
+    query: Vec<String>,
+    /// Only texts of this run: team name, run ID (or a unique prefix), or `latest`
+    #[arg(long, value_name = "RUN")]
+    run: Option<String>,
+    /// Only texts of this agent; `lead` is the lead
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Only texts of this kind: message, prompt, reply, thinking, task, tool, result or verdict; can be repeated
+    #[arg(long, value_name = "KIND")]
+    kind: Vec<String>,
+    /// Only texts since this time: `2026-02-03 04:05` (local), RFC 3339, `2026-02-03`, `today`, an age (`10m`, `2h`), or with
+    /// --run the time since its start (`+1m30s`)
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    since: Option<String>,
+    /// Only texts until this time (same formats as --since)
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    until: Option<String>,
+    /// QUERY is a regular expression. It is case-sensitive, and results are sorted by time
+    #[arg(long)]
+    regex: bool,
+    /// Sort by relevance or time (the newest first)
+    #[arg(long, value_enum, default_value_t, value_name = "ORDER")]
+    sort: Order,
+    /// Maximum number of results
+    #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    limit: u16,
+    /// Print the texts in full
+    #[arg(long)]
+    full: bool,
+    /// Search this file, which `teamkeep export` wrote, instead of the store; can be repeated
+    #[arg(long, value_name = "FILE")]
+    file: Vec<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(context: &Context, args: &Args) -> Result<()> {
+    if !args.file.is_empty() {
+        let scratch = TempDir::with_prefix("teamkeep-search-")
+            .map_err(|error| Error::caused("cannot create a temporary directory", error))?;
+        let catalog = imported(context, scratch.path(), &args.file)?;
+        let (found, _) = search(context, args, &catalog, &scratch.path().join("search"))?;
+        print(context, args, &found, Freshness::Current)?;
+        if !args.json && !found.hits.is_empty() {
+            let file = args.file[0].display();
+            context.ui.hint(format!("the commands work after: teamkeep import {file}"));
+        }
+        return Ok(());
+    }
+    context.paths.secure()?;
+    let catalog = catalog(context)?;
+    let (found, freshness) = search(context, args, &catalog, &context.paths.search())?;
+    print(context, args, &found, freshness)?;
+    catalog::damaged(&catalog).for_each(|problem| context.ui.warn(problem));
+    Ok(())
+}
+
+fn search(context: &Context, args: &Args, catalog: &RunCatalog, index: &Path) -> Result<(Found, Freshness)> {
+    let request = args.request(context, catalog)?;
+    let place = Place::of_store(index.to_owned());
+    let current = || {
+        let mut progress = context.ui.progress("indexing", 0);
+        open_current(&place, catalog, &mut |bytes| progress.add(bytes))
+    };
+    let (open, freshness) = current()?;
+    // Damage that is only seen when the index is read: it is built again.
+    match find(&open, catalog, &request) {
+        Ok(found) => Ok((found, freshness)),
+        Err(_) => {
+            place.discard()?;
+            let (open, freshness) = current()?;
+            Ok((find(&open, catalog, &request)?, freshness))
+        }
+    }
+}
+
+impl Args {
+    fn request<'a>(&self, context: &Context, catalog: &'a RunCatalog) -> Result<Request<'a>> {
+        let query = self.query.join(" ");
+        let run = self.run.as_deref().map(|name| catalog.find(name)).transpose()?;
+        let start = run.map(|run| run.started_at);
+        let parse = |text: &Option<String>| {
+            text.as_ref().map(|text| parse_time(text, start, context.clock.now())).transpose()
+        };
+        Ok(Request {
+            pattern: if self.regex { Pattern::regex(&query)? } else { Pattern::words(&query)? },
+            run,
+            agent: self.agent.as_ref().map(|name| if name == "lead" { LEAD } else { name }.to_owned()),
+            kinds: self.kind.iter().map(|kind| Kind::parse(kind)).collect::<Result<_>>()?,
+            since: parse(&self.since)?,
+            until: parse(&self.until)?,
+            order: self.sort,
+            limit: self.limit.into(),
+        })
+    }
+}
+
+/// A scratch store with these exports.
+fn imported(context: &Context, store: &Path, files: &[PathBuf]) -> Result<RunCatalog> {
+    let archive = Archive::open(store.join("archive"), &context.config);
+    let exclusive = archive.maintain(context.config.log.lock_patience)?;
+    let open = || RunCatalog::open(archive.clone(), store.join("log"));
+    for path in files {
+        let failed = |error: Error| error.within(format!("cannot read {}", path.display()));
+        let file = std::fs::File::open(path).map_err(|error| failed(error.into()))?;
+        let unpacked = unpack(file, exclusive.staging()?, None, &mut |_| ()).map_err(failed)?;
+        unpacked.install(&open(), &exclusive, context.clock.now()).map_err(failed)?;
+    }
+    Ok(open())
+}
+
+fn print(context: &Context, args: &Args, found: &Found, freshness: Freshness) -> Result<()> {
+    if args.json {
+        return output::print_json(context, &object(args, found, freshness));
+    }
+    output::page_document(context, &view::hits(&found.hits, args.full))?;
+    match (found.hits.is_empty(), found.more) {
+        (true, _) => context.ui.eprint_line("no matches"),
+        (_, true) => context.ui.eprint_line(&format!("the first {} matches; for more: --limit", args.limit)),
+        _ => {}
+    }
+    if freshness == Freshness::Older {
+        context.ui.warn("another search updates the index: the newest texts may be missing");
+    }
+    Ok(())
+}
+
+fn object(args: &Args, found: &Found, freshness: Freshness) -> Value {
+    let hits = found.hits.iter().map(|hit| {
+        let mut hit = json!(hit);
+        if let (false, Some(fields)) = (args.full, hit.as_object_mut()) {
+            fields.shift_remove("text");
+        }
+        hit
+    });
+    json!({
+        "v": 1,
+        "hits": hits.collect::<Vec<_>>(),
+        "more": found.more,
+        "is_current": freshness == Freshness::Current,
+    })
+}

@@ -1,0 +1,124 @@
+//! The texts of a line of a transcript. Its format is internal to Claude Code, so unknown content is ignored.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::document::{Author, Document, Kind};
+use super::tool_texts::{Call, joined, result};
+use teamkeep_core::client::json;
+use teamkeep_core::client::team::delivered;
+use teamkeep_core::sys::clock;
+
+/// The tool of each call in the lines before, by ID: a result does not name it.
+pub type Calls = HashMap<String, String>;
+
+/// The texts of one line, and its session. `owner` is the agent to which the transcript belongs.
+pub fn documents(line: &[u8], owner: &str, calls: &mut Calls) -> (Vec<Document>, Option<String>) {
+    let bytes = match std::str::from_utf8(line) {
+        Ok(_) => Cow::Borrowed(line),
+        Err(_) => Cow::Owned(String::from_utf8_lossy(line).into_owned().into_bytes()),
+    };
+    let Some(record) = json::parse_lossy(&bytes) else { return (Vec::new(), None) };
+    let text = |key: &str| record.get(key).and_then(Value::as_str);
+    let is_user = match text("type") {
+        Some("user") => true,
+        Some("assistant") => false,
+        _ => return (Vec::new(), None),
+    };
+    let at = text("timestamp").and_then(clock::parse).unwrap_or_default();
+    let author = Author { agent: text("agentName").unwrap_or(owner).to_owned(), at };
+    let session = text("sessionId").map(str::to_owned);
+    let documents = match record.pointer("/message/content") {
+        Some(Value::String(content)) => said(&author, is_user, content),
+        Some(Value::Array(blocks)) => {
+            blocks.iter().flat_map(|block| block_texts(&author, is_user, block, calls)).collect()
+        }
+        _ => Vec::new(),
+    };
+    (documents, session)
+}
+
+/// The texts of a message to an agent, or by it.
+fn said(author: &Author, is_user: bool, text: &str) -> Vec<Document> {
+    if !is_user {
+        return author.document(Kind::Reply, "", text.to_owned()).into_iter().collect();
+    }
+    let messages = delivered(text);
+    if messages.is_empty() {
+        return author.document(Kind::Prompt, "", text.to_owned()).into_iter().collect();
+    }
+    let to = &author.agent;
+    let own = messages.into_iter().filter(|message| !is_notice(&message.text)).filter_map(|message| {
+        let from = Author { agent: message.from, at: author.at };
+        let summary = message.summary.filter(|summary| !message.text.starts_with(summary.as_str()));
+        from.document(Kind::Message, to, joined([&summary.unwrap_or_default(), &message.text]))
+    });
+    own.collect()
+}
+
+/// Whether a message is a notice of Claude Code, such as `{"type":"idle_notification",…}`.
+fn is_notice(text: &str) -> bool {
+    let notice = |text| json::parse_prefix(text).is_some_and(|value| value.get("type").is_some());
+    text.trim_start().starts_with('{') && notice(text.trim_start())
+}
+
+fn block_texts(author: &Author, is_user: bool, block: &Value, calls: &mut Calls) -> Vec<Document> {
+    let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
+    let document = match text("type") {
+        "text" => return said(author, is_user, text("text")),
+        "thinking" => author.document(Kind::Thinking, "", text("thinking").to_owned()),
+        "tool_use" => {
+            let input = block.get("input").unwrap_or(&Value::Null);
+            calls.insert(text("id").to_owned(), text("name").to_owned());
+            Call { tool: text("name"), id: text("id"), input }.document(author)
+        }
+        "tool_result" => {
+            let tool = calls.remove(text("tool_use_id")).unwrap_or_default();
+            result(author, &tool, block.get("content").unwrap_or(&Value::Null))
+                .map(|result| Document { key: text("tool_use_id").to_owned(), ..result })
+        }
+        _ => None,
+    };
+    document.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn texts(line: &[u8]) -> Vec<(Kind, String, String)> {
+        let own = |found: Document| (found.kind, found.agent, found.text);
+        documents(line, "alice", &mut Calls::new()).0.into_iter().map(own).collect()
+    }
+
+    #[test]
+    fn the_blocks_of_a_line_are_separate_texts() {
+        let line = json!({"type": "assistant", "message": {"content": [
+            {"type": "text", "text": "done"},
+            {"type": "tool_use", "id": "t1", "name": "SendMessage", "input": {"to": "bob", "summary": "half", "message": "half of it"}},
+            {"type": "tool_use", "id": "t2", "name": "Bash", "input": {"command": "cargo test", "timeout": 3}},
+        ]}});
+        let alice = |kind, text: &str| (kind, "alice".to_owned(), text.to_owned());
+        let expected =
+            [alice(Kind::Reply, "done"), alice(Kind::Message, "half of it"), alice(Kind::Tool, "cargo test")];
+        assert_eq!(texts(line.to_string().as_bytes()), expected);
+    }
+
+    #[test]
+    fn a_delivered_message_belongs_to_its_sender_and_a_notice_to_nobody() {
+        let content = "<teammate-message teammate_id=\"bob\" summary=\"s\">\nhello\n</teammate-message>\n\n\
+                       <teammate-message teammate_id=\"bob\">\n{\"type\":\"idle_notification\"}\n</teammate-message>";
+        let line = json!({"type": "user", "message": {"content": content}}).to_string();
+        assert_eq!(texts(line.as_bytes()), [(Kind::Message, "bob".to_owned(), "s\nhello".to_owned())]);
+    }
+
+    #[test]
+    fn a_line_that_is_not_utf_8_keeps_its_valid_text() {
+        let line = b"{\"type\":\"user\",\"message\":{\"content\":\"caf\xff latin\"}}";
+        assert_eq!(texts(line)[0].2, "caf\u{fffd} latin");
+        assert!(texts(b"\xff{\"type\":").is_empty() && texts(b"[1]").is_empty() && texts(b"").is_empty());
+    }
+}
