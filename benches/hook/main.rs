@@ -50,6 +50,13 @@ fn main() -> ExitCode {
     let judged = beside_true(CALLS, &mut quiet, |_, _| {});
     rows.push(Row::ratio("judged: default gates and ten rules", &judged, 1.2));
 
+    let mut guarded = Scene::small();
+    guarded.guard();
+    let edited = beside_true(CALLS, &mut guarded, Scene::edit);
+    rows.push(Row::ratio("Edit, gates for shared files, 256 files used", &edited, 1.5));
+    let committed = beside_true(CALLS, &mut guarded, Scene::run_git);
+    rows.push(Row::ratio("  git in Bash with the same gates", &committed, 1.5));
+
     println!("binary: {}", measure::binary().display());
     println!("{:<60} {:>10} {:>10} {:>8} {:>8}", "", "median", "/bin/true", "", "budget");
     rows.iter().for_each(|row| println!("{row}"));

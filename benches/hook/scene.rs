@@ -17,6 +17,9 @@ use super::measure::{binary, time};
 const SESSION: &str = "1353b3db-15db-4165-b1fb-ed39ac7e091c";
 const TEAM: &str = "session-1353b3db";
 
+/// Number of files of which a run remembers the uses.
+const FILES: usize = 256;
+
 pub struct Scene {
     dir: TempDir,
     /// A payload of one kilobyte.
@@ -127,6 +130,51 @@ impl Scene {
         asks["tool_use_id"] = json!("toolu_4d6f232c9c594454a14ca9");
         asks["tool_input"] = json!({"to": "member1", "summary": "news", "message": "x".repeat(600)});
         self.payload = asks.to_string().into_bytes();
+    }
+
+    /// From here on, each call is an edit or a git command, which the gates for shared files judge. The run has used as many
+    /// files as it can remember.
+    pub fn guard(&mut self) {
+        let policy = "[policy]\nedit-collision = { mode = \"block\" }\nhistory-rewrite = { mode = \"block\" }\n\
+                      add-everything = { mode = \"block\" }\n";
+        let config = self.dir.path().join(".config/teamkeep/teamkeep.toml");
+        std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+        std::fs::write(config, policy).unwrap();
+        std::fs::create_dir_all(self.dir.path().join("parser/.git")).unwrap();
+        for number in 0..2 * FILES {
+            let tool = if number < FILES { "Read" } else { "Edit" };
+            self.use_file(tool, number);
+            time(&mut self.hook("pre-tool-use"), &self.payload);
+        }
+    }
+
+    /// Makes the next call an edit.
+    pub fn edit(&mut self, call: usize) {
+        self.use_file("Edit", call);
+    }
+
+    /// Makes the next call a git command.
+    pub fn run_git(&mut self, call: usize) {
+        let command = "cd src && git add parser.rs && git commit -m \"$(cat <<'EOF'\nParse numbers\n\nDon't fail.\nEOF\n)\"";
+        self.call(call, "Bash", &json!({"command": command, "description": "commit"}));
+    }
+
+    /// Each file is used by one of the members.
+    fn use_file(&mut self, tool: &str, number: usize) {
+        let file = self.dir.path().join(format!("parser/src/module-{:03}/parser.rs", number % FILES));
+        let text = "x".repeat(300);
+        self.call(number, tool, &json!({"file_path": file, "old_string": text, "new_string": text}));
+    }
+
+    fn call(&mut self, number: usize, tool: &str, input: &Value) {
+        let member = number % FILES % 3;
+        let mut call = payload(&self.dir.path().join("parser"), "PreToolUse");
+        call["transcript_path"] = payload(self.dir.path(), "")["transcript_path"].clone();
+        call["agent_id"] = json!(format!("amember{member}-b3f0bb31e647a261"));
+        call["agent_type"] = json!(format!("member{member}"));
+        (call["tool_name"], call["tool_input"]) = (json!(tool), input.clone());
+        call["tool_use_id"] = json!(format!("toolu_{number}"));
+        self.payload = call.to_string().into_bytes();
     }
 
     /// Changes one file before a call.

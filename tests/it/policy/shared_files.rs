@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::gate_sandbox::{SESSION, busy, pairs, told, verdicts};
+use super::gate_sandbox::{SESSION, TEAM, busy, pairs, told, verdicts};
 use crate::support::sandbox::{CommandResult, Sandbox};
 
 const BLOCK: &str = "[policy.edit-collision]\nmode = \"block\"\n";
@@ -216,4 +216,18 @@ fn a_command_that_is_not_understood_is_allowed_and_explain_says_so() {
     let explained = sandbox.told(&["policy", "explain", "--event", call["id"].as_str().unwrap()]);
     let result = "history-rewrite          no finding (a part of the command is not understood, and allowed)";
     assert!(explained.contains(result), "{explained}");
+}
+
+#[test]
+fn the_lead_may_add_everything_when_the_owner_of_the_changes_has_no_task_in_progress() {
+    let sandbox = busy(GIT);
+    let root = tree(&sandbox, "parser");
+    uses(&sandbox, "bob", "Edit", &root.join("src/parser.rs"));
+    let turn = json!({"hook_event_name": "SubagentStop", "agent_id": "abob-1", "agent_type": "bob"});
+    assert_eq!(told(&sandbox, turn).code, Some(0));
+    let add = || runs(&sandbox, "team-lead", &root, "git add -A").code;
+    assert_eq!(add(), Some(2), "task 2 is bob's and in progress");
+    let task = json!({"id": "2", "subject": "Review", "status": "completed", "owner": "bob", "blocks": [], "blockedBy": []});
+    sandbox.write(&format!("tasks/{TEAM}/2.json"), task);
+    assert_eq!(add(), Some(0));
 }

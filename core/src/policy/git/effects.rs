@@ -1,7 +1,7 @@
 //! The effects of each git subcommand.
 
 use super::options::Options;
-use super::{Discarded, GitEffect, PathArgument, is_known};
+use super::{Discarded, GitEffect, MAX_PATHS, PathArgument, is_known};
 
 /// A name for reasons, and the effects; none if the command only reads.
 type Effects = (&'static str, Vec<GitEffect<Vec<PathArgument>>>);
@@ -33,7 +33,7 @@ fn paths(words: &[&str]) -> Vec<PathArgument> {
         _ if word.starts_with(':') => None,
         _ => Some(PathArgument::Below(word.to_owned())),
     };
-    known.filter_map(|word| path(word)).collect()
+    known.filter_map(|word| path(word)).take(MAX_PATHS).collect()
 }
 
 /// The paths, or the whole tree without any.

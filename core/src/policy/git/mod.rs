@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 
 use shell::{Line, Part, UNKNOWN};
 
+/// Maximum number of commands of a line, and of paths of a command, that are judged: each path is looked up on the disk.
+const MAX_COMMANDS: usize = 16;
+const MAX_PATHS: usize = 64;
 /// Maximum depth of command lines in each other, as in `bash -c`.
 const MAX_DEPTH: usize = 2;
 
@@ -69,6 +72,17 @@ pub struct GitCommand {
     pub effects: Vec<GitEffect<Vec<PathArgument>>>,
 }
 
+impl GitCommand {
+    /// Whether it may have more paths.
+    fn is_cut(&self) -> bool {
+        let is_cut = |effect: &GitEffect<Vec<PathArgument>>| match effect {
+            GitEffect::Stages(paths) | GitEffect::Discards(paths, _) => paths.len() >= MAX_PATHS,
+            _ => false,
+        };
+        self.effects.iter().any(is_cut)
+    }
+}
+
 /// The git commands of a command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GitCommands {
@@ -124,9 +138,12 @@ impl GitCommands {
                 self.is_complete &= !arguments.iter().any(|word| word.ends_with("git"));
             }
             "git" => match directory.as_deref().filter(|_| !is_moved).map(|from| git(arguments, from)) {
-                Some(Understood::Effects(command)) => self.commands.push(command),
+                Some(Understood::Effects(command)) if self.commands.len() < MAX_COMMANDS => {
+                    self.is_complete &= !command.is_cut();
+                    self.commands.push(command);
+                }
                 Some(Understood::NoEffect) => {}
-                Some(Understood::No) | None => self.is_complete = false,
+                Some(Understood::Effects(_) | Understood::No) | None => self.is_complete = false,
             },
             _ => {}
         }

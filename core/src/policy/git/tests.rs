@@ -195,8 +195,10 @@ fn huge_and_deep_lines_are_limited() {
     assert_eq!(parse(&shells).commands.len(), 1);
     let nested = "bash -c \"bash -c 'bash -c \\\"bash -c x\\\"'\"";
     assert!(!parse(nested).is_complete);
-    let many = "git add -A;".repeat(20_000);
-    assert_eq!(parse(&many).commands.len(), 20_000);
+    let many = parse(&"git add -A;".repeat(20_000));
+    assert_eq!((many.commands.len(), many.is_complete), (16, false));
+    let long = format!("git add{}", " 'a b'".repeat(20_000));
+    assert_eq!((shown(&long)[0].matches("a b").count(), parse(&long).is_complete), (64, false));
 }
 
 /// Text of the characters that matter to a shell.
