@@ -11,7 +11,7 @@ mod scene;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use measure::{Row, beside_true, memory, repeated};
+use measure::{Row, beside_true, in_turn, memory, repeated};
 use scene::Scene;
 
 /// Number of calls of each kind.
@@ -29,6 +29,11 @@ fn main() -> ExitCode {
     let changed = beside_true(CALLS, &mut quiet, Scene::change_one);
     rows.push(Row::ratio("one file changed", &changed, 2.0));
 
+    let started = in_turn(50, &mut quiet, |scene| scene.session_start("startup"));
+    rows.push(Row::ratio("SessionStart", &started, 2.0));
+    let compacted = in_turn(50, &mut quiet, |scene| scene.session_start("compact"));
+    rows.push(Row::limit("SessionStart after a compaction: facts about the team", &compacted, 100.0));
+
     let mut mailbox = Scene::mailbox();
     let grown = beside_true(CALLS, &mut mailbox, Scene::one_more_message);
     rows.push(Row::limit("one more message in an inbox of 1,000", &grown, 15.0));
@@ -43,6 +48,8 @@ fn main() -> ExitCode {
     let aged = beside_true(CALLS, &mut old, |_, _| {});
     rows.push(Row::ratio("nothing changed, log of 100 MB, 500 runs", &aged, 1.3));
     rows.push(Row::growth("  the same against an empty store", &aged, &unchanged, 1.1));
+    let compacted = in_turn(10, &mut old, |scene| scene.session_start("compact"));
+    rows.push(Row::limit("facts about the team, log of 100 MB, 500 runs", &compacted, 1_000.0));
 
     rows.push(Row::memory("resident memory, one file changed", memory(&mut quiet, Scene::change_one), 12.0));
 

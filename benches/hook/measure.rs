@@ -85,6 +85,14 @@ pub fn repeated(times: usize, make: impl Fn() -> Scene, call: impl Fn(&mut Scene
     Pair { hook: median(hook), nothing: median(nothing) }
 }
 
+/// Several calls of another kind in one scene.
+pub fn in_turn(calls: usize, scene: &mut Scene, call: impl Fn(&mut Scene) -> Duration) -> Pair {
+    let times =
+        (0..calls).map(|_| (call(scene), time(Command::new("/bin/true").env_clear(), &scene.payload)));
+    let (hook, nothing) = times.unzip();
+    Pair { hook: median(hook), nothing: median(nothing) }
+}
+
 /// The peak of resident memory in MiB while hooks run. Polled from outside, because the value of `wait4` includes the
 /// parent's memory before the exec.
 pub fn memory(scene: &mut Scene, prepare: impl Fn(&mut Scene, usize)) -> f64 {

@@ -189,6 +189,13 @@ impl Scene {
         command
     }
 
+    /// Runs SessionStart.
+    pub fn session_start(&mut self, source: &str) -> Duration {
+        let mut start = payload(self.dir.path(), "SessionStart");
+        start["source"] = json!(source);
+        time(&mut self.hook("session-start"), start.to_string().as_bytes())
+    }
+
     /// Runs SessionEnd. With `erased`, the team's directory is deleted first, as Claude Code does.
     pub fn session_end(&mut self, erased: bool) -> Duration {
         let mut end = payload(self.dir.path(), "SessionEnd");
