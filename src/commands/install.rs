@@ -11,6 +11,7 @@ use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::SettingsFile;
 use crate::settings::install_records::InstallRecords;
 use crate::settings::plan::{self, count};
+use crate::settings::skill::{Change, Skill};
 use teamkeep_core::client::settings::command::{HookProgram, quoted};
 use teamkeep_core::client::settings::hook_command;
 use teamkeep_core::client::settings::install_record::Record;
@@ -27,6 +28,9 @@ pub struct Args {
     /// Program that the hooks run, instead of this one: a path, or `teamkeep` to find it in PATH
     #[arg(long, value_name = "PATH")]
     command: Option<String>,
+    /// Also install the skill with which an agent looks up the state and the history of its team
+    #[arg(long)]
+    skills: bool,
     /// Version of Claude Code, instead of running `claude --version`
     #[arg(long, value_name = "X.Y.Z")]
     client_version: Option<Version>,
@@ -35,7 +39,7 @@ pub struct Args {
 impl Args {
     /// The arguments for an install into the user settings, with Claude Code's version if it is known.
     pub fn for_user(client_version: Option<Version>) -> Args {
-        Args { target: SettingsTarget::of_user(), command: None, client_version }
+        Args { target: SettingsTarget::of_user(), command: None, skills: false, client_version }
     }
 }
 
@@ -63,6 +67,7 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     }
     let path = file.path.display();
     let before = hook_command::ours(&lenient_data(file.bytes()));
+    let skill = if args.skills { Some(Skill::beside(&file.real)?) } else { None };
     let needs = needed_hooks(context, &before);
     let wanted = plan::wanted(&client, &program, &before, &needs);
     // Hooks that only newer versions support are kept if Claude Code's version is unknown.
@@ -105,6 +110,9 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
             print(format!("hint: to call teamkeep by name from PATH: {again} --command teamkeep"));
         }
     }
+    if let Some(skill) = skill {
+        add_skill(context, args, &records, (&file, &skill))?;
+    }
     if let Some(obstacle) = program.unrunnable_reason(&context.env) {
         print(format!("warning: {obstacle}"));
     }
@@ -140,6 +148,35 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         print(format!("hint: {}", flaw.edit(&file.path)));
     }
     Ok(is_changed)
+}
+
+/// Writes the skill and records it.
+fn add_skill(
+    context: &Context,
+    args: &Args,
+    records: &InstallRecords,
+    (file, skill): (&SettingsFile, &Skill),
+) -> Result<()> {
+    let record = records.find(&file.real);
+    let path = skill.path.display();
+    let change = skill.change(record.as_ref().and_then(|record| record.skill.as_deref()));
+    let line = match change {
+        Change::Foreign => {
+            format!("warning: {path} is left unchanged: teamkeep did not write it, or it was edited")
+        }
+        Change::Written if args.target.dry_run => format!("would write the skill {path}"),
+        Change::Written => {
+            skill.write()?;
+            format!("wrote the skill {path}")
+        }
+        Change::None | Change::Removed => format!("nothing to do: the skill {path} is installed"),
+    };
+    context.ui.eprint_line(&line);
+    if let Some(mut record) = record.filter(|_| !args.target.dry_run && change != Change::Foreign) {
+        record.skill = Some(Skill::hash());
+        records.write(&file.real, &record)?;
+    }
+    Ok(())
 }
 
 /// Prints what this version of Claude Code does not support.
@@ -188,6 +225,7 @@ impl NewContent<'_> {
         let earlier = records.find(&file.real).filter(|earlier| earlier.has_installed(file.bytes()));
         let mut record = Record::new(context.clock.now().to_string(), &file.path, after);
         program.as_str().clone_into(&mut record.command);
+        record.skill = records.find(&file.real).and_then(|earlier| earlier.skill);
         record.client = match client {
             ClientVersion::Known(version) => Some(version.to_string()),
             ClientVersion::Unknown(_) => earlier.as_ref().and_then(|earlier| earlier.client.clone()),

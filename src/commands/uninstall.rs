@@ -6,6 +6,7 @@ use crate::settings::document::lenient_data;
 use crate::settings::file::SettingsFile;
 use crate::settings::install_records::InstallRecords;
 use crate::settings::plan::{self, count};
+use crate::settings::skill::{Change, Skill};
 use teamkeep_core::client::settings::hook_command;
 use teamkeep_core::client::settings::install_record::Record;
 use teamkeep_core::error::Result;
@@ -25,7 +26,9 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     let records = InstallRecords::at(context.paths.installs());
     let _lock = if args.target.dry_run { None } else { lock(context, &records)? };
     let file = args.target.read(context)?;
-    let record = records.find(&file.real).filter(|record| record.has_installed(file.bytes()));
+    let known = records.find(&file.real);
+    let installed_skill = known.as_ref().and_then(|record| record.skill.clone());
+    let record = known.filter(|record| record.has_installed(file.bytes()));
     let (after, how) = content_before(&records, &file, record.as_ref())?;
     let path = file.path.display();
     if after == file.content {
@@ -57,9 +60,33 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
             print(format!("note: cannot delete the install record: {error}"));
         }
     }
+    if let Some(installed) = installed_skill {
+        remove_skill(context, &args.target, &file, &installed)?;
+    }
     if let Some(content) = &after {
         list_custom_hooks(context, content);
     }
+    Ok(())
+}
+
+/// Removes the skill that was installed beside the settings file.
+fn remove_skill(
+    context: &Context,
+    target: &SettingsTarget,
+    file: &SettingsFile,
+    installed: &str,
+) -> Result<()> {
+    let skill = Skill::beside(&file.real)?;
+    let path = skill.path.display();
+    let line = match target.dry_run {
+        true => format!("would remove the skill {path}"),
+        false => match skill.remove(Some(installed))? {
+            Change::Removed => format!("removed the skill {path}"),
+            Change::Foreign => format!("note: the skill {path} is left unchanged: it was edited"),
+            Change::None | Change::Written => return Ok(()),
+        },
+    };
+    context.ui.eprint_line(&line);
     Ok(())
 }
 

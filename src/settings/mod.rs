@@ -13,3 +13,4 @@ pub mod file;
 mod file_metadata;
 pub mod install_records;
 pub mod plan;
+pub mod skill;

@@ -36,7 +36,7 @@ impl Hooks {
             return Err("bin/teamkeep is in the repository: the plugin would run that one".to_owned());
         }
         if matches!(self, Self::Settings | Self::Both) {
-            home.teamkeep(&["install", "--yes"])?;
+            home.teamkeep(&["install", "--yes", "--skills"])?;
         }
         if self == Self::Marketplace {
             // As its users get it: what is committed, without the target directory.

@@ -27,6 +27,9 @@ pub const NO_PART: &str = "ok";
 /// The act of a part after a compaction.
 pub const AGAIN: &str = "again";
 
+/// How the skill's description begins.
+const SKILL: &str = "Look up the present state and the history of this agent team";
+
 /// The tokens of a request that fills the context of every model.
 const FULL: u64 = 990_000;
 
@@ -40,6 +43,7 @@ struct Kept {
     requests: usize,
     usages: Vec<Usage>,
     contexts: Vec<Context>,
+    offers_skill: bool,
 }
 
 /// The facts about the team in a request.
@@ -87,6 +91,7 @@ impl Ledger {
             requests: 0,
             usages: Vec::new(),
             contexts: Vec::new(),
+            offers_skill: false,
         }))
     }
 
@@ -108,6 +113,7 @@ impl Ledger {
         kept.last = Instant::now();
         kept.requests += 1;
         kept.outcomes.extend(conversation::outcomes(body));
+        kept.offers_skill |= body.to_string().contains(SKILL);
         if let Some(text) = conversation::facts(body) {
             let (part, act) = cue.as_ref().map(|cue| (cue.part.clone(), cue.act.clone())).unzip();
             let entries = kept.entries.len();
@@ -160,6 +166,11 @@ impl Ledger {
     /// The facts about the team in every request that holds them.
     pub fn contexts(&self) -> Vec<Context> {
         self.kept().contexts.clone()
+    }
+
+    /// Whether a model was told of the skill.
+    pub fn offers_skill(&self) -> bool {
+        self.kept().offers_skill
     }
 
     /// What the client answered to a tool's use, where any model has read it.

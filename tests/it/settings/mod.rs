@@ -15,5 +15,6 @@ pub mod install_sh_sandbox;
 pub mod install_sh_tools;
 pub mod plugin;
 pub mod plugin_twice;
+pub mod skills;
 pub mod text_properties;
 pub mod uninstall;

@@ -207,8 +207,10 @@ fn marketplace_offers_only_the_plugin() {
     files.extend(hooks.map(|name| format!("hooks/{name}.json")));
     let commands = root().join("commands").read_dir().unwrap();
     files.extend(commands.map(|entry| format!("commands/{}", entry.unwrap().file_name().to_str().unwrap())));
+    files.push("skills/team-history/SKILL.md".to_owned());
     if std::env::var_os("TEAMKEEP_GENERATE").is_some() {
         for path in &files {
+            std::fs::create_dir_all(root().join("plugin").join(path).parent().unwrap()).unwrap();
             std::fs::copy(root().join(path), root().join("plugin").join(path)).unwrap();
         }
     }

@@ -48,6 +48,7 @@ pub fn differences(
         let said = sent.words.get("lead").cloned().unwrap_or_default();
         found.extend(differ("what the client printed", said, printed));
     }
+    found.extend(same("the skill is offered to the model", true, played.ledger.offers_skill()));
     found.extend(context::differences(version, scenario, &played.ledger));
     if scenario.then == Then::Restored {
         found.extend(tasks::listed(sent, super::restored::listed(played)));

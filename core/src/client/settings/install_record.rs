@@ -27,6 +27,9 @@ pub struct Record {
     pub command: String,
     /// The version of Claude Code, if it was known.
     pub client: Option<String>,
+    /// The hash of the skill that was installed beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skill: Option<String>,
 }
 
 impl Document for Record {
@@ -49,6 +52,7 @@ impl Record {
             made_directory: false,
             command: String::new(),
             client: None,
+            skill: None,
         }
     }
 
