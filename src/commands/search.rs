@@ -11,7 +11,7 @@ use crate::bundle::unpack;
 use crate::context::Context;
 use crate::search::{Found, Freshness, Kind, Order, Pattern, Place, Request, find, open_current};
 use crate::timeline::RunCatalog;
-use crate::view;
+use crate::view::{self, HitDetail};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::LEAD;
 use teamkeep_core::store::archive::Archive;
@@ -152,7 +152,8 @@ fn print(context: &Context, args: &Args, found: &Found, freshness: Freshness) ->
     if args.json {
         return output::print_json(context, &object(args, found, freshness));
     }
-    output::page_document(context, &view::hits(&found.hits, args.full))?;
+    let detail = if args.full { HitDetail::Text } else { HitDetail::Excerpt };
+    output::page_document(context, &view::hits(&found.hits, detail))?;
     match (found.hits.is_empty(), found.more) {
         (true, _) => context.ui.eprint_line("no matches"),
         (_, true) => context.ui.eprint_line(&format!("the first {} matches; for more: --limit", args.limit)),

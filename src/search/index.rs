@@ -172,7 +172,11 @@ impl Place {
 impl OpenIndex {
     /// The documents as of now. They stay readable when the index is changed or removed.
     pub fn searcher(&self) -> Result<Searcher> {
-        let reader = self.index.reader_builder().reload_policy(ReloadPolicy::Manual);
+        let mut index = self.index.clone();
+        if self.index.searchable_segment_ids().map_err(failed)?.len() > 1 {
+            index.set_default_multithread_executor().map_err(failed)?;
+        }
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual);
         let reader: tantivy::IndexReader = reader.try_into().map_err(failed)?;
         Ok(reader.searcher())
     }

@@ -14,6 +14,14 @@ use teamkeep_core::sys::clock;
 /// The tool of each call in the lines before, by ID: a result does not name it.
 pub type Calls = HashMap<String, String>;
 
+/// Who wrote a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// The user, another agent, or a tool.
+    User,
+    Agent,
+}
+
 /// The texts of one line, and its session. `owner` is the agent to which the transcript belongs.
 pub fn documents(line: &[u8], owner: &str, calls: &mut Calls) -> (Vec<Document>, Option<String>) {
     let bytes = match std::str::from_utf8(line) {
@@ -22,18 +30,18 @@ pub fn documents(line: &[u8], owner: &str, calls: &mut Calls) -> (Vec<Document>,
     };
     let Some(record) = json::parse_lossy(&bytes) else { return (Vec::new(), None) };
     let text = |key: &str| record.get(key).and_then(Value::as_str);
-    let is_user = match text("type") {
-        Some("user") => true,
-        Some("assistant") => false,
+    let role = match text("type") {
+        Some("user") => Role::User,
+        Some("assistant") => Role::Agent,
         _ => return (Vec::new(), None),
     };
     let at = text("timestamp").and_then(clock::parse).unwrap_or_default();
     let author = Author { agent: text("agentName").unwrap_or(owner).to_owned(), at };
     let session = text("sessionId").map(str::to_owned);
     let documents = match record.pointer("/message/content") {
-        Some(Value::String(content)) => said(&author, is_user, content),
+        Some(Value::String(content)) => said(&author, role, content),
         Some(Value::Array(blocks)) => {
-            blocks.iter().flat_map(|block| block_texts(&author, is_user, block, calls)).collect()
+            blocks.iter().flat_map(|block| block_texts(&author, role, block, calls)).collect()
         }
         _ => Vec::new(),
     };
@@ -41,8 +49,8 @@ pub fn documents(line: &[u8], owner: &str, calls: &mut Calls) -> (Vec<Document>,
 }
 
 /// The texts of a message to an agent, or by it.
-fn said(author: &Author, is_user: bool, text: &str) -> Vec<Document> {
-    if !is_user {
+fn said(author: &Author, role: Role, text: &str) -> Vec<Document> {
+    if role == Role::Agent {
         return author.document(Kind::Reply, "", text.to_owned()).into_iter().collect();
     }
     let messages = delivered(text);
@@ -64,10 +72,10 @@ fn is_notice(text: &str) -> bool {
     text.trim_start().starts_with('{') && notice(text.trim_start())
 }
 
-fn block_texts(author: &Author, is_user: bool, block: &Value, calls: &mut Calls) -> Vec<Document> {
+fn block_texts(author: &Author, role: Role, block: &Value, calls: &mut Calls) -> Vec<Document> {
     let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
     let document = match text("type") {
-        "text" => return said(author, is_user, text("text")),
+        "text" => return said(author, role, text("text")),
         "thinking" => author.document(Kind::Thinking, "", text("thinking").to_owned()),
         "tool_use" => {
             let input = block.get("input").unwrap_or(&Value::Null);
@@ -117,8 +125,8 @@ mod tests {
 
     #[test]
     fn a_line_that_is_not_utf_8_keeps_its_valid_text() {
-        let line = b"{\"type\":\"user\",\"message\":{\"content\":\"caf\xff latin\"}}";
-        assert_eq!(texts(line)[0].2, "caf\u{fffd} latin");
+        let line = b"{\"type\":\"user\",\"message\":{\"content\":\"half \xff latin\"}}";
+        assert_eq!(texts(line)[0].2, "half \u{fffd} latin");
         assert!(texts(b"\xff{\"type\":").is_empty() && texts(b"[1]").is_empty() && texts(b"").is_empty());
     }
 }

@@ -6,8 +6,15 @@ use super::line::{DIM, Line, YELLOW, bold, dim, plain, styled};
 use crate::search::{Hit, Kind};
 use teamkeep_core::sys::clock;
 
+/// How much of a text is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HitDetail {
+    Excerpt,
+    Text,
+}
+
 /// Each hit: when, who and what, an excerpt with the matches marked, and the command that shows the place.
-pub fn hits(hits: &[Hit], full: bool) -> Document {
+pub fn hits(hits: &[Hit], detail: HitDetail) -> Document {
     let mut document = Document::default();
     for (place, hit) in hits.iter().enumerate() {
         if place > 0 {
@@ -16,9 +23,9 @@ pub fn hits(hits: &[Hit], full: bool) -> Document {
         let at = if hit.at.is_valid() { clock::moment(hit.at) } else { "unknown time".to_owned() };
         let team = hit.team.as_deref().or(hit.run.as_deref()).unwrap_or("no run");
         document.line([dim(at), bold(actor(&hit.agent)), plain(what(hit)), dim(format!("({team})"))]);
-        match full {
-            true => hit.text.lines().for_each(|line| document.line([plain("  "), plain(line)])),
-            false => document.line(excerpt(hit)),
+        match detail {
+            HitDetail::Text => hit.text.lines().for_each(|line| document.line([plain("  "), plain(line)])),
+            HitDetail::Excerpt => document.line(excerpt(hit)),
         }
         if let Some(command) = hit.command() {
             document.code([styled(DIM, format!("  $ {command}"))]);

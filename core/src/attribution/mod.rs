@@ -20,6 +20,7 @@ use crate::client::team::{directory, erasing};
 use crate::model::Tool;
 use crate::model::event::SafeName;
 use crate::store::archive::Index;
+use crate::sys::clock::{self, Timestamp};
 use crate::sys::fs;
 
 type Known = BTreeMap<SafeName, Index>;
@@ -123,6 +124,11 @@ impl<'a> CallContext<'a> {
             let team = self.directory(record.get("teamName")?.as_str()?)?;
             Some((team, record.get("agentName")?.as_str()?.to_owned()))
         })
+    }
+
+    /// The time of the first entry of the transcript.
+    pub fn transcript_start(&self) -> Option<Timestamp> {
+        head(self.transcript()?).find_map(|record| clock::parse(record.get("timestamp")?.as_str()?))
     }
 
     /// The transcript that the payload names, if it is in Claude Code's directory of transcripts.

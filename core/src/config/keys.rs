@@ -127,6 +127,7 @@ pub const KEYS: &[Key] = &[
     key("archive.on-failure", Words(&["warn", "block"]), "\"block\"", Never),
     key("archive.largest-file", Size, "\"32 MiB\"", Never),
     key("archive.longest-look", Duration, "\"1s\"", Never),
+    key("archive.sessions", Words(&["teams", "all"]), "\"teams\"", Never),
     key("hook.watch", Switch, "true", Never),
     key("hook.largest-input", Size, "\"16 MiB\"", Never),
     key("hook.stdin-patience", Duration, "\"2s\"", Never),

@@ -20,8 +20,8 @@ mod units;
 pub use keys::INCIDENT_KINDS;
 pub use layers::{Effective, Everywhere, Files, PROJECT_FILE, everywhere, misnamed_file};
 pub use model::{
-    Archive, Config, ContextLoss, ContextPart, Hook, Incidents, Log, OnFailure, Pattern, Price, Privacy,
-    RecordMode, Report, TeamContext,
+    Archive, ArchivedSessions, Config, ContextLoss, ContextPart, Hook, Incidents, Log, OnFailure, Pattern,
+    Price, Privacy, RecordMode, Report, TeamContext,
 };
 pub use notify::{LeastSeverity, Notify};
 pub use pattern::{BoundedRegex, RegexTooCostly, required_literal};

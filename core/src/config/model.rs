@@ -49,6 +49,16 @@ pub struct Archive {
     pub largest_file: u64,
     #[serde(deserialize_with = "duration")]
     pub longest_look: Duration,
+    /// The sessions whose transcripts are archived when they end.
+    pub sessions: ArchivedSessions,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArchivedSessions {
+    /// Those with a team or with subagents.
+    Teams,
+    All,
 }
 
 /// The response to a TeamDelete that was not archived first.
@@ -217,7 +227,12 @@ impl Default for Log {
 
 impl Default for Archive {
     fn default() -> Archive {
-        Archive { on_failure: OnFailure::Block, largest_file: 32 * MIB, longest_look: Duration::from_secs(1) }
+        Archive {
+            on_failure: OnFailure::Block,
+            largest_file: 32 * MIB,
+            longest_look: Duration::from_secs(1),
+            sessions: ArchivedSessions::Teams,
+        }
     }
 }
 

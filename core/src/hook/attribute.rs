@@ -8,8 +8,9 @@ use super::parse::{Captured, CapturedTeams};
 use crate::attribution::{self, CallContext, ResolvedTeam, SessionState};
 use crate::client::payload::{Input, Kind, Spawn, shown_task};
 use crate::client::team::HIGHEST_NUMBER;
+use crate::config::ArchivedSessions;
 use crate::model::event::{Actor, ActorKind, Event, SafeName};
-use crate::store::archive::{Archive, CaptureScope, Index, SessionRecord, SessionRole};
+use crate::store::archive::{Archive, CaptureScope, Index, RunRecord, SessionRecord, SessionRole};
 use crate::sys::fs;
 use crate::sys::process::{self, ProcessId};
 
@@ -65,20 +66,41 @@ impl<'a> Captured<'a> {
         Attribution { resolved, actor, state, own, run }
     }
 
-    /// Captures a session that has no team but starts subagents. Its task list becomes a run.
+    /// Captures a session that has no team but starts subagents. Its task list becomes a run. With `sessions = "all"`, each
+    /// other session becomes one when it ends, so that its transcript is archived.
     fn capture_solo(&self, actor: ActorKind) -> Option<(CaptureScope, String)> {
         let call = &self.call;
         let subject = CaptureScope::Session(call.session.clone()?);
         let starts =
             actor == ActorKind::Subagent && matches!(call.kind, Kind::SubagentStart | Kind::SubagentStop);
-        if call.context().looks_like_split_pane() || !(starts || call.archive.knows(&subject)) {
+        if call.context().looks_like_split_pane() {
             return None;
+        }
+        if !(starts || call.archive.knows(&subject)) {
+            return self.archive_session(subject);
         }
         let request = call.capture_request();
         let index = match call.archive.index(&subject) {
             Some(_) => call.archive.capture(&subject, &call.client, &request).index?,
             None => call.archive.begin(&subject, &request).ok()?,
         };
+        Some((subject, index.run))
+    }
+
+    /// Begins the run of a session that ends. It started with its transcript; without one, there is nothing to archive.
+    fn archive_session(&self, subject: CaptureScope) -> Option<(CaptureScope, String)> {
+        let (call, recorder) = (&self.call, self.call.recorder);
+        let is_wanted = call.kind == Kind::SessionEnd
+            && recorder.config.archive.sessions == ArchivedSessions::All
+            && !recorder.is_metadata_only();
+        let start = if is_wanted { call.context().transcript_start()? } else { return None };
+        let index = call.archive.begin(&subject, &call.capture_request()).ok()?;
+        let set_start = |_: &mut Index, run: &mut RunRecord| {
+            run.started_at = start.min(run.started_at);
+            true
+        };
+        // With the time of the call, the run has no duration, and is complete otherwise.
+        let _ = call.archive.update_run(&subject, set_start);
         Some((subject, index.run))
     }
 }

@@ -13,4 +13,5 @@ pub mod prune;
 pub mod prune_damage;
 pub mod retention;
 pub mod run_sandbox;
+pub mod sessions;
 pub mod verify;
