@@ -4,6 +4,7 @@ use super::catalog::{self, catalog, moment_of_run};
 use super::output::{self, JsonOption};
 use crate::brief::Brief;
 use crate::context::Context;
+use crate::report::restore_command;
 use crate::status::{Observation, Surroundings};
 use crate::view;
 use teamkeep_core::config::{ContextLoss, ContextPart};
@@ -77,11 +78,10 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
 /// The text with which a new session continues the work of a team that is gone.
 fn prompt(brief: &Brief, text: &str) -> String {
     let restore = match brief.open.is_empty() {
-        true => String::new(),
-        false => format!(
-            "To put the unfinished tasks into your own task list, run: teamkeep restore {} --tasks TEAM\n",
-            brief.run
-        ),
+        true => "No task is unfinished.\n".to_owned(),
+        false => {
+            format!("To start a session with the unfinished tasks, run: {}\n", restore_command(&brief.run))
+        }
     };
     format!("Continue the work of an earlier agent team.\n\n{text}{restore}")
 }

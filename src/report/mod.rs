@@ -22,7 +22,7 @@ pub use activity::ActivityTimes;
 pub use agents::{Agent, Instance, Role};
 pub use burn_rate::BurnRate;
 pub use findings::{Code, Finding};
-pub use incidents::{Incident, IncidentCost, IncidentKind, Severity, Step};
+pub use incidents::{Incident, IncidentCost, IncidentKind, Severity, Step, restore_command};
 pub use messages::{MessageRow, MessageStats, Pair, Sender};
 pub use overview::{Count, Overview, Person, Phase, PhaseName, Topology};
 pub use prices::AS_OF as PRICES_AS_OF;
@@ -85,8 +85,14 @@ impl Report {
         let spending = spending.usage(&case, &tasks);
         let overview = overview::overview(&case, &mail, &tasks, &turns);
         let cost = spending.cost;
-        let facts =
-            verdict::Facts { overview: &overview, tasks: &tasks, incidents: &incidents, cost, is_crashed };
+        let facts = verdict::Facts {
+            overview: &overview,
+            tasks: &tasks,
+            incidents: &incidents,
+            cost,
+            is_crashed,
+            now,
+        };
         Report {
             v: 1,
             verdict: verdict::verdict(&case, &facts),

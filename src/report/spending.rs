@@ -98,6 +98,10 @@ impl<'a> Spending<'a> {
         (sum.tokens.new_tokens(), sum.usd)
     }
 
+    pub fn has_messages(&self, agent: &str) -> bool {
+        self.messages.iter().any(|one| one.agent == agent)
+    }
+
     pub fn usage(&self, case: &ReportInput<'_>, tasks: &[TaskHistory]) -> TokenUsage {
         let names: BTreeSet<&str> =
             case.data.transcripts.all.iter().map(|transcript| transcript.by.as_str()).collect();

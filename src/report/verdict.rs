@@ -7,6 +7,7 @@ use super::input::ReportInput;
 use super::overview::Overview;
 use super::tasks::TaskHistory;
 use crate::timeline::Kind;
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -37,6 +38,8 @@ pub struct Facts<'a> {
     /// The cost in US dollars, if known.
     pub cost: Option<f64>,
     pub is_crashed: bool,
+    /// The time until which a running team is judged.
+    pub now: Timestamp,
 }
 
 pub fn verdict(case: &ReportInput<'_>, facts: &Facts<'_>) -> Verdict {
@@ -47,7 +50,13 @@ pub fn verdict(case: &ReportInput<'_>, facts: &Facts<'_>) -> Verdict {
         () if is_open => Outcome::OpenWork,
         () => Outcome::Completed,
     };
-    Verdict { kind, title: title(case, facts.overview), sentence: sentence(facts) }
+    let millis = match kind {
+        Outcome::Running if case.data.run.imported.is_none() => {
+            Some((facts.now.max(case.end) - case.data.run.started_at).num_milliseconds())
+        }
+        _ => facts.overview.duration_ms,
+    };
+    Verdict { kind, title: title(case, facts.overview), sentence: sentence(facts, millis) }
 }
 
 fn title(case: &ReportInput<'_>, overview: &Overview) -> String {
@@ -62,13 +71,13 @@ fn title(case: &ReportInput<'_>, overview: &Overview) -> String {
 }
 
 /// `149 of 150 tasks done in 4 h 54 min for $608.12; mobile was silent for 3 h 18 min with #149 in progress`.
-fn sentence(facts: &Facts<'_>) -> String {
+fn sentence(facts: &Facts<'_>, millis: Option<i64>) -> String {
     let counts = &facts.overview.count;
     let done = match counts.tasks {
         0 => count(counts.messages, "message"),
         tasks => format!("{} of {tasks} tasks done", counts.completed),
     };
-    let time = facts.overview.duration_ms.map(|millis| format!(" in {}", duration(millis)));
+    let time = millis.map(|millis| format!(" in {}", duration(millis)));
     let cost = facts.cost.map(|usd| format!(" for ${usd:.2}"));
     let worst = facts.incidents.first().filter(|incident| incident.severity < Severity::Low);
     let worst = worst.map(|incident| format!("; {}", incident.summary));

@@ -84,7 +84,11 @@ impl Page<'_> {
         };
         document.heading(format!("{} {}", overview.team.as_deref().unwrap_or("(no team)"), overview.run));
         document.paragraph(format!("{outcome}: {}", self.report.verdict.sentence));
-        document.paragraph(format!("{started}, lasted {}, {ended}", duration(overview.duration_ms)));
+        let known = duration(overview.duration_ms);
+        document.paragraph(match self.report.verdict.kind {
+            Outcome::Running => format!("{started}, last event after {known}"),
+            _ => format!("{started}, lasted {known}, {ended}"),
+        });
         document.paragraph(format!("{version}, {topology}"));
         document.paragraph(format!(
             "{}, {}, {} ({} completed), {}",
@@ -309,6 +313,7 @@ impl Page<'_> {
             ["agent", "messages#", "input#", "output#", "cache read#", "cache write#", "cost#", "model"];
         document.table(Table::of(&titles, rows));
         document.paragraph(match usage.unpriced.as_slice() {
+            [] if usage.cost.is_none() => "no token use is recorded".to_owned(),
             [] => format!("US dollars, at list prices of {PRICES_AS_OF} or your own"),
             models => format!("cost {UNKNOWN}: no price for {}; add a [[report.price]]", models.join(", ")),
         });

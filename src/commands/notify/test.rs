@@ -17,7 +17,7 @@ use teamkeep_core::error::{Error, Result};
 
   # Try a destination before you configure it
   teamkeep notify test --url http://localhost:8080/teamkeep
-  teamkeep notify test --command 'jq -r .incident.summary'")]
+  teamkeep notify test --command 'cat > notification.json'")]
 pub struct Args {
     /// Address to post to, instead of the configured destinations
     #[arg(long, value_name = "URL")]

@@ -17,6 +17,7 @@ use crate::timeline::Entry;
 use draft::Draft;
 pub use draft::{count, duration};
 pub use scene::Scene;
+pub use stalls::restore_command;
 use teamkeep_core::client::json;
 use teamkeep_core::sys::clock::Timestamp;
 

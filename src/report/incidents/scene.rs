@@ -160,7 +160,7 @@ impl<'a> Scene<'a> {
         all
     }
 
-    /// The cost of the agent's messages in these times; `None` without a transcript.
+    /// The cost of the agent's messages in these times; `None` without a transcript, or without token counts in it.
     pub fn spent(
         &self,
         name: &str,
@@ -170,7 +170,7 @@ impl<'a> Scene<'a> {
         let sum = spent.fold((0, Some(0.0)), |(tokens, usd), (more, cost)| {
             (tokens + more, usd.zip(cost).map(|(usd, cost): (f64, f64)| usd + cost))
         });
-        self.case.has_transcript(name).then_some(sum)
+        (self.case.has_transcript(name) && self.spending.has_messages(name)).then_some(sum)
     }
 
     pub fn entries(&self, kind: Kind) -> impl Iterator<Item = &'a Entry> {

@@ -138,9 +138,15 @@ fn stall(scene: &Scene<'_>, name: &str, silences: &[(i64, i64)], tasks: &[&TaskH
     draft
 }
 
-/// The command that brings the run's unfinished tasks back.
+/// The command that brings the run's unfinished tasks back, in a new session.
 pub fn restore(scene: &Scene<'_>) -> String {
-    format!("teamkeep restore {} --tasks TEAM", scene.case.data.run.run)
+    restore_command(&scene.case.data.run.run)
+}
+
+/// The command that starts a session with the unfinished tasks of a run.
+pub fn restore_command(run: &str) -> String {
+    let list = format!("again-{}", run.get(..8).unwrap_or(run));
+    format!("teamkeep restore {run} --tasks {list} --yes && CLAUDE_CODE_TASK_LIST_ID={list} claude")
 }
 
 /// The cost of the agent while tasks of its own were in progress that were never completed.

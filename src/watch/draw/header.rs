@@ -121,7 +121,7 @@ fn alerts(scene: Scene<'_>) -> Vec<Piece> {
 /// The time within the run, with a mark for each incident.
 fn time_bar(canvas: &mut Canvas<'_>, scene: Scene<'_>) {
     let (recording, player, at) = (scene.recording, scene.state.player, scene.moment.at);
-    let (start, end) = (recording.start(), recording.end());
+    let (start, end) = (recording.start(), recording.end().max(at));
     let sign = match player.playback {
         Playback::Playing(_) => format!("▶ {}", player.speed.label()),
         Playback::Paused(_) => format!("‖ {}", player.speed.label()),

@@ -84,7 +84,10 @@ function taskAt(task, time) {
 }
 // The end shows the last recorded states, including changes that were recorded later.
 const boardTime = (time) => (time >= END ? Infinity : time);
-const boardAt = (time) => tasks.map((task) => taskAt(task, boardTime(time))).filter(Boolean);
+const boardAt = (time) => tasks.map((task) => atEnd(taskAt(task, boardTime(time)), time)).filter(Boolean);
+// Claude Code erases tasks once all are completed. At the end of the run they count as completed.
+const atEnd = (card, time) => (card && isEnded(time) && card.gone === "erased" && card.status === "completed"
+  ? { ...card, column: "completed" } : card);
 
 // A message that was not sent: teamkeep blocked it, or Claude Code or another hook rejected it.
 const PREFIXES = ["Blocked: ", "Refused: "];

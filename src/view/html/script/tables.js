@@ -115,7 +115,7 @@ function spendingTable() {
   spending.unknown.forEach((name) => rows.push([bdi(name), ...Array.from({ length: 7 }, unknown)]));
   if (spending.total) rows.push(["Total", "", ...cells(spending.total), orUnknown(spending.cost, money), ""]);
   return table("Tokens and cost", ["Agent", "#Model messages", "#Input", "#Output", "#Cache read", "#Cache write", "#Cost", "Models"], rows,
-    spending.cost === null ? "The cost is unknown: no price for " + (spending.unpriced || []).join(", ") + ". [[report.price]] in the configuration can add one." : null);
+    !spending.total || !spending.agents.some((spent) => spent.messages) ? "No token use is recorded." : spending.cost === null ? "The cost is unknown: no price for " + (spending.unpriced || []).join(", ") + ". [[report.price]] in the configuration can add one." : null);
 }
 
 function toolsTable() {
