@@ -75,6 +75,8 @@ enum Command {
     Log(commands::log::Args),
     /// Search messages, prompts, tasks, tool uses and transcripts of all runs
     Search(commands::search::Args),
+    /// Serve search, brief, replay and report to models, on stdin and stdout (MCP)
+    Mcp(commands::mcp::Args),
     /// Inspect, test and pause the policy
     Policy(commands::policy::Args),
     /// Export a run to a single portable file
@@ -110,7 +112,7 @@ enum Command {
 
 /// The commands as `teamkeep --help` groups them.
 pub const GROUPS: &[(&str, &[&str])] = &[
-    ("Inspect", &["list", "status", "watch", "show", "brief", "replay", "report", "log", "search"]),
+    ("Inspect", &["list", "status", "watch", "show", "brief", "replay", "report", "log", "search", "mcp"]),
     ("Policy", &["policy"]),
     ("Maintain", &["export", "import", "restore", "prune", "verify", "doctor"]),
     ("Set up", &["install", "uninstall", "config", "notify", "completions", "demo"]),
@@ -220,6 +222,7 @@ fn dispatch(command: Command, ui: Ui) -> Result<ExitCode> {
         Command::Report(args) if args.redact => commands::report::run(&strict()?, &args)?,
         Command::Report(args) => commands::report::run(&reading()?, &args)?,
         Command::Log(args) => commands::log::run(&reading()?, &args)?,
+        Command::Mcp(args) => commands::mcp::run(strict()?, &args)?,
         Command::Search(args) => commands::search::run(&reading()?, &args)?,
         Command::Export(args) if args.redact => commands::export::run(&strict()?, &args)?,
         Command::Export(args) => commands::export::run(&reading()?, &args)?,

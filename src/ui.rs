@@ -185,6 +185,14 @@ struct Escaped<W> {
     line: Vec<u8>,
 }
 
+/// JSON on one line in which characters that [`escape`] would escape are JSON escapes.
+pub fn escaped_json(text: &str) -> String {
+    let mut escaped = Escaped { out: Vec::with_capacity(text.len()), line: Vec::new() };
+    // Writing to memory does not fail.
+    let _ = escaped.write_all(text.as_bytes()).and_then(|()| escaped.flush());
+    String::from_utf8_lossy(&escaped.out).into_owned()
+}
+
 impl<W: Write> Escaped<W> {
     fn write_lines(&mut self, lines: &[u8]) -> io::Result<()> {
         let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t');

@@ -13,6 +13,7 @@ pub mod install;
 mod installation;
 pub mod list;
 pub mod log;
+pub mod mcp;
 pub mod notify;
 mod output;
 pub mod policy;

@@ -5,6 +5,7 @@
 mod docs;
 mod history;
 mod hook;
+mod mcp;
 mod notify;
 mod policy;
 mod report;

@@ -1,0 +1,4 @@
+//! `teamkeep mcp`, as a client of the protocol sees it.
+
+pub mod python_sdk;
+pub mod server;
