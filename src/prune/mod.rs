@@ -62,7 +62,9 @@ pub fn apply(
                 // The run's name comes from a directory and is a valid file name. The overrides are in the same
                 // directory and belong to no run.
                 if !run.run.eq_ignore_ascii_case("overrides") {
-                    let _ = std::fs::remove_file(ground.policy.join(format!("{}.json", run.run)));
+                    for ending in ["json", "files.jsonl"] {
+                        let _ = std::fs::remove_file(ground.policy.join(format!("{}.{ending}", run.run)));
+                    }
                 }
                 continue;
             }

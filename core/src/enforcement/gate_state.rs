@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::file_log::FileLog;
 use crate::model::event::SafeName;
 use crate::policy::{Guard, Ledger};
 use crate::store::archive::{Archive, CaptureScope};
@@ -53,9 +54,11 @@ impl GateStateStore {
         GateStateStore { dir, lock_timeout }
     }
 
-    /// The counts of a run, for reading only; empty if they cannot be read.
+    /// The counts of a run with the history of its files, for reading only; empty if they cannot be read.
     pub fn read(&self, run: &SafeName) -> GateState {
-        self.read_with_damage(run).0
+        let mut gate_state = self.read_with_damage(run).0;
+        gate_state.ledger.files = FileLog::of(&self.dir, run).read_all();
+        gate_state
     }
 
     fn read_with_damage(&self, run: &SafeName) -> (GateState, Option<String>) {
@@ -93,6 +96,10 @@ impl GateStateStore {
 }
 
 impl OpenGateState {
+    pub fn is_locked(&self) -> bool {
+        self.locked.is_ok()
+    }
+
     pub fn unlock(self) -> io::Result<()> {
         self.locked.map(drop)
     }

@@ -3,6 +3,7 @@
 mod access;
 mod completion;
 mod evaluation;
+mod file_log;
 mod gate_state;
 mod origin;
 mod overrides;

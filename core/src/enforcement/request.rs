@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::completion;
 use super::evaluation::{Evaluation, Findings, decide, evaluate, uncounted};
+use super::file_log::FileLog;
 use super::gate_state::{GateStateStore, OpenGateState, is_busy_error};
 use super::origin::origin;
 use super::overrides::OverrideFile;
@@ -78,7 +79,9 @@ impl PolicyRequest<'_> {
             None
         });
         let mut open = self.open(&key);
-        team.ledger = std::mem::take(&mut open.gate_state.ledger);
+        let log = FileLog::of(self.dir, &key);
+        let mut files = log.read(self.event.access);
+        team.ledger = Ledger { files: files.clone(), ..std::mem::take(&mut open.gate_state.ledger) };
         if index.is_none() && needs_tasks(self.policy, &Case::new(self.event, &team)) {
             index = self.index;
             team = TeamState { ledger: team.ledger, ..self.team(index, until) };
@@ -103,7 +106,8 @@ impl PolicyRequest<'_> {
             drop(open);
             attempt.origin = self.origin(id.as_deref());
             open = self.open(&key);
-            team.ledger = std::mem::take(&mut open.gate_state.ledger);
+            files = log.read(self.event.access);
+            team.ledger = Ledger { files: files.clone(), ..std::mem::take(&mut open.gate_state.ledger) };
         }
         let max_blocks = self.policy.max_blocks;
         let counted = Findings { event: &self.event, findings: &findings, max_blocks, attempt: &attempt };
@@ -113,7 +117,13 @@ impl PolicyRequest<'_> {
         if self.earlier_verdicts.is_none() {
             team.apply(&self.event, &evaluation.judgement());
         }
+        let used = std::mem::take(&mut team.ledger.files).records_since(&files);
         open.gate_state.ledger = std::mem::take(&mut team.ledger);
+        if open.is_locked()
+            && let Err(error) = log.append(&used)
+        {
+            failed = Some(error.to_string());
+        }
         let damage = open.damage.take();
         if let Err(error) = open.close()
             && !(is_busy_error(&error) && evaluation.is_blocked())

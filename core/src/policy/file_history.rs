@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::ledger::{fits, mark};
-use super::{Access, Judged, Ledger, Place};
+use super::{Access, Judged, Ledger};
 use crate::client::payload::Kind;
 use crate::model::event::{ActorKind, LEAD};
 use crate::sys::clock::Timestamp;
@@ -15,29 +15,24 @@ const MAX_FILES: usize = 256;
 /// Maximum number of agents for each file.
 const MAX_AGENTS: usize = 16;
 
-/// The uses of files, by their path.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+/// The uses of files, by their path. Each order is the number of a tool call that used files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileHistory {
+    /// The number of the last call.
+    pub order: u64,
     pub(super) files: BTreeMap<String, FileUse>,
     /// The last commit of each agent, by the root of the working tree.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) commits: BTreeMap<String, BTreeMap<String, Commit>>,
 }
 
-/// The uses of one file by the agents. Each number is a position in the ledger's order.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+/// The uses of one file by the agents.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct FileUse {
-    /// Length of the root of its working tree.
-    #[serde(rename = "root")]
+    /// Length of the root of its working tree, if an agent changed it.
     pub root_len: usize,
     /// Whether an agent of the team created it.
-    #[serde(skip_serializing_if = "is_false")]
     pub is_new: bool,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    reads: BTreeMap<String, u64>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub reads: BTreeMap<String, u64>,
     pub changes: BTreeMap<String, Change>,
 }
 
@@ -81,22 +76,19 @@ pub struct UnseenChange<'a> {
 }
 
 impl FileHistory {
-    pub fn is_empty(&self) -> bool {
-        self.files.is_empty() && self.commits.is_empty()
-    }
-
     /// Adds a tool call of an agent. It counts as done when it starts, because two edits can start before either
     /// returns; a failed one is taken back.
     fn observe(&mut self, event: &Judged<'_>, access: &Access, (agent, order): (String, u64)) {
         let call = event.payload.tool_use_id().map(mark).unwrap_or_default();
         match (event.kind, access) {
             (Kind::PreToolUse | Kind::PostToolUse, Access::Reads(place)) => {
-                let file = self.file(place);
+                let file = self.file(&place.path);
                 file.reads.insert(agent, order);
                 forget_oldest(&mut file.reads, |order| *order);
             }
             (Kind::PreToolUse | Kind::PostToolUse, Access::Changes(place)) => {
-                let file = self.file(place);
+                let file = self.file(&place.path);
+                file.root_len = place.root_len;
                 file.is_new |= place.is_new;
                 let last = file.changes.entry(agent).or_default();
                 let before = if last.call != call || call.is_empty() { last.order } else { last.before };
@@ -115,24 +107,25 @@ impl FileHistory {
         }
     }
 
-    /// Forgets the files that an agent has read. Its changes remain.
-    pub(super) fn forget_reads(&mut self, agent: &str) {
-        self.files.retain(|_, file| {
-            file.reads.remove(agent);
-            !file.reads.is_empty() || !file.changes.is_empty()
-        });
+    /// The entry of a file, after making room for it.
+    pub(super) fn file(&mut self, path: &str) -> &mut FileUse {
+        if !self.files.contains_key(path) {
+            self.keep(MAX_FILES - 1);
+        }
+        self.files.entry(path.to_owned()).or_default()
     }
 
-    /// The entry of a file, after making room for it.
-    fn file(&mut self, place: &Place) -> &mut FileUse {
-        if !self.files.contains_key(&place.path) && self.files.len() >= MAX_FILES {
+    /// Drops the oldest entries until this many are left; those that were only read first.
+    pub fn keep(&mut self, most: usize) {
+        while self.files.len() > most {
             let oldest =
                 self.files.iter().min_by_key(|(_, file)| (!file.changes.is_empty(), file.last_use()));
             oldest.map(|(path, _)| path.clone()).map(|path| self.files.remove(&path));
         }
-        let file = self.files.entry(place.path.clone()).or_default();
-        file.root_len = place.root_len;
-        file
+    }
+
+    pub fn len(&self) -> usize {
+        self.files.len()
     }
 
     /// The last change of a file by each other agent, if this agent has neither read nor changed the file since; the newest
@@ -190,7 +183,8 @@ impl Ledger {
     /// Adds a tool call that was not blocked.
     pub(super) fn observe_access(&mut self, event: &Judged<'_>, access: &Access) {
         if let Some(agent) = self.agent(event) {
-            let order = self.next();
+            self.files.order += 1;
+            let order = self.files.order;
             self.files.observe(event, access, (agent, order));
         }
     }

@@ -53,7 +53,7 @@ impl FileHistory {
         }
     }
 
-    fn note_commit(&mut self, root: &str, agent: &str, commit: Commit) {
+    pub(super) fn note_commit(&mut self, root: &str, agent: &str, commit: Commit) {
         if !self.commits.contains_key(root) && self.commits.len() >= MAX_TREES {
             let last = |commits: &std::collections::BTreeMap<String, Commit>| {
                 commits.values().map(|one| one.order).max()

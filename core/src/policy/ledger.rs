@@ -41,8 +41,8 @@ pub struct Ledger {
     /// Whether Claude Code names the agent of a teammate's tool call (since 2.1.69). Where it does, a call without an
     /// agent is the lead's.
     pub names_agents: bool,
-    /// Which agent read and changed which file.
-    #[serde(skip_serializing_if = "FileHistory::is_empty")]
+    /// Which agent read and changed which file. It is stored on its own, because most events do not need it.
+    #[serde(skip)]
     pub files: FileHistory,
 }
 

@@ -67,7 +67,7 @@ impl Ledger {
         self.members.entry(name.to_owned()).or_default()
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    fn next(&mut self) -> u64 {
         self.order += 1;
         self.order
     }
@@ -261,8 +261,6 @@ impl Ledger {
 
     fn remove_member(&mut self, name: &str) {
         self.members.remove(name);
-        // Another agent may get its name.
-        self.files.forget_reads(name);
         if self.left.len() < MAX_LEFT && fits(name) {
             self.left.insert(name.to_owned());
         }

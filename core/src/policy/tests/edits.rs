@@ -130,15 +130,6 @@ fn of_two_agents_that_start_at_the_same_time_one_is_blocked() {
 }
 
 #[test]
-fn a_new_agent_of_the_same_name_has_read_nothing() {
-    let mut scene = scene();
-    scene.happens(&mate("bob"), &read());
-    scene.happens(&mate("bob"), &json!({"hook_event_name": "SessionEnd"}));
-    scene.happens(&mate("alice"), &edit());
-    assert_eq!(scene.codes(&mate("bob"), &edit()), [("edit-of-file-in-work", Decision::Block)]);
-}
-
-#[test]
 fn the_history_is_bounded_and_keeps_changes_longest() {
     let mut scene = scene();
     scene.happens(&mate("alice"), &edit());
@@ -151,7 +142,37 @@ fn the_history_is_bounded_and_keeps_changes_longest() {
     }
     let files = &scene.team.ledger.files;
     assert_eq!(files.unseen_changes(FILE, "bob").len(), 1);
-    let stored = serde_json::to_string(files).unwrap();
-    assert!(stored.len() < 256 * 300, "{}", stored.len());
-    assert_eq!(&serde_json::from_str::<FileHistory>(&stored).unwrap(), files);
+    assert_eq!((files.len(), files.records().len()), (256, 256 + 16));
+    let mut stored = FileHistory::default();
+    for record in files.records() {
+        let line = serde_json::to_string(&record).unwrap();
+        stored.insert(serde_json::from_str(&line).unwrap());
+    }
+    assert_eq!(&stored, files);
+}
+
+#[test]
+fn the_records_of_a_step_repeat_it() {
+    let mut scene = scene();
+    let mut stored = FileHistory::default();
+    let git = |line: &str| after("Bash", json!({"command": line}));
+    let steps = [
+        (mate("alice"), read()),
+        (mate("alice"), edit()),
+        (mate("bob"), before("Write", json!({"file_path": "/repo/new.rs"}))),
+        (mate("alice"), failed(edit())),
+        (mate("bob"), git("git add -A")),
+        (lead(), git("git commit -m x")),
+        (lead(), git("git reset --hard")),
+        (mate("bob"), git("git status")),
+    ];
+    for (actor, event) in steps {
+        let known = scene.team.ledger.files.clone();
+        scene.happens(&actor, &event);
+        let records = scene.team.ledger.files.records_since(&known);
+        assert!(records.len() <= 3, "{records:?}");
+        records.into_iter().for_each(|record| stored.insert(record));
+        stored.order = scene.team.ledger.files.order;
+        assert_eq!(stored, scene.team.ledger.files, "{event}");
+    }
 }

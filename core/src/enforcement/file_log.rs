@@ -1,0 +1,136 @@
+//! The stored history of the files that the agents of a run used: `policy/<run>.files.jsonl`, one record a line. A hook call
+//! reads only the records of its file, and appends those that it adds.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::model::event::SafeName;
+use crate::policy::{Access, FileHistory, FileRecord};
+use crate::sys::fs::{self, Appender, write_atomic};
+
+/// A file that would become larger than this is rewritten, at most half as large.
+const MAX_BYTES: u64 = 96 << 10;
+/// The part of a damaged file that is read.
+const MAX_READ_BYTES: u64 = 1 << 20;
+
+#[derive(Debug)]
+pub struct FileLog(PathBuf);
+
+impl FileLog {
+    pub fn of(dir: &Path, run: &SafeName) -> FileLog {
+        FileLog(dir.join(format!("{run}.files.jsonl")))
+    }
+
+    /// The history as far as a call needs it. A file that cannot be read is an empty history, and lines that are not records
+    /// are skipped: these gates prevent mistakes, and must not fail for their own records.
+    pub fn read(&self, access: Option<&Access>) -> FileHistory {
+        match access {
+            Some(Access::Reads(place) | Access::Changes(place)) => self.read_path(&place.path),
+            Some(Access::Git { calls, .. }) if !calls.is_empty() => self.read_all(),
+            _ => FileHistory::default(),
+        }
+    }
+
+    pub fn read_all(&self) -> FileHistory {
+        history(self.text().lines())
+    }
+
+    fn read_path(&self, path: &str) -> FileHistory {
+        let text = self.text();
+        let end = format!("\"path\":{}}}", serde_json::Value::from(path));
+        let mut history = history(text.lines().filter(|line| line.ends_with(&end)));
+        // The last line has the number of the last call.
+        let last = text.lines().rev().find_map(|line| serde_json::from_str::<FileRecord>(line).ok());
+        history.order = last.map_or(history.order, |last| history.order.max(last.order));
+        history
+    }
+
+    fn text(&self) -> String {
+        let read = fs::read_regular(&self.0, MAX_READ_BYTES);
+        read.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    }
+
+    /// Adds records. The caller holds the lock of the run's counts.
+    pub fn append(&self, records: &[FileRecord]) -> io::Result<()> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        let mut file = Appender::open(&self.0)?;
+        file.append_line(&lines(records)?)?;
+        if file.length <= MAX_BYTES {
+            return Ok(());
+        }
+        let mut history = self.read_all();
+        let mut text = lines(&history.records())?;
+        while text.len() as u64 > MAX_BYTES / 2 && history.len() > 0 {
+            history.keep(history.len() / 4 * 3);
+            text = lines(&history.records())?;
+        }
+        write_atomic(&self.0, &text)
+    }
+}
+
+fn history<'a>(lines: impl Iterator<Item = &'a str>) -> FileHistory {
+    let mut history = FileHistory::default();
+    lines.filter_map(|line| serde_json::from_str(line).ok()).for_each(|record| history.insert(record));
+    history
+}
+
+fn lines(records: &[FileRecord]) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    for record in records {
+        serde_json::to_writer(&mut text, record)?;
+        text.push(b'\n');
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Place;
+
+    /// A read.
+    fn read(order: u64, by: &str, path: &str) -> FileRecord {
+        let line = serde_json::json!({"n": order, "by": by, "did": {"read": order}, "path": path});
+        serde_json::from_value(line).unwrap()
+    }
+
+    fn log(dir: &tempfile::TempDir) -> FileLog {
+        FileLog::of(dir.path(), &SafeName::new("r1").unwrap())
+    }
+
+    #[test]
+    fn a_call_reads_the_records_of_its_file_and_the_number_of_the_last_call() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = log(&dir);
+        log.append(&[read(1, "bob", "/a \"b\""), read(2, "bob", "/other"), read(3, "alice", "/x/a \"b\"")])
+            .unwrap();
+        let place = Place { path: "/a \"b\"".to_owned(), ..Place::default() };
+        let history = log.read(Some(&Access::Reads(place.clone())));
+        assert_eq!((history.len(), history.order), (1, 3));
+        assert_eq!(log.read_all().len(), 3);
+        assert_eq!(log.read(None), FileHistory::default());
+        let text = std::fs::read_to_string(&log.0).unwrap();
+        std::fs::write(&log.0, format!("{{\"n\":9}}\n\u{0}\n{text}{{\"n\":99,\"by\":\"b")).unwrap();
+        let history = log.read(Some(&Access::Changes(place)));
+        assert_eq!((history.len(), history.order), (1, 3), "damaged lines are skipped");
+        log.append(&[read(4, "bob", "/new")]).unwrap();
+        assert_eq!((log.read_all().len(), log.read_all().order), (4, 4), "and a torn one is ended");
+    }
+
+    #[test]
+    fn a_file_that_grows_is_written_anew_with_the_newest_entries() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = log(&dir);
+        let path = |number: u64| format!("/{number}/{}", "x".repeat(700));
+        for number in 1..=400 {
+            log.append(&[read(number, "bob", &path(number))]).unwrap();
+            assert!(log.0.metadata().unwrap().len() <= MAX_BYTES, "{number}");
+        }
+        let history = log.read_all();
+        assert!((40..256).contains(&history.len()) && history.order == 400, "{}", history.len());
+        let place = |number| Access::Reads(Place { path: path(number), ..Place::default() });
+        assert_eq!((log.read(Some(&place(400))).len(), log.read(Some(&place(1))).len()), (1, 0));
+    }
+}
