@@ -62,8 +62,8 @@ impl FileLog {
         }
         let mut history = self.read_all();
         let mut text = lines(&history.records())?;
-        while text.len() as u64 > MAX_BYTES / 2 && history.len() > 0 {
-            history.keep(history.len() / 4 * 3);
+        while text.len() as u64 > MAX_BYTES / 2 && history.count() > 0 {
+            history.keep(history.count() / 4 * 3);
             text = lines(&history.records())?;
         }
         write_atomic(&self.0, &text)
@@ -108,15 +108,15 @@ mod tests {
             .unwrap();
         let place = Place { path: "/a \"b\"".to_owned(), ..Place::default() };
         let history = log.read(Some(&Access::Reads(place.clone())));
-        assert_eq!((history.len(), history.order), (1, 3));
-        assert_eq!(log.read_all().len(), 3);
+        assert_eq!((history.count(), history.order), (1, 3));
+        assert_eq!(log.read_all().count(), 3);
         assert_eq!(log.read(None), FileHistory::default());
         let text = std::fs::read_to_string(&log.0).unwrap();
         std::fs::write(&log.0, format!("{{\"n\":9}}\n\u{0}\n{text}{{\"n\":99,\"by\":\"b")).unwrap();
         let history = log.read(Some(&Access::Changes(place)));
-        assert_eq!((history.len(), history.order), (1, 3), "damaged lines are skipped");
+        assert_eq!((history.count(), history.order), (1, 3), "damaged lines are skipped");
         log.append(&[read(4, "bob", "/new")]).unwrap();
-        assert_eq!((log.read_all().len(), log.read_all().order), (4, 4), "and a torn one is ended");
+        assert_eq!((log.read_all().count(), log.read_all().order), (4, 4), "and a torn one is ended");
     }
 
     #[test]
@@ -129,8 +129,8 @@ mod tests {
             assert!(log.0.metadata().unwrap().len() <= MAX_BYTES, "{number}");
         }
         let history = log.read_all();
-        assert!((40..256).contains(&history.len()) && history.order == 400, "{}", history.len());
+        assert!((40..256).contains(&history.count()) && history.order == 400, "{}", history.count());
         let place = |number| Access::Reads(Place { path: path(number), ..Place::default() });
-        assert_eq!((log.read(Some(&place(400))).len(), log.read(Some(&place(1))).len()), (1, 0));
+        assert_eq!((log.read(Some(&place(400))).count(), log.read(Some(&place(1))).count()), (1, 0));
     }
 }

@@ -124,7 +124,8 @@ impl FileHistory {
         }
     }
 
-    pub fn len(&self) -> usize {
+    /// The number of files.
+    pub fn count(&self) -> usize {
         self.files.len()
     }
 

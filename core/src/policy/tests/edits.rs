@@ -142,7 +142,7 @@ fn the_history_is_bounded_and_keeps_changes_longest() {
     }
     let files = &scene.team.ledger.files;
     assert_eq!(files.unseen_changes(FILE, "bob").len(), 1);
-    assert_eq!((files.len(), files.records().len()), (256, 256 + 16));
+    assert_eq!((files.count(), files.records().len()), (256, 256 + 16));
     let mut stored = FileHistory::default();
     for record in files.records() {
         let line = serde_json::to_string(&record).unwrap();
