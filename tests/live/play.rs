@@ -67,7 +67,10 @@ pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Pat
         printed: String::new(),
     };
     let done = match scenario.topology {
-        Topology::Headless => headless(&mut played, (scenario.steps)(generation), scenario.hooks.arguments()),
+        Topology::Headless => {
+            let arguments = [scenario.arguments, scenario.hooks.arguments()].concat();
+            headless(&mut played, (scenario.steps)(generation), &arguments)
+        }
         topology => {
             // Left to itself the client takes panes wherever it finds itself in tmux.
             let mode = if topology == Topology::Panes { "tmux" } else { "in-process" };

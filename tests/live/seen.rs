@@ -101,6 +101,9 @@ fn besides(scenario: &Scenario, played: &Played, sent: &Sent, record: &Record) -
     if let Some(rule) = &scenario.rule {
         told.push(format!("the rule blocked {} twice, and the model read why", rule.tool));
     }
+    if !scenario.arguments.is_empty() {
+        told.push("the MCP server answered, and the model read the results as data".to_owned());
+    }
     if scenario.guarded.is_some() {
         let gates = record.of(&["verdict"]).filter(|entry| guarded::is_by_gate(entry));
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();

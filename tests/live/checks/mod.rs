@@ -8,6 +8,7 @@ mod members;
 mod messages;
 mod policy;
 pub mod rule;
+mod served;
 mod spending;
 mod store;
 mod tasks;
@@ -37,6 +38,9 @@ pub fn differences(
         found.extend(guarded::differences(gates, version.generation(), &played.ledger, record));
     }
     found.extend(scenario.rule.iter().flat_map(|rule| rule::differences(rule, &played.ledger)));
+    if !scenario.arguments.is_empty() {
+        found.extend(served::differences(&played.ledger));
+    }
     found.extend(events::differences(scenario, &played.home, record));
     found.extend(spending::differences(scenario, played, record));
     found.extend(store::differences(scenario, &played.home, record));

@@ -7,11 +7,13 @@ mod forbidden;
 mod halfway;
 mod parser;
 mod races;
+mod served;
 mod trouble;
 mod working;
 
 pub use cleared::CLEAR;
 pub use halfway::LATER;
+pub use served::CALLS;
 
 use super::conversation::Cue;
 use super::ending::Ending;
@@ -93,6 +95,8 @@ pub struct Scenario {
     pub topology: Topology,
     /// Where it has our hooks from.
     pub hooks: Hooks,
+    /// More arguments of a client without a terminal: its MCP servers.
+    pub arguments: &'static [&'static str],
     /// Whether the client has its task tools.
     pub tasks: bool,
     /// What the user types, until the client ends.
@@ -122,6 +126,7 @@ const TEAM: Scenario = Scenario {
     name: "in-process",
     topology: Topology::InProcess,
     hooks: Hooks::Settings,
+    arguments: &[],
     tasks: true,
     steps: parser::steps,
     reply: parser::reply,
@@ -149,6 +154,14 @@ pub const ALL: &[Scenario] = &[
         topology: Topology::Headless,
         steps: delegate::steps,
         reply: delegate::reply,
+        ..TEAM
+    },
+    Scenario {
+        name: "mcp",
+        topology: Topology::Headless,
+        arguments: served::ARGUMENTS,
+        steps: served::steps,
+        reply: served::reply,
         ..TEAM
     },
     Scenario {
