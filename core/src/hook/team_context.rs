@@ -77,7 +77,8 @@ impl Attributed<'_> {
         let mut command = Command::new(program);
         command.args(["brief", &reader.run, "--after", reader.loss.word()]);
         if let Some(name) = &reader.name {
-            command.args(["--for", name]);
+            // A name can begin with a dash.
+            command.arg(format!("--for={name}"));
         }
         command.args(["--max-bytes", &size.to_string()]);
         let collected = Run::new(command, TIMEOUT).collect(MAX_BYTES as usize);
