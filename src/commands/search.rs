@@ -105,8 +105,10 @@ fn search(context: &Context, args: &Args, catalog: &RunCatalog, index: &Path) ->
     // Damage that is only seen when the index is read: it is built again.
     match find(&open, catalog, &request) {
         Ok(found) => Ok((found, freshness)),
-        Err(_) => {
-            place.discard()?;
+        Err(error) => {
+            if !place.remove(context.config.log.lock_patience)? {
+                return Err(error);
+            }
             let (open, freshness) = current()?;
             Ok((find(&open, catalog, &request)?, freshness))
         }

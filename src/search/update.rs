@@ -50,7 +50,8 @@ pub fn open_current(
     let mut lock = place.lock(PATIENCE)?;
     while lock.is_none() {
         // An index without any commit answers nothing: wait for the first one.
-        if let Ok(index) = place.open()
+        if place.exists()
+            && let Ok(index) = place.open()
             && !index.state.sources.is_empty()
         {
             return Ok((index, Freshness::Older));
