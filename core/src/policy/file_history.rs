@@ -183,7 +183,9 @@ impl Ledger {
 
     /// Adds a tool call that was not blocked.
     pub(super) fn observe_access(&mut self, event: &Judged<'_>, access: &Access) {
-        if let Some(agent) = self.agent(event) {
+        // A git command changes nothing before it has run.
+        let has_run = event.kind == Kind::PostToolUse || !matches!(access, Access::Git { .. });
+        if let Some(agent) = self.agent(event).filter(|_| has_run) {
             self.files.order += 1;
             let order = self.files.order;
             self.files.observe(event, access, (agent, order));
