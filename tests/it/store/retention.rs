@@ -329,9 +329,9 @@ fn writers_that_are_killed_and_a_log_that_is_kept_small_lose_and_double_nothing(
         };
         runs.iter().map(report).collect()
     };
+    sandbox.set_clock(3 * DAY);
     let before = reports(&sandbox);
     assert_eq!(before.len(), 8);
-    sandbox.set_clock(3 * DAY);
     Lead::of(&sandbox, &session(9)).hook("Stop", json!({}));
     sandbox.run(&["finish"]);
     assert!(prompts(&sandbox).is_superset(&written));
