@@ -111,10 +111,9 @@ mod tests {
             json!({"hookEventName": "SessionStart", "watchPaths": ["/teams"], "additionalContext": "a\nb"});
         assert_eq!(output["hookSpecificOutput"], specific);
         let only = Answer::allow().and_context(Kind::SessionStart, "a");
-        assert_eq!(
-            only.stdout,
-            "{\"hookSpecificOutput\":{\"additionalContext\":\"a\",\"hookEventName\":\"SessionStart\"}}\n"
-        );
+        let output: Value = serde_json::from_str(&only.stdout).unwrap();
+        let specific = json!({"hookEventName": "SessionStart", "additionalContext": "a"});
+        assert_eq!(output, json!({"hookSpecificOutput": specific}));
         for kind in
             [Kind::SubagentStart, Kind::SessionStart, Kind::SessionEnd, Kind::PostToolUse, Kind::Unknown]
         {
