@@ -74,6 +74,8 @@ pub enum Tool {
     Bash,
     /// Changes a file: `Edit`, `MultiEdit`, `Write` or `NotebookEdit`.
     Edit,
+    /// Leaves a worktree, and may remove it.
+    ExitWorktree,
     Read,
     SendMessage,
     TaskCreate,
@@ -90,6 +92,7 @@ impl Tool {
             "Agent" | "Task" => Tool::Agent,
             "Bash" => Tool::Bash,
             "Edit" | "MultiEdit" | "NotebookEdit" | "Write" => Tool::Edit,
+            "ExitWorktree" => Tool::ExitWorktree,
             "Read" => Tool::Read,
             "SendMessage" => Tool::SendMessage,
             "TaskCreate" => Tool::TaskCreate,
@@ -108,7 +111,7 @@ impl Tool {
 
     /// Whether it manages a team: its input has names, ids and states besides texts.
     pub fn manages_teams(self) -> bool {
-        !matches!(self, Tool::Bash | Tool::Edit | Tool::Read | Tool::Other)
+        !matches!(self, Tool::Bash | Tool::Edit | Tool::ExitWorktree | Tool::Read | Tool::Other)
     }
 }
 

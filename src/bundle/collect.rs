@@ -10,7 +10,7 @@ use super::{EVENTS, Manifest, Part, RUN, SNAPSHOTS, TRANSCRIPTS, object};
 use crate::redact::Redactor;
 use crate::timeline::{Interval, RunCatalog};
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::archive::{Archive, RunRecord, Snapshot, StoredTranscript};
+use teamkeep_core::store::archive::{Archive, RunRecord, Snapshot, StoredTranscript, worktree_of};
 use teamkeep_core::sys::fs;
 
 /// A larger transcript is read from Claude Code's file, in bytes.
@@ -37,7 +37,13 @@ pub fn gather(
     dir: Option<&Path>,
     done: &mut dyn FnMut(u64),
 ) -> Result<Bundle> {
-    let journal = catalog.archive.journal(&run.run);
+    let mut journal = catalog.archive.journal(&run.run);
+    if redactor.is_some() {
+        // The work in a worktree is compressed: secrets in it cannot be found.
+        for snapshot in &mut journal.snapshots {
+            snapshot.changed.retain(|change| worktree_of(&change.path).is_none());
+        }
+    }
     let mut collector = Collector {
         archive: &catalog.archive,
         redactor,

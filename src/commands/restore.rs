@@ -1,4 +1,4 @@
-//! `teamkeep restore`: restores a run's files or re-queues its unfinished tasks, and undoes that.
+//! `teamkeep restore`: restores a run's files, its unfinished tasks or the work of its worktrees.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use super::catalog::{self, catalog, moment_of_run};
 use super::output::JsonOption;
 use crate::context::Context;
-use crate::restore::{ExistingFiles, FilePlan, List, Options, Plan, Source, TaskRestore, UndoLog};
+use crate::restore::{
+    ExistingFiles, FilePlan, List, Options, Plan, Source, TaskRestore, UndoLog, WorktreePlan,
+};
 use crate::timeline::RunData;
 use crate::view;
 use teamkeep_core::client::settings::command::shell_invocation;
@@ -20,7 +22,7 @@ const DRY_RUN: &str = "Dry run: nothing was written.";
 
 #[derive(Debug, clap::Args)]
 #[command(
-    group(clap::ArgGroup::new("what").required(true).args(["to", "tasks", "undo"])),
+    group(clap::ArgGroup::new("what").required(true).args(["to", "tasks", "worktree", "undo"])),
     after_long_help = "\
 Examples:
   # Start a session with the unfinished tasks of a team's last run
@@ -30,6 +32,9 @@ Examples:
 
   # Restore the files as of 1m30s after the start of the last run
   teamkeep restore latest --at +1m30s --to ./then
+
+  # In the repository: create a branch for each removed worktree
+  teamkeep restore latest --worktree
 
 Exit codes:
   0   Success, or a dry run with --dry-run or on a terminal
@@ -50,6 +55,10 @@ pub struct Args {
     /// Add the run's unfinished tasks to the Claude Code task list of this team or session
     #[arg(long, value_name = "TEAM|SESSION")]
     tasks: Option<String>,
+    /// Create a branch with the recorded work of this worktree in the current git repository. Default: of every worktree
+    /// of the run
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true)]
+    worktree: Option<Option<String>>,
     /// Undo a task restore; tasks changed since then are kept
     #[arg(long, value_name = "ID")]
     undo: Option<String>,
@@ -87,13 +96,14 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let run = opened.runs.first().ok_or_else(|| catalog.empty())?;
     let at = moment_of_run(context, args.at.as_deref(), &run.run)?;
     let restore = Restore { context, args, archive: &catalog.archive, run, at };
-    let code = match (&args.to, &args.tasks) {
+    let code = match (&args.to, &args.tasks, &args.worktree) {
         // Without a slash at the end, which would follow a symlink.
-        (Some(to), _) => restore.files(&to.components().collect::<PathBuf>())?,
-        (None, Some(list)) => restore.tasks(list)?,
-        (None, None) => {
+        (Some(to), ..) => restore.files(&to.components().collect::<PathBuf>())?,
+        (None, Some(list), _) => restore.tasks(list)?,
+        (None, None, Some(name)) => restore.worktrees(name.as_deref())?,
+        (None, None, None) => {
             return Err(Error::usage(
-                "missing what to restore; expected --to DIR, --tasks TEAM or --undo ID",
+                "missing what to restore; expected --to DIR, --tasks TEAM, --worktree or --undo ID",
             ));
         }
     };
@@ -138,6 +148,27 @@ impl Restore<'_> {
             context.ui.eprint_line(DRY_RUN);
         }
         Ok(if unread.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// Creates a branch for each worktree, or for the one with this name.
+    fn worktrees(self, name: Option<&str>) -> Result<ExitCode> {
+        let Restore { context, args, archive, run, at } = self;
+        let mut plan = WorktreePlan::of(archive, run, at, name)?;
+        if !args.dry_run {
+            let repository = std::env::current_dir()
+                .map_err(|error| Error::caused("cannot find the current directory", error))?;
+            plan.write(archive, &repository)?;
+        }
+        args.output.print(context, &plan, || view::restored_worktrees(&plan))?;
+        let ui = &context.ui;
+        match plan.branches.first() {
+            None => ui.eprint_line("nothing to restore: no work of a worktree was recorded"),
+            Some(_) if args.dry_run => ui.eprint_line(DRY_RUN),
+            Some(first) => {
+                ui.eprint_line(&format!("hint: show the changes: git diff HEAD...{}", first.branch));
+            }
+        }
+        Ok(ExitCode::SUCCESS)
     }
 
     /// Prints the plan for a task list, and writes with `--yes`.

@@ -172,10 +172,11 @@ fn below_projects(path: &str) -> Option<String> {
     Some(parts[place..].join("/"))
 }
 
-/// Whether every part of a path is a safe name, and the first is one of Claude Code's directories.
+/// Whether every part of a path is a safe name, and the first is a directory of the archive.
 fn is_safe(path: &str) -> bool {
     let mut parts = path.split('/');
-    let first = parts.next().is_some_and(|first| matches!(first, "teams" | "tasks" | "projects"));
+    let first =
+        parts.next().is_some_and(|first| matches!(first, "teams" | "tasks" | "projects" | "worktrees"));
     let rest: Vec<&str> = parts.collect();
     let named = |part: &str| SafeName::new(part).is_some() || DOTTED.contains(&part);
     first && (2..=8).contains(&rest.len()) && rest.into_iter().all(named)

@@ -1,8 +1,9 @@
-//! Restores a run's files into a directory, or its unfinished tasks into a task list of Claude Code.
+//! Restores a run's files into a directory, its unfinished tasks into a task list of Claude Code, or the work of its
+//! worktrees into a git repository.
 //!
 //! [`source`] reads the recorded tasks, [`task_list`] the list, and [`mod@plan`] computes what to write. [`task_restore`]
 //! writes it under Claude Code's lock ([`client_lock`]), all or nothing, and stores a record for [`undo`]. [`files`] does the
-//! same for a directory.
+//! same for a directory, [`worktrees`] creates branches with the work of worktrees.
 
 mod client_lock;
 mod dir_handle;
@@ -12,6 +13,7 @@ mod source;
 mod task_list;
 mod task_restore;
 mod undo;
+mod worktrees;
 
 pub use files::{ExistingFiles, FilePlan};
 pub use plan::{Options, Plan, TaskWrite, plan};
@@ -19,3 +21,4 @@ pub use source::Source;
 pub use task_list::{List, TaskList, holder};
 pub use task_restore::TaskRestore;
 pub use undo::{UndoLog, Undone};
+pub use worktrees::{WorktreeBranch, WorktreePlan};

@@ -33,7 +33,7 @@ pub use line::{DIM, GREEN, RED, YELLOW, plain};
 pub use log::LogView;
 pub use mermaid::{MAX_MERMAID_CHARS, mermaid};
 pub use report::{full_report, report};
-pub use restore::{restored_files, restored_tasks, undone};
+pub use restore::{restored_files, restored_tasks, restored_worktrees, undone};
 pub use search::{HitDetail, hits};
 pub use state::{diff, state};
 pub use status::{status, status_line};

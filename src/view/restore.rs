@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 use super::document::Document;
 use super::format::{count, first_line};
 use super::line::{GREEN, bold, dim, plain, styled};
-use crate::restore::{FilePlan, Plan, TaskWrite, Undone};
+use crate::restore::{FilePlan, Plan, TaskWrite, Undone, WorktreeBranch, WorktreePlan};
 use teamkeep_core::sys::clock::{self, Timestamp};
 
 pub fn restored_tasks(plan: &Plan) -> Document {
@@ -83,6 +83,16 @@ pub fn restored_files(plan: &FilePlan) -> Document {
     }
     for left in &plan.left_out {
         document.line([dim("-"), plain(&left.path), dim(format!("({})", left.why))]);
+    }
+    document
+}
+
+pub fn restored_worktrees(plan: &WorktreePlan) -> Document {
+    let mut document = heading(plan.team.as_deref(), &plan.run, plan.at);
+    document.line([plain(count(plan.branches.len(), "worktree"))]);
+    document.blank();
+    for WorktreeBranch { name, branch, at, .. } in &plan.branches {
+        document.line([styled(GREEN, "+"), bold(branch), plain(name), dim(clock::moment(*at))]);
     }
     document
 }

@@ -19,6 +19,7 @@ pub struct Recorded<'a> {
 
 impl<'a> Attributed<'a> {
     pub fn append(mut self) -> Recorded<'a> {
+        self.store_worktree();
         // The first announcement of a call was recorded and has all the data of this one.
         let is_recorded = self.call.again.is_some() || self.append_event();
         Recorded { call: self, is_recorded }

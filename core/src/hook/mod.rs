@@ -12,6 +12,7 @@ mod notifier;
 mod parse;
 mod run_lifecycle;
 mod team_context;
+mod worktree;
 
 use std::borrow::Cow;
 use std::fmt::Display;

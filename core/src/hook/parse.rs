@@ -16,7 +16,7 @@ use crate::store::archive::{self, Archive, CaptureRequest, CaptureScope, Index};
 use crate::sys::clock::Timestamp;
 
 /// Factor for the time limit before a TeamDelete: files that are not captured then are lost.
-const BEFORE_DELETE: u32 = 6;
+pub(super) const BEFORE_DELETE: u32 = 6;
 
 pub struct Parsed<'a> {
     pub recorder: &'a Recorder,

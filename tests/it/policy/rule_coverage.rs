@@ -10,7 +10,8 @@ use crate::support::sandbox::feed;
 
 /// The rule of docs/policy.md.
 const RULE: &str = include_str!("../../rules/no-force-push.toml");
-const BUILTIN: &str = "TeamCreate|TeamDelete|SendMessage|Agent|Task|TaskCreate|TaskUpdate|TaskStop";
+const BUILTIN: &str =
+    "TeamCreate|TeamDelete|SendMessage|Agent|Task|TaskCreate|TaskUpdate|TaskStop|ExitWorktree";
 
 fn home(rules: &str) -> Home {
     let home = Home::with(TEAMS);

@@ -1,7 +1,8 @@
-//! `restore`: tasks, files, undo.
+//! `restore`: tasks, files, worktrees, undo.
 
 pub mod files;
 pub mod refused;
 pub mod tasks;
 pub mod traces;
 pub mod undo;
+pub mod worktrees;

@@ -32,13 +32,13 @@ fn doctor_reports_and_fixes_a_matcher_that_never_matches() {
     let home = well();
     let matcher = "TeamCreate|TeamDelete|SendMessage|Agent|Task|TaskCreate|TaskUpdate|TaskStop";
     let installed = home.read();
-    home.write(&installed.replacen(matcher, "sendmessage", 1));
+    home.write(&installed.replacen(&format!("{matcher}|ExitWorktree"), "sendmessage", 1));
     assert_snapshot!(one(&home, "hook-matcher"), @r#"bad: the PreToolUse hook never runs: "sendmessage" matches no recorded tool or event => teamkeep install"#);
-    home.write(&installed.replace(matcher, "SendMessage|Task.*"));
+    home.write(&installed.replace("|ExitWorktree", "").replace(matcher, "SendMessage|Task.*"));
     let told: Vec<String> = of(&home, "hook-matcher").into_iter().map(|(_, what, _)| what).collect();
     assert_snapshot!(told.join("\n"), @r#"
     the PostToolUse hook does not run for TeamCreate, TeamDelete, Agent: its matcher is "SendMessage|Task.*"
-    the PreToolUse hook does not run for TeamCreate, TeamDelete, Agent: its matcher is "SendMessage|Task.*"
+    the PreToolUse hook does not run for TeamCreate, TeamDelete, Agent, ExitWorktree: its matcher is "SendMessage|Task.*"
     "#);
     let result = home.ok("doctor --fix");
     assert!(result.err.starts_with("replaced 2 hooks in ~/.claude/settings.json\n"), "{}", result.err);

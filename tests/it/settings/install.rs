@@ -28,7 +28,7 @@ fn install_reports_its_changes_and_how_to_undo_them() {
     assert_eq!(settings["hooks"]["SessionEnd"][0]["hooks"][0]["timeout"], 30);
     assert_eq!(
         settings["hooks"]["PreToolUse"][0]["matcher"],
-        "TeamCreate|TeamDelete|SendMessage|Agent|Task|TaskCreate|TaskUpdate|TaskStop"
+        "TeamCreate|TeamDelete|SendMessage|Agent|Task|TaskCreate|TaskUpdate|TaskStop|ExitWorktree"
     );
     assert_eq!(settings["hooks"]["FileChanged"][0].get("matcher"), None);
     let result = home.ok("uninstall");

@@ -1,7 +1,6 @@
 //! The state of a worktree as a key: with the same key a check sees the same files.
 
 use std::ffi::{OsStr, OsString};
-use std::ops::ControlFlow;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -10,7 +9,7 @@ use std::time::Duration;
 use blake3::{Hash, Hasher};
 
 use crate::sys::fs::{self, Stamp};
-use crate::sys::process::{Outcome, Progress, Run, program};
+use crate::sys::git::{Git, filters};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// A larger untracked file is identified by its size and time, a smaller one by its content.
@@ -77,18 +76,11 @@ fn is_lenient(key: &str, value: &str) -> bool {
 
 /// Whether git sees every file unchanged: no `assume-unchanged`, no `skip-worktree`, no conversion, and no filter.
 fn sees_all(top: &Path) -> Option<bool> {
-    let mut filters = Vec::new();
-    for entry in output(top, &["config", "--null", "--list"])?.split(|byte| *byte == 0) {
-        let entry = String::from_utf8_lossy(entry);
-        let (key, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
-        if is_lenient(key, value) {
-            return Some(false);
-        }
-        let name = key.strip_prefix("filter.").and_then(|rest| rest.rsplit_once('.'));
-        filters.extend(name.map(|(name, _)| name.to_owned()));
+    let configuration = Git::new(top, TIMEOUT).configuration()?;
+    if configuration.iter().any(|(key, value)| is_lenient(key, value)) {
+        return Some(false);
     }
-    filters.sort();
-    filters.dedup();
+    let filters = filters(&configuration);
     let converted = CONVERTED.split(' ').map(str::to_owned);
     let attributes = converted.chain(filters.iter().map(|filter| format!("filter={filter}")));
     let changed: Vec<String> = attributes.map(|attribute| format!(":(top,attr:{attribute})")).collect();
@@ -118,7 +110,7 @@ fn difference(top: &Path) -> Option<Hash> {
     let args = "diff --binary --no-color --no-ext-diff --no-textconv --no-relative --submodule=short HEAD";
     let args: Vec<&str> = args.split(' ').chain([none, "--"]).collect();
     let mut hasher = Hasher::new();
-    git(top, &args, |bytes| {
+    Git::new(top, TIMEOUT).run(&args, |bytes| {
         hasher.update(bytes);
     })?;
     Some(hasher.finalize())
@@ -158,30 +150,9 @@ pub fn field(hasher: &mut Hasher, bytes: &[u8]) {
 }
 
 fn line(dir: &Path, args: &[&str]) -> Option<Vec<u8>> {
-    output(dir, args)?.strip_suffix(b"\n").map(<[u8]>::to_vec)
+    Git::new(dir, TIMEOUT).line(args)
 }
 
 fn output(dir: &Path, args: &[&str]) -> Option<Vec<u8>> {
-    let mut output = Vec::new();
-    git(dir, args, |bytes| output.extend_from_slice(bytes))?;
-    Some(output)
-}
-
-/// Runs git so that it neither writes to the repository nor runs a program from its configuration; `None` on failure.
-fn git(dir: &Path, args: &[&str], mut take: impl FnMut(&[u8])) -> Option<()> {
-    let mut command = program("git");
-    command.args(["-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false"]);
-    command.args(["-c", "core.quotePath=true"]).args(args).current_dir(dir);
-    command.env("GIT_OPTIONAL_LOCKS", "0").env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_EXTERNAL_DIFF"] {
-        command.env_remove(name);
-    }
-    let observer = |progress: Progress<'_>| {
-        if let Progress::Output(bytes) = progress {
-            take(bytes);
-        }
-        ControlFlow::Continue(())
-    };
-    let outcome = Run::new(command, TIMEOUT).supervise(observer).ok()?;
-    matches!(outcome, Outcome::Ended(status) if status.success()).then_some(())
+    Git::new(dir, TIMEOUT).output(args)
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::index::Index;
 use super::pack;
 use super::store::Archive;
-use crate::model::event::Id;
+use crate::model::event::{Id, SafeName};
 use crate::sys::clock::Timestamp;
 use crate::sys::fs;
 
@@ -44,7 +44,7 @@ pub struct Snapshot {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Change {
-    /// Below Claude Code's directory: `teams/<team>/inboxes/alice.json`.
+    /// Below Claude Code's directory: `teams/<team>/inboxes/alice.json`. See also [`work_path`].
     pub path: String,
     /// The content's hash, in hexadecimal digits.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "hash")]
@@ -57,6 +57,19 @@ pub struct Change {
     /// Why the content was not stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
+}
+
+/// The directory of a run's worktrees: `worktrees/<name>/work.bundle`. Other paths are below Claude Code's directory.
+const WORKTREES: &str = "worktrees/";
+
+/// The path of the work in a worktree.
+pub fn work_path(worktree: &SafeName) -> String {
+    format!("{WORKTREES}{worktree}/work.bundle")
+}
+
+/// The name of the worktree whose work has this path.
+pub fn worktree_of(path: &str) -> Option<SafeName> {
+    SafeName::new(path.strip_prefix(WORKTREES)?.strip_suffix("/work.bundle")?)
 }
 
 /// A run's manifests, in the order of the captures.

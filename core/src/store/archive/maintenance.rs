@@ -11,6 +11,7 @@ use super::pack;
 use super::run::RunRecord;
 use super::store::{Archive, read_index};
 use crate::error::{Error, Result};
+use crate::model::event::Id;
 use crate::sys::fs::{self, Lock};
 
 /// The lock for adding and removing runs: one process at a time.
@@ -20,7 +21,10 @@ pub struct ExclusiveArchive {
     _lock: Lock,
 }
 
-/// A staging directory, removed on drop.
+/// Age of a temporary directory whose hook call was killed.
+const ABANDONED: Duration = Duration::from_secs(600);
+
+/// A temporary directory, removed on drop.
 #[derive(Debug)]
 pub struct Staging {
     pub dir: PathBuf,
@@ -34,6 +38,20 @@ impl Archive {
             None => Err(Error::new("cannot change the archive: another import or prune is running")
                 .hint("try again when it has finished")),
         }
+    }
+
+    /// Creates an empty temporary directory for a hook call, and removes those of killed ones.
+    pub fn scratch(&self, call: &Id) -> io::Result<Staging> {
+        let root = self.root.join("scratch");
+        let is_old = |entry: &std::fs::DirEntry| {
+            let age = entry.metadata().and_then(|metadata| metadata.modified()).map(|time| time.elapsed());
+            age.is_ok_and(|age| age.is_ok_and(|age| age > ABANDONED))
+        };
+        for entry in fs::entries(&root).filter(is_old) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+        let staging = Staging { dir: root.join(call.as_str()) };
+        fs::private_dir(&staging.dir).map(|()| staging)
     }
 }
 

@@ -21,7 +21,7 @@ mod write;
 
 pub use capture::Captured;
 pub use index::{CapturedFile, Index, RosterEntry};
-pub use journal::{Change, FileState, FileTree, Journal, Snapshot, apply};
+pub use journal::{Change, FileState, FileTree, Journal, Snapshot, apply, work_path, worktree_of};
 pub use maintenance::{ExclusiveArchive, Staging};
 pub use object::{Contents, Durability, ObjectError, ObjectInfo, Objects, VerifyingReader};
 pub use run::{CaptureScope, Claims, EndedBy, Imported, RunRecord, SessionRecord, SessionRole};

@@ -275,6 +275,12 @@ impl<'a> CaptureSession<'a> {
         }
     }
 
+    /// Adds a file that is not below Claude Code's directory. Nothing else of the manifest is known.
+    pub fn add(&mut self, change: Change) {
+        self.changed.push(change);
+        self.was_present = None;
+    }
+
     /// The manifest; `None` if nothing changed.
     pub fn snapshot(&mut self) -> Option<Snapshot> {
         let (call, team_dir) = (self.target.call, self.scan.team_dir);

@@ -5,13 +5,14 @@ use std::io;
 use std::path::Path;
 
 use super::index::CapturedFile;
-use super::journal::{MAIN, Snapshot};
+use super::journal::{Change, MAIN, Snapshot};
 use super::object::{self, Durability};
 use super::pack::{NewContent, Pack, SMALL, StoredContents, thaw};
-use super::run::{EndedBy, RunRecord};
+use super::run::{CaptureScope, EndedBy, RunRecord};
 use super::run_lock::LockedSubject;
-use super::scan::ScannedEntry;
-use super::session::{CaptureSession, Target};
+use super::scan::{Scan, ScannedEntry};
+use super::session::{CaptureRequest, CaptureSession, Target};
+use super::store::Archive;
 use crate::model::Note;
 use crate::sys::clock::Timestamp;
 use crate::sys::fs::{self, Appender};
@@ -23,6 +24,33 @@ const BULK_FROM: usize = 256;
 /// Up to this size, in bytes, a changed content is stored completely if the content before it cannot be synced with the
 /// others.
 const MAX_WHOLE: usize = 64 << 10;
+
+impl Archive {
+    /// Stores a file of the subject's run that is not below Claude Code's directory. Returns whether it is new or has
+    /// changed: `is_same` compares its last content with this one.
+    pub fn add_file(
+        &self,
+        subject: &CaptureScope,
+        call: &CaptureRequest<'_>,
+        (path, bytes): (String, &[u8]),
+        is_same: impl Fn(&[u8]) -> bool,
+    ) -> io::Result<bool> {
+        let Some(lock) = self.lock(subject)? else { return Err(io::ErrorKind::TimedOut.into()) };
+        let Some(index) = self.index(subject) else { return Ok(false) };
+        let last = self.journal(&index.run).last().remove(&path).and_then(|state| state.object);
+        if last.is_some_and(|last| self.objects.get(&last).is_ok_and(|last| is_same(&last))) {
+            return Ok(false);
+        }
+        let (client, scan) = (Path::new(""), Scan::default());
+        let target = Target { archive: self, subject, client, call, lock: Some(&lock) };
+        let mut session = CaptureSession::new(target, Some(index), &scan);
+        let object = session.put_object(bytes, Durability::Usual)?;
+        session.add(Change { path, object: Some(object), size: bytes.len() as u64, ..Change::default() });
+        let snapshot = session.snapshot();
+        session.write(snapshot.as_ref())?;
+        Ok(true)
+    }
+}
 
 impl CaptureSession<'_> {
     /// Whether there are so many files to store that their contents share a data file.

@@ -1,0 +1,55 @@
+//! Stores the work in a worktree of Claude Code when an agent in it stops, because the worktree may be removed next.
+//!
+//! Claude Code removes a worktree without a hook: at ExitWorktree, at the end of the session if the user chooses so, and
+//! weeks later (2.1.330). A hook for WorktreeRemove would replace the removal, so there is none.
+
+use std::io;
+use std::path::Path;
+
+use super::attribute::Attributed;
+use super::parse::BEFORE_DELETE;
+use crate::client::payload::Kind;
+use crate::model::Tool;
+use crate::model::event::{ActorKind, SafeName};
+use crate::store::archive::work_path;
+use crate::sys::worktree::{self, Header, Work};
+
+impl Attributed<'_> {
+    /// Stores the work in the worktree of the agent that calls. The file belongs to its run.
+    pub fn store_worktree(&mut self) {
+        let (call, recorder) = (&self.call, self.call.recorder);
+        let removes_next = match call.kind {
+            Kind::PreToolUse => call.payload.tool() == Some(Tool::ExitWorktree),
+            kind => kind == Kind::SubagentStop,
+        };
+        let is_due = removes_next || matches!(call.kind, Kind::Stop | Kind::SessionEnd);
+        if !is_due || recorder.is_metadata_only() || call.again.is_some() {
+            return;
+        }
+        let Some((top, name)) = call.payload.text("cwd").map(Path::new).and_then(worktree::containing) else {
+            return;
+        };
+        let (Some(own), Some(name)) = (&self.by.own, SafeName::new(name)) else { return };
+        let limit = recorder.config.archive.longest_look;
+        let limit = limit.saturating_mul(if removes_next { BEFORE_DELETE } else { 1 });
+        // A tool call does not always name its agent.
+        let agent = Some(&self.by.actor).filter(|actor| actor.kind == ActorKind::Teammate);
+        let author = agent.and_then(|agent| agent.name.as_deref()).filter(|name| !name.trim().is_empty());
+        let author = author.unwrap_or("agent");
+        let store = || {
+            let scratch = call.archive.scratch(&call.id)?;
+            match worktree::bundle(&top, author, &scratch.dir, limit) {
+                None => Err(io::Error::other("git failed, or needed too much time or space")),
+                Some(Work::None) => Ok(false),
+                Some(Work::Bundle(bytes)) => {
+                    // The pack of the same commits can have other bytes.
+                    let is_same = |last: &[u8]| Header::parse(last) == Header::parse(&bytes);
+                    let file = (work_path(&name), bytes.as_slice());
+                    call.archive.add_file(own, &call.capture_request(), file, is_same)
+                }
+            }
+        };
+        let stored = store();
+        self.outcome.note(&format!("store the work in the worktree {}", top.display()), stored);
+    }
+}

@@ -1,0 +1,130 @@
+//! Restores the work of removed git worktrees as branches of a repository.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::timeline::RunData;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::archive::{Archive, worktree_of};
+use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_core::sys::git::Git;
+use teamkeep_core::sys::worktree::Header;
+
+/// Maximum duration of the git commands for one branch.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Digits of the commit in the name of a branch.
+const SHORT: usize = 8;
+
+#[derive(Debug, Serialize)]
+pub struct WorktreePlan {
+    pub v: u8,
+    pub run: String,
+    pub team: Option<String>,
+    /// The moment; `None` for the last state of each worktree.
+    pub at: Option<Timestamp>,
+    pub branches: Vec<WorktreeBranch>,
+    pub done: bool,
+}
+
+/// The branch with the work of one worktree.
+#[derive(Debug, Serialize)]
+pub struct WorktreeBranch {
+    /// The name of the worktree's directory.
+    pub name: String,
+    /// When the work was recorded.
+    pub at: Timestamp,
+    pub branch: String,
+    pub commit: String,
+    /// The commits that the repository must have.
+    pub bases: Vec<String>,
+    #[serde(skip)]
+    object: String,
+}
+
+impl WorktreePlan {
+    /// Makes a plan for the worktree with this name, or for all.
+    ///
+    /// # Errors
+    /// No worktree has the name; the work cannot be read.
+    pub fn of(
+        archive: &Archive,
+        data: &RunData,
+        at: Option<Timestamp>,
+        name: Option<&str>,
+    ) -> Result<WorktreePlan> {
+        let states = at.map_or_else(|| data.journal.last(), |at| data.journal.at(at));
+        let work = states
+            .into_iter()
+            .filter_map(|(path, state)| Some((worktree_of(&path)?.to_string(), state.object?, state.at)));
+        let work: Vec<_> = work.collect();
+        let mut branches = Vec::new();
+        for (worktree, object, at) in
+            work.iter().filter(|(worktree, ..)| name.is_none_or(|name| name == worktree))
+        {
+            let header = Header::parse(&archive.objects.get(object)?).ok_or_else(|| {
+                Error::new(format!("the recorded work of worktree {worktree} is not a valid bundle"))
+            })?;
+            let branch = format!("teamkeep/{worktree}-{}", header.commit.get(..SHORT).unwrap_or_default());
+            let Header { commit, bases } = header;
+            let (name, object) = (worktree.clone(), object.clone());
+            branches.push(WorktreeBranch { name, at: *at, branch, commit, bases, object });
+        }
+        if let Some(name) = name.filter(|_| branches.is_empty()) {
+            let known: Vec<&str> = work.iter().map(|(worktree, ..)| worktree.as_str()).collect();
+            let error = Error::new(format!("no work of a worktree {name} was recorded"));
+            return Err(match known.is_empty() {
+                true => error,
+                false => error.hint(format!("recorded: {}", known.join(", "))),
+            });
+        }
+        let (run, team) = (data.run.run.clone(), data.run.team.clone());
+        Ok(WorktreePlan { v: 1, run, team, at, branches, done: false })
+    }
+
+    /// Creates the branches in the repository around a directory. An existing branch is not changed.
+    ///
+    /// # Errors
+    /// There is no repository, or it lacks a commit on which the work is based; git fails.
+    pub fn write(&mut self, archive: &Archive, repository: &Path) -> Result<()> {
+        if self.branches.is_empty() {
+            return Ok(());
+        }
+        let git = Git::new(repository, TIMEOUT);
+        let hint = "run the command in the repository in which the team worked";
+        if git.output(&["rev-parse", "--git-dir"]).is_none() {
+            return Err(Error::new("the current directory is not in a git repository").hint(hint));
+        }
+        let lacks = |commit: &str| git.output(&["cat-file", "-e", &format!("{commit}^{{commit}}")]).is_none();
+        for work in &self.branches {
+            if let Some(base) = work.bases.iter().find(|base| lacks(base)) {
+                let what = format!("the work of worktree {} is based on commit {base}", work.name);
+                return Err(Error::new(format!("{what}, which is not in this repository")).hint(hint));
+            }
+        }
+        for work in &self.branches {
+            work.create(archive, repository)?;
+        }
+        self.done = true;
+        Ok(())
+    }
+}
+
+impl WorktreeBranch {
+    fn create(&self, archive: &Archive, repository: &Path) -> Result<()> {
+        let git = Git::new(repository, TIMEOUT);
+        let reference = format!("refs/heads/{}", self.branch);
+        if git.output(&["rev-parse", "--verify", "--quiet", &reference]).is_some() {
+            return Ok(());
+        }
+        let failed = || Error::new(format!("cannot create branch {}: git failed", self.branch));
+        let mut file = tempfile::NamedTempFile::new()
+            .map_err(|error| Error::caused("cannot create a temporary file", error))?;
+        file.write_all(&archive.objects.get(&self.object)?)?;
+        let path = file.path().to_str().ok_or_else(failed)?;
+        git.output(&["bundle", "unbundle", path]).ok_or_else(failed)?;
+        git.output(&["update-ref", &reference, &self.commit, ""]).map(drop).ok_or_else(failed)
+    }
+}
