@@ -49,6 +49,16 @@ pub fn list_tasks() -> Move {
     Move::Use { tool: "TaskList", input: json!({}) }
 }
 
+impl Move {
+    /// Gives the agent that this starts a worktree of its own.
+    pub fn in_worktree(mut self) -> Move {
+        if let Move::Use { input, .. } = &mut self {
+            input["isolation"] = json!("worktree");
+        }
+        self
+    }
+}
+
 impl Generation {
     /// Sends a message.
     pub fn tell(self, to: &str, summary: &str, text: &str) -> Move {

@@ -12,6 +12,7 @@ mod served;
 mod spending;
 mod store;
 mod tasks;
+mod worktrees;
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -40,6 +41,9 @@ pub fn differences(
     found.extend(scenario.rule.iter().flat_map(|rule| rule::differences(rule, &played.ledger)));
     if !scenario.arguments.is_empty() {
         found.extend(served::differences(&played.ledger));
+    }
+    if scenario.name == "worktrees" {
+        found.extend(worktrees::differences(&played.home));
     }
     found.extend(events::differences(scenario, &played.home, record));
     found.extend(spending::differences(scenario, played, record));

@@ -10,10 +10,12 @@ mod races;
 mod served;
 mod trouble;
 mod working;
+mod worktrees;
 
 pub use cleared::CLEAR;
 pub use halfway::LATER;
 pub use served::CALLS;
+pub use worktrees::{FILES, SPIKE};
 
 use super::conversation::Cue;
 use super::ending::Ending;
@@ -212,6 +214,13 @@ pub const ALL: &[Scenario] = &[
         ..TEAM
     },
     Scenario {
+        name: "worktrees",
+        topology: Topology::Headless,
+        steps: worktrees::steps,
+        reply: worktrees::reply,
+        ..TEAM
+    },
+    Scenario {
         name: "cleared",
         steps: cleared::steps,
         reply: cleared::reply,
@@ -328,6 +337,9 @@ impl Scenario {
         }
         if self.name == "compacted-teammate" && version.generation() == Generation::Create {
             return Some("a teammate in the lead's process was not compacted, whatever its number of tokens");
+        }
+        if self.name == "worktrees" && version.generation() == Generation::Flat {
+            return Some("it has no worktrees");
         }
         // Before 2.1.69.
         if self.guarded.is_some()
