@@ -64,6 +64,11 @@ fn main() -> ExitCode {
     let committed = beside_true(CALLS, &mut guarded, Scene::run_git);
     rows.push(Row::limit("  git in Bash with the same gates", &committed, 5.0));
 
+    let mut worktree = Scene::small();
+    worktree.add_worktree(2_000);
+    let stopped = in_turn(25, &mut worktree, Scene::stop_in_worktree);
+    rows.push(Row::limit("SubagentStop in a worktree of 2,000 files, new work", &stopped, 250.0));
+
     println!("binary: {}", measure::binary().display());
     println!("{:<60} {:>10} {:>10} {:>8} {:>8}", "", "median", "/bin/true", "", "budget");
     rows.iter().for_each(|row| println!("{row}"));

@@ -17,6 +17,9 @@ use super::measure::{binary, time};
 const SESSION: &str = "1353b3db-15db-4165-b1fb-ed39ac7e091c";
 const TEAM: &str = "session-1353b3db";
 
+/// The place of a worktree in its repository.
+const WORKTREE: &str = ".claude/worktrees/agent-a4ae446dca1c54854";
+
 /// Number of files of which a run remembers the uses.
 const FILES: usize = 256;
 
@@ -159,6 +162,41 @@ impl Scene {
         self.call(call, "Bash", &json!({"command": command, "description": "commit"}));
     }
 
+    /// Makes a repository with this many files and a worktree of it.
+    pub fn add_worktree(&mut self, files: usize) {
+        let repository = self.dir.path().join("repository");
+        for number in 0..files {
+            let file = repository.join(format!("src/module-{}/file-{number}.rs", number % 50));
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, format!("fn number() -> usize {{ {number} }}\n").repeat(50)).unwrap();
+        }
+        let git = |args: &[&str]| {
+            let identity = ["-c", "user.name=dev", "-c", "user.email=dev@example.org"];
+            let mut command = Command::new("git");
+            assert!(command.args(identity).args(args).current_dir(&repository).status().unwrap().success());
+        };
+        git(&["init", "--quiet"]);
+        git(&["add", "."]);
+        git(&["commit", "--quiet", "-m", "Begin"]);
+        git(&["worktree", "add", "--quiet", WORKTREE]);
+        // Git looks again at files that are as new as the index.
+        std::thread::sleep(Duration::from_millis(1_100));
+        git(&["-C", WORKTREE, "status", "--porcelain"]);
+    }
+
+    /// Changes a file of the worktree, and runs SubagentStop of an agent in it.
+    pub fn stop_in_worktree(&mut self) -> Duration {
+        let worktree = self.dir.path().join("repository").join(WORKTREE);
+        let file = worktree.join("src/module-0/file-0.rs");
+        let text = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(file, format!("{text}// changed\n")).unwrap();
+        let mut stop = payload(&worktree, "SubagentStop");
+        stop["transcript_path"] = payload(self.dir.path(), "")["transcript_path"].clone();
+        stop["agent_id"] = json!("amember0-b3f0bb31e647a261");
+        stop["agent_type"] = json!("member0");
+        time(&mut self.hook("subagent-stop"), stop.to_string().as_bytes())
+    }
+
     /// Each file is used by one of the members.
     fn use_file(&mut self, tool: &str, number: usize) {
         let file = self.dir.path().join(format!("parser/src/module-{:03}/parser.rs", number % FILES));
@@ -186,6 +224,7 @@ impl Scene {
         let mut command = Command::new(binary());
         command.args(["hook", event]).env_clear();
         command.env("HOME", self.dir.path()).env("TEAMKEEP_HOME", self.store()).env("CLAUDE_PID", "1");
+        command.env("PATH", "/usr/bin:/bin");
         command
     }
 
