@@ -14,6 +14,7 @@
 //! - [`attribution`]: who acted, in which team and run.
 //! - [`store`]: the data directory: event log, archive of contents and snapshots, retention.
 //! - [`config`]: `teamkeep.toml` and its layers.
+//! - [`spending`]: the price of the model's messages.
 //! - [`policy`]: the state of a team and the gates, without any access to files. [`enforcement`] reads what they need, runs
 //!   completion checks and counts blocks.
 //! - [`model`]: ids, events, tasks, tools. [`sys`]: files, processes, clock, environment.
@@ -26,5 +27,6 @@ pub mod error;
 pub mod hook;
 pub mod model;
 pub mod policy;
+pub mod spending;
 pub mod store;
 pub mod sys;

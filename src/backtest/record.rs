@@ -4,10 +4,14 @@ use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use teamkeep_core::config::{Policy, Price};
+use teamkeep_core::enforcement::RunSpending;
 use teamkeep_core::model::event::Recorded;
-use teamkeep_core::policy::{Decision, RecordedVerdict, Verdict, failure};
+use teamkeep_core::policy::{Decision, RecordedVerdict, TeamState, Verdict, failure};
+use teamkeep_core::spending::Spending;
 use teamkeep_core::store::archive::{Archive, Claims, Journal, RunRecord};
 use teamkeep_core::store::log::{self, Parts, Range, ReadErrors, Reader};
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Default)]
 pub struct Record {
@@ -19,6 +23,26 @@ pub struct Record {
     /// The verdicts of that time, by event id.
     pub verdicts: HashMap<String, Vec<Verdict>>,
     pub journal: Journal,
+    /// The spending of its agents, if a policy needs it.
+    pub spending: Option<RecordedSpending>,
+}
+
+/// The messages of the model with the prices of this time.
+#[derive(Debug)]
+pub struct RecordedSpending {
+    spent: RunSpending,
+    prices: Vec<Price>,
+}
+
+impl RecordedSpending {
+    pub fn read(archive: &Archive, run: &str, prices: &[Price]) -> Option<RecordedSpending> {
+        Some(RecordedSpending { spent: RunSpending::read(archive, run)?, prices: prices.to_vec() })
+    }
+
+    /// The spending until a moment.
+    pub fn at(&self, team: &TeamState, at: Timestamp) -> Spending {
+        self.spent.priced(&self.prices, team, Some(at))
+    }
 }
 
 /// How far before its start the events of a run are read: concurrent calls can be older.
@@ -99,6 +123,13 @@ impl Record {
         };
         if verdict.gate != failure::GATE || verdict.decision == Decision::Block {
             self.verdicts.entry(of).or_default().push(verdict);
+        }
+    }
+
+    /// Reads the spending of the agents, if one of the policies needs it.
+    pub fn read_spending(&mut self, archive: &Archive, policies: &[&Policy], prices: &[Price]) {
+        if policies.iter().any(|policy| policy.budget.is_on()) {
+            self.spending = RecordedSpending::read(archive, &self.run, prices);
         }
     }
 

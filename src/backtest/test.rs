@@ -8,10 +8,11 @@ use teamkeep_core::client::payload::{Kind, Payload};
 use teamkeep_core::config::{Policy, Rule};
 use teamkeep_core::enforcement::{Evaluation, Findings, access, evaluate};
 use teamkeep_core::model::event::Recorded;
-use teamkeep_core::policy::gates::completion_check;
+use teamkeep_core::policy::gates::{budget, completion_check};
 use teamkeep_core::policy::{
     Attempt, Case, Decision, Guard, Judged, Judgement, Origin, Rules, TeamState, Verdict, judge,
 };
+use teamkeep_core::spending::Spending;
 use teamkeep_core::store::archive::Archive;
 
 /// An event with a result.
@@ -73,6 +74,8 @@ pub fn before(
         if record.team.is_some() {
             replay.files.open();
         }
+        let team = &mut replay.files.team;
+        team.spending = record.spending.as_ref().map(|spent| spent.at(team, event.at)).unwrap_or_default();
     }
     (replay.files.team, replay.guard)
 }
@@ -109,6 +112,12 @@ impl<'a> Replay<'a> {
         let access = access(self.policy, Kind::named(&recorded.event), &payload);
         let event = Judged { access: access.as_ref(), ..judged(recorded, &payload) };
         let team = &mut self.files.team;
+        team.spending = match &self.record.spending {
+            Some(spending) if budget::needs_spending(self.policy, &Case::new(event, team)) => {
+                spending.at(team, event.at)
+            }
+            _ => Spending::default(),
+        };
         // Without a team, only rules are evaluated.
         if team.name.is_none() && !self.rules.apply_to(event.kind) {
             return (Evaluation::default(), false);

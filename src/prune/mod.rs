@@ -62,7 +62,7 @@ pub fn apply(
                 // The run's name comes from a directory and is a valid file name. The overrides are in the same
                 // directory and belong to no run.
                 if !run.run.eq_ignore_ascii_case("overrides") {
-                    for ending in ["json", "files.jsonl"] {
+                    for ending in ["json", "files.jsonl", "spent.jsonl", "spent.lock"] {
                         let _ = std::fs::remove_file(ground.policy.join(format!("{}.{ending}", run.run)));
                     }
                 }

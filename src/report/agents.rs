@@ -150,7 +150,7 @@ impl Instance {
             self.tool_uses = Some(transcripts.uses.values().filter(|used| used.agent == self.id).count());
             let mut tokens = Tokens::default();
             let costs = transcripts.costs.values().filter(|cost| cost.agent == self.id);
-            costs.for_each(|cost| tokens += cost.tokens);
+            costs.for_each(|cost| tokens += cost.message.tokens);
             self.tokens = Some(tokens);
         }
     }

@@ -3,9 +3,9 @@
 use chrono::TimeDelta;
 
 use super::input::ReportInput;
-use super::prices;
 use crate::timeline::{RunData, Timeline};
 use teamkeep_core::config::Price;
+use teamkeep_core::spending::PriceList;
 use teamkeep_core::sys::clock::Timestamp;
 
 /// The time over which the rate is averaged, in minutes.
@@ -26,12 +26,14 @@ impl BurnRate {
         let from = at.checked_sub(TimeDelta::minutes(WINDOW))?;
         let is_recent = |sent: Timestamp| from < sent && sent <= at;
         let costs = data.transcripts.costs.values();
-        let mut recent = costs.filter(|cost| case.to_local(cost.at).is_some_and(is_recent)).peekable();
+        let mut recent =
+            costs.filter(|cost| case.to_local(cost.message.at).is_some_and(is_recent)).peekable();
         recent.peek()?;
+        let mut prices = PriceList::of(prices);
         let (mut tokens, mut usd) = (0_u64, Some(0.0));
         for cost in recent {
-            tokens = tokens.saturating_add(cost.tokens.new_tokens());
-            usd = usd.zip(prices::cost(prices, cost)).map(|(sum, one)| sum + one);
+            tokens = tokens.saturating_add(cost.message.tokens.new_tokens());
+            usd = usd.zip(prices.cost(&cost.message)).map(|(sum, one)| sum + one);
         }
         let an_hour = (60 / WINDOW) as u64;
         Some(BurnRate { tokens: tokens.saturating_mul(an_hour), usd: usd.map(|usd| usd * an_hour as f64) })

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::input::ReportInput;
 use super::messages::bare;
-use super::prices;
 use super::tasks::TaskHistory;
 use teamkeep_core::client::team::Tokens;
 use teamkeep_core::config::Price;
 use teamkeep_core::model::TaskStatus;
+use teamkeep_core::spending::PriceList;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TokenUsage {
@@ -81,12 +81,13 @@ impl Sum {
 impl<'a> Spending<'a> {
     pub fn of(case: &ReportInput<'a>, prices: &[Price]) -> Spending<'a> {
         let costs = case.data.transcripts.costs.values();
+        let mut prices = PriceList::of(prices);
         let messages = costs.map(|cost| Spent {
             agent: &cost.by,
-            model: cost.model.as_deref().unwrap_or("unknown"),
-            at: case.to_local(cost.at).map(|at| at.millis()),
-            tokens: cost.tokens,
-            usd: prices::cost(prices, cost),
+            model: cost.message.model.as_deref().unwrap_or("unknown"),
+            at: case.to_local(cost.message.at).map(|at| at.millis()),
+            tokens: cost.message.tokens,
+            usd: prices.cost(&cost.message),
         });
         Spending { messages: messages.collect() }
     }

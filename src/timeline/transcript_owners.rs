@@ -6,12 +6,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::LoadedEvent;
-use teamkeep_core::client::json;
 use teamkeep_core::client::payload::{Kind, Message, MessageKind};
 use teamkeep_core::client::team::{Delivered, Notice, Record, TranscriptItem};
 use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::ActorKind;
-use teamkeep_core::store::archive::{RunRecord, SessionRole};
+use teamkeep_core::store::archive::{RunRecord, TranscriptNote};
 
 pub(super) struct TranscriptOwners<'a> {
     run: &'a RunRecord,
@@ -44,17 +43,9 @@ impl<'a> TranscriptOwners<'a> {
 
     /// The owner of a transcript. `meta` is Claude Code's note beside it.
     pub fn owner(&self, path: &Path, meta: Option<&[u8]>, records: &[Record]) -> String {
-        let id = agent_of(path);
-        if !is_agent_transcript(path) {
-            let session = self.run.sessions.iter().find(|session| session.id == id);
-            let pane = session.filter(|session| session.role == SessionRole::Pane);
-            return pane.and_then(|pane| pane.name.clone()).unwrap_or_else(|| self.run.lead().to_owned());
-        }
-        let meta: Value = meta.and_then(json::parse_lossy).unwrap_or(Value::Null);
-        let text = |key: &str| meta.get(key).and_then(Value::as_str);
-        let by_meta = text("name").or(text("agentType")).filter(|name| self.is_member(name));
-        let by_hooks = || self.agents.get(id).copied();
-        let named = by_meta.or_else(by_hooks).or(text("agentType")).map(str::to_owned);
+        let note = meta.map(TranscriptNote::parse).unwrap_or_default();
+        let by_hooks = |id: &str| self.agents.get(id).copied();
+        let named = self.run.owner_of(path, &note, |name| self.is_member(name), by_hooks).map(str::to_owned);
         named.or_else(|| self.by_content(records)).unwrap_or_else(|| "unknown".to_owned())
     }
 
@@ -106,18 +97,4 @@ fn answerer(tool: &str, input: &Value) -> Option<String> {
 fn recipient_of_request(message: &Delivered) -> Option<String> {
     let notice = Notice::read(&message.text).filter(|notice| notice.kind == "shutdown_request")?;
     notice.request?.rsplit_once('@').map(|(_, name)| name.to_owned())
-}
-
-fn stem(path: &Path) -> &str {
-    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
-}
-
-fn is_agent_transcript(path: &Path) -> bool {
-    stem(path).starts_with("agent-")
-}
-
-/// The agent's id, or the session's, from the file's name.
-pub(super) fn agent_of(path: &Path) -> &str {
-    let name = stem(path);
-    name.strip_prefix("agent-").unwrap_or(name)
 }

@@ -6,10 +6,11 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::transcript_owners::{TranscriptOwners, agent_of};
-use teamkeep_core::client::team::{Delivered, Record, Spent, Terms, Tokens, TranscriptItem, records};
+use super::transcript_owners::TranscriptOwners;
+use teamkeep_core::client::team::{Delivered, Record, Spent, TranscriptItem, records};
 use teamkeep_core::error::Result;
-use teamkeep_core::store::archive::{Archive, RunRecord};
+use teamkeep_core::spending::MessageCost;
+use teamkeep_core::store::archive::{Archive, RunRecord, agent_of};
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::fs;
 
@@ -129,7 +130,7 @@ impl Transcripts {
     fn retain_within(&mut self, span: &Interval) {
         self.delivered.retain(|delivered| span.contains(delivered.at));
         self.uses.retain(|_, used| span.contains(used.at));
-        self.costs.retain(|_, cost| span.contains(cost.at));
+        self.costs.retain(|_, cost| span.contains(cost.message.at));
     }
 
     fn add(
@@ -147,17 +148,14 @@ impl Transcripts {
                 continue;
             }
             self.versions.extend(record.version.filter(|_| span.contains(record.timestamp)));
-            if let Some(Spent { message, model, tokens, terms }) = record.spent {
-                let cost = self.costs.entry(message).or_insert_with(|| Cost {
+            if let Some(spent) = record.spent {
+                let Spent { tokens, terms, .. } = spent;
+                let cost = self.costs.entry(spent.message.clone()).or_insert_with(|| Cost {
                     by: transcript.by.clone(),
                     agent: transcript.agent.clone(),
-                    at: record.timestamp,
-                    model,
-                    tokens,
-                    terms,
+                    message: MessageCost::of(record.timestamp, spent),
                 });
-                cost.tokens = cost.tokens.most(tokens);
-                cost.terms = cost.terms.most(terms);
+                cost.message.add(tokens, terms);
             }
             for part in record.items {
                 self.add_part(transcript, record.timestamp, part);
@@ -228,11 +226,7 @@ impl ToolUse {
 pub struct Cost {
     pub by: String,
     pub agent: String,
-    /// The start, by Claude Code's clock.
-    pub at: Option<Timestamp>,
-    pub model: Option<String>,
-    pub tokens: Tokens,
-    pub terms: Terms,
+    pub message: MessageCost,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

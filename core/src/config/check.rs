@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
+use super::budget::limit_problems;
 use super::keys::{Key, Place, REDACTABLE, names};
 use super::notify::{check_secret_file, check_url};
 use super::parse_duration;
@@ -156,6 +157,11 @@ impl Checker<'_> {
                 let message = "with a timeout of zero the check never passes";
                 let hint = "to turn the gate off, set its mode to \"off\"".to_owned();
                 self.report(Code::BadDuration, timeout.span.clone(), message, hint);
+            }
+        }
+        for limit in items(entries.iter(), "policy.budget.limit") {
+            for (entry, message, hint) in limit_problems(&limit.0) {
+                self.report(Code::BadValue, entry.span.clone(), message, hint.to_owned());
             }
         }
         let is_blank_key =

@@ -2,12 +2,12 @@
 //! this table. The descriptions are the comments of the template.
 
 use Kind::{
-    Count, Duration, Events, Glob, Globs, Names, Patterns, Picks, Price, Regex, Size, Switch, Text, Times,
-    Words,
+    Count, Duration, Events, Glob, Globs, Names, Patterns, Percent, Picks, Price, Regex, Size, Switch, Text,
+    Times, Words,
 };
 use Project::{Added, Fewer, Narrower, Never, Smaller, Stricter};
 
-use super::TEMPLATE;
+use super::{LimitScope, TEMPLATE};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
@@ -34,8 +34,10 @@ pub enum Kind {
     Duration,
     /// One of these words, most permissive first.
     Words(&'static [&'static str]),
-    /// The price of a million tokens: a number from 0.
+    /// An amount of money: a number from 0.
     Price,
+    /// `"80%"`, or `"never"`.
+    Percent,
     Text,
     /// A list of strings.
     Names,
@@ -52,7 +54,7 @@ pub enum Kind {
 impl Kind {
     /// Whether a value is a string.
     pub fn is_text(self) -> bool {
-        matches!(self, Size | Duration | Words(_) | Text | Regex | Glob)
+        matches!(self, Size | Duration | Percent | Words(_) | Text | Regex | Glob)
     }
 }
 
@@ -180,6 +182,12 @@ pub const KEYS: &[Key] = &[
     key("policy.edit-collision.mode", MODES, "\"off\"", Stricter),
     key("policy.history-rewrite.mode", MODES, "\"off\"", Stricter),
     key("policy.add-everything.mode", MODES, "\"off\"", Stricter),
+    key("policy.budget.mode", MODES, "\"block\"", Stricter),
+    own("policy.budget.limit[].per", Words(LimitScope::WORDS)),
+    key("policy.budget.limit[].tokens", Count, "0", Never),
+    key("policy.budget.limit[].usd", Price, "0", Never),
+    key("policy.budget.limit[].warn-at", Percent, "\"80%\"", Never),
+    key("policy.budget.limit[].block-at", Percent, "\"never\"", Never),
     needed("rule[].name", Text),
     key("rule[].events", Events, "[]", Added),
     key("rule[].tools", Globs, "[]", Added),

@@ -2,6 +2,7 @@
 //!
 //! A file goes through [`source`] → [`check`] → `model`; [`layers`] combines the project's with the user's.
 
+mod budget;
 pub mod check;
 pub mod keys;
 pub mod layers;
@@ -17,6 +18,7 @@ mod settings;
 pub mod source;
 mod units;
 
+pub use budget::{Budget, Limit, LimitScope};
 pub use keys::INCIDENT_KINDS;
 pub use layers::{Effective, Everywhere, Files, PROJECT_FILE, everywhere, misnamed_file};
 pub use model::{

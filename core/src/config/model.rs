@@ -248,7 +248,7 @@ impl Default for Hook {
 }
 
 /// Parses a number such as 2.5 into millionths.
-fn millionths<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+pub(super) fn millionths<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     let number = f64::deserialize(from)?;
     let millionths = number * 1e6;
     if !(0.0..1e15).contains(&millionths) {

@@ -11,6 +11,7 @@ use super::pattern::{self, BoundedRegex, RegexTooCostly};
 use super::problem::{Code, Problem, Severity};
 use super::settings::Entry;
 use super::source::Source;
+use super::units::parse_percent;
 use super::{parse_duration, parse_size};
 use crate::client::payload::{self, JUDGED, KNOWN};
 use crate::error::nearest;
@@ -164,6 +165,7 @@ fn expected(kind: Kind) -> &'static str {
         Kind::Switch => "a boolean",
         Kind::Count | Kind::Times => "an integer",
         Kind::Price => "a number such as 2.5",
+        Kind::Percent => "a percentage such as \"80%\"",
         Kind::Size => "a size such as \"16 MiB\"",
         Kind::Duration => "a duration such as \"90d\"",
         Kind::Words(_) | Kind::Text => "a string",
@@ -209,6 +211,10 @@ fn check_text(kind: Kind, text: &str) -> Result<(), Rejection> {
         Kind::Duration if parse_duration(text).is_none() => {
             let message = format!("invalid duration {named}; expected a value such as \"90d\" or \"1m30s\"");
             (Code::BadDuration, message, None)
+        }
+        Kind::Percent if parse_percent(text).is_none() => {
+            let message = format!("invalid percentage {named}; expected \"1%\" to \"1000%\", or \"never\"");
+            (Code::BadValue, message, None)
         }
         Kind::Words(words) if !words.contains(&text) => {
             let listed: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();

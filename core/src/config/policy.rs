@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::Budget;
 use crate::client::payload::Kind;
 use crate::model::Tool;
 
@@ -40,6 +41,7 @@ pub struct Policy {
     pub edit_collision: OnlyMode,
     pub history_rewrite: OnlyMode,
     pub add_everything: OnlyMode,
+    pub budget: Budget,
 }
 
 /// A gate without other settings, such as `[policy.protect-lead]`.
@@ -156,6 +158,7 @@ impl Default for Policy {
             edit_collision: OnlyMode { mode: Mode::Off },
             history_rewrite: OnlyMode { mode: Mode::Off },
             add_everything: OnlyMode { mode: Mode::Off },
+            budget: Budget::default(),
         }
     }
 }
@@ -211,12 +214,13 @@ pub enum Gate {
     EditCollision,
     HistoryRewrite,
     AddEverything,
+    Budget,
     Rule,
 }
 
 impl Gate {
     /// All of them, in the order of the configuration.
-    pub const ALL: [Gate; 12] = [
+    pub const ALL: [Gate; 13] = [
         Gate::PrematureShutdown,
         Gate::ProtectLead,
         Gate::IdleWithWork,
@@ -228,6 +232,7 @@ impl Gate {
         Gate::EditCollision,
         Gate::HistoryRewrite,
         Gate::AddEverything,
+        Gate::Budget,
         Gate::Rule,
     ];
 
@@ -245,6 +250,7 @@ impl Gate {
             Gate::EditCollision => "edit-collision",
             Gate::HistoryRewrite => "history-rewrite",
             Gate::AddEverything => "add-everything",
+            Gate::Budget => "budget",
             Gate::Rule => "rule",
         }
     }
@@ -268,6 +274,7 @@ impl Gate {
             Gate::EditCollision => policy.edit_collision.mode,
             Gate::HistoryRewrite => policy.history_rewrite.mode,
             Gate::AddEverything => policy.add_everything.mode,
+            Gate::Budget => policy.budget.mode,
             Gate::Rule => return None,
         })
     }
@@ -286,8 +293,17 @@ impl Gate {
             Gate::LeadStopsEarly => Some((Kind::Stop, &[])),
             Gate::EditCollision => Some((Kind::PreToolUse, &[Tool::Edit])),
             Gate::HistoryRewrite | Gate::AddEverything => Some((Kind::PreToolUse, &[Tool::Bash])),
+            Gate::Budget => Some((
+                Kind::PreToolUse,
+                &[Tool::Agent, Tool::SendMessage, Tool::TaskCreate, Tool::TaskUpdate],
+            )),
             Gate::Rule => None,
         }
+    }
+
+    /// Whether it reads the team's files only when it needs them: it judges by other records, or describes a conflict.
+    pub fn reads_team_on_demand(self) -> bool {
+        self.guards_files() || self == Gate::Budget
     }
 
     /// Whether it guards the files that the agents of a team share: it judges what they did to files before, and reads the

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::keys::Kind::{
-    Count, Duration, Events, Glob, Globs, Names, Patterns, Picks, Price, Regex, Size, Switch, Text, Times,
-    Words,
+    Count, Duration, Events, Glob, Globs, Names, Patterns, Percent, Picks, Price, Regex, Size, Switch, Text,
+    Times, Words,
 };
 use super::keys::{Key, Place, names};
 use crate::client::payload::KNOWN;
@@ -57,6 +57,7 @@ fn key_schema(key: &Key) -> Json {
         Switch => json!({"type": "boolean"}),
         Count => json!({"type": "integer", "minimum": 0, "maximum": u32::MAX}),
         Times => json!({"type": "integer", "minimum": 1, "maximum": u32::MAX}),
+        Percent => json!({"type": "string", "pattern": "^([0-9]+%|never)$"}),
         Price => json!({"type": "number", "minimum": 0, "maximum": 1_000_000}),
         Size => json!({"type": "string", "pattern": "^\\s*[0-9.]+\\s*([kKmMgG][iI]?)?[bB]\\s*$"}),
         Duration => json!({"type": "string", "pattern": "^\\s*([0-9.]+(ms|s|m|h|d))+([0-9.]+)?\\s*$"}),

@@ -282,6 +282,7 @@ fn the_defaults_of_a_check_and_a_rule_are_those_of_the_table() {
         ("rule[].action", "warn"),
         ("policy.completion-check.check[].run", "true"),
         ("report.price[].model", "m"),
+        ("policy.budget.limit[].per", "run"),
     ];
     assert_eq!(set(&needed, true), set(&needed, false));
 }

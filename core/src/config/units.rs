@@ -50,9 +50,31 @@ pub fn parse_size(text: &str) -> Option<u64> {
     (bytes.is_finite() && bytes < 1e15).then_some(bytes.round() as u64)
 }
 
+/// A percentage above this is a mistake.
+const MAX_PERCENT: u32 = 1_000;
+
+/// Parses `80%`; `never` is the inner `None`. The outer one is an invalid text.
+pub(super) fn parse_percent(text: &str) -> Option<Option<u32>> {
+    if text == "never" {
+        return Some(None);
+    }
+    let number = text.strip_suffix('%')?.parse().ok()?;
+    (1..=MAX_PERCENT).contains(&number).then_some(Some(number))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_percentage_is_a_positive_integer_or_never() {
+        assert_eq!(parse_percent("80%"), Some(Some(80)));
+        assert_eq!(parse_percent("1000%"), Some(Some(1_000)));
+        assert_eq!(parse_percent("never"), Some(None));
+        for invalid in ["", "80", "0%", "1001%", "-1%", "8.5%", "%", "80 %", "Never", "99999999999%"] {
+            assert_eq!(parse_percent(invalid), None, "{invalid}");
+        }
+    }
 
     #[test]
     fn sizes_are_read_in_binary_and_decimal_units() {

@@ -93,6 +93,9 @@ pub fn decide(
             true => Verdict { decision: Decision::Allow, paused: true, ..finding.verdict() },
             false => guard.decide(finding, counting),
         };
+        if verdict.repeated && finding.once.is_some() {
+            continue;
+        }
         let blocks = verdict.decision == Decision::Block;
         evaluation.verdicts.push(verdict);
         if blocks {

@@ -9,6 +9,9 @@ mod origin;
 mod overrides;
 mod request;
 mod snapshot_reader;
+mod spending;
+mod spent_log;
+mod transcript_tail;
 
 pub use access::access;
 pub use evaluation::{Evaluation, Findings, VERDICT, decide, evaluate, line};
@@ -16,3 +19,4 @@ pub use gate_state::{GateState, GateStateStore, solo_run};
 pub use overrides::{FoundOverrides, LONGEST_PAUSE, OverrideFile, Overrides, Pause};
 pub use request::PolicyRequest;
 pub use snapshot_reader::SnapshotReader;
+pub use spending::RunSpending;

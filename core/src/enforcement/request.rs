@@ -13,11 +13,12 @@ use super::gate_state::{GateStateStore, OpenGateState, is_busy_error};
 use super::origin::origin;
 use super::overrides::OverrideFile;
 use super::snapshot_reader::SnapshotReader;
+use super::spending::RunSpending;
 use crate::client::payload::Kind;
-use crate::config::{Gate, Mode, Policy};
+use crate::config::{Gate, Mode, Policy, Price};
 use crate::model::event::SafeName;
 use crate::policy::failure::decision;
-use crate::policy::gates::{completion_check, needs_tasks};
+use crate::policy::gates::{budget, completion_check, needs_tasks};
 use crate::policy::{
     Attempt, Case, Counting, Decision, Finding, Guard, Judged, Ledger, Origin, Part, Rules, TeamState,
     Unreadable, Verdict, judge, needs_team_state,
@@ -57,6 +58,8 @@ pub struct PolicyRequest<'a> {
     pub transcript: Option<&'a Path>,
     /// Claude Code's directory.
     pub client: &'a Path,
+    /// The user's prices of models.
+    pub prices: &'a [Price],
 }
 
 impl PolicyRequest<'_> {
@@ -78,13 +81,18 @@ impl PolicyRequest<'_> {
             failed = Some(error.to_string());
             None
         });
+        let spent = self.spending(&team, &key).unwrap_or_else(|error| {
+            failed.get_or_insert(format!("cannot read the spending of the team: {error}"));
+            None
+        });
         let mut open = self.open(&key);
         let log = FileLog::of(self.dir, &key);
         let mut files = log.read(self.event.access);
         team.ledger = Ledger { files: files.clone(), ..std::mem::take(&mut open.gate_state.ledger) };
+        team.spending = spent.map(|spent| spent.priced(self.prices, &team, None)).unwrap_or_default();
         if index.is_none() && needs_tasks(self.policy, &Case::new(self.event, &team)) {
             index = self.index;
-            team = TeamState { ledger: team.ledger, ..self.team(index, until) };
+            team = TeamState { ledger: team.ledger, spending: team.spending, ..self.team(index, until) };
         }
         let mut findings = judge(self.policy, self.rules, &Case::new(self.event, &team));
         findings.extend(checked);
@@ -136,6 +144,14 @@ impl PolicyRequest<'_> {
         evaluation.verdicts.extend(earlier);
         evaluation.sort();
         Evaluation { failed, found, damage, ..evaluation }
+    }
+
+    /// Reads the spending of the run, if a gate needs it.
+    fn spending(&self, team: &TeamState, key: &SafeName) -> io::Result<Option<RunSpending>> {
+        match self.run.is_some() && budget::needs_spending(self.policy, &Case::new(self.event, team)) {
+            true => RunSpending::update(self.archive, self.dir, key),
+            false => Ok(None),
+        }
     }
 
     fn overrides(&self) -> OverrideFile {

@@ -116,6 +116,7 @@ impl Attributed<'_> {
             earlier_verdicts: call.again.as_ref().map(|_| call.earlier_verdicts.as_slice()),
             transcript: call.context().transcript(),
             client: &call.client,
+            prices: &recorder.config.report.price,
         };
         // A panic in a gate is handled like any other failure of the policy.
         let blocks_on_panic = can_block(call.kind)

@@ -102,8 +102,13 @@ impl Guard {
         let mut verdict = finding.verdict();
         match finding.decision {
             Decision::Warn => {
-                let hash = blake3::hash(finding.reason.as_bytes()).to_hex();
-                let key = format!("{}\0{}\0{}", guard_key(finding), counting.state, &hash[..8]);
+                let key = match &finding.once {
+                    Some(once) => format!("{}\0{}", guard_key(finding), mark(once)),
+                    None => {
+                        let hash = blake3::hash(finding.reason.as_bytes()).to_hex();
+                        format!("{}\0{}\0{}", guard_key(finding), counting.state, &hash[..8])
+                    }
+                };
                 verdict.repeated = self.warned.contains_key(&key);
                 if !verdict.repeated {
                     make_room(&mut self.warned, |order| *order);

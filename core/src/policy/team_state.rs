@@ -11,6 +11,7 @@ use crate::client::payload::{Kind, MessageKind};
 use crate::client::team::{Lists, Task, TeamConfig, TeamPath, mailbox};
 use crate::config::Gate;
 use crate::model::{TaskStatus, Tool};
+use crate::spending::Spending;
 
 /// The team at the moment of the event.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +29,8 @@ pub struct TeamState {
     pub unread: usize,
     pub unreadable: Vec<Unreadable>,
     pub ledger: Ledger,
+    /// The spending of its agents, if a gate needs it.
+    pub spending: Spending,
 }
 
 impl TeamState {
@@ -118,7 +121,7 @@ pub fn needs_team_state(event: &Judged<'_>) -> bool {
             Sent::of(payload).is_some_and(|sent| sent.message.kind != MessageKind::Plain)
         }
         (Kind::PreToolUse, Some(tool)) => {
-            let of_team = Gate::ALL.iter().filter(|gate| !gate.guards_files());
+            let of_team = Gate::ALL.iter().filter(|gate| !gate.reads_team_on_demand());
             let mut events = of_team.filter_map(|gate| gate.event());
             events.any(|(kind, tools)| kind == Kind::PreToolUse && tools.contains(&tool))
         }

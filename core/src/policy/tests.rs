@@ -1,5 +1,6 @@
 mod activity;
 mod attended;
+mod budget;
 mod decisions;
 mod dependencies;
 mod edits;

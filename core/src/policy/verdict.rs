@@ -42,6 +42,8 @@ pub struct Finding {
     pub file_line: Option<String>,
     /// Whether it blocks every time, without the loop guard.
     pub lasting: bool,
+    /// A warning with this key is shown and recorded only once in a run.
+    pub once: Option<String>,
 }
 
 impl Finding {
@@ -57,6 +59,7 @@ impl Finding {
             rule: None,
             file_line: None,
             lasting: false,
+            once: None,
         }
     }
 

@@ -17,7 +17,7 @@ use teamkeep_core::enforcement::{Findings, access, evaluate};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::{Recorded, SafeName};
-use teamkeep_core::policy::gates::completion_check;
+use teamkeep_core::policy::gates::{budget, completion_check};
 use teamkeep_core::policy::{Access, Case, Decision, Finding, Judged, Rules, Verdict, judge};
 use teamkeep_core::sys::clock;
 
@@ -49,11 +49,11 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
 }
 
 fn explain_event(context: &Context, args: &Args, id: &str) -> Result<Document> {
-    let found = RecordedEvent::find(context, id)?;
-    let recorded = &found.event;
+    let mut found = RecordedEvent::find(context, id)?;
+    let recorded = &found.event.clone();
     let payload = Payload::from_raw(&recorded.payload);
     let source = args.policy.read(context, project(context, &payload).as_deref())?;
-    let input = found.input(&payload, &source);
+    let input = found.input(&context.config.report.price, &payload, &source);
     let mut document = Document::default();
     row(&mut document, "id", &recorded.id);
     explain(context, &mut document, &source, &input, backtest::judged(recorded, &payload));
@@ -88,10 +88,13 @@ fn explain_payload(context: &Context, args: &Args) -> Result<Document> {
     let client = context.paths.client_for(payload.transcript()).unwrap_or_default();
     let call =
         CallContext { payload: &payload, kind, state: &state, client: &client, client_pid: None, pane: None };
-    let input = match &args.run {
+    let mut input = match &args.run {
         Some(run) => ExplainInput::of_run(context, &call, run)?,
         None => ExplainInput::now(context, &call),
     };
+    if source.policy.budget.is_on() {
+        input.read_spending(context);
+    }
     let event =
         Judged { at: context.clock.now(), kind, actor: &input.actor, payload: &payload, access: None };
     let mut document = Document::default();
@@ -141,6 +144,11 @@ fn explain(
     let findings = judge(&source.policy, &Rules::of(&source.rules), &case);
     for (name, result) in gate_results(source, &case, &findings) {
         document.line([plain(format!("  {name}")).width(26), plain(result)]);
+    }
+    if source.policy.budget.is_on() {
+        for summary in budget::summaries(&source.policy, &input.state.spending, event.at) {
+            row(document, "spent", summary);
+        }
     }
     let (team, now) = (input.state.name.as_deref(), context.clock.now());
     let mut guard = input.guard.clone();
@@ -193,6 +201,7 @@ fn gate_results(source: &PolicySource, case: &Case<'_>, findings: &[Finding]) ->
         let (kind, tools) = gate.event()?;
         let result = match gate {
             _ if gate.mode(policy) == Some(Mode::Off) => "off".to_owned(),
+            Gate::Budget if policy.budget.limit.is_empty() => "no limits defined".to_owned(),
             Gate::CompletionCheck if policy.completion_check.check.is_empty() => {
                 "no checks defined".to_owned()
             }

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::PolicySource;
-use crate::backtest::{self, Record, SnapshotCursor};
+use crate::backtest::{self, Record, RecordedSpending, SnapshotCursor};
 use crate::commands::catalog::{self, catalog};
 use crate::context::Context;
 use teamkeep_core::attribution::{self, CallContext};
 use teamkeep_core::client::payload::Payload;
+use teamkeep_core::config::Price;
 use teamkeep_core::enforcement::{
     GateState, GateStateStore, OverrideFile, Overrides, SnapshotReader, solo_run,
 };
@@ -29,6 +30,8 @@ pub struct ExplainInput {
     pub actor: Actor,
     pub actor_by: &'static str,
     pub state: TeamState,
+    /// The team's run, if it has one.
+    pub run: Option<String>,
     pub guard: Guard,
     pub as_of: Option<Timestamp>,
     pub attempt: Attempt,
@@ -50,6 +53,7 @@ impl ExplainInput {
             actor,
             actor_by,
             state: TeamState::default(),
+            run: None,
             guard: Guard::default(),
             as_of: None,
             attempt: Attempt::single(),
@@ -74,10 +78,19 @@ impl ExplainInput {
         let reader = SnapshotReader { archive: &archive, client: None, live_first: false, until: None };
         ExplainInput {
             state: TeamState { ledger, ..reader.team((name, session), index) },
+            run: index.map(|index| index.run.clone()),
             guard,
             as_of: index.map(|index| index.at),
             ..ExplainInput::new(context, team_by(name, by), actor)
         }
+    }
+
+    /// Adds the spending of the run until now.
+    pub fn read_spending(&mut self, context: &Context) {
+        let Some(run) = &self.run else { return };
+        let recorded = RecordedSpending::read(&catalog::archive(context), run, &context.config.report.price);
+        let spending = recorded.map(|recorded| recorded.at(&self.state, context.clock.now()));
+        self.state.spending = spending.unwrap_or_default();
     }
 
     /// The conditions after the last event of a run, with its files from when its directory last existed.
@@ -107,6 +120,7 @@ impl ExplainInput {
             }
             input.as_of = record.events.last().map(|event| event.at);
             input.state = past.team;
+            input.run = Some(run.run.clone());
         }
         if let Some(run) = SafeName::new(&run.run) {
             input.guard = gate_states(context).read(&run).guard;
@@ -183,7 +197,8 @@ impl RecordedEvent {
     }
 
     /// The conditions at the time of the event. Pauses and allowances of that time are not known.
-    pub fn input(&self, payload: &Payload, source: &PolicySource) -> ExplainInput {
+    pub fn input(&mut self, prices: &[Price], payload: &Payload, source: &PolicySource) -> ExplainInput {
+        self.record.read_spending(&self.archive, &[&source.policy], prices);
         let RecordedEvent { archive, record, position, event } = self;
         let (state, guard) = backtest::before(archive, record, &source.policy, &source.rules, *position);
         ExplainInput {
@@ -191,6 +206,7 @@ impl RecordedEvent {
             actor: event.actor.clone(),
             actor_by: "recorded",
             state,
+            run: Some(record.run.clone()),
             guard,
             as_of: Some(event.at),
             attempt: backtest::attempt(&backtest::judged(event, payload)),

@@ -12,7 +12,7 @@ use crate::commands::output;
 use crate::context::Context;
 use crate::demo::{self, DemoOutcome};
 use crate::view::{self, BacktestRow};
-use teamkeep_core::config::Config;
+use teamkeep_core::config::{Config, Policy};
 use teamkeep_core::error::{Cause, Error, Result};
 use teamkeep_core::model::event::Recorded;
 use teamkeep_core::store::archive::{Archive, RunRecord};
@@ -47,7 +47,13 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let policy = args.policy.read(context, context.env.project_dir().as_deref())?;
     let against = args.against.as_deref().map(|file| args.policy.read_file(context, file)).transpose()?;
     let expected = args.expect.as_deref().map(expectations).transpose()?;
-    let cases = open(context, &args.cases)?;
+    let mut cases = open(context, &args.cases)?;
+    let policies: Vec<&Policy> =
+        [Some(&policy), against.as_ref()].into_iter().flatten().map(|source| &source.policy).collect();
+    for TestCase { archive, records, .. } in &mut cases {
+        let prices = &context.config.report.price;
+        records.iter_mut().for_each(|record| record.read_spending(archive, &policies, prices));
+    }
     let (mut counts, mut other_counts) = (Counts::default(), Counts::default());
     let mut out = String::new();
     let mut verdicts = Verdicts::new();

@@ -28,6 +28,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("config", &["client/payload", "error", "model", "sys/clock", "sys/env", "sys/fs", "sys/paths"]),
     ("client/settings", &["client/payload", "config", "error", "sys/env", "sys/fs", "sys/paths"]),
     ("client/team", &["client/compat", "client/json", "model", "sys/clock", "sys/unicode"]),
+    ("spending", &["client/team", "config", "sys/clock"]),
     ("store/log", &["config", "error", "model", "sys/clock", "sys/fs"]),
     (
         "policy",
@@ -38,6 +39,7 @@ const CORE: &[(&str, &[&str])] = &[
             "client/team",
             "config",
             "model",
+            "spending",
             "sys/clock",
             "sys/unicode",
         ],
@@ -75,9 +77,11 @@ const CORE: &[(&str, &[&str])] = &[
         &[
             "client/json",
             "client/payload",
+            "client/team",
             "config",
             "model",
             "policy",
+            "spending",
             "store/archive",
             "sys/clock",
             "sys/fs",

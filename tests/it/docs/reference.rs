@@ -42,6 +42,7 @@ fn written(kind: Kind) -> String {
         Kind::Size => "size".to_owned(),
         Kind::Duration => "duration".to_owned(),
         Kind::Words(words) => one_of(words),
+        Kind::Percent => "percentage, or `\"never\"`".to_owned(),
         Kind::Price => "number, 0 or more".to_owned(),
         Kind::Text => "string".to_owned(),
         Kind::Names => "list of strings".to_owned(),

@@ -2,6 +2,7 @@
 
 pub mod backtest_oracle;
 pub mod batches;
+pub mod budget;
 pub mod commands;
 pub mod documented_rules;
 pub mod due_shutdowns;

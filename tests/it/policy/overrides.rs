@@ -159,7 +159,7 @@ fn invalid_arguments_are_rejected_and_change_nothing() {
     let sandbox = Sandbox::new();
     assert_snapshot!(refused(&sandbox, "pause --gate premature 15m"), @r#"
     error: unknown gate "premature"
-    hint: known gates: premature-shutdown, protect-lead, idle-with-work, completion-check, unfinished-dependencies, report-before-idle, team-size, lead-stops-early, edit-collision, history-rewrite, add-everything, rule
+    hint: known gates: premature-shutdown, protect-lead, idle-with-work, completion-check, unfinished-dependencies, report-before-idle, team-size, lead-stops-early, edit-collision, history-rewrite, add-everything, budget, rule
     "#);
     for (line, why) in [
         ("resume --gate all", "hint: known gates: premature-shutdown, "),

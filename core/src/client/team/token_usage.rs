@@ -1,9 +1,11 @@
 //! The token usage of the model's messages, as transcripts report it.
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::text;
+use crate::sys::clock::{self, Timestamp};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spent {
@@ -14,8 +16,27 @@ pub struct Spent {
     pub terms: Terms,
 }
 
+/// The part of a transcript's line with the usage.
+#[derive(Deserialize)]
+struct UsageLine {
+    #[serde(default)]
+    timestamp: Value,
+    message: Option<UsageMessage>,
+}
+
+#[derive(Deserialize)]
+struct UsageMessage {
+    #[serde(default)]
+    id: Value,
+    #[serde(default)]
+    model: Value,
+    usage: Option<Value>,
+    content: Option<IgnoredAny>,
+}
+
 /// The conditions of a message's price, besides its model and tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Terms {
     /// The model ran in fast mode.
     pub fast: bool,
@@ -42,10 +63,23 @@ impl Spent {
     /// (`<synthetic>`) have none.
     pub fn read(line: &Value) -> Option<Spent> {
         let message = line.get("message")?;
-        let usage = message.get("usage")?;
+        Spent::of(text(message, &["id"]), text(message, &["model"]), message.get("usage")?)
+    }
+
+    /// Reads a line with its time, without building its texts.
+    pub fn parse(line: &[u8]) -> Option<(Option<Timestamp>, Spent)> {
+        let line: UsageLine = serde_json::from_slice(line).ok()?;
+        let message = line.message?;
+        message.content?;
+        let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        let spent = Spent::of(text(&message.id), text(&message.model), &message.usage?)?;
+        Some((line.timestamp.as_str().and_then(clock::parse), spent))
+    }
+
+    fn of(message: Option<String>, model: Option<String>, usage: &Value) -> Option<Spent> {
+        let message = message?;
         let tokens = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
-        let model = text(message, &["model"]).filter(|model| !model.starts_with('<'));
-        let message = text(message, &["id"])?;
+        let model = model.filter(|model| !model.starts_with('<'));
         model.is_some().then_some(Spent {
             message,
             model,
@@ -135,6 +169,31 @@ mod tests {
         let mut sum = spent.tokens.most(Tokens { output: 9, ..Tokens::default() });
         sum += Tokens { output: u64::MAX, ..Tokens::default() };
         assert_eq!(sum, Tokens { input: 3, output: u64::MAX, cache_read: 1, ..Tokens::default() });
+    }
+
+    #[test]
+    fn a_line_is_parsed_as_a_whole_document_is_read() {
+        let usage = json!({"input_tokens": 3, "output_tokens": "x", "speed": "fast"});
+        let message =
+            |content: Value| json!({"id": "m", "model": "opus", "usage": usage, "content": content});
+        let line = json!({"timestamp": "2026-02-03T04:05:06.789Z", "message": message(json!([{"text": "\u{2028}"}]))});
+        let (at, spent) = Spent::parse(line.to_string().as_bytes()).unwrap();
+        assert_eq!((at.map(Timestamp::millis), Some(spent)), (Some(1_770_091_506_789), Spent::read(&line)));
+        let cut = line.to_string().replace('\u{2028}', "\\ud83d");
+        assert!(Spent::parse(cut.as_bytes()).is_some(), "half of an emoji");
+        let odd = json!({"timestamp": 7, "message": message(json!("text"))});
+        assert_eq!(Spent::parse(odd.to_string().as_bytes()).unwrap().0, None);
+        for other in [
+            json!({"message": {"id": "m", "model": "opus", "usage": usage}}),
+            json!({"message": {"id": 7, "model": "opus", "usage": usage, "content": []}}),
+            json!({"message": {"id": "m", "model": ["opus"], "usage": usage, "content": []}}),
+            json!({"message": {"id": "m", "model": "opus", "usage": null, "content": []}}),
+            json!({"message": "m"}),
+            json!([1]),
+        ] {
+            assert_eq!(Spent::parse(other.to_string().as_bytes()), None, "{other}");
+        }
+        assert_eq!(Spent::parse(b"{\"message\":{\"id\":\"m"), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::budget;
 use crate::client::payload::Kind;
 use crate::client::team::Task;
 use crate::config::{Gate, IdleWithWork, Mode, Policy};
@@ -47,6 +48,7 @@ pub fn with_work(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     if free.is_empty() {
         return None;
     }
+    let mode = budget::mode_of_more_work(policy, case, mode);
     let reason = goes_idle(mode, name, [" although this task is unassigned: "; 2]).tasks(&free).then(".");
     let reason = reason.instead(match mode {
         Mode::Block => {

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use super::budget;
 use super::idle::is_marked_waiting;
 use crate::client::payload::Kind;
 use crate::client::team::Task;
@@ -25,7 +26,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     if open.is_empty() {
         return None;
     }
-    let mode = policy.lead_stops_early.mode;
+    let mode = budget::mode_of_more_work(policy, case, policy.lead_stops_early.mode);
     let reason = Reason::of(mode)
         .then("ending your turn while no agent works on ")
         .tasks(&open)

@@ -5,6 +5,7 @@
 //! files are read.
 
 mod add_everything;
+pub mod budget;
 pub mod completion_check;
 mod edit_collision;
 mod history_rewrite;
@@ -50,6 +51,7 @@ fn findings(gate: Gate, policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
         Gate::EditCollision => edit_collision::judge(policy, case),
         Gate::HistoryRewrite => history_rewrite::judge(policy, case),
         Gate::AddEverything => add_everything::judge(policy, case),
+        Gate::Budget => return budget::judge(policy, case),
         Gate::CompletionCheck | Gate::Rule => None,
     };
     finding.into_iter().collect()
@@ -57,7 +59,8 @@ fn findings(gate: Gate, policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
 
 /// Whether a gate needs the team's tasks for an event at which a hook call does not read them otherwise.
 pub fn needs_tasks(policy: &Policy, case: &Case<'_>) -> bool {
-    policy.guards_files() && (edit_collision::needs_tasks(case) || add_everything::needs_tasks(case))
+    (policy.guards_files() && (edit_collision::needs_tasks(case) || add_everything::needs_tasks(case)))
+        || budget::needs_tasks(policy, case)
 }
 
 /// The git commands that an event is about to run.
@@ -80,7 +83,7 @@ fn subject_of(gate: Gate, policy: &Policy, case: &Case<'_>, part: &Part) -> Opti
         Gate::LeadStopsEarly => lead_stops_early::ends_turn(case).then(|| case.actor()),
         Gate::ProtectLead | Gate::CompletionCheck | Gate::Rule => None,
         // They read the team's files only to describe a conflict.
-        Gate::EditCollision | Gate::HistoryRewrite | Gate::AddEverything => None,
+        Gate::EditCollision | Gate::HistoryRewrite | Gate::AddEverything | Gate::Budget => None,
     };
     subject.map(str::to_owned)
 }

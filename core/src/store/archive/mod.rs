@@ -27,4 +27,4 @@ pub use object::{Contents, Durability, ObjectError, ObjectInfo, Objects, Verifyi
 pub use run::{CaptureScope, Claims, EndedBy, Imported, RunRecord, SessionRecord, SessionRole};
 pub use session::CaptureRequest;
 pub use store::Archive;
-pub use transcripts::StoredTranscript;
+pub use transcripts::{StoredTranscript, TranscriptNote, agent_of, is_agent_transcript};

@@ -5,9 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::run::RunRecord;
+use super::run::{RunRecord, SessionRole};
 use super::store::Archive;
+use crate::client::json;
 use crate::sys::fs;
 
 /// An archived file: a transcript, or the `.meta.json` beside it.
@@ -20,10 +22,66 @@ pub struct StoredTranscript {
     pub size: u64,
 }
 
+/// Claude Code's note beside an agent's transcript, `agent-<id>.meta.json`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TranscriptNote {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(rename = "agentType", skip_serializing_if = "Option::is_none")]
+    pub agent_type: Option<String>,
+}
+
+impl TranscriptNote {
+    /// Parses the note. A missing or damaged part is unknown.
+    pub fn parse(bytes: &[u8]) -> TranscriptNote {
+        let note = json::parse_lossy(bytes).unwrap_or_default();
+        let text = |key: &str| note.get(key).and_then(Value::as_str).map(str::to_owned);
+        TranscriptNote { name: text("name"), agent_type: text("agentType") }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        *self == TranscriptNote::default()
+    }
+}
+
+/// The agent's id, or the session's, from the name of a transcript.
+pub fn agent_of(transcript: &Path) -> &str {
+    let name = stem(transcript);
+    name.strip_prefix("agent-").unwrap_or(name)
+}
+
+pub fn is_agent_transcript(path: &Path) -> bool {
+    stem(path).starts_with("agent-")
+}
+
+fn stem(path: &Path) -> &str {
+    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
+}
+
 /// Maximum size of an archived transcript, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
 
 impl RunRecord {
+    /// The agent that a transcript belongs to: by the run's sessions, by the note beside it if that names a member, else by
+    /// the agent that hooks named for this id.
+    pub fn owner_of<'a>(
+        &'a self,
+        transcript: &Path,
+        note: &'a TranscriptNote,
+        is_member: impl Fn(&str) -> bool,
+        by_hooks: impl FnOnce(&str) -> Option<&'a str>,
+    ) -> Option<&'a str> {
+        let id = agent_of(transcript);
+        if !is_agent_transcript(transcript) {
+            let session = self.sessions.iter().find(|session| session.id == id);
+            let pane = session.filter(|session| session.role == SessionRole::Pane);
+            return Some(pane.and_then(|pane| pane.name.as_deref()).unwrap_or(self.lead()));
+        }
+        let TranscriptNote { name, agent_type } = note;
+        let by_note = name.as_deref().or(agent_type.as_deref()).filter(|name| is_member(name));
+        by_note.or_else(|| by_hooks(id)).or(agent_type.as_deref())
+    }
+
     /// The existing transcripts of the run's sessions and their agents. Does not follow links.
     pub fn transcripts(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();

@@ -1,6 +1,6 @@
 //! The ids of models, as Anthropic's API, other platforms and gateways write them.
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Suffix {
     Fast,
     Other,

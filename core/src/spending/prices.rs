@@ -4,10 +4,12 @@
 //! 2026-10-24. Fable 5.2 and Mythos 5.2 are newer; they have the prices by which Claude Code 2.1.330 counts. It has the same
 //! prices for all models that it still sends. Batches and server tools other than web search have other prices.
 
+use std::collections::HashMap;
+
+use super::MessageCost;
 use super::model_id::{Suffix, suffix_after};
-use crate::timeline::Cost;
-use teamkeep_core::client::team::Tokens;
-use teamkeep_core::config::{Price, pattern};
+use crate::client::team::{Terms, Tokens};
+use crate::config::{Price, pattern};
 
 /// The date of the table.
 pub const AS_OF: &str = "2026-10-24";
@@ -29,6 +31,7 @@ const fn rates(input: f64, output: f64, cache_read: f64) -> Rates {
     Rates { input, output, cache_read, cache_write: input * 1.25, cache_write_1h: input * 2.0 }
 }
 
+#[derive(Debug)]
 struct Row {
     /// The model: an id without `claude-` and date.
     model: &'static str,
@@ -78,24 +81,57 @@ const US_ONLY_FACTOR: f64 = 1.1;
 /// US dollars for a web search.
 const WEB_SEARCH: f64 = 0.01;
 
-/// The price of one message of the model; `None` if its model has none. The first of the user's prices that matches the
-/// model counts, else the table.
-pub fn cost(prices: &[Price], cost: &Cost) -> Option<f64> {
-    let model = cost.model.as_deref()?;
-    let own = prices.iter().find(|price| pattern::matches(&price.model, model));
-    own.map(|own| Rates::of(own).price(&cost.tokens)).or_else(|| list_price(model, cost))
+/// The user's prices and the table. The price of each model is looked up once.
+#[derive(Debug)]
+pub struct PriceList<'a> {
+    own: &'a [Price],
+    known: HashMap<String, Option<ModelPrice<'a>>>,
 }
 
-fn list_price(model: &str, cost: &Cost) -> Option<f64> {
-    let (row, suffix) = TABLE.iter().find_map(|row| Some((row, suffix_after(model, row.model)?)))?;
-    let is_fast = cost.terms.fast || suffix == Suffix::Fast;
-    let fast = if is_fast { row.fast? } else { 1.0 };
-    let region = if cost.terms.us_only { US_ONLY_FACTOR } else { 1.0 };
-    Some(row.rates(cost).price(&cost.tokens) * fast * region + cost.terms.web_searches as f64 * WEB_SEARCH)
+/// Where the price of a model is.
+#[derive(Debug, Clone, Copy)]
+enum ModelPrice<'a> {
+    Own(&'a Price),
+    Listed(&'static Row, Suffix),
+}
+
+impl<'a> PriceList<'a> {
+    pub fn of(own: &'a [Price]) -> PriceList<'a> {
+        PriceList { own, known: HashMap::new() }
+    }
+
+    /// The price of one message of the model; `None` if its model has none. The first of the user's prices that matches the
+    /// model counts, else the table.
+    pub fn cost(&mut self, message: &MessageCost) -> Option<f64> {
+        let model = message.model.as_deref()?;
+        if !self.known.contains_key(model) {
+            self.known.insert(model.to_owned(), ModelPrice::find(self.own, model));
+        }
+        self.known.get(model).copied().flatten()?.price(message)
+    }
+}
+
+impl<'a> ModelPrice<'a> {
+    fn find(own: &'a [Price], model: &str) -> Option<ModelPrice<'a>> {
+        let own = own.iter().find(|price| pattern::matches(&price.model, model)).map(ModelPrice::Own);
+        let listed = || TABLE.iter().find_map(|row| Some((row, suffix_after(model, row.model)?)));
+        own.or_else(|| listed().map(|(row, suffix)| ModelPrice::Listed(row, suffix)))
+    }
+
+    fn price(self, message: &MessageCost) -> Option<f64> {
+        let (row, suffix) = match self {
+            ModelPrice::Own(own) => return Some(Rates::of(own).price(&message.tokens)),
+            ModelPrice::Listed(row, suffix) => (row, suffix),
+        };
+        let Terms { fast, us_only, web_searches } = message.terms;
+        let fast = if fast || suffix == Suffix::Fast { row.fast? } else { 1.0 };
+        let region = if us_only { US_ONLY_FACTOR } else { 1.0 };
+        Some(row.rates(message).price(&message.tokens) * fast * region + web_searches as f64 * WEB_SEARCH)
+    }
 }
 
 impl Row {
-    fn rates(&self, Cost { at, tokens, .. }: &Cost) -> Rates {
+    fn rates(&self, MessageCost { at, tokens, .. }: &MessageCost) -> Rates {
         let prompt = tokens.input.saturating_add(tokens.cache_read).saturating_add(tokens.cache_write);
         let long = self.long.filter(|(limit, _)| prompt > *limit);
         let rates = long.map_or(self.rates, |(_, rates)| rates);
@@ -132,13 +168,14 @@ impl Rates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use teamkeep_core::client::team::Terms;
-    use teamkeep_core::sys::clock;
+    use crate::sys::clock;
 
-    fn message(model: &str, at: &str, tokens: Tokens) -> Cost {
-        let (by, agent) = (String::new(), String::new());
-        let terms = Terms::default();
-        Cost { by, agent, at: clock::parse(at), model: Some(model.to_owned()), tokens, terms }
+    fn message(model: &str, at: &str, tokens: Tokens) -> MessageCost {
+        MessageCost { at: clock::parse(at), model: Some(model.to_owned()), tokens, terms: Terms::default() }
+    }
+
+    fn cost(own: &[Price], message: &MessageCost) -> Option<f64> {
+        PriceList::of(own).cost(message)
     }
 
     const NOW: &str = "2026-11-01T00:00:00Z";
@@ -201,7 +238,7 @@ mod tests {
         let tokens =
             Tokens { input: 1_000, output: 500, cache_read: 300, cache_write: 200, cache_write_1h: 0 };
         let usd = |model, terms| {
-            let usd = cost(&[], &Cost { terms, ..message(model, NOW, tokens) });
+            let usd = cost(&[], &MessageCost { terms, ..message(model, NOW, tokens) });
             usd.map(|usd| (usd * 1e7).round() / 1e7)
         };
         let (fast, us) =

@@ -1,0 +1,67 @@
+//! The spending of a run's agents, for the gate `budget`.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::spent_log::{SpentLog, SpentMessages};
+use crate::config::Price;
+use crate::model::event::{LEAD, SafeName};
+use crate::policy::TeamState;
+use crate::spending::{MessageCost, PriceList, PricedMessage, Spending};
+use crate::store::archive::{Archive, RunRecord};
+use crate::sys::clock::Timestamp;
+
+/// An agent whose name is not known.
+const UNKNOWN: &str = "unknown";
+
+/// The messages of a run, before their agents are known.
+#[derive(Debug)]
+pub struct RunSpending {
+    run: RunRecord,
+    spent: SpentMessages,
+}
+
+impl RunSpending {
+    /// Reads the run's transcripts as far as they are new. In metadata-only mode no transcript is read.
+    pub(super) fn update(archive: &Archive, dir: &Path, run: &SafeName) -> io::Result<Option<RunSpending>> {
+        let Some(record) = archive.run(run.as_str()) else { return Ok(None) };
+        let transcripts = archive.transcripts(&record);
+        let spent = SpentLog::of(dir, run).update(&transcripts, record.created_at)?;
+        Ok(Some(RunSpending { run: record, spent }))
+    }
+
+    /// Reads all of the run's transcripts, from the archive if Claude Code's are not longer, and stores nothing.
+    pub fn read(archive: &Archive, run: &str) -> Option<RunSpending> {
+        let run = archive.run(run)?;
+        let spent = SpentMessages::of_recorded(archive, &run);
+        Some(RunSpending { run, spent })
+    }
+
+    /// The messages, all or until a moment, with their prices and the names of their agents.
+    pub fn priced(&self, prices: &[Price], team: &TeamState, until: Option<Timestamp>) -> Spending {
+        let mut prices = PriceList::of(prices);
+        let is_member = |name: &str| {
+            name == LEAD
+                || team.members.iter().any(|member| member == name)
+                || team.ledger.members.contains_key(name)
+                || team.ledger.left.contains(name)
+        };
+        let by_hooks = |id: &str| team.ledger.handles.get(id).map(String::as_str);
+        let mut owners: HashMap<&str, Arc<str>> = HashMap::new();
+        for (path, read) in &self.spent.transcripts {
+            let owner = self.run.owner_of(Path::new(path), &read.note, is_member, by_hooks);
+            owners.insert(path, owner.unwrap_or(UNKNOWN).into());
+        }
+        let is_past = |cost: &MessageCost| until.zip(cost.at).is_none_or(|(until, at)| at <= until);
+        let messages = self.spent.messages.values().filter(|(_, cost)| is_past(cost));
+        let priced = messages.map(|(path, cost)| PricedMessage {
+            by: owners.get(path.as_str()).cloned().unwrap_or_else(|| UNKNOWN.into()),
+            at: cost.at.map(|at| at.millis()),
+            tokens: cost.tokens.new_tokens(),
+            usd: prices.cost(cost),
+        });
+        Spending { messages: priced.collect(), unread: self.spent.unread }
+    }
+}

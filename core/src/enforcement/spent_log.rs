@@ -1,0 +1,233 @@
+//! The stored messages of a run with their usage: `policy/<run>.spent.jsonl`. Each line has the new messages of a transcript and
+//! the position behind them, so a hook call reads only new lines.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::gate_state::check;
+use super::transcript_tail::{Position, Tail, read_tail, usages};
+use crate::client::team::{Spent, Terms, Tokens};
+use crate::model::event::SafeName;
+use crate::spending::MessageCost;
+use crate::store::archive::{Archive, RunRecord, TranscriptNote, is_agent_transcript};
+use crate::sys::clock::Timestamp;
+use crate::sys::fs::{self, Appender, Lock, write_atomic};
+
+/// Maximum number of bytes of transcripts that one hook call reads.
+const MAX_NEW_BYTES: u64 = 8 << 20;
+/// A larger file is not read: its messages are read from the transcripts again.
+const MAX_BYTES: u64 = 64 << 20;
+/// The file is rewritten when it has this many lines for each transcript.
+const MAX_LINES_PER_TRANSCRIPT: usize = 256;
+/// A message's id longer than this is stored as its hash.
+const MAX_ID_BYTES: usize = 64;
+const MAX_NOTE_BYTES: u64 = 1 << 20;
+/// Maximum size of an archived transcript.
+const MAX_RECORDED_BYTES: u64 = 256 << 20;
+
+#[derive(Debug)]
+pub struct SpentLog(PathBuf);
+
+/// The messages of a run by id, and how far each transcript is read.
+#[derive(Debug, Default, PartialEq)]
+pub struct SpentMessages {
+    pub transcripts: BTreeMap<String, ReadTranscript>,
+    /// Each message with its transcript.
+    pub messages: HashMap<String, (String, MessageCost)>,
+    /// The bytes of transcripts that are not read yet.
+    pub unread: u64,
+}
+
+#[derive(Debug, Default, PartialEq)]
+pub struct ReadTranscript {
+    pub position: Position,
+    pub note: TranscriptNote,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    path: String,
+    #[serde(flatten)]
+    position: Position,
+    #[serde(default, skip_serializing_if = "TranscriptNote::is_empty")]
+    note: TranscriptNote,
+    spent: Vec<StoredMessage>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredMessage {
+    id: String,
+    at: Option<Timestamp>,
+    model: Option<String>,
+    tokens: Tokens,
+    #[serde(default, skip_serializing_if = "is_default")]
+    terms: Terms,
+}
+
+fn is_default(terms: &Terms) -> bool {
+    *terms == Terms::default()
+}
+
+impl SpentLog {
+    pub fn of(dir: &Path, run: &SafeName) -> SpentLog {
+        SpentLog(dir.join(format!("{run}.spent.jsonl")))
+    }
+
+    /// Reads the new lines of the transcripts, and stores their messages. If another call does that at the same time, this call stores
+    /// nothing; a message that two calls read counts once. Messages before `from` are left out.
+    pub fn update(&self, transcripts: &[PathBuf], from: Option<Timestamp>) -> io::Result<SpentMessages> {
+        let lock = self.lock();
+        let (mut all, line_count) = self.read();
+        let mut left = MAX_NEW_BYTES;
+        let mut lines = Vec::new();
+        for path in transcripts {
+            let Some(name) = path.to_str().filter(|name| name.ends_with(".jsonl")) else { continue };
+            let known = all.transcripts.entry(name.to_owned()).or_default();
+            let note = if known.note.is_empty() { read_note(path) } else { TranscriptNote::default() };
+            // A transcript that cannot be read may be gone.
+            let Ok(tail) = read_tail(path, &known.position, left) else { continue };
+            left = left.saturating_sub(tail.read);
+            all.unread = all.unread.saturating_add(tail.unread);
+            if tail.position != known.position || !note.is_empty() {
+                lines.push(Line::of(name, tail, note, from));
+            }
+        }
+        lines.iter().for_each(|line| all.add(line));
+        if lock.is_some() && !lines.is_empty() {
+            let is_long = line_count > all.transcripts.len().saturating_mul(MAX_LINES_PER_TRANSCRIPT);
+            match is_long {
+                true => write_atomic(&self.0, &text(&all.lines())?)?,
+                false => drop(Appender::open(&self.0)?.append_line(&text(&lines)?)?),
+            }
+        }
+        Ok(all)
+    }
+
+    fn lock(&self) -> Option<Lock> {
+        self.0.parent().and_then(|dir| check(dir).ok())?;
+        fs::lock(&self.0.with_extension("lock"), Duration::ZERO).ok().flatten()
+    }
+
+    /// The stored messages, and the number of lines. Damaged lines are skipped: their part is read again.
+    pub fn read(&self) -> (SpentMessages, usize) {
+        let bytes = fs::read_regular(&self.0, MAX_BYTES).map(|(bytes, _)| bytes).unwrap_or_default();
+        let mut all = SpentMessages::default();
+        let mut count = 0;
+        for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            count += 1;
+            if let Ok(line) = serde_json::from_slice::<Line>(line) {
+                all.add(&line);
+            }
+        }
+        (all, count)
+    }
+}
+
+impl Line {
+    fn of(path: &str, tail: Tail, note: TranscriptNote, from: Option<Timestamp>) -> Line {
+        let mut costs: BTreeMap<String, MessageCost> = BTreeMap::new();
+        for (at, spent) in tail.spent {
+            if at.zip(from).is_some_and(|(at, from)| at < from) {
+                continue;
+            }
+            let Spent { tokens, terms, .. } = spent;
+            let id = match spent.message.len() > MAX_ID_BYTES {
+                true => blake3::hash(spent.message.as_bytes()).to_hex().to_string(),
+                false => spent.message.clone(),
+            };
+            costs.entry(id).or_insert_with(|| MessageCost::of(at, spent)).add(tokens, terms);
+        }
+        let spent = costs.into_iter().map(|(id, cost)| StoredMessage::of(id, cost)).collect();
+        Line { path: path.to_owned(), position: tail.position, note, spent }
+    }
+}
+
+impl StoredMessage {
+    fn of(id: String, MessageCost { at, model, tokens, terms }: MessageCost) -> StoredMessage {
+        StoredMessage { id, at, model, tokens, terms }
+    }
+}
+
+impl SpentMessages {
+    /// All messages of a run, from its archived transcripts and from those that are longer in Claude Code's directory.
+    pub fn of_recorded(archive: &Archive, run: &RunRecord) -> SpentMessages {
+        let kept = archive.kept(&run.run);
+        let live = archive.transcripts(run);
+        let live = live.iter().filter_map(|path| Some((path.to_str()?, path.symlink_metadata().ok()?.len())));
+        let live: BTreeMap<&str, u64> = live.collect();
+        let paths: BTreeSet<&str> = kept.keys().map(String::as_str).chain(live.keys().copied()).collect();
+        let is_archived = |path: &str| {
+            kept.get(path).filter(|kept| live.get(path).is_none_or(|length| *length <= kept.size))
+        };
+        let bytes = |path: &str| -> Option<Vec<u8>> {
+            let Some(kept) = is_archived(path) else {
+                return Some(fs::read_regular(Path::new(path), MAX_RECORDED_BYTES).ok()?.0);
+            };
+            let mut bytes = Vec::new();
+            archive.objects.open(&kept.object).ok()?.take(MAX_RECORDED_BYTES).read_to_end(&mut bytes).ok()?;
+            Some(bytes)
+        };
+        let mut all = SpentMessages::default();
+        for path in paths.into_iter().filter(|path| path.ends_with(".jsonl")) {
+            let note =
+                bytes(&path.replace(".jsonl", ".meta.json")).filter(|_| is_agent_transcript(Path::new(path)));
+            let note = note.map(|note| TranscriptNote::parse(&note)).unwrap_or_default();
+            let spent = bytes(path).map(|bytes| usages(&bytes)).unwrap_or_default();
+            all.add(&Line::of(path, Tail { spent, ..Tail::default() }, note, run.created_at));
+        }
+        all
+    }
+
+    fn add(&mut self, line: &Line) {
+        let transcript = self.transcripts.entry(line.path.clone()).or_default();
+        transcript.position = line.position.clone();
+        if !line.note.is_empty() {
+            transcript.note = line.note.clone();
+        }
+        for StoredMessage { id, at, model, tokens, terms } in &line.spent {
+            match self.messages.get_mut(id) {
+                Some((_, known)) => known.add(*tokens, *terms),
+                None => {
+                    let cost = MessageCost { at: *at, model: model.clone(), tokens: *tokens, terms: *terms };
+                    self.messages.insert(id.clone(), (line.path.clone(), cost));
+                }
+            }
+        }
+    }
+
+    /// One line for each transcript.
+    fn lines(&self) -> Vec<Line> {
+        let mut spent: BTreeMap<&str, Vec<StoredMessage>> = BTreeMap::new();
+        for (id, (path, cost)) in &self.messages {
+            spent.entry(path).or_default().push(StoredMessage::of(id.clone(), cost.clone()));
+        }
+        let line = |(path, read): (&String, &ReadTranscript)| Line {
+            path: path.clone(),
+            position: read.position.clone(),
+            note: read.note.clone(),
+            spent: spent.remove(path.as_str()).unwrap_or_default(),
+        };
+        self.transcripts.iter().map(line).collect()
+    }
+}
+
+fn read_note(transcript: &Path) -> TranscriptNote {
+    if !is_agent_transcript(transcript) {
+        return TranscriptNote::default();
+    }
+    let read = fs::read_regular(&transcript.with_extension("meta.json"), MAX_NOTE_BYTES);
+    read.map(|(bytes, _)| TranscriptNote::parse(&bytes)).unwrap_or_default()
+}
+
+fn text(lines: &[Line]) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    for line in lines {
+        serde_json::to_writer(&mut text, line)?;
+        text.push(b'\n');
+    }
+    Ok(text)
+}

@@ -1,0 +1,79 @@
+//! Sums of messages.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::sys::clock::Timestamp;
+
+const HOUR_MS: i64 = 3_600_000;
+
+/// A message with its price.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PricedMessage {
+    /// The name of its agent.
+    pub by: Arc<str>,
+    /// Milliseconds since 1970.
+    pub at: Option<i64>,
+    /// Its tokens, without those read from the cache.
+    pub tokens: u64,
+    /// US dollars; `None` if its model has no price.
+    pub usd: Option<f64>,
+}
+
+/// The messages of a run up to a moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Spending {
+    pub messages: Vec<PricedMessage>,
+    /// The bytes of transcripts that are not read yet.
+    pub unread: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Total {
+    pub tokens: u64,
+    pub usd: f64,
+    /// Number of messages whose model has no price.
+    pub unpriced: usize,
+}
+
+impl Total {
+    fn add(&mut self, message: &PricedMessage) {
+        self.tokens = self.tokens.saturating_add(message.tokens);
+        match message.usd {
+            Some(usd) => self.usd += usd,
+            None => self.unpriced += 1,
+        }
+    }
+
+    pub fn plus(self, other: &Total) -> Total {
+        Total {
+            tokens: self.tokens.saturating_add(other.tokens),
+            usd: self.usd + other.usd,
+            unpriced: self.unpriced + other.unpriced,
+        }
+    }
+}
+
+impl Spending {
+    /// The total of each agent.
+    pub fn by_agent(&self) -> BTreeMap<&str, Total> {
+        totals(self.messages.iter())
+    }
+
+    /// The total of each agent in the hour before a moment.
+    pub fn of_last_hour(&self, now: Timestamp) -> BTreeMap<&str, Total> {
+        let start = now.millis().saturating_sub(HOUR_MS);
+        totals(self.messages.iter().filter(|message| message.at.is_some_and(|at| at > start)))
+    }
+
+    /// The time of the last message.
+    pub fn last(&self) -> Option<Timestamp> {
+        self.messages.iter().filter_map(|message| message.at).max().and_then(Timestamp::from_millis)
+    }
+}
+
+fn totals<'a>(messages: impl Iterator<Item = &'a PricedMessage>) -> BTreeMap<&'a str, Total> {
+    let mut totals: BTreeMap<&str, Total> = BTreeMap::new();
+    messages.for_each(|message| totals.entry(&message.by).or_default().add(message));
+    totals
+}
