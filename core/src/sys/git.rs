@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use crate::sys::process::{Outcome, Progress, Run, program};
 
-/// Variables that would point git to another repository or to a program.
-const FOREIGN: [&str; 6] = [
+/// Variables that would point git to another repository or to a program, and a secret that it does not need.
+const REMOVED_VARIABLES: [&str; 6] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -18,10 +18,14 @@ const FOREIGN: [&str; 6] = [
     "GIT_EXTERNAL_DIFF",
     "CLAUDE_CODE_MESSAGING_TOKEN",
 ];
-/// Settings with which git starts no program of the configuration and keeps no cache.
-const SETTINGS: [&str; 5] = [
+/// Settings with which git starts no program of the configuration and writes no cache.
+const SETTINGS: [&str; 7] = [
     "core.fsmonitor=false",
     "core.untrackedCache=false",
+    // The part that several indexes share is a file in the repository.
+    "core.splitIndex=false",
+    // `git log` would run gpg, and print its output before the format.
+    "log.showSignature=false",
     "core.quotePath=true",
     "core.hooksPath=/dev/null",
     "protocol.allow=never",
@@ -107,7 +111,7 @@ impl Git {
             command.args(["-c", setting]);
         }
         command.args(args).current_dir(&self.dir);
-        for name in FOREIGN {
+        for name in REMOVED_VARIABLES {
             command.env_remove(name);
         }
         // Takes no lock, asks nothing, and fetches nothing.

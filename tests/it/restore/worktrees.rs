@@ -64,6 +64,8 @@ impl Scene {
         std::fs::set_permissions(at("run.sh"), std::fs::Permissions::from_mode(0o755)).unwrap();
         symlink("notes.txt", at("link")).unwrap();
         std::fs::write(at("debug.log"), "ignored\n").unwrap();
+        run(&self.worktree, &["config", "core.splitIndex", "true"]);
+        run(&self.worktree, &["update-index", "--split-index"]);
     }
 
     fn hook(&self, event: &str, mut fields: Value) {
@@ -179,6 +181,24 @@ fn work_is_stored_once_and_only_if_there_is_some() {
     assert_eq!(std::fs::read_dir(scene.sandbox.keep("archive/scratch")).unwrap().count(), 0);
 }
 
+/// Adds an invalid signature to the last commit.
+fn sign_head(worktree: &Path) {
+    let commit = run(worktree, &["cat-file", "commit", "HEAD"]);
+    let signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n";
+    let file = worktree.with_extension("commit");
+    std::fs::write(&file, commit.replacen("\n\n", &format!("\n{signature}"), 1)).unwrap();
+    let signed = run(worktree, &["hash-object", "-t", "commit", "-w", file.to_str().unwrap()]);
+    run(worktree, &["update-ref", "HEAD", signed.trim()]);
+}
+
+/// A program that creates the file `trap`.
+fn trap_program(trap: &Path) -> PathBuf {
+    let program = trap.with_extension("sh");
+    std::fs::write(&program, format!("#!/bin/sh\ntouch '{}'\n", trap.display())).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program
+}
+
 #[test]
 fn no_program_of_the_repository_is_run_and_a_broken_worktree_harms_nothing() {
     let scene = Scene::new();
@@ -196,6 +216,12 @@ fn no_program_of_the_repository_is_run_and_a_broken_worktree_harms_nothing() {
         run(&scene.repository, &["config", key, &command]);
     }
     run(&scene.repository, &["config", "filter.trap.required", "true"]);
+    sign_head(&scene.worktree);
+    for (key, value) in
+        [("log.showSignature", "true"), ("gpg.program", trap_program(&trap).to_str().unwrap())]
+    {
+        run(&scene.repository, &["config", key, value]);
+    }
     let hook = scene.repository.join(".git/hooks/post-index-change");
     std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
     std::fs::write(&hook, format!("#!/bin/sh\n{command}\n")).unwrap();
