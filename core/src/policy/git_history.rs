@@ -23,19 +23,18 @@ impl FileHistory {
         for effect in &call.effects {
             match effect {
                 GitEffect::Stages(paths) => {
-                    self.changes_mut(
-                        &call.root,
-                        |path, _| paths.cover(path),
-                        |_, change| change.is_staged = true,
-                    );
+                    let stage = |path: &str, _, change: &mut Change| change.is_staged |= paths.cover(path);
+                    self.each_change(&call.root, stage);
                 }
                 GitEffect::Commits | GitEffect::Amends => {
                     self.settle_commit(&call.root, agent);
                     self.note_commit(&call.root, agent, Commit { order, at });
                 }
                 GitEffect::Discards(paths, files) => {
-                    let covers = |path: &str, file: &FileUse| is_lost(path, file, paths, *files);
-                    self.changes_mut(&call.root, covers, |_, change| change.is_settled = true);
+                    let discard = |path: &str, is_new, change: &mut Change| {
+                        change.is_settled |= is_lost(is_new, change, *files) && paths.cover(path);
+                    };
+                    self.each_change(&call.root, discard);
                 }
                 GitEffect::Rewrites => {}
             }
@@ -67,23 +66,16 @@ impl FileHistory {
         forget_oldest(commits, |commit| commit.order);
     }
 
-    /// Applies a function to the agents' changes of these files in a working tree.
-    fn changes_mut(
-        &mut self,
-        root: &str,
-        selects: impl Fn(&str, &FileUse) -> bool,
-        apply: impl Fn(&str, &mut Change),
-    ) {
-        for (path, file) in &mut self.files {
-            if is_in(path, file, root) && selects(path, file) {
-                file.changes.iter_mut().for_each(|(by, change)| apply(by, change));
-            }
+    /// Applies a function to each change in a working tree, with its path and whether an agent created the file.
+    fn each_change(&mut self, root: &str, apply: impl Fn(&str, bool, &mut Change)) {
+        for (path, file) in self.files.iter_mut().filter(|(path, file)| is_in(path, file, root)) {
+            file.changes.values_mut().for_each(|change| apply(path, file.is_new, change));
         }
     }
 
     /// The uncommitted changes of other agents to the files that a command stages without naming them.
     pub fn swept_changes<'a>(&'a self, root: &str, agent: &str, paths: &Paths) -> Vec<OpenChange<'a>> {
-        self.open_changes(root, agent, |path, _| paths.sweep(path))
+        self.open_changes(root, agent, |path, _, _| paths.sweep(path))
     }
 
     /// The uncommitted changes of other agents that a command loses.
@@ -93,21 +85,24 @@ impl FileHistory {
         agent: &str,
         (paths, files): (&Paths, Discarded),
     ) -> Vec<OpenChange<'a>> {
-        self.open_changes(root, agent, |path, file| is_lost(path, file, paths, files))
+        self.open_changes(root, agent, |path, is_new, change| {
+            is_lost(is_new, change, files) && paths.cover(path)
+        })
     }
 
     fn open_changes<'a>(
         &'a self,
         root: &str,
         agent: &str,
-        selects: impl Fn(&str, &FileUse) -> bool,
+        selects: impl Fn(&str, bool, &Change) -> bool,
     ) -> Vec<OpenChange<'a>> {
-        let files = self.files.iter().filter(|(path, file)| is_in(path, file, root) && selects(path, file));
-        let changes = files.flat_map(|(path, file)| {
-            let open = file.changes.iter().filter(|(by, change)| *by != agent && !change.is_settled);
-            open.map(|(by, _)| OpenChange { by, path: below_root(path, file.root_len) })
-        });
-        changes.collect()
+        let mut open = Vec::new();
+        for (path, file) in self.files.iter().filter(|(path, file)| is_in(path, file, root)) {
+            let others = file.changes.iter().filter(|(by, change)| *by != agent && !change.is_settled);
+            let selected = others.filter(|(_, change)| selects(path, file.is_new, change));
+            open.extend(selected.map(|(by, _)| OpenChange { by, path: below_root(path, file.root_len) }));
+        }
+        open
     }
 
     /// The last commit of each other agent in a working tree, the newest first, and whether it is newer than the agent's own.
@@ -126,12 +121,12 @@ fn is_in(path: &str, file: &FileUse, root: &str) -> bool {
     path.get(..file.root_len) == Some(root)
 }
 
-fn is_lost(path: &str, file: &FileUse, paths: &Paths, files: Discarded) -> bool {
-    // A file that an agent created is untracked, unless it was committed, and then nothing is lost.
-    let is_known = match files {
-        Discarded::Tracked => !file.is_new,
-        Discarded::Untracked => file.is_new,
+/// Whether a command loses a change. `is_new`: an agent created the file, and it was not committed since.
+fn is_lost(is_new: bool, change: &Change, files: Discarded) -> bool {
+    let is_tracked = !is_new || change.is_staged;
+    match files {
+        Discarded::Tracked => is_tracked,
+        Discarded::Untracked => !is_tracked,
         Discarded::Both => true,
-    };
-    is_known && paths.cover(path)
+    }
 }

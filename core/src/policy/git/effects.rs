@@ -13,7 +13,8 @@ pub fn of(subcommand: &str, rest: &[String]) -> Effects {
         "checkout" => checkout(rest),
         "clean" => clean(rest),
         "commit" => commit(rest),
-        "filter-branch" | "filter-repo" => ("filter-branch", vec![GitEffect::Rewrites]),
+        "filter-branch" => ("filter-branch", vec![GitEffect::Rewrites]),
+        "filter-repo" => ("filter-repo", vec![GitEffect::Rewrites]),
         "push" => push(rest),
         "rebase" => rebase(rest),
         "reset" => reset(rest),
@@ -91,15 +92,18 @@ fn commit(arguments: &[String]) -> Effects {
     (name, stages.into_iter().chain([commits]).collect())
 }
 
+/// Whether `reset` moves the branch to another commit.
+fn moves(revision: &str, hard: bool) -> bool {
+    let is_earlier = ["HEAD~", "HEAD^", "@~", "@^"].iter().any(|start| revision.starts_with(start));
+    is_earlier || (hard && !matches!(revision, "HEAD" | "@"))
+}
+
 fn reset(arguments: &[String]) -> Effects {
     let options = Options::of(arguments, "", &["pathspec-from-file"]);
     let hard = options.has_long("hard");
-    let moves = options.words.first().filter(|revision| is_known(revision)).is_some_and(|revision| {
-        let is_head = matches!(*revision, "HEAD" | "@");
-        let is_earlier = ["HEAD~", "HEAD^", "@~", "@^"].iter().any(|start| revision.starts_with(start));
-        is_earlier || (hard && !is_head)
-    });
-    let lost = GitEffect::Discards(vec![PathArgument::Top], Discarded::Both);
+    // With paths, only the index changes.
+    let moves = matches!(options.all_words()[..], [revision] if is_known(revision) && moves(revision, hard));
+    let lost = GitEffect::Discards(vec![PathArgument::Top], Discarded::Tracked);
     let discards = hard.then_some(lost);
     let rewrites = moves.then_some(GitEffect::Rewrites);
     (if hard { "reset --hard" } else { "reset" }, discards.into_iter().chain(rewrites).collect())

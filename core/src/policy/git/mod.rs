@@ -46,7 +46,7 @@ impl<P> GitEffect<P> {
 /// The files whose changes are lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Discarded {
-    /// Those that git knows.
+    /// Those that git knows: committed, or in the index.
     Tracked,
     /// Those that git does not know.
     Untracked,

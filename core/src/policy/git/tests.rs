@@ -39,9 +39,9 @@ fn each_dangerous_command_has_its_effects() {
         ("git commit --all --amend -m x", "commit --amend stages(TOP) amends"),
         ("git rebase main", "rebase rewrites"),
         ("git rebase -i HEAD~3", "rebase rewrites"),
-        ("git reset --hard", "reset --hard discards(TOP Both)"),
-        ("git reset --hard HEAD", "reset --hard discards(TOP Both)"),
-        ("git reset --hard origin/main", "reset --hard discards(TOP Both) rewrites"),
+        ("git reset --hard", "reset --hard discards(TOP Tracked)"),
+        ("git reset --hard HEAD", "reset --hard discards(TOP Tracked)"),
+        ("git reset --hard origin/main", "reset --hard discards(TOP Tracked) rewrites"),
         ("git reset --soft HEAD~1", "reset rewrites"),
         ("git reset @^", "reset rewrites"),
         ("git checkout -- .", "checkout discards(. Tracked)"),
@@ -69,6 +69,7 @@ fn each_dangerous_command_has_its_effects() {
         ("git add -- '*'", "add stages(*)"),
         ("git add -u", "add --all stages(TOP)"),
         ("git filter-branch --tree-filter x", "filter-branch rewrites"),
+        ("git filter-repo --path src", "filter-repo rewrites"),
     ] {
         assert_eq!(shown(line), [format!("/repo: {expected}")], "{line}");
         assert!(parse(line).is_complete, "{line}");
@@ -93,6 +94,8 @@ fn harmless_commands_have_no_effect() {
         "git rebase --abort",
         "git reset",
         "git reset HEAD a.rs",
+        "git reset HEAD~1 a.rs",
+        "git reset HEAD~1 -- src",
         "git reset --soft HEAD",
         "git checkout main",
         "git checkout -b fix/1.2",
@@ -118,7 +121,7 @@ fn harmless_commands_have_no_effect() {
 
 #[test]
 fn commands_are_found_in_every_usual_place() {
-    let hard = |directory: &str| vec![format!("{directory}: reset --hard discards(TOP Both)")];
+    let hard = |directory: &str| vec![format!("{directory}: reset --hard discards(TOP Tracked)")];
     for line in [
         "cd /repo && git reset --hard",
         "git status; git reset --hard",

@@ -62,7 +62,7 @@ fn changes_of_another_agent_are_not_lost() {
     let mut scene = scene();
     scene.happens(&mate("bob"), &edit("/repo/src/a.rs"));
     scene.happens(&mate("bob"), &before("Write", json!({"file_path": "/repo/docs/new.rs"})));
-    insta::assert_snapshot!(reason(&mut scene, "alice", "git reset --hard"), @r#"Blocked: git reset --hard would lose uncommitted changes of bob: "docs/new.rs", "src/a.rs". Name only your own files, or ask the others with SendMessage to commit first."#);
+    insta::assert_snapshot!(reason(&mut scene, "alice", "git reset --hard"), @r#"Blocked: git reset --hard would lose uncommitted changes of bob: "src/a.rs". Name only your own files, or ask the others with SendMessage to commit first."#);
     for command in [
         "git checkout -- .",
         "git checkout src/a.rs",
@@ -83,6 +83,12 @@ fn changes_of_another_agent_are_not_lost() {
     ] {
         assert!(codes(&mut scene, "alice", command).is_empty(), "{command}");
     }
+    ran(&mut scene, "bob", "git add docs");
+    assert!(
+        reason(&mut scene, "alice", "git reset --hard").contains("\"docs/new.rs\", \"src/a.rs\""),
+        "git knows it"
+    );
+    assert!(codes(&mut scene, "alice", "git clean -f docs").is_empty());
     ran(&mut scene, "bob", "git add src docs && git commit -m x");
     assert!(codes(&mut scene, "alice", "git reset --hard").is_empty(), "all is committed");
     scene.happens(&mate("bob"), &edit("/repo/docs/new.rs"));
