@@ -44,7 +44,7 @@ fn a_collision_is_blocked_until_the_file_is_read_again() {
     assert_eq!(blocked.code, Some(2));
     let reason = "Blocked: editing \"src/parser.rs\", which bob changed at ";
     assert!(
-        blocked.err.starts_with(reason) && blocked.err.contains("for task 2 \"Review\""),
+        blocked.err.starts_with(reason) && blocked.err.contains("bob is working on task 2 \"Review\""),
         "{}",
         blocked.err
     );
@@ -172,7 +172,7 @@ fn git_commands_that_concern_the_work_of_another_agent_are_blocked() {
     assert!(all.err.starts_with(reason), "{}", all.err);
     let lost = runs(&sandbox, "alice", &worktree, "git -C ../parser checkout -- src");
     assert!(
-        lost.code == Some(2) && lost.err.contains("would lose uncommitted changes of bob"),
+        lost.code == Some(2) && lost.err.contains("would remove uncommitted changes of bob"),
         "{}",
         lost.err
     );
@@ -195,9 +195,9 @@ fn git_commands_that_concern_the_work_of_another_agent_are_blocked() {
         "outside of a working tree"
     );
     let codes = [
-        ("add-of-foreign-changes", "block"),
-        ("loss-of-foreign-changes", "block"),
-        ("amend-of-foreign-commit", "block"),
+        ("add-of-others-changes", "block"),
+        ("loss-of-others-changes", "block"),
+        ("amend-of-others-commit", "block"),
     ];
     assert_eq!(pairs(&verdicts(&sandbox)), codes);
 }

@@ -16,7 +16,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
             let reason = Reason::of(mode).then("git ").then(name).then(" would add ");
             let reason =
                 history_rewrite::changes(reason, &swept).instead("Add your own files by name instead.");
-            let code = "add-of-foreign-changes";
+            let code = "add-of-others-changes";
             return Some(Finding::new(Gate::AddEverything, code, mode.into(), &agent, reason.finish()));
         }
     }

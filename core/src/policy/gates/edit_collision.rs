@@ -11,20 +11,24 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let agent = case.team.ledger.agent(&case.event)?;
     let (place, change) = conflicts(case).into_iter().find(|(_, change)| counts(case, change))?;
     let by = change.by;
-    let reason =
-        Reason::of(mode).then("editing ").path(place.shown()).then(", which ").name(by).then(" changed at ");
-    let reason = reason.then(&clock::moment(change.at));
-    let (code, since) = match change.seen_before {
-        true => ("edit-of-changed-file", ", after you last read it"),
-        false => ("edit-of-file-in-work", " and still works on"),
+    let reason = Reason::of(mode).then("editing ").path(place.shown()).then(", which ").name(by);
+    let reason = reason.then(" changed at ").then(&clock::moment(change.at));
+    let (code, since, advice) = match change.seen_before {
+        true => {
+            ("edit-of-changed-file", ", after you last read it.", "Read the file again before you edit it,")
+        }
+        false => ("edit-of-file-in-use", ".", "Read the file before you edit it,"),
     };
+    let reason = reason.then(since);
     let tasks = case.owned(by, &TaskStatus::InProgress);
-    let reason = match tasks.is_empty() {
-        true => reason.then(since),
-        false => reason.then(since).then(if change.seen_before { ", for " } else { ", in " }).tasks(&tasks),
+    let reason = if !tasks.is_empty() {
+        reason.then(" ").name(by).then(" is working on ").tasks(&tasks).then(".")
+    } else if case.works(by) {
+        reason.then(" ").name(by).then(" is still working.")
+    } else {
+        reason
     };
-    let advice = "Read the file again before you edit it, and keep the other agent's changes.";
-    let reason = reason.then(".").instead(advice).finish();
+    let reason = reason.instead(&format!("{advice} and keep the other agent's changes.")).finish();
     Some(Finding::new(Gate::EditCollision, code, mode.into(), &agent, reason))
 }
 

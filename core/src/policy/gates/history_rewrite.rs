@@ -22,22 +22,23 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
                     let reason =
                         reason().then(" would replace the last commit, which ").name(by).then(" made at ");
                     let reason = reason.then(&clock::moment(commit.at)).then(".");
-                    return finding("amend-of-foreign-commit", reason.instead("Make a new commit instead."));
+                    return finding("amend-of-others-commit", reason.instead("Make a new commit instead."));
                 }
                 (GitEffect::Rewrites, Some((_, commit, _))) => {
                     let names: Vec<&str> = commits.iter().map(|(by, _, _)| *by).collect();
                     let reason = reason().then(" can replace or remove commits of ").names(&names);
-                    let reason = reason.then(", the last one of ").then(&clock::moment(commit.at)).then(".");
+                    let reason =
+                        reason.then(", the last one made at ").then(&clock::moment(commit.at)).then(".");
                     let advice = "Leave the commits as they are and add your own. If they must be replaced, agree with their authors with SendMessage first.";
-                    return finding("rewrite-of-foreign-commits", reason.instead(advice));
+                    return finding("rewrite-of-others-commits", reason.instead(advice));
                 }
                 (GitEffect::Discards(paths, which), _) => {
                     let lost = files.lost_changes(&call.root, &agent, (paths, *which));
                     if !lost.is_empty() {
-                        let reason = reason().then(" would lose ");
-                        return finding("loss-of-foreign-changes", changes(reason, &lost).instead(match mode {
+                        let reason = reason().then(" would remove ");
+                        return finding("loss-of-others-changes", changes(reason, &lost).instead(match mode {
                             Mode::Block => "Name only your own files, or ask the others with SendMessage to commit first.",
-                            _ => "Name only your own files. If changes of others are lost, send them a message.",
+                            _ => "Name only your own files. If you remove changes of others, notify them with SendMessage.",
                         }));
                     }
                 }

@@ -48,14 +48,14 @@ fn a_file_that_another_agent_changed_must_be_read_again() {
     scene.happens(&mate("alice"), &edit());
     assert!(scene.codes(&mate("alice"), &edit()).is_empty(), "one's own change is known");
     let found = scene.judge(&mate("bob"), &before("Write", file()));
-    insta::assert_snapshot!(found[0].reason, @r#"Blocked: editing "src/parser.rs", which alice changed at 1970-01-01 00:00:04 UTC, after you last read it, for task 1 "Task 1" (in_progress, owner alice). Read the file again before you edit it, and keep the other agent's changes."#);
+    insta::assert_snapshot!(found[0].reason, @r#"Blocked: editing "src/parser.rs", which alice changed at 1970-01-01 00:00:04 UTC, after you last read it. alice is working on task 1 "Task 1" (in_progress, owner alice). Read the file again before you edit it, and keep the other agent's changes."#);
     assert_eq!((found[0].code, found[0].decision), ("edit-of-changed-file", Decision::Block));
     assert_eq!(found[0].about, "bob");
     scene.happens(&mate("bob"), &read());
     assert!(scene.codes(&mate("bob"), &edit()).is_empty(), "an agent that read it again may go on");
     scene.happens(&mate("bob"), &edit());
     assert_eq!(scene.codes(&mate("alice"), &edit()).len(), 1, "now alice has not seen bob's change");
-    assert_eq!(scene.codes(&lead(), &edit()), [("edit-of-file-in-work", Decision::Block)]);
+    assert_eq!(scene.codes(&lead(), &edit()), [("edit-of-file-in-use", Decision::Block)]);
 }
 
 #[test]
@@ -64,12 +64,12 @@ fn a_file_that_an_agent_never_read_collides_only_while_the_other_works() {
     scene.policy.edit_collision.mode = Mode::Warn;
     scene.happens(&mate("alice"), &edit());
     let found = scene.judge(&mate("bob"), &edit());
-    insta::assert_snapshot!(found[0].reason, @r#"Warning: editing "src/parser.rs", which alice changed at 1970-01-01 00:00:01 UTC and still works on. Read the file again before you edit it, and keep the other agent's changes."#);
+    insta::assert_snapshot!(found[0].reason, @r#"Warning: editing "src/parser.rs", which alice changed at 1970-01-01 00:00:01 UTC. alice is still working. Read the file before you edit it, and keep the other agent's changes."#);
     ends(&mut scene, "alice");
     assert!(scene.codes(&mate("bob"), &edit()).is_empty(), "alice is idle");
     scene.task(json!({"id": "7", "status": "in_progress", "owner": "@Alice", "subject": "x"}));
     let found = scene.judge(&mate("bob"), &edit());
-    assert!(found[0].reason.contains("still works on, in task 7"), "{}", found[0].reason);
+    assert!(found[0].reason.contains("alice is working on task 7"), "{}", found[0].reason);
 }
 
 #[test]

@@ -44,17 +44,17 @@ fn a_commit_of_another_agent_is_not_replaced() {
         assert!(codes(&mut scene, "bob", command).is_empty(), "{command}: one's own");
     }
     insta::assert_snapshot!(reason(&mut scene, "alice", "git add src/a.rs && git commit --amend"), @"Blocked: git commit --amend would replace the last commit, which bob made at 1970-01-01 00:00:02 UTC. Make a new commit instead.");
-    insta::assert_snapshot!(reason(&mut scene, "alice", "git push -f"), @"Blocked: git push --force can replace or remove commits of bob, the last one of 1970-01-01 00:00:02 UTC. Leave the commits as they are and add your own. If they must be replaced, agree with their authors with SendMessage first.");
+    insta::assert_snapshot!(reason(&mut scene, "alice", "git push -f"), @"Blocked: git push --force can replace or remove commits of bob, the last one made at 1970-01-01 00:00:02 UTC. Leave the commits as they are and add your own. If they must be replaced, agree with their authors with SendMessage first.");
     for command in ["git rebase main", "git reset HEAD~1"] {
-        assert_eq!(codes(&mut scene, "alice", command), ["rewrite-of-foreign-commits"], "{command}");
+        assert_eq!(codes(&mut scene, "alice", command), ["rewrite-of-others-commits"], "{command}");
     }
     for command in ["git commit --amend", "git push --force"] {
         assert!(codes(&mut scene, "alice", &format!("cd /other && {command}")).is_empty(), "another tree");
     }
     ran(&mut scene, "alice", "git commit -m two");
     assert!(codes(&mut scene, "alice", "git commit --amend").is_empty(), "the last commit is alice's");
-    assert_eq!(codes(&mut scene, "alice", "git rebase -i HEAD~2"), ["rewrite-of-foreign-commits"]);
-    assert_eq!(codes(&mut scene, "bob", "git commit --amend"), ["amend-of-foreign-commit"]);
+    assert_eq!(codes(&mut scene, "alice", "git rebase -i HEAD~2"), ["rewrite-of-others-commits"]);
+    assert_eq!(codes(&mut scene, "bob", "git commit --amend"), ["amend-of-others-commit"]);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn changes_of_another_agent_are_not_lost() {
     let mut scene = scene();
     scene.happens(&mate("bob"), &edit("/repo/src/a.rs"));
     scene.happens(&mate("bob"), &before("Write", json!({"file_path": "/repo/docs/new.rs"})));
-    insta::assert_snapshot!(reason(&mut scene, "alice", "git reset --hard"), @r#"Blocked: git reset --hard would lose uncommitted changes of bob: "src/a.rs". Name only your own files, or ask the others with SendMessage to commit first."#);
+    insta::assert_snapshot!(reason(&mut scene, "alice", "git reset --hard"), @r#"Blocked: git reset --hard would remove uncommitted changes of bob: "src/a.rs". Name only your own files, or ask the others with SendMessage to commit first."#);
     for command in [
         "git checkout -- .",
         "git checkout src/a.rs",
@@ -71,7 +71,7 @@ fn changes_of_another_agent_are_not_lost() {
         "git clean -fd",
         "git stash -u -- docs",
     ] {
-        assert_eq!(codes(&mut scene, "alice", command), ["loss-of-foreign-changes"], "{command}");
+        assert_eq!(codes(&mut scene, "alice", command), ["loss-of-others-changes"], "{command}");
         assert!(codes(&mut scene, "bob", command).is_empty(), "{command}: one's own");
     }
     for command in [
@@ -94,7 +94,7 @@ fn changes_of_another_agent_are_not_lost() {
     scene.happens(&mate("bob"), &edit("/repo/docs/new.rs"));
     assert_eq!(
         codes(&mut scene, "alice", "git checkout -- ."),
-        ["loss-of-foreign-changes"],
+        ["loss-of-others-changes"],
         "git knows the file now"
     );
     ran(&mut scene, "bob", "git stash");
@@ -114,7 +114,7 @@ fn changes_of_another_agent_are_not_added_with_everything() {
         "git commit -am x",
         "git commit -m x src",
     ] {
-        assert_eq!(codes(&mut scene, "alice", command), ["add-of-foreign-changes"], "{command}");
+        assert_eq!(codes(&mut scene, "alice", command), ["add-of-others-changes"], "{command}");
         assert!(codes(&mut scene, "bob", command).is_empty(), "{command}: one's own");
     }
     for command in [
@@ -138,7 +138,7 @@ fn the_lead_may_commit_the_work_of_teammates_that_have_finished() {
     let mut scene = scene();
     scene.happens(&mate("bob"), &edit("/repo/src/a.rs"));
     let all = before("Bash", line("git add -A"));
-    assert_eq!(scene.codes(&lead(), &all), [("add-of-foreign-changes", Decision::Warn)]);
+    assert_eq!(scene.codes(&lead(), &all), [("add-of-others-changes", Decision::Warn)]);
     scene.happens(&mate("bob"), &json!({"hook_event_name": "SubagentStop"}));
     scene.happens(&mate("bob"), &idle("bob"));
     assert!(scene.codes(&lead(), &all).is_empty());
@@ -165,6 +165,6 @@ fn the_number_of_working_trees_is_limited() {
         ran(&mut scene, "bob", &format!("cd /tree-{number} && git commit -m x"));
     }
     assert_eq!(scene.team.ledger.files.records().len(), 32);
-    assert_eq!(codes(&mut scene, "alice", "git -C /tree-99 commit --amend"), ["amend-of-foreign-commit"]);
+    assert_eq!(codes(&mut scene, "alice", "git -C /tree-99 commit --amend"), ["amend-of-others-commit"]);
     assert!(codes(&mut scene, "alice", "git -C /tree-0 commit --amend").is_empty());
 }
