@@ -80,7 +80,10 @@ fn prompt(brief: &Brief, text: &str) -> String {
     let restore = match brief.open.is_empty() {
         true => "No task is unfinished.\n".to_owned(),
         false => {
-            format!("To start a session with the unfinished tasks, run: {}\n", restore_command(&brief.run))
+            format!(
+                "If TaskList does not have these tasks, the user can start a session that has them: {}\n",
+                restore_command(&brief.run)
+            )
         }
     };
     format!("Continue the work of an earlier agent team.\n\n{text}{restore}")

@@ -67,7 +67,7 @@ fn brief_for_an_agent_has_its_messages_and_its_blocks() {
         prompt.starts_with("Continue the work of an earlier agent team.\n\nFacts about the agent team"),
         "{prompt}"
     );
-    assert!(prompt.contains("its agents are gone, and messages do not reach them"), "{prompt}");
+    assert!(prompt.contains("Its agents are gone, and messages do not reach them."), "{prompt}");
     assert!(prompt.contains("- #2 \"Review the parser\": pending"), "{prompt}");
     assert!(prompt.contains("teamkeep restore "), "{prompt}");
     assert!(brief(&["--max-bytes", "1000"]).len() <= 1_000);

@@ -81,7 +81,7 @@ fn resumed_lead_reads_who_is_gone_with_what_work() {
     let answer = begins(&lead, "resume", std::process::id());
     let facts = context(&answer);
     for fact in [
-        "its agents are gone, and messages do not reach them",
+        "Its agents are gone, and messages do not reach them.",
         "Agents, all gone:",
         "- alice: gone; last message",
         "- bob: gone; #2 in progress",
@@ -147,7 +147,7 @@ fn compacted_agent_that_old_versions_do_not_name_reads_facts_for_anyone() {
     {
         assert!(facts.contains(fact), "{fact}: {facts}");
     }
-    assert!(!facts.contains("not answered"), "{facts}");
+    assert!(!facts.contains("Unanswered"), "{facts}");
 }
 
 #[test]
