@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::prune::{
     Bounds, Inventory, Plan, PruneContext, Pruned, Reason, RunState, apply, plan, plan_verified, survey,
 };
-use crate::search::Place;
+use crate::search::IndexDir;
 use crate::view::{self, Document, count};
 use teamkeep_core::config;
 use teamkeep_core::error::Result;
@@ -85,7 +85,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         let mut progress = context.ui.progress("removing", plan.bytes);
         pruned = Some(apply(&survey, &plan, &ground, &mut |bytes| progress.add(bytes))?);
         // The index contains the texts of what was deleted.
-        if !plan.is_empty() && !Place::of_store(context.paths.search()).remove(limits.lock_patience)? {
+        if !plan.is_empty() && !IndexDir::at(context.paths.search()).remove(limits.lock_patience)? {
             context.ui.warn("a search updates the index: it contains deleted texts until the next search");
         }
     }

@@ -9,7 +9,7 @@ use super::catalog::{self, catalog, parse_time};
 use super::output;
 use crate::bundle::unpack;
 use crate::context::Context;
-use crate::search::{Found, Freshness, Kind, Order, Pattern, Place, Request, find, open_current};
+use crate::search::{Found, Freshness, IndexDir, Kind, Order, Pattern, Request, find, open_current};
 use crate::timeline::RunCatalog;
 use crate::view::{self, HitDetail};
 use teamkeep_core::error::{Error, Result};
@@ -96,17 +96,17 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
 
 fn search(context: &Context, args: &Args, catalog: &RunCatalog, index: &Path) -> Result<(Found, Freshness)> {
     let request = args.request(context, catalog)?;
-    let place = Place::of_store(index.to_owned());
+    let dir = IndexDir::at(index.to_owned());
     let current = || {
         let mut progress = context.ui.progress("indexing", 0);
-        open_current(&place, catalog, &mut |bytes| progress.add(bytes))
+        open_current(&dir, catalog, &mut |bytes| progress.add(bytes))
     };
     let (open, freshness) = current()?;
     // Damage that is only seen when the index is read: it is built again.
     match find(&open, catalog, &request) {
         Ok(found) => Ok((found, freshness)),
         Err(error) => {
-            if !place.remove(context.config.log.lock_patience)? {
+            if !dir.remove(context.config.log.lock_patience)? {
                 return Err(error);
             }
             let (open, freshness) = current()?;

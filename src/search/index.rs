@@ -26,7 +26,7 @@ const MAX_CHECKED_BYTES: u64 = 32 << 20;
 
 /// The directory of the index in the store: a cache that is never needed by a hook.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct IndexDir {
     root: PathBuf,
 }
 
@@ -69,9 +69,9 @@ pub(super) fn failed(error: impl Into<tantivy::TantivyError>) -> Error {
     Error::caused("cannot use the search index", error.into())
 }
 
-impl Place {
-    pub fn of_store(root: PathBuf) -> Place {
-        Place { root }
+impl IndexDir {
+    pub fn at(root: PathBuf) -> IndexDir {
+        IndexDir { root }
     }
 
     fn dir(&self) -> PathBuf {
@@ -224,6 +224,6 @@ pub fn discard_open() {
     if let Ok(mut open) = OPEN.try_lock()
         && let Some(root) = open.take()
     {
-        let _ = Place { root }.discard();
+        let _ = IndexDir { root }.discard();
     }
 }

@@ -22,6 +22,6 @@ mod update;
 pub use document::Kind;
 pub use find::{Found, find};
 pub use hit::Hit;
-pub use index::{Place, discard_open};
+pub use index::{IndexDir, discard_open};
 pub use query::{Order, Pattern, Request};
 pub use update::{Freshness, open_current};

@@ -9,7 +9,7 @@ use tantivy::{IndexWriter, TantivyDocument, Term};
 
 use super::document::{Document, chunks};
 use super::event_texts;
-use super::index::{OpenIndex, Place, State, failed};
+use super::index::{IndexDir, OpenIndex, State, failed};
 use super::sources::{self, Lines, Missing, Progress, Source};
 use super::transcript_texts::{self, Calls};
 use crate::timeline::RunCatalog;
@@ -43,31 +43,31 @@ pub enum Freshness {
 
 /// Opens the index with everything that is recorded. A damaged one is built again. `done` is called with the bytes read.
 pub fn open_current(
-    place: &Place,
+    dir: &IndexDir,
     catalog: &RunCatalog,
     done: &mut dyn FnMut(u64),
 ) -> Result<(OpenIndex, Freshness)> {
-    let mut lock = place.lock(PATIENCE)?;
+    let mut lock = dir.lock(PATIENCE)?;
     while lock.is_none() {
         // An index without any commit answers nothing: wait for the first one.
-        if place.exists()
-            && let Ok(index) = place.open()
+        if dir.exists()
+            && let Ok(index) = dir.open()
             && !index.state.sources.is_empty()
         {
             return Ok((index, Freshness::Older));
         }
-        lock = place.lock(PATIENCE)?;
+        lock = dir.lock(PATIENCE)?;
     }
-    let updated = place.open().and_then(|index| update(place, index, catalog, done));
+    let updated = dir.open().and_then(|index| update(dir, index, catalog, done));
     let index = updated.or_else(|_| {
-        place.discard()?;
-        update(place, place.open()?, catalog, done)
+        dir.discard()?;
+        update(dir, dir.open()?, catalog, done)
     });
     Ok((index?, Freshness::Current))
 }
 
 fn update(
-    place: &Place,
+    dir: &IndexDir,
     mut open: OpenIndex,
     catalog: &RunCatalog,
     done: &mut dyn FnMut(u64),
@@ -87,38 +87,38 @@ fn update(
         Missing::Rest(progress) => source.left(progress),
         _ => source.left(&source.start()),
     });
-    let mut adding = Adding::new(&open, catalog, size.sum())?;
+    let mut update = Update::new(&open, catalog, size.sum())?;
     for id in gone {
-        adding.remove(&id);
-        adding.state.sources.remove(&id);
+        update.remove(&id);
+        update.state.sources.remove(&id);
     }
     let mut uncommitted = 0;
     for (source, missing) in work {
         let from = match missing {
             Missing::Rest(progress) => progress,
             _ => {
-                adding.remove(&source.id);
+                update.remove(&source.id);
                 source.start()
             }
         };
         let size = source.left(&from);
-        adding.add(source, from)?;
+        update.add(source, from)?;
         done(size);
         uncommitted += size;
         if uncommitted > COMMIT_BYTES {
-            adding.commit()?;
+            update.commit()?;
             uncommitted = 0;
         }
     }
-    adding.commit()?;
-    let Adding { writer, state, .. } = adding;
+    update.commit()?;
+    let Update { writer, state, .. } = update;
     writer.wait_merging_threads().map_err(failed)?;
     open.state = state;
-    place.seal()?;
+    dir.seal()?;
     Ok(open)
 }
 
-struct Adding<'a> {
+struct Update<'a> {
     open: &'a OpenIndex,
     catalog: &'a RunCatalog,
     writer: IndexWriter,
@@ -136,9 +136,9 @@ struct Origin<'a> {
     line: u64,
 }
 
-impl<'a> Adding<'a> {
+impl<'a> Update<'a> {
     /// Prepares the addition of this number of bytes.
-    fn new(open: &'a OpenIndex, catalog: &'a RunCatalog, size: u64) -> Result<Adding<'a>> {
+    fn new(open: &'a OpenIndex, catalog: &'a RunCatalog, size: u64) -> Result<Update<'a>> {
         let available = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = if size < THREADED_BYTES { 1 } else { available.min(MAX_THREADS) };
         let writer = open.index.writer_with_num_threads(threads, threads * THREAD_BYTES).map_err(failed)?;
@@ -152,7 +152,7 @@ impl<'a> Adding<'a> {
             }
         }
         let (state, calls) = (open.state.clone(), Calls::new());
-        Ok(Adding { open, catalog, writer, state, runs_of, calls })
+        Ok(Update { open, catalog, writer, state, runs_of, calls })
     }
 
     fn remove(&mut self, source: &str) {
