@@ -29,12 +29,12 @@ Examples:
   teamkeep search --regex 'E0\\d{3}' --kind result
 
   # A file that `teamkeep export` wrote
-  teamkeep search panicked --file run.teamkeep
+  teamkeep search panicked --file run.teamkeep.tar.gz
 
 Words match whole words in any case. All words and phrases must occur in one text. With --regex,
 all texts that the filters select are read, so filters make it faster.")]
 pub struct Args {
-    /// Words, and \"phrases\" in quotes
+    /// Words, and "phrases" in quotes
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
     /// Only texts of this run: team name, run ID (or a unique prefix), or `latest`
@@ -126,7 +126,11 @@ impl Args {
         Ok(Request {
             pattern: if self.regex { Pattern::regex(&query)? } else { Pattern::words(&query)? },
             run,
-            agent: self.agent.as_ref().map(|name| if name == "lead" { LEAD } else { name }.to_owned()),
+            agents: match self.agent.as_deref() {
+                // In a session without a team, the lead is recorded as `lead`.
+                Some("lead") => vec![LEAD.to_owned(), "lead".to_owned()],
+                agent => agent.map(str::to_owned).into_iter().collect(),
+            },
             kinds: self.kind.iter().map(|kind| Kind::parse(kind)).collect::<Result<_>>()?,
             since: parse(&self.since)?,
             until: parse(&self.until)?,
@@ -158,11 +162,13 @@ fn print(context: &Context, args: &Args, found: &Found, freshness: Freshness) ->
     output::page_document(context, &view::hits(&found.hits, detail))?;
     match (found.hits.is_empty(), found.more) {
         (true, _) => context.ui.eprint_line("no matches"),
-        (_, true) => context.ui.eprint_line(&format!("the first {} matches; for more: --limit", args.limit)),
+        (_, true) => context
+            .ui
+            .eprint_line(&format!("showing the first {} matches; for more: --limit COUNT", args.limit)),
         _ => {}
     }
     if freshness == Freshness::Older {
-        context.ui.warn("another search updates the index: the newest texts may be missing");
+        context.ui.warn("another search is updating the index; the newest texts may be missing");
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::Claims;
 use teamkeep_core::sys::clock::Timestamp;
 
-/// The most matches that are looked at for one answer: the same text can be in several sources.
+/// Maximum number of matches that are examined for one answer: the same text can be in several sources.
 const MAX_MATCHES: usize = 20_000;
 /// Hooks and transcripts record the same text at times that differ by less, in milliseconds.
 const SAME_TEXT_MS: i64 = 60_000;
@@ -42,7 +42,9 @@ pub fn find(open: &OpenIndex, catalog: &RunCatalog, request: &Request<'_>) -> Re
     let mut most = request.limit.saturating_mul(3).saturating_add(20).min(MAX_MATCHES);
     loop {
         let places = finder.places(most)?;
-        let is_all = places.len() < most || most == MAX_MATCHES;
+        // A scan returns all its matches at once.
+        let is_scan = matches!(request.pattern, Pattern::Regex(_));
+        let is_all = is_scan || places.len() < most || most == MAX_MATCHES;
         let found = finder.hits(places)?;
         if is_all || found.more {
             return Ok(found);
@@ -67,7 +69,7 @@ impl Finder<'_> {
         let query = self.request.query(&self.fields);
         let top = TopDocs::with_limit(most);
         match (&self.request.pattern, self.request.order) {
-            (Pattern::Regex(regex), _) => self.scan(regex, MAX_MATCHES),
+            (Pattern::Regex(regex), _) => self.scan(regex),
             (Pattern::Words(_), Order::Relevance) => {
                 let found = self.searcher.search(&*query, &top.order_by_score()).map_err(failed)?;
                 Ok(found.into_iter().map(|(_, place)| place).collect())
@@ -81,7 +83,7 @@ impl Finder<'_> {
     }
 
     /// Reads all stored texts that pass the filters, in several threads. The newest matches are first.
-    fn scan(&self, regex: &Regex, most: usize) -> Result<Vec<DocAddress>> {
+    fn scan(&self, regex: &Regex) -> Result<Vec<DocAddress>> {
         let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get) as u32;
         let mut newest: BinaryHeap<Reverse<(i64, DocAddress)>> = BinaryHeap::new();
         for (segment, reader) in (0u32..).zip(self.searcher.segment_readers()) {
@@ -96,7 +98,7 @@ impl Finder<'_> {
             for result in results {
                 for (at, doc) in result? {
                     newest.push(Reverse((at, DocAddress::new(segment, doc))));
-                    if newest.len() > most {
+                    if newest.len() > MAX_MATCHES {
                         newest.pop();
                     }
                 }

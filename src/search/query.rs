@@ -40,7 +40,8 @@ pub enum Order {
 pub struct Request<'a> {
     pub pattern: Pattern,
     pub run: Option<&'a RunRecord>,
-    pub agent: Option<String>,
+    /// The names of one agent; empty for all agents.
+    pub agents: Vec<String>,
     pub kinds: Vec<Kind>,
     pub since: Option<Timestamp>,
     pub until: Option<Timestamp>,
@@ -127,8 +128,9 @@ impl Request<'_> {
         if let Some(run) = self.run {
             must(constant(run_query(fields, run)));
         }
-        if let Some(agent) = &self.agent {
-            must(constant(value_query(fields.agent, agent)));
+        if !self.agents.is_empty() {
+            let agents = self.agents.iter().map(|agent| value_query(fields.agent, agent));
+            must(constant(Box::new(BooleanQuery::union(agents.collect()))));
         }
         if !self.kinds.is_empty() {
             let kinds = self.kinds.iter().map(|kind| value_query(fields.kind, &kind.word()));

@@ -64,6 +64,10 @@ fn filters_select_by_kind_agent_run_and_time() {
     assert_eq!(kinds(&hits(&sandbox, &["parser", "--kind", "tool"])), ["tool"]);
     assert_eq!(hits(&sandbox, &["parser", "--agent", "lead"]).len(), 5);
     assert_eq!(hits(&sandbox, &["parser", "--agent", "alice"]).len(), 0);
+    let alone = Lead::of(&sandbox, "cccccccc-0000-4000-8000-000000000001");
+    alone.hook("UserPromptSubmit", json!({"prompt": "a session without a team"}));
+    let found = hits(&sandbox, &["session", "--agent", "lead"]);
+    assert_eq!(found.iter().map(|hit| text(hit, "agent")).collect::<Vec<_>>(), ["lead"]);
     assert_eq!(hits(&sandbox, &["parser", "--run", "latest"]).len(), 5);
     assert_eq!(hits(&sandbox, &["parser", "--run", "latest", "--since", "+7s"]).len(), 2);
     let newest = hits(&sandbox, &["parser", "--sort", "time", "--kind", "message"]);
