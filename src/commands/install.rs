@@ -67,7 +67,10 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     }
     let path = file.path.display();
     let before = hook_command::ours(&lenient_data(file.bytes()));
-    let skill = if args.skills { Some(Skill::beside(&file.real)?) } else { None };
+    let is_updated = || records.find(&file.real).is_some_and(|record| record.skill.is_some());
+    let skill = if args.skills || is_updated() { Some(Skill::beside(&file.real)?) } else { None };
+    // A skill that the user has removed is installed only on request.
+    let skill = skill.filter(|skill| args.skills || skill.exists());
     let needs = needed_hooks(context, &before);
     let wanted = plan::wanted(&client, &program, &before, &needs);
     // Hooks that only newer versions support are kept if Claude Code's version is unknown.
@@ -172,6 +175,10 @@ fn add_skill(
         Change::None | Change::Removed => format!("nothing to do: the skill {path} is installed"),
     };
     context.ui.eprint_line(&line);
+    if change == Change::Foreign {
+        let again = args.target.command(context, "install", file);
+        context.ui.eprint_line(&format!("hint: to replace it, remove the file and run: {again} --skills"));
+    }
     if let Some(mut record) = record.filter(|_| !args.target.dry_run && change != Change::Foreign) {
         record.skill = Some(Skill::hash());
         records.write(&file.real, &record)?;

@@ -52,6 +52,10 @@ impl Skill {
         hash(TEXT.as_bytes())
     }
 
+    pub fn exists(&self) -> bool {
+        self.found.is_some()
+    }
+
     fn is(&self, installed: Option<&str>) -> bool {
         self.found.as_ref().is_some_and(|found| found == TEXT.as_bytes() || installed == Some(&hash(found)))
     }

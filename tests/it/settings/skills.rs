@@ -47,8 +47,12 @@ fn skill_of_an_earlier_version_is_replaced_and_an_edited_one_is_kept() {
     let mut earlier = record.clone();
     earlier["skill"] = blake3::hash(old.as_bytes()).to_hex().as_str().into();
     std::fs::write(home.record(), format!("{earlier}\n")).unwrap();
-    assert!(home.ok("install --skills").err.contains("wrote the skill "));
+    assert!(home.ok("install").err.contains("wrote the skill "), "an upgrade");
     assert_eq!(std::fs::read_to_string(skill(&home)).unwrap(), TEXT);
+    std::fs::remove_file(skill(&home)).unwrap();
+    home.ok("install");
+    assert!(!skill(&home).exists(), "the user removed it");
+    home.ok("install --skills");
     std::fs::write(skill(&home), "edited").unwrap();
     std::fs::write(home.at(".claude/skills/team-history/more.md"), "mine").unwrap();
     let kept = home.ok("uninstall");
