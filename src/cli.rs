@@ -83,7 +83,7 @@ enum Command {
     Export(commands::export::Args),
     /// Import a run that was exported on another machine
     Import(commands::import::Args),
-    /// Restore a run's files, or re-queue its unfinished tasks
+    /// Restore a run's files, its unfinished tasks, or the work of removed git worktrees
     Restore(commands::restore::Args),
     /// Delete old runs (dry run unless --yes)
     Prune(commands::prune::Args),

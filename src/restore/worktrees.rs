@@ -77,7 +77,7 @@ impl WorktreePlan {
             let error = Error::new(format!("no work of a worktree {name} was recorded"));
             return Err(match known.is_empty() {
                 true => error,
-                false => error.hint(format!("recorded: {}", known.join(", "))),
+                false => error.hint(format!("recorded worktrees: {}", known.join(", "))),
             });
         }
         let (run, team) = (data.run.run.clone(), data.run.team.clone());
@@ -119,7 +119,10 @@ impl WorktreeBranch {
         if git.output(&["rev-parse", "--verify", "--quiet", &reference]).is_some() {
             return Ok(());
         }
-        let failed = || Error::new(format!("cannot create branch {}: git failed", self.branch));
+        let failed = || {
+            Error::new(format!("cannot create branch {}: git failed", self.branch))
+                .hint("to get the work as a git bundle, run the command with --to DIR instead of --worktree")
+        };
         let mut file = tempfile::NamedTempFile::new()
             .map_err(|error| Error::caused("cannot create a temporary file", error))?;
         file.write_all(&archive.objects.get(&self.object)?)?;
