@@ -1,5 +1,6 @@
 //! The result of a call: the output of its command, redacted, shortened, and marked as data.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
@@ -19,10 +20,9 @@ const MAX_TEXT_CHARS: usize = 2_000;
 /// Maximum size of a result, in bytes. Entries beyond it are left out.
 const MAX_BYTES: usize = 60_000;
 
-/// Runs the command of a call, and returns its result as one JSON object.
-pub fn run(context: &Context, command: &ToolCommand) -> Result<String> {
+/// Runs the command of a call with this program, and returns its result as one JSON object.
+pub fn run(context: &Context, program: &Path, command: &ToolCommand) -> Result<String> {
     let failed = |error: std::io::Error| Error::caused("cannot run the command of the tool", error);
-    let program = std::env::current_exe().map_err(failed)?;
     let done = Command::new(program).args(&command.args).stdin(Stdio::null()).output().map_err(failed)?;
     if !done.status.success() {
         let message = redactor(context)?.text(&String::from_utf8_lossy(&done.stderr)).into_owned();

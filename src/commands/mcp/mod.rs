@@ -6,6 +6,7 @@
 mod answer;
 mod tools;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rmcp::model::{
@@ -32,8 +33,10 @@ pub struct Args {}
 
 pub fn run(context: Context, _: &Args) -> Result<()> {
     let failed = |error: std::io::Error| Error::caused("cannot start the server", error);
+    // The path of a program that an upgrade has replaced is not known any more.
+    let program = std::env::current_exe().map_err(failed)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-    let server = Server { context: Arc::new(context) };
+    let server = Server { context: Arc::new(context), program };
     runtime.block_on(async {
         // Without an initialization, stdin was closed.
         let Ok(running) = server.serve(rmcp::transport::stdio()).await else { return };
@@ -47,6 +50,7 @@ pub fn run(context: Context, _: &Args) -> Result<()> {
 #[derive(Debug, Clone)]
 struct Server {
     context: Arc<Context>,
+    program: PathBuf,
 }
 
 impl ServerHandler for Server {
@@ -72,8 +76,8 @@ impl ServerHandler for Server {
         let arguments = request.arguments.unwrap_or_default();
         let command = tools::command(&request.name, &arguments)
             .map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
-        let context = Arc::clone(&self.context);
-        let answered = tokio::task::spawn_blocking(move || answer::run(&context, &command)).await;
+        let (context, program) = (Arc::clone(&self.context), self.program.clone());
+        let answered = tokio::task::spawn_blocking(move || answer::run(&context, &program, &command)).await;
         let answered = answered.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         Ok(match answered {
             Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),

@@ -26,7 +26,8 @@ pub enum Output {
     Text,
 }
 
-/// One parameter: its name, its option (`None` for the argument at the end), its JSON type and its description.
+/// One parameter: its name, its option (`None` for the argument at the end, `""` if the server applies it), its JSON type and its
+/// description.
 type Parameter = (&'static str, Option<&'static str>, &'static str, &'static str);
 
 const RUN: Parameter =

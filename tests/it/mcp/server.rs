@@ -1,7 +1,8 @@
 //! The server on its pipes: what it answers, what it leaves out, and what it never does.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -19,7 +20,10 @@ struct Client {
 
 impl Client {
     fn start(sandbox: &Sandbox) -> Client {
-        let mut command = sandbox.command(&["mcp"]);
+        Client::of(sandbox.command(&["mcp"]))
+    }
+
+    fn of(mut command: Command) -> Client {
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut server = piped.spawn().unwrap();
         let (to, from) = (server.stdin.take().unwrap(), BufReader::new(server.stdout.take().unwrap()));
@@ -66,6 +70,28 @@ impl Client {
         assert!(server.wait().unwrap().success());
         assert_eq!(from.lines().count(), 0, "nothing but answers is on stdout");
     }
+}
+
+/// Copies this program. Another process writes the copy: a file that this one has open for writing cannot be run.
+fn copy_program(to: &Path) {
+    let copied = Command::new("cp").args([Path::new(env!("CARGO_BIN_EXE_teamkeep")), to]).status();
+    assert!(copied.unwrap().success());
+}
+
+#[test]
+fn a_server_answers_after_an_upgrade_of_the_program() {
+    let told = play(V328, 1);
+    let [program, new] = ["teamkeep", "new"].map(|name| told.sandbox.home().join(name));
+    copy_program(&program);
+    let mut command = Command::new(&program);
+    told.sandbox.dress(&mut command);
+    command.arg("mcp");
+    let mut client = Client::of(command);
+    copy_program(&new);
+    std::fs::rename(&new, &program).unwrap();
+    let brief = client.call("brief", json!({}));
+    assert_eq!(brief["data"]["v"], 1, "{brief}");
+    client.end();
 }
 
 #[test]
