@@ -22,7 +22,7 @@ impl FileLog {
     }
 
     /// The history as far as a call needs it. A file that cannot be read is an empty history, and lines that are not records
-    /// are skipped: these gates prevent mistakes, and must not fail for their own records.
+    /// are skipped: gates that prevent mistakes must not fail for their own records.
     pub fn read(&self, access: Option<&Access>) -> FileHistory {
         match access {
             Some(Access::Reads(place) | Access::Changes(place)) => self.read_path(&place.path),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_grows_is_written_anew_with_the_newest_entries() {
+    fn a_file_that_grows_is_rewritten_with_the_newest_entries() {
         let dir = tempfile::tempdir().unwrap();
         let log = log(&dir);
         let path = |number: u64| format!("/{number}/{}", "x".repeat(700));
