@@ -3,7 +3,7 @@
 use super::FileHistory;
 use super::access::{GitCall, Paths, below_root};
 use super::file_history::{Change, Commit, FileUse, forget_oldest};
-use super::git::{Discarded, GitEffect};
+use super::git::{Affected, GitEffect};
 use crate::sys::clock::Timestamp;
 
 /// Maximum number of working trees with commits, and of agents in each.
@@ -22,8 +22,10 @@ impl FileHistory {
     pub(super) fn observe_git(&mut self, call: &GitCall, agent: &str, (order, at): (u64, Timestamp)) {
         for effect in &call.effects {
             match effect {
-                GitEffect::Stages(paths) => {
-                    let stage = |path: &str, _, change: &mut Change| change.is_staged |= paths.cover(path);
+                GitEffect::Stages(paths, files) => {
+                    let stage = |path: &str, is_new, change: &mut Change| {
+                        change.is_staged |= is_affected(is_new, change, *files) && paths.cover(path);
+                    };
                     self.each_change(&call.root, stage);
                 }
                 GitEffect::Commits | GitEffect::Amends => {
@@ -32,7 +34,7 @@ impl FileHistory {
                 }
                 GitEffect::Discards(paths, files) => {
                     let discard = |path: &str, is_new, change: &mut Change| {
-                        change.is_settled |= is_lost(is_new, change, *files) && paths.cover(path);
+                        change.is_settled |= is_affected(is_new, change, *files) && paths.cover(path);
                     };
                     self.each_change(&call.root, discard);
                 }
@@ -74,8 +76,15 @@ impl FileHistory {
     }
 
     /// The uncommitted changes of other agents to the files that a command stages without naming them.
-    pub fn swept_changes<'a>(&'a self, root: &str, agent: &str, paths: &Paths) -> Vec<OpenChange<'a>> {
-        self.open_changes(root, agent, |path, _, _| paths.sweep(path))
+    pub fn swept_changes<'a>(
+        &'a self,
+        root: &str,
+        agent: &str,
+        (paths, files): (&Paths, Affected),
+    ) -> Vec<OpenChange<'a>> {
+        self.open_changes(root, agent, |path, is_new, change| {
+            is_affected(is_new, change, files) && paths.sweep(path)
+        })
     }
 
     /// The uncommitted changes of other agents that a command loses.
@@ -83,10 +92,10 @@ impl FileHistory {
         &'a self,
         root: &str,
         agent: &str,
-        (paths, files): (&Paths, Discarded),
+        (paths, files): (&Paths, Affected),
     ) -> Vec<OpenChange<'a>> {
         self.open_changes(root, agent, |path, is_new, change| {
-            is_lost(is_new, change, files) && paths.cover(path)
+            is_affected(is_new, change, files) && paths.cover(path)
         })
     }
 
@@ -121,12 +130,12 @@ fn is_in(path: &str, file: &FileUse, root: &str) -> bool {
     path.get(..file.root_len) == Some(root)
 }
 
-/// Whether a command loses a change. `is_new`: an agent created the file, and it was not committed since.
-fn is_lost(is_new: bool, change: &Change, files: Discarded) -> bool {
+/// Whether a command acts on a change. `is_new`: an agent created the file, and it was not committed since.
+fn is_affected(is_new: bool, change: &Change, files: Affected) -> bool {
     let is_tracked = !is_new || change.is_staged;
     match files {
-        Discarded::Tracked => is_tracked,
-        Discarded::Untracked => !is_tracked,
-        Discarded::Both => true,
+        Affected::Tracked => is_tracked,
+        Affected::Untracked => !is_tracked,
+        Affected::Both => true,
     }
 }

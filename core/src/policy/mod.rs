@@ -23,7 +23,7 @@ pub use case::{Case, Judged};
 pub use file_history::FileHistory;
 pub use file_records::FileRecord;
 pub use gates::judge;
-pub use git::{Discarded, GitCommand, GitCommands, GitEffect, PathArgument};
+pub use git::{Affected, GitCommand, GitCommands, GitEffect, PathArgument};
 pub use guard::{Attempt, Counting, Guard, Origin};
 pub use ledger::{Activity, Ledger, MemberActivity, PendingToolCall, Sign, TeammateRef};
 pub use observe::{Sent, asks, stopped};

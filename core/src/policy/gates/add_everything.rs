@@ -34,7 +34,9 @@ fn swept<'a>(case: &Case<'a>, agent: &str) -> Vec<(&'static str, Vec<OpenChange<
     let files = &case.team.ledger.files;
     let staged = git_calls(case).iter().flat_map(|call| {
         call.effects.iter().filter_map(move |effect| match effect {
-            GitEffect::Stages(paths) => Some((call.name, files.swept_changes(&call.root, agent, paths))),
+            GitEffect::Stages(paths, which) => {
+                Some((call.name, files.swept_changes(&call.root, agent, (paths, *which))))
+            }
             _ => None,
         })
     });

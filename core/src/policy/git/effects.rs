@@ -1,7 +1,7 @@
 //! The effects of each git subcommand.
 
 use super::options::Options;
-use super::{Discarded, GitEffect, MAX_PATHS, PathArgument, is_known};
+use super::{Affected, GitEffect, MAX_PATHS, PathArgument, is_known};
 
 /// A name for reasons, and the effects; none if the command only reads.
 type Effects = (&'static str, Vec<GitEffect<Vec<PathArgument>>>);
@@ -49,7 +49,8 @@ fn here() -> PathArgument {
 fn add(arguments: &[String]) -> Effects {
     let options = Options::of(arguments, "", &["chmod", "pathspec-from-file"]);
     let named = options.all_words();
-    let all = options.has('A', "all") || options.has('u', "update") || options.has_long("no-ignore-removal");
+    let updates = options.has('u', "update");
+    let all = updates || options.has('A', "all") || options.has_long("no-ignore-removal");
     let staged = match named.as_slice() {
         _ if options.has('n', "dry-run") || options.has('p', "patch") || options.has('i', "interactive") => {
             Vec::new()
@@ -57,8 +58,12 @@ fn add(arguments: &[String]) -> Effects {
         [] if all => vec![PathArgument::Top],
         named => paths(named),
     };
-    let name = if all { "add --all" } else { "add" };
-    (name, if staged.is_empty() { Vec::new() } else { vec![GitEffect::Stages(staged)] })
+    let (name, files) = match (updates, all) {
+        (true, _) => ("add --update", Affected::Tracked),
+        (false, true) => ("add --all", Affected::Both),
+        (false, false) => ("add", Affected::Both),
+    };
+    (name, if staged.is_empty() { Vec::new() } else { vec![GitEffect::Stages(staged, files)] })
 }
 
 fn commit(arguments: &[String]) -> Effects {
@@ -82,7 +87,7 @@ fn commit(arguments: &[String]) -> Effects {
     }
     let (all, amends) = (options.has('a', "all"), options.has_long("amend"));
     let staged = if all { vec![PathArgument::Top] } else { paths(&options.all_words()) };
-    let stages = (!staged.is_empty()).then_some(GitEffect::Stages(staged));
+    let stages = (!staged.is_empty()).then_some(GitEffect::Stages(staged, Affected::Tracked));
     let commits = if amends { GitEffect::Amends } else { GitEffect::Commits };
     let name = match (amends, all) {
         (true, _) => "commit --amend",
@@ -103,13 +108,13 @@ fn reset(arguments: &[String]) -> Effects {
     let hard = options.has_long("hard");
     // With paths, only the index changes.
     let moves = matches!(options.all_words()[..], [revision] if is_known(revision) && moves(revision, hard));
-    let lost = GitEffect::Discards(vec![PathArgument::Top], Discarded::Tracked);
+    let lost = GitEffect::Discards(vec![PathArgument::Top], Affected::Tracked);
     let discards = hard.then_some(lost);
     let rewrites = moves.then_some(GitEffect::Rewrites);
     (if hard { "reset --hard" } else { "reset" }, discards.into_iter().chain(rewrites).collect())
 }
 
-fn discards(paths: Vec<PathArgument>, files: Discarded) -> Vec<GitEffect<Vec<PathArgument>>> {
+fn discards(paths: Vec<PathArgument>, files: Affected) -> Vec<GitEffect<Vec<PathArgument>>> {
     if paths.is_empty() { Vec::new() } else { vec![GitEffect::Discards(paths, files)] }
 }
 
@@ -132,14 +137,14 @@ fn checkout(arguments: &[String]) -> Effects {
         None => paths(&options.words.iter().copied().filter(is_path).collect::<Vec<_>>()),
     };
     let name = if options.has('f', "force") { "checkout --force" } else { "checkout" };
-    (name, discards(lost, Discarded::Tracked))
+    (name, discards(lost, Affected::Tracked))
 }
 
 fn switch(arguments: &[String]) -> Effects {
     let options = Options::of(arguments, "cC", &["conflict", "create", "force-create", "orphan"]);
     let forces = options.has('f', "force") || options.has_long("discard-changes");
     let lost = if forces { vec![PathArgument::Top] } else { Vec::new() };
-    ("switch --discard-changes", discards(lost, Discarded::Tracked))
+    ("switch --discard-changes", discards(lost, Affected::Tracked))
 }
 
 fn restore(arguments: &[String]) -> Effects {
@@ -147,14 +152,14 @@ fn restore(arguments: &[String]) -> Effects {
     let only_index = options.has('S', "staged") && !options.has('W', "worktree");
     let named = options.all_words();
     let lost = if only_index || options.has('p', "patch") { Vec::new() } else { paths(&named) };
-    ("restore", discards(lost, Discarded::Tracked))
+    ("restore", discards(lost, Affected::Tracked))
 }
 
 fn clean(arguments: &[String]) -> Effects {
     let options = Options::of(arguments, "e", &["exclude"]);
     let runs = options.has('f', "force") && !options.has('n', "dry-run");
     let lost = if runs { paths_or(&options.all_words(), here()) } else { Vec::new() };
-    ("clean --force", discards(lost, Discarded::Untracked))
+    ("clean --force", discards(lost, Affected::Untracked))
 }
 
 fn stash(arguments: &[String]) -> Effects {
@@ -172,7 +177,7 @@ fn stash(arguments: &[String]) -> Effects {
         _ => Vec::new(),
     };
     let untracked = options.has('u', "include-untracked") || options.has('a', "all");
-    ("stash", discards(lost, if untracked { Discarded::Both } else { Discarded::Tracked }))
+    ("stash", discards(lost, if untracked { Affected::Both } else { Affected::Tracked }))
 }
 
 fn rebase(arguments: &[String]) -> Effects {

@@ -20,21 +20,21 @@ const MAX_DEPTH: usize = 2;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitEffect<P> {
     /// Adds changes of these paths to the index.
-    Stages(P),
+    Stages(P, Affected),
     Commits,
     /// Replaces the last commit.
     Amends,
     /// Replaces or removes commits.
     Rewrites,
     /// Loses changes that are not committed.
-    Discards(P, Discarded),
+    Discards(P, Affected),
 }
 
 impl<P> GitEffect<P> {
     /// The same effect with other paths.
     pub fn with_paths<Q>(&self, resolve: impl FnOnce(&P) -> Q) -> GitEffect<Q> {
         match self {
-            GitEffect::Stages(paths) => GitEffect::Stages(resolve(paths)),
+            GitEffect::Stages(paths, files) => GitEffect::Stages(resolve(paths), *files),
             GitEffect::Discards(paths, files) => GitEffect::Discards(resolve(paths), *files),
             GitEffect::Commits => GitEffect::Commits,
             GitEffect::Amends => GitEffect::Amends,
@@ -43,9 +43,9 @@ impl<P> GitEffect<P> {
     }
 }
 
-/// The files whose changes are lost.
+/// The files on which a command acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Discarded {
+pub enum Affected {
     /// Those that git knows: committed, or in the index.
     Tracked,
     /// Those that git does not know.
@@ -76,7 +76,7 @@ impl GitCommand {
     /// Whether it may have more paths.
     fn is_cut(&self) -> bool {
         let is_cut = |effect: &GitEffect<Vec<PathArgument>>| match effect {
-            GitEffect::Stages(paths) | GitEffect::Discards(paths, _) => paths.len() >= MAX_PATHS,
+            GitEffect::Stages(paths, _) | GitEffect::Discards(paths, _) => paths.len() >= MAX_PATHS,
             _ => false,
         };
         self.effects.iter().any(is_cut)

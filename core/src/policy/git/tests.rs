@@ -17,7 +17,7 @@ fn shown(line: &str) -> Vec<String> {
     };
     let paths = |all: &[PathArgument]| all.iter().map(path).collect::<Vec<_>>().join(",");
     let effect = |effect: &GitEffect<Vec<PathArgument>>| match effect {
-        GitEffect::Stages(all) => format!("stages({})", paths(all)),
+        GitEffect::Stages(all, files) => format!("stages({} {files:?})", paths(all)),
         GitEffect::Discards(all, files) => format!("discards({} {files:?})", paths(all)),
         other => format!("{other:?}").to_lowercase(),
     };
@@ -33,10 +33,10 @@ fn each_dangerous_command_has_its_effects() {
     for (line, expected) in [
         ("git commit --amend --no-edit", "commit --amend amends"),
         ("git commit -m 'x --amend'", "commit commits"),
-        ("git commit --message=x src/a.rs", "commit stages(src/a.rs) commits"),
-        ("git commit -am x", "commit --all stages(TOP) commits"),
+        ("git commit --message=x src/a.rs", "commit stages(src/a.rs Tracked) commits"),
+        ("git commit -am x", "commit --all stages(TOP Tracked) commits"),
         ("git commit -ma", "commit commits"),
-        ("git commit --all --amend -m x", "commit --amend stages(TOP) amends"),
+        ("git commit --all --amend -m x", "commit --amend stages(TOP Tracked) amends"),
         ("git rebase main", "rebase rewrites"),
         ("git rebase -i HEAD~3", "rebase rewrites"),
         ("git reset --hard", "reset --hard discards(TOP Tracked)"),
@@ -63,11 +63,12 @@ fn each_dangerous_command_has_its_effects() {
         ("git push -fu origin main", "push --force rewrites"),
         ("git push --force-with-lease=main origin", "push --force rewrites"),
         ("git push origin +main:main", "push --force rewrites"),
-        ("git add -A", "add --all stages(TOP)"),
-        ("git add --all src", "add --all stages(src)"),
-        ("git add .", "add stages(.)"),
-        ("git add -- '*'", "add stages(*)"),
-        ("git add -u", "add --all stages(TOP)"),
+        ("git add -A", "add --all stages(TOP Both)"),
+        ("git add --all src", "add --all stages(src Both)"),
+        ("git add .", "add stages(. Both)"),
+        ("git add -- '*'", "add stages(* Both)"),
+        ("git add -u", "add --update stages(TOP Tracked)"),
+        ("git add --update src", "add --update stages(src Tracked)"),
         ("git filter-branch --tree-filter x", "filter-branch rewrites"),
         ("git filter-repo --path src", "filter-repo rewrites"),
     ] {
@@ -154,7 +155,8 @@ fn commands_are_found_in_every_usual_place() {
     assert_eq!(shown("git -C ../other -C x reset --hard"), hard("/repo/../other/x"));
     assert_eq!(shown("(cd /a; git reset --hard)"), hard("/a"));
     let message = "git add -A && git commit -m \"$(cat <<'EOF'\nDon't (panic\n\nEOF\n)\" && git push -f";
-    let expected = ["/repo: add --all stages(TOP)", "/repo: commit commits", "/repo: push --force rewrites"];
+    let expected =
+        ["/repo: add --all stages(TOP Both)", "/repo: commit commits", "/repo: push --force rewrites"];
     assert_eq!(shown(message), expected);
     assert!(parse(message).is_complete);
 }

@@ -134,6 +134,25 @@ fn changes_of_another_agent_are_not_added_with_everything() {
 }
 
 #[test]
+fn a_new_file_of_another_agent_is_added_only_by_a_command_that_adds_untracked_files() {
+    let mut scene = scene();
+    scene.happens(&mate("bob"), &before("Write", json!({"file_path": "/repo/src/new.rs"})));
+    let of_tracked_files = ["git add -u", "git add -u src", "git commit -am x", "git commit -m x src"];
+    for command in of_tracked_files {
+        assert!(codes(&mut scene, "alice", command).is_empty(), "{command}");
+        ran(&mut scene, "alice", command);
+    }
+    for command in ["git add -A", "git add .", "git add src"] {
+        assert_eq!(codes(&mut scene, "alice", command), ["add-of-others-changes"], "{command}");
+    }
+    ran(&mut scene, "bob", "git add src/new.rs");
+    insta::assert_snapshot!(reason(&mut scene, "alice", "git add -u"), @r#"Warning: git add --update would add uncommitted changes of bob: "src/new.rs". Add your own files by name instead."#);
+    for command in of_tracked_files {
+        assert_eq!(codes(&mut scene, "alice", command), ["add-of-others-changes"], "{command}");
+    }
+}
+
+#[test]
 fn the_lead_may_commit_the_work_of_teammates_that_have_finished() {
     let mut scene = scene();
     scene.happens(&mate("bob"), &edit("/repo/src/a.rs"));
