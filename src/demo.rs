@@ -58,7 +58,10 @@ pub fn play(keep: Option<&Path>) -> Result<DemoOutcome> {
     }
     let store = std::path::absolute(store).map_err(|error| failed(error.into()))?;
     teamkeep_core::sys::fs::make_private_dir(&store).or_else(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => Ok(()),
+        std::io::ErrorKind::AlreadyExists if store.is_dir() => Ok(()),
+        std::io::ErrorKind::AlreadyExists => {
+            Err(failed("it is a file".into()).hint("choose another directory"))
+        }
         _ => Err(failed(error.into())),
     })?;
     replay_into(RUN, Some(store))
@@ -101,7 +104,13 @@ fn replay_into(text: &str, store: Option<PathBuf>) -> Result<DemoOutcome> {
             clock: Clock::at(at),
             finish: BackgroundMode::Inline,
         };
-        recorder.record(&Input::from(step.payload.to_string().into_bytes()), None);
+        let outcome = recorder.record(&Input::from(step.payload.to_string().into_bytes()), None);
+        if let Some(note) = outcome.notes.iter().find(|note| note.is_store_failure()) {
+            return Err(Error::caused(
+                format!("cannot record the run in {}", paths.store.display()),
+                note.text.clone(),
+            ));
+        }
         lines.push(line);
         end = Some(at);
     }

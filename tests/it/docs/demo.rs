@@ -37,4 +37,13 @@ fn the_commands_of_a_kept_demo_can_be_pasted() {
     let again = sandbox.run(&["demo", "--keep", dir.to_str().unwrap()]);
     assert_eq!(again.code, Some(1));
     assert!(again.err.contains("the directory is not empty"), "{}", again.err);
+    let (file, missing) = (sandbox.home().join("file"), sandbox.home().join("missing/demo"));
+    std::fs::write(&file, "text").unwrap();
+    for (taken, why) in [(&file, "it is a file"), (&missing, "No such file or directory")] {
+        let result = sandbox.run(&["demo", "--keep", taken.to_str().unwrap()]);
+        let error = format!("error: cannot keep the run in {}: ", taken.display());
+        assert_eq!((result.code, result.out.as_str()), (Some(1), ""));
+        assert!(result.err.starts_with(&error) && result.err.contains(why), "{}", result.err);
+    }
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "text");
 }
