@@ -102,6 +102,20 @@ fn import_reports_a_known_run_and_restores_its_lost_contents() {
 }
 
 #[test]
+fn import_finds_contents_intact_that_a_run_stores_as_changes() {
+    let sandbox = Sandbox::new();
+    let store = sandbox.home().join("kept");
+    sandbox.told(&["demo", "--keep", store.to_str().unwrap()]);
+    assert!(below(&store.join("archive/runs")).iter().any(|path| path.ends_with("contents.jsonl")));
+    let run = |args: &[&str]| feed(sandbox.command(args).env("TEAMKEEP_HOME", &store), b"");
+    let file = sandbox.home().join("run.tar.gz");
+    let file = file.to_str().unwrap();
+    assert_eq!(run(&["export", "latest", "-o", file]).code, Some(0));
+    let result = run(&["import", file]);
+    assert!(result.code == Some(0) && result.err.ends_with(" already exists\n"), "{}", result.err);
+}
+
+#[test]
 fn import_rejects_a_different_recording_of_a_run_but_not_another_run_of_its_team() {
     let (one, two) = (ended("go"), ended("go on"));
     let path = export(&one, TEAM, "run.tar.gz", &[]);

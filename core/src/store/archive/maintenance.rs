@@ -88,7 +88,11 @@ impl ExclusiveArchive {
     /// The path of an object, whose directory exists then; `None` if it is stored and intact.
     fn path_if_damaged(&self, hash: &str) -> io::Result<Option<PathBuf>> {
         let objects = &self.archive.objects;
-        if objects.stored(hash).first().is_some_and(|stored| objects.check(stored).is_ok()) {
+        let is_intact = match objects.stored(hash).first() {
+            Some(stored) => objects.check(stored).is_ok(),
+            None => objects.check_packed(hash).is_some_and(|checked| checked.is_ok()),
+        };
+        if is_intact {
             return Ok(None);
         }
         let path = objects.path(hash).ok_or(io::ErrorKind::InvalidInput)?;
