@@ -13,6 +13,7 @@ use teamkeep_core::model::event::{OVERRIDE, SafeName};
 use teamkeep_core::store::archive::Archive;
 use teamkeep_core::store::log::{self, Parts, Range};
 use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_core::sys::diagnostics::SLOW_CALL;
 use teamkeep_core::sys::fs::read_regular;
 use teamkeep_core::sys::process::is_gone;
 
@@ -121,10 +122,10 @@ pub fn failures(facts: &Facts<'_>) -> Diagnosis {
         .with_fix(format!("see {}", dir.display()))
 }
 
-/// `<time> [<pid>] <message>`.
+/// `<time> [<pid>] <message>`. A slow call is not an error.
 fn failure(line: &str) -> Option<(Timestamp, String)> {
     let (time, rest) = line.split_once(" [")?;
-    let (_, message) = rest.split_once("] ")?;
+    let (_, message) = rest.split_once("] ").filter(|(_, message)| !message.starts_with(SLOW_CALL))?;
     Some((clock::parse(time)?, message.chars().take(200).collect()))
 }
 

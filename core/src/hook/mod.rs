@@ -210,7 +210,8 @@ fn note_problems(recorder: &Recorder, outcome: &mut Outcome, event: Option<&str>
     let errors = recorder.problems.iter().filter(|problem| problem.is_error());
     notes.extend(errors.map(ToString::to_string));
     if took > recorder.config.hook.slow {
-        notes.push(format!("hook call {} took {} ms", event.unwrap_or("hook"), took.as_millis()));
+        let event = event.unwrap_or("unknown event");
+        notes.push(format!("{}{event} took {} ms", diagnostics::SLOW_CALL, took.as_millis()));
     }
     if !notes.is_empty() {
         diagnostics::note(&recorder.paths.diagnostics(), &recorder.clock, &notes.join("; "));

@@ -11,6 +11,9 @@ use crate::sys::clock::Clock;
 use crate::sys::fs;
 use crate::sys::unicode::{self, escape};
 
+/// How a message begins that only notes a slow hook call. Notes of errors come first.
+pub const SLOW_CALL: &str = "slow hook call: ";
+
 const PREFIX: &str = "teamkeep";
 const SUFFIX: &str = "log";
 const MAX_KEPT: usize = 7;

@@ -98,8 +98,8 @@ fn doctor_reports_claude_code_use_without_recorded_events() {
 fn doctor_reports_internal_failures_for_a_day() {
     let home = well();
     std::fs::create_dir_all(home.at(STORE).join("diagnostics")).unwrap();
-    let notes =
-        "2026-02-01T04:05:06.789Z [7] long ago\n2026-02-03T03:05:06.789Z [7] the disk is full\nnonsense\n";
+    let notes = "2026-02-01T04:05:06.789Z [7] long ago\n2026-02-03T03:05:06.789Z [7] the disk is full\nnonsense\n\
+         2026-02-03T03:06:06.789Z [8] slow hook call: pre-tool-use took 504 ms\n";
     std::fs::write(home.at(STORE).join("diagnostics/teamkeep.2026-02-03.log"), notes).unwrap();
     assert_snapshot!(one(&home, "own-failures"), @"warn: 1 hook error in the last 24 hours; newest: the disk is full => see ~/.local/share/teamkeep/diagnostics");
 }

@@ -210,7 +210,7 @@ impl Sandbox {
     pub fn diagnostics(&self) -> String {
         let files = std::fs::read_dir(self.keep("diagnostics")).into_iter().flatten().flatten();
         let text: String = files.map(|file| std::fs::read_to_string(file.path()).unwrap()).collect();
-        let is_only_slow = |line: &str| line.contains("] hook call ") && !line.contains("; ");
+        let is_only_slow = |line: &str| line.contains("] slow hook call: ");
         text.split_inclusive('\n').filter(|line| !is_only_slow(line)).collect()
     }
 
