@@ -171,9 +171,9 @@ impl Effective {
         };
         let mut error = Error::caused(what, first.message.clone());
         error.hints.extend(first.hint.clone());
-        match errors.count() {
+        match errors.filter(|problem| problem.path == first.path).count() {
             0 => Some(error),
-            more => Some(error.hint(format!("to list {more} more: teamkeep config check"))),
+            more => Some(error.hint(format!("to list {more} more: teamkeep config check {:?}", first.path))),
         }
     }
 
