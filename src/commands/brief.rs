@@ -86,5 +86,9 @@ fn prompt(brief: &Brief, text: &str) -> String {
             )
         }
     };
-    format!("Continue the work of an earlier agent team.\n\n{text}{restore}")
+    let agents = match brief.is_running {
+        true => " Its agents belong to another session: messages from this one do not reach them.",
+        false => "",
+    };
+    format!("Continue the work of an earlier agent team.{agents}\n\n{text}{restore}")
 }

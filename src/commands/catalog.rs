@@ -41,7 +41,7 @@ pub fn redactor(context: &Context, run: &RunRecord) -> Result<Redactor> {
 pub fn parse_time(text: &str, start: Option<Timestamp>, now: Timestamp) -> Result<Timestamp> {
     let when = When::parse(text);
     let why = match (when, start) {
-        (Some(When::FromStart(_)), None) => ": no run is named whose start it could be relative to",
+        (Some(When::FromStart(_)), None) => ": it is relative to the start of a run, and no run is named",
         _ => "",
     };
     let time = when.and_then(|when| when.time(now, start));

@@ -82,7 +82,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         print(context, args, &found, Freshness::Current)?;
         if !args.json && !found.hits.is_empty() {
             let file = args.file[0].display();
-            context.ui.hint(format!("the commands work after: teamkeep import {file}"));
+            context.ui.hint(format!("to run these commands, import the file first: teamkeep import {file}"));
         }
         return Ok(());
     }

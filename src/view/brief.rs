@@ -55,7 +55,7 @@ impl Facts<'_> {
     fn heading(&self) -> String {
         let team = quoted(self.0.team.as_deref().unwrap_or("without a name"));
         let state = match self.0.is_running {
-            true => format!("The team has been running for {}.", elapsed(self.0.started_at, self.0.at)),
+            true => format!("The team has been running for {}.", self.ago(self.0.started_at)),
             false => "Its agents are gone, and messages do not reach them.".to_owned(),
         };
         let tasks = match self.0.tasks {

@@ -24,7 +24,7 @@ pub fn hits(hits: &[Hit], detail: HitDetail) -> Document {
         let team = hit.team.as_deref().or(hit.run.as_deref()).unwrap_or("no run");
         document.line([dim(at), bold(actor(&hit.agent)), plain(what(hit)), dim(format!("({team})"))]);
         match detail {
-            HitDetail::Text => hit.text.lines().for_each(|line| document.line([plain("  "), plain(line)])),
+            HitDetail::Text => hit.text.lines().for_each(|line| document.line([plain(" "), plain(line)])),
             HitDetail::Excerpt => document.line(excerpt(hit)),
         }
         if let Some(command) = hit.command() {

@@ -71,6 +71,11 @@ fn compacted_lead_reads_what_brief_prints() {
     // The clock has moved by a second.
     sandbox.set_clock(60_000);
     assert_eq!(facts, sandbox.told(&["brief", "--max-bytes", "2048"]));
+    let prompt = sandbox.told(&["brief", "--prompt"]);
+    assert!(
+        prompt.contains("messages from this one do not reach them"),
+        "a new session is not in the team: {prompt}"
+    );
 }
 
 #[test]

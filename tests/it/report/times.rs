@@ -173,7 +173,8 @@ fn every_command_accepts_the_same_time_formats() {
     let stops = |args: &[&str]| sandbox.told(args).contains("Stop");
     assert!(stops(&["log", "latest", "--since", "+1s"]) && !stops(&["log", "latest", "--since", "+2s"]));
     let result = sandbox.run(&["log", "--since", "+1s"]);
-    let complaint = "error: invalid time \"+1s\": no run is named whose start it could be relative to\n";
+    let complaint =
+        "error: invalid time \"+1s\": it is relative to the start of a run, and no run is named\n";
     assert!(result.code == Some(64) && result.err.starts_with(complaint), "{}", result.err);
     assert_eq!(sandbox.run(&["prune", "--older-than", "1w", "--dry-run"]).code, Some(0));
 }
