@@ -44,14 +44,15 @@ pub struct Change {
     pub at: Timestamp,
     /// The [`mark`] of its tool call.
     call: String,
-    /// The change before this one, which counts again if the call fails; 0 if there is none.
-    before: u64,
-    /// Whether it is in the index.
-    #[serde(skip_serializing_if = "is_false")]
-    pub is_staged: bool,
-    /// Whether it was committed or discarded.
-    #[serde(skip_serializing_if = "is_false")]
-    pub is_settled: bool,
+    /// The order and the time of the change before this one, which counts again if the call fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<(u64, Timestamp)>,
+    /// The order of the change that was last added to the index.
+    #[serde(skip_serializing_if = "is_zero")]
+    staged: u64,
+    /// The order of the change that was last committed or discarded.
+    #[serde(skip_serializing_if = "is_zero")]
+    settled: u64,
 }
 
 /// The last commit of one agent.
@@ -62,8 +63,28 @@ pub struct Commit {
     pub at: Timestamp,
 }
 
-fn is_false(value: &bool) -> bool {
-    !value
+fn is_zero(order: &u64) -> bool {
+    *order == 0
+}
+
+impl Change {
+    pub fn stage(&mut self) {
+        self.staged = self.order;
+    }
+
+    /// It was committed or discarded.
+    pub fn settle(&mut self) {
+        self.settled = self.order;
+    }
+
+    /// Whether it is in the index.
+    pub fn is_staged(&self) -> bool {
+        self.staged >= self.order
+    }
+
+    pub fn is_settled(&self) -> bool {
+        self.settled >= self.order
+    }
 }
 
 /// A change by another agent that an agent has not seen.
@@ -91,8 +112,10 @@ impl FileHistory {
                 file.root_len = place.root_len;
                 file.is_new |= place.is_new;
                 let last = file.changes.entry(agent).or_default();
-                let before = if last.call != call || call.is_empty() { last.order } else { last.before };
-                *last = Change { order, at: event.at, call, before, ..Change::default() };
+                if last.call != call || call.is_empty() {
+                    last.before = Some((last.order, last.at)).filter(|(order, _)| *order > 0);
+                }
+                (last.order, last.at, last.call) = (order, event.at, call);
                 forget_oldest(&mut file.changes, |change| change.order);
             }
             (_, Access::Changes(place)) => {
@@ -152,9 +175,9 @@ impl FileUse {
     /// Takes back the change of a call that failed or was denied.
     fn take_back(&mut self, agent: &str, call: &str) {
         let Some(change) = self.changes.get_mut(agent).filter(|change| change.call == call) else { return };
-        (change.order, change.call) = (std::mem::take(&mut change.before), String::new());
-        if change.order == 0 {
-            self.changes.remove(agent);
+        match change.before.take() {
+            Some((order, at)) => (change.order, change.at, change.call) = (order, at, String::new()),
+            None => drop(self.changes.remove(agent)),
         }
     }
 }

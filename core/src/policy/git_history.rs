@@ -23,20 +23,22 @@ impl FileHistory {
         for effect in &call.effects {
             match effect {
                 GitEffect::Stages(paths, files) => {
-                    let stage = |path: &str, is_new, change: &mut Change| {
-                        change.is_staged |= is_affected(is_new, change, *files) && paths.cover(path);
-                    };
-                    self.each_change(&call.root, stage);
+                    self.each_change(&call.root, |path, is_new, change| {
+                        if is_affected(is_new, change, *files) && paths.cover(path) {
+                            change.stage();
+                        }
+                    });
                 }
                 GitEffect::Commits | GitEffect::Amends => {
                     self.settle_commit(&call.root, agent);
                     self.note_commit(&call.root, agent, Commit { order, at });
                 }
                 GitEffect::Discards(paths, files) => {
-                    let discard = |path: &str, is_new, change: &mut Change| {
-                        change.is_settled |= is_affected(is_new, change, *files) && paths.cover(path);
-                    };
-                    self.each_change(&call.root, discard);
+                    self.each_change(&call.root, |path, is_new, change| {
+                        if is_affected(is_new, change, *files) && paths.cover(path) {
+                            change.settle();
+                        }
+                    });
                 }
                 GitEffect::Rewrites => {}
             }
@@ -47,9 +49,10 @@ impl FileHistory {
     fn settle_commit(&mut self, root: &str, agent: &str) {
         let files = self.files.iter_mut().filter(|(path, file)| is_in(path, file, root));
         for (_, FileUse { is_new, changes, .. }) in files {
-            for (by, change) in changes.iter_mut().filter(|(_, change)| !change.is_settled) {
-                change.is_settled = by == agent || change.is_staged;
-                *is_new &= !change.is_settled;
+            let open = changes.iter_mut().filter(|(_, change)| !change.is_settled());
+            for (_, change) in open.filter(|(by, change)| *by == agent || change.is_staged()) {
+                change.settle();
+                *is_new = false;
             }
         }
     }
@@ -107,7 +110,7 @@ impl FileHistory {
     ) -> Vec<OpenChange<'a>> {
         let mut open = Vec::new();
         for (path, file) in self.files.iter().filter(|(path, file)| is_in(path, file, root)) {
-            let others = file.changes.iter().filter(|(by, change)| *by != agent && !change.is_settled);
+            let others = file.changes.iter().filter(|(by, change)| *by != agent && !change.is_settled());
             let selected = others.filter(|(_, change)| selects(path, file.is_new, change));
             open.extend(selected.map(|(by, _)| OpenChange { by, path: below_root(path, file.root_len) }));
         }
@@ -132,7 +135,7 @@ fn is_in(path: &str, file: &FileUse, root: &str) -> bool {
 
 /// Whether a command acts on a change. `is_new`: an agent created the file, and it was not committed since.
 fn is_affected(is_new: bool, change: &Change, files: Affected) -> bool {
-    let is_tracked = !is_new || change.is_staged;
+    let is_tracked = !is_new || change.is_staged();
     match files {
         Affected::Tracked => is_tracked,
         Affected::Untracked => !is_tracked,

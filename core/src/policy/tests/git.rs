@@ -131,6 +131,15 @@ fn changes_of_another_agent_are_not_added_with_everything() {
     assert_eq!(codes(&mut scene, "alice", "git add -A").len(), 1, "staged is not committed");
     ran(&mut scene, "alice", "git commit -m x");
     assert!(codes(&mut scene, "alice", "git add -A").is_empty(), "the index is common to all");
+    scene.happens(&mate("bob"), &edit("/repo/src/a.rs"));
+    assert_eq!(codes(&mut scene, "alice", "git add -A").len(), 1);
+    let mut failed = edit("/repo/src/a.rs");
+    failed["hook_event_name"] = json!("PostToolUseFailure");
+    scene.happens(&mate("bob"), &failed);
+    assert!(
+        codes(&mut scene, "alice", "git add -A").is_empty(),
+        "the change before the failed one is committed"
+    );
 }
 
 #[test]
