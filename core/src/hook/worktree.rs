@@ -34,22 +34,31 @@ impl Attributed<'_> {
         let limit = limit.saturating_mul(if removes_next { BEFORE_DELETE } else { 1 });
         // A tool call does not always name its agent.
         let agent = Some(&self.by.actor).filter(|actor| actor.kind == ActorKind::Teammate);
-        let author = agent.and_then(|agent| agent.name.as_deref()).filter(|name| !name.trim().is_empty());
+        let author = agent.and_then(|agent| agent.name.as_deref()).filter(|name| is_usable(name));
         let author = author.unwrap_or("agent");
         let store = || {
             let scratch = call.archive.scratch(&call.id)?;
             match worktree::bundle(&top, author, &scratch.dir, limit) {
                 None => Err(io::Error::other("git failed, or needed too much time or space")),
-                Some(Work::None) => Ok(false),
-                Some(Work::Bundle(bytes)) => {
+                Some(Work::None) => Ok(None),
+                Some(Work::Bundle { bytes, left_out }) => {
                     // The pack of the same commits can have other bytes.
                     let is_same = |last: &[u8]| Header::parse(last) == Header::parse(&bytes);
                     let file = (work_path(&name), bytes.as_slice());
-                    call.archive.add_file(own, &call.capture_request(), file, is_same)
+                    let is_new = call.archive.add_file(own, &call.capture_request(), file, is_same)?;
+                    Ok(left_out.filter(|_| is_new))
                 }
             }
         };
         let stored = store();
-        self.outcome.note(&format!("store the work in the worktree {}", top.display()), stored);
+        let what = format!("the work in the worktree {}", top.display());
+        if let Some(left_out) = self.outcome.note(&format!("store {what}"), stored).flatten() {
+            self.outcome.add(format!("{what} is not stored completely. {left_out}"));
+        }
     }
+}
+
+/// Whether git accepts the name: it removes some characters, and a name needs others.
+fn is_usable(name: &str) -> bool {
+    name.contains(char::is_alphanumeric) && !name.contains(char::is_control)
 }

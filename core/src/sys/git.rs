@@ -1,25 +1,39 @@
 //! Runs git where agents work, without running a program that the repository's configuration names.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::sys::process::{Outcome, Progress, Run, program};
 
-/// Variables that would point git to another repository or to a program, and a secret that it does not need.
-const REMOVED_VARIABLES: [&str; 6] = [
+/// Variables that would point git to another repository or to a program, and a secret that it does not need. Git sets
+/// most of them for its hooks.
+const REMOVED_VARIABLES: [&str; 17] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_ATTR_SOURCE",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
     "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_PREFIX",
     "GIT_EXTERNAL_DIFF",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
     "CLAUDE_CODE_MESSAGING_TOKEN",
 ];
-/// Settings with which git starts no program of the configuration and writes no cache.
-const SETTINGS: [&str; 7] = [
+/// Settings with which git starts no program of the configuration, writes no cache, and rejects no line endings.
+const SETTINGS: [&str; 8] = [
     "core.fsmonitor=false",
     "core.untrackedCache=false",
     // The part that several indexes share is a file in the repository.
@@ -28,15 +42,27 @@ const SETTINGS: [&str; 7] = [
     "log.showSignature=false",
     "core.quotePath=true",
     "core.hooksPath=/dev/null",
+    "core.safecrlf=false",
     "protocol.allow=never",
 ];
+/// Takes no lock, asks nothing, fetches nothing whatever the configuration allows, and reads objects unreplaced.
+const VARIABLES: [(&str, &str); 5] = [
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+];
+/// Variables with the values of settings.
+const OFF: (&str, &str) = ("TEAMKEEP_GIT_OFF", "false");
+const EMPTY: (&str, &str) = ("TEAMKEEP_GIT_EMPTY", "");
 
 /// Commands in one directory that share a deadline.
 #[derive(Debug)]
 pub struct Git {
     dir: PathBuf,
     until: Instant,
-    settings: Vec<String>,
+    settings: Vec<OsString>,
     variables: Vec<(&'static str, OsString)>,
 }
 
@@ -51,11 +77,18 @@ impl Git {
         self.variables.push((name, value.into()));
     }
 
-    /// Lets the commands that follow read each file unchanged: a filter of the configuration is a program.
-    pub fn disable_filters(&mut self) -> Option<()> {
-        for name in filters(&self.configuration()?) {
-            let off = ["clean=", "smudge=", "process=", "required=false"];
-            self.settings.extend(off.iter().map(|setting| format!("filter.{name}.{setting}")));
+    /// Lets the commands that follow start no filter and no hook of the configuration: each file is read unchanged.
+    pub fn disable_programs(&mut self) -> Option<()> {
+        let listed = self.output(&["config", "--null", "--list", "--name-only"])?;
+        let keys = || listed.split(|byte| *byte == 0);
+        for name in subsections(keys(), b"filter.") {
+            let empty = [".clean", ".smudge", ".process"].map(|key| setting("filter", name, key, EMPTY));
+            self.settings.extend(empty);
+            self.settings.push(setting("filter", name, ".required", OFF));
+        }
+        // Git 2.54 and later run hooks of the configuration beside those of core.hooksPath.
+        for name in subsections(keys(), b"hook.") {
+            self.settings.push(setting("hook", name, ".enabled", OFF));
         }
         Some(())
     }
@@ -107,16 +140,17 @@ impl Git {
         mut take: impl FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Option<()> {
         let mut command = program("git");
-        for setting in SETTINGS.into_iter().chain(self.settings.iter().map(String::as_str)) {
+        for setting in SETTINGS {
             command.args(["-c", setting]);
         }
-        command.args(args).current_dir(&self.dir);
+        command.args(&self.settings).args(args).current_dir(&self.dir);
         for name in REMOVED_VARIABLES {
             command.env_remove(name);
         }
-        // Takes no lock, asks nothing, and fetches nothing.
-        command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0").env("GIT_NO_LAZY_FETCH", "1");
-        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+            .envs(VARIABLES)
+            .envs([OFF, EMPTY])
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
         let run = Run { stdin, ..Run::new(command, self.until.saturating_duration_since(Instant::now())) };
         let outcome = run.supervise(|progress| match progress {
             Progress::Output(bytes) => take(bytes),
@@ -126,6 +160,21 @@ impl Git {
     }
 }
 
+/// The names between a section and the last dot of keys. They can contain any byte but a newline.
+fn subsections<'a>(keys: impl Iterator<Item = &'a [u8]>, section: &[u8]) -> BTreeSet<&'a [u8]> {
+    let name = |key: &'a [u8]| {
+        let rest = key.strip_prefix(section)?;
+        Some(&rest[..rest.iter().rposition(|byte| *byte == b'.')?])
+    };
+    keys.filter_map(name).collect()
+}
+
+/// An option that sets a key to the value of a variable. With `-c`, a key ends at its first `=`.
+fn setting(section: &str, name: &[u8], key: &str, (variable, _): (&str, &str)) -> OsString {
+    let [section, key, variable] = [section, key, variable].map(str::as_bytes);
+    OsString::from_vec([b"--config-env=", section, b".", name, key, b"=", variable].concat())
+}
+
 /// The names of the filters in a configuration.
 pub fn filters(configuration: &[(String, String)]) -> Vec<String> {
     let keys = configuration.iter().filter_map(|(key, _)| key.strip_prefix("filter.")?.rsplit_once('.'));
@@ -133,4 +182,26 @@ pub fn filters(configuration: &[(String, String)]) -> Vec<String> {
     names.sort();
     names.dedup();
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_filters_and_hooks_are_complete() {
+        let keys: [&[u8]; 6] = [
+            b"filter.a.clean",
+            b"filter.a.b=c.clean",
+            b"filter.\xff.process",
+            b"filter.x",
+            b"hook.a.event",
+            b"a.b",
+        ];
+        let names = |section| subsections(keys.into_iter(), section).into_iter().collect::<Vec<_>>();
+        assert_eq!(names(b"filter."), [b"a".as_slice(), b"a.b=c", b"\xff"]);
+        assert_eq!(names(b"hook."), [b"a"]);
+        let option = setting("filter", b"a.b=\xff", ".clean", EMPTY);
+        assert_eq!(option.into_vec(), b"--config-env=filter.a.b=\xff.clean=TEAMKEEP_GIT_EMPTY");
+    }
 }

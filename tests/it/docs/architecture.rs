@@ -19,7 +19,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("sys/signals", &[]),
     ("sys/process", &["sys/env", "sys/signals"]),
     ("sys/git", &["sys/process"]),
-    ("sys/worktree", &["sys/fs", "sys/git"]),
+    ("sys/worktree", &["sys/fs", "sys/git", "sys/unicode"]),
     ("client/payload", &["client/json", "model"]),
     ("store/metadata_only", &["client/json", "model"]),
     ("sys/paths", &["error", "sys/env", "sys/fs"]),

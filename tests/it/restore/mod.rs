@@ -1,6 +1,7 @@
 //! `restore`: tasks, files, worktrees, undo.
 
 pub mod files;
+pub mod odd_worktrees;
 pub mod refused;
 pub mod tasks;
 pub mod traces;

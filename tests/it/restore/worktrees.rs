@@ -11,23 +11,23 @@ use crate::support::client_files::Lead;
 use crate::support::sandbox::{CommandResult, Sandbox};
 
 const SESSION: &str = "1353b3db-15db-4165-b1fb-ed39ac7e091c";
-const NAME: &str = "agent-a4ae446dca1c54854";
+pub const NAME: &str = "agent-a4ae446dca1c54854";
 
 /// A team whose member bob works in a worktree of a repository.
-struct Scene {
-    sandbox: Sandbox,
-    repository: PathBuf,
-    worktree: PathBuf,
+pub struct Scene {
+    pub sandbox: Sandbox,
+    pub repository: PathBuf,
+    pub worktree: PathBuf,
 }
 
-fn run(dir: &Path, arguments: &[&str]) -> String {
+pub fn run(dir: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git").args(arguments).current_dir(dir).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
 impl Scene {
-    fn new() -> Scene {
+    pub fn new() -> Scene {
         let sandbox = Sandbox::new();
         let repository = sandbox.home().join("project");
         let worktree = repository.join(".claude/worktrees").join(NAME);
@@ -50,7 +50,7 @@ impl Scene {
     }
 
     /// A change of every kind, in the directory and in a commit.
-    fn work(&self) {
+    pub fn work(&self) {
         let at = |path: &str| self.worktree.join(path);
         std::fs::write(at("committed.txt"), "committed\n").unwrap();
         run(&self.worktree, &["add", "committed.txt"]);
@@ -68,25 +68,43 @@ impl Scene {
         run(&self.worktree, &["update-index", "--split-index"]);
     }
 
-    fn hook(&self, event: &str, mut fields: Value) {
+    fn hook(&self, event: &str, fields: Value) {
+        self.hook_with_notes(event, fields);
+        assert_eq!(self.sandbox.diagnostics(), "");
+    }
+
+    fn hook_with_notes(&self, event: &str, mut fields: Value) {
         if fields.get("cwd").is_none() {
             fields["cwd"] = json!(self.worktree);
         }
         Lead::of(&self.sandbox, SESSION).hook(event, fields);
+    }
+
+    pub fn stops(&self) {
+        self.stops_with_notes();
         assert_eq!(self.sandbox.diagnostics(), "");
     }
 
-    fn stops(&self) {
-        self.hook("SubagentStop", json!({"agent_id": "abob-b3f0bb31e647a261", "agent_type": "bob"}));
+    /// The notes are in the diagnostics.
+    pub fn stops_with_notes(&self) {
+        let agent = json!({"agent_id": "abob-b3f0bb31e647a261", "agent_type": "bob"});
+        self.hook_with_notes("SubagentStop", agent);
+    }
+
+    /// What the branch with the restored work changes, as `git diff --name-status` lists it.
+    pub fn changed(&self) -> String {
+        let plan = self.restored();
+        let branch = plan["branches"][0]["branch"].as_str().unwrap();
+        run(&self.repository, &["diff", "--name-status", "--no-renames", "main", branch])
     }
 
     /// Removes the worktree as Claude Code does, with its branch.
-    fn remove(&self) {
+    pub fn remove(&self) {
         run(&self.repository, &["worktree", "remove", "--force", self.worktree.to_str().unwrap()]);
         run(&self.repository, &["branch", "--quiet", "-D", &format!("worktree-{NAME}")]);
     }
 
-    fn restore(&self, dir: &Path, more: &[&str]) -> CommandResult {
+    pub fn restore(&self, dir: &Path, more: &[&str]) -> CommandResult {
         let mut command = self.sandbox.command(&[&["restore", "latest"], more].concat());
         let output = command.current_dir(dir).output().unwrap();
         CommandResult {
@@ -96,14 +114,14 @@ impl Scene {
         }
     }
 
-    fn restored(&self) -> Value {
+    pub fn restored(&self) -> Value {
         let result = self.restore(&self.repository, &["--worktree", "--json"]);
         assert_eq!(result.code, Some(0), "{}", result.err);
         serde_json::from_str(&result.out).unwrap()
     }
 
     /// How often the work was stored.
-    fn stored(&self) -> usize {
+    pub fn stored(&self) -> usize {
         let run = self.sandbox.teams()[0]["run"].as_str().unwrap().to_owned();
         let journal = self.sandbox.keep("archive/runs").join(run).join("snapshots.jsonl");
         std::fs::read_to_string(journal).unwrap().matches("/work.bundle").count()

@@ -1,7 +1,10 @@
 //! The work in a git worktree that is nowhere else, as a bundle: its uncommitted changes, its untracked files, and the
 //! commits of its branch.
 
+mod changes;
+
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -9,11 +12,27 @@ use std::time::Duration;
 
 use crate::sys::fs;
 use crate::sys::git::Git;
+use changes::{Changes, changed_files};
 
 /// The reference in a bundle.
 pub const REFERENCE: &str = "refs/heads/worktree";
 /// Maximum size of a bundle, in bytes.
 pub const MAX_BYTES: usize = 64 << 20;
+
+/// Packs in little time, whatever is configured: searching for similar parts of large files takes most of it.
+const PACK: [&str; 11] = [
+    "-c",
+    "core.bigFileThreshold=1m",
+    "-c",
+    "pack.compression=1",
+    "pack-objects",
+    "--window=10",
+    "--depth=50",
+    "--revs",
+    "--stdout",
+    "--thin",
+    "--quiet",
+];
 
 const NAMES: [&str; 2] = ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"];
 const EMAILS: [&str; 2] = ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"];
@@ -31,8 +50,8 @@ pub fn containing(path: &Path) -> Option<(PathBuf, &str)> {
 pub enum Work {
     /// This is not a linked worktree, or everything in it is in commits of other branches.
     None,
-    /// A git bundle.
-    Bundle(Vec<u8>),
+    /// A git bundle, and the files that are not in it: too large, unreadable, or in a repository of their own.
+    Bundle { bytes: Vec<u8>, left_out: Option<String> },
 }
 
 /// The work in the worktree at `top`. Files that git ignores are not part of it. Nothing is written to the repository:
@@ -44,7 +63,7 @@ pub fn bundle(top: &Path, author: &str, scratch: &Path, limit: Duration) -> Opti
         return Some(Work::None);
     }
     let mut git = Git::new(top, limit);
-    git.disable_filters()?;
+    git.disable_programs()?;
     let places = git.line(&[
         "rev-parse",
         "--path-format=absolute",
@@ -64,28 +83,37 @@ pub fn bundle(top: &Path, author: &str, scratch: &Path, limit: Duration) -> Opti
     let [head, tree, time] = head.split(' ').collect::<Vec<_>>()[..] else { return None };
 
     fs::private_dir(&scratch.join("objects")).ok()?;
-    // A copy of the index knows which files are unchanged.
-    std::fs::copy(own.join("index"), scratch.join("index")).ok()?;
     git.set("GIT_INDEX_FILE", scratch.join("index"));
     git.set("GIT_OBJECT_DIRECTORY", scratch.join("objects"));
     git.set("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&common.join("objects"))?);
-    git.run(&["add", "--all", "--", "."], |_| ())?;
+    let Changes { removed, stored, left_out } = Changes::of(top, &changed_files(&git, own, scratch)?);
+    for (how, paths) in [("--force-remove", removed), ("--add", stored)] {
+        if !paths.is_empty() {
+            let input = file_with(&scratch.join(how), &paths)?;
+            let update = ["update-index", "--remove", "--replace", how, "-z", "--stdin"];
+            git.output_of(input, &update, MAX_BYTES)?;
+        }
+    }
     let changed = text(git.line(&["write-tree"])?)?;
     let commit = match changed == tree {
         true => head.to_owned(),
         // The same work has the same commit.
         false => {
-            let date = format!("{time} +0000");
+            let date = format!("@{} +0000", time.parse::<u32>().unwrap_or_default());
             let identity = [NAMES, EMAILS, DATES].into_iter().zip([author, "teamkeep@localhost", &date]);
             for (variables, value) in identity {
                 variables.iter().for_each(|name| git.set(name, value));
             }
-            text(git.line(&["commit-tree", &changed, "-p", head, "-m", "Uncommitted work of a worktree"])?)?
+            let mut commit =
+                vec!["commit-tree", &changed, "-p", head, "-m", "Uncommitted work of a worktree"];
+            left_out.iter().for_each(|left_out| commit.extend(["-m", left_out]));
+            text(git.line(&commit)?)?
         }
     };
     let branch = text(branch.to_vec())?;
     let exclude = branch.strip_prefix("refs/heads/").map(|name| format!("--exclude={}", literal(name)));
-    let mut list = vec!["rev-list", "--boundary", &commit, "--not"];
+    // A branch can be broken.
+    let mut list = vec!["rev-list", "--ignore-missing", "--boundary", &commit, "--not"];
     list.extend(exclude.as_deref());
     list.extend(["--branches", "--tags", "--remotes"]);
     let listed = text(git.output(&list)?)?;
@@ -93,15 +121,18 @@ pub fn bundle(top: &Path, author: &str, scratch: &Path, limit: Duration) -> Opti
         return Some(Work::None);
     }
     let bases: Vec<&str> = listed.lines().filter_map(|line| line.strip_prefix('-')).collect();
-    let input = scratch.join("revisions");
-    let mut revisions = fs::create_private(&input).ok()?;
     let excluded: String = bases.iter().map(|base| format!("^{base}\n")).collect();
-    write!(revisions, "{commit}\n{excluded}").ok()?;
-    let pack = ["pack-objects", "--revs", "--stdout", "--thin", "--quiet"];
-    let pack = git.output_of(std::fs::File::open(&input).ok()?, &pack, MAX_BYTES)?;
-    let mut bundle = header(&commit, &bases).into_bytes();
-    bundle.extend(pack);
-    Some(Work::Bundle(bundle))
+    let input = file_with(&scratch.join("revisions"), format!("{commit}\n{excluded}").as_bytes())?;
+    let pack = git.output_of(input, &PACK, MAX_BYTES)?;
+    let mut bytes = header(&commit, &bases).into_bytes();
+    bytes.extend(pack);
+    Some(Work::Bundle { bytes, left_out })
+}
+
+/// A new file to read.
+fn file_with(path: &Path, bytes: &[u8]) -> Option<File> {
+    fs::create_private(path).ok()?.write_all(bytes).ok()?;
+    File::open(path).ok()
 }
 
 /// The lines before the pack: `gitformat-bundle(5)`.
