@@ -13,8 +13,12 @@ use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::git::Git;
 use teamkeep_core::sys::worktree::Header;
 
-/// Maximum duration of the git commands for one branch.
+/// Maximum duration of the git commands for all branches.
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// The first part of the names of the branches.
+const PREFIX: &str = "teamkeep";
+/// Maximum length of a worktree's name in the name of a branch: a reference is a file.
+const MAX_CHARS: usize = 48;
 /// Digits of the commit in the name of a branch.
 const SHORT: usize = 8;
 
@@ -67,7 +71,8 @@ impl WorktreePlan {
             let header = Header::parse(&archive.objects.get(object)?).ok_or_else(|| {
                 Error::new(format!("the recorded work of worktree {worktree} is not a valid bundle"))
             })?;
-            let branch = format!("teamkeep/{worktree}-{}", header.commit.get(..SHORT).unwrap_or_default());
+            let short = header.commit.get(..SHORT).unwrap_or_default();
+            let branch = format!("{PREFIX}/{}-{short}", in_branch(worktree));
             let Header { commit, bases } = header;
             let (name, object) = (worktree.clone(), object.clone());
             branches.push(WorktreeBranch { name, at: *at, branch, commit, bases, object });
@@ -92,11 +97,13 @@ impl WorktreePlan {
         if self.branches.is_empty() {
             return Ok(());
         }
-        let git = Git::new(repository, TIMEOUT);
+        let mut git = Git::new(repository, TIMEOUT);
         let hint = "run the command in the repository in which the team worked";
         if git.output(&["rev-parse", "--git-dir"]).is_none() {
             return Err(Error::new("the current directory is not in a git repository").hint(hint));
         }
+        git.disable_programs()
+            .ok_or_else(|| Error::new("cannot read the configuration of the repository"))?;
         let lacks = |commit: &str| git.output(&["cat-file", "-e", &format!("{commit}^{{commit}}")]).is_none();
         for work in &self.branches {
             if let Some(base) = work.bases.iter().find(|base| lacks(base)) {
@@ -105,19 +112,35 @@ impl WorktreePlan {
             }
         }
         for work in &self.branches {
-            work.create(archive, repository)?;
+            work.create(archive, &git)?;
         }
         self.done = true;
         Ok(())
     }
 }
 
+/// The name of a worktree in the name of a branch, which git restricts.
+fn in_branch(worktree: &str) -> String {
+    let allowed = |char: char| char.is_alphanumeric() || "+-_".contains(char);
+    let mut name = String::new();
+    for char in worktree.chars().take(MAX_CHARS) {
+        let is_dot = char == '.' && !name.is_empty() && !name.ends_with('.');
+        name.push(if is_dot || allowed(char) { char } else { '-' });
+    }
+    name
+}
+
 impl WorktreeBranch {
-    fn create(&self, archive: &Archive, repository: &Path) -> Result<()> {
-        let git = Git::new(repository, TIMEOUT);
+    fn create(&self, archive: &Archive, git: &Git) -> Result<()> {
         let reference = format!("refs/heads/{}", self.branch);
-        if git.output(&["rev-parse", "--verify", "--quiet", &reference]).is_some() {
-            return Ok(());
+        let exists = |reference: &str| git.output(&["rev-parse", "--verify", "--quiet", reference]).is_some();
+        if exists(&reference) {
+            let has_work = git.output(&["merge-base", "--is-ancestor", &self.commit, &reference]).is_some();
+            return if has_work { Ok(()) } else { Err(self.is_taken(&self.branch)) };
+        }
+        // A reference is a file: it cannot be in another one.
+        if exists(&format!("refs/heads/{PREFIX}")) {
+            return Err(self.is_taken(PREFIX));
         }
         let failed = || {
             Error::new(format!("cannot create branch {}: git failed", self.branch))
@@ -129,5 +152,11 @@ impl WorktreeBranch {
         let path = file.path().to_str().ok_or_else(failed)?;
         git.output(&["bundle", "unbundle", path]).ok_or_else(failed)?;
         git.output(&["update-ref", &reference, &self.commit, ""]).map(drop).ok_or_else(failed)
+    }
+
+    fn is_taken(&self, by: &str) -> Error {
+        let why = format!("branch {by} exists and does not have the work");
+        Error::new(format!("cannot create branch {}: {why}", self.branch))
+            .hint(format!("rename it: git branch -m {by} NAME"))
     }
 }

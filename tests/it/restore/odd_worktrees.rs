@@ -154,3 +154,40 @@ fn odd_settings_dates_and_branches_do_not_prevent_storing() {
     std::fs::remove_file(scene.repository.join(".git/refs/heads/broken")).unwrap();
     assert_eq!(scene.changed(), "A\tmixed.txt\nA\tother/new.txt\n");
 }
+
+#[test]
+fn every_worktree_has_a_branch_that_git_accepts() {
+    let mut scene = Scene::new();
+    let long = "n".repeat(200);
+    for name in ["a..b", "a.lock", "@{x y~^:?*[", "-", &long] {
+        scene.worktree = scene.repository.join(".claude/worktrees").join(name);
+        run(&scene.repository, &["worktree", "add", "--quiet", "--detach", scene.worktree.to_str().unwrap()]);
+        write(&scene.worktree.join("notes.txt"), name);
+        scene.stops();
+    }
+    let plan = scene.restored();
+    let listed = run(&scene.repository, &["branch", "--format=%(refname:short)", "--list", "teamkeep/*"]);
+    let mut branches: Vec<&str> =
+        plan["branches"].as_array().unwrap().iter().map(|one| one["branch"].as_str().unwrap()).collect();
+    branches.sort_unstable();
+    assert_eq!((branches.len(), listed.lines().collect::<Vec<_>>()), (5, branches));
+}
+
+#[test]
+fn a_branch_with_other_work_is_reported() {
+    let scene = Scene::new();
+    scene.work();
+    scene.stops();
+    let plan = scene.restored();
+    let branch = plan["branches"][0]["branch"].as_str().unwrap();
+    let refused = |taken: &str| {
+        let result = scene.restore(&scene.repository, &["--worktree"]);
+        let why = format!("cannot create branch {branch}: branch {taken} exists and does not have the work");
+        assert!(result.code == Some(1) && result.err.contains(&why), "{}", result.err);
+    };
+    run(&scene.repository, &["branch", "--force", branch, "main"]);
+    refused(branch);
+    run(&scene.repository, &["branch", "--quiet", "-D", branch]);
+    run(&scene.repository, &["branch", "teamkeep"]);
+    refused("teamkeep");
+}
