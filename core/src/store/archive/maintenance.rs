@@ -47,6 +47,10 @@ impl Archive {
             let age = entry.metadata().and_then(|metadata| metadata.modified()).map(|time| time.elapsed());
             age.is_ok_and(|age| age.is_ok_and(|age| age > ABANDONED))
         };
+        // A link leads out of the store.
+        if root.is_symlink() {
+            std::fs::remove_file(&root)?;
+        }
         for entry in fs::entries(&root).filter(is_old) {
             let _ = std::fs::remove_dir_all(entry.path());
         }
