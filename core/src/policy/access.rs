@@ -54,10 +54,10 @@ pub(super) fn below_root(path: &str, root_len: usize) -> &str {
 impl Paths {
     /// Whether a file is one of these, or below one.
     pub fn cover(&self, file: &str) -> bool {
-        let covers = |path: &String| match is_plain(path) {
-            true => is_below(file, path) || file == path,
-            false => matches(path, file) || matches(&format!("{path}/*"), file),
-        };
+        let is_glob_of =
+            |path: &str| !is_plain(path) && (matches(path, file) || matches(&format!("{path}/*"), file));
+        // As in git, `app/[id]` is that directory, too.
+        let covers = |path: &String| is_below(file, path) || file == path || is_glob_of(path);
         self.0.iter().any(covers)
     }
 

@@ -162,6 +162,20 @@ fn a_new_file_of_another_agent_is_added_only_by_a_command_that_adds_untracked_fi
 }
 
 #[test]
+fn a_path_with_the_characters_of_a_glob_is_also_that_path() {
+    let mut scene = scene();
+    scene.happens(&mate("bob"), &edit("/repo/app/[id]/page.tsx"));
+    for (command, code) in [
+        ("git checkout -- app/[id]/page.tsx", "loss-of-others-changes"),
+        ("git restore 'app/[id]'", "loss-of-others-changes"),
+        ("cd 'app/[id]' && git add .", "add-of-others-changes"),
+    ] {
+        assert_eq!(codes(&mut scene, "alice", command), [code], "{command}");
+    }
+    assert!(codes(&mut scene, "alice", "git restore app/[i]").is_empty());
+}
+
+#[test]
 fn the_lead_may_commit_the_work_of_teammates_that_have_finished() {
     let mut scene = scene();
     scene.happens(&mate("bob"), &edit("/repo/src/a.rs"));
