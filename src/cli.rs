@@ -77,6 +77,10 @@ enum Command {
     Search(commands::search::Args),
     /// Serve search, brief, replay and report to models, on stdin and stdout (MCP)
     Mcp(commands::mcp::Args),
+    /// Show which agents changed which files, and their commits
+    Files(commands::files::Args),
+    /// Show which agent changed a file, or wrote a line, when and for which task
+    Blame(commands::blame::Args),
     /// Inspect, test and pause the policy
     Policy(commands::policy::Args),
     /// Export a run to a single portable file
@@ -112,7 +116,13 @@ enum Command {
 
 /// The commands as `teamkeep --help` groups them.
 pub const GROUPS: &[(&str, &[&str])] = &[
-    ("Inspect", &["list", "status", "watch", "show", "brief", "replay", "report", "log", "search", "mcp"]),
+    (
+        "Inspect",
+        &[
+            "list", "status", "watch", "show", "brief", "replay", "report", "log", "search", "files",
+            "blame", "mcp",
+        ],
+    ),
     ("Policy", &["policy"]),
     ("Maintain", &["export", "import", "restore", "prune", "verify", "doctor"]),
     ("Set up", &["install", "uninstall", "config", "notify", "completions", "demo"]),
@@ -218,6 +228,8 @@ fn dispatch(command: Command, ui: Ui) -> Result<ExitCode> {
         Command::Notify(args) => return commands::notify::run(strict()?, &args),
         Command::List(args) => commands::list::run(&reading()?, &args)?,
         Command::Brief(args) => commands::brief::run(&reading()?, &args)?,
+        Command::Files(args) => commands::files::run(&reading()?, &args)?,
+        Command::Blame(args) => commands::blame::run(&reading()?, &args)?,
         Command::Show(args) => commands::show::run(&reading()?, &args)?,
         Command::Report(args) if args.redact => commands::report::run(&strict()?, &args)?,
         Command::Report(args) => commands::report::run(&reading()?, &args)?,

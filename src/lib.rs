@@ -9,7 +9,7 @@
 //!
 //! [`commands`] has one file a command: it parses arguments, calls a module and passes the result to [`view`].
 //! [`brief`] has the facts for an agent that has lost its context.
-//! [`search`] has the full-text index of everything that is recorded.
+//! [`search`] has the full-text index of everything that is recorded, and [`files`] the files that the agents changed.
 //! [`timeline`] merges events, snapshots, transcripts and inboxes into the history of a run. [`bundle`] exports and imports
 //! runs; [`prune`] and [`verify`] maintain the store; [`notify`] sends incidents of running teams; [`settings`] edits Claude
 //! Code's settings, and [`doctor`] checks the installation.
@@ -22,6 +22,7 @@ mod commands;
 mod context;
 mod demo;
 pub mod doctor;
+mod files;
 mod notify;
 mod prune;
 mod redact;

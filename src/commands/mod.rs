@@ -1,5 +1,6 @@
 //! One file for each command. They share `catalog` (reading the store), `output` and `installation` (Claude Code's hooks).
 
+pub mod blame;
 pub mod brief;
 mod catalog;
 pub mod completions;
@@ -7,6 +8,7 @@ pub mod config;
 pub mod demo;
 pub mod doctor;
 pub mod export;
+pub mod files;
 pub mod hook;
 pub mod import;
 pub mod install;

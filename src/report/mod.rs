@@ -32,11 +32,13 @@ pub use verdict::{Outcome, Verdict};
 pub use work::{TimePerAgent, Work};
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::files::{Attribution, FileHistory, file_histories};
 use crate::redact::Redactor;
-use crate::timeline::{RunData, Timeline};
+use crate::timeline::{RunData, Timeline, project};
 use incidents::Scene;
 use input::ReportInput;
 use spending::Spending;
@@ -60,6 +62,9 @@ pub struct Report {
     pub spending: TokenUsage,
     #[serde(default)]
     pub incidents: Vec<Incident>,
+    /// The files that the agents changed.
+    #[serde(default)]
+    pub files: Vec<FileHistory>,
     pub findings: Vec<Finding>,
     /// Number of redacted texts by pattern; `None` without redaction.
     pub redacted: Option<BTreeMap<String, u64>>,
@@ -104,6 +109,10 @@ impl Report {
             work,
             spending,
             incidents,
+            files: file_histories(
+                &Attribution::of(data, timeline).changes,
+                project(data).as_deref().map(Path::new),
+            ),
             findings,
             redacted: None,
         }

@@ -64,7 +64,8 @@ impl Summary {
     }
 }
 
-fn project(data: &RunData) -> Option<String> {
+/// The directory of a run: that of its lead.
+pub fn project(data: &RunData) -> Option<String> {
     let mut members = data.history.rosters.iter().flat_map(|(_, roster)| &roster.members);
     let of_lead = members.find(|member| member.name == LEAD).and_then(|lead| lead.cwd.clone());
     let mut starts = data.events.iter().filter(|event| event.kind == PayloadKind::SessionStart);

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::transcript_owners::TranscriptOwners;
-use teamkeep_core::client::team::{Delivered, Record, Spent, TranscriptItem, records};
+use teamkeep_core::client::team::{Delivered, FileChanges, Record, Spent, TranscriptItem, records};
 use teamkeep_core::error::Result;
 use teamkeep_core::spending::MessageCost;
 use teamkeep_core::store::archive::{Archive, RunRecord, agent_of};
@@ -157,8 +157,14 @@ impl Transcripts {
                 });
                 cost.message.add(tokens, terms);
             }
+            let of = record.items.iter().find_map(TranscriptItem::result_of).map(str::to_owned);
             for part in record.items {
                 self.add_part(transcript, record.timestamp, part);
+            }
+            if let Some(used) =
+                of.and_then(|id| self.uses.get_mut(&id)).filter(|_| !record.changes.is_empty())
+            {
+                used.changes = record.changes;
             }
         }
     }
@@ -175,7 +181,8 @@ impl Transcripts {
                 self.delivered.push(DeliveredMessage { recipient: by, agent, at, message })
             }
             TranscriptItem::Used { id, tool, input } => {
-                let used = ToolUse { by, agent, at, tool, input, result: None };
+                let used =
+                    ToolUse { by, agent, at, tool, input, result: None, changes: FileChanges::default() };
                 self.uses.entry(id).or_insert(used);
             }
             TranscriptItem::Result { id, failed } => {
@@ -205,6 +212,7 @@ pub struct ToolUse {
     pub tool: String,
     pub input: Value,
     pub result: Option<Outcome>,
+    pub changes: FileChanges,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

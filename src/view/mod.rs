@@ -4,6 +4,7 @@ mod backtest_row;
 mod brief;
 mod describe;
 mod document;
+mod files;
 mod findings;
 mod format;
 mod html;
@@ -24,6 +25,7 @@ pub use backtest_row::{BacktestRow, backtest_rows, counts};
 pub use brief::brief;
 pub use describe::{ShownEntry, phrase};
 pub use document::Document;
+pub use files::{blame, files};
 pub use findings::{Commands, findings, health, problems};
 pub use format::{
     count, elapsed, first_line, moment_since, name_style, one_line, redaction_summary, size, span, thousands,

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::document::{Block, Document, Graph, Table};
+use super::files::file_table;
 use super::format::{
     actor, count, elapsed, first_line, redaction_summary, since, span, strip_tags, thousands,
 };
@@ -44,6 +45,7 @@ impl Page<'_> {
         document.section("Agents", self.agents());
         document.section("Messages", self.messages());
         document.section("Tasks", self.tasks());
+        document.section("Files changed by several agents", self.shared_files());
         document.section("Tools", self.tools());
         document.section("Time", self.time());
         document.section("Tokens", self.tokens());
@@ -246,6 +248,11 @@ impl Page<'_> {
             None => format!("{} tokens", thousands(usage.tokens.new_tokens())),
         });
         shown.unwrap_or_default()
+    }
+
+    fn shared_files(&self) -> Document {
+        let shared = self.report.files.iter().filter(|file| file.is_shared());
+        file_table(self.report.overview.started_at, &shared.cloned().collect::<Vec<_>>())
     }
 
     fn tools(&self) -> Document {

@@ -132,8 +132,9 @@ const COMMAND_LINE: &[(&str, &[&str])] = &[
     ("verify", &[]),
     ("bundle", &["redact", "timeline"]),
     ("context", &["ui"]),
+    ("files", &["timeline"]),
     ("prune", &["timeline", "verify"]),
-    ("report", &["redact", "timeline"]),
+    ("report", &["files", "redact", "timeline"]),
     ("notify", &["redact", "report"]),
     ("restore", &["timeline"]),
     ("search", &["timeline"]),
@@ -143,13 +144,16 @@ const COMMAND_LINE: &[(&str, &[&str])] = &[
     ("doctor", &["notify", "restore", "settings", "verify"]),
     (
         "view",
-        &["backtest", "brief", "doctor", "report", "restore", "search", "status", "timeline", "ui", "verify"],
+        &[
+            "backtest", "brief", "doctor", "files", "report", "restore", "search", "status", "timeline",
+            "ui", "verify",
+        ],
     ),
     ("watch", &["report", "status", "timeline", "ui", "view"]),
     (
         "commands",
         &[
-            "backtest", "brief", "bundle", "context", "demo", "doctor", "notify", "prune", "redact",
+            "backtest", "brief", "bundle", "context", "demo", "doctor", "files", "notify", "prune", "redact",
             "report", "restore", "search", "settings", "status", "timeline", "ui", "verify", "view", "watch",
         ],
     ),

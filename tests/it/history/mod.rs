@@ -5,6 +5,7 @@ pub mod degraded_traces;
 pub mod diff;
 pub mod duplicate_messages;
 pub mod ended_runs;
+pub mod files;
 pub mod follow;
 pub mod legacy_panes;
 pub mod message_merge_props;

@@ -1,5 +1,6 @@
 //! What is on record of a run, held against what was really sent.
 
+mod attributed;
 mod context;
 mod events;
 pub mod guarded;
@@ -37,6 +38,7 @@ pub fn differences(
     found.extend(policy::differences(scenario, &played.ledger, record));
     if let Some(gates) = &scenario.guarded {
         found.extend(guarded::differences(gates, version.generation(), &played.ledger, record));
+        found.extend(attributed::differences(gates, played));
     }
     found.extend(scenario.rule.iter().flat_map(|rule| rule::differences(rule, &played.ledger)));
     if !scenario.arguments.is_empty() {

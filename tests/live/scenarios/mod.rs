@@ -67,6 +67,8 @@ pub struct Guarded {
     pub verdicts: fn(Generation) -> Vec<(&'static str, &'static str)>,
     /// Of each call that is refused: who made it, a piece of its input, and a piece of what the model reads.
     pub read: fn(Generation) -> Vec<(&'static str, &'static str, &'static str)>,
+    /// The edits and commits of the teammates: who made each, for which task, and the commit's subject.
+    pub made: &'static [(&'static str, &'static str, Option<&'static str>)],
 }
 
 /// What follows in a second session.

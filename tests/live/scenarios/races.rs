@@ -30,6 +30,7 @@ pub const RACES: Guarded = Guarded {
             ("bob", "reset --hard", "Blocked: git reset --hard can replace or remove commits of alice"),
         ]
     },
+    made: &[("bob", "2", None), ("alice", "1", None), ("alice", "1", Some("Number the notes"))],
 };
 
 /// The same gates, all of them blocking.
@@ -37,6 +38,12 @@ pub const CALM: Guarded = Guarded {
     policy: "[policy]\nedit-collision = { mode = \"block\" }\nhistory-rewrite = { mode = \"block\" }\nadd-everything = { mode = \"block\" }\n",
     verdicts: |_| Vec::new(),
     read: |_| Vec::new(),
+    made: &[
+        ("alice", "1", None),
+        ("alice", "1", Some("Number the first")),
+        ("bob", "2", None),
+        ("bob", "2", Some("Number the second")),
+    ],
 };
 
 /// Whether a client edits a file that changed after the agent read it. Older ones refuse that themselves, without a hook.
@@ -69,7 +76,7 @@ pub fn reply(generation: Generation, cue: &Cue) -> Vec<Move> {
             read(),
             edit("two", "2"),
             bash("git add -A"),
-            bash("git commit --quiet -m 'Number the notes'"),
+            bash("git commit -m 'Number the notes'"),
             complete("1"),
             turn(generation, "bob", "amend"),
             vec![say("The notes are numbered.")],
@@ -95,7 +102,7 @@ pub fn calm(generation: Generation, cue: &Cue) -> Vec<Move> {
             begin("1"),
             read(),
             edit("one", "1"),
-            bash("git add -A && git commit --quiet -m 'Number the first'"),
+            bash("git add -A && git commit -m 'Number the first'"),
             complete("1"),
             turn(generation, "bob", "edit"),
             vec![say("The notes are numbered.")],
@@ -103,7 +110,7 @@ pub fn calm(generation: Generation, cue: &Cue) -> Vec<Move> {
         ("bob", "bob-edit") => vec![
             read(),
             edit("two", "2"),
-            bash("git commit --quiet -am 'Number the second'"),
+            bash("git commit -am 'Number the second'"),
             bash("git commit --quiet --amend --no-edit && git stash list && git reset --hard --quiet"),
             complete("2"),
             vec![say("The notes are reviewed.")],

@@ -1,6 +1,7 @@
 //! Parsers for Claude Code's team files. They tolerate missing and unknown fields, and never write.
 
 mod config;
+mod file_changes;
 mod inbox;
 mod lists;
 mod teammate_message;
@@ -14,6 +15,7 @@ use crate::sys::unicode::fold;
 
 pub use crate::client::compat::is_of_team as is_of;
 pub use config::{LeadProcess, Member, Task, TeamConfig};
+pub use file_changes::{Commit, FileChanges, FileEdit, LineChange};
 pub use inbox::{Entry, Notice, entries, fresh_entries};
 pub use lists::{HIGHEST_NUMBER, Lists, NamedLists};
 pub use teammate_message::{Delivered, delivered, read_as};

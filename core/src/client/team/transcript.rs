@@ -4,6 +4,7 @@ use std::io::{self, BufRead, Read};
 
 use serde_json::Value;
 
+use super::file_changes::FileChanges;
 use super::teammate_message::{Delivered, delivered};
 use super::text;
 use super::token_usage::Spent;
@@ -21,6 +22,8 @@ pub struct Record {
     pub items: Vec<TranscriptItem>,
     /// The token usage of the model's message, as known at that time.
     pub spent: Option<Spent>,
+    /// The effects of the tool call whose result this is.
+    pub changes: FileChanges,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -91,6 +94,11 @@ impl Record {
             uuid: text(value, &["uuid"]),
             timestamp: text(value, &["timestamp"]).and_then(|text| clock::parse(&text)),
             version: text(value, &["version"]),
+            // A line has one result; with several, their owner is unknown.
+            changes: match items.as_slice() {
+                [TranscriptItem::Result { failed: None, .. }] => FileChanges::read(value),
+                _ => FileChanges::default(),
+            },
             items,
             spent,
         })
@@ -98,6 +106,11 @@ impl Record {
 }
 
 impl TranscriptItem {
+    /// The id of the tool call whose result this is.
+    pub fn result_of(&self) -> Option<&str> {
+        if let TranscriptItem::Result { id, .. } = self { Some(id) } else { None }
+    }
+
     fn read(block: &Value) -> Vec<TranscriptItem> {
         let item = match block.get("type").and_then(Value::as_str) {
             Some("text") => {

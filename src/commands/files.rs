@@ -1,0 +1,85 @@
+//! `teamkeep files [RUN]`: the files that the agents of a run changed, and their commits.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::catalog::{self, catalog};
+use super::output;
+use crate::context::Context;
+use crate::files::{Attribution, agent_trace, file_histories};
+use crate::timeline::{RunData, merge, project};
+use crate::view;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::model::event::LEAD;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  teamkeep files parser-team --shared
+  teamkeep files latest --agent-trace > trace.json")]
+pub struct Args {
+    /// Team name, run ID (or a unique prefix), or `latest`
+    #[arg(value_name = "RUN", default_value = "latest")]
+    run: String,
+    /// Only changes and commits of this agent; `lead` is the lead
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Only files that several agents changed
+    #[arg(long)]
+    shared: bool,
+    /// Print one JSON object
+    #[arg(long, conflicts_with = "shared")]
+    json: bool,
+    /// Print an Agent Trace 0.1 record: the lines that each model wrote, as of the last change
+    #[arg(long, conflicts_with_all = ["json", "shared", "agent"])]
+    agent_trace: bool,
+}
+
+pub fn run(context: &Context, args: &Args) -> Result<()> {
+    let catalog = catalog(context)?;
+    let opened = catalog.open_stories(&[catalog.find(&args.run)?])?;
+    for data in &opened.runs {
+        let mut found = Attribution::of(data, &merge(data));
+        if let Some(agent) = &args.agent {
+            found.retain_agent(if agent == "lead" { LEAD } else { agent });
+        }
+        print(context, args, data, &found)?;
+    }
+    catalog::warn_damaged(context, &catalog, &opened);
+    Ok(())
+}
+
+fn print(context: &Context, args: &Args, data: &RunData, found: &Attribution) -> Result<()> {
+    let directory = project(data);
+    if args.agent_trace {
+        let Some(directory) = &directory else {
+            return Err(Error::not_found(format!("the directory of run {} is not recorded", data.run.run)));
+        };
+        let at = data.last_sign().unwrap_or(data.run.started_at);
+        return output::print_json(context, &agent_trace(&data.run, found, Path::new(directory), at));
+    }
+    let mut files = file_histories(&found.changes, directory.as_deref().map(Path::new));
+    if args.json {
+        let object = json!({
+            "v": 1,
+            "run": data.run.run,
+            "team": data.run.name(),
+            "directory": directory,
+            "files": files,
+            "changes": found.changes,
+            "commits": found.commits,
+        });
+        return output::print_json(context, &object);
+    }
+    if args.shared {
+        files.retain(|file| file.is_shared());
+    }
+    output::page_document(context, &view::files(data.run.started_at, &files, &found.commits))?;
+    if files.is_empty() && found.commits.is_empty() {
+        context.ui.eprint_line("no changed files are recorded");
+    }
+    if data.run.metadata_only {
+        context.ui.hint("the run was recorded in metadata-only mode, without transcripts");
+    }
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! Joins the changes of files with their agents and tasks.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::timeline::{RunData, TaskEntry, Timeline, ToolUse};
+use teamkeep_core::client::team::{Commit, LineChange};
+use teamkeep_core::model::TaskStatus;
+use teamkeep_core::sys::clock::Timestamp;
+
+/// The changes and commits of a run, in order of time.
+#[derive(Debug, Default, Serialize)]
+pub struct Attribution {
+    pub changes: Vec<Change>,
+    pub commits: Vec<MadeCommit>,
+}
+
+/// The change of a file by one tool call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Change {
+    pub at: Timestamp,
+    pub agent: String,
+    /// The tasks that the agent had in progress.
+    pub tasks: Vec<TaskRef>,
+    pub path: PathBuf,
+    pub tool: String,
+    pub tool_use_id: String,
+    pub model: Option<String>,
+    /// Number of added lines.
+    pub added: usize,
+    pub removed: usize,
+    #[serde(skip)]
+    pub lines: Vec<LineChange>,
+}
+
+/// A commit that git printed when an agent made it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MadeCommit {
+    pub at: Timestamp,
+    pub agent: String,
+    pub tasks: Vec<TaskRef>,
+    /// Its abbreviated hash.
+    pub id: String,
+    pub branch: String,
+    pub subject: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TaskRef {
+    pub id: String,
+    pub subject: Option<String>,
+}
+
+impl Attribution {
+    pub fn of(data: &RunData, timeline: &Timeline) -> Attribution {
+        let tasks = TaskOwners::of(timeline);
+        let models = Models::of(data);
+        let mut found = Attribution::default();
+        for (id, used) in &data.transcripts.uses {
+            if used.changes.is_empty() {
+                continue;
+            }
+            let at = timeline.when.to_local_or_end(used.changes.at.or(used.at));
+            let tasks = tasks.in_progress(&used.by, at);
+            found.changes.extend(used.changes.edits.iter().map(|edit| Change {
+                at,
+                agent: used.by.clone(),
+                tasks: tasks.clone(),
+                path: edit.path.clone(),
+                tool: used.tool.clone(),
+                tool_use_id: id.clone(),
+                model: models.of_call(used),
+                added: edit.lines.iter().filter(|line| matches!(line, LineChange::Added { .. })).count(),
+                removed: edit.lines.iter().filter(|line| matches!(line, LineChange::Removed { .. })).count(),
+                lines: edit.lines.clone(),
+            }));
+            found.commits.extend(used.changes.commits.iter().map(|Commit { id, branch, subject }| {
+                MadeCommit {
+                    at,
+                    agent: used.by.clone(),
+                    tasks: tasks.clone(),
+                    id: id.clone(),
+                    branch: branch.clone(),
+                    subject: subject.clone(),
+                }
+            }));
+        }
+        found.changes.sort_by(|a, b| (a.at, &a.path).cmp(&(b.at, &b.path)));
+        found.commits.sort_by_key(|commit| commit.at);
+        found
+    }
+
+    /// Keeps the changes and commits of one agent.
+    pub fn retain_agent(&mut self, agent: &str) {
+        self.changes.retain(|change| change.agent == agent);
+        self.commits.retain(|commit| commit.agent == agent);
+    }
+}
+
+impl Change {
+    /// Whether it added a line with this text.
+    pub fn adds(&self, wanted: &str) -> bool {
+        self.lines.iter().any(|line| matches!(line, LineChange::Added { text, .. } if text == wanted))
+    }
+}
+
+/// The owners of the tasks at each time.
+struct TaskOwners<'a>(BTreeMap<&'a str, Vec<(Timestamp, &'a TaskEntry)>>);
+
+impl<'a> TaskOwners<'a> {
+    fn of(timeline: &'a Timeline) -> TaskOwners<'a> {
+        let mut tasks: BTreeMap<&str, Vec<(Timestamp, &TaskEntry)>> = BTreeMap::new();
+        for (entry, task) in timeline.entries.iter().filter_map(|entry| Some((entry, entry.task()?))) {
+            tasks.entry(&task.id).or_default().push((entry.at, task));
+        }
+        TaskOwners(tasks)
+    }
+
+    fn in_progress(&self, agent: &str, at: Timestamp) -> Vec<TaskRef> {
+        let owned = self.0.iter().filter_map(|(id, changes)| {
+            let known = &changes[..changes.partition_point(|(when, _)| *when <= at)];
+            let (_, last) = known.last()?;
+            let is_own = last.to == Some(TaskStatus::InProgress) && last.owner.as_deref() == Some(agent);
+            is_own.then(|| TaskRef {
+                id: (*id).to_owned(),
+                subject: known.iter().rev().find_map(|(_, task)| task.subject.clone()),
+            })
+        });
+        owned.collect()
+    }
+}
+
+/// The models of each transcript's messages, in order of time.
+struct Models<'a>(BTreeMap<&'a str, Vec<(Option<Timestamp>, &'a str)>>);
+
+impl<'a> Models<'a> {
+    fn of(data: &'a RunData) -> Models<'a> {
+        let mut models: BTreeMap<&str, Vec<(Option<Timestamp>, &str)>> = BTreeMap::new();
+        for cost in data.transcripts.costs.values() {
+            let model = cost.message.model.as_deref().map(|model| (cost.message.at, model));
+            models.entry(&cost.agent).or_default().extend(model);
+        }
+        models.values_mut().for_each(|models| models.sort_unstable());
+        Models(models)
+    }
+
+    /// The model of the message with this call.
+    fn of_call(&self, used: &ToolUse) -> Option<String> {
+        let models = self.0.get(used.agent.as_str())?;
+        let before = models.partition_point(|(at, _)| *at <= used.at);
+        before.checked_sub(1).map(|last| models[last].1.to_owned())
+    }
+}

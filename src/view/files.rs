@@ -1,0 +1,83 @@
+//! Text output of `teamkeep files` and `teamkeep blame`.
+
+use super::document::{Document, Table};
+use super::format::{count, one_line, since, thousands};
+use crate::files::{Change, FileHistory, MadeCommit, TaskRef};
+use teamkeep_core::sys::clock::{self, Timestamp};
+
+/// The changed files and the commits of a run.
+pub fn files(started_at: Timestamp, files: &[FileHistory], commits: &[MadeCommit]) -> Document {
+    let mut document = Document::default();
+    document.section("Files", file_table(started_at, files));
+    let rows = commits.iter().map(|commit| {
+        [
+            since(started_at, commit.at),
+            commit.id.clone(),
+            commit.branch.clone(),
+            commit.agent.clone(),
+            tasks(&commit.tasks),
+            one_line(&commit.subject),
+        ]
+    });
+    let titles = ["when#", "commit", "branch", "agent", "task", "subject"];
+    document.section("Commits", Document::from(Table::of(&titles, rows)));
+    document
+}
+
+/// Each file with the agents that changed it.
+pub(super) fn file_table(started_at: Timestamp, files: &[FileHistory]) -> Document {
+    let rows = files.iter().flat_map(|file| {
+        file.agents.iter().enumerate().map(move |(place, user)| {
+            [
+                if place == 0 { file.path.clone() } else { String::new() },
+                user.agent.clone(),
+                thousands(user.changes),
+                format!("+{}", thousands(user.added)),
+                format!("-{}", thousands(user.removed)),
+                since(started_at, user.first),
+                since(started_at, user.last),
+            ]
+        })
+    });
+    let titles = ["file", "agent", "changes#", "added#", "removed#", "first#", "last#"];
+    Document::from(Table::of(&titles, rows))
+}
+
+/// The changes of a file, each with its team, or the change that a line comes from.
+pub fn blame<'a>(changes: impl Iterator<Item = (&'a str, &'a Change)>, line: Option<&str>) -> Document {
+    let rows = changes.map(|(team, change)| {
+        [
+            clock::moment(change.at),
+            change.agent.clone(),
+            team.to_owned(),
+            change.tool.clone(),
+            format!("+{}", thousands(change.added)),
+            format!("-{}", thousands(change.removed)),
+            tasks_in_full(&change.tasks),
+        ]
+    });
+    let titles = ["when", "agent", "team", "tool", "added#", "removed#", "task"];
+    let table = Table { indent: 0, ..Table::of(&titles, rows) };
+    let mut document = Document::default();
+    if let Some(line) = line.filter(|_| !table.rows.is_empty()) {
+        document.paragraph(line);
+    }
+    document.table(table);
+    document
+}
+
+fn tasks(tasks: &[TaskRef]) -> String {
+    tasks.iter().map(|task| task.id.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn tasks_in_full(tasks: &[TaskRef]) -> String {
+    let full = |task: &TaskRef| match &task.subject {
+        Some(subject) => format!("{} {}", task.id, one_line(subject)),
+        None => task.id.clone(),
+    };
+    match tasks {
+        [] => String::new(),
+        [task] => full(task),
+        [first, others @ ..] => format!("{} (and {})", full(first), count(others.len(), "other")),
+    }
+}
