@@ -33,13 +33,15 @@ const REMOVED_VARIABLES: [&str; 17] = [
     "CLAUDE_CODE_MESSAGING_TOKEN",
 ];
 /// Settings with which git starts no program of the configuration, writes no cache, and rejects no line endings.
-const SETTINGS: [&str; 8] = [
+const SETTINGS: [&str; 9] = [
     "core.fsmonitor=false",
     "core.untrackedCache=false",
     // The part that several indexes share is a file in the repository.
     "core.splitIndex=false",
     // `git log` would run gpg, and print its output before the format.
     "log.showSignature=false",
+    // New objects are only written to a scratch directory: time matters more than size.
+    "core.looseCompression=0",
     "core.quotePath=true",
     "core.hooksPath=/dev/null",
     "core.safecrlf=false",
