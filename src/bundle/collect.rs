@@ -8,9 +8,9 @@ use super::pack::{Bundle, TempBuffer};
 use super::redact_entries as redact;
 use super::{EVENTS, Manifest, Part, RUN, SNAPSHOTS, TRANSCRIPTS, object};
 use crate::redact::Redactor;
-use crate::timeline::{Interval, RunCatalog};
+use crate::timeline::RunCatalog;
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::archive::{Archive, RunRecord, Snapshot, StoredTranscript, worktree_of};
+use teamkeep_core::store::archive::{Archive, Interval, RunRecord, Snapshot, StoredTranscript, worktree_of};
 use teamkeep_core::sys::fs;
 
 /// A larger transcript is read from Claude Code's file, in bytes.

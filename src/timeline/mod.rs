@@ -38,4 +38,4 @@ pub use run_catalog::{Fingerprint, OpenedRun, RunCatalog};
 pub use run_data::{ClockMap, RunData, is_client_gone};
 pub use state::{Departures, Diff, State, Things, diff, state};
 pub use summary::{Summary, project};
-pub use transcripts::{Cost, DeliveredMessage, Interval, Outcome, ToolUse, Transcript, Transcripts};
+pub use transcripts::{Cost, DeliveredMessage, Outcome, ToolUse, Transcript, Transcripts};

@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use super::events::correct_clock;
 use super::transcript_owners::TranscriptOwners;
-use super::transcripts::{Interval, Transcripts, load_transcripts};
+use super::transcripts::{Transcripts, load_transcripts};
 use super::{Entry, History, LoadedEvent, TaskIds};
 use teamkeep_core::client::payload::{Kind, Spawn};
 use teamkeep_core::model::Tool;
-use teamkeep_core::store::archive::{Archive, CaptureScope, Journal, RunRecord, SessionRecord};
+use teamkeep_core::store::archive::{Archive, CaptureScope, Interval, Journal, RunRecord, SessionRecord};
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::process::{self, ProcessId};
 

@@ -10,7 +10,7 @@ use super::transcript_owners::TranscriptOwners;
 use teamkeep_core::client::team::{Delivered, FileChanges, Record, Spent, TranscriptItem, records};
 use teamkeep_core::error::Result;
 use teamkeep_core::spending::MessageCost;
-use teamkeep_core::store::archive::{Archive, RunRecord, agent_of};
+use teamkeep_core::store::archive::{Archive, Interval, RunRecord, agent_of};
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::fs;
 
@@ -23,41 +23,6 @@ pub struct Transcripts {
     pub versions: BTreeSet<String>,
     pub all: Vec<Transcript>,
     pub problems: Vec<String>,
-}
-
-/// The part of its sessions' transcripts that belongs to a run, by Claude Code's clock, which is also the clock of
-/// `createdAt`.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Interval {
-    /// When Claude Code created the team; else when the run was first seen, if an earlier run shares one of its
-    /// sessions.
-    pub from: Option<Timestamp>,
-    pub until: Option<Timestamp>,
-}
-
-impl Interval {
-    /// Finds the part of a run. Runs that share a session follow each other.
-    pub fn of(run: &RunRecord, all: &[RunRecord]) -> Interval {
-        if let Some(imported) = &run.imported {
-            return Interval { from: imported.from, until: imported.until };
-        }
-        let shares = |other: &&RunRecord| {
-            other.run != run.run
-                && other.imported.is_none()
-                && other.sessions.iter().any(|one| run.sessions.iter().any(|own| own.id == one.id))
-        };
-        let began = |run: &RunRecord| run.created_at.unwrap_or(run.started_at);
-        let own = began(run);
-        let others: Vec<Timestamp> = all.iter().filter(shares).map(began).collect();
-        let from = Some(own).filter(|own| run.created_at.is_some() || others.iter().any(|other| other < own));
-        Interval { from, until: others.into_iter().filter(|other| *other > own).min() }
-    }
-
-    fn contains(&self, at: Option<Timestamp>) -> bool {
-        at.is_none_or(|at| {
-            self.from.is_none_or(|from| from <= at) && self.until.is_none_or(|until| at < until)
-        })
-    }
 }
 
 /// Reads a run's transcripts from the archive or from Claude Code's files, whichever are longer.

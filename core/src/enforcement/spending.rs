@@ -10,7 +10,7 @@ use crate::config::Price;
 use crate::model::event::{LEAD, SafeName};
 use crate::policy::TeamState;
 use crate::spending::{MessageCost, PriceList, PricedMessage, Spending};
-use crate::store::archive::{Archive, RunRecord};
+use crate::store::archive::{Archive, Interval, RunRecord};
 use crate::sys::clock::Timestamp;
 
 /// An agent whose name is not known.
@@ -35,7 +35,8 @@ impl RunSpending {
     /// Reads all of the run's transcripts, from the archive if Claude Code's are not longer, and stores nothing.
     pub fn read(archive: &Archive, run: &str) -> Option<RunSpending> {
         let run = archive.run(run)?;
-        let spent = SpentMessages::of_recorded(archive, &run);
+        let (all, _) = archive.runs();
+        let spent = SpentMessages::of_recorded(archive, &run, &Interval::of(&run, &all));
         Some(RunSpending { run, spent })
     }
 

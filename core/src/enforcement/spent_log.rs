@@ -9,11 +9,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::gate_state::check;
-use super::transcript_tail::{Position, Tail, read_tail, usages};
+use super::transcript_tail::{Position, Tail, TailLimits, read_tail, usages};
 use crate::client::team::{Spent, Terms, Tokens};
 use crate::model::event::SafeName;
 use crate::spending::MessageCost;
-use crate::store::archive::{Archive, RunRecord, TranscriptNote, is_agent_transcript};
+use crate::store::archive::{Archive, Interval, RunRecord, TranscriptNote, is_agent_transcript};
 use crate::sys::clock::Timestamp;
 use crate::sys::fs::{self, Appender, Lock, write_atomic};
 
@@ -23,8 +23,8 @@ const MAX_NEW_BYTES: u64 = 8 << 20;
 const MAX_BYTES: u64 = 64 << 20;
 /// The file is rewritten when it has this many lines for each transcript.
 const MAX_LINES_PER_TRANSCRIPT: usize = 256;
-/// A message's id longer than this is stored as its hash.
-const MAX_ID_BYTES: usize = 64;
+/// A message's id or model longer than this is stored as its hash.
+const MAX_ID_BYTES: usize = 128;
 const MAX_NOTE_BYTES: u64 = 1 << 20;
 /// Maximum size of an archived transcript.
 const MAX_RECORDED_BYTES: u64 = 256 << 20;
@@ -68,6 +68,10 @@ struct StoredMessage {
     terms: Terms,
 }
 
+fn bounded(text: String) -> String {
+    if text.len() > MAX_ID_BYTES { blake3::hash(text.as_bytes()).to_hex().to_string() } else { text }
+}
+
 fn is_default(terms: &Terms) -> bool {
     *terms == Terms::default()
 }
@@ -82,18 +86,19 @@ impl SpentLog {
     pub fn update(&self, transcripts: &[PathBuf], from: Option<Timestamp>) -> io::Result<SpentMessages> {
         let lock = self.lock();
         let (mut all, line_count) = self.read();
-        let mut left = MAX_NEW_BYTES;
+        let (mut left, span) = (MAX_NEW_BYTES, Interval { from, until: None });
         let mut lines = Vec::new();
         for path in transcripts {
             let Some(name) = path.to_str().filter(|name| name.ends_with(".jsonl")) else { continue };
             let known = all.transcripts.entry(name.to_owned()).or_default();
             let note = if known.note.is_empty() { read_note(path) } else { TranscriptNote::default() };
             // A transcript that cannot be read may be gone.
-            let Ok(tail) = read_tail(path, &known.position, left) else { continue };
+            let limits = TailLimits { bytes: left, line: MAX_NEW_BYTES };
+            let Ok(tail) = read_tail(path, &known.position, limits) else { continue };
             left = left.saturating_sub(tail.read);
             all.unread = all.unread.saturating_add(tail.unread);
             if tail.position != known.position || !note.is_empty() {
-                lines.push(Line::of(name, tail, note, from));
+                lines.push(Line::of(name, tail, note, &span));
             }
         }
         lines.iter().for_each(|line| all.add(line));
@@ -112,10 +117,15 @@ impl SpentLog {
         fs::lock(&self.0.with_extension("lock"), Duration::ZERO).ok().flatten()
     }
 
-    /// The stored messages, and the number of lines. Damaged lines are skipped: their part is read again.
+    /// The stored messages, and the number of lines. Damaged lines are skipped: their part is read again. A file that cannot be
+    /// read is rewritten.
     pub fn read(&self) -> (SpentMessages, usize) {
-        let bytes = fs::read_regular(&self.0, MAX_BYTES).map(|(bytes, _)| bytes).unwrap_or_default();
         let mut all = SpentMessages::default();
+        let bytes = match fs::read_regular(&self.0, MAX_BYTES) {
+            Ok((bytes, _)) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return (all, 0),
+            Err(_) => return (all, usize::MAX),
+        };
         let mut count = 0;
         for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             count += 1;
@@ -128,17 +138,15 @@ impl SpentLog {
 }
 
 impl Line {
-    fn of(path: &str, tail: Tail, note: TranscriptNote, from: Option<Timestamp>) -> Line {
+    fn of(path: &str, tail: Tail, note: TranscriptNote, span: &Interval) -> Line {
         let mut costs: BTreeMap<String, MessageCost> = BTreeMap::new();
         for (at, spent) in tail.spent {
-            if at.zip(from).is_some_and(|(at, from)| at < from) {
+            if !span.contains(at) {
                 continue;
             }
+            let spent = Spent { model: spent.model.map(bounded), ..spent };
             let Spent { tokens, terms, .. } = spent;
-            let id = match spent.message.len() > MAX_ID_BYTES {
-                true => blake3::hash(spent.message.as_bytes()).to_hex().to_string(),
-                false => spent.message.clone(),
-            };
+            let id = bounded(spent.message.clone());
             costs.entry(id).or_insert_with(|| MessageCost::of(at, spent)).add(tokens, terms);
         }
         let spent = costs.into_iter().map(|(id, cost)| StoredMessage::of(id, cost)).collect();
@@ -154,7 +162,7 @@ impl StoredMessage {
 
 impl SpentMessages {
     /// All messages of a run, from its archived transcripts and from those that are longer in Claude Code's directory.
-    pub fn of_recorded(archive: &Archive, run: &RunRecord) -> SpentMessages {
+    pub fn of_recorded(archive: &Archive, run: &RunRecord, span: &Interval) -> SpentMessages {
         let kept = archive.kept(&run.run);
         let live = archive.transcripts(run);
         let live = live.iter().filter_map(|path| Some((path.to_str()?, path.symlink_metadata().ok()?.len())));
@@ -177,7 +185,7 @@ impl SpentMessages {
                 bytes(&path.replace(".jsonl", ".meta.json")).filter(|_| is_agent_transcript(Path::new(path)));
             let note = note.map(|note| TranscriptNote::parse(&note)).unwrap_or_default();
             let spent = bytes(path).map(|bytes| usages(&bytes)).unwrap_or_default();
-            all.add(&Line::of(path, Tail { spent, ..Tail::default() }, note, run.created_at));
+            all.add(&Line::of(path, Tail { spent, ..Tail::default() }, note, span));
         }
         all
     }
@@ -231,3 +239,6 @@ fn text(lines: &[Line]) -> io::Result<Vec<u8>> {
     }
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests;

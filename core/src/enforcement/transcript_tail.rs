@@ -34,22 +34,30 @@ pub struct Tail {
     pub unread: u64,
 }
 
-/// Reads at most `most` bytes from a position on; from the start, if the file is shorter or has other bytes there. A line that
-/// is longer than `most` is skipped.
-pub fn read_tail(path: &Path, from: &Position, most: u64) -> io::Result<Tail> {
+/// Maximum numbers of bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct TailLimits {
+    /// To read in one call.
+    pub bytes: u64,
+    /// Of a line; a longer one is skipped.
+    pub line: u64,
+}
+
+/// Reads from a position on; from the start, if the file is shorter or has other bytes there.
+pub fn read_tail(path: &Path, from: &Position, limits: TailLimits) -> io::Result<Tail> {
     let file = fs::open_regular(path)?;
     let length = file.metadata()?.len();
     let file = file.file();
     let is_same = from.end <= length && check(file, from.end)? == from.check;
     let start = if is_same { from.end } else { 0 };
-    let mut bytes = vec![0; usize::try_from(most.min(length - start)).unwrap_or_default()];
+    let mut bytes = vec![0; usize::try_from(limits.bytes.min(length - start)).unwrap_or_default()];
     // The file may become shorter meanwhile.
     let count = read_fully(file, &mut bytes, start)?;
     bytes.truncate(count);
-    let is_full = count as u64 == most;
+    let is_full = count as u64 == limits.bytes;
     let used = match bytes.iter().rposition(|byte| *byte == b'\n') {
         Some(last) => last + 1,
-        None if is_full => count,
+        None if count as u64 >= limits.line => count,
         None => 0,
     };
     let spent = usages(&bytes[..used]);
@@ -104,7 +112,7 @@ mod tests {
         tail.spent.iter().map(|(_, spent)| spent.message.as_str()).collect()
     }
 
-    const MOST: u64 = 1 << 20;
+    const MOST: TailLimits = TailLimits { bytes: 1 << 20, line: 1 << 20 };
 
     #[test]
     fn only_complete_new_lines_are_read() {
@@ -142,7 +150,7 @@ mod tests {
         std::fs::write(&path, line("a", 1) + &"x".repeat(500) + "\n" + &line("b", 2)).unwrap();
         let (mut position, mut found, mut calls) = (Position::default(), Vec::new(), 0);
         loop {
-            let tail = read_tail(&path, &position, 150).unwrap();
+            let tail = read_tail(&path, &position, TailLimits { bytes: 150, line: 150 }).unwrap();
             found.extend(ids(&tail).into_iter().map(str::to_owned));
             assert!(tail.read <= 150 && calls < 20);
             (position, calls) = (tail.position, calls + 1);
@@ -152,6 +160,19 @@ mod tests {
         }
         assert_eq!(found, ["a", "b"]);
         assert!(calls > 3, "{calls}");
+    }
+
+    #[test]
+    fn a_line_that_does_not_fit_into_the_rest_of_a_call_is_read_by_the_next() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.jsonl");
+        std::fs::write(&path, line("a", 1) + &line("b", 2)).unwrap();
+        for bytes in [0, 1, 20] {
+            let tail = read_tail(&path, &Position::default(), TailLimits { bytes, ..MOST }).unwrap();
+            assert_eq!((ids(&tail), tail.position.end), (vec![], 0), "{bytes}");
+            assert_eq!(tail.unread, path.metadata().unwrap().len());
+        }
+        assert_eq!(ids(&read_tail(&path, &Position::default(), MOST).unwrap()), ["a", "b"]);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod capture;
 mod index;
+mod interval;
 mod journal;
 mod maintenance;
 mod object;
@@ -21,6 +22,7 @@ mod write;
 
 pub use capture::Captured;
 pub use index::{CapturedFile, Index, RosterEntry};
+pub use interval::Interval;
 pub use journal::{Change, FileState, FileTree, Journal, Snapshot, apply, work_path, worktree_of};
 pub use maintenance::{ExclusiveArchive, Staging};
 pub use object::{Contents, Durability, ObjectError, ObjectInfo, Objects, VerifyingReader};
