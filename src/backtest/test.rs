@@ -101,7 +101,9 @@ impl<'a> Replay<'a> {
         self.files.use_list(recorded.session.as_deref(), recorded.task_list.as_deref());
         self.files.go_to(&recorded.id, recorded.at);
         // A hook call reads no tasks without a team.
-        if self.record.team.is_some() && Kind::named(&recorded.event).is_judged() {
+        let kind = Kind::named(&recorded.event);
+        let counts = kind == Kind::PostToolUse && self.policy.budget.counts_tasks();
+        if self.record.team.is_some() && (kind.is_judged() || counts) {
             self.files.open();
         }
     }
@@ -131,6 +133,7 @@ impl<'a> Replay<'a> {
         let counted = Findings { event: &event, findings: &findings, max_blocks, attempt: &attempt };
         let evaluation = evaluate(counted, team, &mut self.guard, |_| false);
         let blocked = self.record.was_blocked(recorded);
+        budget::observe(self.policy, &event, team);
         team.apply(&event, &Judgement { blocked, ..evaluation.judgement() });
         (evaluation, not_judged)
     }

@@ -40,17 +40,20 @@ pub enum LimitScope {
     Run,
     /// Each agent.
     Agent,
+    /// Each task: its owner while the task is in progress.
+    Task,
     /// All agents of the run in the last hour.
     Hour,
 }
 
 impl LimitScope {
-    pub const WORDS: &[&str] = &["run", "agent", "hour"];
+    pub const WORDS: &[&str] = &["run", "agent", "task", "hour"];
 
     pub fn word(self) -> &'static str {
         match self {
             LimitScope::Run => "run",
             LimitScope::Agent => "agent",
+            LimitScope::Task => "task",
             LimitScope::Hour => "hour",
         }
     }
@@ -66,6 +69,11 @@ impl Budget {
     /// Whether there is a limit in force.
     pub fn is_on(&self) -> bool {
         self.mode != Mode::Off && !self.limit.is_empty()
+    }
+
+    /// Whether a limit in force is per task.
+    pub fn counts_tasks(&self) -> bool {
+        self.is_on() && self.limit.iter().any(|limit| limit.per == LimitScope::Task)
     }
 }
 

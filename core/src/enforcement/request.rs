@@ -122,6 +122,7 @@ impl PolicyRequest<'_> {
         let guard = &mut open.gate_state.guard;
         let mut evaluation =
             self.with_overrides(&team.members, |allow| evaluate(counted, &team, guard, allow));
+        budget::observe(self.policy, &self.event, &mut team);
         if self.earlier_verdicts.is_none() {
             team.apply(&self.event, &evaluation.judgement());
         }

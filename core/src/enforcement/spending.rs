@@ -49,7 +49,9 @@ impl RunSpending {
                 || team.ledger.members.contains_key(name)
                 || team.ledger.left.contains(name)
         };
-        let by_hooks = |id: &str| team.ledger.handles.get(id).map(String::as_str);
+        let ledger = &team.ledger;
+        let by_hooks =
+            |id: &str| ledger.agent_names.get(id).or_else(|| ledger.handles.get(id)).map(String::as_str);
         let mut owners: HashMap<&str, Arc<str>> = HashMap::new();
         for (path, read) in &self.spent.transcripts {
             let owner = self.run.owner_of(Path::new(path), &read.note, is_member, by_hooks);
@@ -57,11 +59,12 @@ impl RunSpending {
         }
         let is_past = |cost: &MessageCost| until.zip(cost.at).is_none_or(|(until, at)| at <= until);
         let messages = self.spent.messages.values().filter(|(_, cost)| is_past(cost));
-        let priced = messages.map(|(path, cost)| PricedMessage {
-            by: owners.get(path.as_str()).cloned().unwrap_or_else(|| UNKNOWN.into()),
-            at: cost.at.map(|at| at.millis()),
-            tokens: cost.tokens.new_tokens(),
-            usd: prices.cost(cost),
+        let task_of = |by: &str, at: Option<i64>| team.ledger.task_times.task_of(by, at?).map(Arc::from);
+        let priced = messages.map(|(path, cost)| {
+            let by = owners.get(path.as_str()).cloned().unwrap_or_else(|| UNKNOWN.into());
+            let at = cost.at.map(|at| at.millis());
+            let (tokens, usd) = (cost.tokens.new_tokens(), prices.cost(cost));
+            PricedMessage { task: task_of(&by, at), by, at, tokens, usd }
         });
         Spending { messages: priced.collect(), unread: self.spent.unread }
     }

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::FileHistory;
+use super::{FileHistory, TaskTimes};
 use crate::client::team::{reached, spelled, without_reference};
 use crate::sys::clock::Timestamp;
 use crate::sys::unicode::{fold, is_invisible};
@@ -41,6 +41,12 @@ pub struct Ledger {
     /// Whether Claude Code names the agent of a teammate's tool call (since 2.1.69). Where it does, a call without an
     /// agent is the lead's.
     pub names_agents: bool,
+    /// Names of teammates by the ids of their agents, if the budget is on. They stay when the teammate leaves.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub agent_names: BTreeMap<String, String>,
+    /// When agents had tasks in progress, if a limit per task needs it.
+    #[serde(skip_serializing_if = "TaskTimes::is_empty")]
+    pub task_times: TaskTimes,
     /// Which agent read and changed which file. It is stored on its own, because most events do not need it.
     #[serde(skip)]
     pub files: FileHistory,
@@ -145,6 +151,9 @@ const MAX_AGENTS: usize = 32;
 /// Maximum number of background tasks without a known teammate.
 const MAX_BACKGROUND: usize = 256;
 
+/// Maximum number of agents' ids. Before 2.1.178, each turn has another.
+const MAX_AGENT_IDS: usize = 1_024;
+
 /// A short hash, so that the ledger stores no text.
 pub(in crate::policy) fn mark(words: &str) -> String {
     blake3::hash(words.as_bytes()).to_hex()[..16].to_owned()
@@ -160,6 +169,13 @@ impl Ledger {
     pub fn of(&self, name: &str) -> &MemberActivity {
         static NOTHING: LazyLock<MemberActivity> = LazyLock::new(MemberActivity::default);
         self.members.get(name).unwrap_or(&NOTHING)
+    }
+
+    /// Records the name of an agent that has a transcript.
+    pub(super) fn note_agent(&mut self, id: &str, name: &str) {
+        if self.agent_names.len() < MAX_AGENT_IDS && fits(id) && fits(name) {
+            self.agent_names.entry(id.to_owned()).or_insert_with(|| name.to_owned());
+        }
     }
 
     /// The member that a text refers to: a name, `@name`, `name@team`, an agent id, or the id of a background task.

@@ -13,6 +13,7 @@ mod ledger;
 mod observe;
 mod reason;
 mod rules;
+mod task_times;
 mod team_state;
 #[cfg(test)]
 mod tests;
@@ -29,5 +30,6 @@ pub use ledger::{Activity, Ledger, MemberActivity, PendingToolCall, Sign, Teamma
 pub use observe::{Sent, asks, stopped};
 pub use reason::{Reason, cut, escaped, without_prefix};
 pub use rules::Rules;
+pub use task_times::TaskTimes;
 pub use team_state::{FileContent, Judgement, Part, TeamFile, TeamState, Unreadable, needs_team_state};
 pub use verdict::{Decision, Finding, RecordedVerdict, Verdict};

@@ -172,7 +172,10 @@ impl Ledger {
                     self.note_update(event, &update, at);
                 }
             }
-            Some(Tool::TeamDelete) => *self = Ledger { order: self.order, ..Ledger::default() },
+            Some(Tool::TeamDelete) => {
+                let Ledger { order, agent_names, task_times, .. } = std::mem::take(self);
+                *self = Ledger { order, agent_names, task_times, ..Ledger::default() };
+            }
             Some(Tool::TaskStop) => {
                 if let Some(name) = stopped(input).map(|task| self.member(task).to_owned()) {
                     self.remove_member(&name);

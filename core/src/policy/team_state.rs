@@ -1,13 +1,13 @@
 //! The state of a team: the only fold of its files and events. A hook call, a backtest and the status use it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::observe::{Sent, idler, shutdown_request};
-use super::{Judged, Ledger};
+use super::{Case, Judged, Ledger};
 use crate::client::json;
-use crate::client::payload::{Kind, MessageKind};
+use crate::client::payload::{Kind, MessageKind, TaskUpdate};
 use crate::client::team::{Lists, Task, TeamConfig, TeamPath, mailbox};
 use crate::config::Gate;
 use crate::model::{TaskStatus, Tool};
@@ -101,6 +101,24 @@ impl TeamState {
         if !judgement.approved.is_empty() && shutdown_request(event).is_some() {
             self.ledger.approve_shutdown(judgement.approved);
         }
+    }
+}
+
+impl TeamState {
+    /// Records which agents have tasks in progress at an event.
+    pub(super) fn note_task_times(&mut self, event: &Judged<'_>) {
+        // In a backtest, the file can be stored after the change.
+        let update = TaskUpdate::of(event.payload.tool_input(), event.payload.tool_response());
+        let update = update.filter(|update| event.kind == Kind::PostToolUse && update.success != Some(false));
+        let status = |task: &Task| {
+            let update = update.as_ref().filter(|update| update.task == task.id);
+            update.and_then(|update| update.status.clone()).or_else(|| task.status.clone())
+        };
+        let case = Case::new(*event, self);
+        let all = self.tasks.values().filter(|task| status(task) == Some(TaskStatus::InProgress));
+        let owned = all.filter_map(|task| Some((task.id.clone(), case.owner(task)?.to_owned())));
+        let in_progress: BTreeSet<(String, String)> = owned.collect();
+        self.ledger.task_times.note(&in_progress, event.at);
     }
 }
 

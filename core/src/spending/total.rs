@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use crate::sys::clock::Timestamp;
 
-const HOUR_MS: i64 = 3_600_000;
+const HOUR_MS: u64 = 3_600_000;
 
 /// A message with its price.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PricedMessage {
     /// The name of its agent.
     pub by: Arc<str>,
+    /// The id of the task that its agent had in progress.
+    pub task: Option<Arc<str>>,
     /// Milliseconds since 1970.
     pub at: Option<i64>,
     /// Its tokens, without those read from the cache.
@@ -60,10 +62,22 @@ impl Spending {
         totals(self.messages.iter())
     }
 
-    /// The total of each agent in the hour before a moment.
+    /// The total of each agent in the hour before a moment. After the clock was set back, messages can be later than now. They
+    /// count for an hour, too.
     pub fn of_last_hour(&self, now: Timestamp) -> BTreeMap<&str, Total> {
-        let start = now.millis().saturating_sub(HOUR_MS);
-        totals(self.messages.iter().filter(|message| message.at.is_some_and(|at| at > start)))
+        let is_recent = |at: i64| now.millis().abs_diff(at) < HOUR_MS;
+        totals(self.messages.iter().filter(|message| message.at.is_some_and(is_recent)))
+    }
+
+    /// The total of each agent in each task.
+    pub fn by_task(&self) -> BTreeMap<&str, BTreeMap<&str, Total>> {
+        let mut tasks: BTreeMap<&str, BTreeMap<&str, Total>> = BTreeMap::new();
+        for message in &self.messages {
+            if let Some(task) = &message.task {
+                tasks.entry(task).or_default().entry(&message.by).or_default().add(message);
+            }
+        }
+        tasks
     }
 
     /// The time of the last message.

@@ -123,7 +123,10 @@ impl ExplainInput {
             input.run = Some(run.run.clone());
         }
         if let Some(run) = SafeName::new(&run.run) {
-            input.guard = gate_states(context).read(&run).guard;
+            let stored = gate_states(context).read(&run);
+            input.guard = stored.guard;
+            input.state.ledger.task_times = stored.ledger.task_times;
+            input.state.ledger.agent_names = stored.ledger.agent_names;
         }
         Ok(input)
     }

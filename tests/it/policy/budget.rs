@@ -197,7 +197,7 @@ fn mistakes_in_a_limit_are_reported() {
         ("per = \"run\"", "the limit has no amount"),
         ("per = \"run\"\nusd = 0", "the limit has no amount"),
         ("per = \"run\"\nusd = 1\ntokens = 1", "the limit has both `tokens` and `usd`"),
-        ("per = \"day\"\nusd = 1", "expected one of \"run\", \"agent\", \"hour\""),
+        ("per = \"day\"\nusd = 1", "expected one of \"run\", \"agent\", \"task\", \"hour\""),
         ("usd = 1", "missing key `per`"),
         (
             "per = \"run\"\nusd = 1\nwarn-at = \"90%\"\nblock-at = \"80%\"",

@@ -3,6 +3,7 @@
 pub mod backtest_oracle;
 pub mod batches;
 pub mod budget;
+pub mod budget_owners;
 pub mod commands;
 pub mod documented_rules;
 pub mod due_shutdowns;

@@ -6,8 +6,9 @@ use super::scene::{Scene, after, approve, ask, before, decide, idle, lead, mate}
 use crate::config::{Limit, LimitScope, Mode};
 use crate::enforcement;
 use crate::model::event::Actor;
-use crate::policy::{Attempt, Counting, Decision, Guard};
+use crate::policy::{Attempt, Counting, Decision, Guard, gates};
 use crate::spending::PricedMessage;
+use crate::sys::clock::Timestamp;
 
 const USD: u64 = 1_000_000;
 
@@ -29,7 +30,9 @@ fn scene(limits: &[Limit]) -> Scene {
 
 /// A message of the model at that second.
 fn spends(scene: &mut Scene, name: &str, tokens: u64, usd: Option<f64>, second: i64) {
-    let message = PricedMessage { by: name.into(), at: Some(second * 1_000), tokens, usd };
+    let at = Some(second * 1_000);
+    let task = scene.team.ledger.task_times.task_of(name, second * 1_000).map(Into::into);
+    let message = PricedMessage { by: name.into(), task, at, tokens, usd };
     scene.team.spending.messages.push(message);
 }
 
@@ -156,6 +159,70 @@ fn the_limit_of_an_hour_counts_the_last_hour() {
     assert!(is_blocked(&mut scene, &lead(), &task()));
     scene.team.spending.messages[1].at = None;
     assert!(!is_blocked(&mut scene, &lead(), &task()), "a message without a time");
+}
+
+#[test]
+fn an_hour_goes_on_past_midnight_and_ends_although_the_clock_was_set_back() {
+    let mut scene = scene(&[limit(LimitScope::Hour, 100, 0)]);
+    let midnight = 20_000 * 24 * 3_600;
+    let is_blocked = |scene: &Scene, second: i64| {
+        let now = Timestamp::from_millis((midnight + second) * 1_000).unwrap();
+        let shown = gates::budget::summaries(&scene.policy, &scene.team.spending, now);
+        shown == ["hour: 100 of 100 tokens (100%)"]
+    };
+    spends(&mut scene, "alice", 60, None, midnight - 1_200);
+    spends(&mut scene, "bob", 40, None, midnight + 1_200);
+    let found = [-1_200, 1_199, 1_200, 2_399, 2_400].map(|second| is_blocked(&scene, second));
+    assert_eq!(found, [true, true, true, true, false]);
+    // Set back by an hour, the messages are in the future.
+    assert_eq!([-2_399, -2_400].map(|second| is_blocked(&scene, second)), [true, false]);
+}
+
+#[test]
+fn the_limit_of_a_task_counts_its_owner_meanwhile_and_concerns_what_the_owner_starts() {
+    let mut scene = scene(&[limit(LimitScope::Task, 100, 0)]);
+    let update = |status: &str| after("TaskUpdate", json!({"taskId": "1", "status": status}));
+    spends(&mut scene, "alice", 500, None, 1);
+    scene.happens(&mate("alice"), &update("in_progress"));
+    let now = scene.now();
+    spends(&mut scene, "alice", 99, None, now);
+    spends(&mut scene, "bob", 500, None, now);
+    assert!(!is_blocked(&mut scene, &mate("alice"), &task()));
+    spends(&mut scene, "alice", 1, None, now);
+    insta::assert_snapshot!(scene.judge(&mate("alice"), &task())[0].reason, @r#"Blocked: creating a task beyond the budget: task 1 spent 100 of 100 tokens (100%): alice 100. The transcripts end at 1970-01-01 00:00:07 UTC; later messages are not counted. Finish the work in progress and report to the lead. The user can raise the limit or pause the gate "budget"."#);
+    assert!(is_blocked(&mut scene, &mate("alice"), &spawn("carol")));
+    assert!(!is_blocked(&mut scene, &mate("bob"), &task()), "it has another task");
+    assert!(!is_blocked(&mut scene, &lead(), &spawn("carol")));
+    assert!(!is_blocked(&mut scene, &lead(), &message("bob")));
+    insta::assert_snapshot!(scene.judge(&lead(), &message("alice"))[0].reason, @"Warning: task 1 spent 100 of 100 tokens (100%): alice 100. The transcripts end at 1970-01-01 00:00:07 UTC; later messages are not counted. From now on new agents and new tasks of its owner are blocked.");
+    scene.task(json!({"id": "1", "status": "completed", "owner": "alice"}));
+    scene.happens(&mate("alice"), &update("completed"));
+    assert!(!is_blocked(&mut scene, &mate("alice"), &task()), "the task is done");
+}
+
+#[test]
+fn without_a_limit_per_task_no_times_are_stored() {
+    let mut scene = scene(&[limit(LimitScope::Run, 100, 0)]);
+    let started = after("TaskUpdate", json!({"taskId": "1", "status": "in_progress"}));
+    scene.happens(&mate("alice"), &started);
+    assert!(scene.team.ledger.task_times.is_empty());
+    scene.policy.budget.limit[0].per = LimitScope::Task;
+    scene.happens(&mate("alice"), &started);
+    assert!(!scene.team.ledger.task_times.is_empty());
+    scene.policy.budget.mode = Mode::Off;
+    scene.happens(&Actor::teammate("dora", Some("a1")), &started);
+    assert!(scene.team.ledger.agent_names.is_empty());
+    scene.policy.budget.mode = Mode::Warn;
+    scene.happens(&Actor::teammate("dora", Some("a1")), &started);
+    assert_eq!(scene.team.ledger.agent_names["a1"], "dora");
+}
+
+#[test]
+fn an_agent_that_the_call_does_not_name_is_warned_because_it_may_be_the_lead() {
+    let mut scene = scene(&[limit(LimitScope::Run, 1_000, 0)]);
+    spends(&mut scene, "alice", 800, None, 1);
+    assert_eq!(scene.codes(&Actor::unknown(), &task()), [("budget-warning", Decision::Warn)]);
+    assert!(scene.codes(&mate("alice"), &task()).is_empty());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::model::Tool;
 use crate::model::event::Actor;
 use crate::policy::{
     Access, Attempt, Case, Counting, Decision, Finding, GitCall, GitCommand, GitCommands, Guard, Judged,
-    Judgement, PathArgument, Paths, Place, Rules, TeamState, Verdict, judge,
+    Judgement, PathArgument, Paths, Place, Rules, TeamState, Verdict, gates, judge,
 };
 use crate::sys::clock::Timestamp;
 
@@ -120,6 +120,11 @@ impl Scene {
         self.clock = 0;
     }
 
+    /// The second of the last event.
+    pub fn now(&self) -> i64 {
+        self.clock.into()
+    }
+
     fn at(&mut self) -> Timestamp {
         self.clock += 1;
         Timestamp::from_millis(self.clock as i64 * 1_000).unwrap()
@@ -152,6 +157,7 @@ impl Scene {
         let (at, payload) = (self.at(), payload(fields));
         let (kind, access) = (payload.kind(), access(&payload));
         let event = Judged { at, kind, actor, payload: &payload, access: access.as_ref() };
+        gates::budget::observe(&self.policy, &event, &mut self.team);
         self.team.apply(&event, &Judgement { blocked: held_back, ..Judgement::default() });
     }
 
