@@ -76,8 +76,18 @@ pub fn outcomes(body: &Value) -> BTreeMap<String, Outcome> {
         .collect()
 }
 
-/// The last facts about the team in a request, up to the end of the element or text that they are in.
+/// The last facts about the team in a request.
 pub fn facts(body: &Value) -> Option<String> {
+    last_after(body, FACTS)
+}
+
+/// The last warning of the budget in a request.
+pub fn spent_warning(body: &Value) -> Option<String> {
+    last_after(body, SPENT)
+}
+
+/// The text behind the last marker in a request, up to the end of the element or text that it is in.
+fn last_after(body: &Value, marker: &str) -> Option<String> {
     let mut texts: Vec<&str> = Vec::new();
     let mut rest = vec![&body["system"], &body["messages"]];
     while let Some(value) = rest.pop() {
@@ -88,10 +98,13 @@ pub fn facts(body: &Value) -> Option<String> {
             _ => {}
         }
     }
-    let text = texts.into_iter().rfind(|text| text.contains(FACTS))?;
-    let (_, after) = text.rsplit_once(FACTS)?;
+    let text = texts.into_iter().rfind(|text| text.contains(marker))?;
+    let (_, after) = text.rsplit_once(marker)?;
     Some(after.split("</").next().unwrap_or(after).to_owned())
 }
+
+/// How a warning of the budget begins.
+const SPENT: &str = "Warning: the team spent ";
 
 /// How the facts about a team begin.
 const FACTS: &str = "Facts about the agent team";

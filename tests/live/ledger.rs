@@ -1,6 +1,6 @@
 //! What the scripted side sent, and what came of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -34,7 +34,19 @@ const SKILL: &str = "Look up the present state and the history of this agent tea
 const FULL: u64 = 990_000;
 
 /// Everything that the scripted side has sent so far.
-pub struct Ledger(Mutex<Kept>);
+pub struct Ledger {
+    kept: Mutex<Kept>,
+    writes: CacheWrites,
+}
+
+/// How long the cache keeps what is written to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CacheWrites {
+    /// A part for an hour.
+    Mixed,
+    /// All for five minutes. Clients before 2.1.178 have no other price.
+    Short,
+}
 
 struct Kept {
     entries: Vec<Entry>,
@@ -43,6 +55,7 @@ struct Kept {
     requests: usize,
     usages: Vec<Usage>,
     contexts: Vec<Context>,
+    warnings: BTreeSet<(String, String)>,
     offers_skill: bool,
 }
 
@@ -62,6 +75,7 @@ pub struct Context {
 pub struct Usage {
     /// Whose request it was; `None` for a request of the client itself.
     pub part: Option<String>,
+    pub model: String,
     /// The message's ID, as it is in a transcript.
     pub id: String,
     pub at: SystemTime,
@@ -70,8 +84,8 @@ pub struct Usage {
 }
 
 /// The tokens of an answer, in each kind another number, and its web searches.
-fn usage(number: usize) -> Value {
-    let (short, long) = (10 * number, 3 * number);
+fn usage(number: usize, writes: CacheWrites) -> Value {
+    let (short, long) = (10 * number, if writes == CacheWrites::Short { 0 } else { 3 * number });
     json!({
         "input_tokens": 100 + number, "output_tokens": 20 + number % 7,
         "cache_creation_input_tokens": short + long, "cache_read_input_tokens": 5_000 + 100 * number,
@@ -82,21 +96,23 @@ fn usage(number: usize) -> Value {
 
 impl Ledger {
     /// Begins with nothing.
-    pub fn new() -> Self {
+    pub fn new(writes: CacheWrites) -> Self {
         let (entries, outcomes) = (Vec::new(), BTreeMap::new());
-        Self(Mutex::new(Kept {
+        let kept = Mutex::new(Kept {
             entries,
             outcomes,
             last: Instant::now(),
             requests: 0,
             usages: Vec::new(),
             contexts: Vec::new(),
+            warnings: BTreeSet::new(),
             offers_skill: false,
-        }))
+        });
+        Self { kept, writes }
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Answers a request from the script and writes down what was answered: once, however often it is asked. `None` if
@@ -119,16 +135,21 @@ impl Ledger {
             let entries = kept.entries.len();
             kept.contexts.push(Context { part, act: act.unwrap_or_default(), text, entries });
         }
+        if let Some((text, cue)) = conversation::spent_warning(body).zip(cue.as_ref()) {
+            kept.warnings.insert((cue.part.clone(), text));
+        }
         let mut content = Vec::new();
         let is_full = moves.iter().any(|done| matches!(done, Move::Fill));
-        for (place, done) in moves.into_iter().filter(|done| !matches!(done, Move::Fill)).enumerate() {
+        let searches =
+            moves.iter().find_map(|done| if let Move::Search(count) = done { Some(*count) } else { None });
+        for (place, done) in moves.into_iter().filter(|done| !done.is_usage()).enumerate() {
             let id = cue.as_ref().map_or_else(String::new, |cue| id(cue, place));
             content.push(match &done {
                 Move::Say(text) => json!({"type": "text", "text": text}),
                 Move::Use { tool, input } => {
                     json!({"type": "tool_use", "id": id, "name": tool, "input": input})
                 }
-                Move::Hang | Move::Fill => Value::Null,
+                Move::Hang | Move::Fill | Move::Search(_) => Value::Null,
             });
             if let Some(cue) = &cue
                 && !kept.entries.iter().any(|entry| entry.id == id)
@@ -140,13 +161,23 @@ impl Ledger {
             return None;
         }
         let uses = content.iter().any(|block| block["type"] == "tool_use");
-        let mut usage = usage(kept.requests);
+        let mut usage = usage(kept.requests, self.writes);
         if is_full {
             usage["input_tokens"] = json!(FULL);
         }
+        if let Some(searches) = searches {
+            usage["server_tool_use"]["web_search_requests"] = json!(searches);
+        }
         let part = cue.map(|cue| cue.part);
         let message = format!("msg_live{:020}", kept.requests);
-        kept.usages.push(Usage { part, id: message.clone(), at: SystemTime::now(), tokens: usage.clone() });
+        let model = body["model"].as_str().unwrap_or_default().to_owned();
+        kept.usages.push(Usage {
+            part,
+            model,
+            id: message.clone(),
+            at: SystemTime::now(),
+            tokens: usage.clone(),
+        });
         Some(json!({
             "id": message, "type": "message", "role": "assistant", "model": body["model"],
             "content": content, "stop_reason": if uses { "tool_use" } else { "end_turn" }, "stop_sequence": null, "usage": usage,
@@ -166,6 +197,11 @@ impl Ledger {
     /// The facts about the team in every request that holds them.
     pub fn contexts(&self) -> Vec<Context> {
         self.kept().contexts.clone()
+    }
+
+    /// The warnings of the budget, each with the part that read it.
+    pub fn warnings(&self) -> BTreeSet<(String, String)> {
+        self.kept().warnings.clone()
     }
 
     /// Whether a model was told of the skill.
@@ -194,6 +230,7 @@ impl Ledger {
                 Move::Use { tool, input } => json!({"tool": tool, "input": input}),
                 Move::Hang => json!("hang"),
                 Move::Fill => json!("fill"),
+                Move::Search(count) => json!({"searches": count}),
             };
             json!({"id": entry.id, "part": entry.part, "done": done,
                 "failed": outcome.map(|outcome| outcome.failed), "read": outcome.map(|outcome| &outcome.text)})

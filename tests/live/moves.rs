@@ -20,6 +20,15 @@ pub enum Move {
     Hang,
     /// Beside other moves: by the tokens of this answer, the context is full, and the client compacts the conversation.
     Fill,
+    /// Beside other moves: this answer has this number of web searches, which cost a cent each.
+    Search(u64),
+}
+
+impl Move {
+    /// Whether it is only in the usage of an answer.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::Fill | Self::Search(_))
+    }
 }
 
 /// Says something.

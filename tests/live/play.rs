@@ -36,16 +36,17 @@ pub struct Played {
 pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Path) -> Result<Played, String> {
     let generation = version.generation();
     let reply = scenario.reply;
-    let ledger = Arc::new(Ledger::new());
+    let ledger = Arc::new(Ledger::new(scenario.cache_writes()));
     let script: server::Script = Arc::new(move |cue| reply(generation, cue));
     let port = server::start(script, ledger.clone()).map_err(|error| format!("cannot listen: {error}"))?;
-    let tasks = [("CLAUDE_CODE_ENABLE_TODO_TOOLS", if scenario.tasks { "1" } else { "0" })];
+    let mut variables = vec![("CLAUDE_CODE_ENABLE_TODO_TOOLS", if scenario.tasks { "1" } else { "0" })];
+    variables.extend(scenario.model(generation).map(|model| ("ANTHROPIC_MODEL", model)));
     let tools: &[(&str, &str)] = match (scenario.rule, scenario.guarded) {
         (Some(rule), _) => &[("PreToolUse", rule.tool)],
-        (_, Some(_)) => &[("PreToolUse", "Edit|NotebookEdit|Write|Read|Bash"), ("PostToolUse", "Bash")],
+        (_, Some(gates)) => gates.tools,
         _ => &[],
     };
-    let home = Home::new(root.to_owned(), version, client, port, tools, &tasks)
+    let home = Home::new(root.to_owned(), version, client, port, tools, &variables)
         .map_err(|error| format!("cannot make {}: {error}", root.display()))?;
     let policy = scenario.rule.map(|rule| rule.policy).or(scenario.guarded.map(|gates| gates.policy));
     if let Some(policy) = policy {
@@ -152,7 +153,7 @@ pub fn is(entry: &Entry, (part, piece): (&str, &str)) -> bool {
             Move::Say(text) => text.contains(piece),
             Move::Use { input, .. } => input.to_string().contains(piece),
             Move::Hang => piece == HANGS,
-            Move::Fill => false,
+            Move::Fill | Move::Search(_) => false,
         }
 }
 

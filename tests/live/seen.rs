@@ -104,13 +104,17 @@ fn besides(scenario: &Scenario, played: &Played, sent: &Sent, record: &Record) -
     if !scenario.arguments.is_empty() {
         told.push("the MCP server answered, and the model read the results as data".to_owned());
     }
-    if scenario.guarded.is_some() {
-        let gates = record.of(&["verdict"]).filter(|entry| guarded::is_by_gate(entry));
+    if let Some(gates) = &scenario.guarded {
+        let name = gates.name;
+        let verdicts = record.of(&["verdict"]).filter(|entry| guarded::is_by_gate(entry));
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        gates.for_each(|entry| *counts.entry(text(entry, "decision")).or_default() += 1);
+        verdicts.for_each(|entry| *counts.entry(text(entry, "decision")).or_default() += 1);
         let [blocks, warnings] =
             ["block", "warn"].map(|decision| counts.get(decision).copied().unwrap_or_default());
-        told.push(format!("the gates for shared files blocked {blocks} calls and warned of {warnings}"));
+        told.push(match scenario.has_budget() {
+            false => format!("{name} blocked {blocks} calls and warned of {warnings}"),
+            true => format!("{name} blocked {blocks} calls, the lead read {warnings} warnings, and the sums are within a cent of Claude Code's"),
+        });
     }
     if scenario.then == Then::Restored {
         told.push("a new session lists the restored tasks".to_owned());

@@ -1,4 +1,4 @@
-//! The gates for shared files decided as they must, and the model read why a call was refused.
+//! The gates that are off by default decided as they must, and the model read why a call was refused.
 
 use serde_json::Value;
 
@@ -9,7 +9,10 @@ use super::super::scenarios::Guarded;
 use super::super::version::Generation;
 use super::differ;
 
-const GATES: [&str; 3] = ["edit-collision", "history-rewrite", "add-everything"];
+const GATES: [&str; 4] = ["edit-collision", "history-rewrite", "add-everything", "budget"];
+
+/// How the reason of a block begins.
+const BLOCKED: &str = "Blocked: ";
 
 /// Whether a verdict is by one of these gates.
 pub fn is_by_gate(entry: &Value) -> bool {
@@ -37,7 +40,10 @@ pub fn differences(gates: &Guarded, generation: Generation, ledger: &Ledger, rec
     }
     let failed = entries.iter().filter(|entry| {
         let by_tool = matches!(&entry.done, Move::Use { tool: "Bash" | "Edit" | "Read" | "Write", .. });
-        by_tool && ledger.outcome(&entry.id).is_none_or(|outcome| outcome.failed)
+        // The last message of a teammate in a pane has no result.
+        ledger
+            .outcome(&entry.id)
+            .map_or(by_tool, |read| read.failed && (by_tool || read.text.contains(BLOCKED)))
     });
     let failed: Vec<String> = failed.map(|entry| format!("{}: {:?}", entry.part, entry.done)).collect();
     if failed.len() != read.len() {

@@ -1,6 +1,7 @@
 //! What is on record of a run, held against what was really sent.
 
 mod attributed;
+mod budget;
 mod context;
 mod events;
 pub mod guarded;
@@ -38,7 +39,9 @@ pub fn differences(
     found.extend(policy::differences(scenario, &played.ledger, record));
     if let Some(gates) = &scenario.guarded {
         found.extend(guarded::differences(gates, version.generation(), &played.ledger, record));
-        found.extend(attributed::differences(gates, played));
+        if !gates.made.is_empty() {
+            found.extend(attributed::differences(gates, played));
+        }
     }
     found.extend(scenario.rule.iter().flat_map(|rule| rule::differences(rule, &played.ledger)));
     if !scenario.arguments.is_empty() {
@@ -46,6 +49,9 @@ pub fn differences(
     }
     if scenario.name == "worktrees" {
         found.extend(worktrees::differences(&played.home));
+    }
+    if scenario.has_budget() {
+        found.extend(budget::differences(scenario, played, record));
     }
     found.extend(events::differences(scenario, &played.home, record));
     found.extend(spending::differences(scenario, played, record));

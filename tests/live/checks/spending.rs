@@ -117,7 +117,7 @@ fn sent(usages: &[Usage], played: &Played, record: &Record) -> BTreeMap<String, 
 }
 
 /// What Claude Code wrote about the last session of the project.
-fn own(played: &Played) -> Value {
+pub fn own(played: &Played) -> Value {
     let account = std::fs::read(played.home.root.join("home/.claude.json")).unwrap_or_default();
     let account: Value = serde_json::from_slice(&account).unwrap_or_default();
     let mut projects = account["projects"].as_object().into_iter().flatten();

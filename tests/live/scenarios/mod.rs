@@ -1,5 +1,6 @@
 //! The plays: what the user types, and what each part answers.
 
+mod budget;
 mod cleared;
 mod compacted;
 mod delegate;
@@ -12,6 +13,7 @@ mod trouble;
 mod working;
 mod worktrees;
 
+pub use budget::{BUDGET, WARNINGS};
 pub use cleared::CLEAR;
 pub use halfway::LATER;
 pub use served::CALLS;
@@ -20,7 +22,7 @@ pub use worktrees::{FILES, SPIKE};
 use super::conversation::Cue;
 use super::ending::Ending;
 use super::hooks::Hooks;
-use super::ledger::AGAIN;
+use super::ledger::{AGAIN, CacheWrites};
 use super::moves::{Move, say};
 use super::version::{Generation, Version};
 
@@ -58,11 +60,15 @@ pub struct Rule {
     pub reason: &'static str,
 }
 
-/// Gates for the files that agents share.
+/// Gates that are off by default.
 #[derive(Clone, Copy)]
 pub struct Guarded {
+    /// What they are, in the table.
+    pub name: &'static str,
     /// The policy file with them.
     pub policy: &'static str,
+    /// The hooks that only they need, by event and tools.
+    pub tools: &'static [(&'static str, &'static str)],
     /// Their decisions.
     pub verdicts: fn(Generation) -> Vec<(&'static str, &'static str)>,
     /// Of each call that is refused: who made it, a piece of its input, and a piece of what the model reads.
@@ -215,6 +221,14 @@ pub const ALL: &[Scenario] = &[
         guarded: Some(races::CALM),
         ..TEAM
     },
+    Scenario { name: "budget", steps: budget::steps, reply: budget::reply, guarded: Some(BUDGET), ..TEAM },
+    Scenario {
+        name: "budget-panes",
+        steps: budget::steps,
+        reply: budget::reply,
+        guarded: Some(BUDGET),
+        ..PANES
+    },
     Scenario {
         name: "worktrees",
         topology: Topology::Headless,
@@ -312,6 +326,21 @@ impl Scenario {
         self.then == Then::Resumed && version.generation() != Generation::Session
     }
 
+    /// Whether the team has a budget.
+    pub fn has_budget(&self) -> bool {
+        self.name.starts_with("budget")
+    }
+
+    /// The cost of a team with a budget is compared with that of every client.
+    pub fn cache_writes(&self) -> CacheWrites {
+        if self.has_budget() { CacheWrites::Short } else { CacheWrites::Mixed }
+    }
+
+    /// The model of a team with a budget, if it is not the default: 2.1.47 does not know the price of its own, Sonnet 4.6.
+    pub fn model(&self, generation: Generation) -> Option<&'static str> {
+        (self.has_budget() && generation == Generation::Flat).then_some("claude-opus-4-6")
+    }
+
     /// Whether the facts are for a certain agent: 2.1.47 does not name the agent whose conversation it compacts.
     pub fn has_reader(&self, version: Version) -> bool {
         version.generation() != Generation::Flat || !self.name.starts_with("compacted")
@@ -344,7 +373,7 @@ impl Scenario {
             return Some("it has no worktrees");
         }
         // Before 2.1.69.
-        if self.guarded.is_some()
+        if self.guarded.is_some_and(|gates| !gates.tools.is_empty())
             && self.topology == Topology::InProcess
             && version.generation() == Generation::Flat
         {

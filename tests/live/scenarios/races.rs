@@ -7,8 +7,14 @@ use super::super::moves::{Move, change_task, make_task, say};
 use super::super::version::Generation;
 use super::{Guarded, Step, at};
 
+/// The hooks of the gates for shared files.
+const TOOLS: &[(&str, &str)] =
+    &[("PreToolUse", "Edit|NotebookEdit|Write|Read|Bash"), ("PostToolUse", "Bash")];
+
 /// The gates for shared files, two that block and one that warns.
 pub const RACES: Guarded = Guarded {
+    name: "the gates for shared files",
+    tools: TOOLS,
     policy: "[policy]\nedit-collision = { mode = \"block\" }\nhistory-rewrite = { mode = \"block\" }\nadd-everything = { mode = \"warn\" }\n",
     verdicts: |generation| {
         let collision = is_late_edit_allowed(generation).then_some(("block", "edit-collision"));
@@ -35,6 +41,8 @@ pub const RACES: Guarded = Guarded {
 
 /// The same gates, all of them blocking.
 pub const CALM: Guarded = Guarded {
+    name: "the gates for shared files",
+    tools: TOOLS,
     policy: "[policy]\nedit-collision = { mode = \"block\" }\nhistory-rewrite = { mode = \"block\" }\nadd-everything = { mode = \"block\" }\n",
     verdicts: |_| Vec::new(),
     read: |_| Vec::new(),
