@@ -64,6 +64,13 @@ fn main() -> ExitCode {
     let committed = beside_true(CALLS, &mut guarded, Scene::run_git);
     rows.push(Row::limit("  git in Bash with the same gates", &committed, 5.0));
 
+    let mut spent = Scene::small();
+    spent.spend(5_000);
+    let judged = beside_true(CALLS, &mut spent, |_, _| {});
+    rows.push(Row::limit("TaskCreate with a budget, 5,000 messages read before", &judged, 15.0));
+    let grown = beside_true(CALLS, &mut spent, Scene::answer);
+    rows.push(Row::limit("  one more message before each call", &grown, 15.0));
+
     let mut worktree = Scene::small();
     worktree.add_worktree(2_000);
     let stopped = in_turn(25, &mut worktree, Scene::stop_in_worktree);

@@ -151,6 +151,45 @@ impl Scene {
         }
     }
 
+    /// From here on, each call creates a task, which the budget judges. The lead's transcript has this many messages of the
+    /// model, each with a long result of a tool. It was read before.
+    pub fn spend(&mut self, messages: usize) {
+        let policy = "[[policy.budget.limit]]\nper = \"run\"\nusd = 1_000_000\nblock-at = \"100%\"\n\n\
+                      [[policy.budget.limit]]\nper = \"agent\"\ntokens = 4_000_000_000\n\n\
+                      [[policy.budget.limit]]\nper = \"hour\"\nusd = 1_000_000\n";
+        let config = self.dir.path().join(".config/teamkeep/teamkeep.toml");
+        std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+        std::fs::write(config, policy).unwrap();
+        let lines: String = (0..messages).map(|number| answer(number) + &result(number)).collect();
+        let file = self.transcript();
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, &lines).unwrap();
+        self.create_task();
+        // A call reads 8 MiB.
+        for _ in 0..=lines.len() >> 23 {
+            time(&mut self.hook("pre-tool-use"), &self.payload);
+        }
+    }
+
+    /// Adds one message of the model before a call.
+    pub fn answer(&mut self, call: usize) {
+        use std::io::Write;
+        let mut file = std::fs::OpenOptions::new().append(true).open(self.transcript()).unwrap();
+        file.write_all(answer(1_000_000 + call).as_bytes()).unwrap();
+    }
+
+    fn transcript(&self) -> PathBuf {
+        payload(self.dir.path(), "")["transcript_path"].as_str().unwrap().into()
+    }
+
+    fn create_task(&mut self) {
+        let mut call = payload(self.dir.path(), "PreToolUse");
+        call["tool_name"] = json!("TaskCreate");
+        call["tool_use_id"] = json!("toolu_4d6f232c9c594454a14ca9");
+        call["tool_input"] = json!({"subject": "One more", "description": "d".repeat(600)});
+        self.payload = call.to_string().into_bytes();
+    }
+
     /// Makes the next call an edit.
     pub fn edit(&mut self, call: usize) {
         self.use_file("Edit", call);
@@ -293,6 +332,22 @@ impl Scene {
             log.append(line.as_bytes(), at).unwrap();
         }
     }
+}
+
+/// A line of a transcript with a message of the model.
+fn answer(number: usize) -> String {
+    let usage = json!({"input_tokens": 12, "output_tokens": 300 + number % 90, "cache_read_input_tokens": 40_000,
+        "cache_creation_input_tokens": 900, "service_tier": "standard"});
+    let message = json!({"id": format!("msg_01{number:022}"), "model": "claude-opus-5-5", "role": "assistant", "usage": usage,
+        "content": [{"type": "text", "text": "t".repeat(900)}]});
+    json!({"type": "assistant", "timestamp": "2026-11-23T12:00:00.000Z", "sessionId": SESSION, "message": message}).to_string() + "\n"
+}
+
+/// A line with the result of a tool.
+fn result(number: usize) -> String {
+    let content = json!([{"type": "tool_result", "tool_use_id": format!("toolu_{number}"), "content": "r".repeat(4_000)}]);
+    json!({"type": "user", "sessionId": SESSION, "message": {"role": "user", "content": content}}).to_string()
+        + "\n"
 }
 
 fn payload(home: &Path, event: &str) -> Value {
