@@ -12,12 +12,13 @@ use clap_complete::env::{EnvCompleter, Shells};
 use super::catalog::catalog;
 use super::output;
 use crate::context::Context;
+use crate::search;
 use crate::timeline::{Kind, RunCatalog, Summary, merge};
 use crate::ui::Ui;
 use teamkeep_core::client::payload::KNOWN;
 use teamkeep_core::config::Gate;
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::model::event::{ActorKind, OVERRIDE};
+use teamkeep_core::model::event::{ActorKind, LEAD, OVERRIDE};
 
 const VARIABLE: &str = "TEAMKEEP_COMPLETE";
 const NAME: &str = "teamkeep";
@@ -90,9 +91,11 @@ fn candidates(command: &str, arg: Arg) -> Arg {
         }
         (_, "run") => runs,
         (_, "team") | ("restore", "tasks") => teams,
-        (_, "actor" | "involving") => actors,
-        ("shutdown", "name") => agents,
+        (_, "actor" | "involving" | "agent") => actors,
+        ("brief", "reader") => agents,
+        ("shutdown", "name") => || agents().into_iter().filter(|name| name != LEAD).collect(),
         (_, "gate") => || Gate::ALL.map(|gate| gate.name().to_owned()).to_vec(),
+        ("search", "kind") => || search::Kind::ALL.map(search::Kind::word).to_vec(),
         (_, "kind") => || Kind::ALL.iter().map(|kind| kind.word().to_owned()).collect(),
         ("log" | "hook", "event") => || {
             let known = KNOWN.iter().map(|(_, _, event)| *event);

@@ -58,7 +58,10 @@ fn names_of_runs_teams_and_agents_are_offered() {
     assert_eq!(offered(&sandbox, &["export", &run[..6]]), [run]);
     assert_eq!(offered(&sandbox, &["log", "--team", ""]), ["parser-team"]);
     assert_eq!(offered(&sandbox, &["replay", "--actor", "b"]), ["bob"]);
+    assert_eq!(offered(&sandbox, &["search", "x", "--agent", "b"]), ["bob"]);
+    assert_eq!(offered(&sandbox, &["brief", "--for", "team"]), ["team-lead"]);
     assert_eq!(offered(&sandbox, &["policy", "allow", "shutdown", "a"]), ["alice"]);
+    assert_eq!(offered(&sandbox, &["policy", "allow", "shutdown", "t"]), [""; 0], "the lead is not allowed");
 }
 
 #[test]
@@ -66,6 +69,7 @@ fn closed_lists_and_files_are_offered() {
     let sandbox = sandbox();
     assert_eq!(offered(&sandbox, &["replay", "--kind", "message"]), ["message", "message-refused"]);
     assert_eq!(offered(&sandbox, &["replay", "--kind", ""]).len(), Kind::ALL.len());
+    assert_eq!(offered(&sandbox, &["search", "x", "--kind", "t"]), ["thinking", "task", "tool"]);
     assert_eq!(offered(&sandbox, &["log", "--event", "task-c"]), ["task-completed", "task-created"]);
     assert_eq!(offered(&sandbox, &["policy", "pause", "--gate", "protect"]), ["protect-lead"]);
     assert_eq!(offered(&sandbox, &["rep"]), ["replay", "report"]);
