@@ -167,7 +167,7 @@ pub fn team(call: &CallContext<'_>, known: &BTreeMap<SafeName, Index>) -> (Resol
         return (member(team), "an earlier call of the session; the team has ended since");
     }
     let team = call.changed_team().filter(|team| known.contains_key(team));
-    let why = if team.is_some() { "the changed file belongs to it" } else { "no call" };
+    let why = if team.is_some() { "the changed file belongs to it" } else { "no evidence" };
     (ResolvedTeam { team, ..ResolvedTeam::default() }, why)
 }
 

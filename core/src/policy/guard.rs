@@ -142,6 +142,11 @@ impl Guard {
         self.completed.extend(done.into_iter().cloned());
     }
 
+    /// The number of blocks that count for this finding.
+    pub fn blocks(&self, finding: &Finding) -> u32 {
+        self.counts.get(&guard_key(finding)).map_or(0, |count| count.blocks)
+    }
+
     /// Counts one more block, or returns the number of blocks if the limit is reached.
     fn count(&mut self, key: String, max_blocks: u32, attempt: &Attempt) -> Option<u32> {
         if !self.counts.contains_key(&key) {

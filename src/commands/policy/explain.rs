@@ -10,15 +10,15 @@ use crate::commands::output;
 use crate::context::Context;
 use crate::view::{Document, count, plain};
 use teamkeep_core::attribution::{CallContext, SessionState};
-use teamkeep_core::client::payload::{self, Payload};
+use teamkeep_core::client::payload::{self, KNOWN, Payload};
 use teamkeep_core::client::response::Answer;
 use teamkeep_core::config::{Gate, Mode};
 use teamkeep_core::enforcement::{Findings, access, evaluate};
-use teamkeep_core::error::{Error, Result};
+use teamkeep_core::error::{Error, Result, unknown};
 use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::{Recorded, SafeName};
 use teamkeep_core::policy::gates::{budget, completion_check};
-use teamkeep_core::policy::{Access, Case, Decision, Finding, Judged, Rules, Verdict, judge};
+use teamkeep_core::policy::{Access, Case, Decision, Finding, Guard, Judged, Rules, Verdict, judge};
 use teamkeep_core::sys::clock;
 
 #[derive(Debug, clap::Args)]
@@ -77,8 +77,12 @@ fn explain_payload(context: &Context, args: &Args) -> Result<Document> {
     if let Some(malformed) = &payload.malformed {
         return Err(Error::caused("stdin is not a hook payload", malformed.clone()).hint(HINT));
     }
-    if payload.event_name().is_none() {
+    let Some(name) = payload.event_name() else {
         return Err(Error::new("stdin is not a hook payload: `hook_event_name` is missing").hint(HINT));
+    };
+    let known: Vec<&str> = KNOWN.iter().map(|(kind, ..)| kind.name()).collect();
+    if !known.contains(&name) {
+        context.ui.warn_of(&unknown("event", name, &known));
     }
     let source = args.policy.read(context, project(context, &payload).as_deref())?;
     let kind = payload.kind();
@@ -132,8 +136,9 @@ fn explain(
     let tool = event.payload.tool_name().map(|tool| format!(" {tool}")).unwrap_or_default();
     row(document, "event", format!("{name}{tool}"));
     row(document, "team", &input.team);
-    let (actor, by) = (&input.actor, input.actor_by);
-    row(document, "actor", format!("{}, {} ({by})", actor.shown(), actor.kind.word()));
+    let (actor, kind, by) = (input.actor.shown(), input.actor.kind.word(), input.actor_by);
+    let actor = if actor == kind { actor.to_owned() } else { format!("{actor}, {kind}") };
+    row(document, "actor", format!("{actor} ({by})"));
     let (members, tasks) =
         (count(input.state.members.len(), "member"), count(input.state.tasks.len(), "task"));
     let as_of = input.as_of.map(|at| format!("as of {}", clock::moment(at)));
@@ -160,8 +165,10 @@ fn explain(
             || input.overrides.is_paused(finding.gate, team, now)
     });
     for verdict in &judgement.verdicts {
-        let result = guard_result(verdict, max_blocks);
-        document.line([plain(format!("loop guard {}: {result}", verdict.source()))]);
+        let finding = findings.iter().find(|one| one.gate.name() == verdict.gate && one.rule == verdict.rule);
+        if let Some(result) = finding.and_then(|finding| guard_result(verdict, finding, &guard, max_blocks)) {
+            document.line([plain(format!("loop guard {}: {result}", verdict.source()))]);
+        }
     }
     let decisive = judgement.decisive();
     let verdict = decisive.map(|one| format!("{} {}", one.word(), one.source()));
@@ -234,15 +241,22 @@ fn uncertain(gate: Gate, event: &Judged<'_>) -> &'static str {
     }
 }
 
-fn guard_result(verdict: &Verdict, max_blocks: u32) -> String {
-    match verdict.blocks {
+/// The part of the loop guard in a verdict; `None` for a warning that is shown. `guard` has counted the verdict.
+fn guard_result(verdict: &Verdict, finding: &Finding, guard: &Guard, max_blocks: u32) -> Option<String> {
+    let most = finding.gate.max_blocks(max_blocks);
+    Some(match verdict.blocks {
         _ if verdict.paused => "allowed: the gate is paused, or this shutdown was allowed".to_owned(),
         _ if verdict.repeated => "repeated: recorded, but already shown in this state of the work".to_owned(),
         Some(blocks) if verdict.escalated => {
             format!("allowed: blocked {blocks} times since a task was last completed (max-blocks)")
         }
-        _ => format!(
-            "not reached: after {max_blocks} blocks it allows the action until another task is completed"
-        ),
-    }
+        _ if verdict.decision != Decision::Block => return None,
+        _ if finding.lasting => "none: the rule is lasting, so it always blocks".to_owned(),
+        _ => {
+            let blocks = guard.blocks(finding);
+            format!(
+                "{blocks} of {most} blocks counted; after those it allows the action until another task is completed"
+            )
+        }
+    })
 }

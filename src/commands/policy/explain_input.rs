@@ -100,7 +100,7 @@ impl ExplainInput {
         let (records, _) = backtest::records(&context.paths.log(), &catalog.archive, Some(&[run]))?;
         let index = run.subject().and_then(|subject| catalog.archive.index(&subject));
         let actor = attribution::actor(call, index.as_ref(), call.state.name.as_deref());
-        let team = team_by(run.team.as_deref(), "name its run with --run");
+        let team = team_by(run.team.as_deref(), "of the run");
         let mut input = ExplainInput::new(context, team, actor);
         if let Some(record) = records.first() {
             let lead = run.lead_session.clone();

@@ -45,6 +45,33 @@ fn json_that_is_not_a_payload_is_an_error() {
     let error =
         "error: stdin is not a hook payload: `hook_event_name` is missing\nhint: explain a recorded one: ";
     assert!(result.err.starts_with(error), "{}", result.err);
+    let result = explain(&sandbox, r#"{"hook_event_name":"PreToolUs"}"#, &[]);
+    assert_eq!(result.err, "warning: unknown event \"PreToolUs\"\nhint: did you mean \"PreToolUse\"?\n");
+    let result = explain(&sandbox, r#"{"session_id": "s1", "hook_event_name": "PreToolUse"}"#, &[]);
+    assert!(result.out.contains("\nteam       none (no evidence)\nactor      lead ("), "{}", result.out);
+}
+
+#[test]
+fn the_loop_guard_is_explained_for_what_it_counts() {
+    let team = Team::new("");
+    team.roster(&["bob"]);
+    team.spawn("bob");
+    team.task(1, "in_progress", "bob", &[]);
+    team.ask("bob");
+    let log = team.sandbox.log();
+    let verdict = log.iter().find(|line| line["verdict"]["decision"] == "block").unwrap();
+    let id = verdict["verdict"]["of"].as_str().unwrap();
+    let guard = |policy: &str| {
+        let policy = file(&team.sandbox, "policy.toml", policy);
+        let result = explain(&team.sandbox, "", &["--event", id, "--policy", &policy]);
+        let lines: Vec<String> = result.out.lines().map(str::to_owned).collect();
+        lines.into_iter().filter(|line| line.starts_with("loop guard")).collect::<Vec<_>>()
+    };
+    assert!(guard("[policy]\nmax-blocks = 2")[0].contains(": 1 of 2 blocks counted; after those "));
+    assert_eq!(guard("[policy.premature-shutdown]\nmode = \"warn\""), [""; 0]);
+    let rule = "[policy.premature-shutdown]\nmode = \"off\"\n[[rule]]\nname = \"no\"\nevents = [\"PreToolUse\"]\n\
+                tools = [\"*\"]\naction = \"block\"\nlasting = true\nreason = \"no\"\n";
+    assert_eq!(guard(rule), ["loop guard rule no: none: the rule is lasting, so it always blocks"]);
 }
 
 #[test]
