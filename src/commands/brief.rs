@@ -56,7 +56,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         if !is_known {
             let names: Vec<&str> = known().collect();
             let what = format!("no agent {:?} in run {}", reader.unwrap_or_default(), data.run.run);
-            return Err(Error::usage(what).hint(format!("agents: {}", names.join(", "))));
+            return Err(Error::not_found(what).hint(format!("agents: {}", names.join(", "))));
         }
         let mut brief = Brief::of(data, &observed, reader, at);
         if args.after.as_deref() == Some(ContextLoss::Resume.word()) {

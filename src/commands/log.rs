@@ -258,8 +258,11 @@ impl Filter {
         if names.is_log_empty {
             return Ok(Ok("no events of this machine recorded yet; check the hooks: teamkeep doctor"));
         }
-        let unknown = (self.team.as_deref().and_then(|team| unknown("team", team, &names.teams)))
-            .or_else(|| self.actor.as_deref().and_then(|actor| unknown("actor", actor, &names.actors)));
+        let unknown =
+            (self.team.as_deref().and_then(|team| unknown("team", team, &names.teams))).or_else(|| {
+                let actor = self.actor.as_deref().filter(|actor| !names.agent_ids.contains(*actor))?;
+                unknown("actor", actor, &names.actors)
+            });
         Ok(unknown.map_or(Ok("No events match these filters."), Err))
     }
 
@@ -273,7 +276,7 @@ impl Filter {
         }
         let recorded = Names::read(dir, parts)?.events;
         let is_unknown = |event: &&String| !recorded.iter().any(|one| normalize(one) == normalize(event));
-        Ok(others.find(is_unknown).and_then(|event| unknown("event", event, &recorded)))
+        Ok(others.find(is_unknown).and_then(|event| unknown("event", event, &recorded)).map(Error::of_usage))
     }
 }
 
@@ -282,6 +285,7 @@ struct Names {
     events: BTreeSet<String>,
     teams: BTreeSet<String>,
     actors: BTreeSet<String>,
+    agent_ids: BTreeSet<String>,
     is_log_empty: bool,
 }
 
@@ -297,7 +301,7 @@ impl Names {
             names.events.insert(recorded.event);
             names.teams.extend(recorded.team);
             names.actors.extend(recorded.actor.name);
-            names.actors.extend(recorded.actor.id);
+            names.agent_ids.extend(recorded.actor.id);
         }
         names.is_log_empty &= reader.problems.count == 0;
         Ok(names)

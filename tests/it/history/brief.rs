@@ -72,5 +72,5 @@ fn brief_for_an_agent_has_its_messages_and_its_blocks() {
     assert!(prompt.contains("teamkeep restore "), "{prompt}");
     assert!(brief(&["--max-bytes", "1000"]).len() <= 1_000);
     let result = told.sandbox.run(&["brief", "latest", "--for", "dave"]);
-    assert_eq!((result.code, result.err.contains("agents: team-lead, ")), (Some(64), true), "{}", result.err);
+    assert_eq!((result.code, result.err.contains("agents: team-lead, ")), (Some(1), true), "{}", result.err);
 }
