@@ -1,6 +1,7 @@
 //! Compares the verdicts of a policy with those of another one, or with a list of expected verdicts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -40,7 +41,7 @@ fn compared<'a>(found: Option<&'a Found<'_>>) -> Compared<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
-    /// The event's id; for a recorded-run file, `<file name without .jsonl>:<line>`.
+    /// The event's id or a unique prefix of it; for a recorded-run file, `<file name without .jsonl>:<line>`.
     pub event: String,
     /// The decision; `allow` means neither blocked nor warned.
     pub decision: Decision,
@@ -82,20 +83,20 @@ pub type Verdicts<'a> = BTreeMap<&'a str, &'a [Verdict]>;
 /// Compares the verdicts with the expectations.
 pub fn check(expected: &[Expectation], verdicts: &Verdicts<'_>) -> Vec<Unmet> {
     let unmet = expected.iter().filter_map(|expectation| {
-        let event = &expectation.event;
-        let why = match verdicts.get(event.as_str()) {
-            Some(verdicts) => expectation.differs(verdicts),
-            None => Some("no such event".to_owned()),
+        let why = match expectation.find(verdicts) {
+            Ok(event) => expectation.differs(verdicts[event]),
+            Err(why) => Some(why),
         };
-        why.map(|why| Unmet { event: event.clone(), why })
+        why.map(|why| Unmet { event: expectation.event.clone(), why })
     });
     unmet.collect()
 }
 
 /// The events with a verdict for which none is expected.
 pub fn unexpected(expected: &[Expectation], verdicts: &Verdicts<'_>) -> Vec<Unmet> {
-    let is_expected = |event: &str| expected.iter().any(|expectation| expectation.event == event);
-    let others = verdicts.iter().filter(|(event, verdicts)| !verdicts.is_empty() && !is_expected(event));
+    let found: BTreeSet<&str> =
+        expected.iter().filter_map(|expectation| expectation.find(verdicts).ok()).collect();
+    let others = verdicts.iter().filter(|(event, verdicts)| !verdicts.is_empty() && !found.contains(**event));
     let unmet = others.map(|(event, verdicts)| {
         let why = format!("expected no verdict, but found: {}", list(verdicts));
         Unmet { event: (*event).to_owned(), why }
@@ -104,6 +105,18 @@ pub fn unexpected(expected: &[Expectation], verdicts: &Verdicts<'_>) -> Vec<Unme
 }
 
 impl Expectation {
+    /// The ID of the event, or why there is none.
+    fn find<'a>(&self, verdicts: &Verdicts<'a>) -> Result<&'a str, String> {
+        let prefix = self.event.as_str();
+        let following = verdicts.range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
+        let mut matching = following.map(|(event, _)| *event).take_while(|event| event.starts_with(prefix));
+        match (matching.next(), matching.next()) {
+            (Some(first), other) if first == prefix || (other.is_none() && !prefix.is_empty()) => Ok(first),
+            (Some(_), Some(_)) => Err("several events match".to_owned()),
+            _ => Err("no such event".to_owned()),
+        }
+    }
+
     /// The difference between the verdicts and the expectation, if any.
     fn differs(&self, verdicts: &[Verdict]) -> Option<String> {
         let of_gate = |verdict: &&Verdict| self.gate.as_ref().is_none_or(|gate| verdict.gate == *gate);
@@ -122,5 +135,5 @@ impl Expectation {
 fn list(verdicts: &[Verdict]) -> String {
     let each = verdicts.iter().map(|verdict| format!("{} {}", verdict.word(), verdict.source()));
     let each: Vec<String> = each.collect();
-    if each.is_empty() { "nothing".to_owned() } else { each.join(", ") }
+    if each.is_empty() { "no verdict".to_owned() } else { each.join(", ") }
 }

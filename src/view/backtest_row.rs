@@ -126,7 +126,7 @@ pub fn backtest_rows(record: &Record, rows: &[BacktestRow<'_>]) -> Document {
 
 /// `premature-shutdown block`.
 fn brief(verdict: Option<&Verdict>) -> String {
-    verdict.map_or_else(|| "nothing".to_owned(), |one| format!("{} {}", one.source(), one.word()))
+    verdict.map_or_else(|| "no verdict".to_owned(), |one| format!("{} {}", one.source(), one.word()))
 }
 
 /// The counts on one line; `name` is the run.

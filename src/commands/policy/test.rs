@@ -12,11 +12,15 @@ use crate::commands::output;
 use crate::context::Context;
 use crate::demo::{self, DemoOutcome};
 use crate::view::{self, BacktestRow};
+use teamkeep_core::client::settings::command::quoted;
 use teamkeep_core::config::{Config, Policy};
 use teamkeep_core::error::{Cause, Error, Result};
 use teamkeep_core::model::event::Recorded;
 use teamkeep_core::store::archive::{Archive, RunRecord};
 use teamkeep_core::store::log::{Range, ReadErrors, Reader};
+
+/// How a file begins that is compressed with gzip.
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -31,7 +35,8 @@ pub struct Args {
     /// Show only the differences from this policy
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// Fail unless the verdicts match: {"event": …, "decision": …, "gate": …}, one per line or as an array
+    /// Fail unless the verdicts match: {"event": …, "decision": …, "gate": …}, one per line or as an array. `event` is
+    /// an ID or a unique prefix of one
     #[arg(long, value_name = "FILE")]
     expect: Option<PathBuf>,
     /// With --expect: fail if any other event is blocked or warned about
@@ -181,7 +186,14 @@ fn replayed(file: &Path) -> Result<TestCase> {
     let failed = |what: &str, error: Cause| {
         Error::caused(format!("cannot {what} the recorded run {}", file.display()), error)
     };
-    let text = std::fs::read_to_string(file).map_err(|error| failed("read", error.into()))?;
+    let bytes = std::fs::read(file).map_err(|error| failed("read", error.into()))?;
+    if bytes.starts_with(&GZIP_MAGIC) {
+        let import = format!("import it first: teamkeep import {}", quoted(&file.to_string_lossy()));
+        return Err(
+            failed("read", "it is compressed, like the files of `teamkeep export`".into()).hint(import)
+        );
+    }
+    let text = String::from_utf8(bytes).map_err(|error| failed("read", error.into()))?;
     let replayed = demo::replay(&text).map_err(|error| failed("replay", error.into()))?;
     let archive = Archive::open(replayed.paths.archive(), &Config::default());
     let log = replayed.paths.log();

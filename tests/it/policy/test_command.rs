@@ -61,6 +61,15 @@ fn a_recorded_run_and_its_file_give_the_same_results() {
         lines.iter().map(|line| (line["actor"].clone(), line["verdict"].clone())).collect()
     };
     assert_eq!(words(&by_run), words(&by_file));
+    let expected = by_run.iter().filter(|line| line["verdict"]["decision"] == "block").map(|line| {
+        let id = line["of"].as_str().unwrap();
+        let other = |of: &&Value| *of != id && of.as_str().unwrap().starts_with(&id[..25]);
+        assert_eq!(by_run.iter().map(|line| &line["of"]).find(other), None);
+        json!({"event": &id[..25], "decision": "block"}).to_string()
+    });
+    let expected = file(&sandbox, "expected.jsonl", &expected.collect::<Vec<_>>().join("\n"));
+    let result = test(&sandbox, &["latest", "--expect", &expected]);
+    assert!(result.out.ends_with("1 of 1 expectations met\n"), "{}{}", result.out, result.err);
 }
 
 #[test]
@@ -75,6 +84,16 @@ fn expectations_are_compared_with_the_verdicts() {
     let result = test(&sandbox, &[&named, "--expect", &met, "--strict"]);
     assert_eq!((result.code, result.err.as_str()), (Some(0), ""));
     assert!(result.out.ends_with("5 of 5 expectations met\n"), "{}", result.out);
+    let prefix = file(
+        &sandbox,
+        "prefix.jsonl",
+        "{\"event\": \"v328-inprocess:10\", \"decision\": \"allow\"}\n{\"event\": \"v328-inprocess\", \"decision\": \"allow\"}\n",
+    );
+    let result = test(&sandbox, &[&named, "--expect", &prefix]);
+    assert_eq!(
+        result.err, "error: v328-inprocess: several events match\n",
+        "a whole ID is not a prefix of others"
+    );
     let unmet = file(
         &sandbox,
         "unmet.json",
@@ -135,6 +154,19 @@ fn an_unknown_run_or_file_is_an_error() {
     let sandbox = Sandbox::judging();
     let result = test(&sandbox, &["nowhere.jsonl"]);
     assert_eq!((result.code, result.err.as_str()), (Some(1), "error: no such file: nowhere.jsonl\n"));
+    let export = sandbox.home().join("run.tar.gz");
+    std::fs::write(&export, [0x1f, 0x8b, 0x08]).unwrap();
+    let export = export.to_str().unwrap();
+    let result = test(&sandbox, &[export]);
+    assert!(
+        result.err.ends_with(&format!("hint: import it first: teamkeep import {export}\n")),
+        "{}",
+        result.err
+    );
+    let invalid = file(&sandbox, "invalid.toml", "x = 1\ny = 1\n");
+    let result = test(&sandbox, &["--policy", &invalid]);
+    let hint = format!("hint: to list 1 more: teamkeep config check \"{invalid}\"\n");
+    assert!(result.code == Some(1) && result.err.ends_with(&hint), "{}", result.err);
     let broken = file(&sandbox, "broken.jsonl", "{\"at_ms\": 0, \"payload\": {}}\nnonsense\n");
     let result = test(&sandbox, &[&broken]);
     assert!(result.err.contains("line 2 is not a hook call of a recorded run"), "{}", result.err);
