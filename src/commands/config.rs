@@ -179,7 +179,10 @@ fn init(context: &Context, args: &InitArgs) -> Result<()> {
         })?;
         file.write_all(TEMPLATE.as_bytes()).and_then(|()| file.sync_all())?;
     }
-    context.ui.eprint_line(&format!("wrote {} with every key at its default", path.display()));
+    context.ui.eprint_line(&format!(
+        "wrote {}: every key at its default, and examples of the tables that can be repeated",
+        path.display()
+    ));
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ops::Range;
 use std::time::Duration;
 
 use serde_json::Value as Json;
@@ -44,6 +45,7 @@ pub(super) fn validate(source: &Source, validation: Validation) -> Checked {
         entries: Vec::new(),
         problems: Vec::new(),
         errors: 0,
+        rejected: Vec::new(),
     };
     let mut lines = BTreeSet::new();
     let mut is_broken = false;
@@ -54,8 +56,10 @@ pub(super) fn validate(source: &Source, validation: Validation) -> Checked {
         is_broken |= !is_duplicate;
         // A second error on the same line is a consequence of the first.
         if lines.insert(source.line(span.start)) {
-            let code = if is_duplicate { Code::DuplicateKey } else { Code::Syntax };
-            checker.report(code, span, error.message().replace('\n', ", "), None);
+            match is_duplicate {
+                true => checker.duplicate_key(span),
+                false => checker.report(Code::Syntax, span, error.message().replace('\n', ", "), None),
+            }
         }
     }
     let syntax_problems = checker.problems.len();
@@ -77,6 +81,13 @@ fn is_duplicate_key(error: &toml::de::Error) -> bool {
 }
 
 impl Checker<'_> {
+    /// The library does not report the first place, so the hint names the key only.
+    fn duplicate_key(&mut self, span: Range<usize>) {
+        let name = self.source.text.get(span.clone()).unwrap_or_default().to_owned();
+        let hint = "merge the two, or remove one".to_owned();
+        self.report(Code::DuplicateKey, span, format!("`{name}` occurs twice"), hint);
+    }
+
     /// `table` is the path in the table of keys, `path` the one in the file.
     fn table(&mut self, values: &DeTable<'_>, table: &str, path: &str) {
         for (name, value) in values {
@@ -160,6 +171,11 @@ impl Checker<'_> {
             }
         }
         for limit in items(entries.iter(), "policy.budget.limit") {
+            let table =
+                limit.0.first().and_then(|entry| Some(format!("{}.", entry.path.rsplit_once('.')?.0)));
+            if self.rejected.iter().any(|path| table.as_ref().is_some_and(|table| path.starts_with(table))) {
+                continue;
+            }
             for (entry, message, hint) in limit_problems(&limit.0) {
                 self.report(Code::BadValue, entry.span.clone(), message, hint.to_owned());
             }

@@ -252,7 +252,7 @@ pub(super) fn millionths<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::E
     let number = f64::deserialize(from)?;
     let millionths = number * 1e6;
     if !(0.0..1e15).contains(&millionths) {
-        return Err(D::Error::custom(format!("invalid price {number}")));
+        return Err(D::Error::custom(format!("invalid number {number} of US dollars")));
     }
     Ok(millionths.round() as u64)
 }

@@ -48,6 +48,8 @@ pub(super) struct Checker<'a> {
     pub problems: Vec<Problem>,
     /// Number of problems that are errors.
     pub errors: usize,
+    /// The paths of the values that are rejected.
+    pub rejected: Vec<String>,
 }
 
 impl Checker<'_> {
@@ -70,6 +72,7 @@ impl Checker<'_> {
     /// Reports a problem of the current value.
     fn reject(&mut self, code: Code, span: Range<usize>, message: &str, hint: Option<String>) {
         self.report(code, span, format!("`{}`: {message}", self.path), hint);
+        self.rejected.push(self.path.clone());
     }
 
     pub fn wrong_type(&mut self, span: Range<usize>, expected: &str, found: &DeValue<'_>) {
@@ -130,7 +133,7 @@ impl Checker<'_> {
     fn price(&mut self, text: &str, span: Range<usize>) -> Option<Json> {
         let price = text.parse::<f64>().ok().filter(|price| (0.0..=MAX_PRICE).contains(price));
         if price.is_none() {
-            let message = format!("invalid price {text}; expected 0 to {MAX_PRICE}");
+            let message = format!("invalid number {text} of US dollars; expected 0 to {MAX_PRICE}");
             self.reject(Code::BadNumber, span, &message, None);
         }
         price.map(Json::from)

@@ -206,10 +206,11 @@ fn mistakes_in_a_limit_are_reported() {
         ("per = \"run\"\nusd = 1\nwarn-at = \"never\"", "the limit neither warns nor blocks"),
         ("per = \"run\"\nusd = 1\nwarn-at = 80", "a percentage such as \"80%\""),
         ("per = \"run\"\nusd = 1\nwarn-at = \"80\"", "invalid percentage \"80\""),
-        ("per = \"run\"\nusd = -1", "invalid price -1"),
+        ("per = \"run\"\ntokens = -1", "invalid number -1; expected 0 to "),
+        ("per = \"run\"\nusd = -1", "invalid number -1 of US dollars"),
     ] {
         let found = check(keys);
-        assert!(found.contains(expected), "{keys}: {found}");
+        assert!(found.contains(expected) && found.ends_with("\n1 error\n"), "{keys}: {found}");
     }
     for sound in ["per = \"agent\"\nusd = 2.5", "per = \"hour\"\ntokens = 2_000_000\nblock-at = \"100%\""] {
         let found = check(sound);

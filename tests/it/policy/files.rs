@@ -79,6 +79,8 @@ fn a_syntax_error_is_the_only_problem_and_a_double_key_is_not() {
         found("[log]\nkeep = \"1d\"\nkeep = \"2d\"\n[hook]\nslow = 3\n"),
         ["3:1 duplicate-key", "5:8 wrong-type"]
     );
+    let twice = check(&Source::new(Path::new("x.toml"), "[log]\nkeep = \"1d\"\nkeep = \"2d\"\n"));
+    assert_eq!(twice.problems[0].message, "`keep` occurs twice");
     assert_eq!(found("\u{feff}[log]\nü = 1\n"), ["2:1 unknown-key"].map(|_| "2:1 syntax"));
 }
 

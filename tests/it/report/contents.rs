@@ -232,7 +232,7 @@ fn project_cannot_set_prices_and_an_invalid_price_is_reported() {
     sandbox.configure("[[report.price]]\nmodel = \"*\"\ninput = -1\n");
     let result = sandbox.run(&["report"]);
     let told = [
-        "invalid price -1; expected 0 to 1000000",
+        "invalid number -1 of US dollars; expected 0 to 1000000",
         "hint: the defaults are used; for every problem: teamkeep config check",
     ];
     assert!(told.iter().all(|words| result.err.contains(words)), "{}", result.err);
@@ -243,7 +243,7 @@ fn project_cannot_set_prices_and_an_invalid_price_is_reported() {
     );
     let result = sandbox.run(&["report", "--redact"]);
     assert_eq!(
-        (result.code, result.err.contains("invalid price -1; expected 0 to 1000000")),
+        (result.code, result.err.contains("invalid number -1 of US dollars; expected 0 to 1000000")),
         (Some(1), true),
         "{}",
         result.err
