@@ -7,6 +7,7 @@ use super::input::ReportInput;
 use super::overview::Overview;
 use super::tasks::TaskHistory;
 use crate::timeline::Kind;
+use teamkeep_core::spending::dollars;
 use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,15 +71,24 @@ fn title(case: &ReportInput<'_>, overview: &Overview) -> String {
     }
 }
 
+/// A duration in words, with the seconds of a short one: `1 min 53 s`.
+fn lasting(millis: i64) -> String {
+    let seconds = millis / 1_000;
+    match seconds {
+        60..600 if seconds % 60 != 0 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => duration(millis),
+    }
+}
+
 /// `149 of 150 tasks done in 4 h 54 min for $608.12; mobile was silent for 3 h 18 min with #149 in progress`.
 fn sentence(facts: &Facts<'_>, millis: Option<i64>) -> String {
     let counts = &facts.overview.count;
     let done = match counts.tasks {
         0 => count(counts.messages, "message"),
-        tasks => format!("{} of {tasks} tasks done", counts.completed),
+        tasks => format!("{} of {} done", counts.completed, count(tasks, "task")),
     };
-    let time = millis.map(|millis| format!(" in {}", duration(millis)));
-    let cost = facts.cost.map(|usd| format!(" for ${usd:.2}"));
+    let time = millis.map(|millis| format!(" in {}", lasting(millis)));
+    let cost = facts.cost.map(|usd| format!(" for {}", dollars(usd)));
     let worst = facts.incidents.first().filter(|incident| incident.severity < Severity::Low);
     let worst = worst.map(|incident| format!("; {}", incident.summary));
     [Some(done), time, cost, worst].into_iter().flatten().collect()

@@ -3,6 +3,7 @@
 use super::document::{Document, Table};
 use super::format::{count, since, thousands};
 use crate::report::Incident;
+use teamkeep_core::spending::dollars;
 use teamkeep_core::sys::clock::Timestamp;
 
 /// Number of steps shown at the start and at the end of an incident's chain.
@@ -42,7 +43,7 @@ pub(super) fn incident_cost(incident: &Incident) -> Option<String> {
     let parts = [
         (cost.tasks_lost > 0).then(|| format!("{} lost", count(cost.tasks_lost, "task"))),
         cost.tokens.filter(|tokens| *tokens > 0).map(|tokens| format!("{} tokens", thousands(tokens))),
-        cost.usd.filter(|usd| *usd > 0.0).map(|usd| format!("${usd:.2}")),
+        cost.usd.filter(|usd| *usd > 0.0).map(dollars),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))

@@ -13,6 +13,7 @@ use crate::report::{Change, MessageRow, Outcome, PRICES_AS_OF, Report, Role, Tas
 use crate::timeline::Kind;
 use teamkeep_core::client::json::serde_name;
 use teamkeep_core::model::TaskStatus;
+use teamkeep_core::spending::dollars;
 use teamkeep_core::sys::clock::{self, Timestamp};
 
 /// Shown for unknown values.
@@ -244,7 +245,7 @@ impl Page<'_> {
     fn task_cost(&self, id: &str) -> String {
         let usage = self.report.spending.tasks.iter().find(|usage| usage.task == id);
         let shown = usage.map(|usage| match usage.cost {
-            Some(usd) => format!("${usd:.2}"),
+            Some(usd) => dollars(usd),
             None => format!("{} tokens", thousands(usage.tokens.new_tokens())),
         });
         shown.unwrap_or_default()
@@ -313,7 +314,7 @@ impl Page<'_> {
         let rows = rows.map(|(name, messages, tokens, cost, models)| {
             let messages = messages as u64;
             let numbers = [messages, tokens.input, tokens.output, tokens.cache_read, tokens.cache_write];
-            let cost = cost.map_or_else(String::new, |cost| format!("${cost:.2}"));
+            let cost = cost.map_or_else(String::new, dollars);
             [name.to_owned()].into_iter().chain(numbers.map(thousands)).chain([cost, models])
         });
         let titles =

@@ -9,6 +9,7 @@ use crate::view::{DIM, GREEN, YELLOW, elapsed, one_line, thousands};
 use crate::watch::player::Playback;
 use crate::watch::selection::Panel;
 use crate::watch::state::Mode;
+use teamkeep_core::spending::dollars;
 use teamkeep_core::sys::clock;
 
 /// Columns of the bar that shows the progress.
@@ -94,7 +95,7 @@ fn figures(scene: Scene<'_>) -> Vec<Piece> {
     // At the end of a run, the verdict has what it spent.
     let is_over = moment.is_end && !scene.recording.is_running();
     if let Some(burn) = moment.burn.filter(|_| !is_over) {
-        let usd = burn.usd.map(|usd| format!(", ${usd:.2}/h")).unwrap_or_default();
+        let usd = burn.usd.map(|usd| format!(", {}/h", dollars(usd))).unwrap_or_default();
         pieces.push(piece(DIM, format!("  {} tokens/h{usd}", rounded(burn.tokens))));
     }
     pieces

@@ -9,6 +9,7 @@ use crate::view::{DIM, YELLOW, count, moment_since, phrase, size, thousands};
 use crate::watch::moment::Moment;
 use crate::watch::recording::Recording;
 use crate::watch::state::Subject;
+use teamkeep_core::spending::dollars;
 use teamkeep_core::sys::clock;
 
 /// Number of the last entries of an agent that are listed.
@@ -66,7 +67,7 @@ fn incident(recording: &Recording, moment: &Moment, incident: &Incident, page: &
     let costs = [
         (cost.tasks_lost > 0).then(|| format!("{} lost", count(cost.tasks_lost, "task"))),
         cost.tokens.filter(|tokens| *tokens > 0).map(|tokens| format!("{} tokens", thousands(tokens))),
-        cost.usd.map(|usd| format!("${usd:.2}")),
+        cost.usd.map(dollars),
     ];
     let costs: Vec<String> = costs.into_iter().flatten().collect();
     if !costs.is_empty() {
@@ -101,7 +102,7 @@ fn agent(recording: &Recording, moment: &Moment, name: &str, page: &mut Page) {
     }
     if let Some(usage) = report.spending.agents.iter().find(|usage| usage.agent == name) {
         let tokens = &usage.tokens;
-        let cost = usage.cost.map(|usd| format!(", ${usd:.2}")).unwrap_or_default();
+        let cost = usage.cost.map(|usd| format!(", {}", dollars(usd))).unwrap_or_default();
         let written = tokens.input.saturating_add(tokens.cache_write);
         page.line(format!(
             "{} tokens in, {} out, {} read from the cache{cost} in the whole run",
