@@ -75,7 +75,7 @@ enum Command {
     Log(commands::log::Args),
     /// Search messages, prompts, tasks, tool uses and transcripts of all runs
     Search(commands::search::Args),
-    /// Serve search, brief, replay and report to models, on stdin and stdout (MCP)
+    /// Serve recorded data to models, on stdin and stdout (MCP)
     Mcp(commands::mcp::Args),
     /// Show which agents changed which files, and their commits
     Files(commands::files::Args),

@@ -25,24 +25,33 @@ pub fn run(context: &Context, program: &Path, command: &ToolCommand) -> Result<S
     let failed = |error: std::io::Error| Error::caused("cannot run the command of the tool", error);
     let done = Command::new(program).args(&command.args).stdin(Stdio::null()).output().map_err(failed)?;
     if !done.status.success() {
-        let message = redactor(context)?.text(&String::from_utf8_lossy(&done.stderr)).into_owned();
-        return Err(Error::new(message));
+        let message = without_commands(&String::from_utf8_lossy(&done.stderr));
+        return Err(Error::new(redactor(context)?.text(&message)));
     }
     let out = String::from_utf8_lossy(&done.stdout);
     let value = match command.output {
         Output::Object => serde_json::from_str(&out).map_err(Error::from_json)?,
         Output::Text => json!(out.trim_end()),
-        Output::Lines => {
-            let lines: Vec<&str> = out.lines().collect();
-            let last = &lines[lines.len().saturating_sub(command.limit)..];
-            let entries: serde_json::Result<Vec<Value>> =
-                last.iter().map(|line| serde_json::from_str(line)).collect();
-            json!({"entries": entries.map_err(Error::from_json)?, "left_out": lines.len() - last.len()})
+        Output::Lines | Output::Array => {
+            let entries: serde_json::Result<Vec<Value>> = match command.output {
+                Output::Array => serde_json::from_str(&out),
+                _ => out.lines().map(serde_json::from_str).collect(),
+            };
+            let mut entries = entries.map_err(Error::from_json)?;
+            let left_out = entries.len().saturating_sub(command.limit);
+            entries.drain(..left_out);
+            json!({"entries": entries, "left_out": left_out})
         }
     };
     let redacted = redactor(context)?.json(&value.to_string()).into_owned();
     let value = serde_json::from_str(&redacted).map_err(Error::from_json)?;
     Ok(ui::escaped_json(&bounded(value, command.output).to_string()))
+}
+
+/// A message without the hints that name commands: a model that has only the tools cannot run them.
+fn without_commands(message: &str) -> String {
+    let is_command = |line: &&str| line.starts_with("hint: ") && line.contains("teamkeep ");
+    message.lines().filter(|line| !is_command(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// An error as the result of a call. Its message can quote a name from the recorded data.
@@ -60,14 +69,17 @@ fn redactor(context: &Context) -> Result<Redactor> {
     Redactor::new(&context.config.privacy, &homes)
 }
 
-/// The result of at most [`MAX_BYTES`]: its texts cut, and then its lists without their first (timeline) or last entries.
+/// The result of at most [`MAX_BYTES`]: its texts cut, and then its lists without their first (runs, timeline) or last
+/// entries.
 fn bounded(mut data: Value, output: Output) -> Value {
     if output == Output::Text {
         let text = data.as_str().unwrap_or_default();
         let most = text.floor_char_boundary(MAX_BYTES);
         return json!({"notice": NOTICE, "data": &text[..most], "is_cut": most < text.len()});
     }
-    let mut is_cut = cut(&mut data);
+    let has_newest_last = matches!(output, Output::Lines | Output::Array);
+    let mut is_cut = cut(&mut data) || data["more"] == true;
+    let mut left_out = data["left_out"].as_u64().unwrap_or_default();
     for list in ["hits", "entries", "open", "unanswered", "agents", "changes"] {
         while data.to_string().len() > MAX_BYTES
             && let Some(entries) = data.get_mut(list).and_then(Value::as_array_mut)
@@ -75,9 +87,14 @@ fn bounded(mut data: Value, output: Output) -> Value {
         {
             is_cut = true;
             let half = entries.len().div_ceil(2);
-            let rest = if output == Output::Lines { 0..half } else { entries.len() - half..entries.len() };
+            let rest = if has_newest_last { 0..half } else { entries.len() - half..entries.len() };
             entries.drain(rest);
+            left_out += half as u64;
         }
+    }
+    if has_newest_last {
+        data["left_out"] = json!(left_out);
+        is_cut |= left_out > 0;
     }
     json!({"notice": NOTICE, "data": data, "is_cut": is_cut})
 }
@@ -111,6 +128,11 @@ mod tests {
         assert!(replay.to_string().len() < MAX_BYTES + 1_000 && replay["is_cut"] == true);
         let kept = replay["data"]["entries"].as_array().unwrap();
         assert_eq!(kept.last().unwrap()["id"], 499, "the last entries of a timeline stay");
+        assert_eq!(replay["data"]["left_out"], 500 - kept.len());
+        for part in [json!({"entries": [], "left_out": 3}), json!({"hits": [], "more": true})] {
+            let output = if part["more"] == true { Output::Object } else { Output::Lines };
+            assert_eq!(bounded(part.clone(), output)["is_cut"], true, "{part}");
+        }
         let search = bounded(json!({"hits": entries}), Output::Object);
         assert_eq!(search["data"]["hits"][0]["id"], 0, "the best results stay");
         let report = bounded(json!("é".repeat(MAX_BYTES)), Output::Text);

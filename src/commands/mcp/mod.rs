@@ -4,6 +4,7 @@
 //! ends the call and not the server. The result is redacted as configured and marked as data.
 
 mod answer;
+mod parameter;
 mod tools;
 
 use std::path::PathBuf;
@@ -35,6 +36,10 @@ pub fn run(context: Context, _: &Args) -> Result<()> {
     let failed = |error: std::io::Error| Error::caused("cannot start the server", error);
     // The path of a program that an upgrade has replaced is not known any more.
     let program = std::env::current_exe().map_err(failed)?;
+    if context.ui.is_typed() {
+        context.ui.eprint_line("waiting for messages of an MCP client on stdin (Ctrl-C ends this)");
+        context.ui.hint("to add it to Claude Code: claude mcp add teamkeep -- teamkeep mcp");
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let server = Server { context: Arc::new(context), program };
     runtime.block_on(async {

@@ -3,8 +3,11 @@
 use std::ffi::OsString;
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::parameter::{Parameter, Place, Type, schema};
+use crate::search;
+use crate::timeline::Kind;
 use teamkeep_core::error::{Error, Result};
 
 /// The command of a call.
@@ -23,57 +26,93 @@ pub enum Output {
     Object,
     /// One JSON object per line; the last ones are returned.
     Lines,
+    /// A JSON array; the last elements are returned.
+    Array,
     Text,
 }
 
-/// One parameter: its name, its option (`None` for the argument at the end, `""` if the server applies it), its JSON type and its
-/// description.
-type Parameter = (&'static str, Option<&'static str>, &'static str, &'static str);
+const fn parameter(name: &'static str, place: Place, kind: Type, about: &'static str) -> Parameter {
+    Parameter { name, place, kind, about }
+}
 
-const RUN: Parameter =
-    ("run", None, "string", "Team name, run ID or its beginning, or `latest` (the default)");
-const SINCE: Parameter = (
+const fn option(name: &'static str, option: &'static str, kind: Type, about: &'static str) -> Parameter {
+    parameter(name, Place::Option(option), kind, about)
+}
+
+const RUN: Parameter = parameter(
+    "run",
+    Place::Argument,
+    Type::Text,
+    "Team name, run ID or its beginning, or `latest` (the default)",
+);
+const SINCE: Parameter = option(
     "since",
-    Some("--since"),
-    "string",
+    "--since",
+    Type::Text,
     "Start: RFC 3339, an age (`2h`), or with a run the time since its start (`+90s`)",
 );
-const UNTIL: Parameter = ("until", Some("--until"), "string", "End, in the same formats");
+const UNTIL: Parameter = option("until", "--until", Type::Text, "End, in the same formats");
 
+const RUNS: &[Parameter] = &[
+    option("project", "--project", Type::Text, "Only runs of this project: a directory, or its name"),
+    option(
+        "since",
+        "--since",
+        Type::Text,
+        "Only runs that ended after this time: RFC 3339, or an age (`2h`)",
+    ),
+    option("until", "--until", Type::Text, "Only runs that started before this time, in the same formats"),
+    parameter("limit", Place::Server, Type::Count(1_000), "Maximum number of runs, the newest (default 100)"),
+];
 const SEARCH: &[Parameter] = &[
-    (
+    parameter(
         "query",
-        None,
-        "string",
+        Place::Argument,
+        Type::Text,
         "Words that must all occur, and \"phrases\" in quotes; or a regular expression",
     ),
-    ("regex", Some("--regex"), "boolean", "Whether the query is a regular expression"),
-    ("run", Some("--run"), "string", "Only this run: team name, run ID or its beginning, or `latest`"),
-    ("agent", Some("--agent"), "string", "Only texts of this agent; `lead` is the lead"),
-    (
+    option("regex", "--regex", Type::Flag, "Whether the query is a regular expression"),
+    option("run", "--run", Type::Text, "Only this run: team name, run ID or its beginning, or `latest`"),
+    option("agent", "--agent", Type::Text, "Only texts of this agent; `lead` is the lead"),
+    option(
         "kinds",
-        Some("--kind"),
-        "array",
-        "Only these kinds: message, prompt, reply, thinking, task, tool, result, verdict",
+        "--kind",
+        Type::Words(|| search::Kind::ALL.map(search::Kind::word).to_vec()),
+        "Only these kinds",
     ),
     SINCE,
     UNTIL,
-    ("sort", Some("--sort"), "string", "`relevance` (the default) or `time`, the newest first"),
-    ("limit", Some("--limit"), "integer", "Maximum number of results (default 10)"),
-    ("full", Some("--full"), "boolean", "Whether to return the texts, and not only excerpts"),
+    option(
+        "sort",
+        "--sort",
+        Type::Word(|| ["relevance", "time"].map(str::to_owned).to_vec()),
+        "`relevance` (the default) or `time`, the newest first",
+    ),
+    option("limit", "--limit", Type::Count(1_000), "Maximum number of results (default 10)"),
+    option("full", "--full", Type::Flag, "Whether to return the texts, and not only excerpts"),
 ];
 const BRIEF: &[Parameter] = &[
     RUN,
-    ("for", Some("--for"), "string", "The agent for which it is written (default `team-lead`)"),
-    ("at", Some("--at"), "string", "The moment: RFC 3339, or the time since the start of the run (`+90s`)"),
+    option("for", "--for", Type::Text, "The agent for which it is written (default `team-lead`)"),
+    option("at", "--at", Type::Text, "The moment: RFC 3339, or the time since the start of the run (`+90s`)"),
 ];
 const REPLAY: &[Parameter] = &[
     RUN,
     SINCE,
     UNTIL,
-    ("involving", Some("--involving"), "string", "Only entries by this agent or that concern it"),
-    ("kinds", Some("--kind"), "array", "Only these kinds, such as `message` or `task-completed`"),
-    ("limit", Some(""), "integer", "Maximum number of entries, the last ones (default 100)"),
+    option("involving", "--involving", Type::Text, "Only entries by this agent or that concern it"),
+    option(
+        "kinds",
+        "--kind",
+        Type::Words(|| Kind::ALL.iter().map(|kind| kind.word()).collect()),
+        "Only these kinds",
+    ),
+    parameter(
+        "limit",
+        Place::Server,
+        Type::Count(1_000),
+        "Maximum number of entries, the last ones (default 100)",
+    ),
 ];
 const REPORT: &[Parameter] = &[RUN];
 
@@ -83,15 +122,25 @@ struct Definition {
     fixed: &'static [&'static str],
     output: Output,
     parameters: &'static [Parameter],
+    required: &'static [&'static str],
 }
 
-const TOOLS: [Definition; 4] = [
+const TOOLS: [Definition; 5] = [
+    Definition {
+        name: "runs",
+        about: "The recorded runs of agent teams and sessions with subagents: team, project, times, members, counts",
+        fixed: &["list", "--all", "--json"],
+        output: Output::Array,
+        parameters: RUNS,
+        required: &[],
+    },
     Definition {
         name: "search",
         about: "Search messages, prompts, replies, tasks, tool uses, their results and transcripts of all recorded runs",
         fixed: &["search", "--json"],
         output: Output::Object,
         parameters: SEARCH,
+        required: &["query"],
     },
     Definition {
         name: "brief",
@@ -99,6 +148,7 @@ const TOOLS: [Definition; 4] = [
         fixed: &["brief", "--json"],
         output: Output::Object,
         parameters: BRIEF,
+        required: &[],
     },
     Definition {
         name: "replay",
@@ -106,6 +156,7 @@ const TOOLS: [Definition; 4] = [
         fixed: &["replay", "--json"],
         output: Output::Lines,
         parameters: REPLAY,
+        required: &[],
     },
     Definition {
         name: "report",
@@ -113,35 +164,16 @@ const TOOLS: [Definition; 4] = [
         fixed: &["report", "--redact"],
         output: Output::Text,
         parameters: REPORT,
+        required: &[],
     },
 ];
 
 pub fn all() -> Vec<Tool> {
     let tool = |tool: &Definition| {
         let annotations = ToolAnnotations::new().read_only(true).idempotent(true);
-        Tool::new(tool.name, tool.about, schema(tool.parameters)).with_annotations(annotations)
+        Tool::new(tool.name, tool.about, schema(tool.parameters, tool.required)).with_annotations(annotations)
     };
     TOOLS.iter().map(tool).collect()
-}
-
-fn schema(parameters: &[Parameter]) -> JsonObject {
-    let property = |(name, _, kind, about): &Parameter| {
-        let mut property = json!({"type": kind, "description": about});
-        if *kind == "array" {
-            property["items"] = json!({"type": "string"});
-        }
-        ((*name).to_owned(), property)
-    };
-    let properties: JsonObject = parameters.iter().map(property).collect();
-    let required: Vec<&str> =
-        parameters.iter().map(|(name, ..)| *name).filter(|name| *name == "query").collect();
-    let schema = [
-        ("type", json!("object")),
-        ("properties", Value::Object(properties)),
-        ("required", json!(required)),
-        ("additionalProperties", json!(false)),
-    ];
-    schema.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 /// The command of a call. A value is never read as an option: it follows `=`, or `--`.
@@ -150,45 +182,40 @@ pub fn command(name: &str, arguments: &JsonObject) -> Result<ToolCommand> {
     let tool = tool.ok_or_else(|| Error::usage(format!("unknown tool {name:?}")))?;
     let mut args: Vec<OsString> =
         ["--utc", "--color=never"].into_iter().chain(tool.fixed.iter().copied()).map(Into::into).collect();
-    let (mut last, mut limit) = (None, 100);
+    let (mut last, mut limit) = (Vec::new(), 100);
     if tool.name == "search" && !arguments.contains_key("limit") {
         args.push("--limit=10".into());
     }
-    for (key, value) in arguments {
-        let parameter = tool.parameters.iter().find(|(name, ..)| name == key);
-        let Some((_, option, kind, _)) = parameter else {
+    for (key, value) in arguments.iter().filter(|(_, value)| !value.is_null()) {
+        let Some(parameter) = tool.parameters.iter().find(|parameter| parameter.name == key) else {
             return Err(Error::usage(format!("unknown parameter {key:?} of {name}")));
         };
-        let wrong = || Error::usage(format!("invalid value of {key:?}: expected a value of type {kind}"));
-        match (*option, *kind, value) {
-            (_, _, Value::Null) => {}
-            (None, _, Value::String(text)) => last = Some(text.clone()),
-            (Some(""), _, value) => {
+        let wrong =
+            || Error::usage(format!("invalid value of {key:?}: expected {}", parameter.kind.expected()));
+        let words = parameter.words(value).ok_or_else(wrong)?;
+        match parameter.place {
+            Place::Argument => last = words,
+            Place::Option(_) => args.extend(words),
+            Place::Server => {
                 limit = value.as_u64().and_then(|limit| limit.try_into().ok()).ok_or_else(wrong)?
             }
-            (Some(option), "boolean", Value::Bool(is_set)) => args.extend(is_set.then(|| option.into())),
-            (Some(option), "integer", Value::Number(number)) => {
-                args.push(format!("{option}={number}").into())
-            }
-            (Some(option), "string", Value::String(text)) => args.push(format!("{option}={text}").into()),
-            (Some(option), "array", Value::Array(values)) => {
-                for value in values {
-                    args.push(format!("{option}={}", value.as_str().ok_or_else(wrong)?).into());
-                }
-            }
-            _ => return Err(wrong()),
         }
     }
-    match last {
-        Some(last) => args.extend(["--".into(), last.into()]),
-        None if tool.name == "search" => return Err(Error::usage("the parameter \"query\" is missing")),
-        None => {}
+    if let Some(missing) = tool.required.iter().find(|name| arguments.get(**name).is_none_or(Value::is_null))
+    {
+        return Err(Error::usage(format!("the parameter {missing:?} is missing")));
+    }
+    if !last.is_empty() {
+        args.push("--".into());
+        args.append(&mut last);
     }
     Ok(ToolCommand { args, output: tool.output, limit })
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn args(name: &str, arguments: Value) -> Result<String> {
@@ -199,11 +226,10 @@ mod tests {
 
     #[test]
     fn a_value_is_never_an_option() {
-        let arguments =
-            json!({"query": "--file=/etc/passwd", "agent": "--json", "kinds": ["a", "-b"], "regex": true});
+        let arguments = json!({"query": "--file=/etc/passwd", "agent": "--json", "kinds": ["task", "tool"], "regex": true});
         assert_eq!(
             args("search", arguments).unwrap(),
-            "--utc --color=never search --json --limit=10 --agent=--json --kind=a --kind=-b --regex -- --file=/etc/passwd"
+            "--utc --color=never search --json --limit=10 --agent=--json --kind=task --kind=tool --regex -- --file=/etc/passwd"
         );
         assert_eq!(
             args("report", json!({"run": "-o"})).unwrap(),
@@ -219,7 +245,10 @@ mod tests {
             ("search", json!({})),
             ("search", json!({"query": "x", "regex": "yes"})),
             ("replay", json!({"kinds": [1]})),
-            ("replay", json!({"limit": -1})),
+            ("replay", json!({"kinds": ["-b"]})),
+            ("replay", json!({"limit": 0})),
+            ("search", json!({"query": "x", "limit": 1_001})),
+            ("search", json!({"query": "x", "sort": "--json"})),
             ("restore", json!({})),
         ] {
             assert!(args(name, arguments.clone()).is_err(), "{name} {arguments}");

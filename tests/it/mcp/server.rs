@@ -10,6 +10,7 @@ use crate::history::traces::{V328, play};
 use crate::search::hits;
 use crate::store::bundle_sandbox::ended;
 use crate::support::sandbox::{Sandbox, below};
+use crate::support::terminal::Terminal;
 
 struct Client {
     server: Child,
@@ -108,7 +109,17 @@ fn the_tools_only_read_and_answer_as_their_commands_do() {
     let tools = client.request("tools/list", json!({}));
     let tools = tools["result"]["tools"].as_array().unwrap().clone();
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["search", "brief", "replay", "report"]);
+    assert_eq!(names, ["runs", "search", "brief", "replay", "report"]);
+    let limit = &tools[1]["inputSchema"]["properties"]["limit"];
+    assert_eq!((&limit["minimum"], &limit["maximum"]), (&json!(1), &json!(1_000)));
+    let words = |tool: usize| tools[tool]["inputSchema"]["properties"]["kinds"]["items"]["enum"].to_string();
+    assert!(words(1).contains("\"thinking\"") && words(3).contains("\"task-completed\""));
+    let runs = client.call("runs", json!({}));
+    let listed: Value = serde_json::from_str(&told.sandbox.told(&["list", "--all", "--json"])).unwrap();
+    assert_eq!(
+        (&runs["data"]["entries"][0]["run"], &runs["data"]["left_out"]),
+        (&listed[0]["run"], &json!(0))
+    );
     assert!(tools.iter().all(|tool| tool["annotations"]["readOnlyHint"] == true));
     let found = client.call("search", json!({"query": "parser", "kinds": ["message"], "limit": 5}));
     let own = hits(&told.sandbox, &["parser", "--kind", "message", "--limit", "5"]);
@@ -119,7 +130,7 @@ fn the_tools_only_read_and_answer_as_their_commands_do() {
     let replay = client.call("replay", json!({"run": "latest", "kinds": ["message"], "limit": 3}));
     assert_eq!(replay["data"]["entries"].as_array().unwrap().len(), 3);
     let messages = told.entries.iter().filter(|entry| entry["kind"] == "message").count();
-    assert_eq!(replay["data"]["left_out"], messages - 3);
+    assert_eq!((&replay["data"]["left_out"], &replay["is_cut"]), (&json!(messages - 3), &json!(true)));
     let brief = client.call("brief", json!({}));
     assert_eq!(brief["data"]["for"], "team-lead");
     let report = client.call("report", json!({}));
@@ -155,6 +166,17 @@ fn a_hostile_message_stays_data_and_secrets_are_redacted() {
 }
 
 #[test]
+fn a_server_on_a_terminal_says_what_it_waits_for() {
+    let sandbox = Sandbox::new();
+    let mut terminal = Terminal::run(&sandbox, &["mcp"], &[]);
+    let mut lines = BufReader::new(terminal.child.stderr.take().unwrap()).lines();
+    let line = lines.next().unwrap().unwrap();
+    assert!(line.starts_with("waiting for messages of an MCP client"), "{line}");
+    terminal.child.kill().unwrap();
+    terminal.child.wait().unwrap();
+}
+
+#[test]
 fn a_wrong_call_is_an_error_and_the_server_continues() {
     let sandbox = ended("needle");
     let mut client = Client::start(&sandbox);
@@ -175,7 +197,8 @@ fn a_wrong_call_is_an_error_and_the_server_continues() {
         ("search", json!({"query": "x", "since": "--json"}), "invalid time"),
     ] {
         let failed = client.call(tool, arguments);
-        assert!(failed["error"].as_str().unwrap().contains(why), "{failed}");
+        let error = failed["error"].as_str().unwrap();
+        assert!(error.contains(why) && !error.contains("teamkeep "), "{failed}");
     }
     assert!(
         !client.call("search", json!({"query": "needle"}))["data"]["hits"].as_array().unwrap().is_empty()
