@@ -17,9 +17,9 @@ use teamkeep_core::sys::paths::Paths;
   echo '{\"hook_event_name\": \"Stop\", \"session_id\": \"s\"}' | teamkeep hook")]
 pub struct Args {
     /// Event of the hook: subagent-start, subagent-stop, teammate-idle, task-created, task-completed, pre-tool-use,
-    /// post-tool-use, session-start, session-end, stop, stop-failure, user-prompt-submit, pre-compact, file-changed; for
-    /// rules, every event of Claude Code except WorktreeCreate and MessageDisplay. The event in the payload takes
-    /// precedence
+    /// post-tool-use, session-start, session-end, stop, stop-failure, user-prompt-submit, pre-compact, file-changed,
+    /// permission-request, notification; for rules, every event of Claude Code except WorktreeCreate and MessageDisplay.
+    /// The event in the payload takes precedence
     #[arg(value_name = "EVENT")]
     event: Option<String>,
     /// The plugin's hook calls: skip events that the hooks in the settings record

@@ -1,10 +1,12 @@
 //! The signature of a post: HMAC-SHA256 by a secret that the user and the receiver know.
 
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use teamkeep_core::client::settings::command::quoted;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::fs;
@@ -15,14 +17,22 @@ const MAX_SECRET_BYTES: u64 = 4 << 10;
 /// A secret. It is never shown.
 pub struct Secret(Vec<u8>);
 
+/// How to create the file.
+fn create(path: &Path) -> String {
+    format!("to create it: (umask 077; openssl rand -hex 32 > {})", quoted(&path.to_string_lossy()))
+}
+
 impl Secret {
     /// Reads a secret, without the white space around it.
     ///
     /// # Errors
     /// The file cannot be read, is empty, or others have access to it.
     pub fn read(path: &Path) -> Result<Secret> {
-        let (bytes, metadata) = fs::read_linked(path, MAX_SECRET_BYTES)
-            .map_err(|error| Error::caused("cannot read the secret", error))?;
+        let (bytes, metadata) =
+            fs::read_linked(path, MAX_SECRET_BYTES).map_err(|error| match error.kind() {
+                ErrorKind::NotFound => Error::caused("cannot read the secret", error).hint(create(path)),
+                _ => Error::caused("cannot read the secret", error),
+            })?;
         let mode = metadata.permissions().mode() & 0o777;
         if mode & 0o077 != 0 {
             let what = format!("others have access to the secret in {} (mode {mode:o})", path.display());
@@ -30,7 +40,8 @@ impl Secret {
         }
         let secret = bytes.trim_ascii().to_vec();
         if secret.is_empty() {
-            return Err(Error::new(format!("the secret in {} is empty", path.display())));
+            let what = format!("the secret in {} is empty", path.display());
+            return Err(Error::new(what).hint(create(path)));
         }
         Ok(Secret(secret))
     }
@@ -84,12 +95,17 @@ mod tests {
         let read = |text: &str, mode: u32| {
             std::fs::write(&path, text).unwrap();
             std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
-            Secret::read(&path).map(|secret| secret.0).map_err(|error| error.to_string())
+            Secret::read(&path).map(|secret| secret.0).map_err(|error| {
+                let is_hinted = error.hints.iter().any(|hint| hint.contains("openssl rand"));
+                assert_eq!(is_hinted, text.trim().is_empty(), "{error}");
+                error.to_string()
+            })
         };
         assert_eq!(read("s3cret\n", 0o600).unwrap(), b"s3cret");
         assert!(read("s3cret", 0o640).unwrap_err().contains("others have access to the secret in"));
         assert!(read(" \n", 0o600).unwrap_err().ends_with(" is empty"));
         assert!(read(&"x".repeat(5_000), 0o600).is_err());
-        assert!(Secret::read(dir.path()).is_err() && Secret::read(&dir.path().join("none")).is_err());
+        let missing = Secret::read(&dir.path().join("none")).err().unwrap();
+        assert!(Secret::read(dir.path()).is_err() && missing.hints[0].contains("openssl rand"));
     }
 }
