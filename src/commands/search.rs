@@ -32,7 +32,7 @@ Examples:
   teamkeep search panicked --file run.teamkeep.tar.gz
 
 Words match whole words in any case. All words and phrases must occur in one text. With --regex,
-all texts that the filters select are read, so filters make it faster.")]
+words before or after other characters, and filters, make it faster.")]
 pub struct Args {
     /// Words, and "phrases" in quotes
     #[arg(value_name = "QUERY", required = true)]

@@ -9,7 +9,7 @@ use regex::Regex;
 use tantivy::collector::TopDocs;
 use tantivy::query::EnableScoring;
 use tantivy::schema::Value as _;
-use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, TantivyDocument};
+use tantivy::{DocAddress, Searcher, TantivyDocument};
 
 use super::document::Kind;
 use super::hit::Hit;
@@ -66,7 +66,7 @@ type Seen = HashMap<(String, Kind, blake3::Hash), Vec<usize>>;
 impl Finder<'_> {
     /// The places of the first matches, in order.
     fn places(&self, most: usize) -> Result<Vec<DocAddress>> {
-        let query = self.request.query(&self.fields);
+        let query = self.request.query(&self.fields).map_err(failed)?;
         let top = TopDocs::with_limit(most);
         match (&self.request.pattern, self.request.order) {
             (Pattern::Regex(regex), _) => self.scan(regex),
@@ -82,16 +82,20 @@ impl Finder<'_> {
         }
     }
 
-    /// Reads all stored texts that pass the filters, in several threads. The newest matches are first.
+    /// Reads all stored texts that pass the filters and have the required words, in several threads. The newest matches
+    /// are first.
     fn scan(&self, regex: &Regex) -> Result<Vec<DocAddress>> {
-        let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get) as u32;
+        let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let mut newest: BinaryHeap<Reverse<(i64, DocAddress)>> = BinaryHeap::new();
+        let query = self.request.query(&self.fields).map_err(failed)?;
+        let weight = query.weight(EnableScoring::disabled_from_searcher(self.searcher)).map_err(failed)?;
         for (segment, reader) in (0u32..).zip(self.searcher.segment_readers()) {
-            let step = reader.max_doc().div_ceil(threads).max(1);
+            let mut texts: Vec<u32> = Vec::new();
+            weight.for_each_no_score(reader, &mut |docs| texts.extend_from_slice(docs)).map_err(failed)?;
             let results: Vec<Result<Vec<(i64, u32)>>> = thread::scope(|scope| {
-                let parts = (0..threads).map(|part| (part * step, ((part + 1) * step).min(reader.max_doc())));
+                let parts = texts.chunks(texts.len().div_ceil(threads).max(1));
                 let started: Vec<_> =
-                    parts.map(|range| scope.spawn(move || self.scan_part(regex, segment, range))).collect();
+                    parts.map(|part| scope.spawn(move || self.scan_part(regex, segment, part))).collect();
                 // A thread that failed has panicked, and the process with it.
                 started.into_iter().filter_map(|thread| thread.join().ok()).collect()
             });
@@ -107,18 +111,14 @@ impl Finder<'_> {
         Ok(newest.into_sorted_vec().into_iter().map(|Reverse((_, place))| place).collect())
     }
 
-    fn scan_part(&self, regex: &Regex, segment: u32, (from, to): (u32, u32)) -> Result<Vec<(i64, u32)>> {
+    fn scan_part(&self, regex: &Regex, segment: u32, texts: &[u32]) -> Result<Vec<(i64, u32)>> {
         let reader = self.searcher.segment_reader(segment);
-        let query = self.request.query(&self.fields);
-        let weight = query.weight(EnableScoring::disabled_from_searcher(self.searcher)).map_err(failed)?;
-        let mut docs = weight.scorer(reader, 1.0).map_err(failed)?;
         let store = reader
             .get_store_reader(CACHED_BLOCKS)
             .map_err(|error| failed(tantivy::TantivyError::from(error)))?;
         let times = reader.fast_fields().i64("at").map_err(failed)?;
-        let mut doc = if docs.doc() < from { docs.seek(from) } else { docs.doc() };
         let mut found = Vec::new();
-        while doc != TERMINATED && doc < to {
+        for &doc in texts {
             if !reader.is_deleted(doc) {
                 let stored: TantivyDocument = store.get(doc).map_err(failed)?;
                 let text = stored.get_first(self.fields.text).and_then(|value| value.as_str());
@@ -126,7 +126,6 @@ impl Finder<'_> {
                     found.push((times.first(doc).unwrap_or_default(), doc));
                 }
             }
-            doc = docs.advance();
         }
         Ok(found)
     }

@@ -13,6 +13,7 @@ mod find;
 mod hit;
 mod index;
 mod query;
+mod required_words;
 mod snippet;
 mod sources;
 mod tool_texts;

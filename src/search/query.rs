@@ -11,6 +11,7 @@ use tantivy::schema::{Field, IndexRecordOption};
 
 use super::document::Kind;
 use super::index::{Fields, words};
+use super::required_words::required_words;
 use super::update::NONE;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::RunRecord;
@@ -118,12 +119,17 @@ fn tokens(text: &str) -> Vec<String> {
 }
 
 impl Request<'_> {
-    /// The query of the index: of a regular expression, only the filters.
-    pub(super) fn query(&self, fields: &Fields) -> Box<dyn Query> {
+    /// The query of the index: of a regular expression, the filters and the words that each match contains.
+    pub(super) fn query(&self, fields: &Fields) -> tantivy::Result<Box<dyn Query>> {
         let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
         let mut must = |query: Box<dyn Query>| clauses.push((Occur::Must, query));
         if let Pattern::Words(parts) = &self.pattern {
             parts.iter().for_each(|part| must(words_query(fields.text, part)));
+        }
+        if let Pattern::Regex(regex) = &self.pattern {
+            for word in required_words(regex.as_str()) {
+                must(constant(word.query(fields.text)?));
+            }
         }
         if let Some(run) = self.run {
             must(constant(run_query(fields, run)));
@@ -144,7 +150,7 @@ impl Request<'_> {
             };
             must(constant(Box::new(RangeQuery::new(bound(self.since), bound(self.until)))));
         }
-        if clauses.is_empty() { Box::new(AllQuery) } else { Box::new(BooleanQuery::new(clauses)) }
+        Ok(if clauses.is_empty() { Box::new(AllQuery) } else { Box::new(BooleanQuery::new(clauses)) })
     }
 }
 
