@@ -37,9 +37,10 @@ pub fn access(policy: &Policy, kind: Kind, payload: &Payload) -> Option<Access> 
     }
 }
 
-/// The command with its paths resolved; `None` outside of a working tree.
+/// The command with its paths resolved; `None` outside of a working tree. A directory that does not exist yet can become
+/// another one.
 fn git_call(command: &GitCommand) -> Option<GitCall> {
-    let directory = resolved(&command.directory)?;
+    let directory = resolved(&command.directory).filter(|directory| directory.is_dir())?;
     let root = root(&directory)?;
     let resolve = |path: &PathArgument| match path {
         PathArgument::Top => root.to_str().map(str::to_owned),

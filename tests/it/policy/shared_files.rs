@@ -219,6 +219,23 @@ fn a_command_that_is_not_understood_is_allowed_and_explain_says_so() {
 }
 
 #[test]
+fn a_new_working_tree_and_a_commit_of_the_same_line_are_the_agents_own() {
+    let sandbox = busy(GIT);
+    let root = tree(&sandbox, "parser");
+    assert_eq!(runs(&sandbox, "bob", &root, "git commit -m Parse").code, Some(0));
+    uses(&sandbox, "bob", "Edit", &root.join("src/parser.rs"));
+    for command in [
+        "mkdir -p tmp/new && cd tmp/new && git init -q && git add -A && git commit -qm x",
+        "cd tmp/new && git add -A",
+        "cd src && git init && git add -A",
+        "git worktree add tmp/new && git -C tmp/new reset --hard",
+        "git commit -m Mine && git commit --amend --no-edit",
+    ] {
+        assert_eq!(runs(&sandbox, "alice", &root, command).code, Some(0), "{command}");
+    }
+}
+
+#[test]
 fn the_lead_may_add_everything_when_the_owner_of_the_changes_has_no_task_in_progress() {
     let sandbox = busy(GIT);
     let root = tree(&sandbox, "parser");

@@ -3,7 +3,7 @@
 use super::git_calls;
 use crate::config::{Gate, Mode, Policy};
 use crate::policy::git_history::OpenChange;
-use crate::policy::{Case, Finding, GitEffect, Reason};
+use crate::policy::{Case, Finding, GitCall, GitEffect, Reason};
 use crate::sys::clock;
 
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
@@ -13,12 +13,16 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let finding = |code, reason: Reason| {
         Some(Finding::new(Gate::HistoryRewrite, code, mode.into(), &agent, reason.finish()))
     };
-    for call in git_calls(case) {
+    let calls = git_calls(case);
+    for (index, call) in calls.iter().enumerate() {
+        let is_own =
+            |before: &GitCall| before.root == call.root && before.effects.contains(&GitEffect::Commits);
         let commits = files.commits_of_others(&call.root, &agent);
         let reason = || Reason::of(mode).then("git ").then(call.name);
         for effect in &call.effects {
             match (effect, commits.first()) {
-                (GitEffect::Amends, Some((by, commit, true))) => {
+                // A commit of the same line is the agent's own.
+                (GitEffect::Amends, Some((by, commit, true))) if !calls[..index].iter().any(is_own) => {
                     let reason =
                         reason().then(" would replace the last commit, which ").name(by).then(" made at ");
                     let reason = reason.then(&clock::moment(commit.at)).then(".");

@@ -25,12 +25,20 @@ pub fn of(subcommand: &str, rest: &[String]) -> Effects {
     }
 }
 
-/// Paths in arguments. An unknown one is left out.
+/// Paths in arguments. An unknown one is left out, and all of them beside a path that is excluded: it can be the decisive one.
 fn paths(words: &[&str]) -> Vec<PathArgument> {
+    let excludes = |word: &&str| {
+        let magic =
+            word.strip_prefix(":(").and_then(|rest| rest.split_once(')')).map_or("", |(magic, _)| magic);
+        word.starts_with(":!") || word.starts_with(":^") || magic.split(',').any(|one| one == "exclude")
+    };
+    if words.iter().any(excludes) {
+        return Vec::new();
+    }
     let known = words.iter().filter(|word| is_known(word) && !word.starts_with('~'));
     let path = |word: &str| match word.strip_prefix(":/").or_else(|| word.strip_prefix(":(top)")) {
         Some("") => Some(PathArgument::Top),
-        // Other magic, such as `:!path`, makes the command smaller.
+        // Other magic is not understood.
         _ if word.starts_with(':') => None,
         _ => Some(PathArgument::Below(word.to_owned())),
     };
@@ -51,10 +59,11 @@ fn add(arguments: &[String]) -> Effects {
     let named = options.all_words();
     let updates = options.has('u', "update");
     let all = updates || options.has('A', "all") || options.has_long("no-ignore-removal");
+    let picks = options.has('p', "patch") || options.has('i', "interactive") || options.has('e', "edit");
+    let stages_nothing =
+        options.has('n', "dry-run") || options.has('N', "intent-to-add") || options.has_long("refresh");
     let staged = match named.as_slice() {
-        _ if options.has('n', "dry-run") || options.has('p', "patch") || options.has('i', "interactive") => {
-            Vec::new()
-        }
+        _ if picks || stages_nothing => Vec::new(),
         [] if all => vec![PathArgument::Top],
         named => paths(named),
     };
@@ -157,7 +166,9 @@ fn restore(arguments: &[String]) -> Effects {
 
 fn clean(arguments: &[String]) -> Effects {
     let options = Options::of(arguments, "e", &["exclude"]);
-    let runs = options.has('f', "force") && !options.has('n', "dry-run");
+    // The files that are ignored or excluded are not known here.
+    let is_partial = options.has_short('X') || options.has('e', "exclude");
+    let runs = options.has('f', "force") && !options.has('n', "dry-run") && !is_partial;
     let lost = if runs { paths_or(&options.all_words(), here()) } else { Vec::new() };
     ("clean --force", discards(lost, Affected::Untracked))
 }

@@ -8,7 +8,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use shell::{Line, Part, UNKNOWN};
+use shell::{Line, Part, UNKNOWN, is_keyword};
 
 /// Maximum number of commands of a line, and of paths of a command, that are judged: each path is looked up on the disk.
 const MAX_COMMANDS: usize = 16;
@@ -124,6 +124,11 @@ impl GitCommands {
                 self.is_complete &= directory.is_some();
             }
             "popd" => *directory = None,
+            "declare" | "export" | "readonly" | "typeset"
+                if arguments.iter().any(|word| names_repository(word)) =>
+            {
+                *directory = None;
+            }
             "bash" | "dash" | "sh" | "zsh" => {
                 let script = arguments.iter().position(|word| word.starts_with('-') && word.ends_with('c'));
                 match script.and_then(|at| arguments.get(at + 1)) {
@@ -143,6 +148,7 @@ impl GitCommands {
                     self.commands.push(command);
                 }
                 Some(Understood::NoEffect) => {}
+                Some(Understood::NewTree) => *directory = None,
                 Some(Understood::Effects(_) | Understood::No) | None => self.is_complete = false,
             },
             _ => {}
@@ -159,11 +165,10 @@ fn program(words: &[String]) -> Option<(&str, &[String], bool)> {
         let assigned = first.split_once('=').map(|(name, _)| name).filter(|name| is_variable(name));
         rest = match (wrapper, first.as_str()) {
             (_, word) if assigned.is_some() => {
-                is_moved |=
-                    ["GIT_DIR=", "GIT_WORK_TREE=", "GIT_INDEX_FILE="].iter().any(|one| word.starts_with(one));
+                is_moved |= names_repository(word);
                 more
             }
-            (_, "!" | "{" | "do" | "elif" | "else" | "if" | "then" | "time" | "until" | "while") => more,
+            (_, word) if is_keyword(word) => more,
             (_, "builtin" | "command" | "env" | "exec" | "nice" | "nohup" | "sudo" | "timeout") => {
                 wrapper = Some(first.as_str());
                 more
@@ -180,6 +185,12 @@ fn program(words: &[String]) -> Option<(&str, &[String], bool)> {
             (_, program) => return Some((program, more, is_moved)),
         };
     }
+}
+
+/// Whether a word sets, or names, a variable that leads git to another repository.
+fn names_repository(word: &str) -> bool {
+    let name = word.split_once('=').map_or(word, |(name, _)| name);
+    matches!(name, "GIT_DIR" | "GIT_WORK_TREE" | "GIT_INDEX_FILE")
 }
 
 /// Whether a word before `=` is the name of a variable.
@@ -200,6 +211,8 @@ fn below(from: &Path, to: &str) -> Option<PathBuf> {
 enum Understood {
     Effects(GitCommand),
     NoEffect,
+    /// It makes a working tree, in which the commands that follow may run.
+    NewTree,
     No,
 }
 
@@ -222,6 +235,14 @@ fn git(arguments: &[String], from: &Path) -> Understood {
             _ => return Understood::No,
         }
     };
+    let is_help = |word: &String| word == "--help";
+    if rest.iter().take_while(|word| *word != "--").any(is_help) || rest == ["-h"] {
+        return Understood::NoEffect;
+    }
+    let adds_worktree = subcommand == "worktree" && rest.first().is_some_and(|what| what == "add");
+    if adds_worktree || matches!(subcommand, "clone" | "init") {
+        return Understood::NewTree;
+    }
     let (name, effects) = effects::of(subcommand, rest);
     match effects.is_empty() {
         true => Understood::NoEffect,

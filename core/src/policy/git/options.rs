@@ -53,7 +53,11 @@ impl<'a> Options<'a> {
     }
 
     pub fn has(&self, letter: char, name: &str) -> bool {
-        self.short.contains(&letter) || self.has_long(name)
+        self.has_short(letter) || self.has_long(name)
+    }
+
+    pub fn has_short(&self, letter: char) -> bool {
+        self.short.contains(&letter)
     }
 
     /// Whether a long option is there. git also takes the start of a name; a few letters could be any.

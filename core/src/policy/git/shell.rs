@@ -48,6 +48,11 @@ impl Line {
     }
 }
 
+/// Whether a command follows the word.
+pub fn is_keyword(word: &str) -> bool {
+    matches!(word, "!" | "{" | "do" | "elif" | "else" | "if" | "then" | "time" | "until" | "while")
+}
+
 struct Scanner<'a> {
     rest: Chars<'a>,
     /// The present command, without redirections and with unknown expansions, still quoted.
@@ -87,6 +92,8 @@ impl Scanner<'_> {
                     self.skip_documents();
                 }
                 ';' | '&' | '|' => self.end_command()?,
+                // After other words, it is the start of a function, of an array or of a pattern.
+                '(' if !self.command.split_whitespace().all(is_keyword) => return Err(NotUnderstood),
                 '(' => {
                     self.end_command()?;
                     self.depth += 1;
@@ -117,6 +124,10 @@ impl Scanner<'_> {
     fn end_command(&mut self) -> Scanned {
         let words = shlex::split(&std::mem::take(&mut self.command)).ok_or(NotUnderstood)?;
         let words: Vec<String> = words.into_iter().filter(|word| !word.starts_with(REDIRECTED)).collect();
+        // Its body is not run here.
+        if words.first().is_some_and(|first| first == "function") {
+            return Err(NotUnderstood);
+        }
         if !words.is_empty() {
             self.parts.push(Part::Command(words));
         }
