@@ -124,7 +124,7 @@ fn hostile_names_are_data() {
     let facts = begins(&lead, "compact", lead.pid.unwrap());
     let facts = context(&facts);
     assert!(
-        facts.lines().any(|line| line.starts_with("- -x") && line.ends_with("#3 in progress")),
+        facts.lines().any(|line| line.starts_with("- \"-x") && line.ends_with("#3 in progress")),
         "{facts}"
     );
     assert!(!facts.contains(['<', '>', '\u{202e}']) && !facts.contains("\neverything"), "{facts}");
@@ -134,7 +134,7 @@ fn hostile_names_are_data() {
     let result =
         sandbox.feed("session-start", payload.to_string().as_bytes(), &[("CLAUDE_PID", pid.as_str())]);
     let own: Value = serde_json::from_str(&result.out).unwrap();
-    assert!(context(&own).contains("The reader of this text is -x"), "{own} {}", sandbox.diagnostics());
+    assert!(context(&own).contains("The reader of this text is \"-x"), "{own} {}", sandbox.diagnostics());
 }
 
 #[test]
