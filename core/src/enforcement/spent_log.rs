@@ -51,6 +51,9 @@ pub struct ReadTranscript {
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
     path: String,
+    /// The offset from which it was read.
+    #[serde(default)]
+    start: u64,
     #[serde(flatten)]
     position: Position,
     #[serde(default, skip_serializing_if = "TranscriptNote::is_empty")]
@@ -117,8 +120,8 @@ impl SpentLog {
         fs::lock(&self.0.with_extension("lock"), Duration::ZERO).ok().flatten()
     }
 
-    /// The stored messages, and the number of lines. Damaged lines are skipped: their part is read again. A file that cannot be
-    /// read is rewritten.
+    /// The stored messages, and the number of lines. Damaged lines are skipped: their transcript is read again. A file that cannot
+    /// be read is rewritten.
     pub fn read(&self) -> (SpentMessages, usize) {
         let mut all = SpentMessages::default();
         let bytes = match fs::read_regular(&self.0, MAX_BYTES) {
@@ -150,7 +153,7 @@ impl Line {
             costs.entry(id).or_insert_with(|| MessageCost::of(at, spent)).add(tokens, terms);
         }
         let spent = costs.into_iter().map(|(id, cost)| StoredMessage::of(id, cost)).collect();
-        Line { path: path.to_owned(), position: tail.position, note, spent }
+        Line { path: path.to_owned(), start: tail.start, position: tail.position, note, spent }
     }
 }
 
@@ -192,7 +195,9 @@ impl SpentMessages {
 
     fn add(&mut self, line: &Line) {
         let transcript = self.transcripts.entry(line.path.clone()).or_default();
-        transcript.position = line.position.clone();
+        // After a gap, the transcript is read again.
+        let follows = line.start == 0 || line.start == transcript.position.end;
+        transcript.position = if follows { line.position.clone() } else { Position::default() };
         if !line.note.is_empty() {
             transcript.note = line.note.clone();
         }
@@ -215,6 +220,7 @@ impl SpentMessages {
         }
         let line = |(path, read): (&String, &ReadTranscript)| Line {
             path: path.clone(),
+            start: 0,
             position: read.position.clone(),
             note: read.note.clone(),
             spent: spent.remove(path.as_str()).unwrap_or_default(),

@@ -26,6 +26,8 @@ pub struct Position {
 /// New messages of a transcript.
 #[derive(Debug, Default)]
 pub struct Tail {
+    /// The offset from which it was read.
+    pub start: u64,
     pub position: Position,
     pub spent: Vec<(Option<Timestamp>, Spent)>,
     /// Number of bytes that were read.
@@ -63,7 +65,13 @@ pub fn read_tail(path: &Path, from: &Position, limits: TailLimits) -> io::Result
     let spent = usages(&bytes[..used]);
     let end = start + used as u64;
     let unread = if is_full { length.saturating_sub(end) } else { 0 };
-    Ok(Tail { position: Position { end, check: check(file, end)? }, spent, read: count as u64, unread })
+    Ok(Tail {
+        start,
+        position: Position { end, check: check(file, end)? },
+        spent,
+        read: count as u64,
+        unread,
+    })
 }
 
 /// The usage in each line that has one.

@@ -66,6 +66,28 @@ fn wherever_a_writer_was_killed_each_message_counts_once() {
 }
 
 #[test]
+fn after_a_damaged_line_the_transcript_is_read_again() {
+    let store = Store::new();
+    let lines: Vec<String> = (0..5).map(|number| line(&format!("m{number}"), 1 << number)).collect();
+    for count in 1..=lines.len() {
+        store.write("a.jsonl", &lines[..count]);
+        store.update(&["a.jsonl"]);
+    }
+    let whole = std::fs::read_to_string(&store.log.0).unwrap();
+    let stored: Vec<&str> = whole.lines().collect();
+    assert_eq!(stored.len(), lines.len());
+    for damaged in 0..stored.len() {
+        let mut damaged_lines = stored.clone();
+        damaged_lines[damaged] = "{\u{0}";
+        std::fs::write(&store.log.0, damaged_lines.join("\n") + "\n").unwrap();
+        for _ in 0..2 {
+            assert_eq!(output(&store.update(&["a.jsonl"])), 31, "{damaged}");
+        }
+        assert_eq!(output(&store.log.read().0), 31, "{damaged}: stored");
+    }
+}
+
+#[test]
 fn what_another_call_stores_meanwhile_counts_once() {
     let store = Store::new();
     store.write("a.jsonl", &[line("m1", 1), line("m2", 20)]);
