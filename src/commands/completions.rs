@@ -12,6 +12,7 @@ use clap_complete::env::{EnvCompleter, Shells};
 use super::catalog::catalog;
 use super::output;
 use crate::context::Context;
+use crate::restore::UndoLog;
 use crate::search;
 use crate::timeline::{Kind, RunCatalog, Summary, merge};
 use crate::ui::Ui;
@@ -93,6 +94,7 @@ fn candidates(command: &str, arg: Arg) -> Arg {
         (_, "team") | ("restore", "tasks") => teams,
         (_, "actor" | "involving" | "agent") => actors,
         ("brief", "reader") => agents,
+        ("restore", "undo") => undo_ids,
         ("shutdown", "name") => || agents().into_iter().filter(|name| name != LEAD).collect(),
         (_, "gate") => || Gate::ALL.map(|gate| gate.name().to_owned()).to_vec(),
         ("search", "kind") => || search::Kind::ALL.map(search::Kind::word).to_vec(),
@@ -150,6 +152,13 @@ fn agents() -> Vec<String> {
 fn actors() -> Vec<String> {
     let kinds = ActorKind::ALL.iter().map(|kind| kind.word().to_owned());
     agents().into_iter().chain(kinds).collect()
+}
+
+/// The IDs of restores, the newest first.
+fn undo_ids() -> Vec<String> {
+    let context = Context::lenient(Ui { quiet: true, unpaged: true }).ok();
+    let records = context.map(|(context, _)| UndoLog { dir: context.paths.restores() }.all());
+    records.into_iter().flatten().rev().map(|record| record.id).collect()
 }
 
 fn recorded() -> Option<RunCatalog> {

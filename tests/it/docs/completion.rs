@@ -28,7 +28,7 @@ fn sandbox() -> Sandbox {
 }
 
 /// The candidates of bash for these words, the last of which is being typed.
-fn offered(sandbox: &Sandbox, words: &[&str]) -> Vec<String> {
+pub fn offered(sandbox: &Sandbox, words: &[&str]) -> Vec<String> {
     let script = r#"compopt() { :; }
 source "$1/docs/completions/teamkeep.bash"; shift
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); COMP_TYPE=9

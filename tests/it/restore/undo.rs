@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::tasks::{erased, names, read, restored, write_task};
+use crate::docs::completion::offered;
 use crate::support::sandbox::Sandbox;
 
 fn undo(sandbox: &Sandbox, id: &str) -> Value {
@@ -18,6 +19,7 @@ fn undo_removes_a_list_that_the_restore_created() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     let plan = restored(&sandbox, &["named"]);
+    assert_eq!(offered(&sandbox, &["restore", "--undo", &id(&plan)[..4]]), [id(&plan)]);
     let result = sandbox.run(&["restore", "--undo", id(&plan), "--dry-run"]);
     assert_eq!((result.code, result.err.as_str()), (Some(0), "Dry run: nothing was written.\n"));
     insta::assert_snapshot!(result.out, @r#"
