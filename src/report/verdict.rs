@@ -83,9 +83,10 @@ fn lasting(millis: i64) -> String {
 /// `149 of 150 tasks done in 4 h 54 min for $608.12; mobile was silent for 3 h 18 min with #149 in progress`.
 fn sentence(facts: &Facts<'_>, millis: Option<i64>) -> String {
     let counts = &facts.overview.count;
-    let done = match counts.tasks {
-        0 => count(counts.messages, "message"),
-        tasks => format!("{} of {} done", counts.completed, count(tasks, "task")),
+    let done = match (counts.tasks, counts.messages) {
+        (0, 0) => count(counts.turns, "turn"),
+        (0, messages) => count(messages, "message"),
+        (tasks, _) => format!("{} of {} done", counts.completed, count(tasks, "task")),
     };
     let time = millis.map(|millis| format!(" in {}", lasting(millis)));
     let cost = facts.cost.map(|usd| format!(" for {}", dollars(usd)));
