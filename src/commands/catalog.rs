@@ -37,6 +37,15 @@ pub fn redactor(context: &Context, run: &RunRecord) -> Result<Redactor> {
     Redactor::new(&context.config.privacy, &homes)
 }
 
+/// The same for texts of several runs.
+pub fn redactor_of_all(context: &Context, catalog: &RunCatalog) -> Result<Redactor> {
+    let mut homes: Vec<String> = context.env.home.iter().map(|home| home.display().to_string()).collect();
+    homes.extend(catalog.runs.iter().flat_map(bundle::homes));
+    homes.sort();
+    homes.dedup();
+    Redactor::new(&context.config.privacy, &homes)
+}
+
 /// Parses a time: see [`When`]. `start` is the start of the run that it may be relative to.
 pub fn parse_time(text: &str, start: Option<Timestamp>, now: Timestamp) -> Result<Timestamp> {
     let when = When::parse(text);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::catalog::{self, catalog, parse_time};
+use super::catalog::{self, catalog, parse_time, redactor_of_all};
 use super::output;
 use crate::bundle::unpack;
 use crate::context::Context;
@@ -68,6 +68,10 @@ pub struct Args {
     /// Search this file, which `teamkeep export` wrote, instead of the store; can be repeated
     #[arg(long, value_name = "FILE")]
     file: Vec<PathBuf>,
+    /// Replace secrets and personal data in the texts: keys, tokens, email addresses, home directories, and what
+    /// [privacy] in the configuration adds
+    #[arg(long)]
+    redact: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -96,6 +100,21 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
 
 fn search(context: &Context, args: &Args, catalog: &RunCatalog, index: &Path) -> Result<(Found, Freshness)> {
     let request = args.request(context, catalog)?;
+    let (mut found, freshness) = find_current(context, &request, catalog, index)?;
+    if args.redact {
+        let redactor = redactor_of_all(context, catalog)?;
+        let hits = found.hits.iter_mut();
+        hits.for_each(|hit| hit.change_texts(&request.pattern, |text| redactor.text(text).into_owned()));
+    }
+    Ok((found, freshness))
+}
+
+fn find_current(
+    context: &Context,
+    request: &Request<'_>,
+    catalog: &RunCatalog,
+    index: &Path,
+) -> Result<(Found, Freshness)> {
     let dir = IndexDir::at(index.to_owned());
     let current = || {
         let mut progress = context.ui.progress("indexing", 0);
@@ -103,14 +122,14 @@ fn search(context: &Context, args: &Args, catalog: &RunCatalog, index: &Path) ->
     };
     let (open, freshness) = current()?;
     // Damage that is only seen when the index is read: it is built again.
-    match find(&open, catalog, &request) {
+    match find(&open, catalog, request) {
         Ok(found) => Ok((found, freshness)),
         Err(error) => {
             if !dir.remove(context.config.log.lock_patience)? {
                 return Err(error);
             }
             let (open, freshness) = current()?;
-            Ok((find(&open, catalog, &request)?, freshness))
+            Ok((find(&open, catalog, request)?, freshness))
         }
     }
 }

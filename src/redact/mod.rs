@@ -9,6 +9,7 @@ mod rules;
 mod unescape;
 
 use regex::Regex;
+pub use rules::is_secret_key;
 use rules::{Found, Rule, rules, secret_key};
 use std::borrow::Cow;
 use std::collections::BTreeMap;

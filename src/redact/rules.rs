@@ -1,6 +1,7 @@
 //! The redaction rules: a regular expression and a replacement each.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use regex::Regex;
 
@@ -157,6 +158,12 @@ pub(super) fn rules(privacy: &Privacy, homes: &[String]) -> Result<Vec<Rule>> {
 pub(super) fn secret_key() -> Result<Regex> {
     // A plain `token` may belong to a parser, so longer keys that contain it do not match.
     compiled("secret", &format!(r"(?i-u:(?:{SECRET_KEY}|^token)$)"))
+}
+
+/// Whether the whole value of a key in JSON is a secret.
+pub fn is_secret_key(key: &str) -> bool {
+    static KEY: LazyLock<Option<Regex>> = LazyLock::new(|| secret_key().ok());
+    KEY.as_ref().is_some_and(|secret| secret.is_match(key))
 }
 
 fn known(name: &str) -> &'static [&'static str] {

@@ -1,8 +1,9 @@
 //! One text of the recorded data, with its kind and its author: the unit of a search.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::redact::is_secret_key;
 use teamkeep_core::client::json::serde_name;
 use teamkeep_core::error::{self, unknown};
 use teamkeep_core::sys::clock::Timestamp;
@@ -130,7 +131,14 @@ fn collect(value: &Value, text: &mut String) {
         Value::Array(values) => values.iter().for_each(|value| collect(value, text)),
         Value::Object(fields) => {
             let own = fields.iter().filter(|(key, _)| !REPEATED.contains(&key.as_str()));
-            own.for_each(|(_, value)| collect(value, text));
+            for (key, value) in own {
+                match value {
+                    _ if !is_secret_key(key) => collect(value, text),
+                    // A redaction needs the key to recognize the value.
+                    Value::String(secret) => collect(&json!(json!({ key: secret }).to_string()), text),
+                    _ => {}
+                }
+            }
         }
         _ => {}
     }
@@ -144,7 +152,6 @@ fn is_data(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_long_text_is_split_at_spaces_and_cut_at_the_maximum() {
@@ -165,6 +172,12 @@ mod tests {
         let value =
             json!({"a": "one", "b": [{"c": "two"}, 3, data], "originalFile": "whole", "d": {"e": "four"}});
         assert_eq!(strings(&value), "one\ntwo\nfour");
+    }
+
+    #[test]
+    fn a_secret_keeps_its_key() {
+        let value = json!({"user": "ann", "db_password": "it's \"me\"", "secret": [1, "x"], "tokens": "two"});
+        assert_eq!(strings(&value), "ann\n{\"db_password\":\"it's \\\"me\\\"\"}\ntwo");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::document::Kind;
+use super::query::Pattern;
 use super::snippet::Snippet;
 use teamkeep_core::client::settings::command::quoted;
 use teamkeep_core::sys::clock::Timestamp;
@@ -31,6 +32,14 @@ pub struct Hit {
 }
 
 impl Hit {
+    /// Changes its texts, and takes the excerpt from the changed one: in an excerpt, a secret can be cut.
+    pub fn change_texts(&mut self, pattern: &Pattern, change: impl Fn(&str) -> String) {
+        let texts =
+            [&mut self.text, &mut self.title, &mut self.agent].into_iter().chain(&mut self.transcript);
+        texts.for_each(|text| *text = change(text));
+        self.snippet = Snippet::of(&self.text, &pattern.matches(&self.text));
+    }
+
     /// The command that shows the place.
     pub fn command(&self) -> Option<String> {
         let around = |seconds: i64| {

@@ -5,11 +5,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::super::catalog;
+use super::super::catalog::{catalog, redactor_of_all};
 use super::tools::{Output, ToolCommand};
-use crate::bundle;
 use crate::context::Context;
-use crate::redact::Redactor;
 use crate::ui;
 use teamkeep_core::error::{Error, Result};
 
@@ -24,9 +22,10 @@ const MAX_BYTES: usize = 60_000;
 pub fn run(context: &Context, program: &Path, command: &ToolCommand) -> Result<String> {
     let failed = |error: std::io::Error| Error::caused("cannot run the command of the tool", error);
     let done = Command::new(program).args(&command.args).stdin(Stdio::null()).output().map_err(failed)?;
+    let redactor = || redactor_of_all(context, &catalog(context)?);
     if !done.status.success() {
         let message = without_commands(&String::from_utf8_lossy(&done.stderr));
-        return Err(Error::new(redactor(context)?.text(&message)));
+        return Err(Error::new(redactor()?.text(&message)));
     }
     let out = String::from_utf8_lossy(&done.stdout);
     let value = match command.output {
@@ -43,7 +42,7 @@ pub fn run(context: &Context, program: &Path, command: &ToolCommand) -> Result<S
             json!({"entries": entries, "left_out": left_out})
         }
     };
-    let redacted = redactor(context)?.json(&value.to_string()).into_owned();
+    let redacted = redactor()?.json(&value.to_string()).into_owned();
     let value = serde_json::from_str(&redacted).map_err(Error::from_json)?;
     Ok(ui::escaped_json(&bounded(value, command.output).to_string()))
 }
@@ -57,16 +56,6 @@ fn without_commands(message: &str) -> String {
 /// An error as the result of a call. Its message can quote a name from the recorded data.
 pub fn failure(error: &Error) -> String {
     ui::escaped_json(&json!({"notice": NOTICE, "error": error.to_string()}).to_string())
-}
-
-/// Redacts as configured, including the home directories of all runs.
-fn redactor(context: &Context) -> Result<Redactor> {
-    let catalog = catalog::catalog(context)?;
-    let mut homes: Vec<String> = context.env.home.iter().map(|home| home.display().to_string()).collect();
-    homes.extend(catalog.runs.iter().flat_map(bundle::homes));
-    homes.sort();
-    homes.dedup();
-    Redactor::new(&context.config.privacy, &homes)
 }
 
 /// The result of at most [`MAX_BYTES`]: its texts cut, and then its lists without their first (runs, timeline) or last

@@ -137,7 +137,7 @@ const TOOLS: [Definition; 5] = [
     Definition {
         name: "search",
         about: "Search messages, prompts, replies, tasks, tool uses, their results and transcripts of all recorded runs",
-        fixed: &["search", "--json"],
+        fixed: &["search", "--json", "--redact"],
         output: Output::Object,
         parameters: SEARCH,
         required: &["query"],
@@ -229,7 +229,7 @@ mod tests {
         let arguments = json!({"query": "--file=/etc/passwd", "agent": "--json", "kinds": ["task", "tool"], "regex": true});
         assert_eq!(
             args("search", arguments).unwrap(),
-            "--utc --color=never search --json --limit=10 --agent=--json --kind=task --kind=tool --regex -- --file=/etc/passwd"
+            "--utc --color=never search --json --redact --limit=10 --agent=--json --kind=task --kind=tool --regex -- --file=/etc/passwd"
         );
         assert_eq!(
             args("report", json!({"run": "-o"})).unwrap(),

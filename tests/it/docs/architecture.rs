@@ -137,7 +137,7 @@ const COMMAND_LINE: &[(&str, &[&str])] = &[
     ("report", &["files", "redact", "timeline"]),
     ("notify", &["redact", "report"]),
     ("restore", &["timeline"]),
-    ("search", &["timeline"]),
+    ("search", &["redact", "timeline"]),
     ("settings", &["ui"]),
     ("status", &["report", "timeline"]),
     ("brief", &["status", "timeline"]),

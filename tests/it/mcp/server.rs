@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::history::traces::{V328, play};
 use crate::search::hits;
-use crate::store::bundle_sandbox::ended;
+use crate::store::bundle_sandbox::{SESSION, ended};
+use crate::support::client_files::Lead;
 use crate::support::sandbox::{Sandbox, below};
 use crate::support::terminal::Terminal;
 
@@ -174,6 +175,28 @@ fn a_server_on_a_terminal_says_what_it_waits_for() {
     assert!(line.starts_with("waiting for messages of an MCP client"), "{line}");
     terminal.child.kill().unwrap();
     terminal.child.wait().unwrap();
+}
+
+#[test]
+fn a_secret_is_redacted_where_an_excerpt_ends_and_where_its_key_is_not_text() {
+    let key = |number: usize| format!("ghp_{number:03}{}", "Zq".repeat(20));
+    let texts: Vec<String> = (100..200)
+        .step_by(4)
+        .map(|length| format!("needle{length} {} {} after", "x".repeat(length), key(length)))
+        .collect();
+    let sandbox = ended(&texts[0]);
+    let lead = Lead::of(&sandbox, SESSION);
+    for (index, text) in texts.iter().enumerate() {
+        lead.before(&format!("s{index}"), "Bash", &json!({"command": text}), json!({}));
+    }
+    lead.before("s", "Login", &json!({"user": "needle200", "db_password": "correct horse"}), json!({}));
+    let mut client = Client::start(&sandbox);
+    for query in (100..=200).step_by(4).map(|number| format!("needle{number}")) {
+        let found = client.call("search", json!({"query": query})).to_string();
+        assert!(found.contains(&query), "{found}");
+        assert!(!found.contains("ZqZq") && !found.contains("correct horse"), "{found}");
+    }
+    client.end();
 }
 
 #[test]
