@@ -17,7 +17,7 @@ use teamkeep_core::error::{Error, Result};
 use teamkeep_core::sys::fs::{self, Lock};
 
 /// Changes with the fields, the words, or the texts that are extracted.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Longer words are not indexed, in bytes.
 const MAX_WORD_BYTES: usize = 200;
 const WORDS: &str = "words";
@@ -86,9 +86,12 @@ impl IndexDir {
 
     /// Removes the index, which the next search builds again.
     pub fn discard(&self) -> Result<()> {
-        let removed = fs_err::remove_dir_all(self.dir());
-        fs::allow_missing(removed)?;
-        Ok(fs::allow_missing(fs_err::remove_file(self.root.join("files.json")))?)
+        for path in [self.dir(), self.root.join("files.json")] {
+            let is_dir = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+            let removed = if is_dir { fs_err::remove_dir_all(path) } else { fs_err::remove_file(path) };
+            fs::allow_missing(removed)?;
+        }
+        Ok(())
     }
 
     /// Removes the index, unless another process changes it: then returns false.
@@ -110,6 +113,7 @@ impl IndexDir {
         note_open(&self.root);
         fs::set_private_umask();
         let dir = self.dir();
+        self.check_kinds()?;
         let (schema, fields) = schema();
         let index = match self.exists() {
             true => Index::open_in_dir(&dir).map_err(failed)?,
@@ -134,8 +138,16 @@ impl IndexDir {
         Ok(OpenIndex { index, fields, state: State { v: VERSION, ..state } })
     }
 
+    /// Anything else than a regular file is damage: reading a pipe would not end.
+    fn check_kinds(&self) -> Result<()> {
+        let is_regular = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
+        match fs::entries(&self.dir()).find(|entry| !is_regular(entry)) {
+            Some(other) => Err(damaged(&other.file_name().to_string_lossy())),
+            None => Ok(()),
+        }
+    }
+
     fn check(&self, index: &Index) -> Result<()> {
-        let damaged = |name: &str| Error::new(format!("the search index is damaged: {name}"));
         let bytes = fs::read_regular(&self.root.join("files.json"), 1 << 24).map(|(bytes, _)| bytes);
         let known: Files =
             bytes.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
@@ -167,6 +179,10 @@ impl IndexDir {
         let bytes = serde_json::to_vec(&files).map_err(Error::from_json)?;
         Ok(fs::write_atomic(&self.root.join("files.json"), &bytes)?)
     }
+}
+
+fn damaged(name: &str) -> Error {
+    Error::new(format!("the search index is damaged: {name}"))
 }
 
 impl OpenIndex {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tantivy::indexer::LogMergePolicy;
 use tantivy::{IndexWriter, TantivyDocument, Term};
@@ -13,7 +13,7 @@ use super::index::{IndexDir, OpenIndex, State, failed};
 use super::sources::{self, Lines, Missing, Progress, Source};
 use super::transcript_texts::{self, Calls};
 use crate::timeline::RunCatalog;
-use teamkeep_core::error::Result;
+use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::{ActorKind, LEAD};
 use teamkeep_core::store::archive::{RunRecord, SessionRole};
 use teamkeep_core::store::log;
@@ -21,6 +21,8 @@ use teamkeep_core::sys::clock::Timestamp;
 
 /// How long a search waits for another one that builds the index.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a search waits for the first index.
+const MAX_WAIT: Duration = Duration::from_secs(60);
 /// A commit after this number of bytes: committed texts are not read again if the process is killed.
 const COMMIT_BYTES: u64 = 512 << 20;
 /// Memory of each thread that indexes, in bytes.
@@ -47,6 +49,7 @@ pub fn open_current(
     catalog: &RunCatalog,
     done: &mut dyn FnMut(u64),
 ) -> Result<(OpenIndex, Freshness)> {
+    let start = Instant::now();
     let mut lock = dir.lock(PATIENCE)?;
     while lock.is_none() {
         // An index without any commit answers nothing: wait for the first one.
@@ -55,6 +58,12 @@ pub fn open_current(
             && !index.state.sources.is_empty()
         {
             return Ok((index, Freshness::Older));
+        }
+        // The other process can be stopped.
+        if start.elapsed() > MAX_WAIT {
+            return Err(
+                Error::new("another search is building the index").hint("try again when it has finished")
+            );
         }
         lock = dir.lock(PATIENCE)?;
     }
@@ -160,7 +169,7 @@ impl<'a> Update<'a> {
     }
 
     fn commit(&mut self) -> Result<()> {
-        let payload = serde_json::to_string(&self.state).map_err(teamkeep_core::error::Error::from_json)?;
+        let payload = serde_json::to_string(&self.state).map_err(Error::from_json)?;
         let mut commit = self.writer.prepare_commit().map_err(failed)?;
         commit.set_payload(&payload);
         commit.commit().map_err(failed)?;

@@ -1,7 +1,8 @@
 //! The index is a cache: whatever happens to it, a search finds what is recorded.
 
 use std::os::unix::fs::PermissionsExt;
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::json;
 
@@ -51,16 +52,44 @@ fn a_damaged_index_is_built_again() {
 }
 
 #[test]
+fn an_index_of_other_kinds_of_files_is_built_again() {
+    let sandbox = ended("needle");
+    let expected = hits(&sandbox, &["needle"]);
+    let pipe = |path: &Path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    let link = |path: &Path| std::os::unix::fs::symlink("/dev/zero", path).unwrap();
+    let file = |path: &Path| std::fs::write(path, "x").unwrap();
+    let directory = |path: &Path| std::fs::create_dir(path).unwrap();
+    type Replace<'a> = &'a dyn Fn(&Path);
+    let damages: [(&str, Replace<'_>); 6] = [
+        ("index/meta.json", &pipe),
+        ("index/meta.json", &link),
+        ("index/.tantivy-writer.lock", &pipe),
+        ("index", &file),
+        ("files.json", &directory),
+        ("files.json", &pipe),
+    ];
+    for (name, replace) in damages {
+        let path = sandbox.keep("search").join(name);
+        match path.is_dir() {
+            true => std::fs::remove_dir_all(&path).unwrap(),
+            false => std::fs::remove_file(&path).unwrap(),
+        }
+        replace(&path);
+        assert_eq!(hits(&sandbox, &["needle"]), expected, "{name}");
+    }
+}
+
+#[test]
 fn an_index_of_another_version_is_built_again() {
     let sandbox = ended("needle");
     let expected = hits(&sandbox, &["needle"]);
     let meta = sandbox.keep("search/index/meta.json");
     let text = std::fs::read_to_string(&meta).unwrap();
-    let newer = text.replacen("{\\\"v\\\":1", "{\\\"v\\\":9", 1);
+    let newer = text.replacen("{\\\"v\\\":2", "{\\\"v\\\":9", 1);
     assert_ne!(newer, text);
     std::fs::write(&meta, newer).unwrap();
     assert_eq!(hits(&sandbox, &["needle"]), expected);
-    assert!(std::fs::read_to_string(&meta).unwrap().contains("{\\\"v\\\":1"));
+    assert!(std::fs::read_to_string(&meta).unwrap().contains("{\\\"v\\\":2"));
 }
 
 #[test]
