@@ -12,6 +12,7 @@ mod snapshot_reader;
 mod spending;
 mod spent_log;
 mod transcript_tail;
+mod working_tree;
 
 pub use access::access;
 pub use evaluation::{Evaluation, Findings, VERDICT, decide, evaluate, line};

@@ -14,6 +14,7 @@ use super::origin::origin;
 use super::overrides::OverrideFile;
 use super::snapshot_reader::SnapshotReader;
 use super::spending::RunSpending;
+use super::working_tree::Unchanged;
 use crate::client::payload::Kind;
 use crate::config::{Gate, Mode, Policy, Price};
 use crate::model::event::SafeName;
@@ -85,9 +86,11 @@ impl PolicyRequest<'_> {
             failed.get_or_insert(format!("cannot read the spending of the team: {error}"));
             None
         });
-        let mut open = self.open(&key);
         let log = FileLog::of(self.dir, &key);
+        let unchanged = Unchanged::find(&self.event, &log);
+        let mut open = self.open(&key);
         let mut files = log.read(self.event.access);
+        unchanged.settle(&mut files);
         team.ledger = Ledger { files: files.clone(), ..std::mem::take(&mut open.gate_state.ledger) };
         team.spending = spent.map(|spent| spent.priced(self.prices, &team, None)).unwrap_or_default();
         if index.is_none() && needs_tasks(self.policy, &Case::new(self.event, &team)) {

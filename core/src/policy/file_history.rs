@@ -192,7 +192,7 @@ pub(super) fn forget_oldest<V>(agents: &mut BTreeMap<String, V>, order: impl Fn(
 impl Ledger {
     /// The agent under which an event's uses are recorded. Plain subagents share their roles, so theirs has the id. `None` for
     /// an unknown actor, as in tool calls of teammates before 2.1.69.
-    pub(super) fn agent(&self, event: &Judged<'_>) -> Option<String> {
+    pub fn agent(&self, event: &Judged<'_>) -> Option<String> {
         let actor = event.actor;
         let agent = match actor.kind {
             ActorKind::Lead => LEAD.to_owned(),
@@ -209,7 +209,8 @@ impl Ledger {
         // A git command changes nothing before it has run.
         let has_run = event.kind == Kind::PostToolUse || !matches!(access, Access::Git { .. });
         if let Some(agent) = self.agent(event).filter(|_| has_run) {
-            self.files.order += 1;
+            // A damaged record can have any number.
+            self.files.order = self.files.order.saturating_add(1);
             let order = self.files.order;
             self.files.observe(event, access, (agent, order));
         }

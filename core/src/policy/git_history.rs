@@ -117,6 +117,22 @@ impl FileHistory {
         open
     }
 
+    /// The files in a working tree that other agents changed and did not commit, without those with a change after this time.
+    pub fn open_files(&self, root: &str, agent: &str, until: Timestamp) -> Vec<&str> {
+        let in_tree = self.files.iter().filter(|(path, file)| is_in(path, file, root));
+        let open = in_tree.filter(|(_, file)| {
+            let mut others = file.changes.iter().filter(|(by, change)| *by != agent && !change.is_settled());
+            others.clone().count() > 0 && others.all(|(_, change)| change.at <= until)
+        });
+        open.map(|(path, _)| path.as_str()).collect()
+    }
+
+    /// Counts the changes of a file up to this order as committed.
+    pub fn settle(&mut self, path: &str, order: u64) {
+        let changes = self.files.get_mut(path).map(|file| file.changes.values_mut());
+        changes.into_iter().flatten().filter(|change| change.order <= order).for_each(Change::settle);
+    }
+
     /// The last commit of each other agent in a working tree, the newest first, and whether it is newer than the agent's own.
     pub fn commits_of_others(&self, root: &str, agent: &str) -> Vec<(&str, Commit, bool)> {
         let Some(commits) = self.commits.get(root) else { return Vec::new() };

@@ -11,7 +11,7 @@ use crate::support::sandbox::{CommandResult, Sandbox};
 const BLOCK: &str = "[policy.edit-collision]\nmode = \"block\"\n";
 
 /// A git working tree with a file.
-fn tree(sandbox: &Sandbox, name: &str) -> PathBuf {
+pub fn tree(sandbox: &Sandbox, name: &str) -> PathBuf {
     let root = sandbox.home().join(name);
     fs::create_dir_all(root.join("src")).unwrap();
     fs::create_dir_all(root.join(".git")).unwrap();
@@ -29,7 +29,7 @@ fn calls(sandbox: &Sandbox, event: &str, agent: &str, tool: &str, path: &Path) -
     told(sandbox, call)
 }
 
-fn uses(sandbox: &Sandbox, agent: &str, tool: &str, path: &Path) -> Option<i32> {
+pub fn uses(sandbox: &Sandbox, agent: &str, tool: &str, path: &Path) -> Option<i32> {
     calls(sandbox, "PreToolUse", agent, tool, path).code
 }
 
@@ -141,10 +141,11 @@ fn a_backtest_and_explain_find_the_collision() {
     assert!(explained.contains("warn, edit-of-changed-file: "), "{explained}");
 }
 
-const GIT: &str = "[policy]\nhistory-rewrite = { mode = \"block\" }\nadd-everything = { mode = \"block\" }\n";
+pub const GIT: &str =
+    "[policy]\nhistory-rewrite = { mode = \"block\" }\nadd-everything = { mode = \"block\" }\n";
 
 /// A command in Bash that a teammate or the lead is about to run in a directory, and has run if it may.
-fn runs(sandbox: &Sandbox, agent: &str, directory: &Path, command: &str) -> CommandResult {
+pub fn runs(sandbox: &Sandbox, agent: &str, directory: &Path, command: &str) -> CommandResult {
     let id = format!("toolu_{}", sandbox.millis());
     let mut call = json!({"session_id": SESSION, "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": id,
         "tool_input": {"command": command}, "cwd": directory});
