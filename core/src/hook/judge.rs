@@ -227,12 +227,12 @@ fn notice(kind: Kind, actor: &Actor, verdict: &Verdict) -> Option<String> {
                 Kind::TeammateIdle => Reason::default().name(actor.shown()).then(" to go idle").finish(),
                 _ => "this action".to_owned(),
             };
-            let times = match verdict.blocks.unwrap_or_default() {
-                1 => "once".to_owned(),
-                times => format!("{times} times"),
+            let blocks = match verdict.blocks.unwrap_or_default() {
+                1 => "1 block".to_owned(),
+                blocks => format!("{blocks} blocks"),
             };
             let (source, reason) = (verdict.source(), without_prefix(&verdict.reason));
-            Some(format!("teamkeep allowed {what} after blocking it {times} ({source}: {reason})"))
+            Some(format!("teamkeep allowed {what} after {blocks} ({source}: {reason})"))
         }
         _ => None,
     }

@@ -33,7 +33,7 @@ pub struct Finding {
     pub decision: Decision,
     /// The agent that the loop guard counts for: the actor, or the teammate that the action is about.
     pub about: String,
-    /// The name to count under instead, if one action is about several agents.
+    /// The name to count blocks under instead, if one action is about several agents or the agent has several counts.
     pub counted: Option<String>,
     /// The text for the model: the blocked action, why, and what to do instead. At most 600 characters, escaped.
     pub reason: String,

@@ -95,6 +95,10 @@ fn repeated_collisions_are_allowed_after_max_blocks_and_during_a_pause() {
         uses(&sandbox, "team-lead", "Edit", &file)
     };
     assert_eq!([attempt(), attempt(), attempt(), attempt()], [Some(2), Some(2), Some(2), Some(0)]);
+    let other = file.with_file_name("lexer.rs");
+    uses(&sandbox, "team-lead", "Read", &other);
+    uses(&sandbox, "bob", "Edit", &other);
+    assert_eq!(uses(&sandbox, "team-lead", "Edit", &other), Some(2), "each file has its own count");
 }
 
 #[test]

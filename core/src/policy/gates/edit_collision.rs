@@ -3,6 +3,7 @@
 use crate::config::{Gate, Policy};
 use crate::model::{TaskStatus, Tool};
 use crate::policy::file_history::UnseenChange;
+use crate::policy::ledger::mark;
 use crate::policy::{Access, Case, Finding, Place, Reason};
 use crate::sys::clock;
 
@@ -29,7 +30,9 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
         reason
     };
     let reason = reason.instead(&format!("{advice} and keep the other agent's changes.")).finish();
-    Some(Finding::new(Gate::EditCollision, code, mode.into(), &agent, reason))
+    // Each file has its own count: an agent that read one again is not allowed to overwrite the next.
+    let counted = Some(format!("{agent} {}", mark(&place.path)));
+    Some(Finding { counted, ..Finding::new(Gate::EditCollision, code, mode.into(), &agent, reason) })
 }
 
 /// Whether the result depends on the team's tasks, which a hook call does not read for every edit.

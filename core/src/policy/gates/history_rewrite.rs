@@ -3,54 +3,69 @@
 use super::git_calls;
 use crate::config::{Gate, Mode, Policy};
 use crate::policy::git_history::OpenChange;
-use crate::policy::{Case, Finding, GitCall, GitEffect, Reason};
+use crate::policy::{Case, FileHistory, Finding, GitCall, GitEffect, Paths, Reason};
 use crate::sys::clock;
 
-pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
+/// One finding for each kind of loss. The loop guard counts each kind on its own: blocked resets do not allow a clean.
+pub fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
     let mode = policy.history_rewrite.mode;
-    let agent = case.team.ledger.agent(&case.event)?;
+    let Some(agent) = case.team.ledger.agent(&case.event) else { return Vec::new() };
     let files = &case.team.ledger.files;
-    let finding = |code, reason: Reason| {
-        Some(Finding::new(Gate::HistoryRewrite, code, mode.into(), &agent, reason.finish()))
-    };
+    let mut found: Vec<Finding> = Vec::new();
     let calls = git_calls(case);
-    for (index, call) in calls.iter().enumerate() {
+    let effects = calls.iter().enumerate().flat_map(|(index, call)| {
         let is_own =
             |before: &GitCall| before.root == call.root && before.effects.contains(&GitEffect::Commits);
-        let commits = files.commits_of_others(&call.root, &agent);
-        let reason = || Reason::of(mode).then("git ").then(call.name);
-        for effect in &call.effects {
-            match (effect, commits.first()) {
-                // A commit of the same line is the agent's own.
-                (GitEffect::Amends, Some((by, commit, true))) if !calls[..index].iter().any(is_own) => {
-                    let reason =
-                        reason().then(" would replace the last commit, which ").name(by).then(" made at ");
-                    let reason = reason.then(&clock::moment(commit.at)).then(".");
-                    return finding("amend-of-others-commit", reason.instead("Make a new commit instead."));
-                }
-                (GitEffect::Rewrites, Some((_, commit, _))) => {
-                    let names: Vec<&str> = commits.iter().map(|(by, _, _)| *by).collect();
-                    let reason = reason().then(" can replace or remove commits of ").names(&names);
-                    let reason =
-                        reason.then(", the last one made at ").then(&clock::moment(commit.at)).then(".");
-                    let advice = "Leave the commits as they are and add your own. If they must be replaced, agree with their authors with SendMessage first.";
-                    return finding("rewrite-of-others-commits", reason.instead(advice));
-                }
-                (GitEffect::Discards(paths, which), _) => {
-                    let lost = files.lost_changes(&call.root, &agent, (paths, *which));
-                    if !lost.is_empty() {
-                        let reason = reason().then(" would remove ");
-                        return finding("loss-of-others-changes", changes(reason, &lost).instead(match mode {
-                            Mode::Block => "Name only your own files, or ask the others with SendMessage to commit first.",
-                            _ => "Name only your own files. If you remove changes of others, notify them with SendMessage.",
-                        }));
-                    }
-                }
-                _ => {}
-            }
+        // A commit of the same line is the agent's own.
+        let amends_own = calls[..index].iter().any(is_own);
+        let effects = call.effects.iter().map(move |effect| (call, effect));
+        effects.filter(move |(_, effect)| !amends_own || **effect != GitEffect::Amends)
+    });
+    for (call, effect) in effects {
+        let Some((code, reason)) = loss(files, &agent, (call, effect), mode) else { continue };
+        let files =
+            if let GitEffect::Discards(_, files) = effect { format!(" {files:?}") } else { String::new() };
+        let counted = Some(format!("{agent} {code}{files}"));
+        if found.iter().all(|one| one.counted != counted) {
+            let finding = Finding::new(Gate::HistoryRewrite, code, mode.into(), &agent, reason.finish());
+            found.push(Finding { counted, ..finding });
         }
     }
-    None
+    found
+}
+
+/// The code and the reason of what an effect would lose.
+fn loss(
+    files: &FileHistory,
+    agent: &str,
+    (call, effect): (&GitCall, &GitEffect<Paths>),
+    mode: Mode,
+) -> Option<(&'static str, Reason)> {
+    let commits = files.commits_of_others(&call.root, agent);
+    let reason = Reason::of(mode).then("git ").then(call.name);
+    match (effect, commits.first()) {
+        (GitEffect::Amends, Some((by, commit, true))) => {
+            let reason = reason.then(" would replace the last commit, which ").name(by).then(" made at ");
+            let reason = reason.then(&clock::moment(commit.at)).then(".");
+            Some(("amend-of-others-commit", reason.instead("Make a new commit instead.")))
+        }
+        (GitEffect::Rewrites, Some((_, commit, _))) => {
+            let names: Vec<&str> = commits.iter().map(|(by, _, _)| *by).collect();
+            let reason = reason.then(" can replace or remove commits of ").names(&names);
+            let reason = reason.then(", the last one made at ").then(&clock::moment(commit.at)).then(".");
+            let advice = "Leave the commits as they are and add your own. If they must be replaced, agree with their authors with SendMessage first.";
+            Some(("rewrite-of-others-commits", reason.instead(advice)))
+        }
+        (GitEffect::Discards(paths, which), _) => {
+            let lost = files.lost_changes(&call.root, agent, (paths, *which));
+            let reason = (!lost.is_empty()).then(|| changes(reason.then(" would remove "), &lost))?;
+            Some(("loss-of-others-changes", reason.instead(match mode {
+                Mode::Block => "Name only your own files, or ask the others with SendMessage to commit first.",
+                _ => "Name only your own files. If you remove changes of others, notify them with SendMessage.",
+            })))
+        }
+        _ => None,
+    }
 }
 
 /// Adds uncommitted changes: whose, and the first few files.

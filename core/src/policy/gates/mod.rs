@@ -50,7 +50,7 @@ fn findings(gate: Gate, policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
         Gate::TeamSize => team_size::judge(policy, case),
         Gate::LeadStopsEarly => lead_stops_early::judge(policy, case),
         Gate::EditCollision => edit_collision::judge(policy, case),
-        Gate::HistoryRewrite => history_rewrite::judge(policy, case),
+        Gate::HistoryRewrite => return history_rewrite::judge(policy, case),
         Gate::AddEverything => add_everything::judge(policy, case),
         Gate::Budget => return budget::judge(policy, case),
         Gate::CompletionCheck | Gate::Rule => None,

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::scene::{Scene, after, before, idle, lead, mate};
 use crate::config::Mode;
-use crate::policy::Decision;
+use crate::enforcement::decide;
+use crate::policy::{Attempt, Counting, Decision, Guard};
 
 /// alice has a task in progress.
 fn scene() -> Scene {
@@ -99,6 +100,30 @@ fn changes_of_another_agent_are_not_lost() {
     );
     ran(&mut scene, "bob", "git stash");
     assert!(codes(&mut scene, "alice", "git reset --hard").is_empty(), "bob lost them");
+}
+
+#[test]
+fn the_loop_guard_counts_each_kind_of_loss_on_its_own() {
+    let mut scene = scene();
+    ran(&mut scene, "bob", "git commit -m one");
+    scene.happens(&mate("bob"), &edit("/repo/src/a.rs"));
+    scene.happens(&mate("bob"), &before("Write", json!({"file_path": "/repo/docs/new.rs"})));
+    let mut guard = Guard::default();
+    let mut decides = |command: &str| {
+        let found = scene.judge(&mate("alice"), &before("Bash", line(command)));
+        let counting = Counting { state: "", max_blocks: 3, attempt: &Attempt::single() };
+        let verdicts = decide(&found, &mut guard, &counting, |_| false).verdicts;
+        (verdicts[0].decision, verdicts[0].reason.clone())
+    };
+    for command in ["git checkout .", "git reset --hard", "git stash"] {
+        assert_eq!(decides(command).0, Decision::Block, "{command}");
+    }
+    assert_eq!(decides("git restore .").0, Decision::Allow, "the same kind of loss");
+    assert_eq!(decides("git clean -fd").0, Decision::Block, "new files");
+    let both = decides("git reset --hard HEAD~1");
+    assert_eq!(both.0, Decision::Block);
+    assert!(both.1.contains("can replace or remove commits of bob"), "{}", both.1);
+    assert_eq!(decides("git commit --amend").0, Decision::Block);
 }
 
 #[test]
