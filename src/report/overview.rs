@@ -30,6 +30,9 @@ pub struct Overview {
     pub client_versions: Vec<String>,
     pub topology: Topology,
     pub members: Vec<Person>,
+    /// The worktrees whose work is recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub worktrees: Vec<String>,
     pub count: Count,
 }
 
@@ -87,6 +90,7 @@ pub fn overview(
         client_versions: data.transcripts.versions.iter().cloned().collect(),
         topology: topology(case),
         members: data.members.iter().map(|name| person(case, name)).collect(),
+        worktrees: data.worktrees(None).into_keys().collect(),
         count: Count {
             members: data.members.len(),
             messages: recorded(false),

@@ -1,6 +1,6 @@
 //! All recorded data of one run, opened, and the relation of its two clocks.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
@@ -10,7 +10,9 @@ use super::transcripts::{Transcripts, load_transcripts};
 use super::{Entry, History, LoadedEvent, TaskIds};
 use teamkeep_core::client::payload::{Kind, Spawn};
 use teamkeep_core::model::Tool;
-use teamkeep_core::store::archive::{Archive, CaptureScope, Interval, Journal, RunRecord, SessionRecord};
+use teamkeep_core::store::archive::{
+    Archive, CaptureScope, Interval, Journal, RunRecord, SessionRecord, worktree_of,
+};
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::process::{self, ProcessId};
 
@@ -104,6 +106,13 @@ impl RunData {
     pub fn last_moment(&self, entries: &[Entry]) -> Timestamp {
         let last = || entries.last().map(|entry| entry.at).max(self.last_sign());
         self.run.ended_at.or_else(last).max(Some(self.run.started_at)).unwrap_or_default()
+    }
+
+    /// The worktrees with recorded work, and when it was recorded: at a moment, or in the whole run.
+    pub fn worktrees(&self, at: Option<Timestamp>) -> BTreeMap<String, Timestamp> {
+        let files = at.map_or_else(|| self.journal.last(), |at| self.journal.at(at));
+        let work = files.into_iter().filter(|(_, file)| file.object.is_some());
+        work.filter_map(|(path, file)| Some((worktree_of(&path)?.to_string(), file.at))).collect()
     }
 
     pub fn lead(&self) -> &'static str {

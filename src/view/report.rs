@@ -103,6 +103,11 @@ impl Page<'_> {
         ));
         let (events, snapshots) = (count(counts.events, "event"), count(counts.snapshots, "snapshot"));
         document.paragraph(format!("recorded: {events}, {snapshots}"));
+        if !overview.worktrees.is_empty() {
+            let names = overview.worktrees.join(", ");
+            let command = format!("teamkeep restore {} --worktree", overview.run);
+            document.paragraph(format!("work in git worktrees: {names}; to get it as branches: {command}"));
+        }
         document
     }
 

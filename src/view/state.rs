@@ -60,6 +60,13 @@ pub fn state(data: &RunData, state: &State) -> Document {
             dim(removed.unwrap_or_default()),
         ]);
     }
+    let worktrees = data.worktrees(state.at);
+    if !worktrees.is_empty() {
+        document.line(title("Worktrees", worktrees.len()));
+    }
+    for (name, at) in &worktrees {
+        document.line([indented(name), dim(format!("work recorded {}", since(*at)))]);
+    }
     if has_team || !state.inboxes.is_empty() {
         document.line(title("Inboxes", state.inboxes.len()));
         if state.at.is_none() {

@@ -67,7 +67,11 @@ fn option(arg: &Arg) -> String {
         let short = arg.get_short().map(|short| format!("-{short}"));
         let long = arg.get_long().map(|long| format!("--{long}"));
         let spelled = short.into_iter().chain(long).collect::<Vec<_>>().join(", ");
-        if value { format!("{spelled} {names}") } else { spelled }
+        match value {
+            true if arg.is_require_equals_set() => format!("{spelled}[={names}]"),
+            true => format!("{spelled} {names}"),
+            false => spelled,
+        }
     };
     let help = arg.get_long_help().or(arg.get_help()).map(ToString::to_string).unwrap_or_default();
     let mut text = format!("- `{call}`: {}", escaped(&sentence(&help)).replace("\n\n", "\n\n  "));
