@@ -12,8 +12,9 @@ use teamkeep_core::store::log::ReadErrors;
 use teamkeep_core::sys::clock::{self, Timestamp};
 
 const MAX_LISTED: usize = 5;
-const TIME_FORMS: &str = "expected 2026-11-20 04:40 (local), 2026-11-20T04:40:00Z, 2026-11-20, today, yesterday, now, an age (10m, 2h, 1w), \
-                          or the time since the start of the run (+1m30s)";
+const TIME_FORMS: &str = "expected 2026-11-20 04:40 (local), 2026-11-20T04:40:00Z, 2026-11-20, today, yesterday, now, an age (10m, 2h, 1w)";
+/// The additional form if a run is named.
+const RELATIVE_FORM: &str = ", or the time since the start of the run (+1m30s)";
 
 /// Lists the recorded runs. Fails when they cannot be listed: an empty list would look like an empty store.
 pub fn catalog(context: &Context) -> Result<RunCatalog> {
@@ -54,7 +55,10 @@ pub fn parse_time(text: &str, start: Option<Timestamp>, now: Timestamp) -> Resul
         _ => "",
     };
     let time = when.and_then(|when| when.time(now, start));
-    time.ok_or_else(|| Error::usage(format!("invalid time {text:?}{why}")).hint(TIME_FORMS))
+    let relative = start.map_or("", |_| RELATIVE_FORM);
+    time.ok_or_else(|| {
+        Error::usage(format!("invalid time {text:?}{why}")).hint(format!("{TIME_FORMS}{relative}"))
+    })
 }
 
 pub fn time_of_run(context: &Context, text: Option<&str>, run: &RunRecord) -> Result<Option<Timestamp>> {

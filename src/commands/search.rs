@@ -83,7 +83,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
             .map_err(|error| Error::caused("cannot create a temporary directory", error))?;
         let catalog = imported(context, scratch.path(), &args.file)?;
         let (found, _) = search(context, args, &catalog, &scratch.path().join("search"))?;
-        print(context, args, &found, Freshness::Current)?;
+        print(context, args, (&catalog, &found), Freshness::Current)?;
         if !args.json && !found.hits.is_empty() {
             let file = args.file[0].display();
             context.ui.hint(format!("to run these commands, import the file first: teamkeep import {file}"));
@@ -93,7 +93,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     context.paths.secure()?;
     let catalog = catalog(context)?;
     let (found, freshness) = search(context, args, &catalog, &context.paths.search())?;
-    print(context, args, &found, freshness)?;
+    print(context, args, (&catalog, &found), freshness)?;
     catalog::damaged(&catalog).for_each(|problem| context.ui.warn(problem));
     Ok(())
 }
@@ -140,7 +140,11 @@ impl Args {
         let run = self.run.as_deref().map(|name| catalog.find(name)).transpose()?;
         let start = run.map(|run| run.started_at);
         let parse = |text: &Option<String>| {
-            text.as_ref().map(|text| parse_time(text, start, context.clock.now())).transpose()
+            let parsed = text.as_ref().map(|text| parse_time(text, start, context.clock.now())).transpose();
+            parsed.map_err(|error| match start {
+                None => error.hint("for a time since the start of a run, add --run RUN"),
+                Some(_) => error,
+            })
         };
         Ok(Request {
             pattern: if self.regex { Pattern::regex(&query)? } else { Pattern::words(&query)? },
@@ -173,14 +177,19 @@ fn imported(context: &Context, store: &Path, files: &[PathBuf]) -> Result<RunCat
     Ok(open())
 }
 
-fn print(context: &Context, args: &Args, found: &Found, freshness: Freshness) -> Result<()> {
+fn print(
+    context: &Context,
+    args: &Args,
+    (catalog, found): (&RunCatalog, &Found),
+    freshness: Freshness,
+) -> Result<()> {
     if args.json {
         return output::print_json(context, &object(args, found, freshness));
     }
     let detail = if args.full { HitDetail::Text } else { HitDetail::Excerpt };
     output::page_document(context, &view::hits(&found.hits, detail))?;
     match (found.hits.is_empty(), found.more) {
-        (true, _) => context.ui.eprint_line("no matches"),
+        (true, _) => print_no_match(context, args, (catalog, found)),
         (_, true) => context
             .ui
             .eprint_line(&format!("showing the first {} matches; for more: --limit COUNT", args.limit)),
@@ -190,6 +199,23 @@ fn print(context: &Context, args: &Args, found: &Found, freshness: Freshness) ->
         context.ui.warn("another search is updating the index; the newest texts may be missing");
     }
     Ok(())
+}
+
+/// Prints why nothing can match, if that is known.
+fn print_no_match(context: &Context, args: &Args, (catalog, found): (&RunCatalog, &Found)) {
+    if catalog.runs.is_empty() {
+        let empty = catalog.empty();
+        context.ui.eprint_line(&format!("no matches: {empty}"));
+        empty.hints.iter().for_each(|hint| context.ui.hint(hint));
+        return;
+    }
+    match (&args.agent, &found.other_agents) {
+        (Some(agent), Some(others)) => {
+            context.ui.eprint_line(&format!("no matches: no text of agent {agent:?} is recorded"));
+            context.ui.hint(format!("agents with texts: {}", others.join(", ")));
+        }
+        _ => context.ui.eprint_line("no matches"),
+    }
 }
 
 fn object(args: &Args, found: &Found, freshness: Freshness) -> Value {

@@ -1,7 +1,7 @@
 //! Answers a request from the index.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use std::num::NonZeroUsize;
 use std::thread;
 
@@ -9,7 +9,7 @@ use regex::Regex;
 use tantivy::collector::TopDocs;
 use tantivy::query::EnableScoring;
 use tantivy::schema::Value as _;
-use tantivy::{DocAddress, Searcher, TantivyDocument};
+use tantivy::{DocAddress, Searcher, TantivyDocument, Term};
 
 use super::document::Kind;
 use super::hit::Hit;
@@ -34,6 +34,8 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// Whether there are more than the limit.
     pub more: bool,
+    /// The agents with texts, if the requested one has none.
+    pub other_agents: Option<Vec<String>>,
 }
 
 pub fn find(open: &OpenIndex, catalog: &RunCatalog, request: &Request<'_>) -> Result<Found> {
@@ -45,8 +47,11 @@ pub fn find(open: &OpenIndex, catalog: &RunCatalog, request: &Request<'_>) -> Re
         // A scan returns all its matches at once.
         let is_scan = matches!(request.pattern, Pattern::Regex(_));
         let is_all = is_scan || places.len() < most || most == MAX_MATCHES;
-        let found = finder.hits(places)?;
+        let mut found = finder.hits(places)?;
         if is_all || found.more {
+            if found.hits.is_empty() {
+                found.other_agents = finder.other_agents()?;
+            }
             return Ok(found);
         }
         most = most.saturating_mul(8).min(MAX_MATCHES);
@@ -130,6 +135,27 @@ impl Finder<'_> {
         Ok(found)
     }
 
+    /// The first agents with texts, if the requested one has none.
+    fn other_agents(&self) -> Result<Option<Vec<String>>> {
+        const MAX_AGENTS: usize = 20;
+        let field = self.fields.agent;
+        let mut requested = self.request.agents.iter();
+        let has_texts =
+            |name: &String| self.searcher.doc_freq(&Term::from_field_text(field, name)).ok() != Some(0);
+        if self.request.agents.is_empty() || requested.any(has_texts) {
+            return Ok(None);
+        }
+        let mut agents = BTreeSet::new();
+        for reader in self.searcher.segment_readers() {
+            let index = reader.inverted_index(field).map_err(failed)?;
+            let mut terms = index.terms().stream().map_err(tantivy::TantivyError::from).map_err(failed)?;
+            while agents.len() < MAX_AGENTS && terms.advance() {
+                agents.insert(String::from_utf8_lossy(terms.key()).into_owned());
+            }
+        }
+        Ok(Some(agents.into_iter().collect()))
+    }
+
     /// The hits of these places, without the repetitions of a text.
     fn hits(&self, places: Vec<DocAddress>) -> Result<Found> {
         let claims = Claims::new(&self.catalog.runs);
@@ -141,9 +167,12 @@ impl Finder<'_> {
             }
             let known = seen.entry(identity(&hit)).or_default();
             if let Some(same) = known.iter().find(|known| is_same(&found.hits[**known], &hit)) {
+                let same = &mut found.hits[*same];
                 // The call of the tool has the time of the sender.
-                if found.hits[*same].key.is_empty() {
-                    found.hits[*same] = hit;
+                let other = if same.key.is_empty() { std::mem::replace(same, hit) } else { hit };
+                // Only the event has the number of a new task.
+                if same.title.is_empty() {
+                    same.title = other.title;
                 }
                 continue;
             }

@@ -79,6 +79,41 @@ fn filters_select_by_kind_agent_run_and_time() {
 }
 
 #[test]
+fn without_matches_the_reason_is_printed_if_it_is_known() {
+    let sandbox = Sandbox::new();
+    let found = |args: &[&str]| sandbox.run(&[&["search", "parser"], args].concat());
+    assert!(found(&[]).err.starts_with("no matches: no runs recorded yet\nhint: "), "{}", found(&[]).err);
+    let sandbox = team();
+    let found = |args: &[&str]| sandbox.run(&[&["search"], args].concat());
+    let unknown = found(&["parser", "--agent", "allice"]);
+    let expected =
+        "no matches: no text of agent \"allice\" is recorded\nhint: agents with texts: team-lead\n";
+    assert_eq!((unknown.code, unknown.err.as_str()), (Some(0), expected));
+    assert_eq!(found(&["nothing", "--agent", "lead"]).err, "no matches\n");
+    let relative = found(&["parser", "--since", "+1m"]);
+    assert!(relative.code == Some(64) && relative.err.ends_with(", add --run RUN\n"), "{}", relative.err);
+    assert!(!relative.err.contains("+1m30s"), "{}", relative.err);
+}
+
+#[test]
+fn a_new_task_has_its_number() {
+    let sandbox = team();
+    let lead = Lead::of(&sandbox, SESSION);
+    lead.tool(
+        "t1",
+        "TaskCreate",
+        &json!({"subject": "Fuzz", "description": "all of it"}),
+        json!({"task": {"id": "7"}}),
+    );
+    lead.hook(
+        "TaskCreated",
+        json!({"task_id": "7", "task_subject": "Fuzz", "task_description": "all of it"}),
+    );
+    let found = hits(&sandbox, &["fuzz"]);
+    assert_eq!(found.iter().map(|hit| text(hit, "title")).collect::<Vec<_>>(), ["#7"]);
+}
+
+#[test]
 fn a_regular_expression_finds_what_words_do_not() {
     let sandbox = team();
     let found = hits(&sandbox, &["--regex", r"error\[E\d+\]"]);
