@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::status::{AgentState, Item, Observation};
-use crate::timeline::{Entry, EntryKind, Kind, MessageEvent, RunData};
+use crate::timeline::{Entry, EntryKind, Kind, LiveState, MessageEvent, RunData, TaskEvent};
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::policy::Decision;
 use teamkeep_core::store::archive::RunRecord;
@@ -25,6 +25,12 @@ pub struct Brief {
     pub started_at: Timestamp,
     /// The moment that it describes.
     pub at: Timestamp,
+    /// Whether it is before the last moment of the run.
+    #[serde(skip)]
+    pub is_past: bool,
+    /// Whether work in git worktrees is recorded.
+    #[serde(skip)]
+    pub has_worktrees: bool,
     /// Whether the agents were there at that moment. After the end of a run they are gone.
     pub is_running: bool,
     /// The agent that it is written for; `None` for any of them.
@@ -32,6 +38,7 @@ pub struct Brief {
     pub reader: Option<String>,
     /// The other agents.
     pub agents: Vec<Colleague>,
+    /// Numbers of tasks, without deleted ones. Those that Claude Code removed when all were completed count.
     pub completed: usize,
     pub tasks: usize,
     /// The unfinished tasks: those of the reader first, then those in progress.
@@ -75,13 +82,18 @@ pub struct Blocked {
 }
 
 impl Brief {
-    /// The facts at a moment of the run; without one, now or at its end.
+    /// The facts at a moment of the run; without one, or after the last one, now or at its end.
     pub fn of(data: &RunData, observed: &Observation, reader: Option<&str>, at: Option<Timestamp>) -> Brief {
         let end = observed.end(data);
+        let at = at.filter(|at| *at < end);
+        let is_past = at.is_some();
         let board = at.map_or_else(|| observed.board(data), |at| observed.board_at(data, at));
         let at = at.unwrap_or(end);
         let entries = &observed.timeline.entries;
         let entries = &entries[..entries.partition_point(|entry| entry.at <= at)];
+        let state = LiveState::of(entries);
+        let statuses = state.tasks.values().map(|task| task.status.as_ref().or(task.erased.as_ref()));
+        let statuses: Vec<_> = statuses.filter(|status| *status != Some(&TaskStatus::Deleted)).collect();
         let last_message = |name: &str| entries.iter().rev().find_map(|entry| said(entry, Some(name)));
         let others = board.members.iter().filter(|member| Some(member.name.as_str()) != reader);
         let agents = others.map(|member| Colleague {
@@ -98,11 +110,13 @@ impl Brief {
             team: data.run.team.clone(),
             started_at: data.run.started_at,
             at,
-            is_running: observed.is_running || at < end,
+            is_past,
+            has_worktrees: !data.worktrees(is_past.then_some(at)).is_empty(),
+            is_running: observed.is_running || is_past,
             reader: reader.map(str::to_owned),
             agents: agents.collect(),
-            completed: board.done(),
-            tasks: board.tasks.len(),
+            completed: statuses.iter().filter(|status| **status == Some(&TaskStatus::Completed)).count(),
+            tasks: statuses.len(),
             unanswered: reader.map(|reader| unanswered(entries, reader)).unwrap_or_default(),
             changes: reader.map(|reader| changes(entries, reader)).unwrap_or_default(),
             blocks: reader.map(|reader| blocks(entries, reader)).unwrap_or_default(),
@@ -160,8 +174,12 @@ fn changes(entries: &[Entry], reader: &str) -> Vec<Entry> {
     let Some(last) = entries.iter().rev().find(is_action) else { return Vec::new() };
     let later = entries.iter().rev().take_while(|entry| entry.at > last.at);
     let is_change = |entry: &&Entry| {
-        let is_of_team =
-            matches!(entry.kind, EntryKind::Task(_) | EntryKind::MemberJoined(_) | EntryKind::MemberLeft);
+        let is_of_team = match &entry.kind {
+            // Claude Code removes the files of completed tasks.
+            EntryKind::Task(task) => task.event != TaskEvent::Erased,
+            EntryKind::MemberJoined(_) | EntryKind::MemberLeft => true,
+            _ => false,
+        };
         is_of_team && entry.actor != reader
     };
     later.filter(is_change).take(MAX_CHANGES).cloned().collect()

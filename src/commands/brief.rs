@@ -1,6 +1,6 @@
 //! `teamkeep brief [RUN]`: the facts about a team for an agent that has lost its context.
 
-use super::catalog::{self, catalog, moment_of_run};
+use super::catalog::{self, catalog, moment_of_run, time_of_run};
 use super::output::{self, JsonOption};
 use crate::brief::Brief;
 use crate::context::Context;
@@ -10,6 +10,8 @@ use crate::view;
 use teamkeep_core::config::{ContextLoss, ContextPart};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::LEAD;
+use teamkeep_core::store::archive::RunRecord;
+use teamkeep_core::sys::clock::{self, Timestamp};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -42,7 +44,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     let catalog = catalog(context)?;
     let opened = catalog.open_stories(&[catalog.find(&args.run)?])?;
     for data in &opened.runs {
-        let at = moment_of_run(context, args.at.as_deref(), &data.run)?;
+        let at = moment(context, args, &data.run)?;
         let around =
             Surroundings { archive: &catalog.archive, paths: &context.paths, config: &context.config };
         let observed = Observation::of(data, around, context.clock.now());
@@ -52,6 +54,10 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         let is_known = reader.is_none_or(|reader| known().any(|name| name == reader));
         if args.after.is_some() && (!is_known || data.run.team.is_none() || known().count() < 2) {
             continue;
+        }
+        if !is_known && data.run.team.is_none() {
+            let hint = format!("see what happened in it: teamkeep replay {}", data.run.run);
+            return Err(Error::new(format!("run {} has no team", data.run.run)).hint(hint));
         }
         if !is_known {
             let names: Vec<&str> = known().collect();
@@ -68,27 +74,47 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         }
         let parts = if args.after.is_some() { &context.config.context.parts } else { &ContextPart::ALL[..] };
         let text = view::brief(&brief, parts, args.max_bytes.map_or(usize::MAX, |max| max as usize));
-        let text = if args.prompt { prompt(&brief, &text) } else { text };
+        let text = if args.prompt { prompt(&brief, &observed, &text) } else { text };
         output::print(context, &text)?;
     }
     catalog::warn_damaged(context, &catalog, &opened);
     Ok(())
 }
 
-/// The text with which a new session continues the work of a team that is gone.
-fn prompt(brief: &Brief, text: &str) -> String {
+/// The time of `--at`, which must be in the run: there are no facts before it, and after it they do not change.
+fn moment(context: &Context, args: &Args, run: &RunRecord) -> Result<Option<Timestamp>> {
+    let text = args.at.as_deref();
+    if time_of_run(context, text, run)?.is_some_and(|at| at < run.started_at) {
+        let what = format!("invalid time {:?}: the run starts at", text.unwrap_or_default());
+        return Err(Error::usage(format!("{what} {}", clock::moment(run.started_at))));
+    }
+    moment_of_run(context, text, run)
+}
+
+/// The text with which a new session continues the work of a team.
+fn prompt(brief: &Brief, observed: &Observation, text: &str) -> String {
+    let start = match observed.is_running {
+        true => {
+            "Take over the work of an agent team. Its agents belong to another session: messages from this one do not reach them."
+        }
+        false => "Continue the work of an earlier agent team.",
+    };
     let restore = match brief.open.is_empty() {
         true => "No task is unfinished.\n".to_owned(),
         false => {
+            let command = restore_command(&brief.run, Some(brief.at).filter(|_| brief.is_past));
             format!(
-                "If TaskList does not have these tasks, the user can start a session that has them: {}\n",
-                restore_command(&brief.run)
+                "If TaskList does not have these tasks, work from this list. The user can start another session that has \
+                 them: {command}\n"
             )
         }
     };
-    let agents = match brief.is_running {
-        true => " Its agents belong to another session: messages from this one do not reach them.",
-        false => "",
+    let worktrees = match brief.has_worktrees {
+        true => format!(
+            "Work that is only in git worktrees is recorded. To get it as branches: teamkeep restore {} --worktree\n",
+            brief.run
+        ),
+        false => String::new(),
     };
-    format!("Continue the work of an earlier agent team.{agents}\n\n{text}{restore}")
+    format!("{start}\n\n{text}{restore}{worktrees}")
 }

@@ -48,11 +48,12 @@ pub fn brief(brief: &Brief, parts: &[ContextPart], max_bytes: usize) -> String {
 struct Facts<'a>(&'a Brief);
 
 impl Facts<'_> {
-    /// The command that prints everything for the same reader.
+    /// The command that prints everything for the same reader at the same moment.
     fn command(&self) -> String {
         let name = self.0.reader.as_deref().filter(|name| *name != LEAD);
         let reader = name.map(|name| format!(" --for={}", plain(&shell::quoted(name)))).unwrap_or_default();
-        format!("teamkeep brief {}{reader}", self.0.run)
+        let at = if self.0.is_past { format!(" --at={}", self.0.at) } else { String::new() };
+        format!("teamkeep brief {}{reader}{at}", self.0.run)
     }
 
     fn heading(&self) -> String {
@@ -219,6 +220,8 @@ mod tests {
             team: Some("parser-team".to_owned()),
             started_at: time(0),
             at: time(100),
+            is_past: false,
+            has_worktrees: false,
             is_running: true,
             reader: Some("team-lead".to_owned()),
             agents: vec![Colleague {
@@ -283,6 +286,9 @@ mod tests {
             brief.reader = Some("-it's".to_owned());
             let text = super::brief(&brief, &ContextPart::ALL, max);
             assert!(text.ends_with("teamkeep brief 0123456789abcdef --for='-it'\\''s'\n"), "{text}");
+            brief.is_past = true;
+            let text = super::brief(&brief, &ContextPart::ALL, max);
+            assert!(text.ends_with(" --at=1970-01-01T00:01:40.000Z\n"), "{text}");
         }
     }
 }

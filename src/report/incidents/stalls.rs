@@ -9,6 +9,7 @@ use crate::report::tasks::TaskHistory;
 use crate::report::work::{open_questions, waits_for_task};
 use crate::timeline::{Entry, EntryKind, TurnEvent};
 use teamkeep_core::client::payload::Kind as Event;
+use teamkeep_core::sys::clock::Timestamp;
 
 /// A stall that lasted at least this many times the threshold is severe, even if nothing was lost.
 const SEVERE: i64 = 4;
@@ -140,13 +141,14 @@ fn stall(scene: &Scene<'_>, name: &str, silences: &[(i64, i64)], tasks: &[&TaskH
 
 /// The command that brings the run's unfinished tasks back, in a new session.
 pub fn restore(scene: &Scene<'_>) -> String {
-    restore_command(&scene.case.data.run.run)
+    restore_command(&scene.case.data.run.run, None)
 }
 
-/// The command that starts a session with the unfinished tasks of a run.
-pub fn restore_command(run: &str) -> String {
+/// The command that starts a session with the tasks of a run that were unfinished at a moment, or at its end.
+pub fn restore_command(run: &str, at: Option<Timestamp>) -> String {
     let list = format!("again-{}", run.get(..8).unwrap_or(run));
-    format!("teamkeep restore {run} --tasks {list} --yes && CLAUDE_CODE_TASK_LIST_ID={list} claude")
+    let at = at.map(|at| format!(" --at={at}")).unwrap_or_default();
+    format!("teamkeep restore {run}{at} --tasks {list} --yes && CLAUDE_CODE_TASK_LIST_ID={list} claude")
 }
 
 /// The cost of the agent while tasks of its own were in progress that were never completed.

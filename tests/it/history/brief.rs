@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::traces::{ALL, V328, play};
+use super::traces::{ALL, GC, HEADLESS, V328, play};
 
 /// The unfinished tasks with owner and status.
 fn open<'a>(tasks: impl Iterator<Item = (&'a str, &'a Value)>) -> BTreeMap<&'a str, (Value, Value)> {
@@ -73,4 +73,45 @@ fn brief_for_an_agent_has_its_messages_and_its_blocks() {
     assert!(brief(&["--max-bytes", "1000"]).len() <= 1_000);
     let result = told.sandbox.run(&["brief", "latest", "--for", "dave"]);
     assert_eq!((result.code, result.err.contains("agents: team-lead, ")), (Some(1), true), "{}", result.err);
+}
+
+#[test]
+fn after_the_end_the_facts_are_those_of_the_end_and_before_the_start_there_are_none() {
+    let told = play(V328, 1);
+    let facts = |args: &[&str]| {
+        let result = told.sandbox.run(&[&["brief", "latest", "--json"], args].concat());
+        serde_json::from_str::<Value>(&result.out).unwrap()
+    };
+    let end = facts(&[]);
+    assert_eq!(facts(&["--at", "+20h"]), end);
+    let result = told.sandbox.run(&["brief", "latest", "--at=-5m"]);
+    assert_eq!(result.code, Some(64));
+    assert!(result.err.starts_with("error: invalid time \"-5m\": the run starts at "), "{}", result.err);
+    let prompt = told.sandbox.told(&["brief", "latest", "--prompt", "--at", "+40s"]);
+    let at = facts(&["--at", "+40s"])["at"].as_str().unwrap().to_owned();
+    assert!(prompt.contains(&format!(" --at={at} --tasks again-")), "{prompt}");
+    assert!(prompt.starts_with("Continue the work of an earlier agent team.\n"), "{prompt}");
+}
+
+#[test]
+fn a_deleted_task_does_not_count_and_one_that_claude_code_removed_does() {
+    let told = play(GC, 1);
+    let json = |args: &[&str]| serde_json::from_str::<Value>(&told.sandbox.told(args)).unwrap();
+    let brief = json(&["brief", "latest", "--json"]);
+    assert_eq!((&brief["completed"], &brief["tasks"]), (&json!(2), &json!(2)));
+    let count = json(&["report", "latest", "--json"])["overview"]["count"].clone();
+    assert_eq!((&count["completed"], &count["tasks"]), (&json!(2), &json!(2)));
+    assert_eq!(told.sandbox.teams()[0]["tasks"], json!(2));
+    let duration = json(&["report", "latest", "--json"])["overview"]["duration_ms"].as_u64().unwrap();
+    let last = json(&["brief", "latest", "--json", "--at", &format!("+{}s", duration / 1_000)]);
+    assert_eq!((&last["completed"], &last["tasks"]), (&json!(2), &json!(2)), "before the session ends");
+    assert!(!last.to_string().contains("task-erased"), "{last}");
+}
+
+#[test]
+fn a_session_without_a_team_has_no_brief() {
+    let told = play(HEADLESS, 1);
+    assert!(told.sandbox.teams()[0]["team"].is_null());
+    let result = told.sandbox.run(&["brief", "latest"]);
+    assert_eq!((result.code, result.err.contains(" has no team\nhint: ")), (Some(1), true), "{}", result.err);
 }

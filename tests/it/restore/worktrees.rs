@@ -163,6 +163,13 @@ fn a_removed_worktree_is_a_branch_again() {
     let log = run(&scene.repository, &["log", "--format=%an: %s", &format!("main..{branch}")]);
     assert_eq!(log, "bob: Uncommitted work of a worktree\ndev: Commit a part\n");
 
+    let id = plan["run"].as_str().unwrap();
+    for command in [&["report", "latest"][..], &["brief", "latest", "--prompt"]] {
+        let text = scene.sandbox.told(command);
+        assert!(text.contains(&format!("teamkeep restore {id} --worktree")), "{text}");
+    }
+    assert!(scene.sandbox.told(&["show", "latest"]).contains(&format!("Worktrees (1)\n  {NAME} ")));
+
     assert_eq!(scene.restored()["branches"], plan["branches"], "a second time changes nothing");
     assert_eq!(scene.sandbox.run(&["verify"]).code, Some(0));
     let result = scene.restore(&scene.repository, &["--to", "files"]);
