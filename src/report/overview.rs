@@ -61,6 +61,7 @@ pub struct Count {
     pub messages: usize,
     pub automatic: usize,
     pub refused: usize,
+    /// Number of tasks, without deleted ones.
     pub tasks: usize,
     pub completed: usize,
     pub turns: usize,
@@ -96,7 +97,7 @@ pub fn overview(
             messages: recorded(false),
             automatic: recorded(true),
             refused: mail.messages.iter().filter(|one| one.refused.is_some()).count(),
-            tasks: tasks.len(),
+            tasks: tasks.iter().filter(|task| task.status != TaskStatus::Deleted).count(),
             completed: tasks.iter().filter(|task| task.status == TaskStatus::Completed).count(),
             turns: turns.len(),
             events: data.events.iter().filter(|event| event.verdict.is_none()).count(),

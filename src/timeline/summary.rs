@@ -1,13 +1,13 @@
 //! A run in a few numbers: a row of `list`.
 
-use std::collections::HashSet;
-
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Entry, MessageEvent};
+use super::live_state::LiveState;
 use super::merge::Timeline;
 use super::run_data::RunData;
 use teamkeep_core::client::payload::Kind as PayloadKind;
+use teamkeep_core::model::TaskStatus;
 use teamkeep_core::model::event::LEAD;
 use teamkeep_core::store::archive::{Archive, EndedBy, RunRecord};
 use teamkeep_core::sys::clock::Timestamp;
@@ -26,7 +26,7 @@ pub struct Summary {
     pub ended_at: Option<Timestamp>,
     pub ended_by: Option<EndedBy>,
     pub members: Vec<String>,
-    /// Number of tasks, without the trackers of 2.1.47.
+    /// Number of tasks, without deleted ones and the trackers of 2.1.47.
     pub tasks: usize,
     pub messages: usize,
     pub snapshots: usize,
@@ -41,8 +41,8 @@ impl Summary {
     pub fn of(data: &RunData, timeline: &Timeline) -> Summary {
         let run = &data.run;
         let entries = &timeline.entries;
-        let tasks: HashSet<&str> =
-            entries.iter().filter_map(|entry| Some(entry.task()?.id.as_str())).collect();
+        let state = LiveState::of(entries);
+        let tasks = state.tasks.values().filter(|task| task.status != Some(TaskStatus::Deleted));
         let messages = entries.iter().filter_map(Entry::message);
         let sent = messages.filter(|message| message.event != MessageEvent::Refused && !message.automatic);
         Summary {
@@ -55,7 +55,7 @@ impl Summary {
             ended_at: run.ended_at,
             ended_by: run.ended_by,
             members: data.members.clone(),
-            tasks: tasks.len(),
+            tasks: tasks.count(),
             messages: sent.count(),
             snapshots: data.journal.snapshots.len(),
             events_missing_until: data.missing_until,
@@ -75,7 +75,7 @@ pub fn project(data: &RunData) -> Option<String> {
 /// The file in the run's directory.
 const FILE_NAME: &str = "summary.json";
 /// Version of what is counted, and how.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// Late events of a run are still recorded for a while after its end.
 const GRACE_PERIOD: chrono::TimeDelta = chrono::TimeDelta::minutes(10);
 
