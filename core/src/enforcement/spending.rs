@@ -61,7 +61,7 @@ impl RunSpending {
         let messages = self.spent.messages.values().filter(|(_, cost)| is_past(cost));
         let task_of = |by: &str, at: Option<i64>| team.ledger.task_times.task_of(by, at?).map(Arc::from);
         let priced = messages.map(|(path, cost)| {
-            let by = owners.get(path.as_str()).cloned().unwrap_or_else(|| UNKNOWN.into());
+            let by = owners.get(&**path).cloned().unwrap_or_else(|| UNKNOWN.into());
             let at = cost.at.map(|at| at.millis());
             let (tokens, usd) = (cost.tokens.new_tokens(), prices.cost(cost));
             PricedMessage { task: task_of(&by, at), by, at, tokens, usd }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -37,7 +38,7 @@ pub struct SpentLog(PathBuf);
 pub struct SpentMessages {
     pub transcripts: BTreeMap<String, ReadTranscript>,
     /// Each message with its transcript.
-    pub messages: HashMap<String, (String, MessageCost)>,
+    pub messages: HashMap<String, (Arc<str>, MessageCost)>,
     /// The bytes of transcripts that are not read yet.
     pub unread: u64,
 }
@@ -104,12 +105,12 @@ impl SpentLog {
                 lines.push(Line::of(name, tail, note, &span));
             }
         }
-        lines.iter().for_each(|line| all.add(line));
-        if lock.is_some() && !lines.is_empty() {
-            let is_long = line_count > all.transcripts.len().saturating_mul(MAX_LINES_PER_TRANSCRIPT);
-            match is_long {
+        let new = text(&lines)?;
+        lines.into_iter().for_each(|line| all.add(line));
+        if lock.is_some() && !new.is_empty() {
+            match line_count > all.transcripts.len().saturating_mul(MAX_LINES_PER_TRANSCRIPT) {
                 true => write_atomic(&self.0, &text(&all.lines())?)?,
-                false => drop(Appender::open(&self.0)?.append_line(&text(&lines)?)?),
+                false => drop(Appender::open(&self.0)?.append_line(&new)?),
             }
         }
         Ok(all)
@@ -133,7 +134,7 @@ impl SpentLog {
         for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             count += 1;
             if let Ok(line) = serde_json::from_slice::<Line>(line) {
-                all.add(&line);
+                all.add(line);
             }
         }
         (all, count)
@@ -148,8 +149,7 @@ impl Line {
                 continue;
             }
             let spent = Spent { model: spent.model.map(bounded), ..spent };
-            let Spent { tokens, terms, .. } = spent;
-            let id = bounded(spent.message.clone());
+            let (tokens, terms, id) = (spent.tokens, spent.terms, bounded(spent.message.clone()));
             costs.entry(id).or_insert_with(|| MessageCost::of(at, spent)).add(tokens, terms);
         }
         let spent = costs.into_iter().map(|(id, cost)| StoredMessage::of(id, cost)).collect();
@@ -188,25 +188,25 @@ impl SpentMessages {
                 bytes(&path.replace(".jsonl", ".meta.json")).filter(|_| is_agent_transcript(Path::new(path)));
             let note = note.map(|note| TranscriptNote::parse(&note)).unwrap_or_default();
             let spent = bytes(path).map(|bytes| usages(&bytes)).unwrap_or_default();
-            all.add(&Line::of(path, Tail { spent, ..Tail::default() }, note, span));
+            all.add(Line::of(path, Tail { spent, ..Tail::default() }, note, span));
         }
         all
     }
 
-    fn add(&mut self, line: &Line) {
-        let transcript = self.transcripts.entry(line.path.clone()).or_default();
+    fn add(&mut self, line: Line) {
+        let path: Arc<str> = line.path.as_str().into();
+        let transcript = self.transcripts.entry(line.path).or_default();
         // After a gap, the transcript is read again.
         let follows = line.start == 0 || line.start == transcript.position.end;
-        transcript.position = if follows { line.position.clone() } else { Position::default() };
+        transcript.position = if follows { line.position } else { Position::default() };
         if !line.note.is_empty() {
-            transcript.note = line.note.clone();
+            transcript.note = line.note;
         }
-        for StoredMessage { id, at, model, tokens, terms } in &line.spent {
-            match self.messages.get_mut(id) {
-                Some((_, known)) => known.add(*tokens, *terms),
+        for StoredMessage { id, at, model, tokens, terms } in line.spent {
+            match self.messages.get_mut(&id) {
+                Some((_, known)) => known.add(tokens, terms),
                 None => {
-                    let cost = MessageCost { at: *at, model: model.clone(), tokens: *tokens, terms: *terms };
-                    self.messages.insert(id.clone(), (line.path.clone(), cost));
+                    self.messages.insert(id, (path.clone(), MessageCost { at, model, tokens, terms }));
                 }
             }
         }
