@@ -55,6 +55,10 @@ impl FileLog {
         if records.is_empty() {
             return Ok(());
         }
+        // A link or a pipe in its place would fail every call.
+        if self.0.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+            return write_atomic(&self.0, &lines(records)?);
+        }
         let mut file = Appender::open(&self.0)?;
         file.append_line(&lines(records)?)?;
         if file.length <= MAX_BYTES {
@@ -117,6 +121,17 @@ mod tests {
         assert_eq!((history.count(), history.order), (1, 3), "damaged lines are skipped");
         log.append(&[read(4, "bob", "/new")]).unwrap();
         assert_eq!((log.read_all().count(), log.read_all().order), (4, 4), "and a torn one is ended");
+    }
+
+    #[test]
+    fn a_link_in_its_place_is_replaced_and_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = log(&dir);
+        let other = dir.path().join("other");
+        std::fs::write(&other, "other").unwrap();
+        std::os::unix::fs::symlink(&other, &log.0).unwrap();
+        log.append(&[read(1, "bob", "/a")]).unwrap();
+        assert_eq!((log.read_all().count(), std::fs::read(other).unwrap()), (1, b"other".to_vec()));
     }
 
     #[test]
