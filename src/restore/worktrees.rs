@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::timeline::RunData;
+use crate::timeline::{RunData, project};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::{Archive, worktree_of};
 use teamkeep_core::sys::clock::Timestamp;
@@ -31,6 +31,9 @@ pub struct WorktreePlan {
     pub at: Option<Timestamp>,
     pub branches: Vec<WorktreeBranch>,
     pub done: bool,
+    /// The directory in which the lead worked.
+    #[serde(skip)]
+    project: Option<String>,
 }
 
 /// The branch with the work of one worktree.
@@ -44,6 +47,9 @@ pub struct WorktreeBranch {
     pub commit: String,
     /// The commits that the repository must have.
     pub bases: Vec<String>,
+    /// Whether the branch was there before, with the work.
+    #[serde(skip)]
+    pub existed: bool,
     #[serde(skip)]
     object: String,
 }
@@ -75,7 +81,7 @@ impl WorktreePlan {
             let branch = format!("{PREFIX}/{}-{short}", in_branch(worktree));
             let Header { commit, bases } = header;
             let (name, object) = (worktree.clone(), object.clone());
-            branches.push(WorktreeBranch { name, at: *at, branch, commit, bases, object });
+            branches.push(WorktreeBranch { name, at: *at, branch, commit, bases, existed: false, object });
         }
         if let Some(name) = name.filter(|_| branches.is_empty()) {
             let known: Vec<&str> = work.iter().map(|(worktree, ..)| worktree.as_str()).collect();
@@ -86,7 +92,7 @@ impl WorktreePlan {
             });
         }
         let (run, team) = (data.run.run.clone(), data.run.team.clone());
-        Ok(WorktreePlan { v: 1, run, team, at, branches, done: false })
+        Ok(WorktreePlan { v: 1, run, team, at, branches, done: false, project: project(data) })
     }
 
     /// Creates the branches in the repository around a directory. An existing branch is not changed.
@@ -98,7 +104,8 @@ impl WorktreePlan {
             return Ok(());
         }
         let mut git = Git::new(repository, TIMEOUT);
-        let hint = "run the command in the repository in which the team worked";
+        let place = self.project.as_ref().map(|project| format!(": {project}")).unwrap_or_default();
+        let hint = &format!("run the command in the repository in which the team worked{place}");
         if git.output(&["rev-parse", "--git-dir"]).is_none() {
             return Err(Error::new("the current directory is not in a git repository").hint(hint));
         }
@@ -111,8 +118,8 @@ impl WorktreePlan {
                 return Err(Error::new(format!("{what}, which is not in this repository")).hint(hint));
             }
         }
-        for work in &self.branches {
-            work.create(archive, &git)?;
+        for work in &mut self.branches {
+            work.existed = work.create(archive, &git)? == Creation::Existed;
         }
         self.done = true;
         Ok(())
@@ -130,13 +137,19 @@ fn in_branch(worktree: &str) -> String {
     name
 }
 
+#[derive(Debug, PartialEq, Eq)]
+enum Creation {
+    Created,
+    Existed,
+}
+
 impl WorktreeBranch {
-    fn create(&self, archive: &Archive, git: &Git) -> Result<()> {
+    fn create(&self, archive: &Archive, git: &Git) -> Result<Creation> {
         let reference = format!("refs/heads/{}", self.branch);
         let exists = |reference: &str| git.output(&["rev-parse", "--verify", "--quiet", reference]).is_some();
         if exists(&reference) {
             let has_work = git.output(&["merge-base", "--is-ancestor", &self.commit, &reference]).is_some();
-            return if has_work { Ok(()) } else { Err(self.is_taken(&self.branch)) };
+            return if has_work { Ok(Creation::Existed) } else { Err(self.is_taken(&self.branch)) };
         }
         // A reference is a file: it cannot be in another one.
         if exists(&format!("refs/heads/{PREFIX}")) {
@@ -151,7 +164,8 @@ impl WorktreeBranch {
         file.write_all(&archive.objects.get(&self.object)?)?;
         let path = file.path().to_str().ok_or_else(failed)?;
         git.output(&["bundle", "unbundle", path]).ok_or_else(failed)?;
-        git.output(&["update-ref", &reference, &self.commit, ""]).map(drop).ok_or_else(failed)
+        git.output(&["update-ref", &reference, &self.commit, ""]).ok_or_else(failed)?;
+        Ok(Creation::Created)
     }
 
     fn is_taken(&self, by: &str) -> Error {

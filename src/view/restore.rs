@@ -91,8 +91,12 @@ pub fn restored_worktrees(plan: &WorktreePlan) -> Document {
     let mut document = heading(plan.team.as_deref(), &plan.run, plan.at);
     document.line([plain(count(plan.branches.len(), "worktree"))]);
     document.blank();
-    for WorktreeBranch { name, branch, at, .. } in &plan.branches {
-        document.line([styled(GREEN, "+"), bold(branch), plain(name), dim(clock::moment(*at))]);
+    for WorktreeBranch { name, branch, at, existed, .. } in &plan.branches {
+        let (mark, remark) = match existed {
+            true => (dim("="), "(the branch exists)"),
+            false => (styled(GREEN, "+"), ""),
+        };
+        document.line([mark, bold(branch), plain(name), dim(clock::moment(*at)), dim(remark)]);
     }
     document
 }

@@ -161,7 +161,7 @@ fn a_removed_worktree_is_a_branch_again() {
     assert_eq!((show("notes.txt").as_str(), show("link").as_str()), ("one\ntwo\n", "notes.txt"));
     assert!(run(&scene.repository, &["ls-tree", branch, "run.sh"]).starts_with("100755 "));
     let log = run(&scene.repository, &["log", "--format=%an: %s", &format!("main..{branch}")]);
-    assert_eq!(log, "bob: Uncommitted work of a worktree\ndev: Commit a part\n");
+    assert_eq!(log, format!("bob: Uncommitted work of worktree {NAME}\ndev: Commit a part\n"));
 
     let id = plan["run"].as_str().unwrap();
     for command in [&["report", "latest"][..], &["brief", "latest", "--prompt"]] {
@@ -171,6 +171,10 @@ fn a_removed_worktree_is_a_branch_again() {
     assert!(scene.sandbox.told(&["show", "latest"]).contains(&format!("Worktrees (1)\n  {NAME} ")));
 
     assert_eq!(scene.restored()["branches"], plan["branches"], "a second time changes nothing");
+    let again = scene.restore(&scene.repository, &["--worktree"]).out;
+    assert!(again.contains(&format!("= {branch}")) && again.contains("(the branch exists)"), "{again}");
+    let elsewhere = scene.restore(&scene.sandbox.home(), &["--worktree"]).err;
+    assert!(elsewhere.contains("in which the team worked: /"), "{elsewhere}");
     assert_eq!(scene.sandbox.run(&["verify"]).code, Some(0));
     let result = scene.restore(&scene.repository, &["--to", "files"]);
     assert_eq!(result.code, Some(0), "{}", result.err);

@@ -104,8 +104,9 @@ pub fn bundle(top: &Path, author: &str, scratch: &Path, limit: Duration) -> Opti
             for (variables, value) in identity {
                 variables.iter().for_each(|name| git.set(name, value));
             }
-            let mut commit =
-                vec!["commit-tree", &changed, "-p", head, "-m", "Uncommitted work of a worktree"];
+            let name = top.file_name().unwrap_or_default().to_string_lossy();
+            let subject = format!("Uncommitted work of worktree {name}");
+            let mut commit = vec!["commit-tree", &changed, "-p", head, "-m", &subject];
             left_out.iter().for_each(|left_out| commit.extend(["-m", left_out]));
             text(git.line(&commit)?)?
         }
