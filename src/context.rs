@@ -28,7 +28,7 @@ impl Context {
     pub fn lenient(ui: Ui) -> Result<(Context, Option<Error>)> {
         let context = Context::bare(ui)?;
         let missing = context.check_config_path().err();
-        let (config, problem) = Config::load(&context.paths.config);
+        let (config, problem) = Config::load(&Files::find(&context.paths, None));
         Ok((Context { config, ..context }, missing.or(problem)))
     }
 

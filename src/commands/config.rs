@@ -16,7 +16,8 @@ use teamkeep_core::client::settings::demand::Demand;
 use teamkeep_core::config::keys::KEYS;
 use teamkeep_core::config::schema;
 use teamkeep_core::config::{
-    Code, Effective, Files, Origin, PROJECT_FILE, Problem, TEMPLATE, TrustState, layers, misnamed_file,
+    Code, Effective, Files, ORGANIZATION_FILE, Origin, PROJECT_FILE, Problem, TEMPLATE, TrustState, layers,
+    misnamed_file,
 };
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::sys::fs;
@@ -135,7 +136,7 @@ fn active_problems(context: &Context) -> Result<(Vec<Problem>, Vec<PathBuf>)> {
         problems.retain(|other| other.path != problem.path);
         problems.insert(0, problem);
     }
-    let files = [Some(files.user), files.project].into_iter().flatten();
+    let files = [files.organization, Some(files.user), files.project].into_iter().flatten();
     Ok((problems, files.filter(|path| path.symlink_metadata().is_ok()).collect()))
 }
 
@@ -145,6 +146,7 @@ fn problems_of(context: &Context, file: &Path) -> Vec<Problem> {
     }
     let files = context.policy_files();
     let files = match file.ends_with(PROJECT_FILE) {
+        _ if file == Path::new(ORGANIZATION_FILE) => return problems_of_organization(file),
         true => Files { project: Some(file.to_path_buf()), ..files },
         false => Files { user: file.to_path_buf(), project: None, ..files },
     };
@@ -153,15 +155,23 @@ fn problems_of(context: &Context, file: &Path) -> Vec<Problem> {
     problems
 }
 
+/// All problems of the organization's file, also while its last valid content applies.
+fn problems_of_organization(file: &Path) -> Vec<Problem> {
+    let files = Files { organization: Some(file.to_path_buf()), ..Files::default() };
+    layers::load(&files).problems
+}
+
 /// Prints the paths of the configuration files. Fails when `TEAMKEEP_CONFIG` cannot be used.
 fn print_paths(context: &Context) -> Result<()> {
     let files = context.policy_files();
     let line = |layer: &str, path: &Path| {
         let state = if path.symlink_metadata().is_ok() { "exists" } else { "does not exist" };
-        format!("{layer}  {}  ({state})\n", escape(&path.display().to_string()))
+        format!("{layer:12}  {}  ({state})\n", escape(&path.display().to_string()))
     };
     let project = files.project.as_ref().map(|project| line("project", project));
-    print(context, &(line("user   ", &files.user) + &project.unwrap_or_default()))?;
+    let organization = files.organization.as_ref().map(|file| line("organization", file));
+    let lines = [organization, Some(line("user", &files.user)), project];
+    print(context, &lines.into_iter().flatten().collect::<String>())?;
     context.check_config_path()
 }
 
@@ -215,10 +225,10 @@ pub fn show(context: &Context, args: &ShowArgs, part: Part) -> Result<()> {
             "checks": checks, "rules": rules,
         })
     });
-    let Files { user, project: project_file, .. } = &files;
+    let Files { organization, user, project: project_file, .. } = &files;
     let object = json!({
         "v": 1,
-        "files": {"user": user, "project": project_file},
+        "files": {"organization": organization, "user": user, "project": project_file},
         "settings": rows,
         "project": project,
         "problems": problems,

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use teamkeep_core::config::Config;
+use teamkeep_core::config::{Config, Files};
 use teamkeep_core::hook::{self, BackgroundMode, CalledBy, FinishStart, Recorder};
 use teamkeep_core::sys::clock::Clock;
 use teamkeep_core::sys::diagnostics;
@@ -66,7 +66,7 @@ pub fn finish(args: &FinishArgs) -> ExitCode {
         return ExitCode::FAILURE;
     }
     let clock = Clock::new(env.now.as_deref());
-    let (config, problem) = Config::load(&paths.config);
+    let (config, problem) = Config::load(&Files::find(&paths, None));
     let recorder =
         Recorder { env, paths, config, problems: Vec::new(), clock, finish: BackgroundMode::Detached };
     let mut notes = hook::finish(&recorder, FinishStart { client: args.after, in_session: args.beside });

@@ -12,6 +12,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 use super::budget::limit_problems;
 use super::keys::{Key, Place, REDACTABLE, names};
 use super::notify::{check_secret_file, check_url};
+use super::organization::check_fixed;
 use super::parse_duration;
 use super::parse_value::{Checker, Validation, blockable_events, quoted};
 use super::problem::{Code, Problem};
@@ -190,6 +191,7 @@ impl Checker<'_> {
             let checked = match entry.path.as_str() {
                 "notify.url" => check_url(text),
                 "notify.secret-file" => check_secret_file(text),
+                "organization.fixed" => check_fixed(entry),
                 _ => continue,
             };
             if let Err(why) = checked {

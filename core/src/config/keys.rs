@@ -197,6 +197,8 @@ pub const KEYS: &[Key] = &[
     needed("rule[].action", Words(&["warn", "block"])),
     key("rule[].reason", Text, "\"\"", Added),
     key("rule[].lasting", Switch, "false", Never),
+    key("organization.fixed", Names, "[]", Never),
+    key("organization.allow-pauses", Switch, "false", Never),
 ];
 
 impl Key {
@@ -285,6 +287,7 @@ mod tests {
                 "privacy",
                 "policy",
                 "rule",
+                "organization",
             ]
         );
         assert_eq!(names("policy.completion-check"), ["mode", "check"]);

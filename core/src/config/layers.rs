@@ -1,4 +1,5 @@
-//! Loads the configuration: combines the user's file with the project's, and caches the user's for hook calls.
+//! Loads the configuration: combines the organization's file, the user's and the project's, and caches the first two for
+//! hook calls.
 //!
 //! A hook call does not check an unchanged, valid file of the user again: with 20 rules, the cache saves a third of the
 //! call's processor time. A project's regular expressions may come from anyone; they are compiled only by `policy check`,
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::check::{Checked, validate};
+use super::organization::{self, ORGANIZATION_FILE};
 use super::parse_value::Validation;
 use super::problem::{Code, Problem};
 use super::project::{self, Project, Trust, TrustState};
@@ -36,11 +38,12 @@ const MAX_CACHE_BYTES: u64 = 4 << 20;
 /// The files that can exist.
 #[derive(Debug, Clone, Default)]
 pub struct Files {
+    pub organization: Option<PathBuf>,
     pub user: PathBuf,
     pub project: Option<PathBuf>,
     /// The list of trusted files.
     pub trust: PathBuf,
-    /// The cache of the user's file.
+    /// The cache of the organization's and the user's file.
     pub cache: PathBuf,
 }
 
@@ -49,19 +52,35 @@ impl Files {
     /// one.
     pub fn find(paths: &Paths, project: Option<&Path>) -> Files {
         Files {
+            organization: Some(PathBuf::from(ORGANIZATION_FILE)),
             user: paths.config.clone(),
             project: project.map(|project| project.join(PROJECT_FILE)),
             trust: paths.trust(),
             cache: paths.policy().join(".understood"),
         }
     }
+
+    /// The hash of the organization's and the user's file; `None` without both.
+    fn hash(&self) -> Option<blake3::Hash> {
+        let user = source::hash(&self.user);
+        let Some(organization) = self.organization.as_deref().and_then(source::hash) else { return user };
+        let mut both = blake3::Hasher::new();
+        both.update(organization.as_bytes());
+        both.update(user.as_ref().map_or(&[], |user| user.as_bytes()));
+        Some(both.finalize())
+    }
+
+    /// The copy of the organization's last valid file, if the store is known.
+    fn organization_copy(&self) -> Option<PathBuf> {
+        Some(self.cache.parent().filter(|dir| dir.is_absolute())?.join(".organization"))
+    }
 }
 
 impl Config {
-    /// Reads the user's file only, for commands that evaluate no gate. A missing one means the defaults and costs one
-    /// failed open. An unreadable or invalid file also means the defaults, with an error that has the position.
-    pub fn load(path: &Path) -> (Config, Option<Error>) {
-        let effective = load(&Files { user: path.to_path_buf(), ..Files::default() });
+    /// Reads the organization's and the user's file, for commands that evaluate no gate. A missing one means the defaults
+    /// and costs one failed open. An unreadable or invalid file also means the defaults, with an error that has the position.
+    pub fn load(files: &Files) -> (Config, Option<Error>) {
+        let effective = load(&Files { project: None, ..files.clone() });
         let error = effective.error();
         (effective.config, error)
     }
@@ -131,6 +150,7 @@ pub fn load_cached(files: &Files) -> Effective {
 
 fn load_with(files: &Files, user_validation: Validation, project_validation: Validation) -> Effective {
     let mut effective = Effective::default();
+    effective.add_organization(files, user_validation);
     let user = effective.read(&files.user, source::MAX_BYTES);
     if let Some(user) = &user {
         effective.has_user = true;
@@ -205,15 +225,48 @@ impl Effective {
     }
 
     fn add_user(&mut self, source: &Source, validation: Validation) {
-        let checked = validate(source, validation);
+        let mut checked = validate(source, validation);
         if checked.is_sound {
-            let entries = checked.entries.iter();
-            let settings = entries.map(|entry| (entry.path.clone(), entry.setting(source, Layer::User)));
-            self.settings.extend(settings);
+            organization::add_user(&mut self.settings, checked.entries, source, &mut checked.problems);
         } else {
             self.add_on_error(&checked, source, Layer::User);
         }
         self.problems.extend(checked.problems);
+    }
+
+    /// Adds the organization's file. While it cannot be used, its last valid content applies.
+    fn add_organization(&mut self, files: &Files, validation: Validation) {
+        let Some(file) = files.organization.as_deref() else { return };
+        let copy = files.organization_copy();
+        let mut problems = match source::read(file, source::MAX_BYTES) {
+            Ok(None) => return,
+            Err(problem) => vec![problem],
+            Ok(Some(read)) => {
+                let checked = validate(&read.source, validation);
+                if checked.is_sound {
+                    copy.iter().for_each(|copy| organization::store_valid(copy, &read));
+                    let entries = checked.entries.iter();
+                    let set = entries
+                        .map(|entry| (entry.path.clone(), entry.setting(&read.source, Layer::Organization)));
+                    self.settings.extend(set);
+                    self.problems.extend(checked.problems);
+                    return;
+                }
+                checked.problems
+            }
+        };
+        if let Some(last) = copy.and_then(|copy| organization::last_valid(&copy, file)) {
+            for entry in validate(&last.source, validation).entries {
+                let mut set = entry.setting(&last.source, Layer::Organization);
+                set.origin.line = None;
+                self.settings.insert(entry.path, set);
+            }
+            let first = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
+            let message = format!("{first}; the last valid content of the organization's file applies");
+            let command = format!("to list the problems: teamkeep config check {}", file.display());
+            problems = vec![Problem::of_file(Code::OrganizationBroken, file, message).hint(command)];
+        }
+        self.problems.extend(problems);
     }
 
     /// Applies `on-error = "block"` of a file with errors.
@@ -240,7 +293,7 @@ impl Effective {
         let (items, values): (Vec<_>, Vec<_>) =
             checked.entries.into_iter().partition(|entry| entry.key.project == keys::Project::Added);
         for entry in &values {
-            project::apply_override(&mut self.settings, entry, source, &mut problems);
+            project::apply_override(&mut self.settings, entry, source, Layer::Project, &mut problems);
         }
         let (project, settings) = project::trust_state(&items, read, trust, &self.settings, &mut problems);
         if project.standing == TrustState::Trusted {
@@ -277,7 +330,7 @@ pub fn everywhere(files: &Files) -> Everywhere {
     all
 }
 
-/// The cache of the user's file, stored beside the policy's counts.
+/// The cache of the organization's and the user's file, stored beside the policy's counts.
 #[derive(Serialize, Deserialize)]
 struct Cache<C> {
     program: String,
@@ -296,16 +349,15 @@ pub fn last_on_error(user: &Path, cache: &Path) -> Option<OnError> {
     OnError::deserialize(on_error).ok()
 }
 
-/// Loads the user's file only.
+/// Loads the organization's and the user's file only.
 fn load_user(files: &Files) -> Effective {
-    let Some(hash) = source::hash(&files.user) else { return load(files) };
+    let Some(hash) = files.hash() else { return load(files) };
     let hash = format!("{} {}", hash.to_hex(), files.user.display());
     if let Some(config) = read_cache(&files.cache, &hash) {
-        return Effective { config, has_user: true, ..Effective::default() };
+        return Effective { config, has_user: !source::is_absent(&files.user), ..Effective::default() };
     }
     let effective = load(files);
-    if effective.is_broken() || source::hash(&files.user).is_none_or(|now| !hash.starts_with(&*now.to_hex()))
-    {
+    if effective.is_broken() || files.hash().is_none_or(|now| !hash.starts_with(&*now.to_hex())) {
         return effective;
     }
     let on_error = effective.config.policy.on_error;
@@ -335,5 +387,6 @@ pub(super) fn read_cache(path: &Path, wanted: &str) -> Option<Config> {
         return None;
     }
     config.rule.iter_mut().zip(file_lines).for_each(|(rule, file_line)| rule.file_line = file_line);
+    config.policy.unpausable = config.organization.unpausable();
     Some(config)
 }

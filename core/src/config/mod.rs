@@ -1,6 +1,7 @@
 //! `teamkeep.toml`, from text to typed configuration. Without a file the defaults apply, and no parser runs.
 //!
-//! A file goes through [`source`] → [`check`] → `model`; [`layers`] combines the project's with the user's.
+//! A file goes through [`source`] → [`check`] → `model`; [`layers`] combines those of the organization, the user and the
+//! project.
 
 mod budget;
 pub mod check;
@@ -8,6 +9,7 @@ pub mod keys;
 pub mod layers;
 mod model;
 pub mod notify;
+mod organization;
 mod parse_value;
 pub mod pattern;
 mod policy;
@@ -26,6 +28,7 @@ pub use model::{
     Price, Privacy, RecordMode, Report, TeamContext,
 };
 pub use notify::{LeastSeverity, Notify};
+pub use organization::{ORGANIZATION_FILE, Organization};
 pub use pattern::{BoundedRegex, RegexTooCostly, required_literal};
 pub use policy::*;
 pub use problem::{Code, Problem, Severity};

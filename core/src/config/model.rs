@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::keys::REDACTABLE;
 use super::notify::Notify;
+use super::organization::Organization;
 use super::units::{duration, size};
 use super::{Policy, Rule};
 
@@ -25,6 +26,7 @@ pub struct Config {
     pub privacy: Privacy,
     pub policy: Policy,
     pub rule: Vec<Rule>,
+    pub organization: Organization,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

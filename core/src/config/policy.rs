@@ -42,6 +42,9 @@ pub struct Policy {
     pub history_rewrite: OnlyMode,
     pub add_everything: OnlyMode,
     pub budget: Budget,
+    /// The gates that the organization has fixed, whose pauses and allowances do not apply.
+    #[serde(skip)]
+    pub unpausable: Vec<Gate>,
 }
 
 /// A gate without other settings, such as `[policy.protect-lead]`.
@@ -159,6 +162,7 @@ impl Default for Policy {
             history_rewrite: OnlyMode { mode: Mode::Off },
             add_everything: OnlyMode { mode: Mode::Off },
             budget: Budget::default(),
+            unpausable: Vec::new(),
         }
     }
 }

@@ -161,11 +161,12 @@ impl Project {
     }
 }
 
-/// Applies a value of a project's file if it tightens.
+/// Applies a value of a layer above if it tightens: of a project's file, or of a user's if the organization has fixed the key.
 pub(super) fn apply_override(
     settings: &mut Settings,
     entry: &Entry,
     source: &Source,
+    layer: Layer,
     problems: &mut Vec<Problem>,
 ) {
     let base = match settings.get(&entry.path) {
@@ -174,17 +175,24 @@ pub(super) fn apply_override(
     };
     let (wanted, path) = (&entry.value, &entry.path);
     let loosens = |what: &Json| {
-        let message = format!(
-            "`{path}` = {what} would loosen {base}; a project's file can only make the policy stricter"
-        );
-        source.problem(Code::WouldLoosen, entry.span.clone(), message).hint(
-            "set it in the user's file, which applies to every project, or pause the gate: teamkeep policy pause",
-        )
+        let problem = |why: &str| {
+            let message = format!("`{path}` = {what} would loosen {base}; {why}");
+            source.problem(Code::WouldLoosen, entry.span.clone(), message)
+        };
+        match layer {
+            Layer::Project => problem("a project's file can only make the policy stricter").hint(
+                "set it in the user's file, which applies to every project, or pause the gate: teamkeep policy pause",
+            ),
+            _ => problem("the organization has fixed it"),
+        }
     };
     let tightens = match entry.key.project {
         keys::Project::Never | keys::Project::Added => {
-            let message = format!("`{path}` cannot be set by a project's file");
-            let problem = source.problem(Code::NotInProject, entry.span.clone(), message);
+            let (code, why) = match layer {
+                Layer::Project => (Code::NotInProject, "cannot be set by a project's file"),
+                _ => (Code::WouldLoosen, "is fixed by the organization"),
+            };
+            let problem = source.problem(code, entry.span.clone(), format!("`{path}` {why}"));
             return problems.push(Problem { key: Some(entry.key.path), ..problem });
         }
         keys::Project::Stricter => rank(entry.key.kind, wanted) >= rank(entry.key.kind, &base),
@@ -206,7 +214,7 @@ pub(super) fn apply_override(
             }
             if !is_void && json!(kept) != base {
                 let kept = Entry { value: json!(kept), ..entry.clone() };
-                settings.insert(path.clone(), kept.setting(source, Layer::Project));
+                settings.insert(path.clone(), kept.setting(source, layer));
             }
             return;
         }
@@ -214,7 +222,7 @@ pub(super) fn apply_override(
     if !tightens {
         problems.push(loosens(wanted));
     } else if *wanted != base {
-        settings.insert(path.clone(), entry.setting(source, Layer::Project));
+        settings.insert(path.clone(), entry.setting(source, layer));
     }
 }
 

@@ -17,6 +17,7 @@ use super::source::Source;
 pub enum Layer {
     /// None: the default.
     Default,
+    Organization,
     User,
     Project,
 }
@@ -85,6 +86,7 @@ pub(super) fn build(settings: &Settings) -> Result<Config, String> {
         let name = settings.get(&format!("rule[{index}].name"));
         rule.file_line = name.map_or_else(|| rule.name.clone(), |name| name.origin.location());
     }
+    config.policy.unpausable = config.organization.unpausable();
     Ok(config)
 }
 

@@ -121,15 +121,16 @@ fn error_names_position_key_and_suggestion() {
 fn any_file_at_the_path_yields_a_configuration() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("teamkeep.toml");
-    assert!(Config::load(&path).1.is_none(), "a missing file is fine");
+    let load_user = |path: &Path| Config::load(&Files { user: path.to_path_buf(), ..Files::default() });
+    assert!(load_user(&path).1.is_none(), "a missing file is fine");
     std::fs::write(&path, "\u{feff}[hook]\nwatch = false\n").unwrap();
-    assert!(!Config::load(&path).0.hook.watch);
+    assert!(!load_user(&path).0.hook.watch);
     let link = dir.path().join("link");
     symlink(&path, &link).unwrap();
-    assert!(!Config::load(&link).0.hook.watch, "a linked file is followed");
+    assert!(!load_user(&link).0.hook.watch, "a linked file is followed");
 
     let bad = |name: &str| {
-        let (config, error) = Config::load(&dir.path().join(name));
+        let (config, error) = load_user(&dir.path().join(name));
         assert_eq!(config, Config::default(), "{name}");
         error.unwrap().to_string()
     };
@@ -148,7 +149,14 @@ const RULES: &str = "[hook]\nslow = \"2s\"\n[policy]\nmax-blocks = 5\n[[rule]]\n
 fn files(dir: &Path) -> (Files, PathBuf) {
     let project = Some(dir.join("project.toml"));
     let cache = dir.join("policy/cache.json");
-    let files = Files { user: dir.join("teamkeep.toml"), project, trust: dir.join("trust.json"), cache };
+    let organization = Some(dir.join("organization.toml"));
+    let files = Files {
+        organization,
+        user: dir.join("teamkeep.toml"),
+        project,
+        trust: dir.join("trust.json"),
+        cache,
+    };
     (files.clone(), files.cache)
 }
 
@@ -246,7 +254,7 @@ fn broken_link_does_not_count_as_missing() {
     link("teamkeep.toml");
     let problem = &load_cached(&files).problems[0];
     assert!(problem.message.ends_with("teamkeep.toml is a broken link"), "{}", problem.message);
-    assert!(load(&files).is_broken() && Config::load(&files.user).1.is_some());
+    assert!(load(&files).is_broken() && Config::load(&files).1.is_some());
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::evaluation::{Evaluation, Findings, decide, evaluate, uncounted};
 use super::file_log::FileLog;
 use super::gate_state::{GateStateStore, OpenGateState, is_busy_error};
 use super::origin::origin;
-use super::overrides::OverrideFile;
+use super::overrides::{OverrideFile, Overrides};
 use super::snapshot_reader::SnapshotReader;
 use super::spending::RunSpending;
 use super::working_tree::Unchanged;
@@ -225,7 +225,7 @@ impl PolicyRequest<'_> {
         if self.event.kind != Kind::TaskCompleted
             || settings.check.is_empty()
             || settings.mode == Mode::Off
-            || self.overrides().read().is_paused(Gate::CompletionCheck, self.team, self.now)
+            || self.is_paused(Gate::CompletionCheck, &self.overrides().read())
         {
             return Ok(None);
         }
@@ -253,6 +253,10 @@ impl PolicyRequest<'_> {
         self.with_overrides(members, |allow| decide(&findings, &mut Guard::default(), &counting, allow))
     }
 
+    fn is_paused(&self, gate: Gate, overrides: &Overrides) -> bool {
+        !self.policy.unpausable.contains(&gate) && overrides.is_paused(gate, self.team, self.now)
+    }
+
     /// Evaluates with the overrides. An allowance is used up, except by a warning, and returned if another gate blocks the
     /// action.
     fn with_overrides(
@@ -263,10 +267,11 @@ impl PolicyRequest<'_> {
         let file = self.overrides();
         let (overrides, mut used) = (LazyCell::new(|| file.read()), Vec::new());
         let evaluation = evaluate(&mut |finding| {
-            if overrides.is_paused(finding.gate, self.team, self.now) {
+            if self.is_paused(finding.gate, &overrides) {
                 return true;
             }
-            if finding.gate != Gate::PrematureShutdown || finding.decision != Decision::Block {
+            let is_fixed = self.policy.unpausable.contains(&finding.gate);
+            if finding.gate != Gate::PrematureShutdown || finding.decision != Decision::Block || is_fixed {
                 return false;
             }
             let Some(name) = overrides.allowed_shutdown(&finding.about, members) else { return false };

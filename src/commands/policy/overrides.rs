@@ -120,6 +120,7 @@ fn teammate(text: &str) -> std::result::Result<String, String> {
 /// A pause replaces the previous one of the same gate and team.
 pub fn pause(context: &Context, args: &PauseArgs) -> Result<()> {
     args.scope.check_gate()?;
+    check_fixed(context, args.scope.gate.as_deref())?;
     let now = context.clock.now();
     let until =
         now.checked_add(args.duration).ok_or_else(|| Error::usage("the end of the pause is out of range"))?;
@@ -134,6 +135,26 @@ pub fn pause(context: &Context, args: &PauseArgs) -> Result<()> {
     })?;
     context.ui.eprint_line(&format!("paused {}; to end it: teamkeep policy resume", describe(&pause)));
     Ok(())
+}
+
+/// Fails if the organization has fixed the gate; for a pause of all gates, lists those that it has fixed.
+fn check_fixed(context: &Context, gate: Option<&str>) -> Result<()> {
+    let fixed = context.config.policy.unpausable.iter().map(|gate| gate.name());
+    let fixed: Vec<&str> = fixed.filter(|name| gate.is_none_or(|gate| gate == *name)).collect();
+    if fixed.is_empty() {
+        return Ok(());
+    }
+    let what = format!("the organization has fixed {}", fixed.join(", "));
+    match gate {
+        Some(_) => {
+            let why = format!("{what}: pauses and allowances do not apply to it");
+            Err(Error::new(why).hint("see the origin of each value: teamkeep config show"))
+        }
+        None => {
+            context.ui.warn(format!("{what}: the pause does not apply to it"));
+            Ok(())
+        }
+    }
 }
 
 /// Allowed shutdowns end together with the pause of their gate. Other active pauses are kept and listed.
@@ -181,9 +202,10 @@ pub fn allow(context: &Context, args: &AllowArgs) -> Result<()> {
         let hint = "to pause the gate that blocks it: teamkeep policy pause --gate protect-lead 5m";
         return Err(Error::new(why).hint(hint));
     }
+    let gate = Gate::PrematureShutdown.name();
+    check_fixed(context, Some(gate))?;
     let file = override_file(context)?;
     warn_unknown_teammate(context, name);
-    let gate = Gate::PrematureShutdown.name();
     let payload = json!({"override": "allow-shutdown", "gate": gate, "team": null, "name": name});
     record(context, None, payload)?;
     file.change(context.clock.now(), |overrides| {

@@ -30,7 +30,9 @@ fn without_a_file_the_defaults_apply() {
     assert_eq!(home.ok("policy check").out, "no configuration file; the defaults apply\n");
     assert_eq!(
         home.ok("config path").out,
-        "user     ~/.config/teamkeep/teamkeep.toml  (does not exist)\nproject  ~/.claude/teamkeep.toml  (does not exist)\n"
+        "organization  /etc/teamkeep/teamkeep.toml  (does not exist)\n\
+         user          ~/.config/teamkeep/teamkeep.toml  (does not exist)\n\
+         project       ~/.claude/teamkeep.toml  (does not exist)\n"
     );
     let shown = home.ok("policy show").out;
     assert!(shown.lines().all(|line| line.ends_with("  default")), "{shown}");

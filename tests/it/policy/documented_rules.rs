@@ -117,5 +117,5 @@ fn installed_hooks_cover_the_documented_rules() {
             }
         }
     }
-    assert_eq!(asked.len(), 4 * CLIENTS.len(), "{asked:?}");
+    assert_eq!(asked.len(), 5 * CLIENTS.len(), "{asked:?}");
 }

@@ -21,6 +21,7 @@ impl Place {
         std::fs::create_dir_all(at("project/.claude")).unwrap();
         std::fs::create_dir_all(at("keep")).unwrap();
         let files = Files {
+            organization: None,
             user: at("user.toml"),
             project: Some(at("project/.claude/teamkeep.toml")),
             trust: at("keep/trust.json"),

@@ -1,0 +1,271 @@
+//! The organization's file: the base of every user's configuration on the machine. Users and projects can only tighten the
+//! keys that it fixes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use super::Gate;
+use super::keys;
+use super::problem::{Code, Problem};
+use super::project::apply_override;
+use super::settings::{Entry, Layer, Settings};
+use super::source::{self, Read, Source};
+use crate::sys::fs;
+
+/// The organization's file. An environment variable cannot name another one: users could then avoid it.
+pub const ORGANIZATION_FILE: &str = if cfg!(target_os = "macos") {
+    "/Library/Application Support/teamkeep/teamkeep.toml"
+} else {
+    "/etc/teamkeep/teamkeep.toml"
+};
+/// The table that only the organization's file can have.
+const TABLE: &str = "organization.";
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Organization {
+    /// Keys and tables that others can only make stricter.
+    pub fixed: Vec<String>,
+    /// Whether pauses and allowances of users apply to fixed gates.
+    pub allow_pauses: bool,
+}
+
+impl Organization {
+    /// The gates that users cannot pause.
+    pub fn unpausable(&self) -> Vec<Gate> {
+        let fixes = |gate: &Gate| match gate {
+            Gate::Rule => self.fixes("rule"),
+            gate => self.fixes(&format!("policy.{}.mode", gate.name())),
+        };
+        Gate::ALL.into_iter().filter(|gate| !self.allow_pauses && fixes(gate)).collect()
+    }
+
+    /// Whether it fixes the key with this path: its table, or the key itself.
+    fn fixes(&self, path: &str) -> bool {
+        self.fixed.iter().any(|fixed| {
+            path.strip_prefix(fixed.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        })
+    }
+}
+
+/// Checks that `fixed` names keys and tables.
+pub(super) fn check_fixed(entry: &Entry) -> Result<(), String> {
+    let mut names = entry.value.as_array().into_iter().flatten().filter_map(Json::as_str);
+    let unknown = names.find(|name| keys::Place::at(name).is_none());
+    unknown.map_or(Ok(()), |name| Err(format!("there is no key or table {name:?}")))
+}
+
+/// Adds a layer below which the organization's may be: its values replace those of the organization, except that fixed
+/// ones only become stricter. Items of lists are added behind those of the organization.
+pub(super) fn add_user(
+    settings: &mut Settings,
+    entries: Vec<Entry>,
+    source: &Source,
+    problems: &mut Vec<Problem>,
+) {
+    let organization = Organization {
+        fixed: settings.get("organization.fixed").map(|fixed| texts(&fixed.value)).unwrap_or_default(),
+        allow_pauses: false,
+    };
+    let taken = taken_rules(settings, &entries);
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let base = settings.clone();
+    for entry in entries {
+        let mut problem = |code, message: String| {
+            let problem = source.problem(code, entry.span.clone(), message);
+            problems.push(Problem { key: Some(entry.key.path), ..problem });
+        };
+        let is_fixed = organization.fixes(&entry.path);
+        if entry.path.starts_with(TABLE) {
+            problem(Code::NotInUserFile, format!("only {ORGANIZATION_FILE} can set `{}`", entry.path));
+        } else if let Some((list, rest)) = entry.path.split_once('[') {
+            let Some((index, name)) = rest.split_once(']') else { continue };
+            if taken.contains(index) && list == "rule" {
+                if name == ".name" {
+                    let message = format!("rule {} already exists in the organization's file", entry.value);
+                    problem(Code::RuleNameTaken, message);
+                }
+                continue;
+            }
+            if is_fixed && entry.key.project != keys::Project::Added {
+                problem(Code::WouldLoosen, format!("the organization has fixed `{list}`"));
+                continue;
+            }
+            let before = places.keys().filter(|item| item.split('[').next() == Some(list)).count();
+            let index = *places.entry(format!("{list}[{index}")).or_insert(length(&base, list) + before);
+            settings.insert(format!("{list}[{index}]{name}"), entry.setting(source, Layer::User));
+        } else if is_fixed {
+            apply_override(settings, &entry, source, Layer::User, problems);
+        } else {
+            settings.insert(entry.path.clone(), entry.setting(source, Layer::User));
+        }
+    }
+}
+
+fn texts(list: &Json) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(Json::as_str).map(str::to_owned).collect()
+}
+
+/// The indexes of the rules whose name the organization has used.
+fn taken_rules(settings: &Settings, entries: &[Entry]) -> BTreeSet<String> {
+    let is_name = |path: &str| path.starts_with("rule[") && path.ends_with("].name");
+    let known: BTreeSet<&str> = settings
+        .iter()
+        .filter(|(path, _)| is_name(path))
+        .filter_map(|(_, setting)| setting.value.as_str())
+        .collect();
+    let index = |path: &str| Some(path.strip_prefix("rule[")?.split_once(']')?.0.to_owned());
+    let taken = entries.iter().filter(|entry| is_name(&entry.path));
+    taken
+        .filter(|entry| entry.value.as_str().is_some_and(|name| known.contains(name)))
+        .filter_map(|entry| index(&entry.path))
+        .collect()
+}
+
+/// The number of items of a list.
+fn length(settings: &Settings, list: &str) -> usize {
+    let has = |index: &usize| {
+        let item = format!("{list}[{index}].");
+        settings.range(item.clone()..).next().is_some_and(|(path, _)| path.starts_with(&item))
+    };
+    (0..).take_while(has).count()
+}
+
+/// The last valid content of the organization's file, stored by a hook call. It applies while the file is broken.
+pub(super) fn last_valid(copy: &Path, file: &Path) -> Option<Read> {
+    let mut read = source::read(copy, source::MAX_BYTES).ok()??;
+    read.source.path = file.to_path_buf();
+    Some(read)
+}
+
+/// Stores the content for [`last_valid`]. A failure is ignored.
+pub(super) fn store_valid(copy: &Path, read: &Read) {
+    let is_known = fs::read_regular(copy, source::MAX_BYTES)
+        .is_ok_and(|(bytes, _)| bytes == read.source.text.as_bytes());
+    if let (Some(dir), false) = (copy.parent(), is_known) {
+        let _ = fs::private_dir(dir).and_then(|()| fs::write_atomic(copy, read.source.text.as_bytes()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::super::layers::{Effective, Files, load, load_cached};
+    use super::super::{Mode, RecordMode};
+    use super::*;
+
+    const OURS: &str = "[organization]\nfixed = [\"policy.premature-shutdown\", \"privacy\", \"rule\"]\n\
+        [policy]\nmax-blocks = 7\n[policy.premature-shutdown]\nmode = \"warn\"\nexempt = [\"bob\"]\n\
+        [privacy]\nrecord = \"metadata\"\n[[rule]]\nname = \"no-push\"\naction = \"warn\"\nmatch = { \"/a\" = \"b\" }\n";
+
+    /// The files of an organization and a user.
+    fn files(dir: &Path, organization: &str, user: &str) -> Files {
+        let path = |name: &str| dir.join(name);
+        std::fs::write(path("organization.toml"), organization).unwrap();
+        std::fs::write(path("teamkeep.toml"), user).unwrap();
+        let organization = Some(path("organization.toml"));
+        Files {
+            organization,
+            user: path("teamkeep.toml"),
+            cache: path("policy/.understood"),
+            ..Files::default()
+        }
+    }
+
+    fn codes(effective: &Effective) -> Vec<&str> {
+        effective.problems.iter().map(|problem| problem.code.name()).collect()
+    }
+
+    #[test]
+    fn a_user_changes_what_is_not_fixed_and_tightens_the_rest() {
+        let dir = tempfile::tempdir().unwrap();
+        let user = "[policy]\nmax-blocks = 2\n[policy.premature-shutdown]\nmode = \"block\"\nexempt = []\n";
+        let effective = load(&files(dir.path(), OURS, user));
+        assert_eq!(codes(&effective), [""; 0]);
+        let policy = &effective.config.policy;
+        assert_eq!((policy.max_blocks, policy.premature_shutdown.mode), (2, Mode::Block));
+        assert!(policy.premature_shutdown.exempt.is_empty());
+        assert_eq!(effective.origin("privacy.record").layer, Layer::Organization);
+        assert_eq!(effective.origin("policy.premature-shutdown.mode").layer, Layer::User);
+        assert_eq!(policy.unpausable, [Gate::PrematureShutdown, Gate::Rule]);
+        let leave = OURS.replace("fixed =", "allow-pauses = true\nfixed =");
+        assert!(load(&files(dir.path(), &leave, user)).config.policy.unpausable.is_empty());
+    }
+
+    #[test]
+    fn a_user_cannot_loosen_what_is_fixed_in_any_way() {
+        let dir = tempfile::tempdir().unwrap();
+        for (user, code) in [
+            ("[policy.premature-shutdown]\nmode = \"off\"", "would-loosen"),
+            ("[policy.premature-shutdown]\nexempt = [\"bob\", \"eve\"]", "would-loosen"),
+            ("[privacy]\nrecord = \"verbatim\"", "would-loosen"),
+            ("[[privacy.pattern]]\nname = \"x\"\nregex = \"y\"", "would-loosen"),
+            ("[organization]\nfixed = []", "not-in-user-file"),
+            ("[organization]\nallow-pauses = true", "not-in-user-file"),
+            ("[[rule]]\nname = \"no-push\"\naction = \"warn\"", "rule-name-taken"),
+        ] {
+            let effective = load(&files(dir.path(), OURS, user));
+            assert!(codes(&effective).contains(&code), "{user}: {:?}", effective.problems);
+            let alone = load(&files(dir.path(), OURS, ""));
+            assert_eq!(effective.config, alone.config, "{user}");
+        }
+    }
+
+    #[test]
+    fn rules_of_the_user_follow_those_of_the_organization() {
+        let dir = tempfile::tempdir().unwrap();
+        let user =
+            "[[rule]]\nname = \"no-push\"\naction = \"warn\"\n[[rule]]\nname = \"own\"\naction = \"warn\"\n";
+        let effective = load(&files(dir.path(), OURS, user));
+        let names: Vec<&str> = effective.config.rule.iter().map(|rule| rule.name.as_str()).collect();
+        assert_eq!(names, ["no-push", "own"]);
+    }
+
+    #[test]
+    fn a_hook_call_reads_both_files_again_when_one_changes() {
+        let dir = tempfile::tempdir().unwrap();
+        let both = files(dir.path(), OURS, "[policy]\non-error = \"block\"\n");
+        for max in [7, 8, 9] {
+            std::fs::write(dir.path().join("organization.toml"), OURS.replace("= 7", &format!("= {max}")))
+                .unwrap();
+            for _ in 0..2 {
+                let effective = load_cached(&both);
+                assert_eq!(effective.config, load(&both).config);
+                assert_eq!(effective.config.policy.max_blocks, max);
+                assert_eq!(effective.config.policy.unpausable.len(), 2);
+            }
+        }
+        let only = Files { user: PathBuf::from("/nonexistent"), ..both };
+        for _ in 0..2 {
+            assert_eq!(load_cached(&only).config.privacy.record, RecordMode::Metadata);
+        }
+    }
+
+    #[test]
+    fn the_last_valid_content_applies_while_the_file_is_broken() {
+        let dir = tempfile::tempdir().unwrap();
+        let both = files(dir.path(), OURS, "");
+        let good = load_cached(&both).config;
+        for broken in ["[polity]\n", "[organization]\nfixed = [\"polity\"]\n", "x = \"\u{0}"] {
+            std::fs::write(dir.path().join("organization.toml"), broken).unwrap();
+            for _ in 0..2 {
+                let effective = load_cached(&both);
+                assert_eq!(codes(&effective), ["organization-broken"], "{broken}");
+                assert!(!effective.is_broken());
+                assert_eq!(
+                    (&effective.config.policy, &effective.config.privacy),
+                    (&good.policy, &good.privacy)
+                );
+            }
+        }
+        let unknown = Files { cache: dir.path().join("other/.understood"), ..both.clone() };
+        assert!(load(&unknown).is_broken(), "never valid");
+        std::fs::remove_file(dir.path().join("organization.toml")).unwrap();
+        assert_eq!(load_cached(&both).config, super::super::Config::default(), "no organization any more");
+    }
+}
