@@ -252,12 +252,15 @@ impl Effective {
                     self.problems.extend(checked.problems);
                     return;
                 }
+                self.add_on_error(&checked, &read.source, Layer::Organization);
                 checked.problems
             }
         };
-        if let Some(last) = copy.and_then(|copy| organization::last_valid(&copy, file)) {
-            for entry in validate(&last.source, validation).entries {
-                let mut set = entry.setting(&last.source, Layer::Organization);
+        let last = copy.and_then(|copy| organization::last_valid(&copy, file, validation));
+        if let Some((source, entries)) = last {
+            self.settings.clear();
+            for entry in entries {
+                let mut set = entry.setting(&source, Layer::Organization);
                 set.origin.line = None;
                 self.settings.insert(entry.path, set);
             }
@@ -354,6 +357,10 @@ fn load_user(files: &Files) -> Effective {
     let Some(hash) = files.hash() else { return load(files) };
     let hash = format!("{} {}", hash.to_hex(), files.user.display());
     if let Some(config) = read_cache(&files.cache, &hash) {
+        // The user can change the cache, so it proves only that the regular expressions of its rules are valid.
+        if !files.organization.as_deref().is_none_or(source::is_absent) {
+            return load_with(files, Validation::WithoutRegexes, Validation::WithoutRegexes);
+        }
         return Effective { config, has_user: !source::is_absent(&files.user), ..Effective::default() };
     }
     let effective = load(files);

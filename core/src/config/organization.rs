@@ -8,7 +8,9 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::Gate;
+use super::check::validate;
 use super::keys;
+use super::parse_value::Validation;
 use super::problem::{Code, Problem};
 use super::project::apply_override;
 use super::settings::{Entry, Layer, Settings};
@@ -23,6 +25,17 @@ pub const ORGANIZATION_FILE: &str = if cfg!(target_os = "macos") {
 };
 /// The table that only the organization's file can have.
 const TABLE: &str = "organization.";
+/// Keys on which every gate depends. They are fixed together with any gate, or a user could loosen it by them: a gate
+/// allows after `max-blocks`, and cannot evaluate a payload or a team that was not read.
+const USED_BY_GATES: [&str; 5] = [
+    "policy.max-blocks",
+    "hook.largest-input",
+    "hook.stdin-patience",
+    "archive.largest-file",
+    "archive.longest-look",
+];
+/// The prices by which limits in money are evaluated. They are fixed together with the limits.
+const USED_BY_LIMITS: &str = "report.price";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -36,26 +49,39 @@ pub struct Organization {
 impl Organization {
     /// The gates that users cannot pause.
     pub fn unpausable(&self) -> Vec<Gate> {
-        let fixes = |gate: &Gate| match gate {
-            Gate::Rule => self.fixes("rule"),
-            gate => self.fixes(&format!("policy.{}.mode", gate.name())),
-        };
-        Gate::ALL.into_iter().filter(|gate| !self.allow_pauses && fixes(gate)).collect()
+        Gate::ALL.into_iter().filter(|gate| !self.allow_pauses && self.fixes_gate(*gate)).collect()
     }
 
-    /// Whether it fixes the key with this path: its table, or the key itself.
-    fn fixes(&self, path: &str) -> bool {
-        self.fixed.iter().any(|fixed| {
-            path.strip_prefix(fixed.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-        })
+    fn fixes_gate(&self, gate: Gate) -> bool {
+        match gate {
+            Gate::Rule => self.names("rule"),
+            gate => self.names(&format!("policy.{}.mode", gate.name())),
+        }
     }
+
+    /// Whether it fixes the key with this path: `fixed` names it, or what it names depends on the key.
+    fn fixes(&self, path: &str) -> bool {
+        self.names(path)
+            || (USED_BY_GATES.contains(&path) && Gate::ALL.into_iter().any(|gate| self.fixes_gate(gate)))
+            || (is_in(path, USED_BY_LIMITS) && self.names("policy.budget.limit"))
+    }
+
+    /// Whether `fixed` names the key with this path, or its table.
+    fn names(&self, path: &str) -> bool {
+        self.fixed.iter().any(|fixed| is_in(path, fixed))
+    }
+}
+
+/// Whether a path is this key, or in this table or list.
+fn is_in(path: &str, table: &str) -> bool {
+    path.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// Checks that `fixed` names keys and tables.
 pub(super) fn check_fixed(entry: &Entry) -> Result<(), String> {
     let mut names = entry.value.as_array().into_iter().flatten().filter_map(Json::as_str);
-    let unknown = names.find(|name| keys::Place::at(name).is_none());
+    // Lists are fixed as a whole.
+    let unknown = names.find(|name| name.contains('[') || keys::Place::at(name).is_none());
     unknown.map_or(Ok(()), |name| Err(format!("there is no key or table {name:?}")))
 }
 
@@ -136,10 +162,12 @@ fn length(settings: &Settings, list: &str) -> usize {
 }
 
 /// The last valid content of the organization's file, stored by a hook call. It applies while the file is broken.
-pub(super) fn last_valid(copy: &Path, file: &Path) -> Option<Read> {
-    let mut read = source::read(copy, source::MAX_BYTES).ok()??;
-    read.source.path = file.to_path_buf();
-    Some(read)
+pub(super) fn last_valid(copy: &Path, file: &Path, validation: Validation) -> Option<(Source, Vec<Entry>)> {
+    let mut source = source::read(copy, source::MAX_BYTES).ok()??.source;
+    source.path = file.to_path_buf();
+    // Another version of the program may have stored it.
+    let checked = validate(&source, validation);
+    checked.is_sound.then_some((source, checked.entries))
 }
 
 /// Stores the content for [`last_valid`]. A failure is ignored.
@@ -156,7 +184,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::super::layers::{Effective, Files, load, load_cached};
-    use super::super::{Mode, RecordMode};
+    use super::super::{Mode, OnError, RecordMode};
     use super::*;
 
     const OURS: &str = "[organization]\nfixed = [\"policy.premature-shutdown\", \"privacy\", \"rule\"]\n\
@@ -184,11 +212,11 @@ mod tests {
     #[test]
     fn a_user_changes_what_is_not_fixed_and_tightens_the_rest() {
         let dir = tempfile::tempdir().unwrap();
-        let user = "[policy]\nmax-blocks = 2\n[policy.premature-shutdown]\nmode = \"block\"\nexempt = []\n";
+        let user = "[policy]\non-error = \"block\"\nmax-blocks = 7\n[policy.premature-shutdown]\nmode = \"block\"\nexempt = []\n";
         let effective = load(&files(dir.path(), OURS, user));
         assert_eq!(codes(&effective), [""; 0]);
         let policy = &effective.config.policy;
-        assert_eq!((policy.max_blocks, policy.premature_shutdown.mode), (2, Mode::Block));
+        assert_eq!((policy.on_error, policy.premature_shutdown.mode), (OnError::Block, Mode::Block));
         assert!(policy.premature_shutdown.exempt.is_empty());
         assert_eq!(effective.origin("privacy.record").layer, Layer::Organization);
         assert_eq!(effective.origin("policy.premature-shutdown.mode").layer, Layer::User);
@@ -205,6 +233,9 @@ mod tests {
             ("[policy.premature-shutdown]\nexempt = [\"bob\", \"eve\"]", "would-loosen"),
             ("[privacy]\nrecord = \"verbatim\"", "would-loosen"),
             ("[[privacy.pattern]]\nname = \"x\"\nregex = \"y\"", "would-loosen"),
+            ("[policy]\nmax-blocks = 1", "would-loosen"),
+            ("[hook]\nlargest-input = \"1 B\"", "would-loosen"),
+            ("[hook]\nstdin-patience = \"0s\"", "would-loosen"),
             ("[organization]\nfixed = []", "not-in-user-file"),
             ("[organization]\nallow-pauses = true", "not-in-user-file"),
             ("[[rule]]\nname = \"no-push\"\naction = \"warn\"", "rule-name-taken"),
@@ -247,11 +278,45 @@ mod tests {
     }
 
     #[test]
+    fn the_cache_of_a_user_cannot_replace_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let both = files(dir.path(), OURS, "[hook]\nwatch = false\n");
+        let good = load_cached(&both).config;
+        let mut cache: Json = serde_json::from_slice(&std::fs::read(&both.cache).unwrap()).unwrap();
+        cache["config"] = serde_json::json!({});
+        cache["places"] = serde_json::json!([]);
+        std::fs::write(&both.cache, cache.to_string()).unwrap();
+        assert_eq!(load_cached(&both).config, good);
+        std::fs::remove_file(dir.path().join("organization.toml")).unwrap();
+        load_cached(&both);
+        // It cannot be read, and the hash of the cache is that of the user's file.
+        std::fs::create_dir(dir.path().join("organization.toml")).unwrap();
+        assert_eq!(codes(&load_cached(&both)), ["organization-broken"]);
+    }
+
+    #[test]
+    fn prices_are_fixed_together_with_the_limits_in_money() {
+        let dir = tempfile::tempdir().unwrap();
+        let price = "[[report.price]]\nmodel = \"*\"\ninput = 0\n";
+        let limit = "[[policy.budget.limit]]\nper = \"run\"\nusd = 5\n";
+        for (fixed, prices) in [("policy.budget", 0), ("policy.budget.limit", 0), ("privacy", 1)] {
+            let organization = format!("[organization]\nfixed = [\"{fixed}\"]\n{limit}");
+            let effective = load(&files(dir.path(), &organization, price));
+            assert_eq!(effective.config.report.price.len(), prices, "{fixed}: {:?}", effective.problems);
+        }
+    }
+
+    #[test]
     fn the_last_valid_content_applies_while_the_file_is_broken() {
         let dir = tempfile::tempdir().unwrap();
         let both = files(dir.path(), OURS, "");
         let good = load_cached(&both).config;
-        for broken in ["[polity]\n", "[organization]\nfixed = [\"polity\"]\n", "x = \"\u{0}"] {
+        for broken in [
+            "[polity]\n",
+            "[organization]\nfixed = [\"polity\"]\n",
+            "[organization]\nfixed = [\"rule[]\"]\n",
+            "x = \"\u{0}",
+        ] {
             std::fs::write(dir.path().join("organization.toml"), broken).unwrap();
             for _ in 0..2 {
                 let effective = load_cached(&both);
@@ -265,6 +330,9 @@ mod tests {
         }
         let unknown = Files { cache: dir.path().join("other/.understood"), ..both.clone() };
         assert!(load(&unknown).is_broken(), "never valid");
+        let blocking = "[polity]\n[policy]\non-error = \"block\"\n";
+        std::fs::write(dir.path().join("organization.toml"), blocking).unwrap();
+        assert_eq!(load(&unknown).config.policy.on_error, OnError::Block);
         std::fs::remove_file(dir.path().join("organization.toml")).unwrap();
         assert_eq!(load_cached(&both).config, super::super::Config::default(), "no organization any more");
     }

@@ -174,6 +174,9 @@ pub(super) fn apply_override(
         None => entry.key.default.and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Json::Null),
     };
     let (wanted, path) = (&entry.value, &entry.path);
+    if layer == Layer::User && *wanted == base {
+        return;
+    }
     let loosens = |what: &Json| {
         let problem = |why: &str| {
             let message = format!("`{path}` = {what} would loosen {base}; {why}");
