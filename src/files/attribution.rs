@@ -1,6 +1,6 @@
 //! Joins the changes of files with their agents and tasks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -9,6 +9,7 @@ use crate::timeline::{RunData, TaskEntry, Timeline, ToolUse};
 use teamkeep_core::client::team::{Commit, LineChange};
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_core::sys::fs;
 
 /// The changes and commits of a run, in order of time.
 #[derive(Debug, Default, Serialize)]
@@ -68,7 +69,7 @@ impl Attribution {
                 at,
                 agent: used.by.clone(),
                 tasks: tasks.clone(),
-                path: edit.path.clone(),
+                path: fs::plain(&edit.path),
                 tool: used.tool.clone(),
                 tool_use_id: id.clone(),
                 model: models.of_call(used),
@@ -90,6 +91,15 @@ impl Attribution {
         found.changes.sort_by(|a, b| (a.at, &a.path).cmp(&(b.at, &b.path)));
         found.commits.sort_by_key(|commit| commit.at);
         found
+    }
+
+    /// Keeps the changes of files that several agents changed.
+    pub fn retain_shared(&mut self) {
+        let mut agents: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
+        for change in &self.changes {
+            agents.entry(change.path.clone()).or_default().insert(change.agent.clone());
+        }
+        self.changes.retain(|change| agents[&change.path].len() > 1);
     }
 
     /// Keeps the changes and commits of one agent.

@@ -13,28 +13,35 @@ pub struct LineOwners<'a>(Vec<Option<(&'a Change, &'a str)>>);
 impl<'a> LineOwners<'a> {
     /// Applies the changes of one file, which are in order of time.
     pub fn of(changes: impl Iterator<Item = &'a Change>) -> LineOwners<'a> {
-        let mut owners = LineOwners::default();
-        for change in changes {
-            change.lines.iter().for_each(|line| owners.apply(change, line));
-        }
-        owners
+        changes.fold(LineOwners::default(), LineOwners::then)
     }
 
-    fn apply(&mut self, change: &'a Change, line: &'a LineChange) {
-        let (LineChange::Added { number, .. } | LineChange::Removed { number }) = line;
-        let index = (*number as usize).saturating_sub(1);
-        if index >= MAX_LINES {
-            return;
-        }
-        match line {
-            LineChange::Added { text, .. } => {
-                let lines = self.0.len().max(index);
-                self.0.resize(lines, None);
-                self.0.insert(index, Some((change, text)));
+    /// Applies a change, whose lines are in the order of the file; others are ignored.
+    fn then(self, change: &'a Change) -> LineOwners<'a> {
+        let (mut before, mut after) = (self.0.into_iter(), Vec::new());
+        for line in &change.lines {
+            let number = match line {
+                LineChange::Created => {
+                    (before, after) = (Vec::new().into_iter(), Vec::new());
+                    continue;
+                }
+                LineChange::Added { number, .. } | LineChange::Removed { number } => *number as usize,
+            };
+            let index = number.saturating_sub(1);
+            if index >= MAX_LINES || index < after.len() {
+                continue;
             }
-            LineChange::Removed { .. } if index < self.0.len() => drop(self.0.remove(index)),
-            LineChange::Removed { .. } => {}
+            after.extend(before.by_ref().take(index - after.len()));
+            match line {
+                LineChange::Added { text, .. } => {
+                    after.resize(index, None);
+                    after.push(Some((change, text.as_str())));
+                }
+                _ => drop(before.next()),
+            }
         }
+        after.extend(before);
+        LineOwners(after)
     }
 
     /// The change that added the line with this number, from 1, and the text that it added.

@@ -1,12 +1,13 @@
 //! Resolves the files that a tool call uses: their paths without links, the git working trees that
 //! they are in, and the paths of git commands in Bash.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use crate::client::payload::{Kind, Payload};
 use crate::config::Policy;
 use crate::model::Tool;
 use crate::policy::{Access, GitCall, GitCommand, GitCommands, PathArgument, Paths, Place};
+use crate::sys::fs;
 
 /// Maximum length of a path in bytes. Longer ones are not followed.
 const MAX_PATH_BYTES: usize = 1_024;
@@ -68,25 +69,12 @@ fn place(directory: Option<&Path>, path: &str) -> Option<Place> {
 
 /// The path with all links resolved as far as it exists; the rest is only made plain.
 fn resolved(path: &Path) -> Option<PathBuf> {
-    let plain = plain(path);
+    let plain = fs::plain(path);
     let existing = plain.ancestors().find_map(|start| Some((start, start.canonicalize().ok()?)));
     let (start, resolved) = existing?;
     let rest = plain.strip_prefix(start).ok()?;
     // `join` would end an empty rest with a slash.
     Some(if rest.as_os_str().is_empty() { resolved } else { resolved.join(rest) })
-}
-
-/// The path without `.` and `..`.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => drop(plain.pop()),
-            other => plain.push(other),
-        }
-    }
-    plain
 }
 
 /// The root of the git working tree around a directory. A worktree and a submodule have a file `.git`.

@@ -26,8 +26,15 @@ pub struct FileEdit {
 /// A changed line. Numbers start at 1, and count the lines of a file whose part above this line has changed already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LineChange {
-    Added { number: u32, text: String },
-    Removed { number: u32 },
+    /// The first change of a new file: an earlier file with this name is gone.
+    Created,
+    Added {
+        number: u32,
+        text: String,
+    },
+    Removed {
+        number: u32,
+    },
 }
 
 /// A commit, as git prints it.
@@ -48,8 +55,14 @@ impl FileChanges {
         let notebook = text(result, &["notebook_path"]).map(|path| (path, Vec::new()));
         // The changes by a command of Bash (2.1.330).
         let files = result.pointer("/bashEditDiff/files").and_then(Value::as_array).into_iter().flatten();
-        let by_command = files
-            .filter_map(|file| Some((text(file, &["filePath"])?, changed(file.get("hunks")?.as_array()?))));
+        let by_command = files.filter_map(|file| {
+            let created = file.get("created") == Some(&Value::Bool(true));
+            let lines = changed(file.get("hunks")?.as_array()?);
+            Some((
+                text(file, &["filePath"])?,
+                created.then_some(LineChange::Created).into_iter().chain(lines).collect(),
+            ))
+        });
         let edits = edited.into_iter().chain(notebook).chain(by_command).map(|(path, lines)| FileEdit {
             path: directory.map_or_else(|| PathBuf::from(&path), |directory| directory.join(&path)),
             lines,
@@ -76,7 +89,8 @@ fn edited(result: &Value) -> Option<Vec<LineChange>> {
     }
     let content = result.get("content").and_then(Value::as_str).unwrap_or_default();
     let lines = (1..).zip(content.lines());
-    Some(lines.map(|(number, text)| LineChange::Added { number, text: text.to_owned() }).collect())
+    let lines = lines.map(|(number, text)| LineChange::Added { number, text: text.to_owned() });
+    Some([LineChange::Created].into_iter().chain(lines).collect())
 }
 
 /// The changed lines of a patch.
@@ -93,6 +107,7 @@ fn changed(hunks: &[Value]) -> Vec<LineChange> {
                 Some(("\\", _)) => {}
                 added_or_same => {
                     if let Some(("+", text)) = added_or_same {
+                        let text = text.strip_suffix('\r').unwrap_or(text);
                         changed.push(LineChange::Added { number, text: text.to_owned() });
                     }
                     number = number.saturating_add(1);
@@ -129,6 +144,7 @@ mod tests {
         let lines = edit.lines.iter().map(|line| match line {
             LineChange::Added { number, text } => (*number, Some(text.as_str())),
             LineChange::Removed { number } => (*number, None),
+            LineChange::Created => (0, None),
         });
         lines.collect()
     }
@@ -136,7 +152,7 @@ mod tests {
     #[test]
     fn an_edit_has_the_numbers_of_its_changed_lines() {
         let line = json!({"cwd": "/work", "toolUseResult": {"filePath": "notes.txt", "structuredPatch": [
-            {"newStart": 3, "lines": [" same", "-old", "+new", " same", "+more", "\\ No newline at end of file"]},
+            {"newStart": 3, "lines": [" same", "-old", "+new\r", " same", "+more", "\\ No newline at end of file"]},
             {"newStart": 20, "lines": ["-gone"]},
         ]}});
         let changes = FileChanges::read(&line);
@@ -148,11 +164,11 @@ mod tests {
     #[test]
     fn a_new_file_has_all_its_lines() {
         let created = json!({"toolUseResult": {"type": "create", "filePath": "/a", "content": "x\ny\n", "structuredPatch": []}});
-        assert_eq!(lines(&FileChanges::read(&created).edits[0]), [(1, Some("x")), (2, Some("y"))]);
+        assert_eq!(lines(&FileChanges::read(&created).edits[0]), [(0, None), (1, Some("x")), (2, Some("y"))]);
         let by_command = json!({"toolUseResult": {"stdout": "", "bashEditDiff": {"files": [
             {"filePath": "/b", "created": true, "hunks": [{"newStart": 1, "lines": ["+one"]}]},
         ]}}});
-        assert_eq!(lines(&FileChanges::read(&by_command).edits[0]), [(1, Some("one"))]);
+        assert_eq!(lines(&FileChanges::read(&by_command).edits[0]), [(0, None), (1, Some("one"))]);
     }
 
     #[test]

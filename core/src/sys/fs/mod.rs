@@ -9,7 +9,7 @@ mod replace;
 
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use fs_err::os::unix::fs::OpenOptionsExt;
@@ -92,6 +92,19 @@ pub fn entries(dir: &Path) -> impl Iterator<Item = std::fs::DirEntry> + use<> {
 /// Turns the error of a missing file into success.
 pub fn allow_missing(result: io::Result<()>) -> io::Result<()> {
     result.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+}
+
+/// The path without `.` and `..`. Links are not resolved.
+pub fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            other => plain.push(other),
+        }
+    }
+    plain
 }
 
 pub fn with_path(error: io::Error, verb: &str, path: &Path) -> io::Error {
