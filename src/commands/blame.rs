@@ -9,7 +9,7 @@ use serde_json::json;
 use super::catalog::{self, catalog};
 use super::output;
 use crate::context::Context;
-use crate::files::{Attribution, Change, PresentLine, blame, changes_of};
+use crate::files::{Attribution, Change, FoundBy, PresentLine, blame};
 use crate::timeline::merge;
 use crate::view;
 use teamkeep_core::error::{Error, Result};
@@ -61,20 +61,23 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         let opened = catalog.open_stories(some)?;
         for data in &opened.runs {
             let attribution = Attribution::of(data, &merge(data));
-            found.extend(target.changes(&attribution).into_iter().map(|change| Blamed {
+            let of_file =
+                attribution.changes.into_iter().filter(|change| target.names.contains(&change.path));
+            found.extend(of_file.map(|change| Blamed {
                 run: data.run.run.clone(),
                 team: data.run.name().map(str::to_owned),
-                change: change.clone(),
+                change,
             }));
         }
         catalog::warn_damaged(context, &catalog, &opened);
-        if target.line.is_some() && !found.is_empty() {
-            found.truncate(1);
-            break;
-        }
     }
+    // Runs overlap, and a line can have moved in a later run.
+    found.sort_by_key(|blamed| blamed.change.at);
+    let found_by = target.line.as_ref().and_then(|line| retain_origin(&mut found, line));
+    found.reverse();
     if args.json {
-        let line = target.line.as_ref().map(|line| json!({"number": line.number, "text": line.text}));
+        let line = target.line.as_ref();
+        let line = line.map(|line| json!({"number": line.number, "text": line.text, "found_by": found_by}));
         return output::print_json(context, &json!({"v": 1, "line": line, "changes": found}));
     }
     let rows = found.iter().map(|blamed| (blamed.team.as_deref().unwrap_or(&blamed.run), &blamed.change));
@@ -83,7 +86,23 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         let of = if target.line.is_some() { "this line" } else { "this file" };
         context.ui.eprint_line(&format!("no change of {of} is recorded"));
     }
+    if found_by == Some(FoundBy::Text) {
+        context
+            .ui
+            .eprint_line("the line has moved: this is the last recorded change that added the same text");
+    }
     Ok(())
+}
+
+/// Keeps only the change that the line comes from.
+fn retain_origin(found: &mut Vec<Blamed>, line: &PresentLine) -> Option<FoundBy> {
+    let changes: Vec<&Change> = found.iter().map(|blamed| &blamed.change).collect();
+    let origin = blame(&changes, line);
+    let found_by = origin.map(|(_, found_by)| found_by);
+    let place = origin.and_then(|(origin, _)| changes.iter().position(|one| std::ptr::eq(*one, origin)));
+    let kept = place.map(|place| found.swap_remove(place));
+    *found = kept.into_iter().collect();
+    found_by
 }
 
 /// The file, by each of its names, and the line.
@@ -104,16 +123,6 @@ impl Target {
             }
         }
     }
-
-    fn changes<'a>(&self, found: &'a Attribution) -> Vec<&'a Change> {
-        let of_name = |name| match &self.line {
-            None => changes_of(found, name),
-            Some(line) => blame(found, name, line).into_iter().collect(),
-        };
-        let mut changes: Vec<&Change> = self.names.iter().flat_map(|name| of_name(name)).collect();
-        changes.sort_by_key(|change| std::cmp::Reverse(change.at));
-        changes
-    }
 }
 
 /// The absolute path as it is given, and with all links resolved.
@@ -121,7 +130,7 @@ fn names(file: &Path) -> Result<BTreeSet<PathBuf>> {
     let given =
         absolute(file).map_err(|error| Error::caused(format!("invalid file {}", file.display()), error))?;
     let resolved = file.canonicalize().ok();
-    Ok([given].into_iter().chain(resolved).collect())
+    Ok([fs::plain(&given)].into_iter().chain(resolved).collect())
 }
 
 fn present_line(file: &Path, number: usize) -> Result<PresentLine> {

@@ -40,6 +40,9 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     let opened = catalog.open_stories(&[catalog.find(&args.run)?])?;
     for data in &opened.runs {
         let mut found = Attribution::of(data, &merge(data));
+        if args.shared {
+            found.retain_shared();
+        }
         if let Some(agent) = &args.agent {
             found.retain_agent(if agent == "lead" { LEAD } else { agent });
         }
@@ -58,7 +61,7 @@ fn print(context: &Context, args: &Args, data: &RunData, found: &Attribution) ->
         let at = data.last_sign().unwrap_or(data.run.started_at);
         return output::print_json(context, &agent_trace(&data.run, found, Path::new(directory), at));
     }
-    let mut files = file_histories(&found.changes, directory.as_deref().map(Path::new));
+    let files = file_histories(&found.changes, directory.as_deref().map(Path::new));
     if args.json {
         let object = json!({
             "v": 1,
@@ -71,12 +74,11 @@ fn print(context: &Context, args: &Args, data: &RunData, found: &Attribution) ->
         });
         return output::print_json(context, &object);
     }
-    if args.shared {
-        files.retain(|file| file.is_shared());
-    }
     output::page_document(context, &view::files(data.run.started_at, &files, &found.commits))?;
     if files.is_empty() && found.commits.is_empty() {
-        context.ui.eprint_line("no changed files are recorded");
+        let files = if args.shared { "files that several agents changed" } else { "changed files" };
+        let of = args.agent.as_ref().map(|agent| format!(" of {agent}")).unwrap_or_default();
+        context.ui.eprint_line(&format!("no {files}{of} are recorded"));
     }
     if data.run.metadata_only {
         context.ui.hint("the run was recorded in metadata-only mode, without transcripts");

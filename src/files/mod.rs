@@ -9,5 +9,5 @@ mod line_owners;
 
 pub use agent_trace::agent_trace;
 pub use attribution::{Attribution, Change, MadeCommit, TaskRef};
-pub use blame::{PresentLine, blame, changes_of};
+pub use blame::{FoundBy, PresentLine, blame};
 pub use file_history::{FileHistory, file_histories};

@@ -97,6 +97,10 @@ fn each_file_has_its_agents_and_each_change_its_task() {
     assert!(shared.contains("notes.txt") && !shared.contains("/elsewhere/log"), "{shared}");
     let own = sandbox.told(&["files", "--agent", "bob"]);
     assert!(own.contains("bob") && !own.contains("alice"), "{own}");
+    let both = sandbox.told(&["files", "--agent", "bob", "--shared"]);
+    assert!(both.contains("notes.txt") && !both.contains("alice"), "{both}");
+    let none = sandbox.run(&["files", "--agent", "eve"]);
+    assert!(none.err.contains("no changed files of eve are recorded"), "{none:?}");
     let report = sandbox.told(&["report"]);
     let section =
         report.split("Files changed by several agents").nth(1).unwrap().split("\n\n").next().unwrap();
@@ -111,15 +115,16 @@ fn a_line_is_found_by_its_place_and_else_by_its_text() {
         json!([
             found["line"]["text"],
             found["changes"][0]["agent"],
-            found["changes"][0]["tasks"][0]["subject"]
+            found["changes"][0]["tasks"][0]["subject"],
+            found["line"]["found_by"],
         ])
     };
-    assert_eq!(wrote("notes.txt:1"), json!(["zero", "bob", "Task 2"]));
-    assert_eq!(wrote("notes.txt:2"), json!(["one", "alice", "Task 1"]));
-    assert_eq!(wrote("notes.txt:3"), json!(["2", "bob", "Task 2"]));
-    assert_eq!(wrote("notes.txt:4"), json!(["}", null, null]));
+    assert_eq!(wrote("notes.txt:1"), json!(["zero", "bob", "Task 2", "place"]));
+    assert_eq!(wrote("notes.txt:2"), json!(["one", "alice", "Task 1", "place"]));
+    assert_eq!(wrote("notes.txt:3"), json!(["2", "bob", "Task 2", "place"]));
+    assert_eq!(wrote("notes.txt:4"), json!(["}", null, null, null]));
     std::fs::write(sandbox.home().join("parser/notes.txt"), "\n\n\n\none\n").unwrap();
-    assert_eq!(wrote("notes.txt:5"), json!(["one", "alice", "Task 1"]));
+    assert_eq!(wrote("notes.txt:5"), json!(["one", "alice", "Task 1", "text"]));
     std::os::unix::fs::symlink("notes.txt", sandbox.home().join("parser/link")).unwrap();
     let all = sandbox.told(&["blame", "link"]);
     let agents: Vec<&str> = all.lines().skip(1).filter_map(|line| line.split_whitespace().nth(3)).collect();
@@ -157,6 +162,46 @@ fn an_agent_trace_has_the_lines_as_of_the_last_change() {
     let first = &conversations[0];
     assert_eq!(first["contributor"], json!({"type": "ai", "model_id": "anthropic/claude-opus-5-5"}));
     assert_eq!(first["url"], format!("urn:uuid:{ONE}"));
+}
+
+#[test]
+fn a_line_is_found_by_the_changes_of_all_runs() {
+    let sandbox = changed();
+    let lead = Lead::of(&sandbox, "bbbbbbbb-0000-4000-8000-000000000002");
+    lead.hook("SessionStart", json!({"source": "startup", "cwd": sandbox.home().join("parser")}));
+    lead.roster(2_000, &["carol"]);
+    let edit = patch("notes.txt", 1, &["+one", " zero"]);
+    sandbox.write(&lead.transcript(), call(&sandbox, "c1", "Edit", &edit));
+    lead.end("prompt_input_exit");
+    sandbox.finish();
+    std::fs::write(sandbox.home().join("parser/notes.txt"), "one\nzero\none\n2\n").unwrap();
+    let wrote = |line: &str| {
+        let found = object(&sandbox, &["blame", line, "--json"]);
+        json!([found["changes"][0]["tool_use_id"], found["line"]["found_by"]])
+    };
+    assert_eq!(wrote("notes.txt:1"), json!(["c1", "place"]));
+    assert_eq!(wrote("notes.txt:3"), json!(["a1", "place"]));
+    assert_eq!(wrote("notes.txt:4"), json!(["b1", "place"]));
+}
+
+#[test]
+fn a_file_that_is_created_again_has_only_its_new_lines() {
+    let sandbox = Sandbox::new();
+    let lead = Lead::of(&sandbox, ONE);
+    let directory = sandbox.home().join("parser");
+    lead.hook("SessionStart", json!({"source": "startup", "cwd": directory}));
+    lead.roster(1_000, &["alice"]);
+    let write = |id: &str, path: &str, content: &str| {
+        let created = json!({"type": "create", "filePath": path, "content": content, "structuredPatch": []});
+        call(&sandbox, id, "Write", &created)
+    };
+    let (long, short) = (write("a1", "a.txt", "1\n2\n3\n4\n"), write("a2", "sub/../a.txt", "one\n"));
+    sandbox.write(&lead.transcript(), long + &short);
+    lead.end("prompt_input_exit");
+    sandbox.finish();
+    let trace = object(&sandbox, &["files", "--agent-trace"]);
+    assert_eq!(trace["files"].as_array().unwrap().len(), 1, "one path: {trace}");
+    assert_eq!(trace["files"][0]["conversations"][0]["ranges"], json!([{"start_line": 1, "end_line": 1}]));
 }
 
 #[test]
