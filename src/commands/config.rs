@@ -146,7 +146,7 @@ fn problems_of(context: &Context, file: &Path) -> Vec<Problem> {
     }
     let files = context.policy_files();
     let files = match file.ends_with(PROJECT_FILE) {
-        _ if file == Path::new(ORGANIZATION_FILE) => return problems_of_organization(file),
+        _ if is_for_organization(file, &files.user) => return effective_organization(file).problems,
         true => Files { project: Some(file.to_path_buf()), ..files },
         false => Files { user: file.to_path_buf(), project: None, ..files },
     };
@@ -155,10 +155,18 @@ fn problems_of(context: &Context, file: &Path) -> Vec<Problem> {
     problems
 }
 
-/// All problems of the organization's file, also while its last valid content applies.
-fn problems_of_organization(file: &Path) -> Vec<Problem> {
-    let files = Files { organization: Some(file.to_path_buf()), ..Files::default() };
-    layers::load(&files).problems
+/// Whether a file is the organization's, or is to become it: it has its table and is not the user's.
+fn is_for_organization(file: &Path, user: &Path) -> bool {
+    let is_same =
+        |other: &Path| file.canonicalize().ok().is_some_and(|it| other.canonicalize().ok() == Some(it));
+    let has_table =
+        || effective_organization(file).settings.keys().any(|key| key.starts_with("organization."));
+    is_same(Path::new(ORGANIZATION_FILE)) || (!is_same(user) && has_table())
+}
+
+/// Reads a file as the organization's, without the last valid content.
+fn effective_organization(file: &Path) -> Effective {
+    layers::load(&Files { organization: Some(file.to_path_buf()), ..Files::default() })
 }
 
 /// Prints the paths of the configuration files. Fails when `TEAMKEEP_CONFIG` cannot be used.

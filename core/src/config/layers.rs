@@ -151,7 +151,9 @@ pub fn load_cached(files: &Files) -> Effective {
 fn load_with(files: &Files, user_validation: Validation, project_validation: Validation) -> Effective {
     let mut effective = Effective::default();
     effective.add_organization(files, user_validation);
-    let user = effective.read(&files.user, source::MAX_BYTES);
+    let is_organization = files.organization.as_ref() == Some(&files.user);
+    let user = Some(&files.user).filter(|_| !is_organization);
+    let user = user.and_then(|user| effective.read(user, source::MAX_BYTES));
     if let Some(user) = &user {
         effective.has_user = true;
         effective.add_user(&user.source, user_validation);

@@ -258,6 +258,29 @@ mod tests {
     }
 
     #[test]
+    fn the_file_is_not_the_user_s_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let both = files(dir.path(), OURS, "");
+        let user = dir.path().join("organization.toml");
+        assert_eq!(codes(&load(&Files { user, ..both })), [""; 0]);
+    }
+
+    #[test]
+    fn a_project_s_rule_cannot_have_the_name_of_an_organization_s() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("project.toml"), "[[rule]]\nname = \"no-push\"\naction = \"warn\"\n")
+            .unwrap();
+        let project = Some(dir.path().join("project.toml"));
+        let effective = load(&Files { project, ..files(dir.path(), OURS, "") });
+        assert!(
+            effective.problems[0].message.contains("in the organization's file"),
+            "{:?}",
+            effective.problems
+        );
+        assert_eq!(effective.config.rule.len(), 1);
+    }
+
+    #[test]
     fn a_hook_call_reads_both_files_again_when_one_changes() {
         let dir = tempfile::tempdir().unwrap();
         let both = files(dir.path(), OURS, "[policy]\non-error = \"block\"\n");

@@ -1,6 +1,6 @@
 //! A project's file: it can only tighten the user's policy, and its checks and rules run only if it is trusted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -63,13 +63,15 @@ pub(super) fn trust_state(
     let source = &read.source;
     let is_name = |path: &str| path.starts_with("rule[") && path.ends_with("].name");
     let names = settings.iter().filter(|(path, _)| is_name(path));
-    let taken: BTreeSet<&str> = names.filter_map(|(_, name)| name.value.as_str()).collect();
+    let taken: BTreeMap<&str, Layer> =
+        names.filter_map(|(_, name)| Some((name.value.as_str()?, name.origin.layer))).collect();
     let mut ignored = Vec::new();
     for entry in items.iter().filter(|entry| is_name(&entry.path)) {
         let name = entry.value.as_str().unwrap_or_default();
-        if taken.contains(name) {
+        if let Some(layer) = taken.get(name) {
+            let owner = if *layer == Layer::Organization { "organization" } else { "user" };
             let message =
-                format!("rule {} already exists in the user's file; this one is ignored", quoted(name));
+                format!("rule {} already exists in the {owner}'s file; this one is ignored", quoted(name));
             problems.push(source.problem(Code::RuleNameTaken, entry.span.clone(), message));
             ignored.push(entry.path.trim_end_matches("name"));
         }

@@ -144,14 +144,14 @@ fn check_fixed(context: &Context, gate: Option<&str>) -> Result<()> {
     if fixed.is_empty() {
         return Ok(());
     }
-    let what = format!("the organization has fixed {}", fixed.join(", "));
+    let fixed = format!("{}, which the organization has fixed", fixed.join(", "));
     match gate {
         Some(_) => {
-            let why = format!("{what}: pauses and allowances do not apply to it");
+            let why = format!("pauses and allowances do not apply to {fixed}");
             Err(Error::new(why).hint("see the origin of each value: teamkeep config show"))
         }
         None => {
-            context.ui.warn(format!("{what}: the pause does not apply to it"));
+            context.ui.warn(format!("the pause does not apply to {fixed}"));
             Ok(())
         }
     }
