@@ -143,7 +143,9 @@ impl Scene {
         let config = self.dir.path().join(".config/teamkeep/teamkeep.toml");
         std::fs::create_dir_all(config.parent().unwrap()).unwrap();
         std::fs::write(config, policy).unwrap();
-        std::fs::create_dir_all(self.dir.path().join("parser/.git")).unwrap();
+        for dir in ["parser/.git", "parser/src"] {
+            std::fs::create_dir_all(self.dir.path().join(dir)).unwrap();
+        }
         for number in 0..2 * FILES {
             let tool = if number < FILES { "Read" } else { "Edit" };
             self.use_file(tool, number);
