@@ -156,6 +156,20 @@ fn odd_settings_dates_and_branches_do_not_prevent_storing() {
 }
 
 #[test]
+fn a_change_of_the_same_size_in_the_moment_of_the_checkout_is_stored() {
+    let scene = Scene::new();
+    configure(&scene.repository, b"[core]\n trustctime = false\n");
+    let notes = scene.worktree.join("notes.txt");
+    let moment = notes.metadata().unwrap().modified().unwrap();
+    write(&notes, "two\n");
+    for path in [notes, git_dir(&scene).join("index")] {
+        std::fs::File::options().append(true).open(path).unwrap().set_modified(moment).unwrap();
+    }
+    scene.stops();
+    assert_eq!(scene.changed(), "M\tnotes.txt\n");
+}
+
+#[test]
 fn every_worktree_has_a_branch_that_git_accepts() {
     let mut scene = Scene::new();
     let long = "n".repeat(200);

@@ -39,7 +39,11 @@ fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
     if from.metadata()?.len() > MAX_INDEX {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
-    io::copy(&mut from.take(MAX_INDEX), &mut fs::create_private(to)?).map(drop)
+    // git compares the content of a file that is as new as its index: it can have changed in the same moment.
+    let written = from.metadata()?.modified()?;
+    let mut copy = fs::create_private(to)?;
+    io::copy(&mut from.take(MAX_INDEX), &mut copy)?;
+    copy.set_modified(written)
 }
 
 /// The changed files. Each path has a zero byte after it.
