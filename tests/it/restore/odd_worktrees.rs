@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 use super::worktrees::{NAME, Scene, run};
 
@@ -159,12 +160,16 @@ fn odd_settings_dates_and_branches_do_not_prevent_storing() {
 fn a_change_of_the_same_size_in_the_moment_of_the_checkout_is_stored() {
     let scene = Scene::new();
     configure(&scene.repository, b"[core]\n trustctime = false\n");
-    let notes = scene.worktree.join("notes.txt");
-    let moment = notes.metadata().unwrap().modified().unwrap();
+    let (notes, index) = (scene.worktree.join("notes.txt"), git_dir(&scene).join("index"));
+    let checkout = SystemTime::now() - Duration::from_secs(3_600);
+    let date = |path: &Path| {
+        std::fs::File::options().append(true).open(path).unwrap().set_modified(checkout).unwrap();
+    };
+    date(&notes);
+    run(&scene.worktree, &["update-index", "--refresh"]);
     write(&notes, "two\n");
-    for path in [notes, git_dir(&scene).join("index")] {
-        std::fs::File::options().append(true).open(path).unwrap().set_modified(moment).unwrap();
-    }
+    date(&notes);
+    date(&index);
     scene.stops();
     assert_eq!(scene.changed(), "M\tnotes.txt\n");
 }
