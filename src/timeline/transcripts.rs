@@ -33,22 +33,12 @@ pub(super) fn load_transcripts(
     span: &Interval,
 ) -> Transcripts {
     let mut transcripts = Transcripts::default();
-    let kept = archive.kept(&run.run);
-    let live: BTreeMap<String, u64> = archive
-        .transcripts(run)
-        .iter()
-        .filter_map(|path| Some((path.to_str()?.to_owned(), path.symlink_metadata().ok()?.len())))
-        .collect();
-    let paths: BTreeSet<&String> = kept.keys().chain(live.keys()).collect();
+    let recorded = archive.longest_transcripts(run);
     let mut seen = HashSet::new();
-    // From the archive, if Claude Code's file is not longer.
-    let object = |path: &str| {
-        let kept = kept.get(path)?;
-        live.get(path).is_none_or(|size| *size <= kept.size).then_some(kept.object.as_str())
-    };
-    for path in paths.iter().filter(|path| path.ends_with(".jsonl")) {
+    let object = |path: &str| Some(recorded.get(path)?.as_ref()?.object.as_str());
+    for path in recorded.keys().filter(|path| path.ends_with(".jsonl")) {
         let meta = path.replace(".jsonl", ".meta.json");
-        let meta = paths.contains(&meta).then(|| note(archive, &meta, object(&meta)).ok()).flatten();
+        let meta = recorded.contains_key(&meta).then(|| note(archive, &meta, object(&meta)).ok()).flatten();
         match read(archive, path, object(path)) {
             Ok(records) => {
                 let by = owners.owner(Path::new(path), meta.as_deref(), &records);

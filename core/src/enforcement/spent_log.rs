@@ -1,7 +1,7 @@
 //! The stored messages of a run with their usage: `policy/<run>.spent.jsonl`. Each line has the new messages of a transcript and
 //! the position behind them, so a hook call reads only new lines.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -166,16 +166,9 @@ impl StoredMessage {
 impl SpentMessages {
     /// All messages of a run, from its archived transcripts and from those that are longer in Claude Code's directory.
     pub fn of_recorded(archive: &Archive, run: &RunRecord, span: &Interval) -> SpentMessages {
-        let kept = archive.kept(&run.run);
-        let live = archive.transcripts(run);
-        let live = live.iter().filter_map(|path| Some((path.to_str()?, path.symlink_metadata().ok()?.len())));
-        let live: BTreeMap<&str, u64> = live.collect();
-        let paths: BTreeSet<&str> = kept.keys().map(String::as_str).chain(live.keys().copied()).collect();
-        let is_archived = |path: &str| {
-            kept.get(path).filter(|kept| live.get(path).is_none_or(|length| *length <= kept.size))
-        };
+        let recorded = archive.longest_transcripts(run);
         let bytes = |path: &str| -> Option<Vec<u8>> {
-            let Some(kept) = is_archived(path) else {
+            let Some(kept) = recorded.get(path)? else {
                 return Some(fs::read_regular(Path::new(path), MAX_RECORDED_BYTES).ok()?.0);
             };
             let mut bytes = Vec::new();
@@ -183,7 +176,7 @@ impl SpentMessages {
             Some(bytes)
         };
         let mut all = SpentMessages::default();
-        for path in paths.into_iter().filter(|path| path.ends_with(".jsonl")) {
+        for path in recorded.keys().filter(|path| path.ends_with(".jsonl")) {
             let note =
                 bytes(&path.replace(".jsonl", ".meta.json")).filter(|_| is_agent_transcript(Path::new(path)));
             let note = note.map(|note| TranscriptNote::parse(&note)).unwrap_or_default();

@@ -167,6 +167,21 @@ impl Archive {
         self.read_kept(run).ok().flatten().unwrap_or_default()
     }
 
+    /// The transcripts of a run and the notes beside them, by path: the archived copy, or `None` if Claude Code's file has
+    /// more.
+    pub fn longest_transcripts(&self, run: &RunRecord) -> BTreeMap<String, Option<StoredTranscript>> {
+        let kept = self.kept(&run.run).into_iter().map(|(path, kept)| (path, Some(kept)));
+        let mut longest: BTreeMap<String, Option<StoredTranscript>> = kept.collect();
+        for path in self.transcripts(run) {
+            let (Some(name), Ok(there)) = (path.to_str(), path.symlink_metadata()) else { continue };
+            let kept = longest.get(name).and_then(Option::as_ref);
+            if kept.is_none_or(|kept| there.len() > kept.size) {
+                longest.insert(name.to_owned(), None);
+            }
+        }
+        longest
+    }
+
     /// The archived transcripts of a run; `None` if nothing was recorded. A list that cannot be read could name any
     /// object.
     pub fn read_kept(&self, run: &str) -> io::Result<Option<BTreeMap<String, StoredTranscript>>> {
