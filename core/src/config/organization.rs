@@ -1,7 +1,6 @@
 //! The organization's file: the base of every user's configuration on the machine. Users and projects can only tighten the
 //! keys that it fixes.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -12,7 +11,7 @@ use super::check::validate;
 use super::keys;
 use super::parse_value::Validation;
 use super::problem::{Code, Problem};
-use super::project::apply_override;
+use super::project::{apply_override, renumbered, without_taken_rules};
 use super::settings::{Entry, Layer, Settings};
 use super::source::{self, Read, Source};
 use crate::sys::fs;
@@ -82,11 +81,11 @@ pub(super) fn check_fixed(entry: &Entry) -> Result<(), String> {
     let mut names = entry.value.as_array().into_iter().flatten().filter_map(Json::as_str);
     // Lists are fixed as a whole.
     let unknown = names.find(|name| name.contains('[') || keys::Place::at(name).is_none());
-    unknown.map_or(Ok(()), |name| Err(format!("there is no key or table {name:?}")))
+    unknown.map_or(Ok(()), |name| Err(format!("unknown key or table {name:?}")))
 }
 
-/// Adds a layer below which the organization's may be: its values replace those of the organization, except that fixed
-/// ones only become stricter. Items of lists are added behind those of the organization.
+/// Adds the values of the user's file. They replace those of the organization, except that fixed ones only become stricter.
+/// Items of lists are added behind those of the organization.
 pub(super) fn add_user(
     settings: &mut Settings,
     entries: Vec<Entry>,
@@ -97,68 +96,36 @@ pub(super) fn add_user(
         fixed: settings.get("organization.fixed").map(|fixed| texts(&fixed.value)).unwrap_or_default(),
         allow_pauses: false,
     };
-    let taken = taken_rules(settings, &entries);
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let base = settings.clone();
-    for entry in entries {
-        let mut problem = |code, message: String| {
-            let problem = source.problem(code, entry.span.clone(), message);
-            problems.push(Problem { key: Some(entry.key.path), ..problem });
-        };
-        let is_fixed = organization.fixes(&entry.path);
+    let report = |entry: &Entry, code, message: String| {
+        let problem = source.problem(code, entry.span.clone(), message);
+        Problem { key: Some(entry.key.path), ..problem }
+    };
+    let (items, values): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.path.contains('['));
+    for entry in values {
         if entry.path.starts_with(TABLE) {
-            problem(Code::NotInUserFile, format!("only {ORGANIZATION_FILE} can set `{}`", entry.path));
-        } else if let Some((list, rest)) = entry.path.split_once('[') {
-            let Some((index, name)) = rest.split_once(']') else { continue };
-            if taken.contains(index) && list == "rule" {
-                if name == ".name" {
-                    let message = format!("rule {} already exists in the organization's file", entry.value);
-                    problem(Code::RuleNameTaken, message);
-                }
-                continue;
-            }
-            if is_fixed && entry.key.project != keys::Project::Added {
-                problem(Code::WouldLoosen, format!("the organization has fixed `{list}`"));
-                continue;
-            }
-            let before = places.keys().filter(|item| item.split('[').next() == Some(list)).count();
-            let index = *places.entry(format!("{list}[{index}")).or_insert(length(&base, list) + before);
-            settings.insert(format!("{list}[{index}]{name}"), entry.setting(source, Layer::User));
-        } else if is_fixed {
+            let message = format!("only {ORGANIZATION_FILE} can set `{}`", entry.path);
+            problems.push(report(&entry, Code::NotInUserFile, message));
+        } else if organization.fixes(&entry.path) {
             apply_override(settings, &entry, source, Layer::User, problems);
         } else {
             settings.insert(entry.path.clone(), entry.setting(source, Layer::User));
         }
     }
+    let mut added = without_taken_rules(&items, settings, source, problems);
+    added.retain(|entry| {
+        let is_addable = entry.key.project == keys::Project::Added || !organization.fixes(&entry.path);
+        let list = entry.path.split('[').next().unwrap_or_default();
+        let problem = || report(entry, Code::WouldLoosen, format!("the organization has fixed `{list}`"));
+        problems.extend((!is_addable).then(problem));
+        is_addable
+    });
+    let added = renumbered(&added, settings, source, Layer::User);
+    settings.extend(added);
+    problems.sort_by_key(|problem| problem.at.unwrap_or((usize::MAX, 0)));
 }
 
 fn texts(list: &Json) -> Vec<String> {
     list.as_array().into_iter().flatten().filter_map(Json::as_str).map(str::to_owned).collect()
-}
-
-/// The indexes of the rules whose name the organization has used.
-fn taken_rules(settings: &Settings, entries: &[Entry]) -> BTreeSet<String> {
-    let is_name = |path: &str| path.starts_with("rule[") && path.ends_with("].name");
-    let known: BTreeSet<&str> = settings
-        .iter()
-        .filter(|(path, _)| is_name(path))
-        .filter_map(|(_, setting)| setting.value.as_str())
-        .collect();
-    let index = |path: &str| Some(path.strip_prefix("rule[")?.split_once(']')?.0.to_owned());
-    let taken = entries.iter().filter(|entry| is_name(&entry.path));
-    taken
-        .filter(|entry| entry.value.as_str().is_some_and(|name| known.contains(name)))
-        .filter_map(|entry| index(&entry.path))
-        .collect()
-}
-
-/// The number of items of a list.
-fn length(settings: &Settings, list: &str) -> usize {
-    let has = |index: &usize| {
-        let item = format!("{list}[{index}].");
-        settings.range(item.clone()..).next().is_some_and(|(path, _)| path.starts_with(&item))
-    };
-    (0..).take_while(has).count()
 }
 
 /// The last valid content of the organization's file, stored by a hook call. It applies while the file is broken.

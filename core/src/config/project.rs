@@ -1,6 +1,6 @@
 //! A project's file: it can only tighten the user's policy, and its checks and rules run only if it is trusted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,8 +20,6 @@ use crate::sys::fs::{self, Document, JsonFile, Layout};
 
 /// How long to wait for another process that changes the list of trusted files.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
-/// The lists whose items are added, each with a required key.
-const LISTS: [(&str, &str); 2] = [("policy.completion-check.check", "run"), ("rule", "name")];
 
 /// The checks and rules of a project's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +59,43 @@ pub(super) fn trust_state(
     problems: &mut Vec<Problem>,
 ) -> (Project, Settings) {
     let source = &read.source;
+    let items = without_taken_rules(items, settings, source, problems);
+    let config = build(&renumbered(&items, &Settings::new(), source, Layer::Project)).unwrap_or_default();
+    let mut project = Project {
+        path: source.path.clone(),
+        name: PathBuf::new(),
+        hash: read.hash.to_hex().to_string(),
+        standing: TrustState::Nothing,
+        checks: config.policy.completion_check.check,
+        rules: config.rule,
+    };
+    if !project.checks.is_empty() || !project.rules.is_empty() {
+        project.name = name_of(&project.path);
+        project.standing = standing(&project, trust, problems);
+        problems.extend(project.problem());
+    } else {
+        problems.extend(missing_project(&project.path, trust));
+    }
+    (project, renumbered(&items, settings, source, Layer::Project))
+}
+
+/// The problem of a trusted file that is gone or has no checks and rules any more. Someone else may have removed them.
+pub(super) fn missing_project(file: &Path, trust: &Path) -> Option<Problem> {
+    let known = Trust::load(trust).ok().filter(|known| known.files().next().is_some())?;
+    known.of(&name_of(file))?;
+    let what = if source::is_absent(file) { "the file is gone" } else { "the file no longer has any" };
+    let message = format!("the trusted checks and rules do not run: {what}");
+    let problem = Problem::of_file(Code::TrustGone, file, message);
+    Some(problem.hint("restore the file, or revoke trust: teamkeep policy trust --remove"))
+}
+
+/// The items without the rules whose name a layer below has used, which are problems.
+pub(super) fn without_taken_rules<'a>(
+    items: &'a [Entry],
+    settings: &Settings,
+    source: &Source,
+    problems: &mut Vec<Problem>,
+) -> Vec<&'a Entry> {
     let is_name = |path: &str| path.starts_with("rule[") && path.ends_with("].name");
     let names = settings.iter().filter(|(path, _)| is_name(path));
     let taken: BTreeMap<&str, Layer> =
@@ -77,52 +112,33 @@ pub(super) fn trust_state(
         }
     }
     let is_ignored = |entry: &&Entry| ignored.iter().any(|path| entry.path.starts_with(path));
-    let items: Vec<&Entry> = items.iter().filter(|entry| !is_ignored(entry)).collect();
-    let config = build(&renumbered(&items, &Settings::new(), source)).unwrap_or_default();
-    let mut project = Project {
-        path: source.path.clone(),
-        name: PathBuf::new(),
-        hash: read.hash.to_hex().to_string(),
-        standing: TrustState::Nothing,
-        checks: config.policy.completion_check.check,
-        rules: config.rule,
-    };
-    if !project.checks.is_empty() || !project.rules.is_empty() {
-        project.name = name_of(&project.path);
-        project.standing = standing(&project, trust, problems);
-        problems.extend(project.problem());
-    } else {
-        problems.extend(missing_project(&project.path, trust));
-    }
-    (project, renumbered(&items, settings, source))
+    items.iter().filter(|entry| !is_ignored(entry)).collect()
 }
 
-/// The problem of a trusted file that is gone or has no checks and rules any more. Someone else may have removed them.
-pub(super) fn missing_project(file: &Path, trust: &Path) -> Option<Problem> {
-    let known = Trust::load(trust).ok().filter(|known| known.files().next().is_some())?;
-    known.of(&name_of(file))?;
-    let what = if source::is_absent(file) { "the file is gone" } else { "the file no longer has any" };
-    let message = format!("the trusted checks and rules do not run: {what}");
-    let problem = Problem::of_file(Code::TrustGone, file, message);
-    Some(problem.hint("restore the file, or revoke trust: teamkeep policy trust --remove"))
-}
-
-/// The settings of the entries, renumbered to follow the existing ones.
-fn renumbered(entries: &[&Entry], there: &Settings, source: &Source) -> Settings {
+/// The settings of the items of lists, renumbered to follow the existing ones.
+pub(super) fn renumbered(entries: &[&Entry], there: &Settings, source: &Source, layer: Layer) -> Settings {
     let mut all = Settings::new();
-    for (list, required) in LISTS {
-        let mut free =
-            (0_usize..).skip_while(|index| there.contains_key(&format!("{list}[{index}].{required}")));
-        for (item, index) in items(entries.iter().copied(), list).zip(&mut free) {
+    let lists: BTreeSet<&str> =
+        entries.iter().filter_map(|entry| Some(entry.path.split_once('[')?.0)).collect();
+    for list in lists {
+        for (index, item) in (length(there, list)..).zip(items(entries.iter().copied(), list)) {
             for entry in item.0 {
                 if let Some((_, name)) = entry.path.rsplit_once("].") {
-                    let setting = entry.setting(source, Layer::Project);
-                    all.insert(format!("{list}[{index}].{name}"), setting);
+                    all.insert(format!("{list}[{index}].{name}"), entry.setting(source, layer));
                 }
             }
         }
     }
     all
+}
+
+/// The number of items of a list.
+fn length(settings: &Settings, list: &str) -> usize {
+    let has = |index: &usize| {
+        let item = format!("{list}[{index}].");
+        settings.range(item.clone()..).next().is_some_and(|(path, _)| path.starts_with(&item))
+    };
+    (0..).take_while(has).count()
 }
 
 fn standing(project: &Project, trust: &Path, problems: &mut Vec<Problem>) -> TrustState {

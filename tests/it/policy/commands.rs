@@ -143,7 +143,7 @@ fn check_takes_other_files() {
     assert_eq!(home.ok("policy check new.toml").out, "no problems in new.toml\n");
     std::fs::write(home.at("new.toml"), organization.replace("policy", "rule[]")).unwrap();
     let result = home.run("policy check new.toml");
-    assert!(result.out.contains("there is no key or table \"rule[]\""), "{}", result.out);
+    assert!(result.out.contains("unknown key or table \"rule[]\""), "{}", result.out);
     project(&home, "[policy]\nmax-blocks = 9\n");
     let result = home.ok("policy check .claude/teamkeep.toml");
     assert!(result.out.contains("warning[not-in-project]"), "{}", result.out);
