@@ -2,38 +2,32 @@
 //! hook calls.
 //!
 //! A hook call does not check an unchanged, valid file of the user again: with 20 rules, the cache saves a third of the
-//! call's processor time. A project's regular expressions may come from anyone; they are compiled only by `policy check`,
-//! `policy trust`, and the call that needs one.
+//! call's processor time. With an organization's file, only the regular expressions are not checked again. A project's
+//! regular expressions may come from anyone; they are compiled only by `policy check`, `policy trust`, and the call that
+//! needs one.
 
 use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
-
+use super::cache::{last_on_error, read_cache, write_cache};
 use super::check::{Checked, validate};
 use super::organization::{self, ORGANIZATION_FILE};
 use super::parse_value::Validation;
 use super::problem::{Code, Problem};
 use super::project::{self, Project, Trust, TrustState};
-use super::settings::{Entry, Layer, Origin, Setting, Settings, build, tree};
+use super::settings::{Entry, Layer, Origin, Setting, Settings, build};
 use super::source::{self, Read, Source};
 use super::{Config, OnError, keys};
 use crate::error::Error;
 use crate::sys::env::Env;
-use crate::sys::fs;
 use crate::sys::paths::Paths;
 
 /// The response to failures of the policy. It is "block" if a broken file sets it, or set it when it was last valid.
 const ON_ERROR: &str = "policy.on-error";
 /// The path of a project's file, relative to the project.
 pub const PROJECT_FILE: &str = ".claude/teamkeep.toml";
-/// The version that wrote the cache. Another version may read the file differently.
-const PROGRAM: &str = env!("CARGO_PKG_VERSION");
-/// Maximum size of the cache in bytes.
-const MAX_CACHE_BYTES: u64 = 4 << 20;
 
 /// The files that can exist.
 #[derive(Debug, Clone, Default)]
@@ -335,25 +329,6 @@ pub fn everywhere(files: &Files) -> Everywhere {
     all
 }
 
-/// The cache of the organization's and the user's file, stored beside the policy's counts.
-#[derive(Serialize, Deserialize)]
-struct Cache<C> {
-    program: String,
-    hash: String,
-    /// The position of each rule, for the verdicts.
-    #[serde(rename = "places")]
-    file_lines: Vec<String>,
-    config: C,
-}
-
-/// The `on-error` of the last valid content of the user's file.
-pub fn last_on_error(user: &Path, cache: &Path) -> Option<OnError> {
-    let known: Json = serde_json::from_slice(&fs::read_regular(cache, MAX_CACHE_BYTES).ok()?.0).ok()?;
-    let (_, path) = known.get("hash")?.as_str()?.split_once(' ')?;
-    let on_error = known.pointer("/config/policy/on-error").filter(|_| path == user.display().to_string())?;
-    OnError::deserialize(on_error).ok()
-}
-
 /// Loads the organization's and the user's file only.
 fn load_user(files: &Files) -> Effective {
     let Some(hash) = files.hash() else { return load(files) };
@@ -377,25 +352,4 @@ fn load_user(files: &Files) -> Effective {
         write_cache(&files.cache, format!("- {}", files.user.display()), &effective);
     }
     effective
-}
-
-/// Writes the cache. A failure is ignored.
-fn write_cache(path: &Path, hash: String, effective: &Effective) {
-    let file_lines = effective.config.rule.iter().map(|rule| rule.file_line.clone()).collect();
-    let cache = Cache { program: PROGRAM.to_owned(), hash, file_lines, config: tree(&effective.settings) };
-    if let (Some(dir), Ok(bytes)) = (path.parent(), serde_json::to_vec(&cache)) {
-        let _ = fs::private_dir(dir).and_then(|()| fs::write_atomic(path, &bytes));
-    }
-}
-
-pub(super) fn read_cache(path: &Path, wanted: &str) -> Option<Config> {
-    let bytes = fs::read_regular(path, MAX_CACHE_BYTES).ok()?.0;
-    let Cache { program, hash, file_lines, mut config } =
-        serde_json::from_slice::<Cache<Config>>(&bytes).ok()?;
-    if program != PROGRAM || hash != wanted || file_lines.len() != config.rule.len() {
-        return None;
-    }
-    config.rule.iter_mut().zip(file_lines).for_each(|(rule, file_line)| rule.file_line = file_line);
-    config.policy.unpausable = config.organization.unpausable();
-    Some(config)
 }

@@ -4,6 +4,7 @@
 //! project.
 
 mod budget;
+mod cache;
 pub mod check;
 pub mod keys;
 pub mod layers;
@@ -21,6 +22,7 @@ pub mod source;
 mod units;
 
 pub use budget::{Budget, Limit, LimitScope};
+pub use cache::last_on_error;
 pub use keys::INCIDENT_KINDS;
 pub use layers::{Effective, Everywhere, Files, PROJECT_FILE, everywhere, misnamed_file};
 pub use model::{

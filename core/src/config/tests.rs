@@ -3,9 +3,10 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use super::cache::read_cache;
 use super::check::check;
 use super::keys::KEYS;
-use super::layers::{Effective, load, load_cached, read_cache};
+use super::layers::{Effective, load, load_cached};
 use super::settings::build;
 use super::source::Source;
 use super::{Config, Files, Origin, Setting, Settings, TEMPLATE};

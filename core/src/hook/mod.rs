@@ -30,7 +30,7 @@ use crate::client::compat::find_client_ancestor;
 use crate::client::payload::{self, Input};
 use crate::client::response::{Answer, BLOCK_EXIT_CODE};
 use crate::client::settings::plugin_dedupe::{HookEvent, settings_cover_event};
-use crate::config::{self, Config, Files, OnError, Problem, layers, misnamed_file};
+use crate::config::{self, Config, Files, OnError, Problem, last_on_error, layers, misnamed_file};
 use crate::error::Error;
 use crate::model::{Note, Severity};
 use crate::store::archive::Archive;
@@ -168,7 +168,7 @@ fn recorder() -> (Recorder, Option<Error>) {
     }
     let effective = layers::load_cached(&files);
     let mut config = effective.config;
-    if misnamed.as_ref().and_then(|problem| layers::last_on_error(&problem.path, &files.cache))
+    if misnamed.as_ref().and_then(|problem| last_on_error(&problem.path, &files.cache))
         == Some(OnError::Block)
     {
         config.policy.on_error = OnError::Block;
