@@ -1,7 +1,7 @@
 //! The effects of git commands on the changes of a team's agents.
 
 use super::FileHistory;
-use super::access::{GitCall, Paths, below_root};
+use super::access::{GitCall, below_root};
 use super::file_history::{Change, Commit, FileUse, forget_oldest};
 use super::git::{Affected, GitEffect};
 use crate::sys::clock::Timestamp;
@@ -78,41 +78,20 @@ impl FileHistory {
         }
     }
 
-    /// The uncommitted changes of other agents to the files that a command stages without naming them.
-    pub fn swept_changes<'a>(
+    /// The uncommitted changes of other agents among the files that a command affects, of the paths that are selected.
+    pub fn affected_changes<'a>(
         &'a self,
         root: &str,
         agent: &str,
-        (paths, files): (&Paths, Affected),
-    ) -> Vec<OpenChange<'a>> {
-        self.open_changes(root, agent, |path, is_new, change| {
-            is_affected(is_new, change, files) && paths.sweep(path)
-        })
-    }
-
-    /// The uncommitted changes of other agents that a command loses.
-    pub fn lost_changes<'a>(
-        &'a self,
-        root: &str,
-        agent: &str,
-        (paths, files): (&Paths, Affected),
-    ) -> Vec<OpenChange<'a>> {
-        self.open_changes(root, agent, |path, is_new, change| {
-            is_affected(is_new, change, files) && paths.cover(path)
-        })
-    }
-
-    fn open_changes<'a>(
-        &'a self,
-        root: &str,
-        agent: &str,
-        selects: impl Fn(&str, bool, &Change) -> bool,
+        files: Affected,
+        selects: impl Fn(&str) -> bool,
     ) -> Vec<OpenChange<'a>> {
         let mut open = Vec::new();
-        for (path, file) in self.files.iter().filter(|(path, file)| is_in(path, file, root)) {
+        let in_tree = self.files.iter().filter(|(path, file)| is_in(path, file, root));
+        for (path, file) in in_tree.filter(|(path, _)| selects(path)) {
             let others = file.changes.iter().filter(|(by, change)| *by != agent && !change.is_settled());
-            let selected = others.filter(|(_, change)| selects(path, file.is_new, change));
-            open.extend(selected.map(|(by, _)| OpenChange { by, path: below_root(path, file.root_len) }));
+            let affected = others.filter(|(_, change)| is_affected(file.is_new, change, files));
+            open.extend(affected.map(|(by, _)| OpenChange { by, path: below_root(path, file.root_len) }));
         }
         open
     }

@@ -35,7 +35,8 @@ fn swept<'a>(case: &Case<'a>, agent: &str) -> Vec<(&'static str, Vec<OpenChange<
     let staged = git_calls(case).iter().flat_map(|call| {
         call.effects.iter().filter_map(move |effect| match effect {
             GitEffect::Stages(paths, which) => {
-                Some((call.name, files.swept_changes(&call.root, agent, (paths, *which))))
+                let swept = files.affected_changes(&call.root, agent, *which, |path| paths.sweep(path));
+                Some((call.name, swept))
             }
             _ => None,
         })

@@ -57,7 +57,7 @@ fn loss(
             Some(("rewrite-of-others-commits", reason.instead(advice)))
         }
         (GitEffect::Discards(paths, which), _) => {
-            let lost = files.lost_changes(&call.root, agent, (paths, *which));
+            let lost = files.affected_changes(&call.root, agent, *which, |path| paths.cover(path));
             let reason = (!lost.is_empty()).then(|| changes(reason.then(" would remove "), &lost))?;
             Some(("loss-of-others-changes", reason.instead(match mode {
                 Mode::Block => "Name only your own files, or ask the others with SendMessage to commit first.",
