@@ -13,8 +13,8 @@ use teamkeep_core::sys::clock::Timestamp;
 
 const VERSION: &str = "0.1";
 
-/// One trace record of a run: the lines that its agents added and that no later change removed, with
-/// their numbers after its last change. Its files are those below `root`. The same run has the same ID in each export.
+/// One trace record of a run: the lines that its agents added and that no later change removed, with their numbers after
+/// its last change. Its files are those below `root`. The same run has the same ID in each export.
 pub fn agent_trace(run: &RunRecord, found: &Attribution, root: &Path, at: Timestamp) -> Value {
     let mut files: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();
     for change in &found.changes {

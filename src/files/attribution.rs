@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -33,7 +34,7 @@ pub struct Change {
     pub added: usize,
     pub removed: usize,
     #[serde(skip)]
-    pub lines: Vec<LineChange>,
+    pub lines: Arc<[LineChange]>,
 }
 
 /// A commit that git printed when an agent made it.

@@ -19,7 +19,7 @@ impl<'a> LineOwners<'a> {
     /// Applies a change, whose lines are in the order of the file; others are ignored.
     fn then(self, change: &'a Change) -> LineOwners<'a> {
         let (mut before, mut after) = (self.0.into_iter(), Vec::new());
-        for line in &change.lines {
+        for line in change.lines.iter() {
             let number = match line {
                 LineChange::Created => {
                     (before, after) = (Vec::new().into_iter(), Vec::new());

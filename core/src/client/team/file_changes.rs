@@ -1,6 +1,7 @@
 //! The files that a tool call changed and the commits that it printed, by `toolUseResult` of its line in a transcript.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -20,7 +21,7 @@ pub struct FileEdit {
     /// Absolute if the line of the transcript names its directory.
     pub path: PathBuf,
     /// From the top to the bottom; empty if the tool does not report them (NotebookEdit).
-    pub lines: Vec<LineChange>,
+    pub lines: Arc<[LineChange]>,
 }
 
 /// A changed line. Numbers start at 1, and count the lines of a file whose part above this line has changed already.
@@ -65,7 +66,7 @@ impl FileChanges {
         });
         let edits = edited.into_iter().chain(notebook).chain(by_command).map(|(path, lines)| FileEdit {
             path: directory.map_or_else(|| PathBuf::from(&path), |directory| directory.join(&path)),
-            lines,
+            lines: lines.into(),
         });
         let printed = result.get("stdout").and_then(Value::as_str).unwrap_or_default();
         let at = text(line, &["timestamp"]).and_then(|at| clock::parse(&at));
