@@ -5,7 +5,7 @@ use serde_json::json;
 use super::super::conversation::Cue;
 use super::super::moves::{Move, change_task, make_task, say};
 use super::super::version::Generation;
-use super::{Guarded, Step, at};
+use super::{Guarded, Step, at, begin, delete_step, delete_team};
 
 /// A limit that blocks, and limits that the team never reaches.
 pub const BUDGET: Guarded = Guarded {
@@ -61,9 +61,7 @@ pub fn steps(generation: Generation) -> Vec<Step> {
         Step { typed: "act=end", until: done },
         Step { typed: "act=stop", until: stopped },
     ];
-    if generation.delete_team().is_some() {
-        steps.push(Step { typed: "act=delete", until: vec![("lead", "Nobody is left")] });
-    }
+    steps.extend(delete_step(generation));
     steps
 }
 
@@ -125,17 +123,8 @@ fn lead(generation: Generation, act: &str) -> Vec<Vec<Move>> {
             let ask = |name: &str| generation.ask_to_stop(name, "All work is done");
             vec![vec![ask("alice")], vec![ask("bob")], vec![ask("carol")], vec![say("Asked all to stop.")]]
         }
-        _ => generation
-            .delete_team()
-            .map(|done| vec![done])
-            .into_iter()
-            .chain([vec![say("Nobody is left.")]])
-            .collect(),
+        _ => delete_team(generation),
     }
-}
-
-fn begin(task: &str) -> Vec<Move> {
-    vec![change_task(task, json!({"status": "in_progress"}))]
 }
 
 /// A teammate completes its task and reports.

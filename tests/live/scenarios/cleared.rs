@@ -5,7 +5,7 @@ use serde_json::json;
 use super::super::conversation::Cue;
 use super::super::moves::{Move, change_task, say};
 use super::super::version::Generation;
-use super::{Step, at, halfway};
+use super::{Step, at, delete_step, halfway};
 
 /// What the user types to clear the conversation.
 pub const CLEAR: &str = "/clear";
@@ -29,9 +29,7 @@ pub fn steps_of_ending(generation: Generation) -> Vec<Step> {
     let stopped =
         vec![("alice", "shutdown_response"), ("bob", "shutdown_response"), ("lead", "Asked everyone")];
     let mut steps = vec![Step { typed: "act=stop", until: stopped }];
-    if generation.delete_team().is_some() {
-        steps.push(Step { typed: "act=delete", until: vec![("lead", "Nobody is left")] });
-    }
+    steps.extend(delete_step(generation));
     steps
 }
 

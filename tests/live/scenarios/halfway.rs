@@ -5,7 +5,7 @@ use serde_json::json;
 use super::super::conversation::Cue;
 use super::super::moves::{Move, change_task, list_tasks, make_task, say};
 use super::super::version::Generation;
-use super::{Step, at};
+use super::{Step, at, delete_step, delete_team};
 
 const JOBS: [&str; 3] = ["Draft the parser", "Review the parser", "Fuzz the parser"];
 
@@ -21,9 +21,7 @@ pub fn steps_of_stopping(generation: Generation) -> Vec<Step> {
         Step { typed: "act=insist", until: vec![("bob", "shutdown_response"), ("lead", "Asked bob")] },
         Step { typed: "act=finish", until: vec![("alice", "shutdown_response"), ("lead", "Asked alice")] },
     ];
-    if generation.delete_team().is_some() {
-        steps.push(Step { typed: "act=delete", until: vec![("lead", "Nobody is left")] });
-    }
+    steps.extend(delete_step(generation));
     steps
 }
 
@@ -61,12 +59,7 @@ pub fn reply(generation: Generation, cue: &Cue) -> Vec<Move> {
             plan
         }
         ("lead", "finish") => vec![ask("alice", "All is done".to_owned()), vec![say("Asked alice.")]],
-        ("lead", "delete") => generation
-            .delete_team()
-            .map(|done| vec![done])
-            .into_iter()
-            .chain([vec![say("Nobody is left.")]])
-            .collect(),
+        ("lead", "delete") => delete_team(generation),
         ("lead", "list") => vec![vec![list_tasks()], vec![say("Listed.")]],
         ("alice", _) => vec![
             vec![change_task("1", to("in_progress"))],

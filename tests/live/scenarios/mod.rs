@@ -19,11 +19,13 @@ pub use halfway::LATER;
 pub use served::CALLS;
 pub use worktrees::{FILES, SPIKE};
 
+use serde_json::json;
+
 use super::conversation::Cue;
 use super::ending::Ending;
 use super::hooks::Hooks;
 use super::ledger::{AGAIN, CacheWrites};
-use super::moves::{Move, say};
+use super::moves::{Move, change_task, say};
 use super::version::{Generation, Version};
 
 /// How a run of the client is set up.
@@ -390,4 +392,20 @@ impl Scenario {
 fn at(mut plan: Vec<Vec<Move>>, turn: usize) -> Vec<Move> {
     let last = plan.len().saturating_sub(1);
     if plan.is_empty() { vec![say("Noted.")] } else { plan.swap_remove(turn.min(last)) }
+}
+
+/// The step in which the lead deletes the team, of clients that have a tool for it.
+fn delete_step(generation: Generation) -> Option<Step> {
+    let until = vec![("lead", "Nobody is left")];
+    generation.delete_team().map(|_| Step { typed: "act=delete", until })
+}
+
+/// The lead's answers at [`delete_step`].
+fn delete_team(generation: Generation) -> Vec<Vec<Move>> {
+    let deletes = generation.delete_team().map(|delete| vec![delete]);
+    deletes.into_iter().chain([vec![say("Nobody is left.")]]).collect()
+}
+
+fn begin(task: &str) -> Vec<Move> {
+    vec![change_task(task, json!({"status": "in_progress"}))]
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::super::conversation::Cue;
 use super::super::moves::{Move, change_task, make_task, say};
 use super::super::version::Generation;
-use super::{Step, at};
+use super::{Step, at, delete_step, delete_team};
 
 const TEAM: [(&str, &str); 3] =
     [("alice", "Draft the parser"), ("bob", "Review the parser"), ("carol", "Fuzz the parser")];
@@ -40,9 +40,7 @@ fn steps_of(generation: Generation, stopping: Vec<Step>) -> Vec<Step> {
         typed: "act=again",
         until: vec![("carol", "\"approve\":true"), ("lead", "Asked carol")],
     });
-    if generation.delete_team().is_some() {
-        steps.push(Step { typed: "act=delete", until: vec![("lead", "Nobody is left")] });
-    }
+    steps.extend(delete_step(generation));
     steps
 }
 
@@ -84,12 +82,7 @@ fn lead(generation: Generation, act: &str) -> Vec<Vec<Move>> {
         "again" => {
             vec![vec![generation.ask_to_stop("carol", "Please stop now")], vec![say("Asked carol again.")]]
         }
-        _ => generation
-            .delete_team()
-            .map(|done| vec![done])
-            .into_iter()
-            .chain([vec![say("Nobody is left.")]])
-            .collect(),
+        _ => delete_team(generation),
     }
 }
 

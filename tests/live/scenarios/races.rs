@@ -5,7 +5,7 @@ use serde_json::json;
 use super::super::conversation::Cue;
 use super::super::moves::{Move, change_task, make_task, say};
 use super::super::version::Generation;
-use super::{Guarded, Step, at};
+use super::{Guarded, Step, at, begin, delete_step, delete_team};
 
 /// The hooks of the gates for shared files.
 const TOOLS: &[(&str, &str)] =
@@ -64,9 +64,7 @@ pub fn steps(generation: Generation) -> Vec<Step> {
     let stopped = vec![("alice", "shutdown_response"), ("bob", "shutdown_response"), ("lead", "Asked both")];
     let mut steps =
         vec![Step { typed: "part=lead act=setup", until: setup }, Step { typed: "act=stop", until: stopped }];
-    if generation.delete_team().is_some() {
-        steps.push(Step { typed: "act=delete", until: vec![("lead", "Nobody is left")] });
-    }
+    steps.extend(delete_step(generation));
     steps
 }
 
@@ -152,17 +150,8 @@ fn lead(generation: Generation, act: &str) -> Vec<Vec<Move>> {
             let ask = |name: &str| generation.ask_to_stop(name, "All work is done");
             vec![vec![ask("alice"), ask("bob")], vec![say("Asked both to stop.")]]
         }
-        _ => generation
-            .delete_team()
-            .map(|done| vec![done])
-            .into_iter()
-            .chain([vec![say("Nobody is left.")]])
-            .collect(),
+        _ => delete_team(generation),
     }
-}
-
-fn begin(task: &str) -> Vec<Move> {
-    vec![change_task(task, json!({"status": "in_progress"}))]
 }
 
 fn complete(task: &str) -> Vec<Move> {
