@@ -1,0 +1,1 @@
+//! Ships what teamkeep recorded to OpenTelemetry collectors and object stores.

@@ -1,0 +1,3 @@
+//! The program `teamkeep-ship`.
+
+fn main() {}
