@@ -16,7 +16,7 @@
 
 mod backtest;
 mod brief;
-mod bundle;
+pub mod bundle;
 pub mod cli;
 mod commands;
 mod context;
@@ -25,7 +25,7 @@ pub mod doctor;
 mod files;
 mod notify;
 mod prune;
-mod redact;
+pub mod redact;
 pub mod report;
 pub mod restore;
 mod search;

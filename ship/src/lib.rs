@@ -1,1 +1,16 @@
 //! Ships what teamkeep recorded to OpenTelemetry collectors and object stores.
+//!
+//! ```text
+//! log segments ─▶ tables::events ─┐
+//!                                 ├─▶ parquet_file ─▶ objects
+//! ended runs ─▶ run_data ─▶ tables ┘
+//!                   └─▶ otlp ─▶ collector
+//! ```
+
+pub mod identity;
+pub mod objects;
+pub mod parquet_file;
+pub mod privacy;
+pub mod profile;
+pub mod run_data;
+pub mod tables;

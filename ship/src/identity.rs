@@ -1,0 +1,64 @@
+//! Who ships: the organization, the machine and the user, as their names are shipped.
+
+use crate::privacy::{IdentityKind, Pseudonyms};
+
+#[derive(Debug, Clone)]
+pub struct Identity {
+    pub organization: String,
+    pub host: String,
+    pub user: Option<String>,
+    pub pseudonyms: Pseudonyms,
+}
+
+/// The longest name in a partition.
+const MAX_CHARS: usize = 64;
+
+impl Identity {
+    pub fn new(organization: &str, host: &str, user: Option<&str>, pseudonyms: Pseudonyms) -> Identity {
+        Identity {
+            organization: partition(organization),
+            host: partition(&pseudonyms.of(IdentityKind::Host, host)),
+            user: user.map(|user| pseudonyms.of(IdentityKind::User, user)),
+            pseudonyms,
+        }
+    }
+
+    /// The name of an object: the table, the partitions, and a file in them.
+    pub fn object_name(&self, table: &str, day: &str, file: &str) -> String {
+        format!("{table}/org={}/date={day}/host={}/{file}", self.organization, self.host)
+    }
+}
+
+/// A name that is the value of a partition: only ASCII letters, digits, `.`, `_` and `-`.
+fn partition(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let plain: String = name.chars().take(MAX_CHARS).map(|c| if is_plain(c) { c } else { '-' }).collect();
+    match plain.trim_matches('.') {
+        "" => "unknown".to_owned(),
+        _ => plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_objects_have_no_characters_that_lead_elsewhere() {
+        let identity = Identity::new("../x y", "ho/st\n", Some("alice"), Pseudonyms::none());
+        assert_eq!(
+            identity.object_name("runs", "2026-02-03", "r-1.parquet"),
+            "runs/org=..-x-y/date=2026-02-03/host=ho-st-/r-1.parquet"
+        );
+        assert_eq!(Identity::new("..", "", None, Pseudonyms::none()).organization, "unknown");
+    }
+
+    #[test]
+    fn pseudonyms_replace_host_and_user() {
+        let key = Pseudonyms::keyed(b"0123456789abcdef").unwrap();
+        let identity = Identity::new("acme", "laptop-of-alice", Some("alice"), key);
+        assert!(identity.host.starts_with("host-") && !identity.host.contains("alice"));
+        assert!(identity.user.unwrap().starts_with("user-"));
+        assert_eq!(identity.organization, "acme");
+    }
+}

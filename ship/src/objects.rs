@@ -1,0 +1,124 @@
+//! The object store: objects are created once and never changed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use object_store::{
+    ClientConfigKey, ObjectStore, ObjectStoreExt, ObjectStoreScheme, PutMode, PutOptions, RetryConfig,
+};
+use teamkeep_core::error::{Error, Result};
+use url::Url;
+
+use crate::profile::{self, ProfileFiles};
+
+/// How long one request may take, in the notation of `object_store`. Objects have up to some 32 MiB.
+const REQUEST_TIMEOUT: &str = "120 seconds";
+/// How long a request is repeated while the store is out of reach. The next shipment continues.
+const RETRY_TIMEOUT: Duration = Duration::from_secs(60);
+const MAX_RETRIES: usize = 8;
+
+/// A bucket, or a directory, and the beginning of all names in it.
+#[derive(Debug, Clone)]
+pub struct Objects {
+    store: Arc<dyn ObjectStore>,
+    prefix: Path,
+    address: String,
+}
+
+/// Whether an object was created by this call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Created {
+    Now,
+    Before,
+}
+
+impl Objects {
+    /// Opens the store at an address such as `s3://bucket/prefix`. This makes no request.
+    pub fn open(address: &str, profiles: &ProfileFiles) -> Result<Objects> {
+        let failed = |error: object_store::Error| {
+            Error::caused(format!("cannot use the object store {address}"), error).hint(
+                "check `ship.store` in the configuration, and the environment: AWS_*, GOOGLE_* or AZURE_*",
+            )
+        };
+        let url = Url::parse(address).map_err(|error| {
+            Error::caused(format!("invalid address {address:?} of an object store"), error)
+        })?;
+        let (scheme, prefix) = ObjectStoreScheme::parse(&url).map_err(|error| failed(error.into()))?;
+        let retry =
+            RetryConfig { max_retries: MAX_RETRIES, retry_timeout: RETRY_TIMEOUT, ..RetryConfig::default() };
+        let store: Arc<dyn ObjectStore> = match scheme {
+            ObjectStoreScheme::AmazonS3 => {
+                let timeout = AmazonS3ConfigKey::Client(ClientConfigKey::Timeout);
+                let builder = with_profile(AmazonS3Builder::from_env(), profiles).with_url(address);
+                let builder = builder.with_config(timeout, REQUEST_TIMEOUT).with_retry(retry);
+                Arc::new(builder.build().map_err(failed)?)
+            }
+            ObjectStoreScheme::GoogleCloudStorage => {
+                let timeout = GoogleConfigKey::Client(ClientConfigKey::Timeout);
+                let builder = GoogleCloudStorageBuilder::from_env().with_url(address);
+                let builder = builder.with_config(timeout, REQUEST_TIMEOUT).with_retry(retry);
+                Arc::new(builder.build().map_err(failed)?)
+            }
+            ObjectStoreScheme::MicrosoftAzure => {
+                let timeout = AzureConfigKey::Client(ClientConfigKey::Timeout);
+                let builder = MicrosoftAzureBuilder::from_env().with_url(address);
+                let builder = builder.with_config(timeout, REQUEST_TIMEOUT).with_retry(retry);
+                Arc::new(builder.build().map_err(failed)?)
+            }
+            ObjectStoreScheme::Local => Arc::new(LocalFileSystem::new()),
+            _ => {
+                return Err(Error::new(format!(
+                    "unsupported object store {address:?}; expected s3://, gs://, az:// or file://"
+                )));
+            }
+        };
+        Ok(Objects { store, prefix, address: address.to_owned() })
+    }
+
+    /// Creates an object unless there is one with this name.
+    pub async fn create(&self, name: &str, content: Vec<u8>) -> Result<Created> {
+        let path = self.path(name);
+        let options = PutOptions::from(PutMode::Create);
+        match self.store.put_opts(&path, content.into(), options).await {
+            Ok(_) => Ok(Created::Now),
+            Err(object_store::Error::AlreadyExists { .. }) => Ok(Created::Before),
+            Err(error) => Err(self.failed("create", name, error)),
+        }
+    }
+
+    /// Reads a whole object.
+    pub async fn read(&self, name: &str) -> Result<Vec<u8>> {
+        let path = self.path(name);
+        let read = async { self.store.get(&path).await?.bytes().await };
+        read.await.map(Into::into).map_err(|error| self.failed("read", name, error))
+    }
+
+    /// The path of an object. The parts of its name are separated by slashes.
+    fn path(&self, name: &str) -> Path {
+        if name.is_empty() {
+            return self.prefix.clone();
+        }
+        self.prefix.parts().chain(Path::from(name).parts()).collect()
+    }
+
+    fn failed(&self, verb: &str, name: &str, error: object_store::Error) -> Error {
+        Error::caused(format!("cannot {verb} {name} in {}", self.address), error)
+    }
+}
+
+/// Adds what the environment does not set: credentials only as a whole.
+fn with_profile(env: AmazonS3Builder, profiles: &ProfileFiles) -> AmazonS3Builder {
+    let is_set = |key: &AmazonS3ConfigKey| env.get_config_value(key).is_some();
+    let has_credentials = is_set(&AmazonS3ConfigKey::AccessKeyId);
+    let missing = profile::settings(profiles).into_iter().filter(|(key, _)| match key {
+        AmazonS3ConfigKey::Region | AmazonS3ConfigKey::Endpoint => !is_set(key),
+        _ => !has_credentials,
+    });
+    let missing: Vec<_> = missing.collect();
+    missing.into_iter().fold(env, |builder, (key, value)| builder.with_config(key, value))
+}

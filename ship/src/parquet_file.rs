@@ -1,0 +1,73 @@
+//! A Parquet file in memory that grows row by row.
+
+use std::sync::Arc;
+
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use teamkeep_core::error::{Error, Result};
+
+use crate::tables::{Builder, Table};
+
+/// Number of rows that are built before they are encoded.
+const BATCH_ROWS: usize = 8_192;
+/// Encoded rows are kept in memory until a row group is complete.
+const MAX_ROW_GROUP_BYTES: usize = 16 << 20;
+
+/// The rows of one object. Memory is bounded by the size of the object and one row group.
+pub struct ParquetFile<'t, R> {
+    table: &'t Table<R>,
+    builder: Builder,
+    writer: ArrowWriter<Vec<u8>>,
+    pub rows: usize,
+}
+
+impl<'t, R> ParquetFile<'t, R> {
+    pub fn new(table: &'t Table<R>) -> Result<ParquetFile<'t, R>> {
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_created_by(format!("teamkeep {}", env!("CARGO_PKG_VERSION")))
+            .build();
+        let writer = ArrowWriter::try_new(Vec::new(), Arc::clone(&table.schema()), Some(properties));
+        let writer = writer.map_err(|error| failed(table.name, error))?;
+        Ok(ParquetFile { table, builder: Builder::new(table), writer, rows: 0 })
+    }
+
+    pub fn push(&mut self, row: &R) -> Result<()> {
+        self.builder.push(self.table, row);
+        self.rows += 1;
+        if self.builder.rows >= BATCH_ROWS { self.encode() } else { Ok(()) }
+    }
+
+    fn encode(&mut self) -> Result<()> {
+        let name = self.table.name;
+        let batch = self.builder.take().map_err(|error| failed(name, error.into()))?;
+        self.writer.write(&batch).map_err(|error| failed(name, error))?;
+        if self.writer.in_progress_size() >= MAX_ROW_GROUP_BYTES {
+            self.writer.flush().map_err(|error| failed(name, error))?;
+        }
+        Ok(())
+    }
+
+    /// The content of the file; `None` without rows.
+    pub fn finish(mut self) -> Result<Option<Vec<u8>>> {
+        if self.rows == 0 {
+            return Ok(None);
+        }
+        self.encode()?;
+        self.writer.into_inner().map(Some).map_err(|error| failed(self.table.name, error))
+    }
+}
+
+/// A file with these rows; `None` without rows.
+pub fn encode<R>(table: &Table<R>, rows: impl IntoIterator<Item = R>) -> Result<Option<Vec<u8>>> {
+    let mut file = ParquetFile::new(table)?;
+    for row in rows {
+        file.push(&row)?;
+    }
+    file.finish()
+}
+
+fn failed(table: &str, error: parquet::errors::ParquetError) -> Error {
+    Error::caused(format!("cannot encode the table {table}"), error)
+}

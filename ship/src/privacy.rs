@@ -1,0 +1,162 @@
+//! What leaves the machine: which texts, and under which names.
+
+use std::borrow::Cow;
+
+use teamkeep::redact::Redactor;
+use teamkeep::report::Report;
+use teamkeep_core::error::{Error, Result};
+
+/// What happens to texts: prompts, messages, subjects, reasons, inputs and results of tools.
+#[derive(Debug)]
+pub enum Texts {
+    /// They are left out.
+    Dropped,
+    /// Secrets and personal data in them are replaced.
+    Redacted(Redactor),
+    Kept,
+}
+
+impl Texts {
+    pub fn are_dropped(&self) -> bool {
+        matches!(self, Texts::Dropped)
+    }
+
+    /// A text as it is shipped; `None` if texts are dropped.
+    pub fn text<'a>(&self, text: &'a str) -> Option<Cow<'a, str>> {
+        match self {
+            Texts::Dropped => None,
+            Texts::Redacted(redactor) => Some(redactor.text(text)),
+            Texts::Kept => Some(Cow::Borrowed(text)),
+        }
+    }
+
+    /// A payload as it is shipped. It is JSON before and after.
+    pub fn payload<'a>(&self, json: &'a str) -> Option<Cow<'a, str>> {
+        match self {
+            Texts::Dropped => None,
+            Texts::Redacted(redactor) => Some(redactor.json(json)),
+            Texts::Kept => Some(Cow::Borrowed(json)),
+        }
+    }
+
+    pub fn report(&self, report: Report) -> Result<Report> {
+        match self {
+            Texts::Dropped => Ok(without_texts(report)),
+            Texts::Redacted(redactor) => report.redacted(redactor).map_err(|error| {
+                Error::caused("cannot redact a run", error).hint(
+                    "a [[privacy.pattern]] in the configuration also matches required values, such as times",
+                )
+            }),
+            Texts::Kept => Ok(report),
+        }
+    }
+}
+
+/// Removes every text that an agent or a user wrote. Names, IDs, states, kinds, times and numbers are left.
+fn without_texts(mut report: Report) -> Report {
+    report.verdict.title.clear();
+    report.verdict.sentence.clear();
+    report.overview.ended_reason = None;
+    report.overview.worktrees.clear();
+    for message in &mut report.mail.messages {
+        message.text.clear();
+        message.summary = None;
+        message.refused = message.refused.take().map(|_| String::new());
+    }
+    for task in &mut report.tasks {
+        (task.subject, task.description) = (None, None);
+        task.changes.iter_mut().for_each(|change| change.subject = None);
+    }
+    for incident in &mut report.incidents {
+        incident.summary.clear();
+        incident.chain.clear();
+        incident.remedy = None;
+    }
+    report.findings.iter_mut().for_each(|finding| finding.what.clear());
+    report.files.clear();
+    report
+}
+
+/// Replaces identities (host, user, project) by keyed hashes, if there is a key.
+#[derive(Clone, Default)]
+pub struct Pseudonyms(Option<[u8; blake3::KEY_LEN]>);
+
+/// The key is a secret.
+impl std::fmt::Debug for Pseudonyms {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(if self.0.is_some() { "Pseudonyms(keyed)" } else { "Pseudonyms(none)" })
+    }
+}
+
+/// The minimum length of a key: shorter ones can be guessed.
+pub const MIN_KEY_BYTES: usize = 16;
+const PSEUDONYM_CHARS: usize = 16;
+
+impl Pseudonyms {
+    pub fn none() -> Pseudonyms {
+        Pseudonyms(None)
+    }
+
+    pub fn is_keyed(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Uses the content of a key file, without the white space around it.
+    pub fn keyed(secret: &[u8]) -> Result<Pseudonyms> {
+        let secret = secret.trim_ascii();
+        if secret.len() < MIN_KEY_BYTES {
+            return Err(Error::new(format!("the key has fewer than {MIN_KEY_BYTES} bytes"))
+                .hint("create one: head -c 32 /dev/urandom | base64"));
+        }
+        Ok(Pseudonyms(Some(blake3::derive_key("teamkeep 2026 pseudonyms of shipped identities", secret))))
+    }
+
+    /// The name as it is shipped. `kind` keeps equal names of different kinds apart.
+    pub fn of(&self, kind: IdentityKind, name: &str) -> String {
+        let Some(key) = &self.0 else { return name.to_owned() };
+        let mut hasher = blake3::Hasher::new_keyed(key);
+        hasher.update(kind.prefix().as_bytes()).update(&[0]).update(name.as_bytes());
+        format!("{}-{}", kind.prefix(), &hasher.finalize().to_hex()[..PSEUDONYM_CHARS])
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdentityKind {
+    Host,
+    User,
+    Project,
+}
+
+impl IdentityKind {
+    fn prefix(self) -> &'static str {
+        match self {
+            IdentityKind::Host => "host",
+            IdentityKind::User => "user",
+            IdentityKind::Project => "project",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pseudonyms_depend_on_the_key_and_the_kind() {
+        let [one, other] =
+            [b"0123456789abcdef", b"0123456789abcdeF"].map(|key| Pseudonyms::keyed(key).unwrap());
+        let host = one.of(IdentityKind::Host, "alice");
+        assert_eq!(host, one.of(IdentityKind::Host, "alice"));
+        assert!(host.starts_with("host-") && !host.contains("alice"));
+        assert_ne!(host[5..], one.of(IdentityKind::User, "alice")[5..]);
+        assert_ne!(host, other.of(IdentityKind::Host, "alice"));
+        assert_eq!(Pseudonyms::none().of(IdentityKind::Host, "alice"), "alice");
+        assert_eq!(Pseudonyms::keyed(b"0123456789abcdef\n").unwrap().of(IdentityKind::Host, "alice"), host);
+    }
+
+    #[test]
+    fn a_short_key_is_rejected_and_a_key_is_never_printed() {
+        assert!(Pseudonyms::keyed(b"   short   ").is_err());
+        assert_eq!(format!("{:?}", Pseudonyms::keyed(b"0123456789abcdef").unwrap()), "Pseudonyms(keyed)");
+    }
+}

@@ -1,0 +1,146 @@
+//! The data of an ended run as it is shipped: the report and the verdicts, with the texts that may leave the machine.
+
+use std::collections::HashMap;
+
+use teamkeep::report::{Report, ToolUser};
+use teamkeep::timeline::{Entry, RunData, merge, project};
+use teamkeep_core::config::Config;
+use teamkeep_core::error::Result;
+use teamkeep_core::store::archive::RunRecord;
+use teamkeep_core::sys::clock::Timestamp;
+
+use crate::identity::Identity;
+use crate::parquet_file::encode;
+use crate::privacy::{IdentityKind, Texts};
+use crate::tables::{
+    self, AgentFacts, IncidentFacts, MessageFacts, Row, RunFacts, RunKey, TaskFacts, ToolFacts, VerdictFacts,
+};
+
+/// An ended run. Texts in it are dropped or redacted as configured.
+#[derive(Debug)]
+pub struct ShippedRun {
+    pub key: RunKey,
+    pub record: RunRecord,
+    pub report: Report,
+    /// The verdicts, in order.
+    pub verdicts: Vec<Entry>,
+    pub project: Option<String>,
+    /// Failed calls by agent and tool.
+    failures: HashMap<(String, String), usize>,
+}
+
+/// The Parquet file of one table.
+#[derive(Debug)]
+pub struct TableFile {
+    pub table: &'static str,
+    pub content: Vec<u8>,
+}
+
+impl ShippedRun {
+    pub fn of(data: &RunData, config: &Config, texts: &Texts, identity: &Identity) -> Result<ShippedRun> {
+        let timeline = merge(data);
+        // An ended run is judged by its end, so that the time of the shipment changes nothing.
+        let ended_at = data.run.ended_at.unwrap_or_default();
+        let report = Report::of(data, &timeline, config, ended_at);
+        let mut failures: HashMap<(String, String), usize> = HashMap::new();
+        for used in data.transcripts.uses.values().filter(|used| used.failure().is_some()) {
+            *failures.entry((used.by.clone(), used.tool.clone())).or_default() += 1;
+        }
+        let project = project(data).map(|path| {
+            let name = path.rsplit('/').find(|part| !part.is_empty()).unwrap_or_default();
+            // The pseudonym is of the whole path: projects of the same name differ.
+            let named = if identity.pseudonyms.is_keyed() { path.as_str() } else { name };
+            identity.pseudonyms.of(IdentityKind::Project, named)
+        });
+        Ok(ShippedRun {
+            key: RunKey {
+                run: data.run.run.clone(),
+                revision: ended_at.millis(),
+                team: data.run.team.clone(),
+            },
+            record: data.run.clone(),
+            verdicts: timeline.entries.into_iter().filter(|entry| entry.verdict().is_some()).collect(),
+            report: texts.report(report)?,
+            project,
+            failures,
+        })
+    }
+
+    pub fn started_at(&self) -> Timestamp {
+        self.record.started_at
+    }
+
+    /// The files of all tables that have rows of this run. `runs` is the last one: a run that is there is complete.
+    pub fn tables(&self, texts: &Texts, identity: &Identity) -> Result<Vec<TableFile>> {
+        let report = &self.report;
+        let agents: Vec<AgentFacts<'_>> = report.agents.iter().map(|agent| self.agent(agent)).collect();
+        let tasks: Vec<TaskFacts<'_>> = (report.tasks.iter())
+            .map(|task| TaskFacts {
+                task,
+                usage: report.spending.tasks.iter().find(|usage| usage.task == task.id),
+            })
+            .collect();
+        let messages: Vec<MessageFacts<'_>> = (report.mail.messages.iter().enumerate())
+            .map(|(number, message)| MessageFacts { number, message })
+            .collect();
+        let verdicts = self.verdict_facts(texts);
+        let incidents: Vec<IncidentFacts<'_>> = (report.incidents.iter())
+            .map(|incident| IncidentFacts {
+                kind: incident.kind.name(),
+                severity: incident.severity.name(),
+                incident,
+            })
+            .collect();
+        let tools: Vec<ToolFacts<'_>> =
+            report.tools.by_agent.iter().flat_map(|user| self.tools_of(user)).collect();
+        let facts = RunFacts {
+            report,
+            user: identity.user.as_deref(),
+            project: self.project.clone(),
+            versions: report.overview.client_versions.join(", "),
+        };
+        let files = [
+            self.file(&tables::agents(), &agents)?,
+            self.file(&tables::tasks(), &tasks)?,
+            self.file(&tables::messages(), &messages)?,
+            self.file(&tables::verdicts(), &verdicts)?,
+            self.file(&tables::incidents(), &incidents)?,
+            self.file(&tables::usage(), &report.spending.agents)?,
+            self.file(&tables::tools(), &tools)?,
+            self.file(&tables::runs(), std::slice::from_ref(&facts))?,
+        ];
+        Ok(files.into_iter().flatten().collect())
+    }
+
+    fn file<'a, T>(&'a self, table: &tables::Table<Row<'a, T>>, items: &'a [T]) -> Result<Option<TableFile>> {
+        let content = encode(table, items.iter().map(|item| Row { key: &self.key, item }))?;
+        Ok(content.map(|content| TableFile { table: table.name, content }))
+    }
+
+    fn agent<'a>(&'a self, agent: &'a teamkeep::report::Agent) -> AgentFacts<'a> {
+        AgentFacts {
+            agent,
+            person: self.report.overview.members.iter().find(|person| person.name == agent.name),
+            time: self.report.work.agents.iter().find(|time| time.agent == agent.name),
+            ids: agent.instances.iter().map(|instance| instance.id.clone()).collect(),
+        }
+    }
+
+    fn verdict_facts(&self, texts: &Texts) -> Vec<VerdictFacts<'_>> {
+        let verdicts = self.verdicts.iter().filter_map(|entry| Some((entry, entry.verdict()?)));
+        let facts = verdicts.enumerate().map(|(number, (entry, verdict))| VerdictFacts {
+            number,
+            entry,
+            verdict,
+            reason: texts.text(&verdict.reason).map(|reason| reason.into_owned()),
+        });
+        facts.collect()
+    }
+
+    fn tools_of<'a>(&'a self, user: &'a ToolUser) -> impl Iterator<Item = ToolFacts<'a>> {
+        user.tools.iter().map(move |(tool, calls)| {
+            let failed = self.failures.get(&(user.agent.clone(), tool.clone())).copied().unwrap_or_default();
+            ToolFacts { agent: &user.agent, tool, calls: *calls, failed: user.complete.then_some(failed) }
+        })
+    }
+}

@@ -1,0 +1,25 @@
+//! The table `heads`: the head of the log's hash chain at each shipment.
+
+use super::{Column, Table};
+use teamkeep_core::sys::clock::Timestamp;
+
+#[derive(Debug, Clone)]
+pub struct HeadRow {
+    pub at: Timestamp,
+    pub lines: i64,
+    pub hash: String,
+}
+
+pub fn heads() -> Table<HeadRow> {
+    Table {
+        name: "heads",
+        row: "the head of the log's hash chain when data was shipped; check it with `teamkeep verify --against LINES:HASH`",
+        columns: vec![
+            Column::time("time", "when the head was read", |row| Some(row.at)),
+            Column::integer("lines", "number of lines in the chain", |row| Some(row.lines)),
+            Column::text("hash", "hash of the last line, which depends on all lines before", |row| {
+                Some(&row.hash)
+            }),
+        ],
+    }
+}
