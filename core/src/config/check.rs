@@ -17,6 +17,7 @@ use super::parse_duration;
 use super::parse_value::{Checker, Validation, blockable_events, quoted};
 use super::problem::{Code, Problem};
 use super::settings::Entry;
+use super::ship::{StoreAddress, check_host, check_organization, check_otlp};
 use super::source::Source;
 use crate::client::payload::Kind;
 use crate::error::nearest;
@@ -190,7 +191,13 @@ impl Checker<'_> {
             let text = entry.value.as_str().unwrap_or_default();
             let checked = match entry.path.as_str() {
                 "notify.url" => check_url(text),
-                "notify.secret-file" => check_secret_file(text),
+                "notify.secret-file" | "ship.otlp-headers-file" | "ship.pseudonym-key-file" => {
+                    check_secret_file(text)
+                }
+                "ship.store" => StoreAddress::parse(text).map(drop),
+                "ship.otlp" => check_otlp(text),
+                "ship.organization" => check_organization(text),
+                "ship.host" => check_host(text),
                 "organization.fixed" => check_fixed(entry),
                 _ => continue,
             };

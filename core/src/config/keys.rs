@@ -5,7 +5,7 @@ use Kind::{
     Count, Duration, Events, Glob, Globs, Names, Patterns, Percent, Picks, Price, Regex, Size, Switch, Text,
     Times, Words,
 };
-use Project::{Added, Fewer, Narrower, Never, Smaller, Stricter};
+use Project::{Added, Fewer, Narrower, Never, Smaller, Stricter, UserStricter};
 
 use super::{LimitScope, TEMPLATE};
 
@@ -63,6 +63,8 @@ impl Kind {
 pub enum Project {
     /// Not at all.
     Never,
+    /// Not at all; a user can set it to a stricter word if the organization has fixed it.
+    UserStricter,
     /// To a stricter word, or to true.
     Stricter,
     /// To a smaller number; 0 means no limit.
@@ -152,6 +154,17 @@ pub const KEYS: &[Key] = &[
     key("notify.kinds", Picks(INCIDENT_KINDS), "[]", Never),
     key("notify.severity", Words(&["low", "medium", "high"]), "\"medium\"", Never),
     key("notify.quiet", Duration, "\"10m\"", Never),
+    key("ship.store", Text, "\"\"", Never),
+    key("ship.otlp", Text, "\"\"", Never),
+    key("ship.otlp-encoding", Words(&["protobuf", "json"]), "\"protobuf\"", Never),
+    key("ship.otlp-headers-file", Text, "\"\"", Never),
+    key("ship.organization", Text, "\"default\"", Never),
+    key("ship.host", Text, "\"\"", Never),
+    key("ship.privacy", Words(&["full", "redacted", "metadata"]), "\"metadata\"", UserStricter),
+    key("ship.pseudonym-key-file", Text, "\"\"", Never),
+    key("ship.bundles", Switch, "false", Never),
+    key("ship.interval", Duration, "\"15m\"", Never),
+    key("ship.keep-unshipped", Size, "\"1 GiB\"", Never),
     key("privacy.record", Words(&["verbatim", "metadata"]), "\"verbatim\"", Never),
     key("privacy.redact", Picks(REDACTABLE), "[\"private-key\", \"api-key\", \"token\", \"secret\", \"email\", \"home\"]", Never),
     own("privacy.pattern[].name", Text),
@@ -284,6 +297,7 @@ mod tests {
                 "report",
                 "incidents",
                 "notify",
+                "ship",
                 "privacy",
                 "policy",
                 "rule",

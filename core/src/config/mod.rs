@@ -18,6 +18,7 @@ pub mod problem;
 pub mod project;
 mod schema;
 mod settings;
+mod ship;
 pub mod source;
 mod units;
 
@@ -37,6 +38,7 @@ pub use problem::{Code, Problem, Severity};
 pub use project::{Project, TrustState};
 pub use schema::schema;
 pub use settings::{Layer, Origin, Setting, Settings};
+pub use ship::{OtlpEncoding, Ship, ShipPrivacy, StoreAddress, StoreScheme};
 pub use source::{Excerpt, Excerpts};
 pub use units::{parse_duration, parse_size};
 

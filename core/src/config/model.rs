@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer};
 use super::keys::REDACTABLE;
 use super::notify::Notify;
 use super::organization::Organization;
+use super::ship::Ship;
 use super::units::{duration, size};
 use super::{Policy, Rule};
 
@@ -23,6 +24,7 @@ pub struct Config {
     pub report: Report,
     pub incidents: Incidents,
     pub notify: Notify,
+    pub ship: Ship,
     pub privacy: Privacy,
     pub policy: Policy,
     pub rule: Vec<Rule>,

@@ -56,11 +56,16 @@ impl Notify {
 
     /// The path of the secret; `None` without one. `~/` is the home directory.
     pub fn secret_path(&self, home: Option<&Path>) -> Option<PathBuf> {
-        match (self.secret_file.strip_prefix("~/"), home) {
-            _ if self.secret_file.is_empty() => None,
-            (Some(below), Some(home)) => Some(home.join(below)),
-            _ => Some(PathBuf::from(&self.secret_file)),
-        }
+        below_home(&self.secret_file, home)
+    }
+}
+
+/// The path of a file; `None` without one. `~/` is the home directory.
+pub(super) fn below_home(file: &str, home: Option<&Path>) -> Option<PathBuf> {
+    match (file.strip_prefix("~/"), home) {
+        _ if file.is_empty() => None,
+        (Some(below), Some(home)) => Some(home.join(below)),
+        _ => Some(PathBuf::from(file)),
     }
 }
 

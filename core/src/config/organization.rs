@@ -33,6 +33,8 @@ const USED_BY_GATES: [&str; 5] = [
     "archive.largest-file",
     "archive.longest-look",
 ];
+/// The patterns of texts that are sent redacted. They are fixed together with the privacy of what is sent.
+const USED_BY_SHIPPING: &str = "privacy.redact";
 /// The prices by which limits in money are evaluated. They are fixed together with the limits.
 const USED_BY_LIMITS: &str = "report.price";
 
@@ -62,6 +64,7 @@ impl Organization {
     fn fixes(&self, path: &str) -> bool {
         self.names(path)
             || (USED_BY_GATES.contains(&path) && Gate::ALL.into_iter().any(|gate| self.fixes_gate(gate)))
+            || (path == USED_BY_SHIPPING && self.names("ship.privacy"))
             || (is_in(path, USED_BY_LIMITS) && self.names("policy.budget.limit"))
     }
 

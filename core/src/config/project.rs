@@ -208,7 +208,10 @@ pub(super) fn apply_override(
         }
     };
     let tightens = match entry.key.project {
-        keys::Project::Never | keys::Project::Added => {
+        keys::Project::UserStricter if layer != Layer::Project => {
+            rank(entry.key.kind, wanted) >= rank(entry.key.kind, &base)
+        }
+        keys::Project::Never | keys::Project::UserStricter | keys::Project::Added => {
             let (code, why) = match layer {
                 Layer::Project => (Code::NotInProject, "cannot be set by a project's file"),
                 _ => (Code::WouldLoosen, "is fixed by the organization"),

@@ -60,14 +60,18 @@ pub struct ProcessId {
 impl ProcessId {
     /// A process in this process's namespace.
     pub fn of(pid: u32) -> ProcessId {
-        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        let space = own_space().map(|namespace| format!("{host}#{namespace}"));
+        let space = own_space().map(|namespace| format!("{}#{namespace}", host_name()));
         ProcessId { pid, space, start: start_of(pid) }
     }
 
     pub fn is_gone(&self) -> bool {
         is_gone(self.pid, self.space.as_deref(), self.start.as_deref())
     }
+}
+
+/// The name that the system has for this machine.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// Returns whether the process with this number is certainly not the expected one.

@@ -5,6 +5,7 @@
 //! an append costs the same however many segments there are. When a segment is removed, its lines that recorded
 //! runs need are kept with these runs, as [`Parts`].
 
+mod closed;
 mod contents;
 mod follow;
 mod lines;
@@ -12,6 +13,7 @@ mod reader;
 mod segments;
 mod writer;
 
+pub use closed::closed_segments;
 pub use contents::Contents;
 pub use follow::{Follower, last, tail};
 pub use lines::{Lines, Position, Raw, ReadError, ReadErrors};

@@ -158,6 +158,21 @@ impl ExclusiveLog {
     pub fn current(&self) -> Option<SegmentName> {
         current(Some(&self.lock.file), &self.dir)
     }
+
+    /// Ends the current segment: the next line goes to a new one, which is empty until then. Returns the segment that ended;
+    /// `None` if the current one is empty or missing.
+    pub fn close_current(&self, at: Timestamp) -> io::Result<Option<SegmentName>> {
+        let Some(former) = self.current() else { return Ok(None) };
+        let has_lines = self.dir.join(former.as_str()).symlink_metadata().is_ok_and(|there| there.len() > 0);
+        if !has_lines {
+            return Ok(None);
+        }
+        let next = SegmentName::after(Some(&former), at);
+        set_current_name(&self.lock.file, &next)?;
+        // Without the lock's file, the newest segment is the current one.
+        fs::Appender::open(&self.dir.join(next.as_str()))?;
+        Ok(Some(former))
+    }
 }
 
 /// The open segment, read without the lock.
