@@ -13,4 +13,5 @@ pub mod parquet_file;
 pub mod privacy;
 pub mod profile;
 pub mod run_data;
+pub mod segment_events;
 pub mod tables;

@@ -15,32 +15,33 @@ const BATCH_ROWS: usize = 8_192;
 const MAX_ROW_GROUP_BYTES: usize = 16 << 20;
 
 /// The rows of one object. Memory is bounded by the size of the object and one row group.
-pub struct ParquetFile<'t, R> {
-    table: &'t Table<R>,
+pub struct ParquetFile {
+    table: &'static str,
     builder: Builder,
     writer: ArrowWriter<Vec<u8>>,
     pub rows: usize,
 }
 
-impl<'t, R> ParquetFile<'t, R> {
-    pub fn new(table: &'t Table<R>) -> Result<ParquetFile<'t, R>> {
+impl ParquetFile {
+    pub fn new<R>(table: &Table<R>) -> Result<ParquetFile> {
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_created_by(format!("teamkeep {}", env!("CARGO_PKG_VERSION")))
             .build();
         let writer = ArrowWriter::try_new(Vec::new(), Arc::clone(&table.schema()), Some(properties));
         let writer = writer.map_err(|error| failed(table.name, error))?;
-        Ok(ParquetFile { table, builder: Builder::new(table), writer, rows: 0 })
+        Ok(ParquetFile { table: table.name, builder: Builder::new(table), writer, rows: 0 })
     }
 
-    pub fn push(&mut self, row: &R) -> Result<()> {
-        self.builder.push(self.table, row);
+    /// Appends a row. `table` is the one that the file was made for.
+    pub fn push<R>(&mut self, table: &Table<R>, row: &R) -> Result<()> {
+        self.builder.push(table, row);
         self.rows += 1;
         if self.builder.rows >= BATCH_ROWS { self.encode() } else { Ok(()) }
     }
 
     fn encode(&mut self) -> Result<()> {
-        let name = self.table.name;
+        let name = self.table;
         let batch = self.builder.take().map_err(|error| failed(name, error.into()))?;
         self.writer.write(&batch).map_err(|error| failed(name, error))?;
         if self.writer.in_progress_size() >= MAX_ROW_GROUP_BYTES {
@@ -55,7 +56,7 @@ impl<'t, R> ParquetFile<'t, R> {
             return Ok(None);
         }
         self.encode()?;
-        self.writer.into_inner().map(Some).map_err(|error| failed(self.table.name, error))
+        self.writer.into_inner().map(Some).map_err(|error| failed(self.table, error))
     }
 }
 
@@ -63,7 +64,7 @@ impl<'t, R> ParquetFile<'t, R> {
 pub fn encode<R>(table: &Table<R>, rows: impl IntoIterator<Item = R>) -> Result<Option<Vec<u8>>> {
     let mut file = ParquetFile::new(table)?;
     for row in rows {
-        file.push(&row)?;
+        file.push(table, &row)?;
     }
     file.finish()
 }
