@@ -1,10 +1,13 @@
 //! Shared types: words of Claude Code, each with its spelling, and notes.
 
 pub mod event;
+mod trace_parent;
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+pub use trace_parent::TraceParent;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TaskStatus {

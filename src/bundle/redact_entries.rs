@@ -62,6 +62,7 @@ pub(super) fn event(redactor: &Redactor, recorded: &Recorded) -> io::Result<Vec<
         actor: &actor,
         run: recorded.run.as_deref(),
         task_list: redact(&recorded.task_list).as_deref(),
+        traceparent: recorded.traceparent.as_ref(),
         warning: redact(&recorded.warning).as_deref(),
         malformed: redact(&recorded.malformed).as_deref(),
         verdict: verdict.as_deref(),

@@ -72,7 +72,10 @@ pub fn finish(args: &FinishArgs) -> ExitCode {
     let mut notes = hook::finish(&recorder, FinishStart { client: args.after, in_session: args.beside });
     match problem {
         Some(problem) => notes.push(format!("nothing was pruned: {problem}")),
-        None => notes.extend(hook::prune(&recorder)),
+        None => {
+            notes.extend(hook::prune(&recorder));
+            notes.extend(recorder.ship());
+        }
     }
     if notes.is_empty() {
         return ExitCode::SUCCESS;

@@ -91,9 +91,9 @@ impl Ship {
         below_home(&self.pseudonym_key_file, home)
     }
 
-    /// The configured name of the machine, else the system's; safe in the name of an object.
-    pub fn host_name(&self) -> String {
-        if self.host.is_empty() { safe_name(&crate::sys::process::host_name()) } else { self.host.clone() }
+    /// The configured name of the machine, else the system's, which is `system`; safe in the name of an object.
+    pub fn host_name(&self, system: &str) -> String {
+        if self.host.is_empty() { safe_name(system) } else { self.host.clone() }
     }
 }
 

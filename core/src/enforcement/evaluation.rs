@@ -162,6 +162,7 @@ mod tests {
             actor: &actor,
             run: Some("r1"),
             task_list: None,
+            traceparent: None,
             warning: Some("odd"),
             malformed: None,
             verdict: None,

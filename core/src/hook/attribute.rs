@@ -119,6 +119,7 @@ impl Attributed<'_> {
             actor: &by.actor,
             run: by.run.as_deref(),
             task_list: call.list.as_ref().map(SafeName::as_str),
+            traceparent: call.trace_parent.as_ref(),
             warning: None,
             malformed: None,
             verdict: None,

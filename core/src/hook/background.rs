@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::store::archive::{Archive, EndedBy, RunRecord};
 use crate::store::log::{self, Contents, Range};
 use crate::store::retention::{self, Facts, Needs, RetentionLock};
+use crate::store::shipping::{Shipping, Unshipped};
 use crate::sys::clock::Timestamp;
 use crate::sys::fs;
 use crate::sys::paths::PARTS;
@@ -100,6 +101,11 @@ pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
         archive_transcripts(&archive, |run| !(yields && belongs_to_other(run, started.client, now)));
     more.retain(|note| !notes.contains(note));
     notes.append(&mut more);
+    if !ended.is_empty() && recorder.config.ship.is_configured() {
+        // A shipper that began meanwhile may not have seen these runs.
+        let requested = Shipping::of(&recorder.paths).request();
+        notes.extend(requested.err().map(|error| format!("cannot request shipping: {error}")));
+    }
     if let Err(error) = close_events(recorder, &archive, &ended) {
         notes.push(format!("cannot copy the events of ended runs from the log into the runs: {error}"));
     }
@@ -203,8 +209,14 @@ fn try_prune(recorder: &Recorder) -> Result<Vec<String>> {
     let segments = log::list(log)?;
     Contents::sweep(log, &segments);
     let current = log::active_segment(log);
-    let (mut left, mut is_whole) = (MAX_READ_BYTES, true);
+    let (shipping, now) = (Shipping::of(&recorder.paths), recorder.clock.now());
+    let unshipped = Unshipped::find(&shipping, &recorder.config.ship, now)?;
+    let (mut left, mut is_whole, mut unshipped_bytes) = (MAX_READ_BYTES, true, 0);
     let mut facts = |segment: &log::Segment| {
+        if unshipped.kept.contains(&segment.name) {
+            unshipped_bytes += segment.size;
+            return Facts { is_held: true, ..Facts::default() };
+        }
         if Contents::cached(log, segment).is_none() && !use_up(&mut left, segment.size) {
             // Not read yet, so it is kept.
             is_whole = false;
@@ -212,19 +224,37 @@ fn try_prune(recorder: &Recorder) -> Result<Vec<String>> {
         }
         needs.facts(log, segment)
     };
-    let mut plan = retention::plan(&segments, current.as_ref(), limits, recorder.clock.now(), &mut facts);
+    let mut plan = retention::plan(&segments, current.as_ref(), limits, now, &mut facts);
     let mut room = MAX_READ_BYTES;
     plan.removals.retain(|removal| use_up(&mut room, removal.segment.size));
     let pruned = retention::apply(&plan, &archive, &needs, &lock, limits.lock_patience)?;
     let mut notes: Vec<String> = pruned.failures.iter().map(ToString::to_string).collect();
-    if is_whole && plan.held_bytes > 0 && plan.kept_bytes > limits.keep_size {
-        let [all, limit, held] =
-            [plan.kept_bytes, limits.keep_size, plan.held_bytes].map(|bytes| bytes.div_ceil(1 << 20));
+    let removed: Vec<_> = plan.removals.iter().map(|removal| &removal.segment).collect();
+    if let Some(removed) = unshipped.note_removed(&shipping, &removed, now)? {
         notes.push(format!(
-            "{} has {all} MiB, more than log.keep-size ({limit} MiB): {held} MiB belong to runs that have not ended and \
-             are kept until then",
-            log.display()
+            "{} MiB of the log were removed before they were shipped: ship.keep-unshipped has no room for them",
+            mebibytes(removed.bytes)
         ));
     }
+    if is_whole && plan.kept_bytes > limits.keep_size {
+        let whys = [
+            (plan.held_bytes - unshipped_bytes, "belong to runs that have not ended and are kept until then"),
+            (unshipped_bytes, "are not shipped and are kept until then"),
+        ];
+        let held = whys.into_iter().filter(|(bytes, _)| *bytes > 0);
+        let held: Vec<String> = held.map(|(bytes, why)| format!("{} MiB {why}", mebibytes(bytes))).collect();
+        if !held.is_empty() {
+            let [all, limit] = [plan.kept_bytes, limits.keep_size].map(mebibytes);
+            let log = log.display();
+            notes.push(format!(
+                "{log} has {all} MiB, more than log.keep-size ({limit} MiB): {}",
+                held.join(", and ")
+            ));
+        }
+    }
     Ok(notes)
+}
+
+fn mebibytes(bytes: u64) -> u64 {
+    bytes.div_ceil(1 << 20)
 }

@@ -11,6 +11,7 @@ mod judge;
 mod notifier;
 mod parse;
 mod run_lifecycle;
+mod shipper;
 mod team_context;
 mod worktree;
 
@@ -25,6 +26,7 @@ use serde::Deserialize;
 
 pub use background::{BackgroundMode, FinishStart, finish, prune};
 pub use notifier::notifier_lock;
+pub use shipper::find_shipper;
 
 use crate::client::compat::find_client_ancestor;
 use crate::client::payload::{self, Input};

@@ -10,7 +10,7 @@ use crate::client::compat::RecentCall;
 use crate::client::payload::{Input, Kind, Payload, parse};
 use crate::client::team::mailbox;
 use crate::model::event::{Id, SafeName};
-use crate::model::{Limit, Note, Tool};
+use crate::model::{Limit, Note, Tool, TraceParent};
 use crate::policy::{Unreadable, Verdict};
 use crate::store::archive::{self, Archive, CaptureRequest, CaptureScope, Index};
 use crate::sys::clock::Timestamp;
@@ -32,6 +32,7 @@ pub struct Parsed<'a> {
     pub session: Option<SafeName>,
     /// The directory name of the task list that the session names.
     pub list: Option<SafeName>,
+    pub trace_parent: Option<TraceParent>,
     /// Whether a TeamDelete is about to run: files that are not archived before it are lost.
     pub deletes: bool,
     /// Deadline for capturing files, so that the event is recorded before Claude Code's timeout.
@@ -65,6 +66,7 @@ impl<'a> Parsed<'a> {
             id: known.unwrap_or_else(|| Id::new(at)),
             client: recorder.paths.client_for(payload.transcript()).unwrap_or_default(),
             list: recorder.env.task_list.as_deref().and_then(|list| SafeName::new(&mailbox(list))),
+            trace_parent: recorder.env.trace_parent.as_deref().and_then(TraceParent::parse),
             until: Instant::now().checked_add(limit),
             recorder,
             payload,

@@ -12,8 +12,8 @@ use super::judge::Judged;
 use super::{FinishStart, Outcome};
 use crate::attribution::CallContext;
 use crate::client::payload::Kind;
-use crate::model::Tool;
 use crate::model::event::SafeName;
+use crate::model::{Note, Severity, Tool};
 use crate::store::archive::{Archive, CaptureScope, EndedBy, Index};
 use crate::store::log::{self, Parts, Range};
 use crate::sys::clock::Timestamp;
@@ -158,14 +158,20 @@ impl Judged<'_> {
                 hook.by.state.save(&call.before, &sessions, session, call.archive.lock_budget.remaining());
             hook.outcome.note("remember the session", saved);
         }
+        let mut is_finishing = false;
         if closed || (call.kind == Kind::SessionStart && recorder.has_left(&call.archive)) {
             let in_session = call.kind != Kind::SessionEnd;
             let client = recorder.env.client_pid.filter(|_| !in_session);
             let later = recorder.finish_later(FinishStart { client, in_session });
-            hook.outcome.note("archive the transcripts", later);
+            is_finishing = hook.outcome.note("archive the transcripts", later).is_some();
         }
         let notifier = hook.start_notifier();
         hook.outcome.note("start the notifier", notifier);
+        if let Err(error) = hook.start_shipper(is_finishing) {
+            // For the diagnostics only: the next start makes up for it.
+            let text = format!("cannot start the shipper: {error}");
+            hook.outcome.notes.push(Note::new(Severity::Contention, text));
+        }
         hook.outcome
     }
 }

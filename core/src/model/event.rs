@@ -6,6 +6,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::trace_parent::{self, TraceParent};
 use crate::sys::clock::Timestamp;
 
 /// The event of a pause or an allowance. A command records it, not a hook.
@@ -87,6 +88,9 @@ pub struct Event<'a> {
     /// The task list in `CLAUDE_CODE_TASK_LIST_ID`, spelled like its directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_list: Option<&'a str>,
+    /// The trace context in `TRACEPARENT`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<&'a TraceParent>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<&'a str>,
     /// Why the payload is not one JSON object; `payload` holds its text or base64 then.
@@ -120,6 +124,8 @@ pub struct Recorded {
     pub actor: Actor,
     pub run: Option<String>,
     pub task_list: Option<String>,
+    #[serde(deserialize_with = "trace_parent::lenient")]
+    pub traceparent: Option<TraceParent>,
     pub warning: Option<String>,
     pub malformed: Option<String>,
     pub verdict: Option<Box<RawValue>>,

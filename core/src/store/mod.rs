@@ -4,3 +4,4 @@ pub mod archive;
 pub mod log;
 pub mod metadata_only;
 pub mod retention;
+pub mod shipping;

@@ -1,4 +1,5 @@
-//! The environment, read in one place. The log records only one of its values: `CLAUDE_CODE_TASK_LIST_ID`.
+//! The environment, read in one place. The log records only two of its values: `CLAUDE_CODE_TASK_LIST_ID` and a valid
+//! `TRACEPARENT`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
         "CLAUDE_CODE_TASK_LIST_ID",
         "Task list that the session uses instead of its team's; recorded with each event",
     ),
+    ("TRACEPARENT", "W3C trace context of the hook call; recorded with each event if it is valid"),
     ("TMUX_PANE", "Pane of a teammate in split-pane mode; set by tmux"),
     ("HOME", "Home directory"),
     ("XDG_DATA_HOME", "Directory of the store on Linux (default: `~/.local/share`)"),
@@ -49,6 +51,7 @@ pub struct Env {
     pub agent_teams: Option<String>,
     pub task_tools: Option<String>,
     pub task_list: Option<String>,
+    pub trace_parent: Option<String>,
     pub pane: Option<String>,
     pub home: Option<PathBuf>,
     pub tmp: Option<PathBuf>,
@@ -69,6 +72,7 @@ impl Env {
             agent_teams: text("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"),
             task_tools: text("CLAUDE_CODE_ENABLE_TODO_TOOLS"),
             task_list: value("CLAUDE_CODE_TASK_LIST_ID").map(|list| list.to_string_lossy().into_owned()),
+            trace_parent: text("TRACEPARENT"),
             pane: text("TMUX_PANE"),
             home: path("HOME"),
             tmp: path("TMPDIR"),

@@ -10,8 +10,18 @@ use crate::sys::fs;
 
 /// All entries of the store. Other entries of its directory do not belong to teamkeep: `TEAMKEEP_HOME` can name any
 /// directory, even the user's home.
-pub const PARTS: [&str; 9] =
-    ["archive", "diagnostics", "installs", "log", "policy", "restores", "search", "sessions", "trust.json"];
+pub const PARTS: [&str; 10] = [
+    "archive",
+    "diagnostics",
+    "installs",
+    "log",
+    "policy",
+    "restores",
+    "search",
+    "sessions",
+    "ship",
+    "trust.json",
+];
 
 #[derive(Debug, Clone)]
 pub struct Paths {
@@ -120,6 +130,11 @@ impl Paths {
         self.store.join("search")
     }
 
+    /// The state of shipping.
+    pub fn ship(&self) -> PathBuf {
+        self.store.join("ship")
+    }
+
     pub fn trust(&self) -> PathBuf {
         self.store.join("trust.json")
     }
@@ -147,7 +162,8 @@ mod tests {
     fn every_path_in_the_store_belongs_to_one_of_its_parts() {
         let paths = Paths { store: "/r".into(), config: "/c".into(), client: None, warning: None };
         let mut places = vec![paths.archive(), paths.diagnostics(), paths.installs(), paths.log()];
-        places.extend([paths.policy(), paths.restores(), paths.search(), paths.sessions(), paths.trust()]);
+        places.extend([paths.policy(), paths.restores(), paths.search(), paths.sessions(), paths.ship()]);
+        places.extend([paths.trust()]);
         assert_eq!(PARTS.map(|part| paths.store.join(part)).as_slice(), places);
     }
 }

@@ -288,6 +288,7 @@ fn record(context: &Context, team: Option<&str>, mut payload: Value) -> Result<(
         actor: &Actor { name: Some("user".to_owned()), ..Actor::unknown() },
         run: None,
         task_list: None,
+        traceparent: None,
         warning: None,
         malformed: None,
         verdict: None,

@@ -81,6 +81,7 @@ fn record(sandbox: &Sandbox, event: &Recorded, verdict: &Verdict) {
         actor: &event.actor,
         run: event.run.as_deref(),
         task_list: None,
+        traceparent: None,
         warning: None,
         malformed: None,
         verdict: None,

@@ -11,7 +11,7 @@ use super::writer::active_segment;
 use crate::sys::clock::Timestamp;
 use crate::sys::fs;
 
-/// Age from which on nobody writes to a segment of a single line any more.
+/// Age from which on no process writes to a segment of a single line any more.
 const SINGLE_LINE_AGE: TimeDelta = TimeDelta::minutes(1);
 /// How often the segments are listed if writers begin new ones at the same time.
 const MAX_LISTINGS: usize = 100;
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(names(dir.path()), []);
         assert_eq!(close(dir.path(), noon()), Some(first.clone()));
         assert_eq!(close(dir.path(), noon()), None, "the next one is empty");
-        assert_eq!(names(dir.path()), [first.clone()]);
+        assert_eq!(names(dir.path()), std::slice::from_ref(&first));
         let second = log.append(b"two", noon()).unwrap().segment;
         assert!(second > first);
         assert_eq!(names(dir.path()), [first]);

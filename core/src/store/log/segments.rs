@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use chrono::{Days, NaiveDate, NaiveDateTime, TimeDelta};
+use serde::{Deserialize, Serialize};
 
 use crate::model::event::Id;
 use crate::sys::clock::Timestamp;
@@ -19,8 +20,23 @@ const SALT: usize = 8;
 
 /// The name of a segment: `2026-02-03T040506789Z-1a2b3c4d.jsonl`; `…Z-solo-1a2b3c4d.jsonl` for one that
 /// holds a single line whose writer did not get the lock. Sorts by time.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct SegmentName(String);
+
+impl From<SegmentName> for String {
+    fn from(name: SegmentName) -> String {
+        name.0
+    }
+}
+
+impl TryFrom<String> for SegmentName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<SegmentName, String> {
+        SegmentName::parse(&text).ok_or_else(|| format!("{text:?} is not a segment's name"))
+    }
+}
 
 impl SegmentName {
     /// The name of a segment that starts now. It sorts after `former`, unless that is so far ahead that the clock was set back.

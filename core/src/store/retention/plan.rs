@@ -16,7 +16,8 @@ pub struct Plan {
     pub removals: Vec<Removal>,
     pub kept: usize,
     pub kept_bytes: u64,
-    /// How many bytes stay although they exceed the limits, because a run that has not ended needs them.
+    /// How many bytes stay although they exceed the limits, because a run that has not ended needs them, or because they are
+    /// not shipped.
     pub held_bytes: u64,
 }
 
@@ -40,7 +41,7 @@ pub enum RemovalReason {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Whether a run needs it that has not ended.
+    /// Whether a run needs it that has not ended, or it is kept until it is shipped.
     pub is_held: bool,
     /// The bytes of each session in it that no recorded run needs.
     pub loose: BTreeMap<String, u64>,

@@ -1,0 +1,73 @@
+//! Starts the process that ships recorded data. A hook call itself never sends anything.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::attribute::Attributed;
+use super::{BackgroundMode, Recorder};
+use crate::client::payload::Kind;
+use crate::client::settings::command::{find, is_executable};
+use crate::store::shipping::{PROGRAM, Shipping};
+use crate::sys::diagnostics;
+use crate::sys::env::Env;
+
+/// The program that ships: beside this one, else in an absolute directory of the search path.
+pub fn find_shipper(env: &Env) -> Option<PathBuf> {
+    let own = std::env::current_exe().ok();
+    let beside = own.as_deref().and_then(Path::parent).map(|dir| dir.join(PROGRAM));
+    beside.filter(|program| is_executable(program)).or_else(|| find(PROGRAM, env))
+}
+
+impl Attributed<'_> {
+    /// Starts the shipper when a session ends, and when the last start was longer ago than `ship.interval`. Without `[ship]` in
+    /// the configuration this makes no system call; with it, one at most calls. At the end of a session, the process that
+    /// archives the transcripts starts it, if `is_finishing`.
+    pub(super) fn start_shipper(&self, is_finishing: bool) -> io::Result<()> {
+        let recorder = self.call.recorder;
+        if !recorder.config.ship.is_configured() || recorder.finish != BackgroundMode::Detached {
+            return Ok(());
+        }
+        let shipping = Shipping::of(&recorder.paths);
+        let starts = if self.call.kind == Kind::SessionEnd && self.is_lead() {
+            shipping.request()?;
+            !is_finishing
+        } else {
+            shipping.is_due(recorder.config.ship.interval)
+        };
+        if starts { recorder.start_shipper(&shipping) } else { Ok(()) }
+    }
+}
+
+impl Recorder {
+    /// Starts the shipper after transcripts were archived, if a session has ended or if it is due. Returns what went wrong.
+    pub fn ship(&self) -> Vec<String> {
+        let (shipping, ship) = (Shipping::of(&self.paths), &self.config.ship);
+        if !ship.is_configured() || !(shipping.is_requested() || shipping.is_due(ship.interval)) {
+            return Vec::new();
+        }
+        let started = self.start_shipper(&shipping);
+        started.err().map(|error| format!("cannot start {PROGRAM}: {error}")).into_iter().collect()
+    }
+
+    /// Starts the shipper, unless one runs: that one notices a request. A missing program is noted once a day.
+    fn start_shipper(&self, shipping: &Shipping) -> io::Result<()> {
+        // Also if it cannot be started: the next attempt is an interval later.
+        shipping.note_start()?;
+        if shipping.is_running()? {
+            return Ok(());
+        }
+        let Some(program) = find_shipper(&self.env) else {
+            if shipping.should_report_missing() {
+                let text = format!("[ship] is configured, but {PROGRAM} is not installed: nothing is sent");
+                diagnostics::note(&self.paths.diagnostics(), &self.clock, &text);
+            }
+            return Ok(());
+        };
+        // It must not keep the project's directory in use. It calls `setsid` itself.
+        let mut command = Command::new(program);
+        command.args(["run", "--after-hook"]).current_dir("/");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().map(drop)
+    }
+}

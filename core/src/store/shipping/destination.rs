@@ -1,0 +1,85 @@
+//! Where data is sent, with an identity that changes when what is stored there does.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Ship;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DestinationKind {
+    /// Parquet tables in an object store.
+    Store,
+    /// An OTLP/HTTP receiver.
+    Otlp,
+}
+
+impl DestinationKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            DestinationKind::Store => "store",
+            DestinationKind::Otlp => "otlp",
+        }
+    }
+}
+
+/// The beginning of the BLAKE3 hash of a destination's kind, address, organization and host, in hexadecimal.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DestinationId(String);
+
+const ID_CHARS: usize = 32;
+
+impl DestinationId {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Destination {
+    pub kind: DestinationKind,
+    /// Without a slash at its end.
+    pub address: String,
+    pub id: DestinationId,
+}
+
+impl Destination {
+    /// The configured destinations of this host.
+    pub fn all(ship: &Ship, host: &str) -> Vec<Destination> {
+        let store = ship.store.as_ref().map(|store| (DestinationKind::Store, store.to_string()));
+        let otlp = ship.otlp_base().map(|base| (DestinationKind::Otlp, base.to_owned()));
+        let destination = |(kind, address): (DestinationKind, String)| {
+            let parts = [kind.name(), &address, &ship.organization, host];
+            // None of the parts has a line break.
+            let mut hash = blake3::hash(parts.join("\n").as_bytes()).to_hex().to_string();
+            hash.truncate(ID_CHARS);
+            Destination { kind, address, id: DestinationId(hash) }
+        };
+        store.into_iter().chain(otlp).map(destination).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::StoreAddress;
+
+    #[test]
+    fn another_address_organization_or_host_is_another_destination() {
+        let ship = |store: &str, organization: &str| Ship {
+            store: StoreAddress::parse(store).unwrap(),
+            otlp: "http://h:4318/".to_owned(),
+            organization: organization.to_owned(),
+            ..Ship::default()
+        };
+        let all = Destination::all(&ship("s3://b/p", "acme"), "one");
+        assert_eq!((all[0].address.as_str(), all[1].address.as_str()), ("s3://b/p", "http://h:4318"));
+        assert_eq!(all, Destination::all(&ship("s3://b/p/", "acme"), "one"));
+        assert_ne!(all[0].id, all[1].id);
+        for (store, organization, host) in
+            [("s3://b/q", "acme", "one"), ("s3://b/p", "other", "one"), ("s3://b/p", "acme", "two")]
+        {
+            assert_ne!(Destination::all(&ship(store, organization), host)[0].id, all[0].id);
+        }
+        assert_eq!(Destination::all(&Ship::default(), "one"), []);
+    }
+}

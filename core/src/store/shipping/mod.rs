@@ -1,0 +1,170 @@
+//! The state of shipping: what was sent to which destination. `teamkeep-ship` writes it; retention, `doctor` and `prune` read
+//! it.
+//!
+//! The unit of events is a closed segment of the log, and the unit of a run's data is a run that has ended. A state that is
+//! lost or damaged means that everything is sent again, under the same names.
+
+mod destination;
+mod state;
+mod unshipped;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::store::log::{self, SegmentName};
+use crate::sys::fs::{self, Damage, JsonFile};
+use crate::sys::paths::Paths;
+use crate::sys::process;
+
+pub use destination::{Destination, DestinationId, DestinationKind};
+pub use state::{Last, Shipped, ShippingState};
+pub use unshipped::{RemovedUnshipped, Unshipped};
+
+/// The program that ships.
+pub const PROGRAM: &str = "teamkeep-ship";
+
+/// The files of shipping in the store.
+#[derive(Debug, Clone)]
+pub struct Shipping {
+    dir: PathBuf,
+    log: PathBuf,
+}
+
+impl Shipping {
+    pub fn of(paths: &Paths) -> Shipping {
+        Shipping { dir: paths.ship(), log: paths.log() }
+    }
+
+    /// The directory `ship/` of the store.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    fn file(&self) -> JsonFile<ShippingState> {
+        JsonFile::at(self.dir.join("state.json"))
+    }
+
+    /// Reads the state. A damaged file means an empty state, and what is wrong with it.
+    pub fn read(&self) -> io::Result<(ShippingState, Option<Damage>)> {
+        Ok(match self.file().read()?.valid() {
+            Ok(state) => (state.unwrap_or_default(), None),
+            Err(damage) => (ShippingState::default(), Some(damage)),
+        })
+    }
+
+    fn lock_path(&self) -> PathBuf {
+        self.dir.join("lock")
+    }
+
+    /// The right to ship: one process at a time. `None` if another process has it.
+    pub fn lock(&self, patience: Duration) -> io::Result<Option<ShipLock>> {
+        let lock = fs::lock(&self.lock_path(), patience)?;
+        Ok(lock.map(|lock| ShipLock { shipping: self.clone(), _lock: lock }))
+    }
+
+    /// Whether a shipper runs.
+    pub fn is_running(&self) -> io::Result<bool> {
+        fs::is_locked(&self.lock_path())
+    }
+
+    /// The file whose modification time is that of the last start by a hook.
+    fn started(&self) -> PathBuf {
+        self.dir.join("started")
+    }
+
+    /// Whether the last start by a hook was longer ago than `interval`, or in the future. Costs one system call.
+    pub fn is_due(&self, interval: Duration) -> bool {
+        is_older(&self.started(), interval)
+    }
+
+    /// Notes that a hook starts a shipper now. After an error, none may be started: every call would start one.
+    pub fn note_start(&self) -> io::Result<()> {
+        fs::write_atomic(&self.started(), b"")
+    }
+
+    fn request_path(&self) -> PathBuf {
+        self.dir.join("requested")
+    }
+
+    /// Asks for another round of shipping, also of a shipper that runs and may not see what was just recorded.
+    pub fn request(&self) -> io::Result<()> {
+        fs::write_atomic(&self.request_path(), b"")
+    }
+
+    /// Whether a round was requested that has not begun. A shipper checks it after it has released its lock.
+    pub fn is_requested(&self) -> bool {
+        self.request_path().symlink_metadata().is_ok()
+    }
+
+    /// Whether to report a missing program: not within a day of the last report.
+    pub fn should_report_missing(&self) -> bool {
+        let reported = self.dir.join("missing");
+        is_older(&reported, Duration::from_secs(86_400)) && fs::write_atomic(&reported, b"").is_ok()
+    }
+
+    fn removed_file(&self) -> JsonFile<RemovedUnshipped> {
+        JsonFile::at(self.dir.join("removed.json"))
+    }
+
+    /// The segments that retention removed before they were shipped; `None` if there were none.
+    pub fn removed(&self) -> Option<RemovedUnshipped> {
+        self.removed_file().read().ok()?.valid().ok()?
+    }
+
+    /// Adds segments that were removed before they were shipped. The caller holds the lock of retention.
+    pub fn add_removed(&self, more: RemovedUnshipped) -> io::Result<()> {
+        let all = match self.removed() {
+            Some(before) => before.plus(more),
+            None => more,
+        };
+        self.removed_file().write(&all).map(drop)
+    }
+}
+
+/// Whether a file is missing, was modified longer ago than `age`, or in the future.
+fn is_older(file: &Path, age: Duration) -> bool {
+    let modified = std::fs::symlink_metadata(file).and_then(|metadata| metadata.modified());
+    let since = modified.ok().and_then(|time: SystemTime| time.elapsed().ok());
+    since.is_none_or(|since| since >= age)
+}
+
+/// The right to ship and to change the state.
+#[derive(Debug)]
+pub struct ShipLock {
+    shipping: Shipping,
+    _lock: fs::Lock,
+}
+
+impl ShipLock {
+    /// Begins a round: what is requested from now on needs another one. To be called before the current segment is closed.
+    pub fn begin(&self) -> io::Result<()> {
+        fs::allow_missing(fs_err::remove_file(self.shipping.request_path()))
+    }
+
+    /// Changes the state and writes it to disk. Segments that no longer exist are forgotten. A damaged state is replaced.
+    pub fn update(&self, change: impl FnOnce(&mut ShippingState)) -> io::Result<ShippingState> {
+        let (mut state, _) = self.shipping.read()?;
+        state.host.get_or_insert_with(process::host_name);
+        change(&mut state);
+        let existing = log::list(&self.shipping.log)?.into_iter().map(|segment| segment.name).collect();
+        state.forget_removed(&existing);
+        self.shipping.file().write_synced(&state)?;
+        Ok(state)
+    }
+
+    /// Notes that a segment was sent to a destination completely.
+    pub fn add_segment(
+        &self,
+        destination: &DestinationId,
+        segment: &SegmentName,
+    ) -> io::Result<ShippingState> {
+        self.update(|state| {
+            let shipped = state.destinations.entry(destination.clone()).or_default();
+            shipped.segments.insert(segment.clone());
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

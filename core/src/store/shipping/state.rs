@@ -1,0 +1,104 @@
+//! `ship/state.json`: what each destination has.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Destination, DestinationId};
+use crate::config::Ship;
+use crate::store::log::{Segment, SegmentName};
+use crate::sys::clock::Timestamp;
+use crate::sys::fs::{Document, Layout};
+use crate::sys::process;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShippingState {
+    /// Format version: 1.
+    pub v: u32,
+    /// The system's name of this machine when it first shipped. A later name must not send everything again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    #[serde(default)]
+    pub destinations: BTreeMap<DestinationId, Shipped>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<Last>,
+}
+
+/// What was sent to a destination completely.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Shipped {
+    /// The segments that still exist in the log.
+    pub segments: BTreeSet<SegmentName>,
+    /// The runs, each with its revision: its end in milliseconds since 1970.
+    pub runs: BTreeMap<String, i64>,
+}
+
+/// The last time that a shipper ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Last {
+    pub at: Timestamp,
+    /// Why not everything was sent, on one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl Default for ShippingState {
+    fn default() -> ShippingState {
+        ShippingState { v: 1, host: None, destinations: BTreeMap::new(), last: None }
+    }
+}
+
+impl Document for ShippingState {
+    const MAX_BYTES: u64 = 64 << 20;
+    const LAYOUT: Layout = Layout::Line;
+
+    fn check(&self) -> Result<(), String> {
+        match self.v {
+            1 => Ok(()),
+            v => Err(format!("unknown version {v}; this teamkeep reads version 1")),
+        }
+    }
+}
+
+impl ShippingState {
+    /// The name of this machine in the data: the configured one, else the system's when it first shipped.
+    pub fn host(&self, ship: &Ship) -> String {
+        match &self.host {
+            Some(first) => ship.host_name(first),
+            None => ship.host_name(&process::host_name()),
+        }
+    }
+
+    pub fn configured(&self, ship: &Ship) -> Vec<Destination> {
+        Destination::all(ship, &self.host(ship))
+    }
+
+    pub fn is_shipped(&self, destination: &DestinationId, segment: &SegmentName) -> bool {
+        self.destinations.get(destination).is_some_and(|shipped| shipped.segments.contains(segment))
+    }
+
+    /// Whether a run was sent with this end, in milliseconds since 1970.
+    pub fn is_run_shipped(&self, destination: &DestinationId, run: &str, revision: i64) -> bool {
+        self.destinations.get(destination).and_then(|shipped| shipped.runs.get(run)) == Some(&revision)
+    }
+
+    /// The segments of these that some destination does not have.
+    pub fn unshipped(&self, destinations: &[Destination], segments: &[Segment]) -> Vec<Segment> {
+        let lacks = |segment: &&Segment| {
+            destinations.iter().any(|destination| !self.is_shipped(&destination.id, &segment.name))
+        };
+        segments.iter().filter(lacks).cloned().collect()
+    }
+
+    /// Whether every destination has this run with this end.
+    pub fn is_run_shipped_to_all(&self, destinations: &[Destination], run: &str, ended: Timestamp) -> bool {
+        destinations.iter().all(|destination| self.is_run_shipped(&destination.id, run, ended.millis()))
+    }
+
+    pub(super) fn forget_removed(&mut self, existing: &BTreeSet<SegmentName>) {
+        for shipped in self.destinations.values_mut() {
+            shipped.segments.retain(|segment| existing.contains(segment));
+        }
+    }
+}

@@ -1,0 +1,139 @@
+use std::time::Duration;
+
+use super::*;
+use crate::config::{Ship, StoreAddress};
+use crate::store::log::Segment;
+use crate::sys::clock::{Timestamp, parse};
+
+fn shipping(dir: &Path) -> Shipping {
+    Shipping { dir: dir.join("ship"), log: dir.join("log") }
+}
+
+fn ship(keep_unshipped: u64) -> Ship {
+    let store = StoreAddress::parse("s3://bucket").unwrap();
+    Ship { store, otlp: "http://h".to_owned(), keep_unshipped, ..Ship::default() }
+}
+
+/// Segments of ten bytes, one a day.
+fn segments(dir: &Path, count: u32) -> Vec<Segment> {
+    std::fs::create_dir_all(dir.join("log")).unwrap();
+    let names = (1..=count).map(|day| format!("2026-02-{day:02}T000000000Z-aaaaaaaa.jsonl"));
+    for name in names {
+        std::fs::write(dir.join("log").join(name), "0123456789").unwrap();
+    }
+    log::list(&dir.join("log")).unwrap()
+}
+
+fn lock(shipping: &Shipping) -> ShipLock {
+    shipping.lock(Duration::from_secs(10)).unwrap().unwrap()
+}
+
+#[test]
+fn a_segment_is_shipped_once_every_destination_has_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (shipping, ship, all) = (shipping(dir.path()), ship(1 << 30), segments(dir.path(), 3));
+    let (state, damage) = shipping.read().unwrap();
+    assert!(damage.is_none() && state == ShippingState::default());
+    let right = lock(&shipping);
+    assert!(shipping.lock(Duration::ZERO).unwrap().is_none() && shipping.is_running().unwrap());
+    let destinations = right.update(|_| ()).unwrap().configured(&ship);
+    let state = right.add_segment(&destinations[0].id, &all[0].name).unwrap();
+    assert_eq!(state.unshipped(&destinations, &all), all, "the other destination does not have it");
+    assert!(state.is_shipped(&destinations[0].id, &all[0].name));
+    let state = right.add_segment(&destinations[1].id, &all[0].name).unwrap();
+    assert_eq!(state.unshipped(&destinations, &all), all[1..]);
+    assert_eq!(shipping.read().unwrap().0, state);
+}
+
+#[test]
+fn a_run_is_shipped_again_when_it_ends_again() {
+    let mut state = ShippingState::default();
+    let destinations = state.configured(&ship(0));
+    let ended = |millis| Timestamp::from_millis(millis).unwrap();
+    for destination in &destinations {
+        assert!(!state.is_run_shipped_to_all(&destinations, "r", ended(7)));
+        state.destinations.entry(destination.id.clone()).or_default().runs.insert("r".to_owned(), 7);
+    }
+    assert!(state.is_run_shipped_to_all(&destinations, "r", ended(7)));
+    assert!(!state.is_run_shipped_to_all(&destinations, "r", ended(8)));
+}
+
+#[test]
+fn removed_segments_are_forgotten_and_a_damaged_state_is_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let (shipping, all) = (shipping(dir.path()), segments(dir.path(), 2));
+    let right = lock(&shipping);
+    let id = right.update(|_| ()).unwrap().configured(&ship(0))[0].id.clone();
+    right.add_segment(&id, &all[0].name).unwrap();
+    let first = right.add_segment(&id, &all[1].name).unwrap();
+    assert_eq!(first.destinations[&id].segments.len(), 2);
+    std::fs::remove_file(all[0].path(&dir.path().join("log"))).unwrap();
+    assert_eq!(right.update(|_| ()).unwrap().destinations[&id].segments.len(), 1);
+    for damaged in
+        ["{\"v\":1,\"desti", "{\"v\":2}", "{\"v\":1,\"destinations\":{\"x\":{\"segments\":[\"../y\"]}}}"]
+    {
+        std::fs::write(dir.path().join("ship/state.json"), damaged).unwrap();
+        let (state, damage) = shipping.read().unwrap();
+        assert!(damage.is_some() && state == ShippingState::default(), "{damaged}");
+    }
+    assert!(right.update(|_| ()).unwrap().destinations.is_empty());
+    assert!(shipping.read().unwrap().1.is_none());
+}
+
+#[test]
+fn the_first_host_name_is_kept() {
+    let first = ShippingState { host: Some("one".to_owned()), ..ShippingState::default() };
+    assert_eq!(first.host(&Ship::default()), "one");
+    assert_eq!(first.host(&Ship { host: "named".to_owned(), ..Ship::default() }), "named");
+}
+
+#[test]
+fn a_request_during_a_round_is_kept_for_the_next_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let shipping = shipping(dir.path());
+    assert!(!shipping.is_requested() && shipping.is_due(Duration::from_secs(900)));
+    shipping.request().unwrap();
+    shipping.note_start().unwrap();
+    assert!(shipping.is_requested() && !shipping.is_due(Duration::from_secs(900)));
+    let right = lock(&shipping);
+    right.begin().unwrap();
+    assert!(!shipping.is_requested());
+    shipping.request().unwrap();
+    drop(right);
+    assert!(shipping.is_requested());
+    let started = fs_err::File::options().write(true).open(shipping.started()).unwrap();
+    let now = started.metadata().unwrap().modified().unwrap();
+    for modified in [now - Duration::from_secs(1_000), now + Duration::from_secs(3_600)] {
+        started.file().set_modified(modified).unwrap();
+        assert!(shipping.is_due(Duration::from_secs(900)), "long ago, or with a clock that was set back");
+    }
+}
+
+#[test]
+fn the_newest_unshipped_segments_are_kept_up_to_the_limit() {
+    let dir = tempfile::tempdir().unwrap();
+    let all = segments(dir.path(), 5);
+    let of = |limit| Unshipped::of(&ShippingState::default(), &ship(limit), &all);
+    let found = of(35);
+    assert_eq!((found.kept_bytes, found.beyond_bytes), (30, 20));
+    assert!(found.kept.contains(&all[2].name) && found.beyond.contains(&all[1].name));
+    assert_eq!((of(50).beyond.len(), of(0).kept.len()), (0, 0));
+    let off = Ship { store: None, otlp: String::new(), ..ship(35) };
+    let now = parse("2026-03-01T00:00:00Z").unwrap();
+    let find = |ship: &Ship| Unshipped::find(&shipping(dir.path()), ship, now).unwrap();
+    assert_eq!(find(&off), Unshipped::default());
+    assert_eq!(find(&ship(35)).count(), 4, "the newest is current");
+}
+
+#[test]
+fn removed_segments_are_added_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let (shipping, all) = (shipping(dir.path()), segments(dir.path(), 3));
+    let at = parse("2026-02-03T04:05:06Z").unwrap();
+    assert_eq!((shipping.removed(), RemovedUnshipped::of(&[], at)), (None, None));
+    shipping.add_removed(RemovedUnshipped::of(&all[..2], at).unwrap()).unwrap();
+    shipping.add_removed(RemovedUnshipped::of(&all[2..], at).unwrap()).unwrap();
+    let removed = shipping.removed().unwrap();
+    assert_eq!((removed.segments, removed.bytes), (3, 30));
+    assert_eq!((removed.oldest, removed.newest), (all[0].name.clone(), all[2].name.clone()));
+}
