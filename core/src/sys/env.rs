@@ -34,6 +34,10 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("PATH", "Where teamkeep looks for programs: itself, Claude Code, the pager, `curl`"),
     ("PAGER", "Pager for long output on a terminal (default: `less`)"),
     ("LESS", "Options for `less`; teamkeep sets `FRX` when it is unset"),
+    ("USER", "Name of the user in shipped data"),
+    ("AWS_PROFILE", "Profile with the credentials of an object store; read by `teamkeep-ship`, as the other `AWS_*`"),
+    ("AWS_SHARED_CREDENTIALS_FILE", "File with the profiles, instead of `~/.aws/credentials`"),
+    ("AWS_CONFIG_FILE", "File with the profiles' settings, instead of `~/.aws/config`"),
     ("NO_COLOR", "Turns off colors"),
     ("CLICOLOR_FORCE", "Turns on colors in a pipe"),
     ("TZ", "Time zone of times in text output (default: that of the system). An unknown zone is UTC"),
@@ -95,6 +99,20 @@ impl Env {
     /// The shell whose completion script calls this process.
     pub fn completion_shell() -> Option<String> {
         text("TEAMKEEP_COMPLETE")
+    }
+
+    /// The name of the user.
+    pub fn user() -> Option<String> {
+        text("USER")
+    }
+
+    /// The name of the AWS profile, and the files with the credentials and the settings of the profiles.
+    pub fn aws_profiles(&self) -> (Option<String>, [Option<PathBuf>; 2]) {
+        let below_home = |name: &str| self.home.as_ref().map(|home| home.join(".aws").join(name));
+        let file = |variable: &str, name: &str| path(variable).or_else(|| below_home(name));
+        let files =
+            [file("AWS_SHARED_CREDENTIALS_FILE", "credentials"), file("AWS_CONFIG_FILE", "config")];
+        (text("AWS_PROFILE"), files)
     }
 
     /// The project of this process: the one that Claude Code names, else the current directory.

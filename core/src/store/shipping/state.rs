@@ -32,6 +32,9 @@ pub struct Shipped {
     pub segments: BTreeSet<SegmentName>,
     /// The runs, each with its revision: its end in milliseconds since 1970.
     pub runs: BTreeMap<String, i64>,
+    /// Data that began before this time is not sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
 }
 
 /// The last time that a shipper ran.
