@@ -72,7 +72,8 @@ pub fn replay(text: &str) -> Result<DemoOutcome> {
     replay_into(text, None)
 }
 
-fn replay_into(text: &str, store: Option<PathBuf>) -> Result<DemoOutcome> {
+/// The same, with a store that is kept if it is given.
+pub fn replay_into(text: &str, store: Option<PathBuf>) -> Result<DemoOutcome> {
     let scratch = TempDir::with_prefix("teamkeep-demo-").map_err(|error| {
         Error::caused("cannot create a scratch directory", error).hint("set TMPDIR to a writable directory")
     })?;

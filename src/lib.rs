@@ -19,8 +19,8 @@ mod brief;
 pub mod bundle;
 pub mod cli;
 mod commands;
-mod context;
-mod demo;
+pub mod context;
+pub mod demo;
 pub mod doctor;
 mod files;
 mod notify;
@@ -32,10 +32,12 @@ mod search;
 pub mod settings;
 pub mod status;
 pub mod timeline;
-mod ui;
+pub mod ui;
 pub mod verify;
 pub mod view;
 pub mod watch;
+
+pub use commands::catalog::parse_time;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

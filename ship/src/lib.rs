@@ -7,11 +7,19 @@
 //!                   └─▶ otlp ─▶ collector
 //! ```
 
+pub mod cli;
+mod dry_run;
+pub mod event_shipping;
+mod fetch;
 pub mod identity;
 pub mod objects;
 pub mod parquet_file;
 pub mod privacy;
 pub mod profile;
 pub mod run_data;
+pub mod run_shipping;
 pub mod segment_events;
+pub mod setup;
+pub mod shipper;
+mod status;
 pub mod tables;

@@ -1,3 +1,7 @@
 //! The program `teamkeep-ship`.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    teamkeep_ship::cli::main(std::env::args_os().collect())
+}

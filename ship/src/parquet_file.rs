@@ -50,13 +50,10 @@ impl ParquetFile {
         Ok(())
     }
 
-    /// The content of the file; `None` without rows.
-    pub fn finish(mut self) -> Result<Option<Vec<u8>>> {
-        if self.rows == 0 {
-            return Ok(None);
-        }
+    /// The content of the file.
+    pub fn finish(mut self) -> Result<Vec<u8>> {
         self.encode()?;
-        self.writer.into_inner().map(Some).map_err(|error| failed(self.table, error))
+        self.writer.into_inner().map_err(|error| failed(self.table, error))
     }
 }
 
@@ -66,7 +63,12 @@ pub fn encode<R>(table: &Table<R>, rows: impl IntoIterator<Item = R>) -> Result<
     for row in rows {
         file.push(table, &row)?;
     }
-    file.finish()
+    if file.rows == 0 { Ok(None) } else { file.finish().map(Some) }
+}
+
+/// A file with the columns of a table, and no rows.
+pub fn empty<R>(table: &Table<R>) -> Result<Vec<u8>> {
+    ParquetFile::new(table)?.finish()
 }
 
 fn failed(table: &str, error: parquet::errors::ParquetError) -> Error {

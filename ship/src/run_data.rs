@@ -13,7 +13,8 @@ use crate::identity::Identity;
 use crate::parquet_file::encode;
 use crate::privacy::{IdentityKind, Texts};
 use crate::tables::{
-    self, AgentFacts, IncidentFacts, MessageFacts, Row, RunFacts, RunKey, TaskFacts, ToolFacts, VerdictFacts,
+    self, AgentFacts, IncidentFacts, MessageFacts, Row, RunFacts, RunKey, Table, TaskFacts, ToolFacts,
+    VerdictFacts,
 };
 
 /// An ended run. Texts in it are dropped or redacted as configured.
@@ -29,11 +30,25 @@ pub struct ShippedRun {
     failures: HashMap<(String, String), usize>,
 }
 
+/// What becomes of the rows of a run.
+pub trait RowSink {
+    fn table<R>(&mut self, table: &Table<R>, rows: impl Iterator<Item = R>) -> Result<()>;
+}
+
 /// The Parquet file of one table.
 #[derive(Debug)]
 pub struct TableFile {
     pub table: &'static str,
     pub content: Vec<u8>,
+}
+
+/// Encodes the tables that have rows.
+impl RowSink for Vec<TableFile> {
+    fn table<R>(&mut self, table: &Table<R>, rows: impl Iterator<Item = R>) -> Result<()> {
+        let content = encode(table, rows)?;
+        self.extend(content.map(|content| TableFile { table: table.name, content }));
+        Ok(())
+    }
 }
 
 impl ShippedRun {
@@ -70,8 +85,8 @@ impl ShippedRun {
         self.record.started_at
     }
 
-    /// The files of all tables that have rows of this run. `runs` is the last one: a run that is there is complete.
-    pub fn tables(&self, texts: &Texts, identity: &Identity) -> Result<Vec<TableFile>> {
+    /// Passes the rows of all tables on. `runs` is the last one: a run that is there is complete.
+    pub fn tables(&self, texts: &Texts, identity: &Identity, sink: &mut impl RowSink) -> Result<()> {
         let report = &self.report;
         let agents: Vec<AgentFacts<'_>> = report.agents.iter().map(|agent| self.agent(agent)).collect();
         let tasks: Vec<TaskFacts<'_>> = (report.tasks.iter())
@@ -99,22 +114,18 @@ impl ShippedRun {
             project: self.project.clone(),
             versions: report.overview.client_versions.join(", "),
         };
-        let files = [
-            self.file(&tables::agents(), &agents)?,
-            self.file(&tables::tasks(), &tasks)?,
-            self.file(&tables::messages(), &messages)?,
-            self.file(&tables::verdicts(), &verdicts)?,
-            self.file(&tables::incidents(), &incidents)?,
-            self.file(&tables::usage(), &report.spending.agents)?,
-            self.file(&tables::tools(), &tools)?,
-            self.file(&tables::runs(), std::slice::from_ref(&facts))?,
-        ];
-        Ok(files.into_iter().flatten().collect())
+        sink.table(&tables::agents(), self.rows(&agents))?;
+        sink.table(&tables::tasks(), self.rows(&tasks))?;
+        sink.table(&tables::messages(), self.rows(&messages))?;
+        sink.table(&tables::verdicts(), self.rows(&verdicts))?;
+        sink.table(&tables::incidents(), self.rows(&incidents))?;
+        sink.table(&tables::usage(), self.rows(&report.spending.agents))?;
+        sink.table(&tables::tools(), self.rows(&tools))?;
+        sink.table(&tables::runs(), self.rows(std::slice::from_ref(&facts)))
     }
 
-    fn file<'a, T>(&'a self, table: &tables::Table<Row<'a, T>>, items: &'a [T]) -> Result<Option<TableFile>> {
-        let content = encode(table, items.iter().map(|item| Row { key: &self.key, item }))?;
-        Ok(content.map(|content| TableFile { table: table.name, content }))
+    fn rows<'a, T>(&'a self, items: &'a [T]) -> impl Iterator<Item = Row<'a, T>> {
+        items.iter().map(|item| Row { key: &self.key, item })
     }
 
     fn agent<'a>(&'a self, agent: &'a teamkeep::report::Agent) -> AgentFacts<'a> {

@@ -117,10 +117,7 @@ pub fn encode(
 ) -> Result<Counts> {
     let mut finish = |file: ParquetFile, part: u64| {
         let rows = file.rows;
-        match file.finish()? {
-            Some(content) => send(EventFile { content, rows, part }),
-            None => Ok(()),
-        }
+        if rows == 0 { Ok(()) } else { send(EventFile { content: file.finish()?, rows, part }) }
     };
     let (mut file, mut part) = (ParquetFile::new(&events())?, 0);
     let counts = read_chunks(log, segment, |chunk| {

@@ -2,7 +2,7 @@
 
 pub mod blame;
 pub mod brief;
-mod catalog;
+pub mod catalog;
 pub mod completions;
 pub mod config;
 pub mod demo;

@@ -142,7 +142,7 @@ pub fn events<'a>() -> Table<EventRow<'a>> {
                 row.verdict.decision.as_deref()
             }),
             Column::text("gate", "of a verdict: the gate, or `rule`", |row| row.verdict.gate.as_deref()),
-            Column::text("of", "of a verdict: `id` of the judged event", |row| row.verdict.of.as_deref()),
+            Column::text("judged", "of a verdict: `id` of the judged event", |row| row.verdict.of.as_deref()),
             Column::text("traceparent", "trace context of Claude Code's own telemetry", |row| {
                 row.line.traceparent.as_deref()
             }),
@@ -184,7 +184,7 @@ mod tests {
     fn a_verdict_has_the_judged_event() {
         let line = br#"{"v":1,"at":"2026-02-03T04:05:06.789Z","id":"i","event":"Verdict","verdict":{"decision":"block","gate":"premature-shutdown","reason":"secret","of":"e1"},"payload":null}"#;
         let json = events().to_json(&EventRow::parse(line, PLACE, &Texts::Dropped).unwrap());
-        assert_eq!((&json["decision"], &json["of"]), (&"block".into(), &"e1".into()));
+        assert_eq!((&json["decision"], &json["judged"]), (&"block".into(), &"e1".into()));
         assert!(!json.to_string().contains("secret"));
         assert_eq!(json["payload_bytes"], serde_json::Value::Null);
     }

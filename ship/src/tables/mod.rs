@@ -16,18 +16,23 @@ pub use work::{
     verdicts,
 };
 
-/// All tables, in the order of the documentation.
-pub fn descriptions() -> Vec<Description> {
-    vec![
-        runs().description(),
-        agents().description(),
-        tasks().description(),
-        messages().description(),
-        verdicts().description(),
-        incidents().description(),
-        usage().description(),
-        tools().description(),
-        events().description(),
-        heads().description(),
-    ]
+/// Visits all tables, in the order of the documentation.
+pub fn each_table<V: TableVisitor>(visitor: &mut V) -> Result<(), V::Error> {
+    visitor.visit(&runs())?;
+    visitor.visit(&agents())?;
+    visitor.visit(&tasks())?;
+    visitor.visit(&messages())?;
+    visitor.visit(&verdicts())?;
+    visitor.visit(&incidents())?;
+    visitor.visit(&usage())?;
+    visitor.visit(&tools())?;
+    visitor.visit(&events())?;
+    visitor.visit(&heads())
+}
+
+/// What [`each_table`] does with a table of any rows.
+pub trait TableVisitor {
+    type Error;
+
+    fn visit<R>(&mut self, table: &Table<R>) -> Result<(), Self::Error>;
 }

@@ -1,0 +1,206 @@
+//! The command line of `teamkeep-ship`, which `teamkeep ship` runs.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+use teamkeep::context::Context;
+use teamkeep::ui::Ui;
+use teamkeep_core::error::{Result, USAGE};
+use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_core::sys::diagnostics;
+
+use crate::setup::Setup;
+use crate::shipper::{Round, ship};
+use crate::{dry_run, fetch, status};
+
+/// Send recorded data to an object store and an OpenTelemetry receiver
+///
+/// Sends what `[ship]` in the configuration names, and has not received yet: the events of the log, and the runs that have
+/// ended. Without --once it continues until it is interrupted, every `ship.interval`.
+#[derive(Debug, Parser)]
+#[command(name = "teamkeep ship", version, max_term_width = 100, args_conflicts_with_subcommands = true)]
+#[command(after_help = "\
+Examples:
+  # Show what would be sent, and send nothing
+  teamkeep ship --dry-run
+
+  # Send everything new, and end
+  teamkeep ship --once
+
+  # Send only data from this month on; earlier data is never sent to these destinations
+  teamkeep ship --once --since 2026-11-01
+
+  # Show what is sent, what is not, and the last error
+  teamkeep ship status")]
+struct Cli {
+    #[command(flatten)]
+    send: Send,
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Use colors: auto, always or never
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
+    color: clap::ColorChoice,
+    /// Suppress notes, hints and warnings on stderr
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// Show times in UTC, and read times without a zone as UTC
+    #[arg(long, global = true)]
+    utc: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct Send {
+    /// Send what is new, and end
+    #[arg(long)]
+    once: bool,
+    /// Never send data to the configured destinations that began before this time
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Show what would be sent, and send nothing
+    #[arg(long, conflicts_with = "since")]
+    dry_run: bool,
+    /// With --dry-run: print every row as JSON, one object in each line
+    #[arg(long, requires = "dry_run")]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Send what is new; a hook starts this
+    #[command(hide = true)]
+    Run {
+        /// Print nothing, and report problems in the diagnostics
+        #[arg(long)]
+        after_hook: bool,
+    },
+    /// Show what is sent to each destination, what is not, and the last error
+    Status {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write an object to a file
+    #[command(hide = true)]
+    Fetch {
+        /// Address, such as s3://bucket/bundles/…
+        address: String,
+        #[arg(short, long)]
+        output: PathBuf,
+    },
+}
+
+pub fn main(args: Vec<OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { USAGE } else { 0 });
+        }
+    };
+    match cli.color {
+        clap::ColorChoice::Auto => anstream::ColorChoice::Auto,
+        clap::ColorChoice::Always => anstream::ColorChoice::Always,
+        clap::ColorChoice::Never => anstream::ColorChoice::Never,
+    }
+    .write_global();
+    if !cli.utc {
+        clock::use_local();
+    }
+    let ui = Ui { quiet: cli.quiet, unpaged: true };
+    run(cli, ui).unwrap_or_else(|error| {
+        ui.report(&error);
+        ExitCode::from(error.exit_code())
+    })
+}
+
+fn run(cli: Cli, ui: Ui) -> Result<ExitCode> {
+    match cli.command {
+        Some(Command::Status { json }) => status::print(Context::new(ui)?, json)?,
+        Some(Command::Fetch { address, output }) => fetch::fetch(&Context::bare(ui)?, &address, &output)?,
+        Some(Command::Run { after_hook: true }) => after_hook()?,
+        Some(Command::Run { after_hook: false }) => return send(&Send { once: true, ..cli.send }, ui),
+        None => return send(&cli.send, ui),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn send(args: &Send, ui: Ui) -> Result<ExitCode> {
+    let setup = Setup::new(Context::new(ui)?)?;
+    if args.dry_run {
+        dry_run::print(&setup, args.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let now = setup.context.clock.now();
+    let since = args.since.as_deref().map(|since| teamkeep::parse_time(since, None, now)).transpose()?;
+    loop {
+        let is_complete = send_round(&setup, since, ui)?;
+        if args.once {
+            return Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        }
+        std::thread::sleep(setup.context.config.ship.interval.max(MIN_INTERVAL));
+    }
+}
+
+/// Sends what is new. Claude Code, whose hook has started this process, may be gone.
+fn after_hook() -> Result<()> {
+    let _ = rustix::process::setsid();
+    let context = Context::new(Ui { quiet: true, unpaged: true })?;
+    let (dir, clock) = (context.paths.diagnostics(), context.clock);
+    let note = |text: &str| diagnostics::note(&dir, &clock, text);
+    match Setup::new(context).and_then(|setup| ship(&setup, None)) {
+        Ok(round) => {
+            let round = round.unwrap_or_default();
+            round.notes.iter().for_each(|problem| note(problem));
+            round.errors.iter().for_each(|error| note(&format!("cannot ship: {error}")));
+        }
+        Err(error) => note(&format!("cannot ship: {error}")),
+    }
+    Ok(())
+}
+
+/// The shortest time between two rounds.
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Sends what is new and reports it. Returns whether everything was sent.
+fn send_round(setup: &Setup, since: Option<Timestamp>, ui: Ui) -> Result<bool> {
+    let Some(round) = ship(setup, since)? else {
+        ui.eprint_line("another process is sending; nothing to do");
+        return Ok(true);
+    };
+    report(&round, ui);
+    Ok(round.errors.is_empty())
+}
+
+fn report(round: &Round, ui: Ui) {
+    let sent = round.sent;
+    ui.eprint_line(&format!(
+        "sent {} and {} ({}, {} KiB)",
+        counted(sent.events, "event"),
+        counted(sent.runs, "run"),
+        counted(sent.objects, "new object"),
+        sent.bytes.div_ceil(1 << 10)
+    ));
+    if sent.damaged > 0 {
+        ui.warn(format!(
+            "{} of the log cannot be read and were not sent: teamkeep verify",
+            counted(sent.damaged, "line")
+        ));
+    }
+    round.notes.iter().for_each(|note| ui.warn(note));
+    round.errors.iter().for_each(|error| ui.report(error));
+}
+
+fn counted(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}

@@ -1,0 +1,112 @@
+//! `teamkeep ship --dry-run`: what would be sent, as rows with all columns, without sending it.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use serde_json::{Value, json};
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::log;
+use teamkeep_core::store::shipping::{Destination, DestinationKind, Shipping, ShippingState};
+
+use crate::identity::Identity;
+use crate::privacy::Texts;
+use crate::run_data::{RowSink, ShippedRun};
+use crate::run_shipping::{batches, unshipped_runs};
+use crate::segment_events;
+use crate::setup::Setup;
+use crate::tables::Table;
+
+/// Counts rows, and prints each as JSON, or the first of each table at the end.
+struct Preview<W> {
+    out: W,
+    prints_rows: bool,
+    tables: BTreeMap<&'static str, (usize, Value)>,
+}
+
+impl<W: Write> Preview<W> {
+    fn row<R>(&mut self, table: &Table<R>, row: &R) -> Result<()> {
+        let (rows, first) = self.tables.entry(table.name).or_default();
+        *rows += 1;
+        if self.prints_rows {
+            let row = json!({"table": table.name, "row": table.to_json(row)});
+            serde_json::to_writer(&mut self.out, &row).map_err(Error::from_json)?;
+            writeln!(self.out)?;
+        } else if *rows == 1 {
+            *first = table.to_json(row);
+        }
+        Ok(())
+    }
+
+    fn print_tables(&mut self) -> Result<()> {
+        for (table, (rows, first)) in &self.tables {
+            writeln!(self.out, "\n{table}: {rows} rows, the first one:")?;
+            serde_json::to_writer_pretty(&mut self.out, first).map_err(Error::from_json)?;
+            writeln!(self.out)?;
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> RowSink for Preview<W> {
+    fn table<R>(&mut self, table: &Table<R>, mut rows: impl Iterator<Item = R>) -> Result<()> {
+        rows.try_for_each(|row| self.row(table, &row))
+    }
+}
+
+/// Prints the rows, with `json` each one in a line.
+pub fn print(setup: &Setup, json: bool) -> Result<()> {
+    let (state, _) = Shipping::of(&setup.context.paths).read()?;
+    let identity = setup.identity(&state)?;
+    let out = setup.context.ui.json();
+    let mut preview = Preview { out, prints_rows: json, tables: BTreeMap::new() };
+    for destination in state.configured(&setup.context.config.ship) {
+        if !json {
+            let (kind, address) = (destination.kind.name(), &destination.address);
+            let Identity { organization, host, .. } = &identity;
+            writeln!(preview.out, "{kind} {address} (org={organization} host={host})")?;
+            preview.tables.clear();
+        }
+        let texts = setup.texts_of_all()?;
+        add_events(setup, (&state, &destination), &texts, &mut preview)?;
+        add_runs(setup, (&state, &destination), &identity, &mut preview)?;
+        if !json {
+            preview.print_tables()?;
+        }
+    }
+    Ok(preview.out.flush()?)
+}
+
+/// The events of all segments that are not sent, the current one included.
+fn add_events(
+    setup: &Setup,
+    (state, destination): (&ShippingState, &Destination),
+    texts: &Texts,
+    preview: &mut Preview<impl Write>,
+) -> Result<()> {
+    if destination.kind != DestinationKind::Store {
+        return Ok(());
+    }
+    for segment in log::list(&setup.log())? {
+        if !state.is_shipped(&destination.id, &segment.name) {
+            segment_events::read(&setup.log(), &segment.name, texts, |table, row| preview.row(table, row))?;
+        }
+    }
+    Ok(())
+}
+
+fn add_runs(
+    setup: &Setup,
+    (state, destination): (&ShippingState, &Destination),
+    identity: &Identity,
+    preview: &mut Preview<impl Write>,
+) -> Result<()> {
+    let catalog = setup.catalog();
+    for batch in batches(&catalog, unshipped_runs(&catalog, state, destination)) {
+        for data in catalog.open_runs(&batch)?.runs {
+            let texts = setup.texts(&setup.homes_of(&data.run))?;
+            let run = ShippedRun::of(&data, &setup.context.config, &texts, identity)?;
+            run.tables(&texts, identity, preview)?;
+        }
+    }
+    Ok(())
+}

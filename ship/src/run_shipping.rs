@@ -1,0 +1,164 @@
+//! Sends the ended runs: tables to an object store, traces, logs and metrics to a receiver.
+
+use std::collections::BTreeMap;
+
+use teamkeep::bundle;
+use teamkeep::timeline::RunCatalog;
+use teamkeep_core::config::ShipPrivacy;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::archive::RunRecord;
+use teamkeep_core::store::shipping::{Destination, ShippingState};
+
+use crate::objects::Objects;
+use crate::run_data::{ShippedRun, TableFile};
+use crate::setup::Setup;
+use crate::shipper::{Round, Shipper};
+use crate::tables::day;
+
+/// Runs that are opened together, because the log is read once for all of them.
+const MAX_BATCH_RUNS: usize = 16;
+/// The files of the runs of a batch, in bytes. A larger run is opened alone.
+const MAX_BATCH_BYTES: u64 = 4 << 20;
+/// A larger bundle is not sent.
+const MAX_BUNDLE_BYTES: u64 = 96 << 20;
+
+/// The ended runs that a destination does not have, oldest first.
+pub fn unshipped_runs<'a>(
+    catalog: &'a RunCatalog,
+    state: &ShippingState,
+    destination: &Destination,
+) -> Vec<&'a RunRecord> {
+    let since = state.destinations.get(&destination.id).and_then(|shipped| shipped.since);
+    let is_complete = |run: &RunRecord| run.finished && !catalog.archive.is_unfinished(&run.run);
+    let lacks = |run: &&RunRecord| {
+        let Some(ended) = run.ended_at else { return false };
+        run.imported.is_none()
+            && is_complete(run)
+            && !catalog.is_stray(run)
+            && since.is_none_or(|since| run.started_at >= since)
+            && !state.is_run_shipped(&destination.id, &run.run, ended.millis())
+    };
+    catalog.runs.iter().filter(lacks).collect()
+}
+
+pub fn to_objects(
+    shipper: &Shipper<'_>,
+    destination: &Destination,
+    objects: &Objects,
+    round: &mut Round,
+) -> Result<()> {
+    each_run(shipper, destination, round, |run, catalog, round| {
+        let setup = shipper.setup;
+        let texts = setup.texts(&setup.homes_of(&run.record))?;
+        let (day, file) = (day(run.started_at()), format!("{}-{}", run.key.run, run.key.revision));
+        let mut tables: Vec<TableFile> = Vec::new();
+        run.tables(&texts, &shipper.identity, &mut tables)?;
+        for table in tables {
+            let name = shipper.identity.object_name(table.table, &day, &format!("{file}.parquet"));
+            shipper.create(objects, &name, table.content, round)?;
+        }
+        if let Some(content) = bundle_of(setup, catalog, &run.record, round)? {
+            let name = shipper.identity.object_name("bundles", &day, &format!("{file}.teamkeep"));
+            shipper.create(objects, &name, content, round)?;
+        }
+        Ok(())
+    })
+}
+
+pub fn to_receiver(shipper: &Shipper<'_>, destination: &Destination, round: &mut Round) -> Result<()> {
+    each_run(shipper, destination, round, |_run, _catalog, _round| Ok(()))
+}
+
+/// Visits each run that the destination does not have, and notes that it has it.
+fn each_run(
+    shipper: &Shipper<'_>,
+    destination: &Destination,
+    round: &mut Round,
+    mut send: impl FnMut(&ShippedRun, &RunCatalog, &mut Round) -> Result<()>,
+) -> Result<()> {
+    let (setup, state) = (shipper.setup, shipper.lock.update(|_| ())?);
+    let catalog = setup.catalog();
+    if let Some(error) = catalog.listing_error() {
+        return Err(error);
+    }
+    let wanted = unshipped_runs(&catalog, &state, destination);
+    for batch in batches(&catalog, wanted) {
+        let mut done: BTreeMap<String, i64> = BTreeMap::new();
+        let mut failed = None;
+        for data in catalog.open_runs(&batch)?.runs {
+            let texts = setup.texts(&setup.homes_of(&data.run))?;
+            let run = ShippedRun::of(&data, &setup.context.config, &texts, &shipper.identity)?;
+            drop(data);
+            if let Err(error) = send(&run, &catalog, round) {
+                failed = Some(error);
+                break;
+            }
+            round.sent.runs += 1;
+            done.insert(run.key.run, run.key.revision);
+        }
+        shipper.lock.update(|state| {
+            state.destinations.entry(destination.id.clone()).or_default().runs.extend(done);
+        })?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// Groups runs by the size of their files, so that the memory for a group is bounded.
+pub fn batches<'a>(catalog: &RunCatalog, runs: Vec<&'a RunRecord>) -> Vec<Vec<&'a RunRecord>> {
+    let mut batches: Vec<Vec<&RunRecord>> = Vec::new();
+    let mut room = 0;
+    for run in runs {
+        let size = size_of(catalog, run);
+        match batches.last_mut() {
+            Some(batch) if size <= room && batch.len() < MAX_BATCH_RUNS => batch.push(run),
+            _ => {
+                batches.push(vec![run]);
+                room = MAX_BATCH_BYTES;
+            }
+        }
+        room = room.saturating_sub(size);
+    }
+    batches
+}
+
+/// The size of a run's files in the archive.
+fn size_of(catalog: &RunCatalog, run: &RunRecord) -> u64 {
+    let dir = catalog.archive.run_dir(&run.run);
+    let files = dir.and_then(|dir| std::fs::read_dir(dir).ok()).into_iter().flatten().flatten();
+    files.filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len()).sum()
+}
+
+/// The run as an export bundle, if bundles are configured. They consist of texts, so they need a privacy that allows texts.
+fn bundle_of(
+    setup: &Setup,
+    catalog: &RunCatalog,
+    run: &RunRecord,
+    round: &mut Round,
+) -> Result<Option<Vec<u8>>> {
+    let ship = &setup.context.config.ship;
+    let redactor = match (ship.bundles, ship.privacy) {
+        (false, _) => return Ok(None),
+        (true, ShipPrivacy::Metadata) => {
+            let note = "bundles are not sent: `ship.privacy` is \"metadata\"";
+            if !round.notes.iter().any(|known| known == note) {
+                round.notes.push(note.to_owned());
+            }
+            return Ok(None);
+        }
+        (true, ShipPrivacy::Redacted) => {
+            Some(teamkeep::redact::Redactor::new(&setup.context.config.privacy, &setup.homes_of(run))?)
+        }
+        (true, ShipPrivacy::Full) => None,
+    };
+    let mut bundle = bundle::gather(catalog, run, redactor.as_ref(), None, &mut |_| ())?;
+    if bundle.size() > MAX_BUNDLE_BYTES {
+        let mib = bundle.size() >> 20;
+        round.notes.push(format!("run {} was not sent as a bundle: it has {mib} MiB", run.run));
+        return Ok(None);
+    }
+    let written = bundle.write(Vec::new(), &mut |_| ());
+    written.map(Some).map_err(|error: Error| error.within(format!("cannot export run {}", run.run)))
+}

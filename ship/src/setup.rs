@@ -1,0 +1,107 @@
+//! The store, the configuration and the environment of this program, read once.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use teamkeep::bundle;
+use teamkeep::context::Context;
+use teamkeep::redact::Redactor;
+use teamkeep::timeline::RunCatalog;
+use teamkeep_core::config::ShipPrivacy;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::archive::{Archive, RunRecord};
+use teamkeep_core::store::shipping::ShippingState;
+use teamkeep_core::sys::env::Env;
+use teamkeep_core::sys::fs;
+
+use crate::identity::Identity;
+use crate::privacy::{Pseudonyms, Texts};
+use crate::profile::ProfileFiles;
+
+/// Maximum size of a file with a secret.
+const MAX_SECRET_BYTES: u64 = 64 << 10;
+
+#[derive(Debug)]
+pub struct Setup {
+    pub context: Context,
+}
+
+impl Setup {
+    /// Fails if the configuration has errors: data must not leave the machine by other rules than the user's.
+    pub fn new(context: Context) -> Result<Setup> {
+        if !context.config.ship.is_configured() {
+            return Err(Error::new("nothing is configured to be shipped").hint(
+                "set `store` or `otlp` in the table [ship] of the configuration: teamkeep config path",
+            ));
+        }
+        Ok(Setup { context })
+    }
+
+    pub fn log(&self) -> PathBuf {
+        self.context.paths.log()
+    }
+
+    pub fn catalog(&self) -> RunCatalog {
+        let archive = Archive::open(self.context.paths.archive(), &self.context.config);
+        RunCatalog::open(archive, self.log())
+    }
+
+    pub fn identity(&self, state: &ShippingState) -> Result<Identity> {
+        let ship = &self.context.config.ship;
+        let pseudonyms = match ship.pseudonym_key_path(self.context.env.home.as_deref()) {
+            None => Pseudonyms::none(),
+            Some(path) => {
+                let read = private_file(&path).and_then(|secret| Pseudonyms::keyed(&secret));
+                read.map_err(|error| {
+                    error.within(format!("cannot use `ship.pseudonym-key-file` {}", path.display()))
+                })?
+            }
+        };
+        Ok(Identity::new(&ship.organization, &state.host(ship), Env::user().as_deref(), pseudonyms))
+    }
+
+    /// What happens to texts of data about these home directories.
+    pub fn texts(&self, homes: &[String]) -> Result<Texts> {
+        Ok(match self.context.config.ship.privacy {
+            ShipPrivacy::Full => Texts::Kept,
+            ShipPrivacy::Redacted => Texts::Redacted(Redactor::new(&self.context.config.privacy, homes)?),
+            ShipPrivacy::Metadata => Texts::Dropped,
+        })
+    }
+
+    /// The same for data of all runs.
+    pub fn texts_of_all(&self) -> Result<Texts> {
+        let is_redacted = self.context.config.ship.privacy == ShipPrivacy::Redacted;
+        self.texts(&if is_redacted { self.homes() } else { Vec::new() })
+    }
+
+    /// The home directories of this user and of the users in a run.
+    pub fn homes_of(&self, run: &RunRecord) -> Vec<String> {
+        let own = self.context.env.home.iter().map(|home| home.display().to_string());
+        bundle::homes(run).into_iter().chain(own).collect()
+    }
+
+    /// The home directories of the users in all runs.
+    fn homes(&self) -> Vec<String> {
+        let mut homes: Vec<String> = self.catalog().runs.iter().flat_map(|run| self.homes_of(run)).collect();
+        homes.extend(self.context.env.home.iter().map(|home| home.display().to_string()));
+        homes.sort();
+        homes.dedup();
+        homes
+    }
+}
+
+/// Where the profiles of object stores are.
+pub fn profiles(env: &Env) -> ProfileFiles {
+    let (profile, [credentials, config]) = env.aws_profiles();
+    ProfileFiles { credentials, config, profile }
+}
+
+/// Reads a file with a secret. It must be a regular file that only its owner can access.
+pub fn private_file(path: &Path) -> Result<Vec<u8>> {
+    let (bytes, metadata) = fs::read_linked(path, MAX_SECRET_BYTES)?;
+    if metadata.permissions().mode() & 0o077 != 0 {
+        return Err(Error::new("other users can read it").hint(format!("chmod 600 {}", path.display())));
+    }
+    Ok(bytes)
+}

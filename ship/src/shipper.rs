@@ -1,0 +1,140 @@
+//! One round of shipping: the closed segments of the log and the ended runs that a destination does not have.
+
+use std::time::Duration;
+
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::log::{self, ExclusiveLog, Segment};
+use teamkeep_core::store::shipping::{Destination, DestinationKind, Last, ShipLock, Shipping, ShippingState};
+use teamkeep_core::sys::clock::Timestamp;
+
+use crate::event_shipping;
+use crate::identity::Identity;
+use crate::objects::Objects;
+use crate::run_shipping;
+use crate::setup::{Setup, profiles};
+
+/// What a round has sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sent {
+    pub segments: usize,
+    pub events: usize,
+    /// Lines that are not events.
+    pub damaged: usize,
+    pub runs: usize,
+    /// Objects that were not there before, and their size.
+    pub objects: usize,
+    pub bytes: u64,
+}
+
+/// The outcome of a round: what was sent, and why not everything was.
+#[derive(Debug, Default)]
+pub struct Round {
+    pub sent: Sent,
+    pub errors: Vec<Error>,
+    /// Problems that do not keep anything from being sent.
+    pub notes: Vec<String>,
+}
+
+/// What the parts of a round share.
+pub struct Shipper<'a> {
+    pub setup: &'a Setup,
+    pub lock: &'a ShipLock,
+    pub runtime: tokio::runtime::Runtime,
+    pub identity: Identity,
+    pub destinations: Vec<Destination>,
+}
+
+impl<'a> Shipper<'a> {
+    pub fn new(setup: &'a Setup, lock: &'a ShipLock) -> Result<Shipper<'a>> {
+        let state = lock.update(|_| ())?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(Shipper {
+            identity: setup.identity(&state)?,
+            destinations: state.configured(&setup.context.config.ship),
+            setup,
+            lock,
+            runtime,
+        })
+    }
+
+    /// Sends what each destination does not have. One that is out of reach does not keep the other from getting its data.
+    pub fn round(&self) -> Result<Round> {
+        self.lock.begin()?;
+        self.close_segment()?;
+        let mut round = Round::default();
+        for destination in &self.destinations {
+            if let Err(error) = self.ship_to(destination, &mut round) {
+                round.errors.push(error);
+            }
+        }
+        let error = round.errors.first().map(|error| one_line(&error.to_string()));
+        let at = self.setup.context.clock.now();
+        self.lock.update(|state| state.last = Some(Last { at, error }))?;
+        Ok(round)
+    }
+
+    /// Ends the current segment, so that what is sent of it never changes.
+    fn close_segment(&self) -> Result<()> {
+        let patience = self.setup.context.config.log.lock_patience.max(Duration::from_secs(5));
+        let log = ExclusiveLog::take(&self.setup.log(), patience)?;
+        // The segment is sent next time if writers hold the lock as long as that.
+        if let Some(log) = log {
+            log.close_current(self.setup.context.clock.now())?;
+        }
+        Ok(())
+    }
+
+    fn ship_to(&self, destination: &Destination, round: &mut Round) -> Result<()> {
+        match destination.kind {
+            DestinationKind::Store => {
+                let objects = Objects::open(&destination.address, &profiles(&self.setup.context.env))?;
+                event_shipping::ship(self, destination, &objects, round)?;
+                run_shipping::to_objects(self, destination, &objects, round)
+            }
+            DestinationKind::Otlp => run_shipping::to_receiver(self, destination, round),
+        }
+    }
+}
+
+/// The closed segments that the store does not have, oldest first.
+pub fn unshipped_segments(
+    setup: &Setup,
+    state: &ShippingState,
+    destination: &Destination,
+) -> Result<Vec<Segment>> {
+    let since = state.destinations.get(&destination.id).and_then(|shipped| shipped.since);
+    let closed = log::closed_segments(&setup.log(), setup.context.clock.now())?;
+    let is_new = |segment: &Segment| {
+        !state.is_shipped(&destination.id, &segment.name)
+            && since.is_none_or(|since| segment.name.start() >= since)
+    };
+    Ok(closed.into_iter().filter(is_new).collect())
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Ships until nothing more is requested. Returns the last round; `None` if another process ships.
+pub fn ship(setup: &Setup, since: Option<Timestamp>) -> Result<Option<Round>> {
+    let shipping = Shipping::of(&setup.context.paths);
+    let mut last = None;
+    loop {
+        let Some(lock) = shipping.lock(Duration::ZERO)? else { return Ok(last) };
+        if let Some(since) = since {
+            let destinations = lock.update(|_| ())?.configured(&setup.context.config.ship);
+            lock.update(|state| {
+                for destination in &destinations {
+                    state.destinations.entry(destination.id.clone()).or_default().since = Some(since);
+                }
+            })?;
+        }
+        let round = Shipper::new(setup, &lock)?.round()?;
+        let failed = !round.errors.is_empty();
+        last = Some(round);
+        drop(lock);
+        if failed || !shipping.is_requested() {
+            return Ok(last);
+        }
+    }
+}
