@@ -1,0 +1,289 @@
+//! Shipping to a directory: complete, once, and without texts unless they are configured.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+use support::{Machine, TRACES};
+
+fn texts(rows: &[Value], key: &str) -> BTreeSet<String> {
+    rows.iter().map(|row| row[key].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+fn sum(rows: &[Value], key: &str) -> i64 {
+    rows.iter().filter_map(|row| row[key].as_i64()).sum()
+}
+
+/// Compares what arrived with the log and the reports of the runs.
+fn assert_complete(machine: &Machine) {
+    let (events, lines) = (machine.rows("events"), machine.log_lines());
+    assert_eq!(events.len(), lines.len());
+    assert_eq!(texts(&events, "id"), texts(&lines, "id"));
+    let (runs, reports) = (machine.rows("runs"), machine.reports());
+    assert_eq!(runs.len(), reports.len());
+    for report in reports {
+        let of_run = |table: &str| -> Vec<Value> {
+            machine.rows(table).into_iter().filter(|row| row["run"] == report.overview.run.as_str()).collect()
+        };
+        let run = &of_run("runs")[0];
+        let count = &report.overview.count;
+        for (key, number) in [
+            ("messages", count.messages),
+            ("tasks", count.tasks),
+            ("completed_tasks", count.completed),
+            ("turns", count.turns),
+            ("events", count.events),
+            ("members", count.members),
+        ] {
+            assert_eq!(run[key], number, "{key} of {}", report.overview.run);
+        }
+        assert_eq!(of_run("messages").len(), report.mail.messages.len());
+        assert_eq!(of_run("tasks").len(), report.tasks.len());
+        assert_eq!(of_run("agents").len(), report.agents.len());
+        assert_eq!(of_run("incidents").len(), report.incidents.len());
+        let usage = of_run("usage");
+        let tokens = report.spending.agents.iter().map(|agent| agent.tokens.output as i64).sum::<i64>();
+        assert_eq!(sum(&usage, "output_tokens"), tokens);
+        let calls: usize = report.tools.total.values().sum();
+        assert_eq!(sum(&of_run("tools"), "calls"), calls as i64);
+    }
+}
+
+#[test]
+fn every_event_and_every_run_of_seven_traces_arrives() {
+    let machine = Machine::new();
+    TRACES.iter().for_each(|trace| machine.record(trace));
+    machine.configure_lake("");
+    machine.ship_all();
+    assert_complete(&machine);
+    let verdicts = machine.rows("verdicts");
+    let recorded = machine.log_lines().into_iter().filter(|line| line["event"] == "Verdict").count();
+    assert!(recorded > 0);
+    assert_eq!(verdicts.len(), recorded);
+    assert!(
+        machine.objects().iter().all(|name| name.contains("/org=acme/date=") && name.contains("/host=m1/"))
+    );
+    assert_eq!(machine.rows("runs")[0]["user"], "dev");
+}
+
+#[test]
+fn sending_again_creates_nothing_even_without_the_state() {
+    let machine = Machine::new();
+    machine.record("v328-inprocess");
+    machine.configure_lake("");
+    machine.ship_all();
+    let first = machine.objects();
+    assert!(machine.ship_all().contains("sent 0 events and 0 runs"));
+    std::fs::remove_dir_all(machine.store().join("ship")).unwrap();
+    assert!(machine.ship_all().contains("(0 new objects, 0 KiB)"));
+    std::fs::write(machine.store().join("ship/state.json"), "{\"v\":1,\"dest").unwrap();
+    assert!(machine.ship_all().contains("(0 new objects, 0 KiB)"));
+    assert_eq!(machine.objects(), first);
+    assert_complete(&machine);
+}
+
+#[test]
+fn a_shipper_that_is_killed_at_any_point_loses_nothing_and_sends_nothing_twice() {
+    let machine = Machine::new();
+    TRACES.iter().for_each(|trace| machine.record(trace));
+    machine.configure_lake("");
+    let mut killed = 0;
+    for round in 0..40 {
+        let mut child = machine.shipper(&["--once"]).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(round * 7));
+        killed += usize::from(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert!(killed > 5, "only {killed} were killed at work");
+    machine.ship_all();
+    assert_complete(&machine);
+}
+
+#[test]
+fn of_two_shippers_at_once_one_sends() {
+    let machine = Machine::new();
+    TRACES.iter().for_each(|trace| machine.record(trace));
+    machine.configure_lake("");
+    let spawn = || machine.shipper(&["--once"]).stderr(Stdio::piped()).spawn().unwrap();
+    let children: Vec<_> = (0..4).map(|_| spawn()).collect();
+    let mut messages = Vec::new();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success());
+        messages.push(String::from_utf8(output.stderr).unwrap());
+    }
+    assert!(messages.iter().any(|message| message.contains("runs (") && !message.contains("sent 0 events")));
+    assert_complete(&machine);
+}
+
+#[test]
+fn metadata_has_no_text_and_full_has_all() {
+    let machine = Machine::new();
+    machine.record("v328-inprocess");
+    let rows = |privacy: &str| {
+        machine.configure_lake(&format!("privacy = \"{privacy}\""));
+        let output = machine.ship(&["--dry-run", "--json"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let (metadata, full) = (rows("metadata"), rows("full"));
+    let prompts: BTreeSet<String> = machine
+        .log_lines()
+        .iter()
+        .flat_map(|line| {
+            let input = &line["payload"]["tool_input"];
+            [
+                &input["message"],
+                &input["prompt"],
+                &input["description"],
+                &input["subject"],
+                &line["payload"]["prompt"],
+            ]
+            .map(|text| text.as_str().unwrap_or_default().lines().next().unwrap_or_default().to_owned())
+        })
+        .filter(|text| text.len() > 20 && !text.contains(['"', '\\']))
+        .collect();
+    assert!(prompts.len() > 5, "{prompts:?}");
+    for text in &prompts {
+        assert!(full.contains(text.as_str()), "{text}");
+        assert!(!metadata.contains(text.as_str()), "{text}");
+    }
+    assert!(!metadata.contains("/home/") && full.contains("/home/"));
+}
+
+#[test]
+fn redacted_has_texts_without_secrets() {
+    let machine = Machine::new();
+    machine.record("v328-inprocess");
+    let log = support::files(&machine.store().join("log"));
+    let segment = log.iter().find(|path| path.extension().is_some_and(|kind| kind == "jsonl")).unwrap();
+    let secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ";
+    let line = std::fs::read_to_string(segment).unwrap().replacen(
+        "\"prompt\":\"",
+        &format!("\"prompt\":\"{secret} "),
+        1,
+    );
+    assert!(line.contains(secret));
+    std::fs::write(segment, line).unwrap();
+    for (privacy, has_secret) in [("redacted", false), ("full", true)] {
+        machine.configure_lake(&format!("privacy = \"{privacy}\""));
+        let output = machine.ship(&["--dry-run", "--json"]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(text.contains(secret), has_secret, "{privacy}");
+        assert!(text.contains("[redacted:") || has_secret);
+    }
+}
+
+#[test]
+fn a_dry_run_sends_nothing_and_shows_the_rows_that_are_sent() {
+    let machine = Machine::new();
+    machine.record("v328-inprocess");
+    machine.configure_lake("");
+    let output = machine.ship(&["--dry-run", "--json"]);
+    assert!(!machine.lake().exists() && !machine.store().join("ship").exists());
+    let shown: Vec<Value> = String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    machine.ship_all();
+    for table in ["runs", "agents", "tasks", "messages", "verdicts", "usage", "tools", "events"] {
+        let rows = machine.rows(table);
+        let of_table = shown.iter().filter(|row| row["table"] == table).count();
+        assert_eq!(of_table, rows.len(), "{table}");
+    }
+}
+
+#[test]
+fn earlier_data_than_since_is_never_sent() {
+    let machine = Machine::new();
+    machine.record("v47-inprocess");
+    machine.configure_lake("");
+    let output = machine.ship(&["--once", "--since", "2099-01-01"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    machine.ship_all();
+    assert_eq!((machine.rows("events").len(), machine.rows("runs").len()), (0, 0));
+    let status = String::from_utf8(machine.ship(&["status"]).stdout).unwrap();
+    assert!(status.contains("only data from 2099-01-01"), "{status}");
+}
+
+#[test]
+fn pseudonyms_replace_host_user_and_project_and_need_a_private_key() {
+    let machine = Machine::new();
+    machine.record("v328-inprocess");
+    let key = machine.dir.join("key");
+    std::fs::write(&key, "0123456789abcdef0123456789abcdef").unwrap();
+    machine.configure_lake(&format!("pseudonym-key-file = \"{}\"", key.display()));
+    std::fs::set_permissions(&key, PermissionsExt::from_mode(0o644)).unwrap();
+    let refused = machine.ship(&["--once"]);
+    let message = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && message.contains("chmod 600"), "{message}");
+    assert!(!machine.lake().exists());
+    std::fs::set_permissions(&key, PermissionsExt::from_mode(0o600)).unwrap();
+    machine.ship_all();
+    let runs = machine.rows("runs");
+    assert!(runs[0]["user"].as_str().unwrap().starts_with("user-"));
+    assert!(runs[0]["project"].as_str().unwrap().starts_with("project-"));
+    assert!(machine.objects().iter().all(|name| !name.contains("m1") && name.contains("/host=host-")));
+}
+
+#[test]
+fn a_store_that_cannot_be_written_is_reported_and_nothing_counts_as_sent() {
+    let machine = Machine::new();
+    machine.record("v328-inprocess");
+    machine.configure_lake("");
+    std::fs::write(machine.lake(), "in the way").unwrap();
+    let output = machine.ship(&["--once"]);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && message.contains("cannot create"), "{message}");
+    let status = String::from_utf8(machine.ship(&["status"]).stdout).unwrap();
+    assert!(status.contains("error: cannot create") && status.contains("not sent: 1 runs"), "{status}");
+    std::fs::remove_file(machine.lake()).unwrap();
+    machine.ship_all();
+    assert_complete(&machine);
+}
+
+#[test]
+fn without_a_destination_there_is_a_hint() {
+    let machine = Machine::new();
+    machine.configure("organization = \"acme\"");
+    let output = machine.ship(&["--once"]);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && message.contains("hint: set `store` or `otlp`"), "{message}");
+}
+
+#[test]
+fn a_broken_configuration_sends_nothing() {
+    let machine = Machine::new();
+    machine.record("v328-inprocess");
+    machine.configure_lake("privacy = \"fulll\"");
+    assert!(!machine.ship(&["--once"]).status.success());
+    assert!(!machine.lake().exists());
+}
+
+#[test]
+fn bundles_are_sent_with_texts_only() {
+    let machine = Machine::new();
+    machine.record("v328-inprocess");
+    machine.configure_lake("bundles = true");
+    assert!(machine.ship_all().contains("bundles are not sent"));
+    machine.configure(
+        "store = \"{lake}\"\norganization = \"acme\"\nhost = \"m2\"\nbundles = true\nprivacy = \"redacted\"",
+    );
+    machine.ship_all();
+    let bundles: Vec<String> =
+        machine.objects().into_iter().filter(|name| name.starts_with("bundles/")).collect();
+    assert_eq!(bundles.len(), 1, "{bundles:?}");
+    let copy = machine.dir.join("copy.teamkeep");
+    let address = format!("file://{}/{}", machine.lake().display(), bundles[0]);
+    let fetched = machine.ship(&["fetch", &address, "-o", &copy.display().to_string()]);
+    assert!(fetched.status.success(), "{}", String::from_utf8_lossy(&fetched.stderr));
+    assert_eq!(std::fs::read(copy).unwrap(), std::fs::read(machine.lake().join(&bundles[0])).unwrap());
+}
