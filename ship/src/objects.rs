@@ -55,18 +55,23 @@ impl Objects {
             ObjectStoreScheme::AmazonS3 => {
                 let timeout = AmazonS3ConfigKey::Client(ClientConfigKey::Timeout);
                 let builder = with_profile(AmazonS3Builder::from_env(), profiles).with_url(address);
+                require(S3_CREDENTIALS, |key| builder.get_config_value(key))?;
                 let builder = builder.with_config(timeout, REQUEST_TIMEOUT).with_retry(retry);
                 Arc::new(builder.build().map_err(failed)?)
             }
             ObjectStoreScheme::GoogleCloudStorage => {
                 let timeout = GoogleConfigKey::Client(ClientConfigKey::Timeout);
                 let builder = GoogleCloudStorageBuilder::from_env().with_url(address);
+                if !profiles.google.as_ref().is_some_and(|file| file.is_file()) {
+                    require(GOOGLE_CREDENTIALS, |key| builder.get_config_value(key))?;
+                }
                 let builder = builder.with_config(timeout, REQUEST_TIMEOUT).with_retry(retry);
                 Arc::new(builder.build().map_err(failed)?)
             }
             ObjectStoreScheme::MicrosoftAzure => {
                 let timeout = AzureConfigKey::Client(ClientConfigKey::Timeout);
                 let builder = MicrosoftAzureBuilder::from_env().with_url(address);
+                require(AZURE_CREDENTIALS, |key| builder.get_config_value(key))?;
                 let builder = builder.with_config(timeout, REQUEST_TIMEOUT).with_retry(retry);
                 Arc::new(builder.build().map_err(failed)?)
             }
@@ -109,6 +114,46 @@ impl Objects {
     fn failed(&self, verb: &str, name: &str, error: object_store::Error) -> Error {
         Error::caused(format!("cannot {verb} {name} in {}", self.address), error)
     }
+}
+
+/// The settings of which one must be there. Without credentials, the client would ask a server of the cloud for some, which
+/// on other machines is an address that does not answer.
+const S3_CREDENTIALS: &[AmazonS3ConfigKey] = &[
+    AmazonS3ConfigKey::AccessKeyId,
+    AmazonS3ConfigKey::WebIdentityTokenFile,
+    AmazonS3ConfigKey::ContainerCredentialsRelativeUri,
+    AmazonS3ConfigKey::ContainerCredentialsFullUri,
+    AmazonS3ConfigKey::MetadataEndpoint,
+    AmazonS3ConfigKey::SkipSignature,
+];
+const GOOGLE_CREDENTIALS: &[GoogleConfigKey] = &[
+    GoogleConfigKey::ServiceAccount,
+    GoogleConfigKey::ServiceAccountKey,
+    GoogleConfigKey::ApplicationCredentials,
+    GoogleConfigKey::BearerToken,
+    GoogleConfigKey::SkipSignature,
+];
+const AZURE_CREDENTIALS: &[AzureConfigKey] = &[
+    AzureConfigKey::AccessKey,
+    AzureConfigKey::SasKey,
+    AzureConfigKey::Token,
+    AzureConfigKey::ClientSecret,
+    AzureConfigKey::FederatedTokenFile,
+    AzureConfigKey::MsiEndpoint,
+    AzureConfigKey::UseAzureCli,
+    AzureConfigKey::UseEmulator,
+    AzureConfigKey::SkipSignature,
+];
+
+/// Checks that there are credentials. Flags that are off are no credentials.
+fn require<K>(keys: &[K], value: impl Fn(&K) -> Option<String>) -> Result<()> {
+    let is_set = |key: &K| value(key).is_some_and(|value| !matches!(value.as_str(), "" | "false"));
+    if keys.iter().any(is_set) {
+        return Ok(());
+    }
+    Err(Error::new("there are no credentials for the object store").hint(
+        "set them in the environment (AWS_*, GOOGLE_* or AZURE_*), or in a profile file such as ~/.aws/credentials",
+    ))
 }
 
 /// Adds what the environment does not set: credentials only as a whole.

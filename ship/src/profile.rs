@@ -1,4 +1,4 @@
-//! Credentials in AWS's profile files, which `object_store` does not read.
+//! Profile files with credentials: those of AWS, which `object_store` does not read, and where those of Google are.
 
 use std::path::{Path, PathBuf};
 
@@ -16,6 +16,8 @@ pub struct ProfileFiles {
     pub config: Option<PathBuf>,
     /// `default` if it is not set.
     pub profile: Option<String>,
+    /// The credentials that Google's tools store.
+    pub google: Option<PathBuf>,
 }
 
 /// The settings of the profile that `object_store` knows. A file that cannot be read has none.
@@ -71,7 +73,8 @@ mod tests {
             "[profile team]\nregion = eu-west-1\ns3 =\n  endpoint_url = nested\n[profile x]\nregion = y\n",
         )
         .unwrap();
-        let mut files = ProfileFiles { credentials: Some(credentials), config: Some(config), profile: None };
+        let mut files =
+            ProfileFiles { credentials: Some(credentials), config: Some(config), ..ProfileFiles::default() };
         assert_eq!(settings(&files), [(AmazonS3ConfigKey::AccessKeyId, "A".to_owned())]);
         files.profile = Some("team".to_owned());
         assert_eq!(

@@ -94,7 +94,9 @@ impl Setup {
 /// Where the profiles of object stores are.
 pub fn profiles(env: &Env) -> ProfileFiles {
     let (profile, [credentials, config]) = env.aws_profiles();
-    ProfileFiles { credentials, config, profile }
+    let google =
+        env.home.as_ref().map(|home| home.join(".config/gcloud/application_default_credentials.json"));
+    ProfileFiles { credentials, config, profile, google }
 }
 
 /// Reads a file with a secret. It must be a regular file that only its owner can access.

@@ -260,6 +260,19 @@ fn without_a_destination_there_is_a_hint() {
 }
 
 #[test]
+fn without_credentials_no_request_is_made() {
+    let machine = Machine::new();
+    machine.record("v328-headless");
+    for store in ["s3://bucket", "gs://bucket", "az://container"] {
+        machine.configure(&format!("store = \"{store}\""));
+        let mut command = machine.shipper(&["--once"]);
+        let output = command.env("AZURE_STORAGE_ACCOUNT_NAME", "account").output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.contains("no credentials") && message.contains("hint: "), "{store}: {message}");
+    }
+}
+
+#[test]
 fn a_broken_configuration_sends_nothing() {
     let machine = Machine::new();
     machine.record("v328-inprocess");

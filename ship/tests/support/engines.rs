@@ -1,0 +1,118 @@
+//! Real servers on loopback addresses, started from the programs that `scripts/engines.sh` installs.
+
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::print_stdout
+)]
+
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a server may take until it answers.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The path in this variable. Without it the test is skipped, unless `TEAMKEEP_NEED_ENGINES` is set: then it fails.
+pub fn engine(variable: &str) -> Option<PathBuf> {
+    let path = std::env::var_os(variable).map(PathBuf::from);
+    if path.is_none() {
+        assert!(
+            std::env::var_os("TEAMKEEP_NEED_ENGINES").is_none(),
+            "{variable} is not set: scripts/engines.sh"
+        );
+        println!("skipped: {variable} is not set; scripts/engines.sh installs the engines");
+    }
+    path
+}
+
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+pub fn wait_for_port(port: u16) {
+    let start = Instant::now();
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(start.elapsed() < START_TIMEOUT, "no server at port {port}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A process that ends with the test.
+pub struct Server(pub Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// SeaweedFS with its S3 interface, and an access key.
+pub struct S3 {
+    weed: PathBuf,
+    dir: PathBuf,
+    ports: [u16; 4],
+    server: Option<Server>,
+}
+
+impl S3 {
+    /// Starts a server that stores everything in this directory.
+    pub fn start(weed: &Path, dir: &Path) -> S3 {
+        std::fs::create_dir_all(dir.join("data")).unwrap();
+        let identity = r#"{"identities":[{"name":"t","credentials":[{"accessKey":"AK","secretKey":"SK"}],"actions":["Admin","Read","Write","List"]}]}"#;
+        std::fs::write(dir.join("s3.json"), identity).unwrap();
+        // Each server also listens at its port plus 10,000.
+        let ports = std::array::from_fn(|_| 10_000 + free_port() % 20_000);
+        let mut s3 = S3 { weed: weed.to_owned(), dir: dir.to_owned(), ports, server: None };
+        s3.restart();
+        s3
+    }
+
+    /// Kills the server, if it runs, and starts it on the same data.
+    pub fn restart(&mut self) {
+        self.server = None;
+        let [master, volume, filer, s3] = self.ports.map(|port| port.to_string());
+        let log = std::fs::File::options().create(true).append(true).open(self.dir.join("weed.log")).unwrap();
+        let mut command = Command::new(&self.weed);
+        command.args([
+            "server",
+            "-ip=127.0.0.1",
+            "-ip.bind=127.0.0.1",
+            "-filer",
+            "-s3",
+            "-volume.max=50",
+            "-s3.port.iceberg=0", "-s3.port.lance=0",
+        ]);
+        command.arg(format!("-dir={}", self.dir.join("data").display()));
+        command.arg(format!("-s3.config={}", self.dir.join("s3.json").display()));
+        command.args([format!("-master.port={master}"), format!("-volume.port={volume}")]);
+        command.args([format!("-filer.port={filer}"), format!("-s3.port={s3}")]);
+        command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        self.server = Some(Server(command.spawn().unwrap()));
+        self.ports.iter().for_each(|port| wait_for_port(*port));
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.server.as_ref().map_or(0, |server| server.0.id())
+    }
+
+    /// The variables with which the shipper finds the server.
+    pub fn environment(&self) -> [(&'static str, String); 5] {
+        [
+            ("AWS_ACCESS_KEY_ID", "AK".to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", "SK".to_owned()),
+            ("AWS_REGION", "us-east-1".to_owned()),
+            ("AWS_ALLOW_HTTP", "true".to_owned()),
+            ("AWS_ENDPOINT_URL", self.endpoint()),
+        ]
+    }
+
+    pub fn endpoint(&self) -> String {
+        format!("http://127.0.0.1:{}", self.ports[3])
+    }
+}
