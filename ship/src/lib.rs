@@ -13,6 +13,7 @@ pub mod event_shipping;
 mod fetch;
 pub mod identity;
 pub mod objects;
+pub mod otlp;
 pub mod parquet_file;
 pub mod privacy;
 pub mod profile;

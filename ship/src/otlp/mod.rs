@@ -1,0 +1,44 @@
+//! Ended runs as OpenTelemetry data: a trace, log records and metrics, sent with OTLP over HTTP.
+//!
+//! ```text
+//! Report ──┬─▶ traces  ─┐
+//! verdicts ┼─▶ logs    ─┼─▶ Request ─▶ Sender ─▶ receiver
+//! links  ──┴─▶ metrics ─┘
+//! ```
+//!
+//! [`traces`], [`logs`] and [`metrics`] are pure: the same run gives the same ids, so that a receiver can drop what it
+//! has already. `docs/organization/opentelemetry.md` lists every name.
+
+mod attributes;
+mod batch;
+mod export;
+mod ids;
+mod logs;
+mod metrics;
+pub mod names;
+mod privacy;
+mod request;
+mod response;
+mod sender;
+mod target;
+mod tasks;
+mod trace_parent;
+mod traces;
+mod turns;
+mod verdicts;
+
+pub use export::{Resource, RunExport};
+pub use logs::logs;
+pub use metrics::metrics;
+pub use privacy::Privacy;
+pub use request::{Request, Signal};
+pub use sender::{SendError, SendErrorKind, Sender};
+pub use target::{Encoding, Headers, OtlpTarget};
+pub use trace_parent::TraceParent;
+pub use traces::traces;
+pub use verdicts::VerdictRow;
+
+/// All requests of a run, in the order in which they are sent.
+pub fn requests(resource: &Resource<'_>, export: &RunExport<'_>) -> Vec<Request> {
+    [traces(resource, export), logs(resource, export), metrics(resource, export)].concat()
+}

@@ -1,0 +1,73 @@
+//! Requests, and their encoding.
+
+use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use prost::Message;
+
+use super::Encoding;
+
+/// A kind of telemetry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Signal {
+    Traces,
+    Logs,
+    Metrics,
+}
+
+impl Signal {
+    pub fn name(self) -> &'static str {
+        match self {
+            Signal::Traces => "traces",
+            Signal::Logs => "logs",
+            Signal::Metrics => "metrics",
+        }
+    }
+}
+
+/// One request to a receiver, of bounded size.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Request {
+    Traces(ExportTraceServiceRequest),
+    Logs(ExportLogsServiceRequest),
+    Metrics(ExportMetricsServiceRequest),
+}
+
+impl Request {
+    pub fn signal(&self) -> Signal {
+        match self {
+            Request::Traces(_) => Signal::Traces,
+            Request::Logs(_) => Signal::Logs,
+            Request::Metrics(_) => Signal::Metrics,
+        }
+    }
+
+    /// Number of spans, log records or metrics.
+    pub fn items(&self) -> usize {
+        match self {
+            Request::Traces(request) => {
+                let scopes = request.resource_spans.iter().flat_map(|resource| &resource.scope_spans);
+                scopes.map(|scope| scope.spans.len()).sum()
+            }
+            Request::Logs(request) => {
+                let scopes = request.resource_logs.iter().flat_map(|resource| &resource.scope_logs);
+                scopes.map(|scope| scope.log_records.len()).sum()
+            }
+            Request::Metrics(request) => {
+                let scopes = request.resource_metrics.iter().flat_map(|resource| &resource.scope_metrics);
+                scopes.map(|scope| scope.metrics.len()).sum()
+            }
+        }
+    }
+
+    pub fn encode(&self, encoding: Encoding) -> serde_json::Result<Vec<u8>> {
+        match (encoding, self) {
+            (Encoding::Protobuf, Request::Traces(request)) => Ok(request.encode_to_vec()),
+            (Encoding::Protobuf, Request::Logs(request)) => Ok(request.encode_to_vec()),
+            (Encoding::Protobuf, Request::Metrics(request)) => Ok(request.encode_to_vec()),
+            (Encoding::Json, Request::Traces(request)) => serde_json::to_vec(request),
+            (Encoding::Json, Request::Logs(request)) => serde_json::to_vec(request),
+            (Encoding::Json, Request::Metrics(request)) => serde_json::to_vec(request),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The trace of a run: a span for the run, each agent, each turn and each task.
+
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
+use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
+use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status};
+use teamkeep::report::{Agent, IncidentKind, ModelUsage, Outcome, Report, Severity};
+use teamkeep_core::client::json;
+use teamkeep_core::sys::clock::Timestamp;
+
+use super::attributes::{Attributes, nanos};
+use super::batch::batches;
+use super::export::RunContext;
+use super::ids::ItemId;
+use super::tasks::task_spans;
+use super::turns::{client_links, linked, turn_spans};
+use super::{Request, Resource, RunExport, TraceParent, names};
+
+/// Flags of a span of teamkeep: sampled, and its parent is of the same process.
+pub(super) const SAMPLED: u32 = 0x101;
+
+/// The spans of a run that were not sent before. The span of the run itself is always among them.
+pub fn traces(resource: &Resource<'_>, export: &RunExport<'_>) -> Vec<Request> {
+    let context = RunContext::new(resource, export);
+    let mut spans = vec![run_span(&context)];
+    spans.extend(agent_spans(&context));
+    spans.extend(turn_spans(&context));
+    spans.extend(task_spans(&context));
+    let request = |spans| {
+        let scope = Some(resource.scope());
+        let scope_spans = vec![ScopeSpans { scope, spans, ..ScopeSpans::default() }];
+        let resource = Some(resource.to_otlp());
+        let resource_spans = vec![ResourceSpans { resource, scope_spans, ..ResourceSpans::default() }];
+        Request::Traces(ExportTraceServiceRequest { resource_spans })
+    };
+    batches(spans).into_iter().map(request).collect()
+}
+
+/// A span without a parent, name and attributes.
+pub(super) fn new_span(context: &RunContext<'_>, id: ItemId, (from, to): (Timestamp, Timestamp)) -> Span {
+    Span {
+        trace_id: context.ids.trace(),
+        span_id: id.bytes(),
+        flags: SAMPLED,
+        kind: SpanKind::Internal.into(),
+        start_time_unix_nano: nanos(from),
+        end_time_unix_nano: nanos(to.max(from)),
+        ..Span::default()
+    }
+}
+
+fn run_span(context: &RunContext<'_>) -> Span {
+    let RunExport { run, report, .. } = context.export;
+    let overview = &report.overview;
+    let error = error_type(report);
+    let attributes = context
+        .conversation_attributes()
+        .text(names::OPERATION_NAME, "invoke_workflow")
+        .text(names::PROVIDER_NAME, "anthropic")
+        .maybe(names::AGENT_NAME, overview.team.as_ref())
+        .maybe(names::ERROR_TYPE, error.clone())
+        .count(names::RUN_REVISION, context.export.revision)
+        .maybe(names::RUN_CONTINUES, run.continues.as_ref())
+        .text(names::RUN_OUTCOME, json::serde_name(&report.verdict.kind))
+        .maybe(names::RUN_ENDED_BY, overview.ended_by.as_ref())
+        .text(names::RUN_TOPOLOGY, json::serde_name(&overview.topology))
+        .count(names::RUN_MEMBERS, overview.count.members)
+        .count(names::RUN_TASKS, overview.count.tasks)
+        .count(names::RUN_TASKS_COMPLETED, overview.count.completed)
+        .count(names::RUN_MESSAGES, overview.count.messages)
+        .count(names::RUN_INCIDENTS, report.incidents.len())
+        .texts(names::CLIENT_VERSIONS, &overview.client_versions)
+        .maybe_double(names::COST, report.spending.cost)
+        .maybe(names::RUN_TITLE, context.export.text(&report.verdict.title))
+        .maybe(names::RUN_SUMMARY, context.export.text(&report.verdict.sentence));
+    let status = error.map(|_| Status {
+        code: StatusCode::Error.into(),
+        message: context.export.text(&report.verdict.sentence).unwrap_or_default().to_owned(),
+    });
+    let name = match &overview.team {
+        Some(team) => format!("invoke_workflow {team}"),
+        None => "invoke_workflow".to_owned(),
+    };
+    let times = (overview.started_at, context.export.end());
+    let span = Span {
+        name,
+        attributes: attributes.into_list(),
+        status,
+        ..new_span(context, context.run_span(), times)
+    };
+    linked(span, client_links(first_of_each_trace(context.export.links).into_iter()))
+}
+
+/// Why a run counts as failed: it crashed, or has an incident of high severity.
+fn error_type(report: &Report) -> Option<String> {
+    let worst = report.incidents.iter().find(|incident| incident.severity == Severity::High);
+    match report.verdict.kind {
+        Outcome::Crashed => Some("crashed".to_owned()),
+        _ => worst.map(|incident| IncidentKind::name(incident.kind)),
+    }
+}
+
+/// The first call in each trace of Claude Code. The turns have links to the others.
+fn first_of_each_trace(links: &[TraceParent]) -> Vec<&TraceParent> {
+    let mut first: Vec<&TraceParent> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    first.extend(links.iter().filter(|parent| seen.insert(parent.trace_id)));
+    first
+}
+
+fn agent_spans(context: &RunContext<'_>) -> Vec<Span> {
+    context.export.report.agents.iter().filter_map(|agent| agent_span(context, agent)).collect()
+}
+
+/// The span of an agent, from its first to its last activity; `None` if it was sent before and did nothing since.
+fn agent_span(context: &RunContext<'_>, agent: &Agent) -> Option<Span> {
+    let report = context.export.report;
+    let turns = context.turns.iter().filter(|turn| turn.agent() == agent.name).map(|turn| turn.times());
+    let instances = agent.instances.iter().filter_map(|instance| Some((instance.first?, instance.last?)));
+    let times: Vec<(Timestamp, Timestamp)> = turns.chain(instances).collect();
+    let (from, to) = (times.iter().map(|(from, _)| *from).min(), times.iter().map(|(_, to)| *to).max());
+    let (from, to) = (from.unwrap_or(report.overview.started_at), to.unwrap_or_else(|| context.export.end()));
+    if !context.export.is_new(to) {
+        return None;
+    }
+    let only_id = || match agent.instances.as_slice() {
+        [instance] => Some(&instance.id),
+        _ => None,
+    };
+    let member = report.overview.members.iter().find(|person| person.name == agent.name);
+    let tool_uses: Option<usize> = agent.instances.iter().map(|instance| instance.tool_uses).sum();
+    let attributes = context
+        .conversation_attributes()
+        .text(names::PROVIDER_NAME, "anthropic")
+        .text(names::AGENT_NAME, &agent.name)
+        .maybe(names::AGENT_ID, only_id())
+        .text(names::AGENT_KIND, json::serde_name(&agent.kind))
+        .maybe(names::AGENT_TYPE, member.and_then(|member| member.agent_type.as_ref()))
+        .maybe(names::REQUEST_MODEL, member.and_then(|member| member.model.as_ref()))
+        .maybe_count(names::AGENT_TOOL_USES, tool_uses);
+    let usage = report.spending.agents.iter().find(|usage| usage.agent == agent.name);
+    Some(Span {
+        parent_span_id: context.run_span().bytes(),
+        name: format!("agent {}", agent.name),
+        attributes: usage.map_or(attributes.clone(), |usage| with_usage(attributes, usage)).into_list(),
+        ..new_span(context, context.agent_span(&agent.name), (from, to))
+    })
+}
+
+fn with_usage(attributes: Attributes, usage: &ModelUsage) -> Attributes {
+    let tokens = usage.tokens;
+    let input = tokens.input.saturating_add(tokens.cache_read).saturating_add(tokens.cache_write);
+    attributes
+        .maybe(names::RESPONSE_MODEL, only_model(usage))
+        .texts(names::AGENT_MODELS, &usage.models)
+        .count(names::AGENT_REQUESTS, usage.messages)
+        .count(names::INPUT_TOKENS, input)
+        .count(names::OUTPUT_TOKENS, tokens.output)
+        .count(names::CACHE_READ_TOKENS, tokens.cache_read)
+        .count(names::CACHE_WRITE_TOKENS, tokens.cache_write)
+        .maybe_double(names::COST, usage.cost)
+}
+
+/// The model of all the agent's messages.
+pub(super) fn only_model(usage: &ModelUsage) -> Option<&str> {
+    match usage.models.as_slice() {
+        [model] => Some(model),
+        _ => None,
+    }
+}

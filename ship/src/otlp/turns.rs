@@ -1,0 +1,139 @@
+//! The spans of agents' turns, and what they are linked to.
+
+use std::collections::{BTreeMap, HashSet};
+
+use opentelemetry_proto::tonic::trace::v1::Span;
+use opentelemetry_proto::tonic::trace::v1::span::Link;
+use teamkeep::report::{TaskHistory, Turn};
+use teamkeep_core::model::TaskStatus;
+use teamkeep_core::sys::clock::Timestamp;
+
+use super::attributes::Attributes;
+use super::export::{RunContext, bare, turn_times};
+use super::ids::{Item, ItemId, ItemIds, RunIds};
+use super::traces::{SAMPLED, new_span};
+use super::{RunExport, TraceParent, names};
+
+/// Maximum number of links of a span, as in OpenTelemetry's SDKs.
+pub(super) const MAX_LINKS: usize = 128;
+/// Flags of a link: whether its span is of another process is known, and it is.
+const REMOTE: u32 = 0x300;
+
+/// A turn with its id and times.
+#[derive(Debug)]
+pub struct TurnSpan<'a> {
+    turn: &'a Turn,
+    pub id: ItemId,
+    from: Timestamp,
+    to: Timestamp,
+}
+
+impl<'a> TurnSpan<'a> {
+    pub fn of_run(ids: &RunIds, export: &RunExport<'a>) -> Vec<TurnSpan<'a>> {
+        let end = export.end();
+        let mut items = ItemIds::new(ids, Item::Turn);
+        let mut span = |turn: &'a Turn| {
+            let (from, to) = turn_times(turn, end);
+            let began = turn.from.or(turn.to).unwrap_or_default().millis().to_string();
+            let id = items.next(&[&turn.agent, turn.instance.as_deref().unwrap_or_default(), &began]);
+            TurnSpan { turn, id, from, to }
+        };
+        export.report.turns.iter().map(&mut span).collect()
+    }
+
+    pub fn agent(&self) -> &str {
+        &self.turn.agent
+    }
+
+    pub fn times(&self) -> (Timestamp, Timestamp) {
+        (self.from, self.to)
+    }
+
+    /// Whether the agent did something at that time in this turn.
+    pub fn includes(&self, agent: &str, at: Timestamp) -> bool {
+        self.turn.agent == agent && self.from <= at && at <= self.to
+    }
+
+    /// Whether a hook call of Claude Code was made in this turn.
+    fn has_call(&self, parent: &TraceParent) -> bool {
+        let is_own = match (&parent.agent, &parent.session) {
+            (Some(agent), _) => *agent == self.turn.agent,
+            (None, session) => session.is_some() && *session == self.turn.instance,
+        };
+        is_own && self.from <= parent.at && parent.at <= self.to
+    }
+}
+
+pub fn turn_spans(context: &RunContext<'_>) -> Vec<Span> {
+    let tasks = times_in_progress(context.export);
+    let new = context.turns.iter().filter(|turn| context.export.is_new(turn.to));
+    new.map(|turn| turn_span(context, turn, &tasks)).collect()
+}
+
+fn turn_span(context: &RunContext<'_>, span: &TurnSpan<'_>, tasks: &TasksOf<'_>) -> Span {
+    let turn = span.turn;
+    let own: Vec<&str> = tasks.get(turn.agent.as_str()).map_or_else(Vec::new, |times| {
+        let during = |(_, from, to): &&(&str, Timestamp, Timestamp)| *from < span.to && span.from < *to;
+        let mut seen = HashSet::new();
+        times.iter().filter(during).map(|(task, ..)| *task).filter(|task| seen.insert(*task)).collect()
+    });
+    let attributes = context
+        .conversation_attributes()
+        .text(names::OPERATION_NAME, "invoke_agent")
+        .text(names::PROVIDER_NAME, "anthropic")
+        .text(names::AGENT_NAME, &turn.agent)
+        .maybe(names::AGENT_ID, turn.instance.as_ref())
+        .flag(names::TURN_FOR_IDLERS, turn.for_idlers)
+        .texts(names::TURN_TASKS, own.iter().copied());
+    let mut links = client_links(context.export.links.iter().filter(|parent| span.has_call(parent)));
+    links.extend(own.iter().map(|task| Link {
+        trace_id: context.ids.trace(),
+        span_id: context.task_span(task).bytes(),
+        attributes: Attributes::default().text(names::LINK, "task").into_list(),
+        flags: SAMPLED,
+        ..Link::default()
+    }));
+    Span {
+        parent_span_id: context.agent_span(&turn.agent).bytes(),
+        name: format!("invoke_agent {}", turn.agent),
+        attributes: attributes.into_list(),
+        ..linked(new_span(context, span.id, (span.from, span.to)), links)
+    }
+}
+
+/// The tasks that each agent had in progress, each with begin and end.
+type TasksOf<'a> = BTreeMap<&'a str, Vec<(&'a str, Timestamp, Timestamp)>>;
+
+fn times_in_progress<'a>(export: &RunExport<'a>) -> TasksOf<'a> {
+    let mut times: TasksOf<'a> = BTreeMap::new();
+    for TaskHistory { id, changes, .. } in &export.report.tasks {
+        let until = changes.iter().skip(1).map(|change| change.at).chain([export.end()]);
+        for (change, until) in changes.iter().zip(until) {
+            if let (Some(TaskStatus::InProgress), Some(owner)) = (&change.to, &change.owner) {
+                times.entry(bare(owner)).or_default().push((id, change.at, until));
+            }
+        }
+    }
+    times
+}
+
+/// Links to spans of Claude Code, each once.
+pub(super) fn client_links<'a>(parents: impl Iterator<Item = &'a TraceParent>) -> Vec<Link> {
+    let mut seen = HashSet::new();
+    let new = parents.filter(|parent| seen.insert((parent.trace_id, parent.span_id)));
+    let link = |parent: &TraceParent| Link {
+        trace_id: parent.trace_id.to_vec(),
+        span_id: parent.span_id.to_vec(),
+        attributes: Attributes::default().text(names::LINK, "client").into_list(),
+        flags: REMOTE | u32::from(parent.flags),
+        ..Link::default()
+    };
+    new.map(link).collect()
+}
+
+/// The span with as many of the links as it can have.
+pub(super) fn linked(span: Span, mut links: Vec<Link>) -> Span {
+    let dropped = links.len().saturating_sub(MAX_LINKS);
+    links.truncate(MAX_LINKS);
+    Span { links, dropped_links_count: dropped.try_into().unwrap_or(u32::MAX), ..span }
+}

@@ -1,0 +1,49 @@
+//! A run that is resumed is sent again, without what was sent before and with the same ids.
+
+use std::collections::HashMap;
+
+use opentelemetry_proto::tonic::trace::v1::Span;
+use teamkeep_ship::otlp::{Privacy, requests};
+
+use super::sample::{RESOURCE, Sample, attribute, metrics, points, records, spans};
+
+#[test]
+fn what_had_ended_before_is_left_out_and_ids_stay() {
+    let sample = Sample::new();
+    let first = requests(&RESOURCE, &sample.export(Privacy::Full, 60, None));
+    let again = requests(&RESOURCE, &sample.export(Privacy::Full, 90, Some(60)));
+    let ids: HashMap<&[u8], &Span> =
+        spans(&first).into_iter().map(|span| (span.span_id.as_slice(), span)).collect();
+    let names: Vec<&str> = spans(&again).iter().map(|span| span.name.as_str()).collect();
+    // Only what had no end, and the run itself.
+    assert_eq!(names, ["invoke_workflow parser", "agent alice", "invoke_agent alice", "task 2"]);
+    for span in spans(&again) {
+        assert_eq!(ids[span.span_id.as_slice()].name, span.name);
+        assert_eq!(ids[span.span_id.as_slice()].trace_id, span.trace_id);
+    }
+    assert_eq!(records(&again).len(), 0);
+}
+
+#[test]
+fn records_after_the_previous_revision_keep_their_ids() {
+    let sample = Sample::new();
+    let ids = |previous| {
+        let sent = requests(&RESOURCE, &sample.export(Privacy::Full, 60, previous));
+        let own = records(&sent);
+        own.iter().map(|record| attribute(&record.attributes, "teamkeep.id").unwrap()).collect::<Vec<_>>()
+    };
+    let (all, new) = (ids(None), ids(Some(20)));
+    // The incident began before, and lasted longer.
+    assert_eq!(new, all[3..]);
+}
+
+#[test]
+fn metrics_are_complete_and_counts_that_can_fall_are_reset() {
+    let sample = Sample::new();
+    let again = requests(&RESOURCE, &sample.export(Privacy::Full, 90, Some(60)));
+    let counts: HashMap<&str, usize> =
+        metrics(&again).iter().map(|metric| (metric.name.as_str(), points(metric).len())).collect();
+    assert_eq!((counts["teamkeep.tasks"], counts["teamkeep.messages"]), (5, 2));
+    // Each kind of incident in each severity.
+    assert_eq!(counts["teamkeep.incidents"], 45);
+}
