@@ -17,6 +17,7 @@ pub mod otlp;
 pub mod parquet_file;
 pub mod privacy;
 pub mod profile;
+pub mod receiver_shipping;
 pub mod run_data;
 pub mod run_shipping;
 pub mod segment_events;

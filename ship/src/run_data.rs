@@ -10,6 +10,7 @@ use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::clock::Timestamp;
 
 use crate::identity::Identity;
+use crate::otlp::TraceParent;
 use crate::parquet_file::encode;
 use crate::privacy::{IdentityKind, Texts};
 use crate::tables::{
@@ -26,6 +27,8 @@ pub struct ShippedRun {
     /// The verdicts, in order.
     pub verdicts: Vec<Entry>,
     pub project: Option<String>,
+    /// The spans of Claude Code's own telemetry in which hooks were called.
+    pub links: Vec<TraceParent>,
     /// Failed calls by agent and tool.
     failures: HashMap<(String, String), usize>,
 }
@@ -77,6 +80,7 @@ impl ShippedRun {
             verdicts: timeline.entries.into_iter().filter(|entry| entry.verdict().is_some()).collect(),
             report: texts.report(report)?,
             project,
+            links: Vec::new(),
             failures,
         })
     }

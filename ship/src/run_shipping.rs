@@ -1,4 +1,4 @@
-//! Sends the ended runs: tables to an object store, traces, logs and metrics to a receiver.
+//! Sends the tables of ended runs to an object store.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub fn to_objects(
     objects: &Objects,
     round: &mut Round,
 ) -> Result<()> {
-    each_run(shipper, destination, round, |run, catalog, round| {
+    each_run(shipper, destination, round, |run, _, round| {
         let setup = shipper.setup;
         let texts = setup.texts(&setup.homes_of(&run.record))?;
         let (day, file) = (day(run.started_at()), format!("{}-{}", run.key.run, run.key.revision));
@@ -57,24 +57,21 @@ pub fn to_objects(
             let name = shipper.identity.object_name(table.table, &day, &format!("{file}.parquet"));
             shipper.create(objects, &name, table.content, round)?;
         }
-        if let Some(content) = bundle_of(setup, catalog, &run.record, round)? {
+        if let Some(content) = bundle_of(setup, &run.record, round)? {
             let name = shipper.identity.object_name("bundles", &day, &format!("{file}.teamkeep"));
             shipper.create(objects, &name, content, round)?;
         }
-        Ok(())
+        Ok(true)
     })
 }
 
-pub fn to_receiver(shipper: &Shipper<'_>, destination: &Destination, round: &mut Round) -> Result<()> {
-    each_run(shipper, destination, round, |_run, _catalog, _round| Ok(()))
-}
-
-/// Visits each run that the destination does not have, and notes that it has it.
-fn each_run(
+/// Visits each run that the destination does not have, with the revision that was sent before. Notes that the destination has
+/// it if `send` returns true.
+pub fn each_run(
     shipper: &Shipper<'_>,
     destination: &Destination,
     round: &mut Round,
-    mut send: impl FnMut(&ShippedRun, &RunCatalog, &mut Round) -> Result<()>,
+    mut send: impl FnMut(&ShippedRun, Option<i64>, &mut Round) -> Result<bool>,
 ) -> Result<()> {
     let (setup, state) = (shipper.setup, shipper.lock.update(|_| ())?);
     let catalog = setup.catalog();
@@ -89,12 +86,19 @@ fn each_run(
             let texts = setup.texts(&setup.homes_of(&data.run))?;
             let run = ShippedRun::of(&data, &setup.context.config, &texts, &shipper.identity)?;
             drop(data);
-            if let Err(error) = send(&run, &catalog, round) {
-                failed = Some(error);
-                break;
+            let shipped = state.destinations.get(&destination.id);
+            let previous = shipped.and_then(|shipped| shipped.runs.get(&run.key.run)).copied();
+            match send(&run, previous, round) {
+                Ok(true) => {
+                    round.sent.runs += 1;
+                    done.insert(run.key.run, run.key.revision);
+                }
+                Ok(false) => {}
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
             }
-            round.sent.runs += 1;
-            done.insert(run.key.run, run.key.revision);
         }
         shipper.lock.update(|state| {
             state.destinations.entry(destination.id.clone()).or_default().runs.extend(done);
@@ -132,12 +136,7 @@ fn size_of(catalog: &RunCatalog, run: &RunRecord) -> u64 {
 }
 
 /// The run as an export bundle, if bundles are configured. They consist of texts, so they need a privacy that allows texts.
-fn bundle_of(
-    setup: &Setup,
-    catalog: &RunCatalog,
-    run: &RunRecord,
-    round: &mut Round,
-) -> Result<Option<Vec<u8>>> {
+fn bundle_of(setup: &Setup, run: &RunRecord, round: &mut Round) -> Result<Option<Vec<u8>>> {
     let ship = &setup.context.config.ship;
     let redactor = match (ship.bundles, ship.privacy) {
         (false, _) => return Ok(None),
@@ -153,7 +152,7 @@ fn bundle_of(
         }
         (true, ShipPrivacy::Full) => None,
     };
-    let mut bundle = bundle::gather(catalog, run, redactor.as_ref(), None, &mut |_| ())?;
+    let mut bundle = bundle::gather(&setup.catalog(), run, redactor.as_ref(), None, &mut |_| ())?;
     if bundle.size() > MAX_BUNDLE_BYTES {
         let mib = bundle.size() >> 20;
         round.notes.push(format!("run {} was not sent as a bundle: it has {mib} MiB", run.run));

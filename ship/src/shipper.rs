@@ -10,6 +10,7 @@ use teamkeep_core::sys::clock::Timestamp;
 use crate::event_shipping;
 use crate::identity::Identity;
 use crate::objects::Objects;
+use crate::receiver_shipping;
 use crate::run_shipping;
 use crate::setup::{Setup, profiles};
 
@@ -91,7 +92,7 @@ impl<'a> Shipper<'a> {
                 event_shipping::ship(self, destination, &objects, round)?;
                 run_shipping::to_objects(self, destination, &objects, round)
             }
-            DestinationKind::Otlp => run_shipping::to_receiver(self, destination, round),
+            DestinationKind::Otlp => receiver_shipping::ship(self, destination, round),
         }
     }
 }

@@ -118,7 +118,10 @@ mod tests {
         let ids = RunIds::new("acme", "parser-team-1");
         let hex: String = ids.trace().iter().map(|byte| format!("{byte:02x}")).collect();
         let items = [ids.item(Item::Run, &[]), ids.item(Item::Task, &["1"])].map(ItemId::hex);
-        assert_eq!((hex.as_str(), items), ("f8e5a2e8eb614c3e6993fa8cbca60188", ["b6d28146dbe5d76b", "791d527f35c38ad0"].map(str::to_owned)));
+        assert_eq!(
+            (hex.as_str(), items),
+            ("f8e5a2e8eb614c3e6993fa8cbca60188", ["b6d28146dbe5d76b", "791d527f35c38ad0"].map(str::to_owned))
+        );
     }
 
     #[test]

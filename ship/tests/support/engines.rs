@@ -86,7 +86,8 @@ impl S3 {
             "-filer",
             "-s3",
             "-volume.max=50",
-            "-s3.port.iceberg=0", "-s3.port.lance=0",
+            "-s3.port.iceberg=0",
+            "-s3.port.lance=0",
         ]);
         command.arg(format!("-dir={}", self.dir.join("data").display()));
         command.arg(format!("-s3.config={}", self.dir.join("s3.json").display()));
