@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use teamkeep::report::{Report, ToolUser};
-use teamkeep::timeline::{Entry, RunData, merge, project};
+use teamkeep::timeline::{Entry, LoadedEvent, RunData, merge, project};
 use teamkeep_core::config::Config;
 use teamkeep_core::error::Result;
 use teamkeep_core::store::archive::RunRecord;
@@ -31,6 +31,12 @@ pub struct ShippedRun {
     pub links: Vec<TraceParent>,
     /// Failed calls by agent and tool.
     failures: HashMap<(String, String), usize>,
+}
+
+/// The span of Claude Code's telemetry in which a hook was called.
+fn link(event: &LoadedEvent) -> Option<TraceParent> {
+    let link = TraceParent::parse(event.traceparent.as_ref()?.as_str(), event.at)?;
+    Some(link.by(event.who().map(str::to_owned), event.session.clone()))
 }
 
 /// What becomes of the rows of a run.
@@ -80,7 +86,7 @@ impl ShippedRun {
             verdicts: timeline.entries.into_iter().filter(|entry| entry.verdict().is_some()).collect(),
             report: texts.report(report)?,
             project,
-            links: Vec::new(),
+            links: data.events.iter().filter_map(link).collect(),
             failures,
         })
     }

@@ -103,13 +103,8 @@ pub fn unshipped_segments(
     state: &ShippingState,
     destination: &Destination,
 ) -> Result<Vec<Segment>> {
-    let since = state.destinations.get(&destination.id).and_then(|shipped| shipped.since);
     let closed = log::closed_segments(&setup.log(), setup.context.clock.now())?;
-    let is_new = |segment: &Segment| {
-        !state.is_shipped(&destination.id, &segment.name)
-            && since.is_none_or(|since| segment.name.start() >= since)
-    };
-    Ok(closed.into_iter().filter(is_new).collect())
+    Ok(closed.into_iter().filter(|segment| state.lacks_segment(&destination.id, segment)).collect())
 }
 
 fn one_line(text: &str) -> String {

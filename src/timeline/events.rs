@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use teamkeep_core::client::payload::{Kind, Payload};
-use teamkeep_core::model::Tool;
+use teamkeep_core::model::{Tool, TraceParent};
 use teamkeep_core::model::event::{Actor, ActorKind, Recorded};
 use teamkeep_core::policy::RecordedVerdict;
 use teamkeep_core::store::archive::{Archive, Claims, Journal, RunRecord, SessionRole};
@@ -27,6 +27,7 @@ pub struct LoadedEvent {
     pub session: Option<String>,
     /// The task list that `CLAUDE_CODE_TASK_LIST_ID` named.
     pub task_list: Option<String>,
+    pub traceparent: Option<TraceParent>,
     pub actor: Actor,
     pub payload: Payload,
     pub verdict: Option<RecordedVerdict>,
@@ -85,6 +86,7 @@ impl LoadedEvent {
             kind,
             session: recorded.session,
             task_list: recorded.task_list,
+            traceparent: recorded.traceparent,
             actor: recorded.actor,
             payload,
             verdict: recorded.verdict.as_deref().and_then(RecordedVerdict::read),

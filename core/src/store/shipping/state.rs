@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Destination, DestinationId};
+use super::{Destination, DestinationId, DestinationKind};
 use crate::config::Ship;
 use crate::store::log::{Segment, SegmentName};
 use crate::sys::clock::Timestamp;
@@ -86,12 +86,18 @@ impl ShippingState {
         self.destinations.get(destination).and_then(|shipped| shipped.runs.get(run)) == Some(&revision)
     }
 
-    /// The segments of these that some destination does not have.
+    /// The segments of these that an object store does not have. A receiver gets its data from ended runs, not from the log.
     pub fn unshipped(&self, destinations: &[Destination], segments: &[Segment]) -> Vec<Segment> {
-        let lacks = |segment: &&Segment| {
-            destinations.iter().any(|destination| !self.is_shipped(&destination.id, &segment.name))
-        };
+        let stores: Vec<&Destination> =
+            destinations.iter().filter(|destination| destination.kind == DestinationKind::Store).collect();
+        let lacks = |segment: &&Segment| stores.iter().any(|store| self.lacks_segment(&store.id, segment));
         segments.iter().filter(lacks).cloned().collect()
+    }
+
+    /// Whether a segment is to be sent to a destination.
+    pub fn lacks_segment(&self, destination: &DestinationId, segment: &Segment) -> bool {
+        let since = self.destinations.get(destination).and_then(|shipped| shipped.since);
+        !self.is_shipped(destination, &segment.name) && since.is_none_or(|since| segment.name.start() >= since)
     }
 
     /// Whether every destination has this run with this end.
