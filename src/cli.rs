@@ -103,6 +103,8 @@ enum Command {
     Config(commands::config::Args),
     /// Test the notifications about incidents
     Notify(commands::notify::Args),
+    /// Send recorded data to an object store or an OpenTelemetry receiver
+    Ship(commands::ship::Args),
     /// Print the completion script of a shell
     Completions(commands::completions::Args),
     /// Replay a bundled example run (reads and writes none of your files)
@@ -125,7 +127,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ),
     ("Policy", &["policy"]),
     ("Maintain", &["export", "import", "restore", "prune", "verify", "doctor"]),
-    ("Set up", &["install", "uninstall", "config", "notify", "completions", "demo"]),
+    ("Set up", &["install", "uninstall", "config", "notify", "ship", "completions", "demo"]),
     ("Run by Claude Code", &["hook"]),
 ];
 
@@ -146,7 +148,7 @@ pub fn main(args: &[OsString]) -> ExitCode {
         clock::use_local();
     }
     let ui = cli.options.ui();
-    match dispatch(cli.command, ui) {
+    match dispatch(cli.command, ui, &cli.options) {
         Ok(code) => code,
         Err(error) => {
             ui.report(&error);
@@ -185,6 +187,18 @@ fn parser() -> clap::Command {
 }
 
 impl Options {
+    /// The options as a command line, for a program that has those of them that concern it.
+    fn passed_on(&self) -> Vec<OsString> {
+        let color = match self.color {
+            Color::Auto => "auto",
+            Color::Always => "always",
+            Color::Never => "never",
+        };
+        let switches = [("--quiet", self.quiet), ("--utc", self.utc)];
+        let switches = switches.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| name);
+        ["--color", color].into_iter().chain(switches).map(OsString::from).collect()
+    }
+
     fn ui(&self) -> Ui {
         match self.color {
             Color::Auto => anstream::ColorChoice::Auto,
@@ -205,7 +219,7 @@ fn reading(ui: Ui) -> Result<Context> {
     Ok(context)
 }
 
-fn dispatch(command: Command, ui: Ui) -> Result<ExitCode> {
+fn dispatch(command: Command, ui: Ui, options: &Options) -> Result<ExitCode> {
     // Commands that delete data or redact texts as configured need a valid configuration.
     let strict = || Context::new(ui);
     // Commands that check or edit the configuration report its errors themselves.
@@ -225,6 +239,7 @@ fn dispatch(command: Command, ui: Ui) -> Result<ExitCode> {
         Command::Doctor(args) => return commands::doctor::run(&lenient()?, &args),
         Command::Policy(args) => return commands::policy::run(&lenient()?, &args),
         Command::Config(args) => return commands::config::run(&lenient()?, &args),
+        Command::Ship(args) => return commands::ship::run(&bare()?, &options.passed_on(), &args),
         Command::Notify(args) => return commands::notify::run(strict()?, &args),
         Command::List(args) => commands::list::run(&reading()?, &args)?,
         Command::Brief(args) => commands::brief::run(&reading()?, &args)?,

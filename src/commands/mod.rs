@@ -24,6 +24,7 @@ pub mod replay;
 pub mod report;
 pub mod restore;
 pub mod search;
+pub mod ship;
 pub mod show;
 pub mod status;
 pub mod uninstall;

@@ -15,6 +15,7 @@ use crate::search::IndexDir;
 use crate::view::{self, Document, count};
 use teamkeep_core::config;
 use teamkeep_core::error::Result;
+use teamkeep_core::store::shipping::{Shipping, Unshipped};
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -71,11 +72,14 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let catalog = catalog::lenient_catalog(context);
     let mut progress = context.ui.progress("looking", 0);
     let mut survey = survey(&catalog, &log, now, &mut |bytes| progress.add(bytes))?;
+    survey.unshipped = Unshipped::find(&Shipping::of(&context.paths), &context.config.ship, now)?;
     let planned = |survey: &Inventory| plan(survey, &bounds, limits, now);
     let plan = plan_verified(&mut survey, &archive, planned, &mut |bytes| progress.add(bytes))?;
     drop(progress);
     if !args.output.json {
-        output::print_document(context, &document(&survey, &plan, args))?;
+        let mut document = document(&survey, &plan, args);
+        unshipped(context, &survey, &plan)?.into_iter().for_each(|line| document.paragraph(line));
+        output::print_document(context, &document)?;
     }
     let mut pruned = None;
     if let Some(right) = &exclusive {
@@ -168,6 +172,22 @@ fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
         add(format!("still more than {}: the rest cannot be deleted", view::size(most)));
     }
     document
+}
+
+/// How many of the runs to delete are not shipped.
+fn unshipped(context: &Context, survey: &Inventory, plan: &Plan) -> Result<Option<String>> {
+    let ship = &context.config.ship;
+    if !ship.is_configured() {
+        return Ok(None);
+    }
+    let (state, _) = Shipping::of(&context.paths).read()?;
+    let destinations = state.configured(ship);
+    let is_unshipped = |(index, _): &&(usize, Reason)| {
+        let run = &survey.runs[*index].run;
+        run.ended_at.is_none_or(|ended| !state.is_run_shipped_to_all(&destinations, &run.run, ended))
+    };
+    let runs = plan.runs.iter().filter(is_unshipped).count();
+    Ok((runs > 0).then(|| format!("{} of these are not shipped yet", count(runs, "run"))))
 }
 
 fn object(survey: &Inventory, plan: &Plan, pruned: Option<&Pruned>) -> Value {

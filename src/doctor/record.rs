@@ -59,7 +59,7 @@ fn last_used(client: &Path) -> Option<Timestamp> {
 }
 
 /// `2026-02-03 04:05:06 UTC (3 hours ago)`.
-fn when(time: Timestamp, now: Timestamp) -> String {
+pub(super) fn when(time: Timestamp, now: Timestamp) -> String {
     let seconds = (now - time).num_seconds().max(0);
     let (number, unit) = match seconds {
         0..60 => return format!("{} (just now)", clock::moment(time)),

@@ -135,8 +135,9 @@ impl Plan {
         let needs = Needs::new(&staying, &survey.damaged);
         let known: BTreeMap<&SegmentName, &Closed> =
             survey.segments.iter().map(|closed| (&closed.segment.name, closed)).collect();
+        let is_unshipped = |segment: &log::Segment| survey.unshipped.kept.contains(&segment.name);
         let mut facts = |segment: &log::Segment| {
-            let closed = known.get(&segment.name);
+            let closed = known.get(&segment.name).filter(|_| !is_unshipped(segment));
             // Unknown contents are kept.
             let unknown = || Facts { is_held: true, ..Facts::default() };
             closed.map_or_else(unknown, |closed| needs.facts_of(&closed.contents))
@@ -162,6 +163,9 @@ impl Plan {
             let is_young = loose.is_some_and(|loose| oldest.is_none_or(|oldest| loose >= oldest));
             let is_over = bounded.contains(segment.name.as_str());
             let may_be_of_damaged = doubtful && (loose.is_some() || !contents.sessions.is_empty());
+            if is_unshipped(segment) {
+                continue;
+            }
             if is_over || (!contents.unreadable && !may_be_of_damaged && !is_named && !is_young) {
                 let (segment, why) = (segment.clone(), RemovalReason::Unneeded);
                 self.log_bytes += segment.size;

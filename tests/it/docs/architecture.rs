@@ -90,6 +90,7 @@ const CORE: &[(&str, &[&str])] = &[
             "sys/unicode",
         ],
     ),
+    ("store/shipping", &["config", "store/log", "sys/clock", "sys/fs", "sys/paths", "sys/process"]),
     ("store/retention", &["config", "error", "store/archive", "store/log", "sys/clock", "sys/fs"]),
     (
         "hook",
@@ -109,6 +110,7 @@ const CORE: &[(&str, &[&str])] = &[
             "store/log",
             "store/metadata_only",
             "store/retention",
+            "store/shipping",
             "sys/clock",
             "sys/diagnostics",
             "sys/env",

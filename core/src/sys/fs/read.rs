@@ -63,6 +63,18 @@ pub fn read_linked(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
     read(path, OFlags::empty(), most).map(|read| (read.bytes, read.metadata))
 }
 
+/// Reads like [`read_linked`] a file with a secret: an error if other users have access to it.
+pub fn read_private(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let (bytes, metadata) = read_linked(path, most)?;
+    match metadata.mode() & 0o777 {
+        mode if mode & 0o077 == 0 => Ok(bytes),
+        mode => {
+            let what = format!("other users have access to {} (mode {mode:o})", path.display());
+            Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
+        }
+    }
+}
+
 /// Reads the first `most` bytes of a regular file, or all of a smaller one. Follows links.
 pub fn read_prefix(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open(path, OFlags::empty())?;
@@ -119,6 +131,20 @@ fn read(path: &Path, flags: OFlags, most: u64) -> io::Result<Read> {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_secret_that_others_can_read_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let (secret, link) = (dir.path().join("secret"), dir.path().join("link"));
+        std::fs::write(&secret, "key").unwrap();
+        symlink(&secret, &link).unwrap();
+        for (mode, is_private) in [(0o600, true), (0o400, true), (0o640, false), (0o604, false)] {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+            std::fs::set_permissions(&secret, mode).unwrap();
+            assert_eq!(read_private(&link, 9).is_ok(), is_private);
+        }
+        assert!(read_private(dir.path(), 9).is_err());
+    }
 
     #[test]
     fn links_directories_and_pipes_are_not_read() {

@@ -1,0 +1,113 @@
+//! Checks that recorded data can be shipped, if that is configured, and that it was.
+
+use std::path::Path;
+
+use chrono::TimeDelta;
+use teamkeep_core::client::settings::command::quoted;
+use teamkeep_core::hook::find_shipper;
+use teamkeep_core::store::shipping::{
+    Destination, PROGRAM, RemovedUnshipped, Shipping, ShippingState, Unshipped,
+};
+use teamkeep_core::sys::fs::read_private;
+
+use super::record::when;
+use super::{Diagnosis, Facts, bad, ok, warn};
+use crate::settings::plan::count;
+
+/// Maximum size of a file with headers or with a key in bytes.
+const MAX_SECRET_BYTES: u64 = 64 << 10;
+/// How long a removal of segments that were not shipped is reported.
+const REMOVAL_REPORTED: TimeDelta = TimeDelta::days(30);
+
+pub fn check(facts: &Facts<'_>) -> Vec<Diagnosis> {
+    let ship = &facts.policy.config.ship;
+    if !ship.is_configured() {
+        return vec![ok("shipping is off")];
+    }
+    let shipping = Shipping::of(facts.paths);
+    let mut problems = Vec::new();
+    if find_shipper(facts.env).is_none() {
+        let what = format!("[ship] is configured, but {PROGRAM} is neither beside teamkeep nor in PATH");
+        problems.push(bad(what).with_fix("./install.sh --with-ship"));
+    }
+    let home = facts.env.home.as_deref();
+    let files = [
+        ("otlp-headers-file", ship.otlp_headers_path(home)),
+        ("pseudonym-key-file", ship.pseudonym_key_path(home)),
+    ];
+    problems.extend(files.iter().filter_map(|(key, path)| secret_problem(key, path.as_deref()?)));
+    let state = match shipping.read() {
+        Ok((state, None)) => state,
+        Ok((state, Some(damage))) => {
+            let fix = format!("{} ship run", facts.call);
+            problems.push(warn(format!("{damage}; everything is sent again")).with_fix(fix));
+            state
+        }
+        Err(error) => {
+            problems.push(bad(format!("cannot read the state of shipping: {error}")));
+            return problems;
+        }
+    };
+    problems.extend(last_problem(facts, &state));
+    problems.extend(backlog_problem(facts, &shipping));
+    problems.extend(shipping.removed().and_then(|removed| removal_problem(facts, &removed)));
+    if problems.is_empty() {
+        problems.push(ok(summary(facts, &state)));
+    }
+    problems
+}
+
+fn secret_problem(key: &str, path: &Path) -> Option<Diagnosis> {
+    let error = read_private(path, MAX_SECRET_BYTES).err()?;
+    let shown = quoted(&path.to_string_lossy());
+    let fix =
+        if path.is_file() { format!("chmod 600 {shown}") } else { format!("(umask 077; touch {shown})") };
+    Some(bad(format!("cannot use `{key}` under [ship]: {error}")).with_fix(fix))
+}
+
+fn last_problem(facts: &Facts<'_>, state: &ShippingState) -> Option<Diagnosis> {
+    let last = state.last.as_ref()?;
+    let error = last.error.as_ref()?;
+    let what = format!("not everything was shipped {}: {error}", when(last.at, facts.now));
+    Some(warn(what).with_fix(format!("{} ship run", facts.call)))
+}
+
+/// The backlog, once it needs more than half of the room for it.
+fn backlog_problem(facts: &Facts<'_>, shipping: &Shipping) -> Option<Diagnosis> {
+    let ship = &facts.policy.config.ship;
+    let backlog = match Unshipped::find(shipping, ship, facts.now) {
+        Ok(backlog) => backlog,
+        Err(error) => return Some(bad(format!("cannot list the segments that are not shipped: {error}"))),
+    };
+    (backlog.bytes() > ship.keep_unshipped / 2).then(|| {
+        let [bytes, room] = [backlog.bytes(), ship.keep_unshipped].map(|bytes| bytes.div_ceil(1 << 20));
+        let segments = count(backlog.count(), "log segment");
+        let what =
+            format!("{segments} ({bytes} MiB) are not shipped; `ship.keep-unshipped` keeps {room} MiB");
+        warn(what).with_fix(format!("{} ship run", facts.call))
+    })
+}
+
+fn removal_problem(facts: &Facts<'_>, removed: &RemovedUnshipped) -> Option<Diagnosis> {
+    (removed.at + REMOVAL_REPORTED > facts.now).then(|| {
+        let segments = count(usize::try_from(removed.segments).unwrap_or(usize::MAX), "log segment");
+        let days = (removed.oldest.day(), removed.newest.day());
+        let what = format!(
+            "{segments} of {} to {} were removed before they were shipped, the last {}",
+            days.0,
+            days.1,
+            when(removed.at, facts.now)
+        );
+        warn(what).with_fix("set `keep-unshipped` under [ship] to a larger size")
+    })
+}
+
+fn summary(facts: &Facts<'_>, state: &ShippingState) -> String {
+    let destinations = state.configured(&facts.policy.config.ship);
+    let names: Vec<&str> = destinations.iter().map(|Destination { address, .. }| address.as_str()).collect();
+    let last = match &state.last {
+        Some(last) => format!("last shipped {}", when(last.at, facts.now)),
+        None => "nothing was shipped yet".to_owned(),
+    };
+    format!("recorded data is shipped to {}; {last}", names.join(" and "))
+}
