@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::install_managed::{self, ManagedArgs};
 use super::installation::{
     SettingsTarget, edit_error, list_custom_hooks, needed_hooks, print_diff, print_hooks_of_rules,
 };
@@ -16,30 +17,45 @@ use teamkeep_core::client::settings::command::{HookProgram, quoted};
 use teamkeep_core::client::settings::hook_command;
 use teamkeep_core::client::settings::install_record::Record;
 use teamkeep_core::client::settings::version::{FIRST_WITH_TEAMS, Version};
-use teamkeep_core::error::Result;
+use teamkeep_core::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   teamkeep install --dry-run
-  teamkeep install --scope project")]
+  teamkeep install --scope project
+  sudo teamkeep install --scope managed --client-version 2.1.330")]
 pub struct Args {
     #[command(flatten)]
-    target: SettingsTarget,
+    pub(super) target: SettingsTarget,
     /// Program that the hooks run, instead of this one: a path, or `teamkeep` to find it in PATH
     #[arg(long, value_name = "PATH")]
-    command: Option<String>,
+    pub(super) command: Option<String>,
     /// Also install the skill with which an agent looks up the state and the history of its team
     #[arg(long)]
     skills: bool,
     /// Version of Claude Code, instead of running `claude --version`
     #[arg(long, value_name = "X.Y.Z")]
-    client_version: Option<Version>,
+    pub(super) client_version: Option<Version>,
+    #[command(flatten)]
+    pub(super) managed: ManagedArgs,
 }
 
 impl Args {
     /// The arguments for an install into the user settings, with Claude Code's version if it is known.
     pub fn for_user(client_version: Option<Version>) -> Args {
-        Args { target: SettingsTarget::of_user(), command: None, skills: false, client_version }
+        let (target, managed) = (SettingsTarget::of_user(), ManagedArgs::default());
+        Args { target, command: None, skills: false, client_version, managed }
+    }
+
+    /// Checks that the options fit the scope.
+    fn check(&self) -> Result<()> {
+        match (self.target.is_managed(), self.managed.given()) {
+            (false, Some(option)) => Err(Error::usage(format!("{option} is an option of --scope managed"))),
+            (true, _) if self.skills => {
+                Err(Error::usage("--skills installs for one user, not with --scope managed"))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -51,6 +67,15 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
 pub fn add(context: &Context, args: &Args) -> Result<bool> {
     let print = |line: String| context.ui.eprint_line(&line);
     let target = &args.target;
+    args.check()?;
+    if target.is_managed() {
+        return install_managed::add(context, args);
+    }
+    if let Some(path) = target.covering_file(context) {
+        print(format!("nothing to do: {} has teamkeep's hooks for every user", path.display()));
+        print("hint: with hooks in two files, events are recorded twice; see: teamkeep doctor".to_owned());
+        return Ok(false);
+    }
     let program = match &args.command {
         Some(command) => HookProgram::named(command)?,
         None => HookProgram::running(&context.env)?,
@@ -187,7 +212,7 @@ fn add_skill(
 }
 
 /// Prints what this version of Claude Code does not support.
-fn print_unsupported(context: &Context, version: Version) {
+pub(super) fn print_unsupported(context: &Context, version: Version) {
     let missing = plan::unknown_to(version);
     if !missing.is_empty() {
         let missing = missing.join(", ");
@@ -200,16 +225,17 @@ fn print_unsupported(context: &Context, version: Version) {
     }
 }
 
-struct NewContent<'a> {
-    context: &'a Context,
-    records: &'a InstallRecords,
-    file: &'a SettingsFile,
-    after: &'a [u8],
+/// The change of a settings file.
+pub(super) struct NewContent<'a> {
+    pub context: &'a Context,
+    pub records: &'a InstallRecords,
+    pub file: &'a SettingsFile,
+    pub after: &'a [u8],
 }
 
 impl NewContent<'_> {
     /// Keeps a backup, replaces the file, and records the install. Returns the path of the backup.
-    fn write(&self, program: &HookProgram, client: &ClientVersion) -> Result<Option<PathBuf>> {
+    pub fn write(&self, program: &HookProgram, client: &ClientVersion) -> Result<Option<PathBuf>> {
         let (records, real) = (self.records, &self.file.real);
         let earlier = records.find(real);
         // The install record is written first: a record without its file is ignored, but a file without a record cannot be
@@ -226,7 +252,7 @@ impl NewContent<'_> {
     }
 
     /// Records the content before and after. Returns the path of the backup.
-    fn remember(&self, program: &HookProgram, client: &ClientVersion) -> Result<Option<PathBuf>> {
+    pub fn remember(&self, program: &HookProgram, client: &ClientVersion) -> Result<Option<PathBuf>> {
         let NewContent { context, records, file, after } = self;
         // After a repeated install, the version and the content to restore are still those before the first.
         let earlier = records.find(&file.real).filter(|earlier| earlier.has_installed(file.bytes()));
@@ -243,13 +269,16 @@ impl NewContent<'_> {
             if let Some(earlier) = earlier {
                 record.original = earlier.original;
                 record.made_directory = earlier.made_directory;
+                record.made_parent = earlier.made_parent;
             } else {
                 let original = plan::without_hooks(content).map_err(|cause| edit_error(file, cause))?;
                 record.original = Some(records.save_content(&file.real, &original)?.0);
             }
         } else {
-            record.made_directory = file.make_directory()?
+            let made = file.make_directory()?;
+            record.made_directory = made > 0
                 || file.real.parent().is_some_and(|directory| records.created_directory(directory));
+            record.made_parent = made > 1;
         }
         records.write(&file.real, &record)?;
         Ok(backup)

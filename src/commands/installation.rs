@@ -11,7 +11,8 @@ use teamkeep_core::client::settings::command::{quoted, shell_invocation};
 use teamkeep_core::client::settings::demand::Demand;
 use teamkeep_core::client::settings::hook_command::{Entry, calls};
 use teamkeep_core::client::settings::installed::{Installed, Uncovered};
-use teamkeep_core::client::settings::layer::absolute;
+use teamkeep_core::client::settings::layer::{absolute, layers};
+use teamkeep_core::client::settings::managed;
 use teamkeep_core::client::settings::needs::{Needs, Tools};
 use teamkeep_core::config::{Code, Problem, Settings, everywhere, misnamed_file};
 use teamkeep_core::error::{Error, Result};
@@ -48,7 +49,17 @@ impl SettingsTarget {
     }
 
     pub fn is_of_project(&self) -> bool {
-        self.settings.is_none() && self.scope != Scope::User
+        self.settings.is_none() && matches!(self.scope, Scope::Project | Scope::Local)
+    }
+
+    pub fn is_managed(&self) -> bool {
+        self.settings.is_none() && self.scope == Scope::Managed
+    }
+
+    /// The file of managed settings that has teamkeep's hooks already, unless the user names another file.
+    pub fn covering_file(&self, context: &Context) -> Option<PathBuf> {
+        let layers = self.settings.is_none().then(|| layers(&context.env, &context.paths))?;
+        managed::with_hooks(&layers).map(|layer| layer.path.clone())
     }
 
     /// Whether other people get the file as well.

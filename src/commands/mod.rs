@@ -12,6 +12,7 @@ pub mod files;
 pub mod hook;
 pub mod import;
 pub mod install;
+mod install_managed;
 mod installation;
 pub mod list;
 pub mod log;

@@ -5,8 +5,10 @@ use crate::context::Context;
 use crate::settings::document::lenient_data;
 use crate::settings::file::SettingsFile;
 use crate::settings::install_records::InstallRecords;
+use crate::settings::managed;
 use crate::settings::plan::{self, count};
 use crate::settings::skill::{Change, Skill};
+use teamkeep_core::client::settings::command::shell_invocation;
 use teamkeep_core::client::settings::hook_command;
 use teamkeep_core::client::settings::install_record::Record;
 use teamkeep_core::error::Result;
@@ -22,19 +24,29 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<()> {
-    let print = |line: String| context.ui.eprint_line(&line);
-    let records = InstallRecords::at(context.paths.installs());
+    let is_managed = args.target.is_managed();
+    if is_managed && !args.target.dry_run {
+        managed::check_root(&format!("{} uninstall --scope managed", shell_invocation(&context.env)))?;
+    }
+    let records =
+        if is_managed { managed::known_records() } else { InstallRecords::at(context.paths.installs()) };
     let _lock = if args.target.dry_run { None } else { lock(context, &records)? };
-    let file = args.target.read(context)?;
+    let files = if is_managed { managed::installed_files()? } else { vec![args.target.read(context)?] };
+    files.iter().try_for_each(|file| remove(context, args, &records, file))
+}
+
+/// Removes the hooks from one file.
+fn remove(context: &Context, args: &Args, records: &InstallRecords, file: &SettingsFile) -> Result<()> {
+    let print = |line: String| context.ui.eprint_line(&line);
     let known = records.find(&file.real);
     let installed_skill = known.as_ref().and_then(|record| record.skill.clone());
     let record = known.filter(|record| record.has_installed(file.bytes()));
-    let (after, how) = content_before(&records, &file, record.as_ref())?;
+    let (after, how) = content_before(records, file, record.as_ref())?;
     let path = file.path.display();
     if after == file.content {
         print(format!("nothing to do: {path} has no teamkeep hooks"));
     } else if args.target.dry_run {
-        print_diff(context, &file, after.as_deref().unwrap_or_default())?;
+        print_diff(context, file, after.as_deref().unwrap_or_default())?;
     } else {
         // A store that is not writable must not prevent an uninstall.
         let backup = records.save_content(&file.real, file.bytes());
@@ -44,12 +56,12 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
             print(format!("removed {count} from {path}{how}"));
         } else {
             file.remove()?;
-            print(format!("removed {path} with its {count} (install had created the file)"));
-            if record.is_some_and(|record| record.made_directory)
-                && let Some(directory) = file.real.parent()
-            {
-                // Removes only an empty directory.
-                let _ = std::fs::remove_dir(directory);
+            let why = if record.is_some() { "install had created the file" } else { "it had nothing else" };
+            print(format!("removed {path} with its {count} ({why})"));
+            // Removes only empty directories.
+            if let Some(record) = record.filter(|record| record.made_directory) {
+                let directories = file.real.ancestors().skip(1).take(1 + usize::from(record.made_parent));
+                directories.for_each(|directory| drop(std::fs::remove_dir(directory)));
             }
         }
         match backup {
@@ -61,7 +73,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         }
     }
     if let Some(installed) = installed_skill {
-        remove_skill(context, &args.target, &file, &installed)?;
+        remove_skill(context, &args.target, file, &installed)?;
     }
     if let Some(content) = &after {
         list_custom_hooks(context, content);
@@ -119,5 +131,9 @@ fn content_before(
         return Ok((original, "; restored its previous content"));
     }
     let without = plan::without_hooks(content).map_err(|cause| edit_error(file, cause))?;
+    // It was edited, or another tool has put it there. Without hooks, it would only disable those of users.
+    if managed::is_rest_of_install(&file.path, &without) {
+        return Ok((None, ""));
+    }
     Ok((Some(without), ""))
 }

@@ -8,6 +8,7 @@ use crate::settings::document::check_strict;
 use crate::settings::plan::{count, named};
 use teamkeep_core::client::settings::command::find;
 use teamkeep_core::client::settings::layer::{Kind, SettingsLayer, State};
+use teamkeep_core::client::settings::managed::{self, DISABLED, ONLY_MANAGED};
 use teamkeep_core::client::settings::version::{
     FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, exists, knows,
 };
@@ -136,7 +137,11 @@ pub fn settings(facts: &Facts<'_>) -> Vec<Diagnosis> {
             }
             State::Invalid(content) => {
                 let error = check_strict(content).err()?;
-                Some(bad(format!("{path}: {error}")).with_fix(error.edit(&layer.path)))
+                let effect = match layer.kind {
+                    Kind::Managed => "; newer versions do not start, for any user",
+                    _ => "",
+                };
+                Some(bad(format!("{path}: {error}{effect}")).with_fix(error.edit(&layer.path)))
             }
             State::Missing | State::Read(_) => None,
         }
@@ -156,23 +161,38 @@ pub fn settings(facts: &Facts<'_>) -> Vec<Diagnosis> {
 
 /// Checks that hooks are not disabled.
 pub fn hooks_enabled(facts: &Facts<'_>) -> Vec<Diagnosis> {
-    let mut found: Vec<Diagnosis> = Vec::new();
-    for layer in facts.layers.iter().filter(|layer| layer.has("disableAllHooks")) {
+    let layers = &facts.layers;
+    let managed = managed::with_hooks(layers);
+    if let Some(layer) = managed::switched_on(layers, DISABLED) {
         let path = layer.path.display();
-        found.push(
-            bad(format!("no hook runs: `disableAllHooks` is true in {path}"))
-                .with_fix(format!("remove `disableAllHooks` from {path}")),
-        );
+        let what = format!("no hook runs: `{DISABLED}` is true in the managed settings {path}");
+        return bad(what).with_fix(format!("ask an administrator to remove `{DISABLED}` from {path}")).into();
     }
-    let managed = facts.layers.iter().filter(|layer| layer.kind == Kind::Managed);
-    for layer in managed.filter(|layer| layer.has("allowManagedHooksOnly") && layer.ours().is_empty()) {
+    let mut found: Vec<Diagnosis> = Vec::new();
+    let others = layers.iter().filter(|layer| layer.kind != Kind::Managed);
+    for layer in others.clone().filter(|layer| layer.has(DISABLED)) {
         let path = layer.path.display();
-        let fix =
-            format!("ask the administrator of {path} to add the hooks from hooks/settings.example.json");
-        found.push(
-            bad(format!("only the administrator's hooks run: `allowManagedHooksOnly` in {path}"))
-                .with_fix(fix),
-        );
+        let fix = format!("remove `{DISABLED}` from {path}");
+        found.push(match managed {
+            Some(_) => {
+                let what = format!("only hooks of managed settings run: `{DISABLED}` is true in {path}");
+                ok(format!("{what}; teamkeep's are among them"))
+            }
+            None => bad(format!("no hook runs: `{DISABLED}` is true in {path}")).with_fix(fix),
+        });
+    }
+    if let Some(layer) = managed::switched_on(layers, ONLY_MANAGED) {
+        let what = format!("only hooks of managed settings run: `{ONLY_MANAGED}` in {}", layer.path.display());
+        let fix = || format!("ask an administrator to run: sudo {} install --scope managed", facts.installer);
+        let own = others.clone().find(|layer| !layer.ours().is_empty());
+        found.push(match (managed::has_calls(layers), own) {
+            (false, _) => bad(format!("{what}; teamkeep's are not among them")).with_fix(fix()),
+            (true, None) => ok(format!("{what}; teamkeep's are among them")),
+            (true, Some(own)) => {
+                let own = own.path.display();
+                ok(format!("{what}; teamkeep's are among them, those in {own} do not run"))
+            }
+        });
     }
     if found.is_empty() {
         found.push(ok("no setting disables hooks"));
@@ -211,11 +231,11 @@ fn unknown_events(layer: &SettingsLayer, version: Version, call: &str) -> Option
     let names = named(&events);
     let ours = layer.ours();
     let is_ours = |event: &&str| ours.iter().any(|entry| entry.is_written() && entry.event == **event);
-    let install = layer.command(call, "install").filter(|_| events.iter().all(is_ours));
-    let fix = install.unwrap_or_else(|| match events.iter().all(|event| exists(event)) {
+    let fix = match events.iter().all(|event| exists(event)) {
+        _ if events.iter().all(is_ours) => layer.command(call, "install"),
         true => format!("remove {names} from {path}, or upgrade Claude Code"),
         false => format!("remove {names} from {path}, or correct the spelling"),
-    });
+    };
     let diagnosis = if version < FIRST_LENIENT {
         bad(format!("Claude Code {version} ignores all of {path}, because it does not support {names}"))
     } else {
@@ -232,7 +252,7 @@ fn args(layer: &SettingsLayer, version: Version, call: &str) -> Option<Diagnosis
     }
     let (hooks, path) = (count(with_args, "hook"), layer.path.display());
     let what = format!("Claude Code {version} does not support `args`, which {hooks} in {path} use");
-    Some(bad(what).with_fix(layer.command(call, "install").unwrap_or("upgrade Claude Code".to_owned())))
+    Some(bad(what).with_fix(layer.command(call, "install")))
 }
 
 #[cfg(test)]
@@ -298,13 +318,27 @@ mod tests {
         assert_eq!(finding.verdict, Verdict::Bad);
         assert_eq!(
             finding.what,
-            "only the administrator's hooks run: `allowManagedHooksOnly` in /Managed.json"
+            "only hooks of managed settings run: `allowManagedHooksOnly` in /Managed.json; teamkeep's are not among them"
+        );
+        assert_eq!(
+            finding.fix.as_deref(),
+            Some("ask an administrator to run: sudo teamkeep install --scope managed")
         );
         let mut both = ours.clone();
         both["allowManagedHooksOnly"] = json!(true);
-        assert_eq!(with(both).verdict, Verdict::Ok, "ours are among them");
+        let finding = with(both);
+        assert_eq!(finding.verdict, Verdict::Ok);
+        assert!(finding.what.ends_with("teamkeep's are among them, those in /User.json do not run"));
         assert_eq!(with(json!({"allowManagedHooksOnly": false})).verdict, Verdict::Ok);
         assert_eq!(with(json!({"disableAllHooks": true})).verdict, Verdict::Bad);
+        let mut disabled = ours.clone();
+        disabled["disableAllHooks"] = json!(true);
+        let by_user = |managed: Value| {
+            let layers = [(Kind::Managed, managed), (Kind::User, disabled.clone())];
+            hooks_enabled(&facts(Version(2, 1, 330), &layers)).remove(0).verdict
+        };
+        assert_eq!(by_user(ours.clone()), Verdict::Ok, "managed hooks still run");
+        assert_eq!(by_user(json!({})), Verdict::Bad);
         let user = facts(Version(2, 1, 328), &[(Kind::User, only)]);
         assert_eq!(hooks_enabled(&user)[0].verdict, Verdict::Ok, "only an administrator can say so");
     }
@@ -323,10 +357,7 @@ mod tests {
         let local = found(Version(2, 1, 83), Kind::Local, &late);
         assert_eq!(local.fix.as_deref(), Some("teamkeep install --scope local"));
         let managed = found(Version(2, 1, 83), Kind::Managed, &late);
-        assert_eq!(
-            managed.fix.as_deref(),
-            Some("remove TaskCreated from /Managed.json, or upgrade Claude Code")
-        );
+        assert_eq!(managed.fix.as_deref(), Some("sudo teamkeep install --scope managed"));
     }
 
     #[test]

@@ -11,8 +11,10 @@ use teamkeep_core::client::payload;
 use teamkeep_core::client::settings::command::{HookProgram, quoted};
 use teamkeep_core::client::settings::hook_command::Entry;
 use teamkeep_core::client::settings::layer::{Kind, SettingsLayer};
+use teamkeep_core::client::settings::managed;
 use teamkeep_core::client::settings::needs::{Needs, embedded, evaluate};
 use teamkeep_core::client::settings::plugin_dedupe;
+use teamkeep_core::client::settings::version::LAST_COMPARING_COMMANDS;
 
 /// Events whose matcher Claude Code ignores.
 const UNMATCHED: &[&str] = &["UserPromptSubmit", "Stop", "TeammateIdle", "TaskCreated", "TaskCompleted"];
@@ -94,7 +96,8 @@ pub fn budget(facts: &Facts<'_>) -> Diagnosis {
     warn(what).with_fix(facts.install())
 }
 
-/// Finds events that run two different hooks. Claude Code runs the same one in several files once.
+/// Finds events that run two different hooks. Claude Code runs the same one in several files once; since some version after
+/// 2.1.177, only if matcher and timeout are the same, too.
 pub fn duplicates(facts: &Facts<'_>) -> Diagnosis {
     let ours = facts.ours();
     let mut handlers: BTreeMap<&str, BTreeSet<Vec<String>>> = BTreeMap::new();
@@ -125,7 +128,12 @@ pub fn duplicates(facts: &Facts<'_>) -> Diagnosis {
         let what = format!("teamkeep is called twice at {event}{others}: {programs} (in {files})");
         return bad(what).with_fix(fix);
     }
-    let (Some(plugin), false) = (facts.plugins.first(), ours.is_empty()) else {
+    if let Some((event, files)) = differing(facts, &ours) {
+        let what = format!("teamkeep is called twice at {event}: the hooks in {files} differ in matcher or timeout");
+        return bad(what).with_fix(uninstall(facts));
+    }
+    let is_only_managed = managed::switched_on(&facts.layers, managed::ONLY_MANAGED).is_some();
+    let (Some(plugin), false) = (facts.plugins.first(), ours.is_empty() || is_only_managed) else {
         return ok("no event calls teamkeep twice");
     };
     let Some(other) = ours.iter().find(|ours| !is_left_to(facts, ours)) else {
@@ -137,10 +145,34 @@ pub fn duplicates(facts: &Facts<'_>) -> Diagnosis {
         None => "you did not install the hook",
     };
     let fix = match other.entry.is_written() {
-        true => other.layer.command(&facts.installer, "install").unwrap_or_default(),
+        true => other.layer.command(&facts.installer, "install"),
         false => edit(other),
     };
     warn(format!("the plugin {plugin} and the hook in {path} both record {event}; {why}")).with_fix(fix)
+}
+
+/// An event at which two files have the same call with another matcher or timeout, and both run.
+fn differing<'a>(facts: &Facts<'_>, ours: &'a [InstalledHook<'_>]) -> Option<(&'a str, String)> {
+    if facts.version().is_some_and(|version| version <= LAST_COMPARING_COMMANDS) {
+        return None;
+    }
+    let both_run = |one: &InstalledHook<'_>, other: &InstalledHook<'_>| {
+        let (one, other) = (&one.entry, &other.entry);
+        let words = [one, other].map(|entry| entry.matcher().split(|c: char| !(c.is_alphanumeric() || c == '_')));
+        let names = subjects(&one.event).into_iter().chain(words.into_iter().flatten().map(str::to_owned));
+        let runs = |entry: &Entry, name: &str| {
+            matches!(entry.matcher(), "" | "*") || evaluate(entry.matcher(), name) == Some(true)
+        };
+        one.event == other.event
+            && one.group != other.group
+            && names.chain([String::new()]).any(|name| runs(one, &name) && runs(other, &name))
+    };
+    ours.iter().enumerate().find_map(|(index, one)| {
+        let mut later = ours.iter().skip(index + 1).filter(|other| other.layer.path != one.layer.path);
+        let other = later.find(|other| both_run(one, other))?;
+        let files = format!("{} and {}", one.layer.path.display(), other.layer.path.display());
+        Some((one.entry.event.as_str(), files))
+    })
 }
 
 /// Whether the plugin leaves its events to this hook: it is in the user's settings, or unchanged since this user
@@ -167,8 +199,7 @@ fn edit(ours: &InstalledHook<'_>) -> String {
 /// The command that removes the hooks from the file of lower precedence.
 fn uninstall(facts: &Facts<'_>) -> String {
     let last = facts.layers.iter().rev().find(|layer| !layer.ours().is_empty());
-    last.and_then(|layer| layer.command(&facts.call, "uninstall"))
-        .unwrap_or_else(|| format!("{} uninstall", facts.call))
+    last.map_or_else(|| format!("{} uninstall", facts.call), |layer| layer.command(&facts.call, "uninstall"))
 }
 
 /// Checks that no matcher prevents a needed hook call, event by event.

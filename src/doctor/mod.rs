@@ -6,6 +6,7 @@
 mod claude_code;
 mod hooks;
 mod notifications;
+mod organization;
 mod policy;
 mod program;
 mod record;
@@ -18,6 +19,7 @@ use crate::settings::client::{ClientVersion, VersionProbe};
 use teamkeep_core::client::settings::command::{shell_invocation, typed_to_install};
 use teamkeep_core::client::settings::hook_command::Entry;
 use teamkeep_core::client::settings::layer::{SettingsLayer, layers, plugins, with_most_hooks};
+use teamkeep_core::client::settings::managed;
 use teamkeep_core::client::settings::version::Version;
 use teamkeep_core::config::{Effective, Files, Problem};
 use teamkeep_core::sys::clock::Timestamp;
@@ -57,6 +59,7 @@ codes! {
     AgentTeams claude_code::teams, "agent-teams" "Agent teams are enabled in the environment or in a settings file, and this version of Claude Code has them.",
     TaskTools claude_code::tasks, "task-tools" "The task tools are on. Since 2.1.233 they are off by default on current models, and without them the gates that check tasks are inactive.",
     Settings claude_code::settings, "settings" "Claude Code can read each of its settings files: strict JSON, no dangling symlink.",
+    ManagedSettings organization::managed_settings, "managed-settings" "Only root can change the managed settings of Claude Code and the program that their hooks run, and every user can use both.",
     HooksEnabled claude_code::hooks_enabled, "hooks-enabled" "No setting disables hooks (`disableAllHooks`, `allowManagedHooksOnly`).",
     HooksInstalled hooks::installed, "hooks-installed" "The hooks are in a settings file that Claude Code reads, or in an enabled plugin.",
     HooksComplete hooks::complete, "hooks-complete" "There is a hook for every event that this version of Claude Code has and teamkeep records.",
@@ -67,6 +70,7 @@ codes! {
     HookAnswer program::test_call, "hook-answer" "That program accepts a test payload, responds as a hook must, and records it. The test uses a temporary store.",
     SearchPath program::search_path, "search-path" "`teamkeep` is in `PATH`.",
     Versions program::versions, "versions" "The hooks, `PATH` and this program have the same version of teamkeep.",
+    Organization organization::configuration, "organization" "The organization's configuration is valid, and only root can change it.",
     PolicyFiles policy::files, "policy-files" "The configuration and policy files in force are valid.",
     PolicyTrust policy::trust, "policy-trust" "The current version of the project's checks and rules is trusted.",
     RulesAsked policy::coverage, "rules-asked" "The installed hooks cover the events and tools of every rule and gate in force.",
@@ -235,17 +239,21 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// All of teamkeep's hooks that Claude Code finds.
+    /// All of teamkeep's hooks that Claude Code runs.
     fn ours(&self) -> Vec<InstalledHook<'_>> {
         let of =
             |layer| SettingsLayer::ours(layer).into_iter().map(move |entry| InstalledHook { layer, entry });
-        self.layers.iter().flat_map(of).collect()
+        managed::running(&self.layers).flat_map(of).collect()
     }
 
-    /// The command that installs into the file with most of teamkeep's hooks, else into the user's.
+    /// The command that installs into managed settings if they have teamkeep's hooks, else into the file with most of them,
+    /// else into the user's.
     fn install(&self) -> String {
-        let most = with_most_hooks(&self.layers).and_then(|layer| layer.command(&self.installer, "install"));
-        most.unwrap_or_else(|| format!("{} install", self.installer))
+        let most = managed::with_hooks(&self.layers).or(with_most_hooks(&self.layers));
+        most.map_or_else(
+            || format!("{} install", self.installer),
+            |layer| layer.command(&self.installer, "install"),
+        )
     }
 }
 

@@ -10,6 +10,7 @@ use rustix::process::geteuid;
 use teamkeep_core::client::settings::command::quoted;
 use teamkeep_core::client::settings::hook_command::Entry;
 use teamkeep_core::client::settings::layer::Kind;
+use teamkeep_core::client::settings::managed;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::sys::fs::with_path;
 use teamkeep_core::sys::paths::PARTS;
@@ -191,7 +192,10 @@ const FIXED_BY_INSTALL: &[Code] = &[
 /// The fixes for these results. Hooks and settings of others, a project's files and team directories are not changed.
 pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<FixStep> {
     let mut steps = Vec::new();
-    if let Some(user) = facts.layers.iter().find(|layer| layer.kind == Kind::User && !layer.is_lost()) {
+    // With hooks in managed settings, an install for the user would add others.
+    let is_managed = managed::with_hooks(&facts.layers).is_some();
+    let mut users = facts.layers.iter().filter(|layer| layer.kind == Kind::User && !is_managed);
+    if let Some(user) = users.find(|layer| !layer.is_lost()) {
         let is_installed = user.ours().iter().any(Entry::is_written);
         // If an event runs a command of the user's beside teamkeep's hook, the user must decide.
         let is_custom = || facts.ours().iter().any(|ours| !ours.entry.is_written());

@@ -1,14 +1,15 @@
 //! A settings file on disk: found by scope, read, and replaced as a whole with its metadata.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{Access, OFlags};
 
 use super::file_metadata::copy_metadata;
+use super::managed::make_public_directories;
 use teamkeep_core::client::settings::command::quoted;
 use teamkeep_core::client::settings::layer::{Kind, content, resolve_links};
 use teamkeep_core::error::{Error, Result};
@@ -16,6 +17,9 @@ use teamkeep_core::sys::fs;
 
 /// After this time, temporary files of a killed install can be removed.
 const STALE: Duration = Duration::from_secs(600);
+/// Everyone can read a file, and only its owner can change it.
+const PUBLIC_FILE: u32 = 0o644;
+
 /// The sessions that the hooks apply to, in the terms of Claude Code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Scope {
@@ -26,6 +30,8 @@ pub enum Scope {
     Project,
     /// Your sessions in this project: .claude/settings.local.json
     Local,
+    /// All sessions of every user of this machine: Claude Code's managed settings. Only as root
+    Managed,
 }
 
 impl Scope {
@@ -34,6 +40,7 @@ impl Scope {
             Scope::User => Kind::User,
             Scope::Project => Kind::Project,
             Scope::Local => Kind::Local,
+            Scope::Managed => Kind::Managed,
         }
     }
 }
@@ -47,6 +54,8 @@ pub struct SettingsFile {
     pub real: PathBuf,
     /// Its content; `None` if it does not exist.
     pub content: Option<Vec<u8>>,
+    /// Whether every user must be able to read it.
+    is_public: bool,
 }
 
 impl SettingsFile {
@@ -59,7 +68,17 @@ impl SettingsFile {
         let content = content(&real).map_err(|error| {
             Error::from(error).hint("nothing was changed; choose another file: --settings PATH")
         })?;
-        Ok(SettingsFile { path: path.to_path_buf(), real, content })
+        Ok(SettingsFile { path: path.to_path_buf(), real, content, is_public: false })
+    }
+
+    /// Finds and reads a file of managed settings. If it is new, every user can read it.
+    ///
+    /// # Errors
+    /// As of [`SettingsFile::read`].
+    pub fn read_public(path: &Path) -> Result<SettingsFile> {
+        let real = resolve_links(path)?;
+        let content = content(&real).map_err(|error| Error::from(error).hint("nothing was changed"))?;
+        Ok(SettingsFile { path: path.to_path_buf(), real, content, is_public: true })
     }
 
     /// The content, empty if there is no file.
@@ -67,15 +86,19 @@ impl SettingsFile {
         self.content.as_deref().unwrap_or_default()
     }
 
-    /// Creates the directory of a new file. Returns whether it was missing.
+    /// Creates the directory of a new file, for managed settings with those above it. Returns how many were missing.
     ///
     /// # Errors
     /// It cannot be created, or its parent is missing too.
-    pub fn make_directory(&self) -> Result<bool> {
-        let Some(directory) = self.real.parent() else { return Ok(false) };
+    pub fn make_directory(&self) -> Result<usize> {
+        let Some(directory) = self.real.parent() else { return Ok(0) };
+        if self.is_public {
+            return make_public_directories(directory)
+                .map_err(|error| Error::from(error).hint("nothing was changed"));
+        }
         match std::fs::create_dir(directory) {
-            Ok(()) => Ok(true),
-            Err(_) if directory.is_dir() => Ok(false),
+            Ok(()) => Ok(1),
+            Err(_) if directory.is_dir() => Ok(0),
             Err(error) => {
                 let hint = match error.kind() {
                     ErrorKind::NotFound => {
@@ -143,6 +166,10 @@ impl SettingsFile {
             Some(_) => copy_metadata(fs::open_regular(&self.real)?.file(), &file)?,
             None => true,
         };
+        if self.content.is_none() && self.is_public {
+            // Whatever the umask is.
+            file.set_permissions(Permissions::from_mode(PUBLIC_FILE))?;
+        }
         file.write_all(content)?;
         file.sync_all()?;
         Ok(is_complete)
@@ -188,8 +215,7 @@ fn is_full(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::Permissions;
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::os::unix::fs::{MetadataExt, symlink};
 
     #[test]
     fn replace_preserves_links_and_modes() {

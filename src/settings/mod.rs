@@ -12,5 +12,7 @@ pub mod edit;
 pub mod file;
 mod file_metadata;
 pub mod install_records;
+pub mod managed;
 pub mod plan;
+pub mod protection;
 pub mod skill;

@@ -23,6 +23,9 @@ pub struct Record {
     pub original: Option<String>,
     /// Whether the file's directory was created.
     pub made_directory: bool,
+    /// Whether the directory's own parent was created, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub made_parent: bool,
     /// The program that the hooks run.
     pub command: String,
     /// The version of Claude Code, if it was known.
@@ -50,6 +53,7 @@ impl Record {
             after: hash(after),
             original: None,
             made_directory: false,
+            made_parent: false,
             command: String::new(),
             client: None,
             skill: None,

@@ -12,6 +12,7 @@ use crate::client::settings::demand::{Demand, HookSet, Subject};
 use crate::client::settings::hook_command::Entry;
 use crate::client::settings::install_record::Records;
 use crate::client::settings::layer::{Kind, SettingsLayer, layers, plugins, with_most_hooks};
+use crate::client::settings::managed;
 use crate::client::settings::needs::{MAX_PATTERNS, Needs, matches, widened};
 use crate::client::settings::version::{FIRST_WITH_TEAMS, Version, knows, since};
 use crate::config::pattern::is_plain;
@@ -61,16 +62,16 @@ impl Installed {
     }
 }
 
-/// The command that repeats the installation into the file with the most hooks, or into the user's file if there are none.
+/// The command that repeats the installation: in managed settings if these have hooks, because a second installation would
+/// run as well, else in the file with the most hooks, else in the user's.
 pub fn install_command(env: &Env, layers: &[SettingsLayer]) -> String {
     let call = typed_to_install(env);
-    let again = with_most_hooks(layers)
-        .and_then(|layer| Some(layer.command(&call, "install")? + &program_option(env, layer)));
-    again.unwrap_or_else(|| match layers.iter().find(|layer| !layer.ours().is_empty()) {
-        // A second installation would run as well.
-        Some(managed) => format!("ask the administrator of {} to widen the matchers", managed.path.display()),
-        None => format!("{call} install"),
-    })
+    let again = |layer: &SettingsLayer| layer.command(&call, "install") + &program_option(env, layer);
+    match (managed::with_hooks(layers), with_most_hooks(layers)) {
+        (Some(managed), _) => format!("{}  # with --all-tools for users' rules", again(managed)),
+        (None, Some(layer)) => again(layer),
+        (None, None) => format!("{call} install"),
+    }
 }
 
 /// The option that keeps the program of a file's hooks, if it is not the running one.
@@ -118,15 +119,10 @@ pub struct Gap {
 impl Coverage {
     /// The coverage of the hooks in these settings files, and those of a plugin that they enable.
     pub fn of(layers: &[SettingsLayer]) -> Coverage {
-        let is_only =
-            |layer: &&SettingsLayer| layer.kind == Kind::Managed && layer.has("allowManagedHooksOnly");
         let mut coverage = Coverage::default();
-        if let Some(managed) = layers.iter().find(is_only) {
-            coverage.add(managed);
-            return coverage;
-        }
-        layers.iter().for_each(|layer| coverage.add(layer));
-        if !plugins(layers).is_empty() {
+        managed::running(layers).for_each(|layer| coverage.add(layer));
+        let is_only_managed = managed::switched_on(layers, managed::ONLY_MANAGED).is_some();
+        if !is_only_managed && !plugins(layers).is_empty() {
             coverage.hooks.extend(Coverage::of_plugin().hooks);
         }
         coverage

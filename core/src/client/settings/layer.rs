@@ -7,17 +7,12 @@ use serde_json::Value;
 
 use crate::client::settings::command::is_same;
 use crate::client::settings::hook_command::{self, Entry};
+use crate::client::settings::managed;
 use crate::error::{Error, Result};
 use crate::sys::env::Env;
 use crate::sys::fs;
 use crate::sys::paths::Paths;
 
-/// The file with managed settings.
-pub const MANAGED: &str = if cfg!(target_os = "macos") {
-    "/Library/Application Support/ClaudeCode/managed-settings.json"
-} else {
-    "/etc/claude-code/managed-settings.json"
-};
 /// Maximum number of hooks to check in one file.
 const MAX_ENTRIES: usize = 500;
 /// Maximum size of a settings file in bytes.
@@ -26,7 +21,7 @@ pub const MAX_BYTES: u64 = 16 << 20;
 /// The kind of a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// By an administrator.
+    /// By an administrator: `managed-settings.json`, or a drop-in file.
     Managed,
     /// The user's in this project.
     Local,
@@ -39,7 +34,8 @@ impl Kind {
     /// The option of `install` and `uninstall` that selects the file.
     pub fn option(self) -> &'static str {
         match self {
-            Kind::Managed | Kind::User => "",
+            Kind::User => "",
+            Kind::Managed => " --scope managed",
             Kind::Project => " --scope project",
             Kind::Local => " --scope local",
         }
@@ -55,7 +51,7 @@ impl Kind {
             Ok(absolute(project)?.join(".claude").join(name))
         };
         match self {
-            Kind::Managed => Ok(MANAGED.into()),
+            Kind::Managed => Ok(managed::base_file()),
             Kind::User => match &paths.client {
                 Some(client) => absolute(&client.join("settings.json")),
                 None => Err(Error::new("cannot find Claude Code's settings: HOME is not set")
@@ -131,10 +127,11 @@ impl SettingsLayer {
         entries
     }
 
-    /// The command line of `install` or `uninstall` for this file, if teamkeep may change it; `call` is how the user
-    /// calls this program.
-    pub fn command(&self, call: &str, verb: &str) -> Option<String> {
-        (self.kind != Kind::Managed).then(|| format!("{call} {verb}{}", self.kind.option()))
+    /// The command line of `install` or `uninstall` for this file; `call` is how the user calls this program. Only root
+    /// can change managed settings.
+    pub fn command(&self, call: &str, verb: &str) -> String {
+        let sudo = if self.kind == Kind::Managed { "sudo " } else { "" };
+        format!("{sudo}{call} {verb}{}", self.kind.option())
     }
 }
 
@@ -154,7 +151,9 @@ impl State {
 
 /// Every possible settings file, highest precedence first. A project in the home directory has no file of its own.
 pub fn layers(env: &Env, paths: &Paths) -> Vec<SettingsLayer> {
-    let mut layers = vec![SettingsLayer::read(Kind::Managed, Path::new(MANAGED))];
+    let managed = managed::files().into_iter().rev();
+    let mut layers: Vec<SettingsLayer> =
+        managed.map(|path| SettingsLayer::read(Kind::Managed, &path)).collect();
     let user = Kind::User.path(env, paths).ok();
     for kind in [Kind::Local, Kind::Project] {
         if let Ok(path) = kind.path(env, paths)
@@ -167,7 +166,7 @@ pub fn layers(env: &Env, paths: &Paths) -> Vec<SettingsLayer> {
     layers
 }
 
-/// The file with the most hooks, of those that teamkeep may change.
+/// The file with the most hooks, of those that the user may change.
 pub fn with_most_hooks(layers: &[SettingsLayer]) -> Option<&SettingsLayer> {
     let own = layers.iter().filter(|layer| layer.kind != Kind::Managed && !layer.ours().is_empty());
     own.max_by_key(|layer| layer.ours().len())

@@ -8,6 +8,7 @@ pub mod hook_command;
 pub mod install_record;
 pub mod installed;
 pub mod layer;
+pub mod managed;
 pub mod needs;
 pub mod plugin_dedupe;
 pub mod version;

@@ -73,6 +73,13 @@ impl Needs {
         needs
     }
 
+    /// Adds every tool at every event with tools.
+    pub fn add_all_tools(&mut self) {
+        for row in KNOWN.iter().filter(|row| row.0.has_tool()) {
+            self.add(row.1, Tools::All, None);
+        }
+    }
+
     /// Adds what these hooks cover, if their matchers have a form that `install` writes.
     pub fn add_entries(&mut self, entries: &[Entry]) {
         for entry in entries {

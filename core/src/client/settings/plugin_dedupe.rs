@@ -17,7 +17,8 @@ use serde_json::Value;
 use crate::client::settings::command::{NAME, is_executable, is_same, on_search_path, resolve_trusted};
 use crate::client::settings::hook_command;
 use crate::client::settings::install_record::{Record, Records};
-use crate::client::settings::layer::{MANAGED, MAX_BYTES};
+use crate::client::settings::layer::MAX_BYTES;
+use crate::client::settings::managed;
 use crate::client::settings::needs::{MAX_PATTERNS, Tools, matches, timeout};
 use crate::sys::env::Env;
 use crate::sys::fs;
@@ -41,7 +42,7 @@ pub struct HookEvent<'a> {
 /// Whether a settings file of this session runs teamkeep's hook for this call.
 pub fn settings_cover_event(call: HookEvent<'_>, env: &Env, paths: &Paths, project: Option<&Path>) -> bool {
     let user = paths.client.iter().map(|client| client.join("settings.json"));
-    user.chain([PathBuf::from(MANAGED)])
+    user.chain(managed::files())
         .any(|file| read_groups(&file, MAX_BYTES, call).is_some_and(|groups| owner_runs(&groups, call, env)))
         || ["settings.json", "settings.local.json"].into_iter().any(|name| {
             let Some(file) = project.map(|project| project.join(".claude").join(name)) else { return false };

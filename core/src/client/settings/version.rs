@@ -12,6 +12,10 @@ const PRODUCT: &str = "(Claude Code)";
 
 /// The first version with agent teams and their events.
 pub const FIRST_WITH_TEAMS: Version = Version(2, 1, 33);
+/// The first version that reads drop-in files of managed settings.
+pub const FIRST_WITH_DROP_INS: Version = Version(2, 1, 83);
+/// The last version seen to run a command once that several files have with different matchers or timeouts.
+pub const LAST_COMPARING_COMMANDS: Version = Version(2, 1, 177);
 /// The first version that ignores an unknown event; earlier ones skip the whole file.
 pub const FIRST_LENIENT: Version = Version(2, 1, 101);
 /// The first version that runs a hook's command without a shell (`args`).

@@ -1,0 +1,207 @@
+//! `teamkeep install --scope managed`: adds the hooks to Claude Code's managed settings, for every user of the machine.
+//!
+//! The hooks are those of every install and those that the organization's configuration needs. Users' configurations do not
+//! count: the result must be the same on each machine.
+
+use std::path::{Path, PathBuf};
+
+use super::install::{Args, NewContent, print_unsupported};
+use super::installation::{edit_error, print_diff, print_hooks_of_rules};
+use super::output;
+use crate::context::Context;
+use crate::settings::client::{self, ClientVersion};
+use crate::settings::document::{check_strict, lenient_data};
+use crate::settings::file::SettingsFile;
+use crate::settings::managed;
+use crate::settings::plan::{self, count};
+use crate::settings::protection::{EXECUTE, is_in_home, obstacle, weakness};
+use teamkeep_core::client::settings::command::{HookProgram, quoted};
+use teamkeep_core::client::settings::demand::Demand;
+use teamkeep_core::client::settings::hook_command;
+use teamkeep_core::client::settings::layer::{Kind, SettingsLayer};
+use teamkeep_core::client::settings::managed::{ONLY_MANAGED, drop_in_file, files};
+use teamkeep_core::client::settings::needs::Needs;
+use teamkeep_core::client::settings::version::{FIRST_WITH_DROP_INS, Version};
+use teamkeep_core::config::{Files, ORGANIZATION_FILE, layers};
+use teamkeep_core::error::{Error, Result};
+
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Options for --scope managed")]
+pub struct ManagedArgs {
+    /// Let Claude Code run no other hooks than those of managed settings (`allowManagedHooksOnly`)
+    #[arg(long)]
+    managed_hooks_only: bool,
+    /// Run the hooks for every tool, so that rules of users are evaluated, too
+    #[arg(long)]
+    all_tools: bool,
+    /// Print the settings without writing them, for a tool that installs them
+    #[arg(long, conflicts_with = "dry_run")]
+    print: bool,
+    /// The organization's configuration, instead of the installed one
+    #[arg(long, value_name = "FILE")]
+    organization: Option<PathBuf>,
+}
+
+impl ManagedArgs {
+    /// The first of these options that is given.
+    pub fn given(&self) -> Option<&'static str> {
+        let options = [
+            (self.managed_hooks_only, "--managed-hooks-only"),
+            (self.all_tools, "--all-tools"),
+            (self.print, "--print"),
+            (self.organization.is_some(), "--organization"),
+        ];
+        options.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
+    }
+}
+
+/// Adds the hooks; whether there was anything to add.
+pub fn add(context: &Context, args: &Args) -> Result<bool> {
+    let print = |line: String| context.ui.eprint_line(&line);
+    let (target, options) = (&args.target, &args.managed);
+    let program = program(context, args)?;
+    let version = version(context, args)?;
+    let client = ClientVersion::Known(version);
+    let needs = needs(options)?;
+    let wanted = plan::wanted(&client, &program, &[], &needs);
+    let with_hooks = |content: &[u8]| match options.managed_hooks_only {
+        true => managed::with_only_managed(content).and_then(|content| plan::with_hooks(&content, &wanted)),
+        false => plan::with_hooks(content, &wanted),
+    };
+    if options.print {
+        let settings = with_hooks(b"").map_err(|cause| Error::caused("cannot create the settings", cause))?;
+        output::print_json_text(context, &String::from_utf8_lossy(&settings))?;
+        warn_of_program(context, &program);
+        return Ok(false);
+    }
+    if !target.dry_run {
+        managed::check_root(&format!("{} install --scope managed", quoted(program.as_str())))?;
+    }
+    let records = if target.dry_run { managed::known_records() } else { managed::records()? };
+    let _lock = if target.dry_run { None } else { Some(records.lock()?) };
+    let file = managed::file_for(version)?;
+    check_file(&file, options)?;
+    if !target.dry_run {
+        file.sweep();
+    }
+    let path = file.path.display();
+    let before = hook_command::ours(&lenient_data(file.bytes()));
+    let after = with_hooks(file.bytes()).map_err(|cause| edit_error(&file, cause))?;
+    let is_changed = after != file.bytes();
+    let new = NewContent { context, records: &records, file: &file, after: &after };
+    if !is_changed {
+        print(format!("nothing to do: {path} already has all {}", count(wanted.len(), "hook")));
+        if !target.dry_run && records.find(&file.real).is_none() {
+            new.remember(&program, &client)?;
+        }
+    } else if target.dry_run {
+        print_diff(context, &file, &after)?;
+    } else {
+        let backup = new.write(&program, &client)?;
+        print(plan::describe(&before, &wanted, &path.to_string()));
+        print(format!("each runs {} hook, for Claude Code {version} and later", quoted(program.as_str())));
+        if let Some(backup) = backup {
+            print(format!("backup: {}", backup.display()));
+        }
+        print(format!("to undo: {}", target.command(context, "uninstall", &file)));
+    }
+    if lenient_data(&after).get(ONLY_MANAGED) == Some(&true.into()) {
+        print(format!("note: only hooks of managed settings run: `{ONLY_MANAGED}` in {path}"));
+    }
+    print_unsupported(context, version);
+    print_hooks_of_rules(context, &needs, &wanted);
+    warn_of_program(context, &program);
+    warn_of_files(context);
+    Ok(is_changed)
+}
+
+/// The program that the hooks run. Users have different search paths, so only a path will do.
+fn program(context: &Context, args: &Args) -> Result<HookProgram> {
+    let program = match &args.command {
+        Some(command) => HookProgram::named(command)?,
+        None => HookProgram::running(&context.env)?,
+    };
+    if program.is_bare() {
+        return Err(Error::usage("managed settings need the path of the program: each user has another PATH")
+            .hint("name it: --command /usr/local/bin/teamkeep"));
+    }
+    Ok(program)
+}
+
+/// The version of Claude Code. Users may have several, and root none.
+fn version(context: &Context, args: &Args) -> Result<Version> {
+    let known = || client::probe(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting)).answer;
+    match args.client_version.map_or_else(known, ClientVersion::Known) {
+        ClientVersion::Known(version) => Ok(version),
+        ClientVersion::Unknown(why) => {
+            Err(Error::caused("cannot determine the version of Claude Code", why)
+                .hint("set the oldest version that users of this machine have: --client-version X.Y.Z"))
+        }
+    }
+}
+
+/// The hooks that the organization's configuration needs.
+fn needs(options: &ManagedArgs) -> Result<Needs> {
+    let file = options.organization.clone().unwrap_or_else(|| ORGANIZATION_FILE.into());
+    if options.organization.is_some() && !file.exists() {
+        return Err(Error::new(format!("cannot read {}: no such file", file.display())));
+    }
+    let organization = layers::load(&Files { organization: Some(file), ..Files::default() });
+    if let Some(error) = organization.error() {
+        return Err(error.hint("nothing was changed; fix the organization's configuration first"));
+    }
+    let mut needs = Needs::with(&Demand::all(&organization.config, &organization.settings));
+    if options.all_tools {
+        needs.add_all_tools();
+    }
+    Ok(needs)
+}
+
+/// Checks that Claude Code can read the file, and that teamkeep may set what it is to set.
+fn check_file(file: &SettingsFile, options: &ManagedArgs) -> Result<()> {
+    let path = file.path.display();
+    if let Err(flaw) = check_strict(file.bytes()) {
+        return Err(Error::caused(format!("cannot edit {path}"), flaw.to_string())
+            .hint("nothing was changed; newer versions of Claude Code do not start with this file")
+            .hint(flaw.edit(&file.path)));
+    }
+    if options.managed_hooks_only && file.path != drop_in_file() {
+        let what = format!("cannot set `{ONLY_MANAGED}` in {path}, which is not teamkeep's file");
+        return Err(Error::new(what).hint(format!(
+            "nothing was changed; set it there yourself, or, if all users have Claude Code {FIRST_WITH_DROP_INS} or later, \
+             first remove the hooks from that file: teamkeep uninstall --scope managed"
+        )));
+    }
+    Ok(())
+}
+
+/// Warns if a user cannot run the program, or can replace it.
+fn warn_of_program(context: &Context, program: &HookProgram) {
+    let path = Path::new(program.as_str());
+    let mut warnings = Vec::new();
+    if is_in_home(path, context.env.home.as_deref()) {
+        warnings.push(format!("{} is in a home directory", path.display()));
+    }
+    if !path.exists() {
+        warnings.push(format!("{} does not exist here; hooks fail where it does not exist", path.display()));
+    } else {
+        warnings.extend(obstacle(path, EXECUTE).map(|why| format!("some users cannot run it: {why}")));
+        warnings.extend(weakness(path).map(|why| format!("users can replace it: {why}")));
+    }
+    if warnings.is_empty() {
+        return;
+    }
+    warnings.iter().for_each(|warning| context.ui.warn(warning));
+    context.ui.hint("install the program where only root can write, such as /usr/local/bin, and name it with --command");
+}
+
+/// Warns of managed settings that Claude Code cannot read.
+fn warn_of_files(context: &Context) {
+    for path in files() {
+        let layer = SettingsLayer::read(Kind::Managed, &path);
+        if layer.is_lost() {
+            let path = path.display();
+            context.ui.warn(format!("Claude Code cannot read {path}; newer versions do not start with it"));
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Checks what applies to every user: Claude Code's managed settings, and the organization's configuration.
+
+use std::path::{Path, PathBuf};
+
+use super::{Diagnosis, Facts, bad, ok};
+use crate::settings::plan::count;
+use crate::settings::protection::{EXECUTE, READ, obstacle, weakness};
+use teamkeep_core::client::settings::command::quoted;
+use teamkeep_core::client::settings::layer::{Kind, State};
+use teamkeep_core::config::{Code, ORGANIZATION_FILE};
+
+/// Checks who can change and who can read the managed settings, and the program that their hooks run.
+pub fn managed_settings(facts: &Facts<'_>) -> Vec<Diagnosis> {
+    let managed = facts.layers.iter().filter(|layer| layer.kind == Kind::Managed);
+    let managed: Vec<_> = managed.filter(|layer| !matches!(layer.state, State::Missing)).collect();
+    if managed.is_empty() {
+        return ok("Claude Code has no managed settings on this machine").into();
+    }
+    let mut found: Vec<Diagnosis> =
+        managed.iter().flat_map(|layer| exposed("the managed settings", &layer.path, READ)).collect();
+    let hooks = managed.iter().flat_map(|layer| layer.ours());
+    let mut programs: Vec<PathBuf> =
+        hooks.filter_map(|entry| entry.words().into_iter().next()).map(PathBuf::from).collect();
+    programs.sort();
+    programs.dedup();
+    for program in &programs {
+        if program.is_absolute() {
+            found.extend(exposed("the program of the managed hooks", program, EXECUTE));
+        } else {
+            let what = format!("the managed hooks run {}, which each user's PATH decides", program.display());
+            found.push(bad(what).with_fix(format!("sudo {} install --scope managed", facts.installer)));
+        }
+    }
+    if found.is_empty() {
+        let files = count(managed.len(), "file");
+        let paths: Vec<String> = managed.iter().map(|layer| layer.path.display().to_string()).collect();
+        found.push(ok(format!("only root can change the managed settings: {files}: {}", paths.join(", "))));
+    }
+    found
+}
+
+/// The problems of a file that only root may change and every user needs.
+fn exposed(name: &str, path: &Path, needed: u32) -> Vec<Diagnosis> {
+    let shown = quoted(&path.to_string_lossy());
+    let mode = if needed == EXECUTE { "755" } else { "644" };
+    let weak = weakness(path).map(|why| {
+        bad(format!("users can change {name} {}: {why}", path.display()))
+            .with_fix(format!("sudo chown root {shown} && sudo chmod {mode} {shown}  # and the directories above it"))
+    });
+    let closed = obstacle(path, needed).map(|why| {
+        bad(format!("some users cannot use {name} {}: {why}", path.display()))
+            .with_fix(format!("sudo chmod {mode} {shown}  # and 755 the directories above it"))
+    });
+    weak.into_iter().chain(closed).collect()
+}
+
+/// Checks the organization's configuration.
+pub fn configuration(facts: &Facts<'_>) -> Vec<Diagnosis> {
+    let path = Path::new(ORGANIZATION_FILE);
+    if path.symlink_metadata().is_err() {
+        return ok("no organization's configuration").into();
+    }
+    let mut found = exposed("the organization's configuration", path, READ);
+    let broken = facts.policy.problems.iter().filter(|problem| {
+        problem.code == Code::OrganizationBroken || (problem.path == path && problem.is_error())
+    });
+    found.extend(broken.map(|problem| {
+        bad(format!("{}: {}", problem.location(), problem.message))
+            .with_fix(format!("{} config check {}", facts.call, quoted(ORGANIZATION_FILE)))
+    }));
+    if found.is_empty() {
+        found.push(ok(in_force(facts)));
+    }
+    found
+}
+
+fn in_force(facts: &Facts<'_>) -> String {
+    let fixed = facts.policy.config.organization.fixed.len();
+    let keys = if fixed == 1 { "1 fixed key or table".to_owned() } else { format!("{fixed} fixed keys and tables") };
+    format!("{ORGANIZATION_FILE} is in force, with {keys}")
+}

@@ -1,0 +1,130 @@
+//! The file of Claude Code's managed settings that `install` and `uninstall` change. Its install record is in a directory
+//! of the system: with `sudo`, the store can be that of the user who calls it.
+
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use jsonc_parser::cst::CstInputValue;
+use serde_json::Value;
+
+use super::document::{Document, lenient_data, text_of};
+use super::file::SettingsFile;
+use super::install_records::InstallRecords;
+use teamkeep_core::client::settings::hook_command;
+use teamkeep_core::client::settings::managed::{ONLY_MANAGED, base_file, drop_in_file};
+use teamkeep_core::client::settings::version::{FIRST_WITH_DROP_INS, Version};
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::sys::fs::with_path;
+
+/// teamkeep's own directory of the system.
+const SYSTEM: &str =
+    if cfg!(target_os = "macos") { "/Library/Application Support/teamkeep" } else { "/var/lib/teamkeep" };
+/// Everyone can use a directory, and only root can change it.
+const PUBLIC_DIR: u32 = 0o755;
+
+/// The install records of managed settings.
+///
+/// # Errors
+/// Their directory cannot be created.
+pub fn records() -> Result<InstallRecords> {
+    // On macOS, the organization's configuration is in the same directory, and every user reads it.
+    make_public_directories(Path::new(SYSTEM))?;
+    Ok(known_records())
+}
+
+/// [`records`], without creating their directory.
+pub fn known_records() -> InstallRecords {
+    InstallRecords::at(Path::new(SYSTEM).join("installs"))
+}
+
+/// The file to install into: where teamkeep's hooks already are, else a drop-in file if this version of Claude Code reads
+/// them.
+///
+/// # Errors
+/// It cannot be read, or is a link where teamkeep creates the file.
+pub fn file_for(version: Version) -> Result<SettingsFile> {
+    let base = SettingsFile::read_public(&base_file());
+    let has_hooks = base.as_ref().is_ok_and(has_hooks);
+    if has_hooks || version < FIRST_WITH_DROP_INS { base } else { own_drop_in() }
+}
+
+/// The files with teamkeep's hooks; the drop-in file if there are none.
+///
+/// # Errors
+/// As of [`file_for`].
+pub fn installed_files() -> Result<Vec<SettingsFile>> {
+    let (drop_in, base) = (own_drop_in()?, SettingsFile::read_public(&base_file()));
+    let found: Vec<SettingsFile> =
+        base.into_iter().chain([drop_in.clone()]).filter(|file| has_hooks(file)).collect();
+    Ok(if found.is_empty() { vec![drop_in] } else { found })
+}
+
+fn has_hooks(file: &SettingsFile) -> bool {
+    !hook_command::ours(&lenient_data(file.bytes())).is_empty()
+}
+
+fn own_drop_in() -> Result<SettingsFile> {
+    let path = drop_in_file();
+    if path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
+        let what = format!("cannot use {}: it is a symlink", path.display());
+        return Err(Error::new(what).hint("nothing was changed; replace it by a regular file, or remove it"));
+    }
+    SettingsFile::read_public(&path)
+}
+
+/// Checks that this process may write managed settings. `again` is the command for root.
+///
+/// # Errors
+/// It does not run as root.
+pub fn check_root(again: &str) -> Result<()> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    Err(Error::new("only root can change managed settings, which apply to every user")
+        .hint(format!("nothing was changed; run: sudo {again}"))
+        .hint("to print the settings for a tool that installs them: --print"))
+}
+
+/// The content with `allowManagedHooksOnly`.
+///
+/// # Errors
+/// The reason why this content cannot be edited.
+pub fn with_only_managed(content: &[u8]) -> std::result::Result<Vec<u8>, String> {
+    let (bom, text) = text_of(content)?;
+    if text.trim().is_empty() {
+        return Ok(format!("{{\n  \"{ONLY_MANAGED}\": true\n}}\n").into_bytes());
+    }
+    let document = Document::parse(text).map_err(|error| error.cause())?;
+    if document.data().get(ONLY_MANAGED) == Some(&Value::Bool(true)) {
+        return Ok(content.to_vec());
+    }
+    match document.settings.get(ONLY_MANAGED) {
+        Some(known) => known.set_value(CstInputValue::Bool(true)),
+        None => drop(document.settings.insert(0, ONLY_MANAGED, CstInputValue::Bool(true))),
+    }
+    Ok(format!("{bom}{}", document.root).into_bytes())
+}
+
+/// Whether nothing but `allowManagedHooksOnly` is in a content without hooks.
+pub fn is_rest_of_install(file: &Path, content: &[u8]) -> bool {
+    let data = lenient_data(content);
+    let is_empty = data.as_object().is_some_and(|keys| keys.keys().all(|key| key == ONLY_MANAGED));
+    file == drop_in_file() && is_empty
+}
+
+/// Creates a directory and those above it, which every user can use. Returns how many were missing.
+///
+/// # Errors
+/// One of them cannot be created.
+pub fn make_public_directories(directory: &Path) -> io::Result<usize> {
+    let missing: Vec<PathBuf> =
+        directory.ancestors().take_while(|path| !path.is_dir()).map(Path::to_path_buf).collect();
+    for path in missing.iter().rev() {
+        let created = std::fs::create_dir(path)
+            .and_then(|()| std::fs::set_permissions(path, Permissions::from_mode(PUBLIC_DIR)));
+        created.map_err(|error| with_path(error, "create the directory", path))?;
+    }
+    Ok(missing.len())
+}
