@@ -276,8 +276,8 @@ impl NewContent<'_> {
             }
         } else {
             let made = file.make_directory()?;
-            record.made_directory = made > 0
-                || file.real.parent().is_some_and(|directory| records.created_directory(directory));
+            record.made_directory =
+                made > 0 || file.real.parent().is_some_and(|directory| records.created_directory(directory));
             record.made_parent = made > 1;
         }
         records.write(&file.real, &record)?;

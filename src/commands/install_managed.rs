@@ -91,9 +91,6 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     let new = NewContent { context, records: &records, file: &file, after: &after };
     if !is_changed {
         print(format!("nothing to do: {path} already has all {}", count(wanted.len(), "hook")));
-        if !target.dry_run && records.find(&file.real).is_none() {
-            new.remember(&program, &client)?;
-        }
     } else if target.dry_run {
         print_diff(context, &file, &after)?;
     } else {
@@ -122,21 +119,22 @@ fn program(context: &Context, args: &Args) -> Result<HookProgram> {
         None => HookProgram::running(&context.env)?,
     };
     if program.is_bare() {
-        return Err(Error::usage("managed settings need the path of the program: each user has another PATH")
-            .hint("name it: --command /usr/local/bin/teamkeep"));
+        return Err(Error::usage(
+            "managed settings need the path of the program: each user has another PATH",
+        )
+        .hint("name it: --command /usr/local/bin/teamkeep"));
     }
     Ok(program)
 }
 
 /// The version of Claude Code. Users may have several, and root none.
 fn version(context: &Context, args: &Args) -> Result<Version> {
-    let known = || client::probe(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting)).answer;
+    let known =
+        || client::probe(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting)).answer;
     match args.client_version.map_or_else(known, ClientVersion::Known) {
         ClientVersion::Known(version) => Ok(version),
-        ClientVersion::Unknown(why) => {
-            Err(Error::caused("cannot determine the version of Claude Code", why)
-                .hint("set the oldest version that users of this machine have: --client-version X.Y.Z"))
-        }
+        ClientVersion::Unknown(why) => Err(Error::caused("cannot determine the version of Claude Code", why)
+            .hint("set the oldest version that users of this machine have: --client-version X.Y.Z")),
     }
 }
 
@@ -192,7 +190,9 @@ fn warn_of_program(context: &Context, program: &HookProgram) {
         return;
     }
     warnings.iter().for_each(|warning| context.ui.warn(warning));
-    context.ui.hint("install the program where only root can write, such as /usr/local/bin, and name it with --command");
+    context.ui.hint(
+        "install the program where only root can write, such as /usr/local/bin, and name it with --command",
+    );
 }
 
 /// Warns of managed settings that Claude Code cannot read.

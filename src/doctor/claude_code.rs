@@ -182,7 +182,8 @@ pub fn hooks_enabled(facts: &Facts<'_>) -> Vec<Diagnosis> {
         });
     }
     if let Some(layer) = managed::switched_on(layers, ONLY_MANAGED) {
-        let what = format!("only hooks of managed settings run: `{ONLY_MANAGED}` in {}", layer.path.display());
+        let what =
+            format!("only hooks of managed settings run: `{ONLY_MANAGED}` in {}", layer.path.display());
         let fix = || format!("ask an administrator to run: sudo {} install --scope managed", facts.installer);
         let own = others.clone().find(|layer| !layer.ours().is_empty());
         found.push(match (managed::has_calls(layers), own) {

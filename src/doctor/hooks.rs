@@ -129,7 +129,8 @@ pub fn duplicates(facts: &Facts<'_>) -> Diagnosis {
         return bad(what).with_fix(fix);
     }
     if let Some((event, files)) = differing(facts, &ours) {
-        let what = format!("teamkeep is called twice at {event}: the hooks in {files} differ in matcher or timeout");
+        let what =
+            format!("teamkeep is called twice at {event}: the hooks in {files} differ in matcher or timeout");
         return bad(what).with_fix(uninstall(facts));
     }
     let is_only_managed = managed::switched_on(&facts.layers, managed::ONLY_MANAGED).is_some();
@@ -158,7 +159,8 @@ fn differing<'a>(facts: &Facts<'_>, ours: &'a [InstalledHook<'_>]) -> Option<(&'
     }
     let both_run = |one: &InstalledHook<'_>, other: &InstalledHook<'_>| {
         let (one, other) = (&one.entry, &other.entry);
-        let words = [one, other].map(|entry| entry.matcher().split(|c: char| !(c.is_alphanumeric() || c == '_')));
+        let words =
+            [one, other].map(|entry| entry.matcher().split(|c: char| !(c.is_alphanumeric() || c == '_')));
         let names = subjects(&one.event).into_iter().chain(words.into_iter().flatten().map(str::to_owned));
         let runs = |entry: &Entry, name: &str| {
             matches!(entry.matcher(), "" | "*") || evaluate(entry.matcher(), name) == Some(true)

@@ -44,8 +44,9 @@ fn exposed(name: &str, path: &Path, needed: u32) -> Vec<Diagnosis> {
     let shown = quoted(&path.to_string_lossy());
     let mode = if needed == EXECUTE { "755" } else { "644" };
     let weak = weakness(path).map(|why| {
-        bad(format!("users can change {name} {}: {why}", path.display()))
-            .with_fix(format!("sudo chown root {shown} && sudo chmod {mode} {shown}  # and the directories above it"))
+        bad(format!("users can change {name} {}: {why}", path.display())).with_fix(format!(
+            "sudo chown root {shown} && sudo chmod {mode} {shown}  # and the directories above it"
+        ))
     });
     let closed = obstacle(path, needed).map(|why| {
         bad(format!("some users cannot use {name} {}: {why}", path.display()))
@@ -65,8 +66,11 @@ pub fn configuration(facts: &Facts<'_>) -> Vec<Diagnosis> {
         problem.code == Code::OrganizationBroken || (problem.path == path && problem.is_error())
     });
     found.extend(broken.map(|problem| {
-        bad(format!("{}: {}", problem.location(), problem.message))
-            .with_fix(format!("{} config check {}", facts.call, quoted(ORGANIZATION_FILE)))
+        bad(format!("{}: {}", problem.location(), problem.message)).with_fix(format!(
+            "{} config check {}",
+            facts.call,
+            quoted(ORGANIZATION_FILE)
+        ))
     }));
     if found.is_empty() {
         found.push(ok(in_force(facts)));
@@ -76,6 +80,7 @@ pub fn configuration(facts: &Facts<'_>) -> Vec<Diagnosis> {
 
 fn in_force(facts: &Facts<'_>) -> String {
     let fixed = facts.policy.config.organization.fixed.len();
-    let keys = if fixed == 1 { "1 fixed key or table".to_owned() } else { format!("{fixed} fixed keys and tables") };
+    let keys =
+        if fixed == 1 { "1 fixed key or table".to_owned() } else { format!("{fixed} fixed keys and tables") };
     format!("{ORGANIZATION_FILE} is in force, with {keys}")
 }

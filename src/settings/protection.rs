@@ -47,7 +47,8 @@ pub fn obstacle(path: &Path, needed: u32) -> Option<String> {
     real.ancestors().enumerate().find_map(|(level, path)| {
         let mode = path.metadata().ok()?.mode();
         let needed = if level == 0 { needed } else { EXECUTE };
-        (mode & needed == 0).then(|| format!("{} is not open to every user (mode {:o})", path.display(), mode & 0o7777))
+        (mode & needed == 0)
+            .then(|| format!("{} is not open to every user (mode {:o})", path.display(), mode & 0o7777))
     })
 }
 

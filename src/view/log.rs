@@ -174,7 +174,17 @@ fn overridden(payload: &Payload) -> String {
     let untyped = (typed == Some(false)).then_some("(no terminal)");
     let found =
         (payload.field("found").and_then(Value::as_bool) == Some(true)).then_some("(found in the file)");
-    joined([payload.text("override"), Some(gate), payload.text("name"), until.as_deref(), untyped, found])
+    let rejected = (payload.field("rejected").and_then(Value::as_bool) == Some(true))
+        .then_some("rejected: the organization has fixed the gate");
+    joined([
+        payload.text("override"),
+        Some(gate),
+        payload.text("name"),
+        until.as_deref(),
+        rejected,
+        untyped,
+        found,
+    ])
 }
 
 /// The text in quotes; empty for none.

@@ -9,7 +9,7 @@ use crate::commands::output::JsonOption;
 use crate::context::Context;
 use crate::view::{Document, plain};
 use teamkeep_core::config::Gate;
-use teamkeep_core::enforcement::{LONGEST_PAUSE, OverrideFile, Pause, SnapshotReader};
+use teamkeep_core::enforcement::{LONGEST_PAUSE, OverrideFile, Overrides, Pause, SnapshotReader};
 use teamkeep_core::error::{Error, Result, nearest, unknown};
 use teamkeep_core::model::event::{Actor, Event, Id, LEAD, OVERRIDE, SafeName};
 use teamkeep_core::store::log::Log;
@@ -120,7 +120,6 @@ fn teammate(text: &str) -> std::result::Result<String, String> {
 /// A pause replaces the previous one of the same gate and team.
 pub fn pause(context: &Context, args: &PauseArgs) -> Result<()> {
     args.scope.check_gate()?;
-    check_fixed(context, args.scope.gate.as_deref())?;
     let now = context.clock.now();
     let until =
         now.checked_add(args.duration).ok_or_else(|| Error::usage("the end of the pause is out of range"))?;
@@ -128,7 +127,7 @@ pub fn pause(context: &Context, args: &PauseArgs) -> Result<()> {
     let pause = Pause { gate, team, until };
     let file = override_file(context)?;
     let payload = json!({"override": "pause", "gate": pause.gate, "team": pause.team, "until": pause.until});
-    record(context, pause.team.as_deref(), payload)?;
+    record_unless_fixed(context, &pause.gate, pause.team.as_deref(), payload)?;
     file.change(now, |overrides| {
         overrides.pauses.retain(|other| (&other.gate, &other.team) != (&pause.gate, &pause.team));
         overrides.pauses.push(pause.clone());
@@ -137,23 +136,48 @@ pub fn pause(context: &Context, args: &PauseArgs) -> Result<()> {
     Ok(())
 }
 
-/// Fails if the organization has fixed the gate; for a pause of all gates, lists those that it has fixed.
-fn check_fixed(context: &Context, gate: Option<&str>) -> Result<()> {
-    let fixed = context.config.policy.unpausable.iter().map(|gate| gate.name());
-    let fixed: Vec<&str> = fixed.filter(|name| gate.is_none_or(|gate| gate == *name)).collect();
-    if fixed.is_empty() {
-        return Ok(());
+/// Records a pause or an allowance. If the organization has fixed its gate, the attempt is recorded and rejected; a pause of
+/// all gates applies to the others.
+fn record_unless_fixed(
+    context: &Context,
+    gate: &Option<String>,
+    team: Option<&str>,
+    mut payload: Value,
+) -> Result<()> {
+    let fixed = fixed_gates(context, gate.as_deref());
+    let is_rejected = gate.is_some() && !fixed.is_empty();
+    if !fixed.is_empty() {
+        payload["fixed"] = json!(fixed);
     }
-    let fixed = format!("{}, which the organization has fixed", fixed.join(", "));
-    match gate {
-        Some(_) => {
-            let why = format!("pauses and allowances do not apply to {fixed}");
-            Err(Error::new(why).hint("see the origin of each value: teamkeep config show"))
-        }
-        None => {
-            context.ui.warn(format!("the pause does not apply to {fixed}"));
-            Ok(())
-        }
+    if is_rejected {
+        payload["rejected"] = Value::Bool(true);
+    }
+    record(context, team, payload)?;
+    let gates = format!("{}, which the organization has fixed", fixed.join(", "));
+    if is_rejected {
+        let why = format!("pauses and allowances do not apply to {gates}");
+        return Err(Error::new(why)
+            .hint("the attempt is recorded; see the origin of each value: teamkeep config show"));
+    }
+    if !fixed.is_empty() {
+        context.ui.warn(format!("the pause does not apply to {gates}"));
+    }
+    Ok(())
+}
+
+/// The gates of a scope to which no pause applies, because the organization has fixed them.
+fn fixed_gates(context: &Context, gate: Option<&str>) -> Vec<&'static str> {
+    let fixed = context.config.policy.unpausable.iter().map(|gate| gate.name());
+    fixed.filter(|name| gate.is_none_or(|gate| gate == *name)).collect()
+}
+
+/// What a pause or an allowance of this gate does not apply to, in parentheses after a blank.
+fn exception(context: &Context, gate: Option<&str>) -> String {
+    let fixed = fixed_gates(context, gate);
+    match (gate, fixed.is_empty()) {
+        (_, true) => String::new(),
+        (Some(_), _) => " (without effect: the organization has fixed the gate)".to_owned(),
+        (None, _) => format!(" (without effect on {}: the organization has fixed them)", fixed.join(", ")),
     }
 }
 
@@ -203,11 +227,10 @@ pub fn allow(context: &Context, args: &AllowArgs) -> Result<()> {
         return Err(Error::new(why).hint(hint));
     }
     let gate = Gate::PrematureShutdown.name();
-    check_fixed(context, Some(gate))?;
     let file = override_file(context)?;
     warn_unknown_teammate(context, name);
     let payload = json!({"override": "allow-shutdown", "gate": gate, "team": null, "name": name});
-    record(context, None, payload)?;
+    record_unless_fixed(context, &Some(gate.to_owned()), None, payload)?;
     file.change(context.clock.now(), |overrides| {
         overrides.shutdowns.retain(|other| other != name);
         overrides.shutdowns.push(name.clone());
@@ -237,6 +260,16 @@ fn warn_unknown_teammate(context: &Context, name: &str) {
     context.ui.warn(format!("no running team has a teammate named {name:?}{near}"));
 }
 
+/// The active pauses and allowances.
+#[derive(Debug, serde::Serialize)]
+struct Listed<'a> {
+    #[serde(flatten)]
+    overrides: &'a Overrides,
+    /// The gates to which none of them applies.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fixed: Vec<&'static str>,
+}
+
 pub fn list(context: &Context, args: &ListArgs) -> Result<()> {
     let now = context.clock.now();
     let mut overrides = override_file(context)?.read();
@@ -245,10 +278,16 @@ pub fn list(context: &Context, args: &ListArgs) -> Result<()> {
     if !args.output.json && overrides.pauses.is_empty() && overrides.shutdowns.is_empty() {
         context.ui.eprint_line("no active pauses or allowances");
     }
-    args.output.print(context, &overrides, || {
+    let listed = Listed { overrides: &overrides, fixed: fixed_gates(context, None) };
+    args.output.print(context, &listed, || {
         let mut document = Document::default();
-        let pauses = overrides.pauses.iter().map(|pause| format!("paused: {}", describe(pause)));
-        let shutdowns = overrides.shutdowns.iter().map(|name| format!("allowed once: shutdown of {name}"));
+        let pauses = overrides
+            .pauses
+            .iter()
+            .map(|pause| format!("paused: {}{}", describe(pause), exception(context, pause.gate.as_deref())));
+        let exception = exception(context, Some(Gate::PrematureShutdown.name()));
+        let shutdowns = overrides.shutdowns.iter();
+        let shutdowns = shutdowns.map(|name| format!("allowed once: shutdown of {name}{exception}"));
         pauses.chain(shutdowns).for_each(|line| document.line([plain(line)]));
         document
     })

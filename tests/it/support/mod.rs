@@ -5,6 +5,7 @@ pub mod big_run;
 pub mod browser;
 pub mod client_files;
 pub mod install_home;
+pub mod machine;
 pub mod receiver;
 pub mod reenact;
 pub mod sandbox;

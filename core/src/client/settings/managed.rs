@@ -105,7 +105,9 @@ mod tests {
 
     #[test]
     fn hidden_files_and_other_endings_are_ignored() {
-        for (name, is_read) in [("50-x.json", true), (".50-x.json", false), ("50-x.json.bak", false), ("x", false)] {
+        for (name, is_read) in
+            [("50-x.json", true), (".50-x.json", false), ("50-x.json.bak", false), ("x", false)]
+        {
             assert_eq!(is_drop_in(&Path::new("/d").join(name)), is_read, "{name}");
         }
     }
