@@ -152,7 +152,20 @@ impl Home {
         (before != after).then(|| format!("it was\n{}\nand is\n{now}", self.settings))
     }
 
-    fn settings_now(&self) -> String {
+    /// Where teamkeep records.
+    pub fn store(&self) -> PathBuf {
+        let named = self.env.iter().find(|(name, _)| name == "TEAMKEEP_HOME").map(|(_, value)| value.into());
+        named.unwrap_or_else(|| self.root.join("home/.local/share/teamkeep"))
+    }
+
+    /// Gives the user other settings.
+    pub fn replace_settings(&mut self, settings: String) -> io::Result<()> {
+        fs::write(self.root.join("home/.claude/settings.json"), &settings)?;
+        self.settings = settings;
+        Ok(())
+    }
+
+    pub fn settings_now(&self) -> String {
         fs::read_to_string(self.root.join("home/.claude/settings.json")).unwrap_or_default()
     }
 

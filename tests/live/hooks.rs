@@ -1,12 +1,14 @@
 //! Where the client has our hooks from: how they come, what `doctor` says of them, and how they go.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
 use super::home::Home;
+use super::managed;
 use super::record::text;
 use super::witness;
 
@@ -21,6 +23,8 @@ pub enum Hooks {
     Both,
     /// A marketplace of the client's own, added and installed from by the client's commands.
     Marketplace,
+    /// `teamkeep install --scope managed`, and no other hooks run.
+    Managed,
 }
 
 /// This repository: it is the plugin, and the marketplace that has it.
@@ -31,12 +35,17 @@ const PLUGIN: &str = "teamkeep@teamkeep";
 
 impl Hooks {
     /// Brings them.
-    pub fn bring(self, home: &Home) -> Result<(), String> {
-        if self != Self::Settings && Path::new(REPOSITORY).join("bin/teamkeep").exists() {
+    pub fn bring(self, home: &mut Home) -> Result<(), String> {
+        if !matches!(self, Self::Settings | Self::Managed)
+            && Path::new(REPOSITORY).join("bin/teamkeep").exists()
+        {
             return Err("bin/teamkeep is in the repository: the plugin would run that one".to_owned());
         }
         if matches!(self, Self::Settings | Self::Both) {
             home.teamkeep(&["install", "--yes", "--skills"])?;
+        }
+        if self == Self::Managed {
+            managed::bring(home)?;
         }
         if self == Self::Marketplace {
             // As its users get it: what is committed, without the target directory.
@@ -64,12 +73,17 @@ impl Hooks {
         let checks = || told["checks"].as_array().into_iter().flatten();
         let bad: BTreeSet<String> =
             checks().filter(|check| check["verdict"] == "bad").map(|check| text(check, "code")).collect();
-        // What a client is started with cannot be seen from outside.
-        let unseen = (self == Self::Plugin).then(|| "hooks-installed".to_owned());
+        // What a client is started with cannot be seen from outside. In a user's own namespace, the directories of the
+        // system belong to nobody.
+        let is_root = Path::new("/").metadata().is_ok_and(|root| root.uid() == 0);
+        let unseen: &[&str] = match self {
+            Self::Plugin => &["hooks-installed"],
+            Self::Managed if !is_root => &["managed-settings", "organization"],
+            _ => &[],
+        };
+        let unseen = unseen.iter().map(|code| (*code).to_owned()).collect();
         let mut found: Vec<String> =
-            super::checks::same("doctor, what is bad", unseen.into_iter().collect(), bad)
-                .into_iter()
-                .collect();
+            super::checks::same("doctor, what is bad", unseen, bad).into_iter().collect();
         let last = checks().find(|check| check["code"] == "last-event").map(|check| text(check, "verdict"));
         found.extend(super::checks::same("doctor, the last event", Some("ok".to_owned()), last));
         found
@@ -78,7 +92,7 @@ impl Hooks {
     /// Takes them out; what is not as it was before them.
     pub fn go(self, home: &Home) -> Vec<String> {
         let gone = match self {
-            Self::Plugin => Ok(()),
+            Self::Plugin | Self::Managed => Ok(()),
             Self::Settings | Self::Both => home.teamkeep(&["uninstall", "--yes"]).map(drop),
             Self::Marketplace => run(home, "claude", &["plugin", "uninstall", PLUGIN])
                 .and_then(|()| run(home, "claude", &["plugin", "marketplace", "remove", "teamkeep"])),
@@ -90,6 +104,9 @@ impl Hooks {
         };
         let mut found: Vec<String> = gone.err().into_iter().collect();
         found.extend(changed.map(|what| format!("settings.json: {what}")));
+        if self == Self::Managed {
+            found.extend(managed::go(home));
+        }
         found
     }
 
@@ -100,6 +117,9 @@ impl Hooks {
             Self::Plugin => "`--plugin-dir` only: settings unchanged",
             Self::Both => "install and `--plugin-dir`, doctor, uninstall: settings byte for byte as before",
             Self::Marketplace => "validate, marketplace add, plugin install, doctor, plugin uninstall",
+            Self::Managed => {
+                "install and uninstall `--scope managed` with `--managed-hooks-only`, doctor: no hook of the user's settings ran; the user's file, `TEAMKEEP_CONFIG`, `TEAMKEEP_HOME`, the project's file and pauses did not loosen the fixed gate"
+            }
         }
     }
 }

@@ -15,6 +15,7 @@ mod home;
 mod hooks;
 mod interrupt;
 mod ledger;
+mod managed;
 mod moves;
 mod namespace;
 mod play;
@@ -49,9 +50,9 @@ fn main() -> ExitCode {
     let given: Vec<String> = std::env::args().skip(1).collect();
     let done = match Arguments::read(&given) {
         Ok(None) => return ExitCode::SUCCESS,
-        Ok(Some(arguments)) if arguments.inside => {
-            namespace::close().and_then(|()| interrupt::watch()).and_then(|()| run_all(&arguments))
-        }
+        Ok(Some(arguments)) if arguments.inside => namespace::close(&place().join("etc"))
+            .and_then(|()| interrupt::watch())
+            .and_then(|()| run_all(&arguments)),
         Ok(Some(arguments)) => namespace::missing()
             .and_then(|()| {
                 arguments

@@ -1,5 +1,8 @@
-//! A network namespace with nothing but a loopback interface in it: nothing of a run reaches a network.
+//! A network namespace with nothing but a loopback interface in it: nothing of a run reaches a network. And a mount namespace
+//! in which `/etc` is a copy and `/var/lib` is empty: managed settings of this machine do not apply to a run, and those of a
+//! run do not apply to this machine.
 
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 /// What must be installed.
@@ -26,7 +29,11 @@ pub fn missing() -> Result<(), String> {
     Ok(())
 }
 
-const OPTIONS: &[&str] = &["--net", "--map-root-user"];
+const OPTIONS: &[&str] = &["--net", "--mount", "--map-root-user"];
+
+/// Puts the copy and the empty directory in their places. Files that only root can read may be missing in the copy.
+const MOUNTS: &str = r#"mkdir -p "$0" && mount -t tmpfs none "$0" && { cp -a /etc/. "$0" 2>/dev/null; true; } &&
+rm -rf "$0/claude-code" "$0/teamkeep" && mount --bind "$0" /etc && mount -t tmpfs none /var/lib"#;
 
 /// Runs this program again, in a namespace of its own.
 pub fn enter(arguments: &[String]) -> Result<ExitCode, String> {
@@ -37,8 +44,12 @@ pub fn enter(arguments: &[String]) -> Result<ExitCode, String> {
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Brings the loopback interface up, and makes sure that it is the only one.
-pub fn close() -> Result<(), String> {
+/// Brings the loopback interface up, and makes sure that it is the only one. `copy` is where the copy of `/etc` can be.
+pub fn close(copy: &Path) -> Result<(), String> {
+    let mounted = Command::new("sh").args(["-c", MOUNTS]).arg(copy).status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        return Err("cannot replace /etc and /var/lib".to_owned());
+    }
     let up = Command::new("ip").args(["link", "set", "lo", "up"]).status();
     if !up.is_ok_and(|status| status.success()) {
         return Err("cannot bring the loopback interface up".to_owned());

@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 
 use super::ending::{Ending, SKIP};
 use super::home::Home;
+use super::hooks::Hooks;
 use super::interrupt;
 use super::ledger::{Entry, Ledger};
+use super::managed;
 use super::moves::Move;
 use super::receiver::Receiver;
 use super::restored;
@@ -41,12 +43,16 @@ pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Pat
     let port = server::start(script, ledger.clone()).map_err(|error| format!("cannot listen: {error}"))?;
     let mut variables = vec![("CLAUDE_CODE_ENABLE_TODO_TOOLS", if scenario.tasks { "1" } else { "0" })];
     variables.extend(scenario.model(generation).map(|model| ("ANTHROPIC_MODEL", model)));
+    let others = managed::variables(root);
+    if scenario.hooks == Hooks::Managed {
+        variables.extend(others.iter().map(|(name, value)| (*name, value.as_str())));
+    }
     let tools: &[(&str, &str)] = match (scenario.rule, scenario.guarded) {
         (Some(rule), _) => &[("PreToolUse", rule.tool)],
         (_, Some(gates)) => gates.tools,
         _ => &[],
     };
-    let home = Home::new(root.to_owned(), version, client, port, tools, &variables)
+    let mut home = Home::new(root.to_owned(), version, client, port, tools, &variables)
         .map_err(|error| format!("cannot make {}: {error}", root.display()))?;
     let policy = scenario.rule.map(|rule| rule.policy).or(scenario.guarded.map(|gates| gates.policy));
     if let Some(policy) = policy {
@@ -58,7 +64,7 @@ pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Pat
         home.write_policy(&trouble::config(&address))
             .map_err(|error| format!("cannot write the policy file: {error}"))?;
     }
-    scenario.hooks.bring(&home)?;
+    scenario.hooks.bring(&mut home)?;
     let mut played = Played {
         home,
         ledger,

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::checks::guarded;
+use super::hooks::Hooks;
+use super::managed;
 use super::play::Played;
 use super::record::{Record, text};
 use super::scenarios::{Scenario, Then};
@@ -98,6 +100,12 @@ fn left(played: &Played, record: &Record) -> String {
 fn besides(scenario: &Scenario, played: &Played, sent: &Sent, record: &Record) -> String {
     let refused = sent.messages.iter().filter(|message| message.kind == "message-refused").count();
     let mut told = vec![scenario.hooks.told().to_owned()];
+    if scenario.hooks == Hooks::Managed {
+        let (calls, again) = managed::announced(&played.home);
+        told.push(format!(
+            "{again} of {calls} tool calls were announced twice, each recorded and judged once"
+        ));
+    }
     if let Some(rule) = &scenario.rule {
         told.push(format!("the rule blocked {} twice, and the model read why", rule.tool));
     }

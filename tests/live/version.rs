@@ -39,6 +39,11 @@ impl Version {
         late.iter().all(|(name, patch)| *name != event || self >= Self([2, 1, *patch]))
     }
 
+    /// Tells whether this client reads drop-in files of managed settings.
+    pub fn reads_drop_ins(self) -> bool {
+        self >= Self([2, 1, 83])
+    }
+
     /// Tells whether this client's teammates in panes run the hooks of plugins.
     pub fn has_plugins_in_panes(self) -> bool {
         self > Self([2, 1, 177])

@@ -21,7 +21,11 @@ pub fn place(root: &Path) -> io::Result<()> {
         &script,
         format!("#!/bin/sh\ntrap '' HUP TERM\nexec cat >\"$(mktemp '{}')\"\n", kept.display()),
     )?;
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755))
+    make_executable(&script)
+}
+
+pub fn make_executable(script: &Path) -> io::Result<()> {
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755))
 }
 
 /// Its hooks: the events that this client knows, and the tools that ours are for; at some events also

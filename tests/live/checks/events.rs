@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::home::Home;
+use super::super::hooks::Hooks;
+use super::super::managed;
 use super::super::record::{Record, text};
 use super::super::scenarios::{Scenario, Topology};
 use super::super::witness;
@@ -25,6 +27,9 @@ pub fn differences(scenario: &Scenario, home: &Home, record: &Record) -> Vec<Str
             Some(place) => drop(told.swap_remove(place)),
             None => missing.push(payload),
         }
+    }
+    if scenario.hooks == Hooks::Managed {
+        missing.retain(|payload| !managed::is_again(payload, record));
     }
     if scenario.topology == Topology::Panes {
         // Each of them once a teammate that leaves its pane.

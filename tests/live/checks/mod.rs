@@ -19,6 +19,8 @@ mod worktrees;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
+use super::hooks::Hooks;
+use super::managed;
 use super::play::Played;
 use super::record::Record;
 use super::scenarios::{Scenario, Then, Topology};
@@ -64,7 +66,11 @@ pub fn differences(
         let said = sent.words.get("lead").cloned().unwrap_or_default();
         found.extend(differ("what the client printed", said, printed));
     }
-    found.extend(same("the skill is offered to the model", true, played.ledger.offers_skill()));
+    let has_skill = scenario.hooks != Hooks::Managed;
+    found.extend(same("the skill is offered to the model", has_skill, played.ledger.offers_skill()));
+    if scenario.hooks == Hooks::Managed {
+        found.extend(managed::differences(&played.home, record));
+    }
     found.extend(context::differences(version, scenario, &played.ledger));
     if scenario.then == Then::Restored {
         found.extend(tasks::listed(sent, super::restored::listed(played)));

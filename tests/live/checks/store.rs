@@ -18,7 +18,7 @@ pub fn differences(scenario: &Scenario, home: &Home, record: &Record) -> Vec<Str
     found.extend(odd.map(|event| {
         format!("log: {} says {}{}", text(event, "event"), text(event, "warning"), text(event, "malformed"))
     }));
-    let diagnostics = home.root.join("home/.local/share/teamkeep/diagnostics");
+    let diagnostics = home.store().join("diagnostics");
     for entry in std::fs::read_dir(diagnostics).into_iter().flatten().flatten() {
         let said = std::fs::read_to_string(entry.path()).unwrap_or_default();
         let lines = said.lines().filter(|line| !line.contains(HALF_WRITTEN) && !line.contains(BUSY));

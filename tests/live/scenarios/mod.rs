@@ -194,6 +194,16 @@ pub const ALL: &[Scenario] = &[
         ..TEAM
     },
     Scenario {
+        name: "managed",
+        hooks: Hooks::Managed,
+        steps: halfway::steps_of_stopping,
+        reply: halfway::reply,
+        refusals: 3,
+        verdict: "open-work",
+        incidents: &["lost-work bob"],
+        ..TEAM
+    },
+    Scenario {
         name: "restore",
         steps: halfway::steps_of_leaving,
         reply: halfway::reply,
@@ -373,6 +383,9 @@ impl Scenario {
         }
         if self.name == "worktrees" && version.generation() == Generation::Flat {
             return Some("it has no worktrees");
+        }
+        if self.hooks == Hooks::Managed && !version.reads_drop_ins() {
+            return Some("it reads no drop-in files of managed settings");
         }
         // Before 2.1.69.
         if self.guarded.is_some_and(|gates| !gates.tools.is_empty())
