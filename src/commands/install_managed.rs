@@ -75,7 +75,7 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         return Ok(false);
     }
     if !target.dry_run {
-        managed::check_root(&format!("{} install --scope managed", quoted(program.as_str())))?;
+        managed::check_root().map_err(|error| error.hint("to print the settings instead: --print"))?;
     }
     let records = if target.dry_run { managed::known_records() } else { managed::records()? };
     let _lock = if target.dry_run { None } else { Some(records.lock()?) };

@@ -8,7 +8,6 @@ use crate::settings::install_records::InstallRecords;
 use crate::settings::managed;
 use crate::settings::plan::{self, count};
 use crate::settings::skill::{Change, Skill};
-use teamkeep_core::client::settings::command::shell_invocation;
 use teamkeep_core::client::settings::hook_command;
 use teamkeep_core::client::settings::install_record::Record;
 use teamkeep_core::error::Result;
@@ -26,7 +25,7 @@ pub struct Args {
 pub fn run(context: &Context, args: &Args) -> Result<()> {
     let is_managed = args.target.is_managed();
     if is_managed && !args.target.dry_run {
-        managed::check_root(&format!("{} uninstall --scope managed", shell_invocation(&context.env)))?;
+        managed::check_root()?;
     }
     let records =
         if is_managed { managed::known_records() } else { InstallRecords::at(context.paths.installs()) };

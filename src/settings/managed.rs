@@ -56,8 +56,7 @@ pub fn file_for(version: Version) -> Result<SettingsFile> {
 /// As of [`file_for`].
 pub fn installed_files() -> Result<Vec<SettingsFile>> {
     let (drop_in, base) = (own_drop_in()?, SettingsFile::read_public(&base_file()));
-    let found: Vec<SettingsFile> =
-        base.into_iter().chain([drop_in.clone()]).filter(|file| has_hooks(file)).collect();
+    let found: Vec<SettingsFile> = base.into_iter().chain([drop_in.clone()]).filter(has_hooks).collect();
     Ok(if found.is_empty() { vec![drop_in] } else { found })
 }
 
@@ -74,17 +73,16 @@ fn own_drop_in() -> Result<SettingsFile> {
     SettingsFile::read_public(&path)
 }
 
-/// Checks that this process may write managed settings. `again` is the command for root.
+/// Checks that this process may write managed settings.
 ///
 /// # Errors
 /// It does not run as root.
-pub fn check_root(again: &str) -> Result<()> {
+pub fn check_root() -> Result<()> {
     if rustix::process::geteuid().is_root() {
         return Ok(());
     }
     Err(Error::new("only root can change managed settings, which apply to every user")
-        .hint(format!("nothing was changed; run: sudo {again}"))
-        .hint("to print the settings for a tool that installs them: --print"))
+        .hint("nothing was changed; run the command again with sudo"))
 }
 
 /// The content with `allowManagedHooksOnly`.

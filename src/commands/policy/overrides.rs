@@ -171,7 +171,7 @@ fn fixed_gates(context: &Context, gate: Option<&str>) -> Vec<&'static str> {
     fixed.filter(|name| gate.is_none_or(|gate| gate == *name)).collect()
 }
 
-/// What a pause or an allowance of this gate does not apply to, in parentheses after a blank.
+/// The fixed gates to which a pause or an allowance of this gate does not apply, for a line about it.
 fn exception(context: &Context, gate: Option<&str>) -> String {
     let fixed = fixed_gates(context, gate);
     match (gate, fixed.is_empty()) {

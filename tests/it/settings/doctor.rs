@@ -74,6 +74,7 @@ fn doctor_reports_no_problem_after_install() {
     ok      agent-teams        agent teams are on (CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS in ~/.claude/settings.json)
     ok      task-tools         the task tools are on (CLAUDE_CODE_ENABLE_TODO_TOOLS in ~/.claude/settings.json)
     ok      settings           Claude Code can read 1 settings file: ~/.claude/settings.json
+    ok      managed-settings   Claude Code has no managed settings on this machine
     ok      hooks-enabled      no setting disables hooks
     ok      hooks-installed    16 hooks in ~/.claude/settings.json
     ok      hooks-complete     all 16 events of Claude Code 2.1.328 are recorded
@@ -84,6 +85,7 @@ fn doctor_reports_no_problem_after_install() {
     ok      hook-answer        ~/bin/teamkeep recorded and answered a test hook call in N ms
     ok      search-path        `teamkeep` is ~/bin/teamkeep
     ok      versions           teamkeep 0.1.0 is the only installed version
+    ok      organization       no organization's configuration
     ok      policy-files       no configuration file; using the defaults
     ok      policy-trust       this project has no policy file
     ok      rules-asked        no rules
@@ -98,7 +100,7 @@ fn doctor_reports_no_problem_after_install() {
     ok      team-files         every file of the running teams can be read
     ok      stale-teams        no stale team directories
 
-    26 checks passed, 2 skipped
+    28 checks passed, 2 skipped
     no problems found
     ");
     assert_eq!(result.err, "");
@@ -145,7 +147,7 @@ fn doctor_reports_each_problem_with_its_fix() {
       hint: set "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1" under "env" in ~/.claude/settings.json
     hint: run `teamkeep doctor --fix` to apply the safe fixes
 
-    14 checks passed, 9 skipped (to list them: teamkeep doctor --verbose)
+    16 checks passed, 9 skipped (to list them: teamkeep doctor --verbose)
     5 problems found
     "#);
 }

@@ -176,7 +176,7 @@ fn only_root_can_install_and_uninstall() {
     for line in [INSTALL, "uninstall --scope managed"] {
         let result = machine.run(As::User, line);
         assert_eq!(result.code, Some(1), "{line}");
-        let start = "error: only root can change managed settings, which apply to every user\nhint: nothing was changed; run: sudo ";
+        let start = "error: only root can change managed settings, which apply to every user\nhint: nothing was changed; run the command again with sudo\n";
         assert!(result.err.starts_with(start), "{}", result.err);
     }
     assert_eq!(machine.everything(), []);
