@@ -172,6 +172,12 @@ impl Policy {
     pub fn guards_files(&self) -> bool {
         Gate::ALL.into_iter().any(|gate| gate.guards_files() && gate.mode(self) != Some(Mode::Off))
     }
+
+    /// The names of the gates that a pause of this gate would concern, or one of all gates, and to which it does not apply.
+    pub fn fixed_gates(&self, paused: Option<&str>) -> Vec<&'static str> {
+        let fixed = self.unpausable.iter().map(|gate| gate.name());
+        fixed.filter(|name| paused.is_none_or(|paused| paused == *name)).collect()
+    }
 }
 
 impl Default for PrematureShutdown {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use serde_json::json;
 use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
 
 use super::append::Recorded;
 use super::attribute::Attributed;
@@ -198,11 +198,22 @@ impl Attributed<'_> {
     fn record_found(&self, found: &FoundOverrides, log: &Log) -> Result<()> {
         let (call, recorder) = (&self.call, self.call.recorder);
         let Overrides { pauses, shutdowns, .. } = &found.overrides;
+        let policy = &recorder.config.policy;
+        let with_fixed = |gate: Option<&str>, mut payload: Value| {
+            let fixed = policy.fixed_gates(gate);
+            if !fixed.is_empty() {
+                payload["fixed"] = json!(fixed);
+            }
+            payload
+        };
         let pauses = pauses.iter().map(|pause| {
-            json!({"override": "pause", "gate": pause.gate, "team": pause.team, "until": pause.until, "found": true})
+            let payload = json!({"override": "pause", "gate": pause.gate, "team": pause.team, "until": pause.until, "found": true});
+            with_fixed(pause.gate.as_deref(), payload)
         });
         let shutdowns = shutdowns.iter().map(|name| {
-            json!({"override": "allow-shutdown", "gate": Gate::PrematureShutdown.name(), "team": null, "name": name, "found": true})
+            let gate = Gate::PrematureShutdown.name();
+            let payload = json!({"override": "allow-shutdown", "gate": gate, "team": null, "name": name, "found": true});
+            with_fixed(Some(gate), payload)
         });
         let event = self.event();
         for payload in pauses.chain(shutdowns) {

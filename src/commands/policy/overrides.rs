@@ -144,7 +144,7 @@ fn record_unless_fixed(
     team: Option<&str>,
     mut payload: Value,
 ) -> Result<()> {
-    let fixed = fixed_gates(context, gate.as_deref());
+    let fixed = context.config.policy.fixed_gates(gate.as_deref());
     let is_rejected = gate.is_some() && !fixed.is_empty();
     if !fixed.is_empty() {
         payload["fixed"] = json!(fixed);
@@ -165,15 +165,9 @@ fn record_unless_fixed(
     Ok(())
 }
 
-/// The gates of a scope to which no pause applies, because the organization has fixed them.
-fn fixed_gates(context: &Context, gate: Option<&str>) -> Vec<&'static str> {
-    let fixed = context.config.policy.unpausable.iter().map(|gate| gate.name());
-    fixed.filter(|name| gate.is_none_or(|gate| gate == *name)).collect()
-}
-
 /// The fixed gates to which a pause or an allowance of this gate does not apply, for a line about it.
 fn exception(context: &Context, gate: Option<&str>) -> String {
-    let fixed = fixed_gates(context, gate);
+    let fixed = context.config.policy.fixed_gates(gate);
     match (gate, fixed.is_empty()) {
         (_, true) => String::new(),
         (Some(_), _) => " (without effect: the organization has fixed the gate)".to_owned(),
@@ -278,7 +272,7 @@ pub fn list(context: &Context, args: &ListArgs) -> Result<()> {
     if !args.output.json && overrides.pauses.is_empty() && overrides.shutdowns.is_empty() {
         context.ui.eprint_line("no active pauses or allowances");
     }
-    let listed = Listed { overrides: &overrides, fixed: fixed_gates(context, None) };
+    let listed = Listed { overrides: &overrides, fixed: context.config.policy.fixed_gates(None) };
     args.output.print(context, &listed, || {
         let mut document = Document::default();
         let pauses = overrides
