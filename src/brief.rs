@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::status::{AgentState, Item, Observation};
-use crate::timeline::{Entry, EntryKind, Kind, LiveState, MessageEvent, RunData, TaskEvent};
+use crate::timeline::{Entry, EntryKind, Kind, LiveState, MessageEvent, RunData, TaskEvent, TaskState};
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::policy::Decision;
 use teamkeep_core::store::archive::RunRecord;
@@ -92,8 +92,7 @@ impl Brief {
         let entries = &observed.timeline.entries;
         let entries = &entries[..entries.partition_point(|entry| entry.at <= at)];
         let state = LiveState::of(entries);
-        let statuses = state.tasks.values().map(|task| task.status.as_ref().or(task.erased.as_ref()));
-        let statuses: Vec<_> = statuses.filter(|status| *status != Some(&TaskStatus::Deleted)).collect();
+        let is_completed = |task: &TaskState| task.status == Some(TaskStatus::Completed);
         let last_message = |name: &str| entries.iter().rev().find_map(|entry| said(entry, Some(name)));
         let others = board.members.iter().filter(|member| Some(member.name.as_str()) != reader);
         let agents = others.map(|member| Colleague {
@@ -115,8 +114,8 @@ impl Brief {
             is_running: observed.is_running || is_past,
             reader: reader.map(str::to_owned),
             agents: agents.collect(),
-            completed: statuses.iter().filter(|status| **status == Some(&TaskStatus::Completed)).count(),
-            tasks: statuses.len(),
+            completed: state.not_deleted().filter(|(_, task)| is_completed(task)).count(),
+            tasks: state.not_deleted().count(),
             unanswered: reader.map(|reader| unanswered(entries, reader)).unwrap_or_default(),
             changes: reader.map(|reader| changes(entries, reader)).unwrap_or_default(),
             blocks: reader.map(|reader| blocks(entries, reader)).unwrap_or_default(),

@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::timeline::{RunData, TaskEntry, Timeline, ToolUse};
+use crate::timeline::{RunData, TaskState, Timeline, ToolUse};
 use teamkeep_core::client::team::{Commit, LineChange};
-use teamkeep_core::model::TaskStatus;
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::fs;
 
@@ -118,26 +117,25 @@ impl Change {
 }
 
 /// The owners of the tasks at each time.
-struct TaskOwners<'a>(BTreeMap<&'a str, Vec<(Timestamp, &'a TaskEntry)>>);
+struct TaskOwners<'a>(BTreeMap<&'a str, Vec<(Timestamp, TaskState)>>);
 
 impl<'a> TaskOwners<'a> {
     fn of(timeline: &'a Timeline) -> TaskOwners<'a> {
-        let mut tasks: BTreeMap<&str, Vec<(Timestamp, &TaskEntry)>> = BTreeMap::new();
-        for (entry, task) in timeline.entries.iter().filter_map(|entry| Some((entry, entry.task()?))) {
-            tasks.entry(&task.id).or_default().push((entry.at, task));
+        let mut tasks: BTreeMap<&str, Vec<(Timestamp, TaskState)>> = BTreeMap::new();
+        for (entry, change) in timeline.entries.iter().filter_map(|entry| Some((entry, entry.task()?))) {
+            let states = tasks.entry(&change.id).or_default();
+            let mut state = states.last().map(|(_, state)| state.clone()).unwrap_or_default();
+            state.apply(entry, change);
+            states.push((entry.at, state));
         }
         TaskOwners(tasks)
     }
 
     fn in_progress(&self, agent: &str, at: Timestamp) -> Vec<TaskRef> {
-        let owned = self.0.iter().filter_map(|(id, changes)| {
-            let known = &changes[..changes.partition_point(|(when, _)| *when <= at)];
-            let (_, last) = known.last()?;
-            let is_own = last.to == Some(TaskStatus::InProgress) && last.owner.as_deref() == Some(agent);
-            is_own.then(|| TaskRef {
-                id: (*id).to_owned(),
-                subject: known.iter().rev().find_map(|(_, task)| task.subject.clone()),
-            })
+        let owned = self.0.iter().filter_map(|(id, states)| {
+            let known = &states[..states.partition_point(|(when, _)| *when <= at)];
+            let (_, task) = known.last().filter(|(_, task)| task.is_held(agent))?;
+            Some(TaskRef { id: (*id).to_owned(), subject: task.subject.clone() })
         });
         owned.collect()
     }

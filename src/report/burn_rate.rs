@@ -2,7 +2,6 @@
 
 use chrono::TimeDelta;
 
-use super::input::ReportInput;
 use crate::timeline::{RunData, Timeline};
 use teamkeep_core::config::Price;
 use teamkeep_core::spending::PriceList;
@@ -22,12 +21,11 @@ pub struct BurnRate {
 impl BurnRate {
     /// The rate over the ten minutes before that moment; `None` if no transcript has a message of the model then.
     pub fn at(data: &RunData, timeline: &Timeline, prices: &[Price], at: Timestamp) -> Option<BurnRate> {
-        let case = ReportInput::new(data, timeline);
         let from = at.checked_sub(TimeDelta::minutes(WINDOW))?;
         let is_recent = |sent: Timestamp| from < sent && sent <= at;
+        let sent_at = |sent: Option<Timestamp>| sent.map(|sent| timeline.when.to_local(sent));
         let costs = data.transcripts.costs.values();
-        let mut recent =
-            costs.filter(|cost| case.to_local(cost.message.at).is_some_and(is_recent)).peekable();
+        let mut recent = costs.filter(|cost| sent_at(cost.message.at).is_some_and(is_recent)).peekable();
         recent.peek()?;
         let mut prices = PriceList::of(prices);
         let (mut tokens, mut usd) = (0_u64, Some(0.0));

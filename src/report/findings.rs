@@ -100,13 +100,7 @@ fn stopped_at_work(case: &ReportInput<'_>, tasks: &[TaskHistory]) -> Vec<Finding
     let mut found = Vec::new();
     for entry in case.entries.iter().filter(|entry| entry.kind() == Kind::ShutdownApproved) {
         let who = &entry.actor;
-        let holds = |task: &&TaskHistory| {
-            let last = task.changes.iter().rfind(|change| change.at < entry.at);
-            last.is_some_and(|last| {
-                last.owner.as_ref() == Some(who) && last.to == Some(TaskStatus::InProgress)
-            })
-        };
-        for task in tasks.iter().filter(holds) {
+        for task in tasks.iter().filter(|task| task.is_held(who, entry.at.millis())) {
             let what =
                 format!("{who} approved its shutdown with task {} in progress{}", task.id, called(task));
             found.push(Finding::new(Code::StoppedAtWork, what).at(entry.at).of(who).task(&task.id));

@@ -1,11 +1,13 @@
 //! The input of every part of a report, and sets of time spans.
 
-use crate::timeline::{ClockMap, Entry, RunData, Timeline};
+use crate::timeline::{ClockMap, Entry, LiveState, RunData, Timeline};
 use teamkeep_core::sys::clock::Timestamp;
 
 pub struct ReportInput<'a> {
     pub data: &'a RunData,
     pub entries: &'a [Entry],
+    /// The team after the last entry.
+    pub team: LiveState,
     /// Converts Claude Code's times to teamkeep's clock.
     pub when: &'a ClockMap,
     pub lead: &'static str,
@@ -17,6 +19,7 @@ impl<'a> ReportInput<'a> {
         ReportInput {
             data,
             entries: &timeline.entries,
+            team: LiveState::of(&timeline.entries),
             when: &timeline.when,
             lead: data.lead(),
             end: data.last_moment(&timeline.entries),
@@ -32,6 +35,15 @@ impl<'a> ReportInput<'a> {
     pub fn teammates(&self) -> impl Iterator<Item = &'a str> {
         let lead = self.lead;
         self.data.members.iter().map(String::as_str).filter(move |name| *name != lead)
+    }
+
+    /// When an agent was part of the team, until `end`; the lead always is.
+    pub fn presence(&self, name: &str, end: i64) -> Spans {
+        if name == self.lead {
+            return Spans::of([(self.data.run.started_at.millis(), end)]);
+        }
+        let stays = self.team.stays(name).iter();
+        Spans::of(stays.map(|(from, to)| (from.millis(), to.map_or(end, Timestamp::millis).min(end))))
     }
 
     pub fn is_over(&self) -> bool {

@@ -6,7 +6,7 @@ use super::input::ReportInput;
 use super::messages::MessageStats;
 use super::tasks::TaskHistory;
 use super::turns::Turn;
-use crate::timeline::{Entry, Kind, TaskEntry, stays};
+use crate::timeline::{Entry, Kind, TaskEntry};
 use teamkeep_core::client::json;
 use teamkeep_core::client::payload::Kind as Event;
 use teamkeep_core::model::{TaskStatus, Tool};
@@ -121,7 +121,7 @@ fn person(case: &ReportInput<'_>, name: &str) -> Person {
     let history = &case.data.history;
     let members = history.members();
     let text = |key: &str| members.get(name)?.raw.get(key)?.as_str().map(str::to_owned);
-    let stays = stays(case.entries, name);
+    let stays = case.team.stays(name);
     Person {
         name: name.to_owned(),
         agent_type: text("agentType"),

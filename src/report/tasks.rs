@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::input::{ReportInput, Spans};
-use crate::timeline::{Entry, Kind, TaskEntry};
+use super::messages::bare;
+use crate::timeline::{Entry, Kind, TaskEntry, TaskState};
 use teamkeep_core::client::team::Task;
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::sys::clock::Timestamp;
@@ -50,27 +51,22 @@ pub fn histories(case: &ReportInput<'_>) -> Vec<TaskHistory> {
 }
 
 fn history(case: &ReportInput<'_>, id: &str, entries: &[(&Entry, &TaskEntry)]) -> TaskHistory {
-    let mut changes: Vec<Change> = Vec::new();
-    for (entry, task) in entries {
-        let before = changes.last();
-        let owner = match task.to {
-            Some(_) => task.owner.clone(),
-            None => before.and_then(|before| before.owner.clone()),
-        };
-        changes.push(Change {
+    let mut task = TaskState::default();
+    let changes = entries.iter().map(|(entry, change)| {
+        let owner_from = task.owner.clone();
+        task.apply(entry, change);
+        Change {
             at: entry.at,
             by: entry.actor.clone(),
             kind: entry.kind(),
-            from: task.from.clone(),
-            to: task.to.clone(),
-            owner_from: before.and_then(|before| before.owner.clone()),
-            owner,
-            subject: task.subject.clone(),
-        });
-    }
-    let last = changes.last();
-    let deleted = last.is_some_and(|last| last.kind == Kind::TaskDeleted);
-    let status = changes.iter().rev().find_map(|change| change.to.clone());
+            from: change.from.clone(),
+            to: change.to.clone(),
+            owner_from,
+            owner: task.owner.clone(),
+            subject: change.subject.clone(),
+        }
+    });
+    let changes: Vec<Change> = changes.collect();
     let states = case.data.history.tasks.iter().filter(|(_, task, _)| task == id);
     let states: Vec<&Task> = states.filter_map(|(_, _, task)| task.as_ref()).collect();
     let blockers = states.iter().flat_map(|task| task.ids("blockedBy"));
@@ -79,17 +75,31 @@ fn history(case: &ReportInput<'_>, id: &str, entries: &[(&Entry, &TaskEntry)]) -
     let description = states.last().and_then(|task| task.raw.get("description")?.as_str());
     TaskHistory {
         id: id.to_owned(),
-        subject: changes.iter().rev().find_map(|change| change.subject.clone()),
         description: description.map(str::to_owned),
-        status: if deleted { TaskStatus::Deleted } else { status.unwrap_or_else(TaskStatus::unknown) },
-        owner: last.and_then(|last| last.owner.clone()),
-        removed_at: last.filter(|last| last.to.is_none() || deleted).map(|last| last.at),
+        status: if task.is_deleted() { Some(TaskStatus::Deleted) } else { task.status }
+            .unwrap_or_else(TaskStatus::unknown),
+        subject: task.subject,
+        owner: task.owner,
+        removed_at: task.removed.map(|removal| removal.at),
         blocked_by: blocked_by.into_iter().map(|(_, id)| id).collect(),
         changes,
     }
 }
 
+impl Change {
+    /// Whether this agent had the task in progress after the change.
+    pub fn is_held(&self, name: &str) -> bool {
+        let is_owner = self.owner.as_deref().is_some_and(|owner| bare(owner) == name);
+        self.to == Some(TaskStatus::InProgress) && is_owner
+    }
+}
+
 impl TaskHistory {
+    /// Whether this agent had the task in progress before that moment, in milliseconds.
+    pub fn is_held(&self, name: &str, at: i64) -> bool {
+        self.changes.iter().rfind(|change| change.at.millis() < at).is_some_and(|last| last.is_held(name))
+    }
+
     pub fn is_unfinished(&self) -> bool {
         !self.status.is_done()
     }

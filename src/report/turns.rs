@@ -8,6 +8,7 @@ use super::input::ReportInput;
 use crate::timeline::Kind;
 use teamkeep_core::client::payload::Kind as Event;
 use teamkeep_core::client::team::Notice;
+use teamkeep_core::policy::{Activity, Sign};
 use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,13 +20,13 @@ pub struct Turn {
     pub for_idlers: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Sign {
-    Begin,
+/// What is known about a sign besides its time.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Detail {
+    /// The agent read a notice that another one is idle.
     IdleNotice,
-    Act,
-    End,
-    Gone,
+    /// The id of the agent's instance.
+    Instance(Option<String>),
 }
 
 /// The agent's name, and for plain subagents the id, because several can have the same name.
@@ -40,41 +41,44 @@ pub fn turns(case: &ReportInput<'_>) -> Vec<Turn> {
     turns
 }
 
-type TimedSign = (Timestamp, Sign, Option<String>);
+impl Detail {
+    fn instance(self) -> Option<String> {
+        if let Detail::Instance(id) = self { id } else { None }
+    }
+}
+
+type TimedSign = (Timestamp, Sign, Detail);
 
 fn signs(case: &ReportInput<'_>) -> BTreeMap<Who, Vec<TimedSign>> {
     let mut signs: BTreeMap<Who, Vec<TimedSign>> = BTreeMap::new();
     for entry in case.entries {
         let sign = match entry.kind() {
-            Kind::TurnStarted => Sign::Begin,
-            Kind::TurnEnded => Sign::End,
-            Kind::MemberLeft => Sign::Gone,
+            Kind::TurnStarted => Sign::StartsTurn,
+            Kind::TurnEnded => Sign::EndsTurn,
+            Kind::MemberLeft => Sign::Leaves,
             _ => continue,
         };
         let id = entry.agent().cloned();
         let by_subagent = entry.turn().is_some_and(|turn| turn.by_subagent);
         let who = (entry.actor.clone(), id.clone().filter(|_| by_subagent));
-        signs.entry(who).or_default().push((entry.at, sign, id));
+        signs.entry(who).or_default().push((entry.at, sign, Detail::Instance(id)));
     }
-    let mut add = |name: &str, at: Option<Timestamp>, sign: Sign| {
+    let mut add = |name: &str, at: Option<Timestamp>, detail: Detail| {
         if let (Some(at), Some(own)) = (at, signs.get_mut(&(name.to_owned(), None))) {
-            own.push((at, sign, None));
+            own.push((at, Sign::Acts, detail));
         }
     };
     for delivered in &case.data.transcripts.delivered {
         let idle =
             Notice::read(&delivered.message.text).is_some_and(|notice| notice.kind == "idle_notification");
-        add(
-            &delivered.recipient,
-            case.to_local(delivered.at),
-            if idle { Sign::IdleNotice } else { Sign::Act },
-        );
+        let detail = if idle { Detail::IdleNotice } else { Detail::Instance(None) };
+        add(&delivered.recipient, case.to_local(delivered.at), detail);
     }
     for used in case.data.transcripts.uses.values() {
-        add(&used.by, case.to_local(used.at), Sign::Act);
+        add(&used.by, case.to_local(used.at), Detail::Instance(None));
     }
     for event in case.data.events.iter().filter(|event| event.kind == Event::PreToolUse) {
-        add(event.who().unwrap_or_default(), Some(event.at), Sign::Act);
+        add(event.who().unwrap_or_default(), Some(event.at), Detail::Instance(None));
     }
     signs.values_mut().for_each(|own| own.sort());
     signs
@@ -87,52 +91,47 @@ struct OpenTurn {
     idle_notices: Option<bool>,
     instance: Option<String>,
     last: Option<Timestamp>,
-    gone: bool,
 }
 
 impl OpenTurn {
-    fn close(self, agent: &str, to: Option<Timestamp>) -> Turn {
+    fn close(&self, agent: &str, to: Option<Timestamp>) -> Turn {
         let (from, for_idlers) = (self.begun.or(self.received), self.idle_notices == Some(true));
-        Turn { agent: agent.to_owned(), instance: self.instance, from, to, for_idlers }
-    }
-
-    /// The turn without a recorded end: it ends with its last sign if its agent has left.
-    fn leave(self, agent: &str) -> Turn {
-        let to = self.last.filter(|_| self.gone);
-        self.close(agent, to)
+        Turn { agent: agent.to_owned(), instance: self.instance.clone(), from, to, for_idlers }
     }
 }
 
+/// The turns of one agent. A turn without a recorded end ends with its last sign if its agent has left.
 fn of_one(agent: String, signs: Vec<TimedSign>) -> Vec<Turn> {
     let mut turns = Vec::new();
     let mut open: Option<OpenTurn> = None;
-    for (at, sign, id) in signs {
-        if sign == Sign::End {
-            let open = open.take().unwrap_or_default();
-            turns.push(OpenTurn { instance: id.or(open.instance.clone()), ..open }.close(&agent, Some(at)));
-            continue;
-        }
-        if sign == Sign::Gone {
-            // The end may still be reported; before about 2.1.100 it never is.
-            if let Some(open) = &mut open {
-                open.gone = true;
+    let mut doing = None;
+    for (at, sign, detail) in signs {
+        let before = doing;
+        doing = Activity::after(before, sign);
+        match sign {
+            Sign::EndsTurn => {
+                let open = open.take().unwrap_or_default();
+                let turn = open.close(&agent, Some(at));
+                turns.push(Turn { instance: detail.instance().or(turn.instance), ..turn });
+                continue;
             }
-            continue;
-        }
-        if sign == Sign::Begin
-            && let Some(gone) = open.take_if(|open| open.gone && open.begun.is_some())
-        {
-            turns.push(gone.leave(&agent));
+            // The end may still be reported; before about 2.1.100 it never is.
+            Sign::Leaves => continue,
+            Sign::StartsTurn if before == Some(Activity::Gone) => {
+                let left = open.take_if(|open| open.begun.is_some());
+                turns.extend(left.map(|left| left.close(&agent, left.last)));
+            }
+            _ => {}
         }
         let turn = open.get_or_insert_default();
         turn.last = Some(at);
-        match sign {
-            Sign::Begin => {
+        match (sign, detail) {
+            (Sign::StartsTurn, detail) => {
                 // Messages that arrived before the start of this turn were read in it.
                 turn.begun.get_or_insert(at);
-                turn.instance = turn.instance.take().or(id);
+                turn.instance = turn.instance.take().or(detail.instance());
             }
-            Sign::IdleNotice => {
+            (_, Detail::IdleNotice) => {
                 turn.received.get_or_insert(at);
                 if turn.begun.is_none() {
                     turn.idle_notices.get_or_insert(true);
@@ -148,7 +147,8 @@ fn of_one(agent: String, signs: Vec<TimedSign>) -> Vec<Turn> {
         }
     }
     if let Some(open) = open.filter(|open| open.begun.is_some()) {
-        turns.push(open.leave(&agent));
+        let to = open.last.filter(|_| doing == Some(Activity::Gone));
+        turns.push(open.close(&agent, to));
     }
     turns
 }

@@ -7,7 +7,6 @@ use super::input::Spans;
 use super::messages::{MessageRow, MessageStats, bare};
 use super::tasks::TaskHistory;
 use super::turns::Turn;
-use crate::timeline::stays;
 use teamkeep_core::policy::asks;
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -51,7 +50,7 @@ pub fn work(case: &ReportInput<'_>, turns: &[Turn], tasks: &[TaskHistory], mail:
         let taken = turns.iter().filter(|turn| turn.agent == *name);
         let unseen = taken.clone().filter(|turn| turn.from.is_none()).count();
         let count = taken.count();
-        let out = presence(case, name, end).difference(own);
+        let out = case.presence(name, end).difference(own);
         let waits = if *name == case.lead {
             Spans::union(
                 names.iter().zip(&working).filter(|(other, _)| *other != name).map(|(_, spans)| spans),
@@ -79,17 +78,6 @@ pub fn work(case: &ReportInput<'_>, turns: &[Turn], tasks: &[TaskHistory], mail:
 fn at_work(turns: &[Turn], name: &str, end: i64) -> Spans {
     let own = turns.iter().filter(|turn| turn.agent == name);
     Spans::of(own.filter_map(|turn| Some((turn.from?.millis(), turn.to.map_or(end, Timestamp::millis)))))
-}
-
-fn presence(case: &ReportInput<'_>, name: &str, end: i64) -> Spans {
-    if name == case.lead {
-        return Spans::of([(case.data.run.started_at.millis(), end)]);
-    }
-    Spans::of(
-        stays(case.entries, name)
-            .into_iter()
-            .map(|(from, to)| (from.millis(), to.map_or(end, Timestamp::millis))),
-    )
 }
 
 /// A question that an agent asked. `to` is when it was answered, or the end.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::timeline::{Kind, LoadedEvent, RunData, state};
+use crate::timeline::{LoadedEvent, RunData, state};
 use teamkeep_core::client::team::Task;
 use teamkeep_core::model::Tool;
 use teamkeep_core::store::archive::Archive;
@@ -62,9 +62,9 @@ impl Source {
                     source.tasks.insert(key, RestorableTask { from_tools_only: true, ..recorded });
                 }
             }
-            for (key, removal) in last.gone.removals {
+            for (key, removal) in last.gone.tasks {
                 if let Some(recorded) = source.tasks.get_mut(&key) {
-                    recorded.deleted = removal.kind() == Kind::TaskDeleted;
+                    recorded.deleted = removal.is_deletion;
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::report::{ActivityTimes, Incident, IncidentKind};
 use crate::timeline::{Entry, LiveState, MemberState, RunData, TaskState};
@@ -19,7 +19,6 @@ pub struct Board {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Member {
     pub name: String,
-    #[serde(serialize_with = "word")]
     pub doing: Activity,
     pub state: AgentState,
     /// When `doing` began.
@@ -68,10 +67,6 @@ pub struct BoardSources<'a> {
     pub entries: &'a [Entry],
     pub incidents: &'a [Incident],
     pub activity: &'a ActivityTimes,
-}
-
-fn word<S: Serializer>(activity: &Activity, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(activity.word())
 }
 
 impl AgentState {
@@ -158,16 +153,15 @@ impl Board {
     /// The board at a moment, with the tasks that exist then. `unread` returns the number of unread messages of an agent then.
     pub fn at(sources: BoardSources<'_>, unread: impl Fn(&str) -> usize, at: Timestamp) -> Board {
         let count = sources.entries.partition_point(|entry| entry.at <= at);
-        Board::of(sources, LiveState::of(&sources.entries[..count]), unread, at)
+        let state = LiveState::of(&sources.entries[..count]);
+        let existing = state.not_deleted().filter(|(_, task)| task.removed.is_none());
+        Board::of(sources, &state, existing.collect(), unread, at)
     }
 
     /// The board at the end of a run: with the tasks whose files Claude Code erased, and without agents that remain.
     pub fn at_end(sources: BoardSources<'_>, unread: impl Fn(&str) -> usize, at: Timestamp) -> Board {
-        let mut state = LiveState::of(sources.entries);
-        for task in state.tasks.values_mut() {
-            task.status = task.status.take().or(task.erased.take());
-        }
-        let mut board = Board::of(sources, state, unread, at);
+        let state = LiveState::of(sources.entries);
+        let mut board = Board::of(sources, &state, state.not_deleted().collect(), unread, at);
         for member in &mut board.members {
             // Where no end is recorded, the agents were gone with their process.
             (member.doing, member.state) = (Activity::Gone, AgentState::Left);
@@ -177,12 +171,13 @@ impl Board {
 
     fn of(
         sources: BoardSources<'_>,
-        state: LiveState,
+        state: &LiveState,
+        tasks: Vec<(&str, &TaskState)>,
         unread: impl Fn(&str) -> usize,
         at: Timestamp,
     ) -> Board {
         let BoardSources { data, incidents, activity, .. } = sources;
-        let tasks = tasks(&state, &blockers(data, at));
+        let tasks = items(&tasks, &blockers(data, at));
         let lasting: Vec<&Incident> = incidents.iter().filter(|incident| lasts_at(incident, at)).collect();
         let in_progress = |name: &str| {
             let is_own =
@@ -220,23 +215,22 @@ impl Board {
     }
 }
 
-fn tasks(state: &LiveState, blockers: &HashMap<&str, Vec<String>>) -> Vec<Item> {
+fn items(tasks: &[(&str, &TaskState)], blockers: &HashMap<&str, Vec<String>>) -> Vec<Item> {
     let is_open = |id: &String| {
-        let mut named = state.tasks.iter().filter(|((_, known), _)| known == id);
-        named.any(|(_, task)| !task.is_gone() && task.status != Some(TaskStatus::Completed))
+        tasks.iter().any(|(known, task)| known == id && task.status != Some(TaskStatus::Completed))
     };
-    let item = |((_, id), task): (&(u64, String), &TaskState)| Item {
-        id: id.clone(),
+    let item = |(id, task): &(&str, &TaskState)| Item {
+        id: (*id).to_owned(),
         status: task.status.clone().unwrap_or_else(TaskStatus::unknown),
         owner: task.owner.clone(),
-        subject: task.subject.clone(),
+        subject: task.subject.clone().unwrap_or_default(),
         since: task.since,
         blocked_by: match &task.status {
             Some(TaskStatus::Completed) => Vec::new(),
-            _ => blockers.get(id.as_str()).into_iter().flatten().filter(|id| is_open(id)).cloned().collect(),
+            _ => blockers.get(id).into_iter().flatten().filter(|id| is_open(id)).cloned().collect(),
         },
     };
-    state.tasks.iter().filter(|(_, task)| !task.is_gone()).map(item).collect()
+    tasks.iter().map(item).collect()
 }
 
 /// The tasks that each task depended on at that moment. Claude Code keeps the ids of completed ones.
@@ -286,7 +280,7 @@ mod tests {
 
     /// The state of bob, who does this while the incident lasts.
     fn state(doing: Activity, incident: &Incident, owner: Option<&str>) -> AgentState {
-        let member = MemberState { name: "bob".to_owned(), doing, since: time(0) };
+        let member = MemberState { name: "bob".to_owned(), doing, since: time(0), stays: Vec::new() };
         AgentState::of(&member, &[incident], &[task(TaskStatus::Pending, owner)])
     }
 

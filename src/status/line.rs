@@ -8,7 +8,7 @@ use super::attention::Attention;
 use super::{is_alive, unread};
 use teamkeep_core::enforcement::{GateStateStore, Overrides, SnapshotReader, VERDICT};
 use teamkeep_core::model::event::{LEAD, SafeName};
-use teamkeep_core::policy::{Activity, Decision, RecordedVerdict, TeamState};
+use teamkeep_core::policy::{Decision, RecordedVerdict, TeamState};
 use teamkeep_core::store::archive::{Archive, CaptureScope, Index, RunRecord};
 use teamkeep_core::store::log;
 use teamkeep_core::sys::clock::Timestamp;
@@ -53,7 +53,7 @@ impl StatusLine {
             SnapshotReader { archive, client: paths.client.as_deref(), live_first: true, until: None };
         let state = TeamState { ledger, ..reader.team((Some(&team), None), Some(&index)) };
         let teammates = state.members.iter().filter(|name| *name != LEAD).cloned();
-        let (working, idle) = teammates.partition(|name| state.ledger.of(name).activity() == Activity::Works);
+        let (working, idle) = teammates.partition(|name| state.ledger.of(name).works());
         let tasks = || state.tasks.values().filter(|task| !task.internal);
         let (blocks, escalations) = verdicts(&paths.log(), &run.run);
         Some(StatusLine {

@@ -215,16 +215,3 @@ fn count_blocks(
     let since_escalation = counted.skip_while(|earlier| earlier.escalated);
     since_escalation.take_while(|earlier| earlier.decision == Decision::Block).count()
 }
-
-/// When a member joined and left, for each of its stays; `None` if it did not leave.
-pub fn stays(entries: &[Entry], name: &str) -> Vec<(Timestamp, Option<Timestamp>)> {
-    let mut stays: Vec<(Timestamp, Option<Timestamp>)> = Vec::new();
-    for entry in entries.iter().filter(|entry| entry.actor == name) {
-        match (&entry.kind, stays.last_mut()) {
-            (EntryKind::MemberJoined(_), None | Some((_, Some(_)))) => stays.push((entry.at, None)),
-            (EntryKind::MemberLeft, Some((_, left @ None))) => *left = Some(entry.at),
-            _ => {}
-        }
-    }
-    stays
-}

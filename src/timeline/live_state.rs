@@ -1,4 +1,5 @@
-//! The state of each agent and task at a point of the timeline.
+//! The state of a team at a point of its timeline: the only fold of entries. Only this module knows from a timeline who is on
+//! the team, what each agent does, and which state each task has.
 
 use std::collections::BTreeMap;
 
@@ -13,23 +14,61 @@ pub struct MemberState {
     pub doing: Activity,
     /// Start of this state.
     pub since: Timestamp,
+    /// When it joined the team and left it, for each of its stays; `None` if it did not leave.
+    pub stays: Vec<(Timestamp, Option<Timestamp>)>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskState {
-    /// The status; `None` if Claude Code erased its file.
+    /// Its last status; of a removed task, the one before its removal.
     pub status: Option<TaskStatus>,
-    /// The status before its file was erased.
-    pub erased: Option<TaskStatus>,
     pub owner: Option<String>,
-    pub subject: String,
+    pub subject: Option<String>,
     /// When its status or owner last changed.
     pub since: Timestamp,
+    /// Its removal, if it does not exist any more.
+    pub removed: Option<Removal>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removal {
+    pub at: Timestamp,
+    pub by: String,
+    /// Whether an agent deleted it; otherwise Claude Code erased its file.
+    pub is_deletion: bool,
 }
 
 impl TaskState {
-    pub fn is_gone(&self) -> bool {
-        matches!(self.status, None | Some(TaskStatus::Deleted))
+    pub fn is_deleted(&self) -> bool {
+        let is_deletion = self.removed.as_ref().is_some_and(|removal| removal.is_deletion);
+        is_deletion || self.status == Some(TaskStatus::Deleted)
+    }
+
+    /// Whether this agent has it in progress.
+    pub fn is_held(&self, agent: &str) -> bool {
+        let is_in_progress = self.status == Some(TaskStatus::InProgress) && self.removed.is_none();
+        is_in_progress && self.owner.as_deref() == Some(agent)
+    }
+
+    /// Applies a change of the task, which `entry` has.
+    pub fn apply(&mut self, entry: &Entry, change: &TaskEntry) {
+        let is_changed = (&self.status, &self.owner) != (&change.to, &change.owner);
+        if change.event != TaskEvent::Erased && (is_changed || change.event == TaskEvent::Created) {
+            self.since = entry.at;
+        }
+        if change.to.is_some() {
+            self.status.clone_from(&change.to);
+            self.owner.clone_from(&change.owner);
+        }
+        if change.subject.is_some() {
+            self.subject.clone_from(&change.subject);
+        }
+        let is_deletion = change.event == TaskEvent::Deleted;
+        if !is_deletion && change.event != TaskEvent::Erased {
+            self.removed = None;
+        } else if !self.is_deleted() || is_deletion {
+            self.removed = Some(Removal { at: entry.at, by: entry.actor.clone(), is_deletion });
+        }
     }
 }
 
@@ -53,54 +92,62 @@ impl LiveState {
     /// Applies one entry.
     pub fn apply(&mut self, entry: &Entry) {
         if let EntryKind::TeamErased { .. } = entry.kind {
-            self.roster.iter_mut().for_each(|member| member.follow(Sign::Leaves, entry.at));
+            self.roster.iter_mut().for_each(|member| member.set(Activity::Gone, entry.at));
             return;
         }
         if let Some(change) = entry.task() {
-            self.task(change, entry.at);
+            let key = (change.id.parse().unwrap_or(u64::MAX), change.id.clone());
+            self.tasks.entry(key).or_default().apply(entry, change);
         }
         if let Some(sign) = sign(entry) {
-            self.member(&entry.actor, sign, entry.at);
+            self.member(entry, sign);
         }
     }
 
-    fn task(&mut self, change: &TaskEntry, at: Timestamp) {
-        let key = (change.id.parse().unwrap_or(u64::MAX), change.id.clone());
-        let task = self.tasks.entry(key).or_default();
-        let is_changed = (&task.status, &task.owner) != (&change.to, &change.owner);
-        if change.event != TaskEvent::Erased && (is_changed || change.event == TaskEvent::Created) {
-            task.since = at;
-        }
-        match change.event {
-            TaskEvent::Deleted => task.status = Some(TaskStatus::Deleted),
-            TaskEvent::Erased => task.erased = task.status.take().or(task.erased.take()),
-            _ => {
-                task.status.clone_from(&change.to);
-                task.owner.clone_from(&change.owner);
-            }
-        }
-        if let Some(subject) = &change.subject {
-            task.subject.clone_from(subject);
-        }
+    /// The agents that are on the team.
+    pub fn present(&self) -> impl Iterator<Item = &MemberState> {
+        self.roster.iter().filter(|member| matches!(member.stays.last(), Some((_, None))))
     }
 
-    fn member(&mut self, name: &str, sign: Sign, at: Timestamp) {
-        if ["client", "unknown", "helper", "user"].contains(&name) {
+    /// When an agent was on the team.
+    pub fn stays(&self, name: &str) -> &[(Timestamp, Option<Timestamp>)] {
+        let member = self.roster.iter().find(|member| member.name == name);
+        member.map_or(&[], |member| &member.stays)
+    }
+
+    /// The tasks that were not deleted, each with its id.
+    pub fn not_deleted(&self) -> impl Iterator<Item = (&str, &TaskState)> {
+        let tasks = self.tasks.iter().filter(|(_, task)| !task.is_deleted());
+        tasks.map(|((_, id), task)| (id.as_str(), task))
+    }
+
+    fn member(&mut self, entry: &Entry, sign: Sign) {
+        let (name, at) = (&entry.actor, entry.at);
+        let place = self.roster.iter().position(|member| member.name == *name);
+        let is_known = place.is_some() || matches!(entry.kind, EntryKind::MemberJoined(_));
+        if !is_known && ["client", "unknown", "helper", "user"].contains(&name.as_str()) {
             return;
         }
-        if let Some(member) = self.roster.iter_mut().find(|member| member.name == name) {
-            return member.follow(sign, at);
+        let doing = Activity::after(place.map(|place| self.roster[place].doing), sign);
+        let Some(doing) = doing else { return };
+        let place = place.unwrap_or_else(|| {
+            self.roster.push(MemberState { name: name.clone(), doing, since: at, stays: Vec::new() });
+            self.roster.len() - 1
+        });
+        let member = &mut self.roster[place];
+        member.set(doing, at);
+        match (&entry.kind, member.stays.last_mut()) {
+            (EntryKind::MemberJoined(_), None | Some((_, Some(_)))) => member.stays.push((at, None)),
+            (EntryKind::MemberLeft, Some((_, left @ None))) => *left = Some(at),
+            _ => {}
         }
-        let new = Activity::after(None, sign);
-        self.roster.extend(new.map(|doing| MemberState { name: name.to_owned(), doing, since: at }));
     }
 }
 
 impl MemberState {
-    fn follow(&mut self, sign: Sign, at: Timestamp) {
-        let after = Activity::after(Some(self.doing), sign).filter(|after| *after != self.doing);
-        if let Some(after) = after {
-            (self.doing, self.since) = (after, at);
+    fn set(&mut self, doing: Activity, at: Timestamp) {
+        if self.doing != doing {
+            (self.doing, self.since) = (doing, at);
         }
     }
 }
@@ -156,7 +203,7 @@ mod tests {
         let doing = |state: &LiveState| -> Vec<String> {
             let members = state.roster.iter();
             members
-                .map(|member| format!("{} {} {}", member.name, member.doing.word(), member.since.millis()))
+                .map(|member| format!("{} {:?} {}", member.name, member.doing, member.since.millis()))
                 .collect()
         };
         state.apply(&entry(1, started, "team-lead"));
@@ -164,7 +211,7 @@ mod tests {
         state.apply(&entry(3, turn(TurnEvent::Started), "alice"));
         state.apply(&entry(4, message(true), "client"));
         state.apply(&entry(4, message(false), "team-lead"));
-        assert_eq!(doing(&state), ["team-lead works 4", "alice works 3"]);
+        assert_eq!(doing(&state), ["team-lead Works 4", "alice Works 3"]);
         let mut task = |event, id: &str| {
             let (from, to, id) = (None, Some(TaskStatus::Pending), id.to_owned());
             let change = TaskEntry { event, id, subject: None, from, to, owner: None, is_renamed: false };
@@ -173,10 +220,12 @@ mod tests {
         task(TaskEvent::Created, "2");
         task(TaskEvent::Created, "10");
         task(TaskEvent::Erased, "2");
-        let tasks =
-            state.tasks.iter().map(|((_, id), task)| (id.as_str(), task.status.clone(), task.erased.clone()));
+        let tasks = state
+            .tasks
+            .iter()
+            .map(|((_, id), task)| (id.as_str(), task.status.clone(), task.removed.is_some()));
         let pending = || Some(TaskStatus::Pending);
-        assert_eq!(tasks.collect::<Vec<_>>(), [("2", None, pending()), ("10", pending(), None)]);
+        assert_eq!(tasks.collect::<Vec<_>>(), [("2", pending(), true), ("10", pending(), false)]);
         state.apply(&entry(6, turn(TurnEvent::Ended), "alice"));
         state.apply(&entry(7, turn(TurnEvent::Idle), "alice"));
         let verdict = VerdictEntry {
@@ -195,6 +244,6 @@ mod tests {
         assert_eq!(state, before, "a verdict does not show that its agent works");
         state.apply(&entry(8, EntryKind::TeamErased { ended_by: None }, "client"));
         state.apply(&entry(9, turn(TurnEvent::Ended), "alice"));
-        assert_eq!(doing(&state), ["team-lead gone 8", "alice gone 8"]);
+        assert_eq!(doing(&state), ["team-lead Gone 8", "alice Gone 8"]);
     }
 }

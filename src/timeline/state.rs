@@ -1,14 +1,13 @@
 //! The state of a run at a moment, or the last recorded state of each item, and the changes between two moments.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::entry::{Entry, EntryKind, TaskEvent};
 use super::history::{inbox_of, owner_of};
 use super::run_data::{RunData, spawns};
-use super::{lifecycle, tasks};
+use super::{LiveState, Removal, lifecycle, tasks};
 use teamkeep_core::client::json;
 use teamkeep_core::client::team::{Task, TeamConfig, TeamPath, entries};
 use teamkeep_core::store::archive::{Archive, FileTree};
@@ -103,55 +102,41 @@ impl State {
             let inbox = self.inboxes.entry(copy.inbox.clone()).or_default();
             inbox.push(copy.entry.raw.clone());
         }
+        let mut entries = lifecycle::team(data);
+        entries.extend(tasks::tasks(data));
+        entries.sort_by_key(|one| one.at);
+        let team = LiveState::of(&entries);
         // Tasks that no snapshot has, from tool calls.
-        let known: HashSet<String> = self.tasks.keys().cloned().collect();
-        let task_entries = tasks::tasks(data);
-        for change in task_entries.iter().filter_map(Entry::task).filter(|change| !known.contains(&change.id))
-        {
-            let task = self.tasks.entry(change.id.clone()).or_insert_with(|| json!({}));
-            if let Some(status) = &change.to {
-                (task["id"], task["status"]) = (json!(change.id), json!(status));
-                task["owner"] = json!(change.owner);
-                if let Some(subject) = &change.subject {
-                    task["subject"] = json!(subject);
-                }
-            }
+        for ((_, id), task) in &team.tasks {
+            let raw = || {
+                let mut raw = json!({"id": id, "status": task.status, "owner": task.owner});
+                task.subject.iter().for_each(|subject| raw["subject"] = json!(subject));
+                raw
+            };
+            self.tasks.entry(id.clone()).or_insert_with(raw);
         }
-        self.gone = Departures::of(data, task_entries);
+        self.gone = Departures::of(team);
     }
 }
 
+/// A member that returned and a task that was created again are not gone.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub struct Departures {
     pub members: BTreeMap<String, Timestamp>,
-    pub tasks: BTreeMap<String, Timestamp>,
-    #[serde(skip)]
-    pub removals: BTreeMap<String, Entry>,
+    pub tasks: BTreeMap<String, Removal>,
 }
 
 impl Departures {
-    /// Collects them. A member that returns and a task that is created again are not gone.
-    fn of(data: &RunData, task_entries: Vec<Entry>) -> Departures {
-        let mut gone = Departures::default();
-        let mut entries = lifecycle::team(data);
-        entries.extend(task_entries);
-        entries.sort_by_key(|one| one.at);
-        for entry in entries {
-            match &entry.kind {
-                EntryKind::MemberLeft => drop(gone.members.insert(entry.actor, entry.at)),
-                EntryKind::MemberJoined(_) => drop(gone.members.remove(&entry.actor)),
-                EntryKind::Task(task) if matches!(task.event, TaskEvent::Deleted | TaskEvent::Erased) => {
-                    gone.tasks.insert(task.id.clone(), entry.at);
-                    gone.removals.insert(task.id.clone(), entry);
-                }
-                EntryKind::Task(task) => {
-                    gone.tasks.remove(&task.id);
-                    gone.removals.remove(&task.id);
-                }
-                _ => {}
-            }
-        }
-        gone
+    fn of(team: LiveState) -> Departures {
+        let left = team.roster.into_iter().filter_map(|member| Some((member.name, member.stays.last()?.1?)));
+        let removed = team.tasks.into_iter().filter_map(|((_, id), task)| Some((id, task.removed?)));
+        Departures { members: left.collect(), tasks: removed.collect() }
+    }
+}
+
+impl Serialize for Removal {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        self.at.serialize(out)
     }
 }
 

@@ -7,7 +7,6 @@ use super::live_state::LiveState;
 use super::merge::Timeline;
 use super::run_data::RunData;
 use teamkeep_core::client::payload::Kind as PayloadKind;
-use teamkeep_core::model::TaskStatus;
 use teamkeep_core::model::event::LEAD;
 use teamkeep_core::store::archive::{Archive, EndedBy, RunRecord};
 use teamkeep_core::sys::clock::Timestamp;
@@ -42,7 +41,6 @@ impl Summary {
         let run = &data.run;
         let entries = &timeline.entries;
         let state = LiveState::of(entries);
-        let tasks = state.tasks.values().filter(|task| task.status != Some(TaskStatus::Deleted));
         let messages = entries.iter().filter_map(Entry::message);
         let sent = messages.filter(|message| message.event != MessageEvent::Refused && !message.automatic);
         Summary {
@@ -55,7 +53,7 @@ impl Summary {
             ended_at: run.ended_at,
             ended_by: run.ended_by,
             members: data.members.clone(),
-            tasks: tasks.count(),
+            tasks: state.not_deleted().count(),
             messages: sent.count(),
             snapshots: data.journal.snapshots.len(),
             events_missing_until: data.missing_until,

@@ -3,7 +3,7 @@
 use super::describe::{ShownEntry, phrase};
 use super::format::{actor, elapsed, first_line};
 use super::timeline::{TimelineOptions, merge_idles};
-use crate::timeline::{Entry, Kind, RunData};
+use crate::timeline::{Entry, Kind, LiveState, RunData};
 use crate::ui;
 use teamkeep_core::policy::Decision;
 
@@ -20,7 +20,7 @@ const MAX_CHARS: usize = 60;
 /// Draws it: participants in order of appearance, messages as arrows, everything else as notes.
 pub fn mermaid(data: &RunData, part: &[&Entry], options: TimelineOptions) -> String {
     let shown: Vec<&Entry> = part.iter().copied().filter(|entry| options.shows(entry)).collect();
-    let mut drawing = Drawing { data, names: Vec::new(), present: Vec::new(), body: String::new() };
+    let mut drawing = Drawing { data, names: Vec::new(), team: LiveState::default(), body: String::new() };
     merge_idles(&shown).into_iter().flatten().for_each(|entry| drawing.draw(entry));
     let mut diagram = String::from("sequenceDiagram\n");
     for (number, name) in drawing.names.iter().enumerate() {
@@ -33,8 +33,8 @@ struct Drawing<'a> {
     data: &'a RunData,
     /// Participants; the index is the number in the diagram.
     names: Vec<String>,
-    /// The recipients of a message to everyone.
-    present: Vec<String>,
+    /// The team at the entry. Its members are the recipients of a message to everyone.
+    team: LiveState,
     body: String,
 }
 
@@ -42,11 +42,7 @@ impl Drawing<'_> {
     fn draw(&mut self, shown: ShownEntry<'_>) {
         let entry = shown.entry;
         let actor = self.number(&entry.actor);
-        match entry.kind() {
-            Kind::MemberJoined => self.present.push(entry.actor.clone()),
-            Kind::MemberLeft => self.present.retain(|name| *name != entry.actor),
-            _ => {}
-        }
+        self.team.apply(entry);
         let (arrow, marks) = match entry.kind() {
             Kind::Message if entry.message().is_some_and(|message| message.unconfirmed) => {
                 ("-->>", "(not confirmed) ")
@@ -86,7 +82,8 @@ impl Drawing<'_> {
 
     fn recipients(&self, entry: &Entry) -> Vec<String> {
         let to = entry.message().and_then(|message| message.to.as_deref()).unwrap_or("unknown");
-        let others: Vec<String> = self.present.iter().filter(|name| **name != entry.actor).cloned().collect();
+        let others = self.team.present().map(|member| member.name.clone());
+        let others: Vec<String> = others.filter(|name| *name != entry.actor).collect();
         match (to, to.split_once('@')) {
             ("*", _) if !others.is_empty() => others,
             ("*", _) => vec!["everyone".to_owned()],

@@ -7,7 +7,7 @@ use super::describe::message_text;
 use super::document::Document;
 use super::format::{actor, count, first_line, moment_since, name_style, since, task_style, text_field};
 use super::line::{BLUE, GREEN, RED, Span, bold, dim, plain, styled};
-use crate::timeline::{Diff, Kind, RunData, State, Things};
+use crate::timeline::{Diff, RunData, State, Things};
 
 /// The members, tasks and messages of a run at a moment.
 pub fn state(data: &RunData, state: &State) -> Document {
@@ -47,9 +47,9 @@ pub fn state(data: &RunData, state: &State) -> Document {
     for (id, task) in &state.tasks {
         let status = text_field(task, "status").unwrap_or("unknown");
         let owner = text_field(task, "owner").unwrap_or("-");
-        let removed = state.gone.removals.get(id).map(|removal| {
-            let how = if removal.kind() == Kind::TaskDeleted { "deleted" } else { "erased" };
-            format!("{how} by {} {}", actor(&removal.actor), since(removal.at))
+        let removed = state.gone.tasks.get(id).map(|removal| {
+            let how = if removal.is_deletion { "deleted" } else { "erased" };
+            format!("{how} by {} {}", actor(&removal.by), since(removal.at))
         });
         document.line([
             plain(format!("  {id}")).width(4),

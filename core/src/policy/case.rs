@@ -127,7 +127,7 @@ impl<'a> Case<'a> {
 
     /// Whether an agent works: a turn has started and not ended, or it owns a task in progress.
     pub fn works(&self, name: &str) -> bool {
-        self.team.ledger.of(name).turn || !self.owned(name, &TaskStatus::InProgress).is_empty()
+        self.team.ledger.of(name).works() || !self.owned(name, &TaskStatus::InProgress).is_empty()
     }
 
     fn roster(&self) -> &KnownNames<'a> {

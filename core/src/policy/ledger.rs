@@ -1,15 +1,14 @@
-//! The history of a team that gates need, and the names in it. Only this module decides whether an agent works, is idle or
-//! has left.
+//! The history of a team that gates need, and the names in it.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
 use std::sync::LazyLock;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use super::{FileHistory, TaskTimes};
+use super::{Activity, FileHistory, Sign, TaskTimes};
 use crate::client::team::{reached, spelled, without_reference};
 use crate::sys::clock::Timestamp;
 use crate::sys::unicode::{fold, is_invisible};
@@ -65,9 +64,10 @@ pub struct MemberActivity {
     /// Its last question to each agent; `*` for everyone.
     #[serde(rename = "asked")]
     pub questions: BTreeMap<String, u64>,
-    /// Whether a turn has started and not ended.
-    pub turn: bool,
-    /// Whether a start of a turn was ever seen. Without one, `turn` means nothing.
+    /// What it does. The file has only whether it works.
+    #[serde(rename = "turn", serialize_with = "write_turn", deserialize_with = "read_turn")]
+    pub doing: Activity,
+    /// Whether a start of a turn was ever seen. Without one, `doing` means nothing.
     pub turned: bool,
     /// When its turn was first seen, or could first have started.
     pub since: Option<u64>,
@@ -80,6 +80,14 @@ pub struct MemberActivity {
     pub approved_shutdown: bool,
 }
 
+fn write_turn<S: Serializer>(doing: &Activity, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_bool(*doing == Activity::Works)
+}
+
+fn read_turn<'de, D: Deserializer<'de>>(input: D) -> Result<Activity, D::Error> {
+    Ok(if bool::deserialize(input)? { Activity::Works } else { Activity::Here })
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PendingToolCall {
@@ -90,58 +98,6 @@ pub struct PendingToolCall {
     /// The teammate that it spawns, and the start time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spawns: Option<(String, Timestamp)>,
-}
-
-/// The state of an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Activity {
-    Works,
-    /// It approved its shutdown.
-    Stops,
-    /// It has joined, and had no turn yet.
-    Here,
-    Idles,
-    /// It left, its session ended, or its work as a subagent is done.
-    Gone,
-}
-
-/// A sign of an agent's state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sign {
-    Joins,
-    StartsTurn,
-    /// It changes a task or sends a message. The start of a turn is not always recorded.
-    Acts,
-    EndsTurn,
-    ApprovesShutdown,
-    Leaves,
-}
-
-impl Activity {
-    pub fn word(self) -> &'static str {
-        match self {
-            Activity::Works => "works",
-            Activity::Stops => "stops",
-            Activity::Here => "here",
-            Activity::Idles => "idle",
-            Activity::Gone => "gone",
-        }
-    }
-
-    /// The state after a sign; `None` for an agent that was and stays unknown. The start of a session or a roster entry
-    /// does not interrupt an agent's work, and a turn can end after its agent left.
-    pub fn after(before: Option<Activity>, sign: Sign) -> Option<Activity> {
-        match (sign, before) {
-            (Sign::Joins, None | Some(Activity::Gone)) => Some(Activity::Here),
-            (Sign::StartsTurn, _) => Some(Activity::Works),
-            (Sign::Acts, Some(Activity::Here | Activity::Idles)) => Some(Activity::Works),
-            (Sign::EndsTurn | Sign::ApprovesShutdown, Some(Activity::Gone)) => before,
-            (Sign::EndsTurn, _) => Some(Activity::Idles),
-            (Sign::ApprovesShutdown, _) => Some(Activity::Stops),
-            (Sign::Leaves, _) => Some(Activity::Gone),
-            (Sign::Joins | Sign::Acts, _) => before,
-        }
-    }
 }
 
 /// Maximum length in bytes of a stored name or id. Real ones are shorter.
@@ -207,13 +163,13 @@ impl Ledger {
 }
 
 impl MemberActivity {
-    /// The state of a member that has not left.
-    pub fn activity(&self) -> Activity {
-        match (self.turn, self.idle) {
-            (true, _) => Activity::Works,
-            (false, Some(_)) => Activity::Idles,
-            (false, None) => Activity::Here,
-        }
+    /// Whether a turn has started and not ended.
+    pub fn works(&self) -> bool {
+        self.doing == Activity::Works
+    }
+
+    pub(super) fn follow(&mut self, sign: Sign) {
+        self.doing = Activity::after(Some(self.doing), sign).unwrap_or(self.doing);
     }
 
     pub fn last_instruction(&self) -> Option<u64> {

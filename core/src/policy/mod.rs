@@ -1,6 +1,7 @@
 //! Decides whether Claude Code may continue. Pure: policy, event and team state in, verdict out.
 
 mod access;
+mod activity;
 mod case;
 pub mod failure;
 mod file_history;
@@ -20,13 +21,14 @@ mod tests;
 mod verdict;
 
 pub use access::{Access, GitCall, Paths, Place};
+pub use activity::{Activity, Sign};
 pub use case::{Case, Judged};
 pub use file_history::FileHistory;
 pub use file_records::FileRecord;
 pub use gates::judge;
 pub use git::{Affected, GitCommand, GitCommands, GitEffect, PathArgument};
 pub use guard::{Attempt, Counting, Guard, Origin};
-pub use ledger::{Activity, Ledger, MemberActivity, PendingToolCall, Sign, TeammateRef};
+pub use ledger::{Ledger, MemberActivity, PendingToolCall, TeammateRef};
 pub use observe::{Sent, asks, stopped};
 pub use reason::{Reason, cut, escaped, without_prefix};
 pub use rules::Rules;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::ledger::{PendingToolCall, fits, mark, note_last};
-use super::{Judged, Ledger, MemberActivity};
+use super::{Judged, Ledger, MemberActivity, Sign};
 use crate::client::compat::is_json_text;
 use crate::client::payload::{Kind, Message, MessageKind, Payload, Spawn, TaskUpdate};
 use crate::client::team::Notice;
@@ -74,17 +74,19 @@ impl Ledger {
 
     fn begin_turn(&mut self, name: &str) {
         self.left.remove(name);
-        if !self.activity_mut(name).turn {
+        if !self.activity_mut(name).works() {
             self.activity_mut(name).since = Some(self.next());
         }
         let activity = self.activity_mut(name);
-        (activity.turn, activity.turned, activity.idle) = (true, true, None);
+        activity.follow(Sign::StartsTurn);
+        (activity.turned, activity.idle) = (true, None);
     }
 
     /// A call that started in a turn that has ended did not return: it failed or was denied.
     fn end_turn(&mut self, event: &Judged<'_>, teammate: Option<&str>) {
         if let Some(activity) = teammate.and_then(|name| self.members.get_mut(name)) {
-            (activity.turn, activity.idle) = (false, None);
+            activity.follow(Sign::EndsTurn);
+            activity.idle = None;
         }
         if let Some(name) = member(event) {
             let lost = self.pending.extract_if(.., |_, call| call.by.as_deref() == Some(name));

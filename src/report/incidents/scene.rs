@@ -1,17 +1,15 @@
 //! The input of all detectors: the parts of the report, the times at which each agent was active, and its tokens.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 
 use crate::report::activity::ActivityTimes;
 use crate::report::input::{ReportInput, Spans};
-use crate::report::messages::{MessageStats, bare};
+use crate::report::messages::MessageStats;
 use crate::report::spending::Spending;
 use crate::report::tasks::TaskHistory;
 use crate::report::turns::Turn;
-use crate::timeline::{Entry, Kind, stays};
+use crate::timeline::{Entry, Kind};
 use teamkeep_core::config::Incidents;
-use teamkeep_core::model::TaskStatus;
 use teamkeep_core::store::archive::EndedBy;
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -27,8 +25,6 @@ pub struct Scene<'a> {
     activity: ActivityTimes,
     /// When each recipient first read each text, in milliseconds. The texts are trimmed.
     first_read: HashMap<(&'a str, &'a str), i64>,
-    /// The results of [`Scene::presence`].
-    presence: RefCell<HashMap<String, Spans>>,
 }
 
 impl<'a> Scene<'a> {
@@ -46,8 +42,7 @@ impl<'a> Scene<'a> {
             () if case.is_over() => case.end.millis(),
             () => case.end.max(now).millis(),
         };
-        let (first_read, presence) = (first_read(case), RefCell::default());
-        Scene { case, mail, tasks, turns, limits, spending, end, activity, first_read, presence }
+        Scene { case, mail, tasks, turns, limits, spending, end, activity, first_read: first_read(case) }
     }
 
     pub fn is_crashed(&self) -> bool {
@@ -61,18 +56,7 @@ impl<'a> Scene<'a> {
 
     /// When the agent was part of the team.
     pub fn presence(&self, name: &str) -> Spans {
-        if name == self.case.lead {
-            return Spans::of([(self.case.data.run.started_at.millis(), self.end)]);
-        }
-        if let Some(known) = self.presence.borrow().get(name) {
-            return known.clone();
-        }
-        let stays = stays(self.case.entries, name).into_iter();
-        let spans = Spans::of(
-            stays.map(|(from, to)| (from.millis(), to.map_or(self.end, Timestamp::millis).min(self.end))),
-        );
-        self.presence.borrow_mut().insert(name.to_owned(), spans.clone());
-        spans
+        self.case.presence(name, self.end)
     }
 
     /// The times without activity of the agent while it was there that are at least so long.
@@ -118,22 +102,12 @@ impl<'a> Scene<'a> {
 
     /// When the agent owned the task in progress.
     pub fn in_progress(&self, task: &TaskHistory, name: &str) -> Spans {
-        task.spans(self.end, |change| {
-            change.to == Some(TaskStatus::InProgress)
-                && change.owner.as_deref().is_some_and(|owner| bare(owner) == name)
-        })
+        task.spans(self.end, |change| change.is_held(name))
     }
 
     /// The tasks that the agent had in progress at that moment.
     pub fn held(&self, name: &str, at: i64) -> Vec<&'a TaskHistory> {
-        let holds = |task: &&TaskHistory| {
-            let last = task.changes.iter().rfind(|change| change.at.millis() < at);
-            last.is_some_and(|last| {
-                last.to == Some(TaskStatus::InProgress)
-                    && last.owner.as_deref().is_some_and(|owner| bare(owner) == name)
-            })
-        };
-        self.tasks.iter().filter(holds).collect()
+        self.tasks.iter().filter(|task| task.is_held(name, at)).collect()
     }
 
     pub fn is_lost(&self, task: &TaskHistory) -> bool {

@@ -31,7 +31,7 @@ fn is_completion(case: &Case<'_>) -> bool {
     let named = event.payload.text("teammate_name").filter(|name| !name.is_empty());
     let activity = named.and_then(|name| ledger.members.get(name));
     let turn_ended =
-        activity.is_some_and(|activity| !activity.turn && (activity.turned || ledger.names_agents));
+        activity.is_some_and(|activity| !activity.works() && (activity.turned || ledger.names_agents));
     let task = event.payload.text("task_id");
     let asked = task.is_some_and(|id| ledger.pending_completions.values().any(|task| task == id));
     event.kind == Kind::TaskCompleted && asked && !turn_ended
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
     use crate::client::payload::Payload;
     use crate::model::event::Actor;
-    use crate::policy::{Judged, MemberActivity, TeamState};
+    use crate::policy::{Activity, Judged, MemberActivity, TeamState};
     use crate::sys::clock::Timestamp;
 
     /// Whether bob's task counts as completed, with a TaskUpdate in the ledger.
@@ -62,9 +62,12 @@ mod tests {
 
     #[test]
     fn a_turn_counts_as_ended_only_if_its_start_could_be_seen() {
-        let turn = |turn, turned| MemberActivity { turn, turned, ..MemberActivity::default() };
-        assert!(completes(turn(false, false), false), "the client names no agents");
-        assert!(completes(turn(true, true), false) && completes(turn(true, true), true));
-        assert!(!completes(turn(false, true), false) && !completes(turn(false, false), true));
+        let turn = |doing, turned| MemberActivity { doing, turned, ..MemberActivity::default() };
+        assert!(completes(turn(Activity::Here, false), false), "the client names no agents");
+        let working = turn(Activity::Works, true);
+        assert!(completes(working.clone(), false) && completes(working, true));
+        assert!(
+            !completes(turn(Activity::Idles, true), false) && !completes(turn(Activity::Here, false), true)
+        );
     }
 }

@@ -119,7 +119,7 @@ impl<'c, 'a> Workers<'c, 'a> {
     fn is_working(&self, name: &str) -> bool {
         let team = self.case.team;
         let activity = team.ledger.of(name);
-        activity.turn
+        activity.works()
             || activity.stopping
             || team.waiting(name) > 0
             || activity

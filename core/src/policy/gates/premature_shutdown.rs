@@ -185,7 +185,7 @@ impl<'c, 'a> Shutdown<'c, 'a> {
         if self.act == Act::Approve {
             return None;
         }
-        if settings.open_turn && activity.turn {
+        if settings.open_turn && activity.works() {
             return Some((settings.mode, OpenWork::Turn));
         }
         let without = team.tasks.is_empty() && !team.ledger.tasked && settings.without_tasks != Mode::Off;

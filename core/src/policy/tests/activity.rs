@@ -101,7 +101,7 @@ fn a_spawn_is_an_instruction_and_its_first_turn_may_start_before_it_returns() {
     let input = json!({"name": "bob", "description": "Review it"});
     let role = Actor { name: Some("bob".to_owned()), id: None, kind: ActorKind::Subagent };
     scene.happens(&role, &json!({"hook_event_name": "SubagentStart"}));
-    assert!(!bob(&scene).turn, "a plain subagent of that role is not bob");
+    assert!(!bob(&scene).works(), "a plain subagent of that role is not bob");
     scene.happens(&lead(), &used(before("Agent", input.clone()), "s"));
     scene.happens(&mate("bob"), &json!({"hook_event_name": "SubagentStart"}));
     scene.says(&mate("bob"), "team-lead", "Done.");
@@ -109,7 +109,7 @@ fn a_spawn_is_an_instruction_and_its_first_turn_may_start_before_it_returns() {
     spawned["tool_response"] = json!({"status": "teammate_spawned", "name": "bob", "agent_id": "abob-1"});
     scene.happens(&lead(), &spawned);
     assert!(
-        bob(&scene).turn && bob(&scene).last_instruction().is_some() && !bob(&scene).has_unreported_work()
+        bob(&scene).works() && bob(&scene).last_instruction().is_some() && !bob(&scene).has_unreported_work()
     );
     assert_eq!(scene.team.ledger.member("abob-1"), "bob");
 }
