@@ -20,7 +20,7 @@ pub use activity::ActivityTimes;
 pub use agents::{Agent, Instance, Role};
 pub use burn_rate::BurnRate;
 pub use findings::{Code, Finding};
-pub use incidents::{Incident, IncidentCost, IncidentKind, Severity, Step, restore_command};
+pub use incidents::{Incident, IncidentCost, IncidentKind, Severity, Step, duration, restore_command};
 pub use messages::{MessageRow, MessageStats, Pair, Sender};
 pub use overview::{Count, Overview, Person, Phase, PhaseName, Topology};
 pub use spending::{ModelUsage, TaskUsage, TokenUsage};

@@ -5,11 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::input::ReportInput;
-use super::messages::bare;
 use super::tasks::TaskHistory;
 use teamkeep_core::client::team::Tokens;
 use teamkeep_core::config::Price;
-use teamkeep_core::model::TaskStatus;
 use teamkeep_core::spending::PriceList;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -133,15 +131,20 @@ impl<'a> Spending<'a> {
     }
 
     /// A message belongs to the task that its agent had in progress then; of several, to the one begun last.
-    fn by_task(&self, case: &ReportInput<'_>, tasks: &[TaskHistory]) -> Vec<TaskUsage> {
+    fn by_task<'b>(&'b self, case: &ReportInput<'_>, tasks: &'b [TaskHistory]) -> Vec<TaskUsage> {
         let end = case.end.millis();
         let mut spans: BTreeMap<&str, Vec<(i64, i64, &str)>> = BTreeMap::new();
-        for task in tasks {
-            for (owner, from, to) in task.times_in_progress(end) {
-                spans.entry(bare(owner)).or_default().push((from, to, &task.id));
-            }
+        for agent in self.messages.iter().map(|one| one.agent) {
+            spans.entry(agent).or_insert_with(|| {
+                let of_task = |task: &'b TaskHistory| {
+                    let held = task.held_by(agent, end);
+                    held.iter().map(|(from, to)| (from, to, task.id.as_str())).collect::<Vec<_>>()
+                };
+                let mut own: Vec<(i64, i64, &str)> = tasks.iter().flat_map(of_task).collect();
+                own.sort_unstable();
+                own
+            });
         }
-        spans.values_mut().for_each(|own| own.sort_unstable());
         let task_of = |one: &Spent<'_>| {
             let (at, own) = (one.at?, spans.get(one.agent)?);
             own.iter().rev().find(|(from, to, _)| (*from..*to).contains(&at)).map(|(_, _, task)| *task)
@@ -161,30 +164,13 @@ impl<'a> Spending<'a> {
     }
 }
 
-impl TaskHistory {
-    /// Its owners while it was in progress, each with begin and end in milliseconds.
-    fn times_in_progress(&self, end: i64) -> Vec<(&str, i64, i64)> {
-        let mut times: Vec<(&str, i64, i64)> = Vec::new();
-        let until = self.changes.iter().skip(1).map(|change| change.at.millis()).chain([end]);
-        for (change, until) in self.changes.iter().zip(until) {
-            let at = change.at.millis();
-            let owner = change.owner.as_deref().filter(|_| change.to == Some(TaskStatus::InProgress));
-            match (owner, times.last_mut()) {
-                (None, _) => {}
-                // A new subject does not start the task again.
-                (Some(owner), Some((same, _, end))) if *same == owner && *end == at => *end = until,
-                (Some(owner), _) => times.push((owner, at, until)),
-            }
-        }
-        times
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::input::Spans;
     use crate::report::tasks::Change;
     use crate::timeline::Kind;
+    use teamkeep_core::model::TaskStatus;
     use teamkeep_core::sys::clock::Timestamp;
 
     fn change(at: i64, to: TaskStatus, owner: &str) -> Change {
@@ -219,6 +205,7 @@ mod tests {
             blocked_by: Vec::new(),
             changes: changes.map(|(at, to, owner)| change(at, to, owner)).collect(),
         };
-        assert_eq!(task.times_in_progress(9), [("bob", 2, 4), ("carol", 4, 5), ("carol", 6, 9)]);
+        assert_eq!(task.held_by("bob", 9), Spans::of([(2, 4)]));
+        assert_eq!(task.held_by("carol", 9), Spans::of([(4, 5), (6, 9)]));
     }
 }

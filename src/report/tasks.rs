@@ -108,6 +108,11 @@ impl TaskHistory {
         self.spans(end, |_| true)
     }
 
+    /// When this agent had it in progress. A new subject does not start it again.
+    pub fn held_by(&self, name: &str, end: i64) -> Spans {
+        self.spans(end, |change| change.is_held(name))
+    }
+
     pub fn owned_by(&self, name: &str, end: i64) -> Spans {
         self.spans(end, |change| change.owner.as_deref() == Some(name))
     }

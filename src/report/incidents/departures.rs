@@ -121,7 +121,7 @@ fn lost_work(scene: &Scene<'_>, name: &str, entry: &Entry, how: Departure) -> Op
     if tasks.is_empty() {
         return None;
     }
-    let begin = tasks.iter().flat_map(|task| scene.in_progress(task, name).iter().collect::<Vec<_>>());
+    let begin = tasks.iter().flat_map(|task| task.held_by(name, scene.end).iter().collect::<Vec<_>>());
     let begin = begin.filter(|(from, _)| *from < at).map(|(from, _)| from).min().unwrap_or(at);
     let (kind, what) = match how {
         Departure::Shutdown => (IncidentKind::LostWork, "was shut down"),

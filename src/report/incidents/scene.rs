@@ -100,11 +100,6 @@ impl<'a> Scene<'a> {
         others.any(|(_, own)| own.iter().any(|at| from < *at && *at < to))
     }
 
-    /// When the agent owned the task in progress.
-    pub fn in_progress(&self, task: &TaskHistory, name: &str) -> Spans {
-        task.spans(self.end, |change| change.is_held(name))
-    }
-
     /// The tasks that the agent had in progress at that moment.
     pub fn held(&self, name: &str, at: i64) -> Vec<&'a TaskHistory> {
         self.tasks.iter().filter(|task| task.is_held(name, at)).collect()

@@ -71,9 +71,9 @@ fn silent_with_work<'a>(scene: &Scene<'a>, name: &str, excused: &[Draft]) -> Vec
         let waits = Spans::of(answer.map(|question| (question.from, question.to)));
         let waits = Spans::union([&waits, &waits_for_user, &waits_for_task]);
         let whole = Spans::of([(from, to)]);
-        let of_task = |task: &&TaskHistory| scene.in_progress(task, name).intersection(&whole).total() > 0;
+        let of_task = |task: &&TaskHistory| task.held_by(name, scene.end).intersection(&whole).total() > 0;
         let tasks: Vec<&TaskHistory> = scene.tasks.iter().filter(of_task).collect();
-        let busy: Vec<Spans> = tasks.iter().map(|task| scene.in_progress(task, name)).collect();
+        let busy: Vec<Spans> = tasks.iter().map(|task| task.held_by(name, scene.end)).collect();
         let work = Spans::union(&busy).intersection(&whole).difference(&waits);
         let long = work.iter().filter(|(from, to)| to - from >= limit);
         found.extend(long.map(|span| (span, tasks.clone())));
@@ -154,7 +154,7 @@ pub fn restore_command(run: &str, at: Option<Timestamp>) -> String {
 /// The cost of the agent while tasks of its own were in progress that were never completed.
 pub fn wasted(scene: &Scene<'_>, name: &str, tasks: &[&TaskHistory]) -> Option<(u64, Option<f64>)> {
     let lost = tasks.iter().filter(|task| scene.is_lost(task));
-    let times: Vec<Spans> = lost.map(|task| scene.in_progress(task, name)).collect();
+    let times: Vec<Spans> = lost.map(|task| task.held_by(name, scene.end)).collect();
     let times = Spans::union(&times);
     scene.spent(name, times.iter())
 }
@@ -163,7 +163,7 @@ pub fn wasted(scene: &Scene<'_>, name: &str, tasks: &[&TaskHistory]) -> Option<(
 pub fn claim(scene: &Scene<'_>, draft: &mut Draft, name: &str, tasks: &[&TaskHistory]) {
     for task in tasks {
         draft.task(&task.id);
-        let times = scene.in_progress(task, name);
+        let times = task.held_by(name, scene.end);
         let Some((begin, _)) = times.iter().filter(|(from, _)| *from <= draft.span.1).last() else {
             continue;
         };

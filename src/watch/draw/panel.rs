@@ -3,7 +3,7 @@
 use anstyle::Style;
 
 use super::canvas::{Canvas, Piece, piece};
-use crate::report::Severity;
+use crate::report::{Severity, duration};
 use crate::status::AgentState;
 use crate::view::{DIM, GREEN, RED, YELLOW};
 use teamkeep_core::sys::clock::Timestamp;
@@ -62,17 +62,7 @@ impl Window {
 
 /// A duration in at most two units: `12s`, `4m`, `3h18m`, `2d4h`.
 pub fn short(from: Timestamp, to: Timestamp) -> String {
-    let seconds = (to - from).num_seconds().max(0);
-    let two = |large: i64, unit: char, small: i64, unit_of_small: char| match small {
-        0 => format!("{large}{unit}"),
-        _ => format!("{large}{unit}{small}{unit_of_small}"),
-    };
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3_600 => format!("{}m", seconds / 60),
-        3_600..86_400 => two(seconds / 3_600, 'h', seconds % 3_600 / 60, 'm'),
-        _ => two(seconds / 86_400, 'd', seconds % 86_400 / 3_600, 'h'),
-    }
+    duration((to - from).num_milliseconds()).replace("min", "m").replace(' ', "")
 }
 
 /// How a state is shown: its style, and a sign that is readable without colors.
