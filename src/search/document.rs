@@ -4,8 +4,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::redact::is_secret_key;
+use crate::timeline::parse_kind;
 use teamkeep_core::client::json::serde_name;
-use teamkeep_core::error::{self, unknown};
+use teamkeep_core::error;
 use teamkeep_core::sys::clock::Timestamp;
 
 /// A longer text is split into several documents, in bytes.
@@ -54,13 +55,7 @@ impl Kind {
     }
 
     pub fn parse(text: &str) -> error::Result<Kind> {
-        let plain = text.to_lowercase();
-        if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.word() == plain) {
-            return Ok(kind);
-        }
-        let words = Kind::ALL.map(Kind::word);
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        Err(unknown("kind", text, &words).of_usage())
+        parse_kind(text, &Kind::ALL)
     }
 }
 

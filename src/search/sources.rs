@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 use serde::{Deserialize, Serialize};
 
-use crate::timeline::RunCatalog;
+use crate::timeline::{RunCatalog, read_note};
 use teamkeep_core::error::Result;
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::store::log;
@@ -212,21 +212,14 @@ fn of_run(catalog: &RunCatalog, run: &RunRecord) -> Vec<Source> {
 
 /// The name that the note beside an agent's transcript has for the agent.
 pub fn name_in_note(catalog: &RunCatalog, run: &RunRecord, transcript: &Path) -> Option<String> {
-    const MAX_NOTE_BYTES: u64 = 1 << 20;
     let path = transcript.with_extension("meta.json");
     let kept = catalog.archive.kept(&run.run);
-    let bytes = match kept.get(path.to_str()?) {
-        Some(kept) => {
-            let mut bytes = Vec::new();
-            let read = catalog.archive.objects.open(&kept.object).ok()?;
-            read.take(MAX_NOTE_BYTES).read_to_end(&mut bytes).ok()?;
-            bytes
-        }
-        None if run.imported.is_some() => return None,
-        None => fs::read_regular(&path, MAX_NOTE_BYTES).ok()?.0,
-    };
-    let note: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
-    ["name", "agentType"].iter().find_map(|key| note.get(*key)?.as_str().map(str::to_owned))
+    let object = kept.get(path.to_str()?).map(|kept| kept.object.as_str());
+    if object.is_none() && run.imported.is_some() {
+        return None;
+    }
+    let note = read_note(&catalog.archive, &path, object).ok()?;
+    note.name.or(note.agent_type)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The entries of a timeline and their kinds.
 
+use serde::Serialize;
+
 use teamkeep_core::client::json;
 use teamkeep_core::error::{self, unknown};
 use teamkeep_core::model::TaskStatus;
@@ -324,14 +326,17 @@ impl Kind {
     }
 
     pub fn parse(text: &str) -> error::Result<Kind> {
-        let plain = text.to_lowercase().replace('_', "-");
-        if let Some(kind) = Kind::ALL.iter().find(|kind| kind.word() == plain) {
-            return Ok(*kind);
-        }
-        let words: Vec<String> = Kind::ALL.iter().map(|kind| kind.word()).collect();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        Err(unknown("kind", text, &words).of_usage())
+        parse_kind(text, Kind::ALL)
     }
+}
+
+/// The one of these kinds with this word.
+pub fn parse_kind<T: Serialize + Copy>(text: &str, kinds: &[T]) -> error::Result<T> {
+    let plain = text.to_lowercase().replace('_', "-");
+    let words: Vec<String> = kinds.iter().map(json::serde_name).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let place = words.iter().position(|word| *word == plain);
+    place.map(|place| kinds[place]).ok_or_else(|| unknown("kind", text, &words).of_usage())
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ mod transcripts;
 
 pub use entry::{
     Entry, EntryKind, JoinEntry, Kind, MessageEntry, MessageEvent, SessionEntry, Source, TaskEntry,
-    TaskEvent, TurnEntry, TurnEvent, VerdictEntry,
+    TaskEvent, TurnEntry, TurnEvent, VerdictEntry, parse_kind,
 };
 pub use events::{DetailLevel, LoadedEvent, by_run};
 pub use filter::Filter;
@@ -37,4 +37,4 @@ pub use run_catalog::{Fingerprint, OpenedRun, RunCatalog};
 pub use run_data::{ClockMap, RunData, is_client_gone};
 pub use state::{Departures, Diff, State, Things, diff, state};
 pub use summary::{Summary, project};
-pub use transcripts::{Cost, DeliveredMessage, Outcome, ToolUse, Transcript, Transcripts};
+pub use transcripts::{Cost, DeliveredMessage, Outcome, ToolUse, Transcript, Transcripts, read_note};

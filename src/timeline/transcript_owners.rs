@@ -41,11 +41,10 @@ impl<'a> TranscriptOwners<'a> {
         TranscriptOwners { run, members, prompts, agents, users }
     }
 
-    /// The owner of a transcript. `meta` is Claude Code's note beside it.
-    pub fn owner(&self, path: &Path, meta: Option<&[u8]>, records: &[Record]) -> String {
-        let note = meta.map(TranscriptNote::parse).unwrap_or_default();
+    /// The owner of a transcript with this note beside it.
+    pub fn owner(&self, path: &Path, note: &TranscriptNote, records: &[Record]) -> String {
         let by_hooks = |id: &str| self.agents.get(id).copied();
-        let named = self.run.owner_of(path, &note, |name| self.is_member(name), by_hooks).map(str::to_owned);
+        let named = self.run.owner_of(path, note, |name| self.is_member(name), by_hooks).map(str::to_owned);
         named.or_else(|| self.by_content(records)).unwrap_or_else(|| "unknown".to_owned())
     }
 

@@ -10,7 +10,7 @@ use super::transcript_owners::TranscriptOwners;
 use teamkeep_core::client::team::{Delivered, FileChanges, Record, Spent, TranscriptItem, records};
 use teamkeep_core::error::Result;
 use teamkeep_core::spending::MessageCost;
-use teamkeep_core::store::archive::{Archive, Interval, RunRecord, agent_of};
+use teamkeep_core::store::archive::{Archive, Interval, RunRecord, TranscriptNote, agent_of};
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::fs;
 
@@ -38,10 +38,11 @@ pub(super) fn load_transcripts(
     let object = |path: &str| Some(recorded.get(path)?.as_ref()?.object.as_str());
     for path in recorded.keys().filter(|path| path.ends_with(".jsonl")) {
         let meta = path.replace(".jsonl", ".meta.json");
-        let meta = recorded.contains_key(&meta).then(|| note(archive, &meta, object(&meta)).ok()).flatten();
+        let note = recorded.contains_key(&meta).then(|| read_note(archive, Path::new(&meta), object(&meta)));
+        let note = note.and_then(Result::ok).unwrap_or_default();
         match read(archive, path, object(path)) {
             Ok(records) => {
-                let by = owners.owner(Path::new(path), meta.as_deref(), &records);
+                let by = owners.owner(Path::new(path), &note, &records);
                 let transcript = Transcript { by, agent: agent_of(Path::new(path)).to_owned() };
                 transcripts.add(&transcript, records, span, &mut seen);
                 transcripts.all.push(transcript);
@@ -71,13 +72,14 @@ fn read(archive: &Archive, path: &str, object: Option<&str>) -> Result<Vec<Recor
 /// Maximum number of bytes to read of the note beside a transcript.
 const MAX_NOTE_BYTES: u64 = 1 << 20;
 
-fn note(archive: &Archive, path: &str, object: Option<&str>) -> Result<Vec<u8>> {
+/// Reads the note from the archive if an object is named, else from Claude Code's file.
+pub fn read_note(archive: &Archive, path: &Path, object: Option<&str>) -> Result<TranscriptNote> {
     let mut bytes = Vec::new();
     match object {
         Some(object) => archive.objects.open(object)?.take(MAX_NOTE_BYTES).read_to_end(&mut bytes)?,
-        None => fs::open_regular(Path::new(path))?.take(MAX_NOTE_BYTES).read_to_end(&mut bytes)?,
+        None => fs::open_regular(path)?.take(MAX_NOTE_BYTES).read_to_end(&mut bytes)?,
     };
-    Ok(bytes)
+    Ok(TranscriptNote::parse(&bytes))
 }
 
 impl Transcripts {

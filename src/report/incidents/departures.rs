@@ -4,6 +4,7 @@ use super::draft::{Draft, duration, task_names};
 use super::scene::Scene;
 use super::stalls::{claim, restore, wasted};
 use super::{IncidentKind, Severity};
+use crate::report::messages::bare;
 use crate::report::tasks::TaskHistory;
 use crate::timeline::{Entry, EntryKind, Kind};
 use teamkeep_core::client::payload::Kind as Event;
@@ -172,7 +173,7 @@ fn is_stopped(scene: &Scene<'_>, name: &str, at: i64) -> bool {
             && event.payload.tool() == Some(Tool::TaskStop)
             && event.at.millis() <= at
             && stopped(event.payload.tool_input()).is_some_and(|id| {
-                let id = id.split('@').next().unwrap_or(id);
+                let id = bare(id);
                 id == name || scene.names_agent(id, name)
             })
     })

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::draft::{Draft, count, duration, task_names};
 use super::scene::Scene;
 use super::{IncidentKind, Severity};
+use crate::report::messages::bare;
 use crate::report::turns::Turn;
 use crate::timeline::{Entry, Kind};
 use teamkeep_core::client::payload::{Kind as Event, Message};
@@ -96,7 +97,7 @@ fn subject(scene: &Scene<'_>, entry: &Entry, judged: &str) -> String {
             _ => None,
         }
     });
-    let target = target.map(|name| name.split('@').next().unwrap_or_default().to_owned());
+    let target = target.map(|name| bare(&name).to_owned());
     // A message to the lead is about its sender.
     let is_teammate = |name: &String| scene.case.teammates().any(|teammate| teammate == name);
     target.filter(is_teammate).unwrap_or_else(|| entry.actor.clone())
