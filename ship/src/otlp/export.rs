@@ -10,7 +10,7 @@ use super::attributes::Attributes;
 use super::ids::{Item, ItemId, RunIds};
 use super::names;
 use super::turns::TurnSpan;
-use super::{Privacy, TraceParent, VerdictRow};
+use super::{TraceParent, Privacy, VerdictRow};
 
 /// Who ships: the same for all data of a process.
 #[derive(Debug, Clone, Copy)]
@@ -102,6 +102,20 @@ impl<'a> RunContext<'a> {
     pub fn span_at(&self, agent: &str, at: Timestamp) -> ItemId {
         let mut turns = self.turns.iter().rev();
         turns.find(|turn| turn.includes(agent, at)).map_or_else(|| self.run_span(), |turn| turn.id)
+    }
+
+    /// The name that an agent gave: of a recipient, or of the owner of a task. In metadata mode one that no agent has becomes
+    /// `unknown`, so that no sentence is sent in place of a name.
+    pub fn name<'t>(&self, name: &'t str) -> &'t str {
+        let (name, report) = (bare(name), self.export.report);
+        let is_known = || {
+            let members = report.overview.members.iter().map(|member| &member.name);
+            members.chain(report.agents.iter().map(|agent| &agent.name)).any(|known| known == name)
+        };
+        match self.export.privacy.has_texts() || name == "*" || is_known() {
+            true => name,
+            false => "unknown",
+        }
     }
 
     /// The attributes of everything in the run.

@@ -83,7 +83,7 @@ fn message_draft<'a>(context: &'a RunContext<'_>, message: &'a MessageRow, id: I
     let text = |text: &'a Option<String>| context.export.text(text.as_deref()?);
     let attributes = Attributes::default()
         .text(names::AGENT_NAME, bare(&message.from))
-        .text(names::MESSAGE_TO, bare(&message.to))
+        .text(names::MESSAGE_TO, context.name(&message.to))
         .text(names::MESSAGE_KIND, word(&message.kind))
         .count(names::MESSAGE_CHARS, message.chars)
         .maybe_flag(names::MESSAGE_AUTOMATIC, Some(message.automatic))
@@ -152,14 +152,14 @@ fn incident_records(context: &RunContext<'_>) -> Vec<LogRecord> {
 }
 
 fn incident_draft<'a>(context: &RunContext<'_>, incident: &'a Incident, id: ItemId) -> Draft<'a> {
-    let cause = incident.agents.first().map(|agent| bare(agent));
+    let cause = incident.agents.first().map(|agent| context.name(agent));
     let remedy = incident.remedy.as_deref().and_then(|remedy| context.export.text(remedy));
     let attributes = Attributes::default()
         .maybe(names::AGENT_NAME, cause)
         .text(names::INCIDENT_ID, &incident.id)
         .text(names::INCIDENT_KIND, incident.kind.name())
         .text(names::INCIDENT_SEVERITY, incident.severity.name())
-        .texts(names::INCIDENT_AGENTS, &incident.agents)
+        .texts(names::INCIDENT_AGENTS, incident.agents.iter().map(|agent| context.name(agent)))
         .texts(names::INCIDENT_TASKS, &incident.tasks)
         .count(names::INCIDENT_SECONDS, incident.cost.seconds)
         .count(names::INCIDENT_TASKS_LOST, incident.cost.tasks_lost)

@@ -11,6 +11,7 @@
 
 mod attributes;
 mod batch;
+mod trace_parent;
 mod export;
 mod ids;
 mod logs;
@@ -22,11 +23,11 @@ mod response;
 mod sender;
 mod target;
 mod tasks;
-mod trace_parent;
 mod traces;
 mod turns;
 mod verdicts;
 
+pub use trace_parent::TraceParent;
 pub use export::{Resource, RunExport};
 pub use logs::logs;
 pub use metrics::metrics;
@@ -34,7 +35,6 @@ pub use privacy::Privacy;
 pub use request::{Request, Signal};
 pub use sender::{SendError, SendErrorKind, Sender};
 pub use target::{Encoding, Headers, OtlpTarget};
-pub use trace_parent::TraceParent;
 pub use traces::traces;
 pub use verdicts::VerdictRow;
 

@@ -27,7 +27,7 @@ impl Origin {
 #[derive(Debug, Clone, Copy)]
 pub struct AttributeName {
     pub name: &'static str,
-    /// The spans, events and metrics that have it.
+    /// The spans, log records and metrics that have it.
     pub on: &'static str,
     pub origin: Origin,
     pub meaning: &'static str,
@@ -60,9 +60,9 @@ attributes! {
     ORGANIZATION "teamkeep.organization" "resource" Teamkeep: "`ship.organization`"
 
     OPERATION_NAME "gen_ai.operation.name" "run, turn" GenAi: "`invoke_workflow` for a run, `invoke_agent` for a turn"
-    AGENT_NAME "gen_ai.agent.name" "run, agent, turn, events, metrics" GenAi: "Name of the agent: for a run, of the team; for a message, of its sender"
+    AGENT_NAME "gen_ai.agent.name" "run, agent, turn, records, metrics" GenAi: "Name of the agent: for a run, of the team; for a message, of its sender"
     AGENT_ID "gen_ai.agent.id" "agent, turn, verdict" EarlierGenAi: "Claude Code's agent ID; for a lead and for a teammate in a pane, the session ID"
-    CONVERSATION_ID "gen_ai.conversation.id" "run, agent, turn, events" GenAi: "Session ID of the lead"
+    CONVERSATION_ID "gen_ai.conversation.id" "run, agent, turn, records" GenAi: "Session ID of the lead"
     PROVIDER_NAME "gen_ai.provider.name" "run, agent, turn" EarlierGenAi: "`anthropic`, also if the models are hosted elsewhere"
     REQUEST_MODEL "gen_ai.request.model" "agent" GenAi: "Model that the team's configuration names for the agent"
     RESPONSE_MODEL "gen_ai.response.model" "agent, metrics" GenAi: "Model of the agent's messages, if all have the same"
@@ -72,7 +72,7 @@ attributes! {
     CACHE_WRITE_TOKENS "gen_ai.usage.cache_write.input_tokens" "agent" GenAi: "Input tokens written to the cache"
     ERROR_TYPE "error.type" "run" General: "`crashed`, or the kind of the worst incident of high severity"
 
-    RUN_ID "teamkeep.run.id" "run, agent, turn, task, events, metrics" Teamkeep: "ID of the run"
+    RUN_ID "teamkeep.run.id" "run, agent, turn, task, records, metrics" Teamkeep: "ID of the run"
     RUN_REVISION "teamkeep.run.revision" "run" Teamkeep: "End of the run in milliseconds since 1970. A resumed run is sent again with a later one"
     RUN_CONTINUES "teamkeep.run.continues" "run" Teamkeep: "ID of the run that this one resumes"
     RUN_OUTCOME "teamkeep.run.outcome" "run" Teamkeep: "`completed`, `open-work` or `crashed`"
@@ -87,7 +87,7 @@ attributes! {
     RUN_SUMMARY "teamkeep.run.summary" "run" Teamkeep text: "One sentence about the run"
     CLIENT_VERSIONS "teamkeep.client.versions" "run" Teamkeep: "Versions of Claude Code"
     COST "teamkeep.cost_usd" "run, agent, task" Teamkeep: "Cost in US dollars; absent if a model has no price"
-    TEAM "teamkeep.team" "run, agent, turn, task, events, metrics" Teamkeep: "Name of the team; absent for a session without one"
+    TEAM "teamkeep.team" "run, agent, turn, task, records, metrics" Teamkeep: "Name of the team; absent for a session without one"
 
     AGENT_KIND "teamkeep.agent.kind" "agent" Teamkeep: "`lead`, `teammate`, `subagent`, `helper` or `unknown`"
     AGENT_TYPE "teamkeep.agent.type" "agent" Teamkeep: "Agent type in the team's configuration"
@@ -107,7 +107,7 @@ attributes! {
     TASK_FROM "teamkeep.task.from" "task changes" Teamkeep: "Status before the change"
     TASK_ACTOR "teamkeep.task.actor" "task changes" Teamkeep: "Agent that made the change; `client` for Claude Code itself"
 
-    ID "teamkeep.id" "events" Teamkeep: "ID of the log record: drop what you have already"
+    ID "teamkeep.id" "records" Teamkeep: "ID of the log record: drop what you have already"
     MESSAGE_TO "teamkeep.message.to" "message" Teamkeep: "Recipient; `*` for all"
     MESSAGE_KIND "teamkeep.message.kind" "message, `teamkeep.messages`" Teamkeep: "`message`, or Claude Code's word such as `shutdown_request`"
     MESSAGE_CHARS "teamkeep.message.chars" "message" Teamkeep: "Length of the text"

@@ -60,12 +60,20 @@ impl fmt::Display for SendError {
 
 impl std::error::Error for SendError {}
 
+/// The address for each signal.
+#[derive(Debug)]
+struct Addresses {
+    traces: Url,
+    logs: Url,
+    metrics: Url,
+}
+
 /// A connection to a receiver. Needs a runtime of tokio with I/O and time.
 #[derive(Debug)]
 pub struct Sender {
     client: Client,
     encoding: Encoding,
-    addresses: [(Signal, Url); 3],
+    addresses: Addresses,
     secrets: Secrets,
 }
 
@@ -93,16 +101,23 @@ impl Sender {
             .redirect(Policy::none())
             .build()
             .map_err(|error| Error::caused("cannot prepare the connection to the OTLP receiver", error))?;
-        let address = |signal| Ok::<_, Error>((signal, target.address(signal)?));
-        let addresses = [address(Signal::Traces)?, address(Signal::Logs)?, address(Signal::Metrics)?];
-        let secrets = Secrets::of(&target.headers, &addresses[0].1);
+        let addresses = Addresses {
+            traces: target.address(Signal::Traces)?,
+            logs: target.address(Signal::Logs)?,
+            metrics: target.address(Signal::Metrics)?,
+        };
+        let secrets = Secrets::of(&target.headers, &addresses.traces);
         Ok(Sender { client, encoding: target.encoding, addresses, secrets })
     }
 
     /// Sends a request once.
     pub async fn send(&self, request: &Request) -> std::result::Result<(), SendError> {
         let signal = request.signal();
-        let Some((_, address)) = self.addresses.iter().find(|(of, _)| *of == signal) else { return Ok(()) };
+        let address = match signal {
+            Signal::Traces => &self.addresses.traces,
+            Signal::Logs => &self.addresses.logs,
+            Signal::Metrics => &self.addresses.metrics,
+        };
         let what = format!("cannot send {} to {}", signal.name(), shown(address));
         let body = self.body(request).map_err(|error| {
             SendError::new(SendErrorKind::Rejected, format!("{what}: cannot encode the request: {error}"))

@@ -35,7 +35,7 @@ fn task_span(context: &RunContext<'_>, task: &TaskHistory) -> Option<Span> {
         .run_attributes()
         .text(names::TASK_ID, &task.id)
         .text(names::TASK_STATUS, status(&task.status))
-        .maybe(names::TASK_OWNER, task.owner.as_deref().map(bare))
+        .maybe(names::TASK_OWNER, task.owner.as_deref().map(|owner| context.name(owner)))
         .texts(names::TASK_BLOCKED_BY, &task.blocked_by)
         .maybe(names::TASK_SUBJECT, task.subject.as_deref().and_then(|subject| export.text(subject)))
         .maybe_double(names::COST, costs.and_then(|usage| usage.cost));
@@ -44,7 +44,7 @@ fn task_span(context: &RunContext<'_>, task: &TaskHistory) -> Option<Span> {
         parent_span_id: context.run_span().bytes(),
         name: format!("task {}", task.id),
         attributes: attributes.into_list(),
-        events: task.changes.iter().skip(dropped).map(event).collect(),
+        events: task.changes.iter().skip(dropped).map(|change| event(context, change)).collect(),
         dropped_events_count: dropped.try_into().unwrap_or(u32::MAX),
         ..new_span(context, context.task_span(&task.id), (first, end))
     })
@@ -57,12 +57,12 @@ fn ended_at(task: &TaskHistory) -> Option<Timestamp> {
     done.map(|change| change.at).or(task.removed_at)
 }
 
-fn event(change: &Change) -> Event {
+fn event(context: &RunContext<'_>, change: &Change) -> Event {
     let attributes = Attributes::default()
         .text(names::TASK_CHANGE, json::serde_name(&change.kind))
         .maybe(names::TASK_FROM, change.from.as_ref().map(status))
         .maybe(names::TASK_STATUS, change.to.as_ref().map(status))
-        .maybe(names::TASK_OWNER, change.owner.as_deref().map(bare))
+        .maybe(names::TASK_OWNER, change.owner.as_deref().map(|owner| context.name(owner)))
         .text(names::TASK_ACTOR, bare(&change.by));
     Event {
         time_unix_nano: nanos(change.at),

@@ -12,7 +12,7 @@ use teamkeep::report::Report;
 use teamkeep_core::policy::Decision;
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::clock::{self, Timestamp};
-use teamkeep_ship::otlp::{Privacy, Request, Resource, RunExport, TraceParent, VerdictRow};
+use teamkeep_ship::otlp::{TraceParent, Privacy, Request, Resource, RunExport, VerdictRow};
 
 pub const RESOURCE: Resource<'static> =
     Resource { organization: "acme", host: "build-1", user: Some("u-1"), service_version: "0.1.0" };
@@ -135,7 +135,7 @@ fn report() -> Value {
             "messages": [
                 {"at": at(3), "from": "team-lead", "to": "alice", "kind": "message", "chars": 13, "summary": text("summary"),
                     "text": text("hello"), "automatic": false, "delivered": true, "refused": null, "blocked": false},
-                {"at": at(20), "from": "alice", "to": "bob", "kind": text("kind"), "chars": 13, "summary": null,
+                {"at": at(20), "from": "alice", "to": text("bob"), "kind": text("kind"), "chars": 13, "summary": null,
                     "text": text("hello"), "automatic": false, "delivered": null, "refused": text("refused"), "blocked": true},
             ],
             "by_sender": [], "by_pair": [],
@@ -148,9 +148,9 @@ fn report() -> Value {
                     change(25, "task-completed", json!("in_progress"), json!("completed"), json!("alice@parser")),
                     change(31, "task-erased", json!("completed"), json!(null), json!("alice@parser")),
                 ]},
-            {"id": "2", "subject": text("subject"), "description": null, "status": text("status"), "owner": null,
+            {"id": "2", "subject": text("subject"), "description": null, "status": text("status"), "owner": text("owner"),
                 "removed_at": null, "blocked_by": [], "changes": [
-                    change(2, "task-created", json!(null), json!(text("status")), json!(null)),
+                    change(2, "task-created", json!(null), json!(text("status")), json!(text("owner"))),
                 ]},
         ],
         "tools": {"by_agent": [], "total": {}},
@@ -164,7 +164,7 @@ fn report() -> Value {
             "tasks": [{"task": "1", "messages": 1, "tokens": tokens(1), "cost": 0.25}],
         },
         "incidents": [{
-            "id": "0123456789", "kind": "stalled-agent", "severity": "high", "agents": ["alice"], "tasks": ["1"],
+            "id": "0123456789", "kind": "stalled-agent", "severity": "high", "agents": ["alice", text("agent")], "tasks": ["1"],
             "from": at(20), "to": at(30), "summary": text("summary"), "evidence": [], "chain": [],
             "cost": {"tasks_lost": 1, "tokens": 7, "usd": 0.1, "seconds": 10}, "remedy": text("remedy"),
         }],
