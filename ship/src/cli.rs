@@ -21,7 +21,7 @@ use crate::{dry_run, fetch, status};
 /// Sends what `[ship]` in the configuration names, and has not received yet: the events of the log, and the runs that have
 /// ended. Without --once it continues until it is interrupted, every `ship.interval`.
 #[derive(Debug, Parser)]
-#[command(name = "teamkeep ship", version, max_term_width = 100, args_conflicts_with_subcommands = true)]
+#[command(name = "teamkeep ship", version, max_term_width = 100)]
 #[command(after_help = "\
 Examples:
   # Show what would be sent, and send nothing

@@ -47,7 +47,7 @@ fn address(file: &Path) -> Option<&str> {
 /// Copies an object to a temporary file, with the program that ships.
 fn fetch(context: &Context, address: &str) -> Result<NamedTempFile> {
     let file = NamedTempFile::with_prefix("teamkeep-import-")?;
-    let mut command = ship::command(context)?;
+    let mut command = ship::command(context, &[])?;
     command.arg("fetch").arg(address).arg("--output").arg(file.path());
     match command.status()?.success() {
         true => Ok(file),

@@ -12,11 +12,14 @@ use teamkeep_core::store::shipping::PROGRAM;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  # Show what would be sent, and what was sent last
-  teamkeep ship run --dry-run
+  # Show what would be sent, and send nothing
+  teamkeep ship --dry-run
+
+  # Send everything new, and show what is sent
+  teamkeep ship --once
   teamkeep ship status
 
-  # Show the commands and options of teamkeep-ship
+  # Show all options
   teamkeep ship help
 
 Destinations are set under [ship] in the configuration. The program teamkeep-ship must be installed:
@@ -27,12 +30,20 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
-/// Replaces this process by the program. `global` are the global options of this call.
-pub fn run(context: &Context, global: &[OsString], args: &Args) -> Result<ExitCode> {
+/// The program with these global options.
+pub fn command(context: &Context, global: &[OsString]) -> Result<Command> {
     let Some(program) = find_shipper(&context.env) else {
         return Err(Error::new(format!("cannot ship: {PROGRAM} is neither beside teamkeep nor in PATH"))
             .hint("to install it: ./install.sh --with-ship"));
     };
-    let error = Command::new(&program).args(global).args(&args.command).exec();
-    Err(Error::caused(format!("cannot run {}", program.display()), error))
+    let mut command = Command::new(program);
+    command.args(global);
+    Ok(command)
+}
+
+/// Replaces this process by the program. `global` are the global options of this call.
+pub fn run(context: &Context, global: &[OsString], args: &Args) -> Result<ExitCode> {
+    let mut command = command(context, global)?;
+    let error = command.args(&args.command).exec();
+    Err(Error::caused(format!("cannot run {}", command.get_program().display()), error))
 }

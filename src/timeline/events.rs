@@ -9,8 +9,8 @@ use std::path::Path;
 use serde::Deserialize;
 
 use teamkeep_core::client::payload::{Kind, Payload};
-use teamkeep_core::model::{Tool, TraceParent};
 use teamkeep_core::model::event::{Actor, ActorKind, Recorded};
+use teamkeep_core::model::{Tool, TraceParent};
 use teamkeep_core::policy::RecordedVerdict;
 use teamkeep_core::store::archive::{Archive, Claims, Journal, RunRecord, SessionRole};
 use teamkeep_core::store::log::{self, LineHeader, Parts, ReadErrors};

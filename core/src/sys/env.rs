@@ -35,7 +35,10 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("PAGER", "Pager for long output on a terminal (default: `less`)"),
     ("LESS", "Options for `less`; teamkeep sets `FRX` when it is unset"),
     ("USER", "Name of the user in shipped data"),
-    ("AWS_PROFILE", "Profile with the credentials of an object store; read by `teamkeep-ship`, as the other `AWS_*`"),
+    (
+        "AWS_PROFILE",
+        "Profile with the credentials of an object store; read by `teamkeep-ship`, as the other `AWS_*`",
+    ),
     ("AWS_SHARED_CREDENTIALS_FILE", "File with the profiles, instead of `~/.aws/credentials`"),
     ("AWS_CONFIG_FILE", "File with the profiles' settings, instead of `~/.aws/config`"),
     ("NO_COLOR", "Turns off colors"),
@@ -110,8 +113,7 @@ impl Env {
     pub fn aws_profiles(&self) -> (Option<String>, [Option<PathBuf>; 2]) {
         let below_home = |name: &str| self.home.as_ref().map(|home| home.join(".aws").join(name));
         let file = |variable: &str, name: &str| path(variable).or_else(|| below_home(name));
-        let files =
-            [file("AWS_SHARED_CREDENTIALS_FILE", "credentials"), file("AWS_CONFIG_FILE", "config")];
+        let files = [file("AWS_SHARED_CREDENTIALS_FILE", "credentials"), file("AWS_CONFIG_FILE", "config")];
         (text("AWS_PROFILE"), files)
     }
 

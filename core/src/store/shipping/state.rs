@@ -97,7 +97,8 @@ impl ShippingState {
     /// Whether a segment is to be sent to a destination.
     pub fn lacks_segment(&self, destination: &DestinationId, segment: &Segment) -> bool {
         let since = self.destinations.get(destination).and_then(|shipped| shipped.since);
-        !self.is_shipped(destination, &segment.name) && since.is_none_or(|since| segment.name.start() >= since)
+        !self.is_shipped(destination, &segment.name)
+            && since.is_none_or(|since| segment.name.start() >= since)
     }
 
     /// Whether every destination has this run with this end.
