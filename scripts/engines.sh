@@ -16,8 +16,7 @@ if ! cmp -s "$root/scripts/engines.txt" "$engines/engines.txt"; then
     cp "$root/scripts/engines.txt" "$engines/engines.txt"
 fi
 site=$("$engines/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-weed=$(command -v "$engines/bin/weed" || find "$site" -type f -name weed -print -quit)
 printf 'export %s=%q\n' \
     TEAMKEEP_ROTEL "$site/rotel/rotel-agent" \
-    TEAMKEEP_WEED "$weed" \
-    TEAMKEEP_QUERY_PYTHON "$engines/bin/python"
+    TEAMKEEP_WEED "$engines/bin/weed" \
+    TEAMKEEP_ENGINES_PYTHON "$engines/bin/python"

@@ -1,4 +1,4 @@
-//! What is exported: one ended run, and who ships it.
+//! The input of an export: one ended run, and the machine and user that ship it.
 
 use opentelemetry_proto::tonic::common::v1::InstrumentationScope;
 use opentelemetry_proto::tonic::resource::v1::Resource as OtlpResource;
@@ -10,7 +10,7 @@ use super::attributes::Attributes;
 use super::ids::{Item, ItemId, RunIds};
 use super::names;
 use super::turns::TurnSpan;
-use super::{TraceParent, Privacy, VerdictRow};
+use super::{Privacy, TraceParent, VerdictRow};
 
 /// Who ships: the same for all data of a process.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +48,7 @@ pub struct RunExport<'a> {
     pub links: &'a [TraceParent],
     /// The end of the run in milliseconds.
     pub revision: i64,
-    /// The revision that was sent before. What had ended by then is left out.
+    /// The revision that was sent before. Items that had ended by then are left out.
     pub previous: Option<i64>,
     pub privacy: Privacy,
 }

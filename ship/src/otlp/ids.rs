@@ -6,7 +6,7 @@ use std::collections::HashMap;
 const TRACE_CONTEXT: &str = "teamkeep-ship 2026-11-24 OTLP trace id";
 const ITEM_CONTEXT: &str = "teamkeep-ship 2026-11-24 OTLP item id";
 
-/// What an id is for.
+/// The kinds of items that have an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Item {
     Run,

@@ -33,7 +33,7 @@ pub fn logs(resource: &Resource<'_>, export: &RunExport<'_>) -> Vec<Request> {
     batches(records).into_iter().map(request).collect()
 }
 
-/// What the three kinds of records differ in.
+/// The fields in which the three kinds of records differ.
 struct Draft<'a> {
     name: &'static str,
     at: Timestamp,

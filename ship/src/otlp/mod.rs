@@ -6,12 +6,11 @@
 //! links  ──┴─▶ metrics ─┘
 //! ```
 //!
-//! [`traces`], [`logs`] and [`metrics`] are pure: the same run gives the same ids, so that a receiver can drop what it
-//! has already. `docs/organization/opentelemetry.md` lists every name.
+//! [`traces`], [`logs`] and [`metrics`] are pure: the same run gives the same ids, so that a receiver can drop
+//! duplicates. `docs/organization/opentelemetry.md` lists every name.
 
 mod attributes;
 mod batch;
-mod trace_parent;
 mod export;
 mod ids;
 mod logs;
@@ -23,11 +22,11 @@ mod response;
 mod sender;
 mod target;
 mod tasks;
+mod trace_parent;
 mod traces;
 mod turns;
 mod verdicts;
 
-pub use trace_parent::TraceParent;
 pub use export::{Resource, RunExport};
 pub use logs::logs;
 pub use metrics::metrics;
@@ -35,6 +34,7 @@ pub use privacy::Privacy;
 pub use request::{Request, Signal};
 pub use sender::{SendError, SendErrorKind, Sender};
 pub use target::{Encoding, Headers, OtlpTarget};
+pub use trace_parent::TraceParent;
 pub use traces::traces;
 pub use verdicts::VerdictRow;
 

@@ -107,7 +107,7 @@ attributes! {
     TASK_FROM "teamkeep.task.from" "task changes" Teamkeep: "Status before the change"
     TASK_ACTOR "teamkeep.task.actor" "task changes" Teamkeep: "Agent that made the change; `client` for Claude Code itself"
 
-    ID "teamkeep.id" "records" Teamkeep: "ID of the log record: drop what you have already"
+    ID "teamkeep.id" "records" Teamkeep: "ID of the log record, by which a receiver can drop duplicates"
     MESSAGE_TO "teamkeep.message.to" "message" Teamkeep: "Recipient; `*` for all"
     MESSAGE_KIND "teamkeep.message.kind" "message, `teamkeep.messages`" Teamkeep: "`message`, or Claude Code's word such as `shutdown_request`"
     MESSAGE_CHARS "teamkeep.message.chars" "message" Teamkeep: "Length of the text"

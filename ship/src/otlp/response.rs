@@ -1,4 +1,4 @@
-//! What a receiver's response means.
+//! The meaning of a receiver's response.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-/// What must not be shown: a receiver may quote it.
+/// Credentials, which a receiver may quote and errors do not show.
 #[derive(Debug)]
 pub struct Secrets(Vec<String>);
 

@@ -163,7 +163,7 @@ impl Sender {
     }
 }
 
-/// The innermost cause, which says what happened, without the address.
+/// The innermost cause, without the address.
 fn cause(error: reqwest::Error) -> String {
     if error.is_timeout() {
         return "timed out".to_owned();

@@ -14,7 +14,7 @@ use super::export::RunContext;
 use super::ids::ItemId;
 use super::tasks::task_spans;
 use super::turns::{client_links, linked, turn_spans};
-use super::{TraceParent, Request, Resource, RunExport, names};
+use super::{Request, Resource, RunExport, TraceParent, names};
 
 /// Flags of a span of teamkeep: sampled, and its parent is of the same process.
 pub(super) const SAMPLED: u32 = 0x101;

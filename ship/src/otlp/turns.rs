@@ -1,4 +1,4 @@
-//! The spans of agents' turns, and what they are linked to.
+//! The spans of agents' turns, and their links.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,7 +12,7 @@ use super::attributes::Attributes;
 use super::export::{RunContext, bare, turn_times};
 use super::ids::{Item, ItemId, ItemIds, RunIds};
 use super::traces::{SAMPLED, new_span};
-use super::{TraceParent, RunExport, names};
+use super::{RunExport, TraceParent, names};
 
 /// Maximum number of links of a span, as in OpenTelemetry's SDKs.
 pub(super) const MAX_LINKS: usize = 128;

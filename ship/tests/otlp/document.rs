@@ -10,7 +10,7 @@ use super::sample::{RESOURCE, Sample, metrics, points, records, spans};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/organization/opentelemetry.md");
 
-/// Replaces what is between the markers of a table.
+/// Replaces the lines between the markers of a table.
 fn with_table(page: &str, name: &str, table: &str) -> String {
     let marker = |edge: &str| format!("<!-- {edge} {name} -->\n");
     let (before, rest) = page.split_once(&marker("begin")).unwrap();

@@ -18,7 +18,7 @@ use super::sample::{RESOURCE, Sample};
 /// A long time for a test, which no test waits for.
 const LONG: Duration = Duration::from_secs(60);
 
-/// What a receiver got.
+/// A request as a receiver got it.
 struct Got {
     line: String,
     headers: HashMap<String, String>,
@@ -189,9 +189,8 @@ fn lost_connections_are_tried_again() {
     let closed = Fake { base: "http://127.0.0.1:1".to_owned(), got: channel().1 };
     assert_eq!(closed.send().unwrap_err().kind, retry);
     // TLS is built in, and fails where the receiver has none.
-    let plain = Fake::answering("HTTP/1.1 400 Bad Request\r\n\r\n");
+    let plain = Fake::new(false, |mut stream| drop(stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")));
     let target = OtlpTarget { base: plain.base.replace("http:", "https:"), ..OtlpTarget::default() };
-    drop(plain);
     assert_eq!(send(&target, LONG).unwrap_err().kind, retry);
 }
 

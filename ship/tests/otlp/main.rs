@@ -1,4 +1,4 @@
-//! Runs as OpenTelemetry data: what is sent, what is not, and how receivers take it.
+//! Runs as OpenTelemetry data: their names and texts, and how receivers take them.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, clippy::print_stderr)]
 

@@ -1,4 +1,4 @@
-//! A run that is resumed is sent again, without what was sent before and with the same ids.
+//! A run that is resumed is sent again, without the items that were sent before and with the same ids.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ fn what_had_ended_before_is_left_out_and_ids_stay() {
     let ids: HashMap<&[u8], &Span> =
         spans(&first).into_iter().map(|span| (span.span_id.as_slice(), span)).collect();
     let names: Vec<&str> = spans(&again).iter().map(|span| span.name.as_str()).collect();
-    // Only what had no end, and the run itself.
+    // Only items that had no end, and the run itself.
     assert_eq!(names, ["invoke_workflow parser", "agent alice", "invoke_agent alice", "task 2"]);
     for span in spans(&again) {
         assert_eq!(ids[span.span_id.as_slice()].name, span.name);

@@ -1,4 +1,4 @@
-//! A run is sent to the collector rotel, which prints what it received. `TEAMKEEP_ROTEL` is the path of `rotel-agent`;
+//! A run is sent to the collector rotel, which prints all that it receives. `TEAMKEEP_ROTEL` is the path of `rotel-agent`;
 //! `scripts/engines.sh` installs it. Without it the test is skipped, unless `TEAMKEEP_NEED_ENGINES` is 1.
 
 use std::net::{TcpListener, TcpStream};
@@ -56,7 +56,7 @@ impl Collector {
         collector
     }
 
-    /// Ends the collector, which first handles what it has received, and returns what it printed.
+    /// Ends the collector, which first handles all that it has received, and returns its output.
     fn stop(mut self) -> String {
         let status = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
         assert!(status.success());

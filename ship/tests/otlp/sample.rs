@@ -1,4 +1,4 @@
-//! A run that has everything that can be sent, and lists of what a request has.
+//! A run that has everything that can be sent, and the items of requests.
 
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::KeyValue;
@@ -12,7 +12,7 @@ use teamkeep::report::Report;
 use teamkeep_core::policy::Decision;
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::clock::{self, Timestamp};
-use teamkeep_ship::otlp::{TraceParent, Privacy, Request, Resource, RunExport, VerdictRow};
+use teamkeep_ship::otlp::{Privacy, Request, Resource, RunExport, TraceParent, VerdictRow};
 
 pub const RESOURCE: Resource<'static> =
     Resource { organization: "acme", host: "build-1", user: Some("u-1"), service_version: "0.1.0" };
