@@ -20,18 +20,20 @@ usage() {
     cat <<'USAGE'
 Installs teamkeep and adds its hooks to the settings of Claude Code.
 
-Usage: ./install.sh [--prefix DIR] [--no-hooks]
+Usage: ./install.sh [--prefix DIR] [--no-hooks] [--with-ship]
        ./install.sh --uninstall [--prefix DIR] [--no-hooks]
 
   --prefix DIR   install to DIR/bin instead of ~/.local/bin
   --no-hooks     do not change the settings of Claude Code
-  --uninstall    remove the hooks and the binary; recorded data is kept
+  --with-ship    install teamkeep-ship, too, which sends recorded data to the
+                 destinations in the configuration; it sends nothing without them
+  --uninstall    remove the hooks and the binaries; recorded data is kept
   -h, --help     show this help
 
-A release contains the binary beside this script, and its checksum in teamkeep.sha256. Without a binary, the script
-builds teamkeep with cargo (https://rustup.rs).
+A release contains the binaries beside this script, and their checksums in teamkeep.sha256 and teamkeep-ship.sha256.
+Without a binary, the script builds teamkeep with cargo (https://rustup.rs).
 
-It writes DIR/bin/teamkeep, man pages and completions below DIR/share, the settings file (with a backup) and ./target.
+It writes DIR/bin/teamkeep, with --with-ship also DIR/bin/teamkeep-ship, man pages and completions below DIR/share, the settings file (with a backup) and ./target.
 A build also uses the cache of cargo, and adds the musl target to the toolchain if it is missing.
 USAGE
 }
@@ -100,36 +102,39 @@ machine_of() {
     esac
 }
 
-# Checks the binary beside this script: its checksum, if there is one, and its architecture. A shell may run a binary of
+# Checks a binary beside this script: its checksum, if there is one, and its architecture. A shell may run a binary of
 # another architecture as a script, so the header is checked first.
 check_beside() {
-    if [ -f "$root/teamkeep.sha256" ]; then
+    name=$1
+    beside=$root/$name
+    if [ -f "$beside.sha256" ]; then
         if command -v sha256sum >/dev/null 2>&1; then
-            found=$(sha256sum <"$root/teamkeep")
+            found=$(sha256sum <"$beside")
         elif command -v shasum >/dev/null 2>&1; then
-            found=$(shasum -a 256 <"$root/teamkeep")
+            found=$(shasum -a 256 <"$beside")
         else
-            fail "cannot check $root/teamkeep: sha256sum and shasum are not in PATH" \
-                "to install it unchecked: rm $(quoted "$root/teamkeep.sha256")"
+            fail "cannot check $beside: sha256sum and shasum are not in PATH" \
+                "to install it unchecked: rm $(quoted "$beside.sha256")"
         fi
         wanted=
-        read -r wanted _ <"$root/teamkeep.sha256" || :
-        [ "${found%% *}" = "$wanted" ] || fail "checksum mismatch: $root/teamkeep does not match teamkeep.sha256" \
+        read -r wanted _ <"$beside.sha256" || :
+        [ "${found%% *}" = "$wanted" ] || fail "checksum mismatch: $beside does not match $name.sha256" \
             'download the release again'
     fi
-    runs "$root/teamkeep" || fail "$root/teamkeep cannot be executed" "to fix it: chmod +x $(quoted "$root/teamkeep")"
+    runs "$beside" || fail "$beside cannot be executed" "to fix it: chmod +x $(quoted "$beside")"
     other='download the release for this machine, or build teamkeep from source'
-    of=$(machine_of "$root/teamkeep")
+    of=$(machine_of "$beside")
     here=$(uname -m | sed -e 's/^arm64$/aarch64/' -e 's/^amd64$/x86_64/')
-    [ -z "$of" ] || [ "$of" = "$here" ] || fail "$root/teamkeep is for $of, but this machine is $here" "$other"
-    "$root/teamkeep" --version >/dev/null 2>&1 || fail "$root/teamkeep does not run on this machine" "$other"
+    [ -z "$of" ] || [ "$of" = "$here" ] || fail "$beside is for $of, but this machine is $here" "$other"
+    "$beside" --version >/dev/null 2>&1 || fail "$beside does not run on this machine" "$other"
 }
 
 build() {
     if [ -f "$root/teamkeep" ]; then
-        check_beside
+        check_beside teamkeep
         report "using $root/teamkeep"
         built=$root/teamkeep
+        [ "$with_ship" = no ] || use_ship_beside
         return
     fi
     command -v cargo >/dev/null 2>&1 || fail 'cannot build: cargo is not in PATH' \
@@ -144,6 +149,21 @@ build() {
         cargo build --release --locked --target "$target" --config .cargo/static.toml --target-dir target) ||
         fail 'cannot build: see the output of cargo above'
     built=$root/target/$target/release/teamkeep
+    [ "$with_ship" = no ] || build_ship
+}
+
+use_ship_beside() {
+    [ -f "$root/teamkeep-ship" ] || fail 'this release has no teamkeep-ship' 'build teamkeep from source'
+    check_beside teamkeep-ship
+    built_ship=$root/teamkeep-ship
+}
+
+# For the host's target: TLS needs a C compiler for any other.
+build_ship() {
+    report 'building teamkeep-ship (some minutes the first time)'
+    (cd "$root" && cargo build --release --locked --package teamkeep-ship --target "$host" --target-dir target) ||
+        fail 'cannot build teamkeep-ship: see the output of cargo above'
+    built_ship=$root/target/$host/release/teamkeep-ship
 }
 
 # Creates a directory with its parents, and records in ./target which of them were missing.
@@ -162,16 +182,34 @@ unmake_directory() {
     fi
 }
 
-install_binary() {
-    [ ! -d "$binary" ] || fail "cannot install $binary: it is a directory"
+# install_program FILE PLACE
+install_program() {
+    [ ! -d "$2" ] || fail "cannot install $2: it is a directory"
     make_directory "$prefix/bin" || fail "cannot create the directory $prefix/bin" 'choose another place: --prefix DIR'
     temporary=$prefix/bin/.teamkeep.$$
     trap 'rm -f "$temporary"' EXIT
     trap 'exit 1' HUP INT TERM
     # A rename replaces it atomically, even while a session runs the old one.
-    { cp "$built" "$temporary" && chmod 755 "$temporary" && mv -f "$temporary" "$binary"; } ||
-        fail "cannot write $binary" 'choose another place: --prefix DIR'
+    { cp "$1" "$temporary" && chmod 755 "$temporary" && mv -f "$temporary" "$2"; } ||
+        fail "cannot write $2" 'choose another place: --prefix DIR'
+}
+
+install_binary() {
+    install_program "$built" "$binary"
     report "installed $("$binary" --version) as $binary"
+    if [ "$with_ship" = yes ]; then
+        install_program "$built_ship" "$ship"
+        report "installed $ship"
+    elif [ -f "$ship" ]; then
+        report "$ship is not updated; to update it: $self --with-ship$chosen"
+    fi
+}
+
+remove_ship() {
+    if [ -f "$ship" ] || [ -L "$ship" ]; then
+        rm -f "$ship" || fail "cannot remove $ship"
+        report "removed $ship"
+    fi
 }
 
 # The man pages and completions: the path of each in the source, and below the prefix.
@@ -398,6 +436,7 @@ uninstall_all() {
             exit 1
         fi
     fi
+    remove_ship
     if [ -e "$binary" ] || [ -L "$binary" ]; then
         rm -f "$binary" || fail "cannot remove $binary"
         report "removed $binary"
@@ -427,6 +466,7 @@ prefix=
 chosen=
 added=
 hooks=yes
+with_ship=no
 action=install_all
 while [ $# -gt 0 ]; do
     case $1 in
@@ -443,6 +483,7 @@ while [ $# -gt 0 ]; do
             esac
             ;;
         --no-hooks) hooks=no ;;
+        --with-ship) with_ship=yes ;;
         --uninstall) action=uninstall_all ;;
         -h | --help)
             usage
@@ -465,6 +506,7 @@ case $prefix in
 esac
 prefix=${prefix%/}
 binary=$prefix/bin/teamkeep
+ship=$prefix/bin/teamkeep-ship
 settings=
 if [ -n "${CLAUDE_CONFIG_DIR:-}" ]; then
     settings=$CLAUDE_CONFIG_DIR/settings.json

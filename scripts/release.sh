@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Packs a release: a static binary for each Linux machine that can be linked for here, with install.sh, man pages and
-# completions, and the checksums. The same commit gives the same bytes.
+# completions, and the checksums. The archive for this machine's architecture has teamkeep-ship, too, which is dynamic: TLS
+# does not build for musl without a C compiler for it. The same commit gives the same bytes.
 #
 #   scripts/release.sh [DIR]     into DIR, or target/release-files
 set -euo pipefail
@@ -16,6 +17,7 @@ if [ -n "$(git status --porcelain)" ]; then
     echo "release.sh: there are changes that are not committed" >&2
     exit 1
 fi
+host=$(rustc -vV | sed -n 's/^host: //p')
 stamp=$(git log -1 --format=%ct)
 mkdir -p "$out"
 rm -f "$out"/teamkeep-*.tar.gz "$out"/SHA256SUMS
@@ -50,6 +52,11 @@ pack() {
     mkdir -p "$dir/docs"
     cp "$binary" install.sh README.md CHANGELOG.md LICENSE "$dir"
     (cd "$dir" && sha256sum teamkeep >teamkeep.sha256)
+    if [ "${target%%-*}" = "$(uname -m)" ]; then
+        cargo build --release --locked --package teamkeep-ship --target "$host" --target-dir target
+        cp "target/$host/release/teamkeep-ship" "$dir"
+        (cd "$dir" && sha256sum teamkeep-ship >teamkeep-ship.sha256)
+    fi
     cp -r docs/man docs/completions "$dir/docs"
     tar --sort=name --mtime="@$stamp" --owner=0 --group=0 --numeric-owner --mode=go-w \
         -C target/packing -cf - "$name" | gzip -9n >"$out/$name.tar.gz"

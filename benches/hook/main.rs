@@ -53,6 +53,12 @@ fn main() -> ExitCode {
 
     rows.push(Row::memory("resident memory, one file changed", memory(&mut quiet, Scene::change_one), 12.0));
 
+    let mut shipped = Scene::small();
+    shipped.ship();
+    let shipping = beside_true(CALLS, &mut shipped, |_, _| {});
+    rows.push(Row::ratio("nothing changed, [ship] is configured", &shipping, 1.3));
+    rows.push(Row::growth("  the same against no [ship]", &shipping, &unchanged, 1.1));
+
     quiet.judge();
     let judged = beside_true(CALLS, &mut quiet, |_, _| {});
     rows.push(Row::ratio("judged: default gates and ten rules", &judged, 1.2));

@@ -135,6 +135,14 @@ impl Scene {
         self.payload = asks.to_string().into_bytes();
     }
 
+    /// From here on, recorded data is to be shipped. A shipper was started a moment ago.
+    pub fn ship(&mut self) {
+        let config = self.dir.path().join(".config/teamkeep/teamkeep.toml");
+        std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+        std::fs::write(config, "[ship]\notlp = \"http://127.0.0.1:9\"\ninterval = \"1d\"\n").unwrap();
+        time(&mut self.hook("post-tool-use"), &self.payload);
+    }
+
     /// From here on, each call is an edit or a git command, which the gates for shared files judge. The run has used as many
     /// files as it can remember.
     pub fn guard(&mut self) {

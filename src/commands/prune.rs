@@ -187,7 +187,7 @@ fn unshipped(context: &Context, survey: &Inventory, plan: &Plan) -> Result<Optio
         run.ended_at.is_none_or(|ended| !state.is_run_shipped_to_all(&destinations, &run.run, ended))
     };
     let runs = plan.runs.iter().filter(is_unshipped).count();
-    Ok((runs > 0).then(|| format!("{} of these are not shipped yet", count(runs, "run"))))
+    Ok((runs > 0).then(|| format!("{} not shipped yet", count(runs, "run"))))
 }
 
 fn object(survey: &Inventory, plan: &Plan, pruned: Option<&Pruned>) -> Value {

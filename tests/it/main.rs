@@ -12,6 +12,7 @@ mod report;
 mod restore;
 mod search;
 mod settings;
+mod shipping;
 mod store;
 mod support;
 mod watch;

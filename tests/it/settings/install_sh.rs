@@ -233,3 +233,31 @@ fn install_sh_leaves_a_directory_at_the_binary_path_unchanged() {
     assert_snapshot!(clone.fails(&["--uninstall"]), @"error: cannot remove ~/.local/bin/teamkeep: it is a directory");
     assert!(clone.at(".local/bin/teamkeep").exists());
 }
+
+#[test]
+fn teamkeep_ship_is_installed_if_asked_for_and_removed_with_the_rest() {
+    let clone = Clone::new();
+    clone.ok(&["--no-hooks"]);
+    assert!(!clone.at(".local/bin/teamkeep-ship").exists());
+    assert_snapshot!(clone.ok(&["--with-ship", "--no-hooks"]), @"
+    building (a few minutes the first time)
+    building teamkeep-ship (some minutes the first time)
+    installed teamkeep 0.1.0 as ~/.local/bin/teamkeep
+    installed ~/.local/bin/teamkeep-ship
+    settings unchanged; to add the hooks: ~/.local/bin/teamkeep install
+    to uninstall: ~/clone/install.sh --uninstall
+    ");
+    let installed = clone.at(".local/bin/teamkeep-ship");
+    assert!(result(&clone.dir, &mut Command::new(&installed)).out.starts_with("ship"));
+    let again = clone.ok(&["--no-hooks"]);
+    assert!(
+        again.contains("teamkeep-ship is not updated; to update it: ~/clone/install.sh --with-ship\n"),
+        "{again}"
+    );
+    assert_snapshot!(clone.ok(&["--uninstall"]), @"
+    ~/.claude/settings.json has no teamkeep hooks
+    removed ~/.local/bin/teamkeep-ship
+    removed ~/.local/bin/teamkeep
+    ");
+    assert!(!installed.exists() && !clone.at(".local/bin").exists());
+}

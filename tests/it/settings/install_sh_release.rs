@@ -68,3 +68,20 @@ fn binary_for_another_machine_is_rejected_and_not_run() {
     }
     assert!(!clone.at("ran").exists() && !clone.at(".local/bin").exists());
 }
+
+#[test]
+fn a_release_without_teamkeep_ship_cannot_install_it() {
+    let clone = Clone::new();
+    std::fs::copy(env!("CARGO_BIN_EXE_teamkeep"), clone.at("clone/teamkeep")).unwrap();
+    assert_eq!(
+        clone.fails(&["--with-ship"]),
+        "using ~/clone/teamkeep\nerror: this release has no teamkeep-ship\nhint: build teamkeep from source\n"
+    );
+    assert!(!clone.at(".local/bin").exists());
+    let ship = clone.at("clone/teamkeep-ship");
+    std::fs::write(&ship, "#!/bin/sh\n").unwrap();
+    std::fs::set_permissions(&ship, Permissions::from_mode(0o755)).unwrap();
+    assert!(clone.ok(&["--with-ship"]).contains("\ninstalled ~/.local/bin/teamkeep-ship\n"));
+    std::fs::write(clone.at("clone/teamkeep-ship.sha256"), "0").unwrap();
+    assert!(clone.fails(&["--with-ship"]).contains("teamkeep-ship does not match teamkeep-ship.sha256\n"));
+}

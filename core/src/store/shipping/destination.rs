@@ -1,4 +1,4 @@
-//! Where data is sent, with an identity that changes when what is stored there does.
+//! Where data is sent. A destination has an identity: another address, organization or host is another destination.
 
 use serde::{Deserialize, Serialize};
 

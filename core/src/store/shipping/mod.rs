@@ -1,4 +1,4 @@
-//! The state of shipping: what was sent to which destination. `teamkeep-ship` writes it; retention, `doctor` and `prune` read
+//! The state of shipping: the segments and runs that each destination has. `teamkeep-ship` writes it; retention, `doctor` and `prune` read
 //! it.
 //!
 //! The unit of events is a closed segment of the log, and the unit of a run's data is a run that has ended. A state that is
@@ -45,7 +45,7 @@ impl Shipping {
         JsonFile::at(self.dir.join("state.json"))
     }
 
-    /// Reads the state. A damaged file means an empty state, and what is wrong with it.
+    /// Reads the state. A damaged file means an empty state and the damage.
     pub fn read(&self) -> io::Result<(ShippingState, Option<Damage>)> {
         Ok(match self.file().read()?.valid() {
             Ok(state) => (state.unwrap_or_default(), None),
@@ -137,7 +137,7 @@ pub struct ShipLock {
 }
 
 impl ShipLock {
-    /// Begins a round: what is requested from now on needs another one. To be called before the current segment is closed.
+    /// Begins a round: a request from now on needs another one. To be called before the current segment is closed.
     pub fn begin(&self) -> io::Result<()> {
         fs::allow_missing(fs_err::remove_file(self.shipping.request_path()))
     }

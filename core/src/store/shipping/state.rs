@@ -24,7 +24,7 @@ pub struct ShippingState {
     pub last: Option<Last>,
 }
 
-/// What was sent to a destination completely.
+/// The data that a destination has completely.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Shipped {

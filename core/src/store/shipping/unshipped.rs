@@ -37,7 +37,7 @@ impl Unshipped {
         unshipped.sort_by(|one, other| other.name.cmp(&one.name));
         let mut found = Unshipped::default();
         for Segment { name, size } in unshipped {
-            // Without gaps: what is older than one that is given up is given up, too.
+            // Without gaps: segments older than one that is given up are given up, too.
             if found.beyond.is_empty() && found.kept_bytes.saturating_add(size) <= ship.keep_unshipped {
                 found.kept_bytes += size;
                 found.kept.insert(name);
@@ -101,7 +101,7 @@ impl Document for RemovedUnshipped {
 }
 
 impl RemovedUnshipped {
-    /// What these segments are; `None` if there are none.
+    /// The sum of these segments; `None` if there are none.
     pub fn of(segments: &[Segment], at: Timestamp) -> Option<RemovedUnshipped> {
         let names = || segments.iter().map(|segment| segment.name.clone());
         let bytes = segments.iter().map(|segment| segment.size).sum();

@@ -1,0 +1,124 @@
+//! What is not shipped is kept, up to a limit.
+
+use std::time::Duration;
+
+use serde_json::json;
+use teamkeep_core::store::log;
+
+use super::ship_sandbox::{SESSION, SHIP, ShipSandbox};
+use crate::support::client_files::Lead;
+use crate::support::sandbox::feed;
+
+const SMALL: &str = "[log]\nlock-patience = \"5m\"\nsegment-size = \"4 KiB\"\nkeep-size = \"1 B\"\n";
+
+/// A log of this many segments of a session without a team; the last one is current.
+fn with_segments(count: usize) -> ShipSandbox {
+    let ship = ShipSandbox::bare();
+    ship.sandbox.configure(SMALL);
+    for number in 0..count {
+        let prompt = format!("{number}{}", "x".repeat(4_000));
+        ship.hook("UserPromptSubmit", json!({"prompt": prompt}));
+    }
+    assert_eq!(segments(&ship).len(), count);
+    ship
+}
+
+fn segments(ship: &ShipSandbox) -> Vec<log::Segment> {
+    log::list(&ship.sandbox.keep("log")).unwrap()
+}
+
+fn finish(ship: &ShipSandbox, more: &str) -> String {
+    ship.sandbox.configure(&format!("{SMALL}{SHIP}{more}"));
+    ship.run(&["finish"]);
+    ship.sandbox.diagnostics()
+}
+
+#[test]
+fn segments_are_kept_until_every_destination_has_them() {
+    let ship = with_segments(6);
+    let all = segments(&ship);
+    let noted = finish(&ship, "");
+    assert!(noted.contains("are not shipped and are kept until then"), "{noted}");
+    assert_eq!(segments(&ship), all);
+    let destination = ship.destination();
+    let right = ship.shipping().lock(Duration::from_secs(60)).unwrap().unwrap();
+    for segment in [&all[0], &all[1], &all[3]] {
+        right.add_segment(&destination.id, &segment.name).unwrap();
+    }
+    finish(&ship, "otlp = \"http://127.0.0.1:9\"\n");
+    assert_eq!(segments(&ship), all, "the other destination has none of them");
+    finish(&ship, "");
+    assert_eq!(segments(&ship), [all[2].clone(), all[4].clone(), all[5].clone()]);
+    assert_eq!(ship.shipping().removed(), None);
+    let pruned = ship.run(&["prune", "--yes"]);
+    assert_eq!((pruned.code, segments(&ship).len()), (Some(0), 3), "{}", pruned.out);
+    ship.sandbox.configure(SMALL);
+    ship.run(&["finish"]);
+    assert_eq!(segments(&ship), all[5..], "without [ship] the limits of the log apply");
+}
+
+#[test]
+fn the_oldest_are_removed_beyond_the_limit_which_is_reported() {
+    let ship = with_segments(6);
+    let all = segments(&ship);
+    let noted = finish(&ship, "keep-unshipped = \"9 KiB\"\n");
+    assert!(noted.contains("1 MiB of the log were removed before they were shipped"), "{noted}");
+    assert_eq!(segments(&ship), all[3..]);
+    let removed = ship.shipping().removed().unwrap();
+    assert_eq!(
+        (removed.segments, removed.oldest, removed.newest),
+        (3, all[0].name.clone(), all[2].name.clone())
+    );
+    let doctor = ship.run(&["doctor", "--verbose"]).out;
+    assert!(doctor.contains("3 log segments of 2026-02-03 to 2026-02-03 were removed before"), "{doctor}");
+    finish(&ship, "keep-unshipped = \"9 KiB\"\n");
+    assert_eq!(ship.shipping().removed().unwrap().segments, 3, "once more changes nothing");
+}
+
+#[test]
+fn a_damaged_state_means_that_nothing_is_shipped() {
+    let ship = with_segments(3);
+    let all = segments(&ship);
+    let destination = ship.destination();
+    let lock = || ship.shipping().lock(Duration::from_secs(60)).unwrap().unwrap();
+    lock().add_segment(&destination.id, &all[0].name).unwrap();
+    let state = ship.sandbox.keep("ship/state.json");
+    let whole = std::fs::read_to_string(&state).unwrap();
+    std::fs::write(&state, &whole[..whole.len() / 2]).unwrap();
+    finish(&ship, "");
+    assert_eq!(segments(&ship), all);
+    std::fs::write(&state, whole).unwrap();
+    finish(&ship, "");
+    assert_eq!(segments(&ship), all[1..]);
+}
+
+#[test]
+fn prune_mentions_runs_that_are_not_shipped_and_deletes_them() {
+    let ship = ShipSandbox::bare();
+    ship.sandbox.configure(SHIP);
+    let lead = Lead::of(&ship.sandbox, SESSION);
+    lead.roster(1_000, &["alice"]);
+    let hook = |event: &str, fields| {
+        feed(&mut ship.command(&["hook"]), lead.payload(event, fields).to_string().as_bytes());
+    };
+    hook("SessionStart", json!({"source": "startup"}));
+    lead.erase();
+    hook("SessionEnd", json!({"reason": "other"}));
+    ship.sandbox.finish();
+    let run = ship.sandbox.library().runs[0].clone();
+    let dry = ship.run(&["prune", "--keep", "0", "--dry-run"]);
+    assert!(dry.out.contains("1 run not shipped yet"), "{}{}", dry.out, dry.err);
+    let destination = ship.destination();
+    let right = ship.shipping().lock(Duration::from_secs(60)).unwrap().unwrap();
+    let ended = run.ended_at.unwrap().millis();
+    right
+        .update(|state| {
+            let shipped = state.destinations.entry(destination.id.clone()).or_default();
+            shipped.runs.insert(run.run.clone(), ended);
+        })
+        .unwrap();
+    let dry = ship.run(&["prune", "--keep", "0", "--dry-run"]);
+    assert!(!dry.out.contains("not shipped yet"), "{}", dry.out);
+    assert_eq!(ship.run(&["prune", "--keep", "0", "--yes"]).code, Some(0));
+    assert!(ship.sandbox.library().runs.is_empty());
+}
