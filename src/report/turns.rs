@@ -20,7 +20,7 @@ pub struct Turn {
     pub for_idlers: bool,
 }
 
-/// What is known about a sign besides its time.
+/// The details of a sign.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Detail {
     /// The agent read a notice that another one is idle.

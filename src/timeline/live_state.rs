@@ -180,12 +180,50 @@ mod tests {
     use super::*;
     use teamkeep_core::policy::Decision;
 
+    fn entry(at: i64, kind: EntryKind, actor: &str) -> Entry {
+        Entry::new(Timestamp::from_millis(at).unwrap(), actor, Source::Hook, kind)
+    }
+
+    fn changed(event: TaskEvent, id: &str) -> EntryKind {
+        let (from, to, id) = (None, Some(TaskStatus::Pending), id.to_owned());
+        EntryKind::Task(TaskEntry { event, id, subject: None, from, to, owner: None, is_renamed: false })
+    }
+
+    #[test]
+    fn a_deleted_task_stays_deleted_when_its_file_is_erased_until_it_is_created_again() {
+        let mut state = LiveState::default();
+        let mut apply = |at, event| {
+            state.apply(&entry(at, changed(event, "1"), if at == 2 { "bob" } else { "client" }));
+            let removed = state.tasks.values().next().and_then(|task| task.removed.clone());
+            removed.map(|removal| (removal.at.millis(), removal.by, removal.is_deletion))
+        };
+        assert_eq!(apply(1, TaskEvent::Created), None);
+        let deleted = Some((2, "bob".to_owned(), true));
+        assert_eq!(apply(2, TaskEvent::Deleted), deleted);
+        assert_eq!(apply(3, TaskEvent::Erased), deleted);
+        assert_eq!(apply(4, TaskEvent::Created), None);
+        assert_eq!(apply(5, TaskEvent::Erased), Some((5, "client".to_owned(), false)));
+    }
+
+    #[test]
+    fn each_stay_of_a_member_has_its_begin_and_end_whatever_its_name_is() {
+        let mut state = LiveState::default();
+        let joined = || EntryKind::MemberJoined(Default::default());
+        state.apply(&entry(1, changed(TaskEvent::Created, "1"), "helper"));
+        assert!(state.roster.is_empty());
+        for (at, kind) in [(2, joined()), (3, joined()), (4, EntryKind::MemberLeft), (6, joined())] {
+            state.apply(&entry(at, kind, "helper"));
+        }
+        let time = |at| Timestamp::from_millis(at).unwrap();
+        assert_eq!(state.stays("helper"), [(time(2), Some(time(4))), (time(6), None)]);
+        assert_eq!(state.present().count(), 1);
+        state.apply(&entry(7, EntryKind::MemberLeft, "helper"));
+        assert_eq!(state.present().count(), 0);
+    }
+
     #[test]
     fn the_state_follows_the_timeline() {
         let mut state = LiveState::default();
-        let entry = |at: i64, kind: EntryKind, actor: &str| {
-            Entry::new(Timestamp::from_millis(at).unwrap(), actor, Source::Hook, kind)
-        };
         let turn = |event| {
             EntryKind::Turn(TurnEntry {
                 event,
@@ -212,11 +250,7 @@ mod tests {
         state.apply(&entry(4, message(true), "client"));
         state.apply(&entry(4, message(false), "team-lead"));
         assert_eq!(doing(&state), ["team-lead Works 4", "alice Works 3"]);
-        let mut task = |event, id: &str| {
-            let (from, to, id) = (None, Some(TaskStatus::Pending), id.to_owned());
-            let change = TaskEntry { event, id, subject: None, from, to, owner: None, is_renamed: false };
-            state.apply(&entry(5, EntryKind::Task(change), "team-lead"));
-        };
+        let mut task = |event, id: &str| state.apply(&entry(5, changed(event, id), "team-lead"));
         task(TaskEvent::Created, "2");
         task(TaskEvent::Created, "10");
         task(TaskEvent::Erased, "2");

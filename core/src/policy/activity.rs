@@ -1,4 +1,4 @@
-//! What an agent does. Only this module decides whether an agent works, is idle or has left: the [`Ledger`] of the gates
+//! The activity of an agent. Only this module decides whether an agent works, is idle or has left: the [`Ledger`] of the gates
 //! follows it with each hook call, and a timeline with each entry.
 //!
 //! [`Ledger`]: super::Ledger

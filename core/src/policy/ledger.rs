@@ -64,7 +64,7 @@ pub struct MemberActivity {
     /// Its last question to each agent; `*` for everyone.
     #[serde(rename = "asked")]
     pub questions: BTreeMap<String, u64>,
-    /// What it does. The file has only whether it works.
+    /// Its activity. The file has only whether it works.
     #[serde(rename = "turn", serialize_with = "write_turn", deserialize_with = "read_turn")]
     pub doing: Activity,
     /// Whether a start of a turn was ever seen. Without one, `doing` means nothing.
