@@ -15,6 +15,7 @@ use crate::search::IndexDir;
 use crate::view::{self, Document, count};
 use teamkeep_core::config;
 use teamkeep_core::error::Result;
+use teamkeep_core::store::retention::Recording;
 use teamkeep_core::store::shipping::{Shipping, Unshipped};
 
 #[derive(Debug, clap::Args)]
@@ -83,9 +84,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     }
     let mut pruned = None;
     if let Some(right) = &exclusive {
-        let (grace, patience) = (context.config.archive.longest_look, limits.lock_patience);
+        let grace = context.config.archive.longest_look;
+        let recording = Recording { at: now, patience: limits.lock_patience };
         let policy = context.paths.policy();
-        let ground = PruneContext { right, log: &log, policy: &policy, grace, patience };
+        let ground = PruneContext { right, log: &log, policy: &policy, grace, recording };
         let mut progress = context.ui.progress("removing", plan.bytes);
         pruned = Some(apply(&survey, &plan, &ground, &mut |bytes| progress.add(bytes))?);
         // The index contains the texts of what was deleted.

@@ -13,7 +13,7 @@ use crate::timeline::RunCatalog;
 use inventory::reachable_from;
 use teamkeep_core::error::Result;
 use teamkeep_core::store::archive::{ExclusiveArchive, ObjectInfo};
-use teamkeep_core::store::retention::{self, Needs, RetentionLock};
+use teamkeep_core::store::retention::{self, Needs, Recording, RetentionLock};
 
 pub use inventory::{Inventory, RunInventory, RunState, survey};
 pub use plan::{Bounds, Plan, Reason, plan, plan_verified};
@@ -37,7 +37,7 @@ pub struct PruneContext<'a> {
     pub policy: &'a Path,
     /// How long a hook call can take between finding a content and naming it.
     pub grace: Duration,
-    pub patience: Duration,
+    pub recording: Recording,
 }
 
 /// Applies a plan, in an order that can be interrupted anywhere. `done` is called with the number of bytes read.
@@ -53,6 +53,11 @@ pub fn apply(
     ground.right.restore_quarantined(|hash| is_needed(needed.as_ref(), hash))?;
     ground.right.purge()?;
     let mut has_kept = false;
+    let runs: Vec<String> = plan.runs.iter().map(|(index, _)| survey.runs[*index].run.run.clone()).collect();
+    if !ground.recording.record_pruned_runs(ground.log, runs)? {
+        pruned.problems.push("nothing was removed because a hook is writing; run prune again".to_owned());
+        return Ok(pruned);
+    }
     for (index, _) in &plan.runs {
         let RunInventory { run, bytes, .. } = &survey.runs[*index];
         let why = match ground.right.remove_run(run) {
@@ -153,7 +158,7 @@ fn segments(plan: &Plan, ground: &PruneContext<'_>, pruned: &mut Pruned) -> Resu
     if plan.segments.is_empty() {
         return Ok(());
     }
-    let Some(right) = RetentionLock::take(ground.log, ground.patience)? else {
+    let Some(right) = RetentionLock::take(ground.log, ground.recording.patience)? else {
         pruned.problems.push("log segments were not removed: another process prunes the log".to_owned());
         return Ok(());
     };
@@ -161,7 +166,7 @@ fn segments(plan: &Plan, ground: &PruneContext<'_>, pruned: &mut Pruned) -> Resu
     let archive = &ground.right.archive;
     let (all, damaged) = archive.runs();
     let needs = Needs::new(&all, &damaged);
-    let gone = retention::apply(&removals, archive, &needs, &right, ground.patience)?;
+    let gone = retention::apply(&removals, archive, &needs, &right, &ground.recording)?;
     pruned.segments += gone.count;
     pruned.bytes += gone.bytes;
     pruned.problems.extend(gone.failures.iter().map(ToString::to_string));

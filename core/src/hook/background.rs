@@ -11,7 +11,7 @@ use super::Recorder;
 use crate::error::Result;
 use crate::store::archive::{Archive, EndedBy, RunRecord};
 use crate::store::log::{self, Contents, Range};
-use crate::store::retention::{self, Facts, Needs, RetentionLock};
+use crate::store::retention::{self, Facts, Needs, Recording, RetentionLock};
 use crate::store::shipping::{Shipping, Unshipped};
 use crate::sys::clock::Timestamp;
 use crate::sys::fs;
@@ -184,7 +184,7 @@ fn close_events(recorder: &Recorder, archive: &Archive, runs: &BTreeSet<String>)
         if !use_up(&mut left, segment.size) {
             break;
         }
-        retention::close(lock.log(), &segment.name, archive, &needs, Some(runs))?;
+        retention::close(lock.log(), &segment.name, archive, &needs, Some(runs)).map(drop)?;
     }
     Ok(())
 }
@@ -227,8 +227,12 @@ fn try_prune(recorder: &Recorder) -> Result<Vec<String>> {
     let mut plan = retention::plan(&segments, current.as_ref(), limits, now, &mut facts);
     let mut room = MAX_READ_BYTES;
     plan.removals.retain(|removal| use_up(&mut room, removal.segment.size));
-    let pruned = retention::apply(&plan, &archive, &needs, &lock, limits.lock_patience)?;
+    let recording = Recording { at: now, patience: limits.lock_patience };
+    let adopted = recording.adopt_single_lines(log);
+    let pruned = retention::apply(&plan, &archive, &needs, &lock, &recording)?;
     let mut notes: Vec<String> = pruned.failures.iter().map(ToString::to_string).collect();
+    let failed = |error| format!("cannot record the lines that were written without the log's lock: {error}");
+    notes.extend(adopted.err().map(failed));
     let removed: Vec<_> = plan.removals.iter().map(|removal| &removal.segment).collect();
     if let Some(removed) = unshipped.note_removed(&shipping, &removed, now)? {
         notes.push(format!(

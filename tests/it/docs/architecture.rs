@@ -14,6 +14,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("sys/fs", &[]),
     ("sys/unicode", &[]),
     ("model", &["sys/clock"]),
+    ("store/chain", &[]),
     ("sys/diagnostics", &["sys/clock", "sys/fs", "sys/unicode"]),
     ("sys/env", &["error", "sys/clock"]),
     ("sys/signals", &[]),
@@ -29,7 +30,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("client/settings", &["client/payload", "config", "error", "sys/env", "sys/fs", "sys/paths"]),
     ("client/team", &["client/compat", "client/json", "model", "sys/clock", "sys/unicode"]),
     ("spending", &["client/team", "config", "sys/clock"]),
-    ("store/log", &["config", "error", "model", "sys/clock", "sys/fs"]),
+    ("store/log", &["config", "error", "model", "store/chain", "sys/clock", "sys/fs"]),
     (
         "policy",
         &[
@@ -52,6 +53,7 @@ const CORE: &[(&str, &[&str])] = &[
             "config",
             "error",
             "model",
+            "store/chain",
             "store/metadata_only",
             "sys/clock",
             "sys/fs",
@@ -91,7 +93,10 @@ const CORE: &[(&str, &[&str])] = &[
         ],
     ),
     ("store/shipping", &["config", "store/log", "sys/clock", "sys/fs", "sys/paths", "sys/process"]),
-    ("store/retention", &["config", "error", "store/archive", "store/log", "sys/clock", "sys/fs"]),
+    (
+        "store/retention",
+        &["config", "error", "store/archive", "store/chain", "store/log", "sys/clock", "sys/fs"],
+    ),
     (
         "hook",
         &[

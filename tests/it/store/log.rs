@@ -185,8 +185,10 @@ fn log_text_lists_the_oldest_event_first() {
 fn json_output_has_the_lines_as_they_were_recorded() {
     let home = store();
     let (at, odd) = ("2026-02-04T04:59:00.004Z", r#"{"odd":1e0400}"#);
-    let last = record(at, "4", "SubagentStop", "alice", odd) + "\n";
-    assert_eq!(out(home.path(), &["--json", "-n", "1"]), last);
+    let last = out(home.path(), &["--json", "-n", "1"]);
+    let (line, chain) = last.split_once(",\"chain\":\"4:").unwrap();
+    assert_eq!(format!("{line}}}"), record(at, "4", "SubagentStop", "alice", odd));
+    assert!(chain.len() == 2 * 32 + 4 && chain.ends_with("\"}\n"), "{chain}");
     let all = out(home.path(), &["--json"]);
     assert!(all.ends_with(&last) && all.lines().count() == 4);
 }

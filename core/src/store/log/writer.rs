@@ -6,18 +6,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use fs_err::File;
-use fs_err::os::unix::fs::FileExt;
 
-use super::{SegmentName, segments};
+use super::SegmentName;
+use super::changes::{LogChange, changes_path};
+use super::lock_file::{Head, LOCK, LockState};
+use super::seal::{seal, seal_single, sealed_size};
+use super::tail::{Tail, chain_end, last_point};
 use crate::config;
 use crate::error::Result;
 use crate::model::{Note, Severity};
 use crate::sys::clock::Timestamp;
 use crate::sys::fs;
-
-/// The lock's file, and the home of the current segment's name.
-pub(super) const LOCK: &str = ".lock";
 
 /// The event log of one directory. Any number of processes may append at once.
 #[derive(Debug, Clone)]
@@ -67,78 +66,66 @@ impl Log {
 
     fn append_locked(&self, lock: fs::Lock, line: &[u8], at: Timestamp) -> io::Result<Appended> {
         let mut notes = Vec::new();
-        let former = current(Some(&lock.file), &self.dir);
+        let mut state = LockState::read(&lock.file);
+        let former = state.current(&self.dir);
         notes.extend(former.as_ref().filter(|name| name.start() > at + MAX_CLOCK_SKEW).map(|name| {
             let (now, then) = (at, name.start());
             format!("the clock went back to {now}: the log's segment {name} began at {then}")
         }));
-        let open = |name: &SegmentName| {
-            let file = fs::Appender::open(&self.dir.join(name.as_str()))?;
-            Ok((name.clone(), file.is_torn()?, file))
+        let open = |name: &SegmentName| Tail::open(&self.dir, name);
+        let has_room = |tail: &Tail| {
+            let size = tail.file.length;
+            size == 0 || size.saturating_add(sealed_size(line)) <= self.limits.segment_size
         };
-        let has_room = |file: &fs::Appender| {
-            let size = file.length;
-            size == 0 || size.saturating_add(line.len() as u64) <= self.limits.segment_size
-        };
-        let (name, is_torn, mut file) = match former.as_ref().filter(|name| name.has_room(at)).map(open) {
-            Some(Ok(tail)) if has_room(&tail.2) => tail,
+        let mut tail = match former.as_ref().filter(|name| name.has_room(at)).map(open) {
+            Some(Ok(tail)) if has_room(&tail) => tail,
             other => {
                 notes.extend(other.and_then(io::Result::err).map(|error| error.to_string()));
                 // Named before it is made: a writer that is killed in between leaves a name to be made later.
                 let name = SegmentName::after(former.as_ref(), at);
-                let named = set_current_name(&lock.file, &name);
+                let named = state.set_segment(&lock.file, &name);
                 notes
                     .extend(named.err().map(|error| format!("cannot name the segment in the lock: {error}")));
                 open(&name)?
             }
         };
-        if is_torn {
-            notes.push(format!("the last line of {name} was incomplete: its writer was probably killed"));
+        if tail.is_torn {
+            notes.push(format!(
+                "the last line of {} was incomplete: its writer was probably killed",
+                tail.name
+            ));
         }
-        file.append_line(line)?;
+        match seal(line, chain_end(&self.dir, &state, &tail, former.as_ref())) {
+            Some((sealed, point)) => {
+                tail.append(&sealed)?;
+                state.settle(point, at);
+                // The next writer continues after the line itself.
+                let named = state.write(&lock.file);
+                notes.extend(named.err().map(|error| format!("cannot store the head of the log: {error}")));
+            }
+            None => tail.append(line)?,
+        }
         drop(lock);
         if self.durable {
-            file.sync()?;
+            tail.file.sync()?;
             fs::sync(&self.dir)?;
         }
         let notes = notes.into_iter().map(Note::problem).collect();
-        Ok(Appended { segment: name, notes })
+        Ok(Appended { segment: tail.name, notes })
     }
 
     fn append_alone(&self, line: &[u8], at: Timestamp) -> io::Result<SegmentName> {
         let name = SegmentName::single_line(at);
         let path = self.dir.join(name.as_str());
         let mut file = fs::Appender::create(&path)?;
-        file.append(line).inspect_err(|_| drop(std::fs::remove_file(&path)))?;
+        let sealed = seal_single(line);
+        file.append(sealed.as_deref().unwrap_or(line)).inspect_err(|_| drop(std::fs::remove_file(&path)))?;
         if self.durable {
             file.sync()?;
             fs::sync(&self.dir)?;
         }
         Ok(name)
     }
-}
-
-/// The open segment: the named one, or else the newest.
-fn current(lock: Option<&File>, dir: &Path) -> Option<SegmentName> {
-    // A directory that cannot be listed means a new segment, no lost line.
-    lock.and_then(current_name).or_else(|| segments::newest(dir).unwrap_or_default())
-}
-
-/// Reads it; `None` if the content is not the plain name of a segment.
-fn current_name(lock: &File) -> Option<SegmentName> {
-    let mut bytes = [0; 64];
-    let count = lock.read_at(&mut bytes, 0).ok()?;
-    let text = std::str::from_utf8(&bytes[..count]).ok()?.strip_suffix('\n')?;
-    SegmentName::parse(text).filter(|name| !name.is_single_line())
-}
-
-/// Writes it. All names have the same length, so nothing of the previous one remains.
-fn set_current_name(lock: &File, name: &SegmentName) -> io::Result<()> {
-    let text = format!("{name}\n");
-    if lock.metadata()?.len() > text.len() as u64 {
-        lock.set_len(0)?;
-    }
-    lock.write_all_at(text.as_bytes(), 0)
 }
 
 /// The log's lock: no other process appends or prunes while this exists.
@@ -155,8 +142,28 @@ impl ExclusiveLog {
         Ok(lock.map(|lock| ExclusiveLog { dir: dir.to_owned(), lock }))
     }
 
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     pub fn current(&self) -> Option<SegmentName> {
-        current(Some(&self.lock.file), &self.dir)
+        LockState::read(&self.lock.file).current(&self.dir)
+    }
+
+    /// Records a change as the next line of the chain. It is not on the disk yet.
+    pub fn record(&self, change: &LogChange) -> io::Result<()> {
+        let mut state = LockState::read(&self.lock.file);
+        let mut to = fs::Appender::open(&changes_path(&self.dir))?;
+        let previous = last_point(&self.dir, &state, state.current(&self.dir).as_ref());
+        let line = change.line().map_err(io::Error::from)?;
+        let (sealed, point) = seal(&line, previous).ok_or(io::ErrorKind::InvalidData)?;
+        // Hook calls do not read this file, unless its writer was killed.
+        state.head = Some(Head { count: previous.count, hash: previous.hash, at: change.at });
+        state.is_unsettled = true;
+        state.write(&self.lock.file)?;
+        to.append_line(&sealed)?;
+        state.settle(point, change.at);
+        state.write(&self.lock.file)
     }
 
     /// Ends the current segment: the next line goes to a new one, which is empty until then. Returns the segment that ended;
@@ -177,7 +184,8 @@ impl ExclusiveLog {
 
 /// The open segment, read without the lock.
 pub fn active_segment(dir: &Path) -> Option<SegmentName> {
-    current(fs::open_regular(&dir.join(LOCK)).ok().as_ref(), dir)
+    let state = fs::open_regular(&dir.join(LOCK)).map(|file| LockState::read(&file));
+    state.unwrap_or_default().current(dir)
 }
 
 #[cfg(test)]

@@ -3,47 +3,46 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::Needs;
+use super::{Needs, Recording};
 use crate::store::archive::Archive;
+use crate::store::chain::ChainHash;
 use crate::store::log::{
-    Contents, ExclusiveLog, LineHeader, Lines, Position, Segment, SegmentName, part_name,
+    Contents, ExclusiveLog, LineHeader, Lines, LinkedLines, Mark, Position, RemovedLines, Sealed, Segment,
+    SegmentName, part_name,
 };
 use crate::sys::fs::{self, Draft};
 
 /// How many runs are written at once: each needs a file and a window of the compressor.
 const AT_ONCE: usize = 32;
 
-/// Lines and bytes.
-type Measure = (u64, u64);
-
 /// Copies the lines of a segment, compressed, into the ended runs that they belong to; with `only`, into these runs only.
-/// Complete parts are not written again. After success, everything is on the disk.
+/// Complete parts are not written again. After success, everything is on the disk. Returns the runs that have lines in it,
+/// each with the hash of these lines.
 pub fn close(
     log: &Path,
     segment: &SegmentName,
     archive: &Archive,
     needs: &Needs<'_>,
     only: Option<&BTreeSet<String>>,
-) -> io::Result<()> {
+) -> io::Result<BTreeMap<String, ChainHash>> {
     let path = log.join(segment.as_str());
     let name = part_name(segment);
-    let mut measures: BTreeMap<String, Measure> = BTreeMap::new();
+    let mut hashes: BTreeMap<String, ChainHash> = BTreeMap::new();
     each_line(&path, needs, &mut |run, line| {
-        let measure = measures.entry(run).or_default();
-        *measure = (measure.0 + 1, measure.1 + line.len() as u64);
+        let hash = hashes.entry(run).or_default();
+        *hash = hash.with_line(line);
         Ok(())
     })?;
     let part = |run: &str| archive.run_dir(run).map(|dir| dir.join(&name));
-    measures.retain(|run, measure| {
-        let is_there = || part(run).is_some_and(|part| measured(&part).is_ok_and(|there| there == *measure));
-        only.is_none_or(|only| only.contains(run)) && !is_there()
-    });
-    let runs: Vec<String> = measures.into_keys().collect();
+    let is_missing = |(run, hash): &(&String, &ChainHash)| {
+        let is_there = || part(run).is_some_and(|part| hash_of(&part).is_ok_and(|there| there == **hash));
+        only.is_none_or(|only| only.contains(*run)) && !is_there()
+    };
+    let runs: Vec<&String> = hashes.iter().filter(is_missing).map(|(run, _)| run).collect();
     for runs in runs.chunks(AT_ONCE) {
         let mut writers: BTreeMap<&str, PartWriter> = BTreeMap::new();
         for run in runs {
@@ -58,7 +57,7 @@ pub fn close(
         })?;
         writers.into_values().try_for_each(PartWriter::finish)?;
     }
-    Ok(())
+    Ok(hashes)
 }
 
 /// Calls `each` for every line that is closed into a run. A line that cannot be read does not belong to a run.
@@ -77,10 +76,10 @@ fn each_line(
     Ok(())
 }
 
-fn measured(part: &Path) -> io::Result<Measure> {
-    Lines::open_packed(part)?.try_fold((0, 0), |(lines, bytes), raw| {
-        Ok((lines + 1, bytes + raw?.bytes.map_or(0, |line| line.len() as u64)))
-    })
+/// The hash of all lines of a part.
+fn hash_of(part: &Path) -> io::Result<ChainHash> {
+    Lines::open_packed(part)?
+        .try_fold(ChainHash::START, |hash, raw| Ok(hash.with_line(&raw?.bytes.unwrap_or_default())))
 }
 
 struct PartWriter {
@@ -113,35 +112,52 @@ pub(super) fn remove_lines(
     log: &Path,
     segment: &Segment,
     sessions: &BTreeSet<String>,
-    patience: Duration,
+    record: &Recording,
 ) -> io::Result<u64> {
     let path = segment.path(log);
-    let (draft, left) = copy_without(&path, sessions)?;
+    let Copied { draft, left, lines } = copy_without(&path, sessions)?;
     let busy = || fs::with_path(io::ErrorKind::ResourceBusy.into(), "rewrite", &path);
-    let exclusive = ExclusiveLog::take(log, patience).map_err(io::Error::other)?.ok_or_else(busy)?;
     // A line that was appended since would be lost.
-    if exclusive.current().as_ref() == Some(&segment.name) || path.symlink_metadata()?.len() != segment.size {
-        return Err(busy());
-    }
+    let is_closed = |exclusive: &ExclusiveLog| {
+        let length = path.symlink_metadata().map(|there| there.len())?;
+        let is_closed = exclusive.current().as_ref() != Some(&segment.name) && length == segment.size;
+        if is_closed { Ok(()) } else { Err(busy()) }
+    };
+    let exclusive = record.take(log)?.ok_or_else(busy)?;
+    is_closed(&exclusive)?;
+    let removed = RemovedLines { segment: segment.name.to_string(), lines, ..RemovedLines::default() };
+    let exclusive = record.record_removed(exclusive, vec![removed])?.ok_or_else(busy)?;
+    is_closed(&exclusive)?;
     draft.rename_synced(&path)?;
     Contents::remove(log, &segment.name);
     Ok(segment.size.saturating_sub(left))
 }
 
-/// Copies a segment without the lines of these sessions that name no run. Returns also how many bytes were copied.
-fn copy_without(path: &Path, sessions: &BTreeSet<String>) -> io::Result<(Draft, u64)> {
+struct Copied {
+    draft: Draft,
+    /// In bytes.
+    left: u64,
+    /// The lines that were left out.
+    lines: Vec<LinkedLines>,
+}
+
+/// Copies a segment without the lines of these sessions that name no run.
+fn copy_without(path: &Path, sessions: &BTreeSet<String>) -> io::Result<Copied> {
     let mut source = fs::open_regular(path)?;
     let mut to = BufWriter::new(Draft::create(path)?);
-    let mut left = 0;
+    let (mut left, mut lines) = (0, Vec::new());
     for raw in Lines::open(path, Position::default())? {
         let raw = raw?;
-        let header =
-            raw.bytes.as_deref().and_then(|line| serde_json::from_slice::<LineHeader<'_>>(line).ok());
+        let bytes = raw.bytes.as_deref().unwrap_or_default();
+        let header = serde_json::from_slice::<LineHeader<'_>>(bytes).ok();
         let is_removed = header.is_some_and(|header| {
             header.run.is_none() && sessions.contains(header.session.as_deref().unwrap_or_default())
         });
         let mut line = (&mut source).take(raw.size);
         if is_removed {
+            if let Some(Mark::Chained(link)) = Sealed::read(bytes).map(|sealed| sealed.mark) {
+                LinkedLines::push(&mut lines, link);
+            }
             io::copy(&mut line, &mut io::sink())?;
         } else {
             left += io::copy(&mut line, &mut to)?;
@@ -149,5 +165,5 @@ fn copy_without(path: &Path, sessions: &BTreeSet<String>) -> io::Result<(Draft, 
     }
     let draft = to.into_inner().map_err(io::IntoInnerError::into_error)?;
     draft.sync()?;
-    Ok((draft, left))
+    Ok(Copied { draft, left, lines })
 }

@@ -5,6 +5,7 @@
 
 mod close;
 mod plan;
+mod recording;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,11 +13,12 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::store::archive::Archive;
-use crate::store::log::{Contents, ExclusiveLog, Parts, Segment};
+use crate::store::log::{Contents, ExclusiveLog, LinkedLines, Parts, RemovedLines, Segment};
 use crate::sys::fs;
 
 pub use close::close;
 pub use plan::{Facts, Needs, Plan, Removal, RemovalReason, closed, plan};
+pub use recording::Recording;
 
 /// The right to close events into runs and to delete segments: one process at a time.
 #[derive(Debug)]
@@ -46,21 +48,25 @@ pub struct Pruned {
 }
 
 /// Deletes the planned segments, but not the current one, and none before all lines that a run needs are on the disk elsewhere.
+/// Removals are recorded in the log's chain before.
 pub fn apply(
     plan: &Plan,
     archive: &Archive,
     needs: &Needs<'_>,
     right: &RetentionLock,
-    patience: Duration,
+    recording: &Recording,
 ) -> Result<Pruned> {
     let (log, mut pruned) = (&right.log, Pruned::default());
-    let mut closed: Vec<&Segment> = Vec::new();
+    let mut closed: Vec<(&Segment, RemovedLines)> = Vec::new();
     for Removal { segment, only, .. } in &plan.removals {
         let (done, why) = if only.is_empty() {
-            let closing = close(log, &segment.name, archive, needs, None);
-            (closing.map(|()| closed.push(segment)), ": its events cannot be copied into their runs")
+            let closing = close_whole(log, segment, archive, needs);
+            (
+                closing.map(|lines| closed.push((segment, lines))),
+                ": its events cannot be copied into their runs",
+            )
         } else {
-            let removing = close::remove_lines(log, segment, only, patience);
+            let removing = close::remove_lines(log, segment, only, recording);
             (removing.map(|bytes| pruned.bytes += bytes), " unchanged")
         };
         // A missing one was deleted by hand.
@@ -68,28 +74,64 @@ pub fn apply(
             pruned.failures.push(Error::caused(format!("kept segment {}{why}", segment.name), error));
         }
     }
-    if closed.is_empty() {
-        return Ok(pruned);
+    if !closed.is_empty() {
+        delete(log, closed, recording, &mut pruned)?;
     }
-    let Some(exclusive) = ExclusiveLog::take(log, patience)? else {
-        pruned.is_busy = true;
-        return Ok(pruned);
-    };
-    let current = exclusive.current();
-    for segment in closed.into_iter().filter(|segment| Some(&segment.name) != current.as_ref()) {
-        let path = segment.path(log);
+    Ok(pruned)
+}
+
+/// Copies the lines of a segment into their runs. Returns the lines that are removed with it.
+fn close_whole(
+    log: &Path,
+    segment: &Segment,
+    archive: &Archive,
+    needs: &Needs<'_>,
+) -> io::Result<RemovedLines> {
+    let parts = close(log, &segment.name, archive, needs, None)?;
+    let lines = LinkedLines::of_file(&segment.path(log))?;
+    let single = segment.name.is_single_line();
+    Ok(RemovedLines { segment: segment.name.to_string(), whole: true, single, lines, parts })
+}
+
+/// Deletes segments whose lines are closed into their runs.
+fn delete(
+    log: &Path,
+    mut closed: Vec<(&Segment, RemovedLines)>,
+    recording: &Recording,
+    pruned: &mut Pruned,
+) -> Result<()> {
+    let is_removable = |exclusive: &ExclusiveLog, segment: &Segment| {
         // Closed when it was of this size: a segment that has grown since is not deleted.
-        if path.symlink_metadata().is_ok_and(|there| there.len() != segment.size) {
-            continue;
+        exclusive.current().as_ref() != Some(&segment.name)
+            && segment.path(log).symlink_metadata().is_ok_and(|there| there.len() == segment.size)
+    };
+    let Some(exclusive) = recording.take(log)? else {
+        pruned.is_busy = true;
+        return Ok(());
+    };
+    closed.retain(|(segment, _)| is_removable(&exclusive, segment));
+    let (segments, removed): (Vec<&Segment>, Vec<RemovedLines>) = closed.into_iter().unzip();
+    let exclusive = match recording.record_removed(exclusive, removed) {
+        Ok(Some(exclusive)) => exclusive,
+        Ok(None) => {
+            pruned.is_busy = true;
+            return Ok(());
         }
-        let removed = fs_err::remove_file(&path).map(|()| {
+        Err(error) => {
+            let what = format!("kept {} segments: their removal cannot be recorded", segments.len());
+            pruned.failures.push(Error::caused(what, error));
+            return Ok(());
+        }
+    };
+    for segment in segments.into_iter().filter(|segment| is_removable(&exclusive, segment)) {
+        let removed = fs_err::remove_file(segment.path(log)).map(|()| {
             pruned.count += 1;
             pruned.bytes += segment.size;
             Contents::remove(log, &segment.name);
         });
         pruned.failures.extend(fs::allow_missing(removed).err().map(Error::from));
     }
-    Ok(pruned)
+    Ok(())
 }
 
 /// The parts of all runs: events that may no longer be in the log.

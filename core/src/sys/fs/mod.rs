@@ -19,7 +19,8 @@ use rustix::fs::{Mode, OFlags};
 pub use json_file::{Content, Damage, Document, JsonFile, LastVersion, Layout};
 pub use lock::{Lock, LockBudget, held_error, is_blocked_by_other_file, is_locked, lock, lock_of};
 pub use read::{
-    Read, Stamp, open_regular, read_linked, read_prefix, read_private, read_regular, read_stable, sync,
+    Read, Stamp, open_regular, read_end, read_linked, read_prefix, read_private, read_regular, read_stable,
+    sync,
 };
 pub use replace::{
     Appender, Draft, overwrite_in_place, remove_old_drafts, remove_old_drafts_of, temporary_path,

@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use fs_err::os::unix::fs::OpenOptionsExt;
+use fs_err::os::unix::fs::{FileExt as _, OpenOptionsExt};
 use fs_err::{File, OpenOptions};
 use rustix::fs::OFlags;
 
@@ -82,6 +82,16 @@ pub fn read_prefix(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Reads the last `most` bytes of a regular file, or all of a smaller one. Follows no link.
+pub fn read_end(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let file = open_regular(path)?;
+    let length = file.metadata()?.len();
+    let mut end = vec![0; usize::try_from(length).map_or(most, |length| length.min(most))];
+    let start = length - end.len() as u64;
+    file.read_exact_at(&mut end, start)?;
+    Ok(end)
 }
 
 /// Opens a regular file for reading, without following links or blocking on pipes.

@@ -201,6 +201,14 @@ impl Appender {
         }
     }
 
+    /// The last bytes of the file, at most so many.
+    pub fn last_bytes(&self, most: usize) -> io::Result<Vec<u8>> {
+        let mut last = vec![0; usize::try_from(self.length).map_or(most, |length| length.min(most))];
+        let start = self.length - last.len() as u64;
+        self.file.read_exact_at(&mut last, start)?;
+        Ok(last)
+    }
+
     /// Whether the last line has no line break, because its writer was killed.
     pub fn is_torn(&self) -> io::Result<bool> {
         let mut last = [b'\n'];

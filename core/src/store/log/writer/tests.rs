@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use fs_err::OpenOptions;
 
+use super::super::segments;
 use super::*;
+use crate::store::chain::{ChainHash, ChainPoint};
+use crate::store::log::{Link, LinkedLines, Mark, Sealed, head};
 use crate::sys::clock::{Timestamp, parse};
 
 fn time(text: &str) -> Timestamp {
@@ -125,4 +128,155 @@ fn a_segment_that_is_a_link_or_cannot_be_opened_is_not_written() {
     assert!(log.append(b"two", noon()).unwrap().notes[0].text.contains("failed to open "));
     assert_eq!(std::fs::read_to_string(&outside).unwrap(), "one\n");
     assert_eq!(contents(dir.path()), ["two\n"]);
+}
+
+const EVENT: &[u8] = b"{\"v\":1,\"payload\":null}";
+
+/// The marks of all lines, oldest segment first.
+fn links(dir: &Path) -> Vec<Link> {
+    let all = contents(dir).concat();
+    let marks = all.lines().map(|line| Sealed::read(line.as_bytes()).filter(Sealed::is_intact).unwrap().mark);
+    let link = |mark| match mark {
+        Mark::Chained(link) => link,
+        Mark::Single(_) => panic!("written without the lock"),
+    };
+    marks.map(link).collect()
+}
+
+fn is_one_chain(links: &[Link]) -> bool {
+    let mut before = ChainPoint::default();
+    links.iter().all(|link| {
+        let follows = link.number == before.count + 1 && link.after == before.hash;
+        before = link.point();
+        follows
+    })
+}
+
+#[test]
+fn lines_are_one_chain_across_segments_and_its_head_is_the_last() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Log::open(dir.path(), &limits(300));
+    for hour in 0..20 {
+        log.append(EVENT, noon() + TimeDelta::hours(hour)).unwrap();
+    }
+    let links = links(dir.path());
+    assert!(segments::list(dir.path()).unwrap().len() > 9 && links.len() == 20 && is_one_chain(&links));
+    let head = head(dir.path()).unwrap();
+    assert_eq!((head.point(), head.at), (links[19].point(), noon() + TimeDelta::hours(19)));
+    let text = serde_json::to_value(head).unwrap();
+    assert_eq!(text["hash"], head.hash.to_string());
+    // An incomplete line, and one that is not an object, are not in the chain.
+    let last = segments::list(dir.path()).unwrap().pop().unwrap().path(dir.path());
+    OpenOptions::new().append(true).open(&last).unwrap().write_all(b"{\"v").unwrap();
+    log.append(b"text", noon() + TimeDelta::hours(19)).unwrap();
+    log.append(EVENT, noon() + TimeDelta::hours(19)).unwrap();
+    let text = contents(dir.path()).concat();
+    let line = Sealed::read(text.lines().last().unwrap().as_bytes()).unwrap();
+    assert!(matches!(line.mark, Mark::Chained(link) if link.after == head.hash && link.number == 21));
+}
+
+#[test]
+fn the_chain_continues_after_a_writer_that_was_killed_before_it_stored_the_head() {
+    let dir = tempfile::tempdir().unwrap();
+    for size in [10_000, 1, 250] {
+        let log = Log::open(dir.path(), &limits(size));
+        for _ in 0..4 {
+            log.append(EVENT, noon()).unwrap();
+            let before = head(dir.path());
+            log.append(EVENT, noon()).unwrap();
+            let lock = fs::lock(&dir.path().join(LOCK), Duration::from_secs(60)).unwrap().unwrap();
+            let mut state = LockState::read(&lock.file);
+            state.head = before;
+            state.write(&lock.file).unwrap();
+        }
+    }
+    let exclusive = ExclusiveLog::take(dir.path(), Duration::from_secs(60)).unwrap().unwrap();
+    let at = noon();
+    let change = LogChange { pruned_runs: vec!["r".to_owned()], ..LogChange::new(at) };
+    // Killed after the change, and the next time before it.
+    exclusive.record(&change).unwrap();
+    let mut state = LockState::read(&exclusive.lock.file);
+    let settled = state.head.unwrap();
+    let links = links(dir.path());
+    let end = links.last().unwrap().point();
+    state.head = Some(Head { count: end.count, hash: end.hash, at });
+    state.is_unsettled = true;
+    state.write(&exclusive.lock.file).unwrap();
+    drop(exclusive);
+    let log = Log::open(dir.path(), &limits(10_000));
+    log.append(EVENT, noon()).unwrap();
+    let changes = LinkedLines::of_file(&changes_path(dir.path())).unwrap();
+    assert_eq!((changes.len(), changes[0].after, changes[0].end()), (1, end.hash, settled.point()));
+    let next = self::links(dir.path()).pop().unwrap();
+    assert_eq!((next.after, next.number), (settled.hash, settled.count + 1));
+    assert!(is_one_chain(&links));
+}
+
+#[test]
+fn an_empty_current_segment_continues_the_one_before() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Log::open(dir.path(), &limits(10_000));
+    let first = log.append(EVENT, noon()).unwrap().segment;
+    let before = std::fs::read(dir.path().join(LOCK)).unwrap();
+    log.append(EVENT, noon()).unwrap();
+    std::fs::write(dir.path().join(LOCK), before).unwrap();
+    let exclusive = ExclusiveLog::take(dir.path(), Duration::from_secs(60)).unwrap().unwrap();
+    let next = SegmentName::after(Some(&first), noon());
+    super::super::lock_file::set_current_name(&exclusive.lock.file, &next).unwrap();
+    drop(exclusive);
+    assert_eq!(log.append(EVENT, noon()).unwrap().segment, next);
+    assert!(is_one_chain(&links(dir.path())));
+}
+
+#[test]
+fn a_line_that_was_removed_from_the_end_leaves_a_gap() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Log::open(dir.path(), &limits(10_000));
+    let name = log.append(EVENT, noon()).unwrap().segment;
+    let path = dir.path().join(name.as_str());
+    let one = std::fs::read(&path).unwrap();
+    log.append(EVENT, noon()).unwrap();
+    std::fs::write(&path, one).unwrap();
+    log.append(EVENT, noon()).unwrap();
+    let numbers: Vec<u64> = links(dir.path()).iter().map(|link| link.number).collect();
+    assert_eq!(numbers, [1, 3]);
+}
+
+#[test]
+fn a_chain_whose_head_is_missing_starts_again_and_keeps_counting() {
+    for content in [None, Some("x".repeat(500)), Some(String::new())] {
+        let dir = tempfile::tempdir().unwrap();
+        let log = Log::open(dir.path(), &limits(10_000));
+        log.append(EVENT, noon()).unwrap();
+        log.append(EVENT, noon()).unwrap();
+        match &content {
+            None => std::fs::remove_file(dir.path().join(LOCK)).unwrap(),
+            Some(content) => std::fs::write(dir.path().join(LOCK), content).unwrap(),
+        }
+        log.append(EVENT, noon()).unwrap();
+        log.append(EVENT, noon()).unwrap();
+        let links = links(dir.path());
+        assert_eq!((links[2].number, links[2].after), (3, ChainHash::START), "{content:?}");
+        assert_eq!((links[3].number, links[3].after), (4, links[2].hash), "{content:?}");
+        assert_eq!(head(dir.path()).unwrap().point(), links[3].point(), "{content:?}");
+    }
+}
+
+#[test]
+fn a_line_without_the_lock_has_its_own_hash_and_is_adopted_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Log::open(dir.path(), &config::Log { lock_patience: Duration::ZERO, ..limits(1000) });
+    let held = fs::lock(&dir.path().join(LOCK), Duration::ZERO).unwrap();
+    let solo = log.append(EVENT, noon()).unwrap().segment;
+    drop(held);
+    let text = contents(dir.path()).concat();
+    let line = Sealed::read(text.trim_end().as_bytes()).unwrap();
+    let Mark::Single(hash) = line.mark else { panic!("{line:?}") };
+    assert!(line.is_intact());
+    let adopting = || LogChange::adopting(dir.path(), &segments::list(dir.path()).unwrap(), noon()).unwrap();
+    let change = adopting();
+    assert_eq!(change.adopted, [(solo.to_string(), hash)].into());
+    ExclusiveLog::take(dir.path(), Duration::from_secs(60)).unwrap().unwrap().record(&change).unwrap();
+    assert!(adopting().is_empty());
+    assert_eq!((LogChange::list(dir.path()).unwrap(), head(dir.path()).unwrap().count), (vec![change], 1));
 }
