@@ -66,6 +66,7 @@ pub(super) fn event(redactor: &Redactor, recorded: &Recorded) -> io::Result<Vec<
         warning: redact(&recorded.warning).as_deref(),
         malformed: redact(&recorded.malformed).as_deref(),
         verdict: verdict.as_deref(),
+        snapshots: None,
         payload: &payload,
     }
     .line()?;

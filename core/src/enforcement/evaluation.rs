@@ -136,6 +136,7 @@ pub fn line(verdict: &Verdict, id: &Id, event: &Event<'_>) -> serde_json::Result
         warning: None,
         malformed: None,
         verdict: Some(&raw),
+        snapshots: None,
         payload: RawValue::NULL,
         ..*event
     };
@@ -166,6 +167,7 @@ mod tests {
             warning: Some("odd"),
             malformed: None,
             verdict: None,
+            snapshots: None,
             payload: &payload,
         };
         let reason = "task 2 is yours".to_owned();

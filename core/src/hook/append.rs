@@ -39,7 +39,9 @@ impl<'a> Attributed<'a> {
             Kind::Unknown => call.asked.unwrap_or("Unknown"),
             kind => kind.name(),
         };
+        let points = call.archive.journal_points.get();
         let event = Event {
+            snapshots: (!points.is_empty()).then_some(&points),
             event: payload.event_name().unwrap_or(unnamed),
             warning: warning.as_deref(),
             malformed: payload.malformed.as_deref(),

@@ -123,6 +123,7 @@ impl Attributed<'_> {
             warning: None,
             malformed: None,
             verdict: None,
+            snapshots: None,
             payload: &call.payload.raw,
         }
     }

@@ -1,5 +1,6 @@
 //! One hook call as an event, with validated ids.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -73,7 +74,8 @@ impl Actor {
     }
 }
 
-/// One hook call to be written. The order of the fields is the order in the line; `payload` is last.
+/// One hook call to be written. The order of the fields is the order in the line; `payload` is last. The log adds
+/// `chain` after it.
 #[derive(Debug, Serialize)]
 pub struct Event<'a> {
     pub v: u8,
@@ -98,6 +100,9 @@ pub struct Event<'a> {
     pub malformed: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<&'a RawValue>,
+    /// The states of the journals that the call wrote, by run. The log's chain covers them with the line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshots: Option<&'a BTreeMap<String, String>>,
     /// The payload, verbatim except for line breaks between tokens.
     pub payload: &'a RawValue,
 }

@@ -325,6 +325,7 @@ fn record(context: &Context, team: Option<&str>, mut payload: Value) -> Result<(
         warning: None,
         malformed: None,
         verdict: None,
+        snapshots: None,
         payload: &payload,
     };
     let line = event.line().map_err(Error::from_json)?;

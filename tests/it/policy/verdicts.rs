@@ -85,6 +85,7 @@ fn record(sandbox: &Sandbox, event: &Recorded, verdict: &Verdict) {
         warning: None,
         malformed: None,
         verdict: None,
+        snapshots: None,
         payload: &event.payload,
     };
     let line = line(verdict, &id, &judged).unwrap();

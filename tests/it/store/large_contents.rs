@@ -117,7 +117,9 @@ fn short_messages_that_are_read_one_by_one_are_kept_in_twice_their_size() {
     let text = serde_json::to_string_pretty(&messages).unwrap().len() as u64;
     assert!(size(&sandbox) < 2 * text, "{} of {text}", size(&sandbox));
     end(&lead);
-    assert!(size(&sandbox) < text, "{} of {text}", size(&sandbox));
+    // The run's copy of each event has two hashes, which cannot be compressed.
+    let hashes = 160 * 56;
+    assert!(size(&sandbox) < text + hashes, "{} of {text}", size(&sandbox));
     is_whole(&sandbox);
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::client::team::{Lists, NamedLists, TeamConfig, is_of, mailbox, spelled};
 use crate::model::event::SafeName;
+use crate::store::chain::ChainPoint;
 use crate::sys::clock::Timestamp;
 use crate::sys::fs::{Document, Stamp};
 
@@ -24,6 +25,9 @@ pub struct Index {
     /// Length of the run's journal in bytes when this was written; `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<u64>,
+    /// The journal's state after the last line that a call added with this index: its size and the hash of its lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub journal_point: Option<ChainPoint>,
     /// The team's `createdAt`, milliseconds since 1970.
     pub created_at: Option<i64>,
     pub lead_session: Option<String>,

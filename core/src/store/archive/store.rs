@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::index::Index;
+use super::journal_points::JournalPoints;
 use super::object::{Contents, Objects};
 use super::pack::StoredContents;
 use super::run::{CaptureScope, LONG_NAME_PREFIX, RunRecord};
@@ -23,6 +24,7 @@ pub struct Archive {
     pub metadata_only: bool,
     /// The time to wait for all locks together.
     pub lock_budget: LockBudget,
+    pub journal_points: JournalPoints,
     pub(super) root: PathBuf,
 }
 
@@ -36,7 +38,8 @@ impl Archive {
 
     pub fn new(root: PathBuf, largest: u64, patience: Duration) -> Archive {
         let objects = Objects::new(root.join("objects"));
-        Archive { objects, largest, metadata_only: false, lock_budget: LockBudget::new(patience), root }
+        let (lock_budget, journal_points) = (LockBudget::new(patience), JournalPoints::default());
+        Archive { objects, largest, metadata_only: false, lock_budget, journal_points, root }
     }
 
     /// The index of the current run, or else of the last one of that name.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::index::CapturedFile;
 use super::journal::{Change, MAIN, Snapshot};
+use super::journal_points::{JournalPoint, point_after, single_journal};
 use super::object::{self, Durability};
 use super::pack::{NewContent, Pack, SMALL, StoredContents, thaw};
 use super::run::{CaptureScope, EndedBy, RunRecord};
@@ -242,11 +243,13 @@ impl CaptureSession<'_> {
         };
         let name = match lock {
             Some(_) if is_usable() => MAIN.to_owned(),
-            _ => format!("snapshots-{}.jsonl", call.event),
+            _ => single_journal(call.event.as_str()),
         };
-        let mut journal = Appender::open(&dir.join(&name))?;
-        let is_torn = journal.is_torn()?;
-        journal.append_line(&snapshot.line())?;
+        let path = dir.join(&name);
+        let mut journal = Appender::open(&path)?;
+        let (is_torn, line) = (journal.is_torn()?, snapshot.line());
+        let offset = journal.append_line(&line)?;
+        self.note_point(&path, (offset, &line));
         if call.durable {
             journal.sync()?;
         }
@@ -257,5 +260,23 @@ impl CaptureSession<'_> {
             )));
         }
         Ok(())
+    }
+
+    /// Notes the state of the journal for the event of this call.
+    fn note_point(&mut self, path: &Path, line: (u64, &[u8])) {
+        let is_main = path.ends_with(MAIN);
+        let before = self.index.journal_point.filter(|_| is_main).unwrap_or_default();
+        let point = point_after(path, before, line);
+        if is_main {
+            self.index.journal_point = point.as_ref().ok().copied();
+        }
+        match point {
+            Ok(point) => {
+                self.target.archive.journal_points.note(&self.index.run, JournalPoint { is_main, point });
+            }
+            Err(error) => self
+                .notes
+                .push(Note::problem(format!("the event does not cover {}: {error}", path.display()))),
+        }
     }
 }
