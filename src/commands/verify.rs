@@ -9,7 +9,10 @@ use super::output::JsonOption;
 use crate::context::Context;
 use crate::verify::{Scope, Verifier};
 use crate::view;
-use teamkeep_core::error::Result;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::chain::ChainPoint;
+use teamkeep_core::store::log;
+use teamkeep_core::sys::clock;
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -20,19 +23,32 @@ Examples:
   # Check one run and list the damaged files
   teamkeep verify parser-team --json | jq '.findings[] | {kind, path}'
 
+  # Note the head of the log, and check later that the log still has it
+  teamkeep verify --head
+  teamkeep verify --against 1042:6f1c2d9f6a1f4f0f8a2b7c3d4e5f6071
+
 Exit codes:
   0   No damage
-  1   Damage found, or no such run
+  1   Damage or a change found, no such run, or no head
   64  Usage error")]
 pub struct Args {
     /// Team name, run ID (or a unique prefix), or `latest`; default: everything
     #[arg(value_name = "RUN")]
     run: Option<String>,
+    /// Print the head of the log's hash chain and check nothing
+    #[arg(long, conflicts_with_all = ["run", "against"])]
+    head: bool,
+    /// Check also that the log still has this head, which `--head` printed or teamkeep-ship sent
+    #[arg(long, value_name = "COUNT:HASH", conflicts_with = "run")]
+    against: Option<ChainPoint>,
     #[command(flatten)]
     output: JsonOption,
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    if args.head {
+        return print_head(context, args);
+    }
     let catalog = lenient_catalog(context);
     let scope = match &args.run {
         // A damaged run is found only by its ID.
@@ -42,8 +58,15 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     };
     let paths = &context.paths;
     let (log, sessions, policy) = (paths.log(), paths.sessions(), paths.policy());
-    let verifier =
-        Verifier { archive: &catalog.archive, log: &log, sessions: &sessions, policy: &policy, scope };
+    let against = args.against;
+    let verifier = Verifier {
+        archive: &catalog.archive,
+        log: &log,
+        sessions: &sessions,
+        policy: &policy,
+        scope,
+        against,
+    };
     let mut progress = context.ui.progress("verifying", verifier.size());
     let findings = verifier.run(&mut |bytes| progress.add(bytes))?;
     drop(progress);
@@ -51,9 +74,25 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         "v": 1,
         "whole": findings.is_ok(),
         "checked": findings.checked,
+        "chain": findings.chain,
         "damaged": findings.count,
         "findings": findings.first,
     });
     args.output.print(context, &whole, || view::findings(&findings))?;
     Ok(if findings.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn print_head(context: &Context, args: &Args) -> Result<ExitCode> {
+    let Some(head) = log::head(&context.paths.log()) else {
+        let hint =
+            "the next hook call starts the chain, or continues it; `teamkeep verify` shows what is missing";
+        return Err(Error::new("the log's hash chain has no head").hint(hint));
+    };
+    let whole = json!({"v": 1, "head": {"count": head.count, "hash": head.hash, "at": head.at}});
+    args.output.print(context, &whole, || {
+        let mut document = view::Document::default();
+        document.code([view::plain(format!("{}  {}", head.point(), clock::moment(head.at)))]);
+        document
+    })?;
+    Ok(ExitCode::SUCCESS)
 }

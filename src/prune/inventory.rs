@@ -190,9 +190,10 @@ impl Inventory {
         for index in runs {
             let held = &mut self.runs[*index];
             let scope = Scope::Run(held.run.run.clone());
-            let verifier = Verifier { archive, log: nowhere, sessions: nowhere, policy: nowhere, scope };
+            let verifier =
+                Verifier { archive, log: nowhere, sessions: nowhere, policy: nowhere, scope, against: None };
             let findings = verifier.run(done)?;
-            if !findings.is_ok() {
+            if !findings.is_readable() {
                 held.state = RunState::Damaged;
                 any = true;
             }

@@ -1,11 +1,14 @@
 //! A check in progress: its findings, and which objects are intact.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
+use super::chain::ChainCheck;
+use super::journals::JournalChecks;
 use super::{Finding, Findings, Kind, Scope, Verifier};
 use teamkeep_core::store::archive::{ObjectError, ObjectInfo, Objects};
+use teamkeep_core::store::chain::ChainHash;
 use teamkeep_core::store::log::{Lines, Position, Raw};
 
 /// The hint for a lost object.
@@ -21,6 +24,12 @@ const MAX_USES: usize = 5;
 pub(super) struct Check<'a> {
     pub verifier: &'a Verifier<'a>,
     pub findings: Findings,
+    pub chain: ChainCheck,
+    pub journals: JournalChecks,
+    /// The hash of each copy of a segment, by segment and run.
+    pub copies: HashMap<(String, String), ChainHash>,
+    /// The objects that a manifest or a list of transcripts names.
+    needed: HashSet<blake3::Hash>,
     /// The index of the finding about each object that was checked; `None` if it is intact.
     objects: HashMap<blake3::Hash, Option<usize>>,
     /// Called with the number of bytes read.
@@ -46,7 +55,15 @@ impl ObjectUse<'_> {
 
 impl<'a> Check<'a> {
     pub fn new(verifier: &'a Verifier<'a>, done: &'a mut dyn FnMut(u64)) -> Check<'a> {
-        Check { verifier, findings: Findings::default(), objects: HashMap::new(), done }
+        let (findings, journals) = (Findings::default(), JournalChecks::default());
+        let (chain, needed) = (ChainCheck::default(), HashSet::new());
+        let (copies, objects) = (HashMap::new(), HashMap::new());
+        Check { verifier, findings, chain, journals, copies, needed, objects, done }
+    }
+
+    /// How many objects no run needs.
+    pub fn unneeded_objects(&self) -> u64 {
+        self.objects.keys().filter(|hash| !self.needed.contains(hash)).count() as u64
     }
 
     /// The run to check, if the scope is a single run.
@@ -86,6 +103,7 @@ impl<'a> Check<'a> {
             self.findings.add(of.finding(Kind::DamagedLine, what));
             return;
         };
+        self.needed.insert(key);
         let known = self.objects.get(&key).copied();
         let found = known.unwrap_or_else(|| self.find_object(hash, of));
         self.objects.insert(key, found);

@@ -9,12 +9,16 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::chain::{ALTERED, Heads, PartCheck};
 use super::check::Check;
-use super::{Finding, Kind, UPGRADE};
+use super::{Finding, Kind, Scope, UPGRADE};
 use teamkeep_core::error::Result;
 use teamkeep_core::model::event::Recorded;
 use teamkeep_core::store::archive::Index;
-use teamkeep_core::store::log::{self, LineError, Range};
+use teamkeep_core::store::chain::ChainHash;
+use teamkeep_core::store::log::{
+    self, LineError, LogChange, Mark, Range, Sealed, SegmentName, changes_path, part_name,
+};
 use teamkeep_core::sys::fs::{self, JsonFile};
 
 /// Maximum size of a cache file, in bytes.
@@ -28,6 +32,25 @@ const OVERRIDES: &str =
     "no pause and no allowance applies; the next one that is set replaces the file; or remove it";
 const SESSION: &str = "the next hook call of the session rebuilds it; or remove it";
 
+/// Where a file of events comes from.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    Segment(&'a SegmentName),
+    /// A run's copy of its events in a segment.
+    Part(&'a str),
+    /// The events of an imported run, which are in no chain of this store.
+    Imported(&'a str),
+}
+
+impl<'a> Source<'a> {
+    fn run(self) -> Option<&'a str> {
+        match self {
+            Source::Segment(_) => None,
+            Source::Part(run) | Source::Imported(run) => Some(run),
+        }
+    }
+}
+
 /// Event ids seen so far, as hashes: a log may have millions.
 #[derive(Default)]
 struct SeenIds {
@@ -36,7 +59,7 @@ struct SeenIds {
 }
 
 impl Check<'_> {
-    /// Checks all segments, or those of the run's time.
+    /// Checks all segments and how their lines are linked, or the segments of the run's time.
     pub fn log(&mut self) -> Result<()> {
         let verifier = self.verifier;
         let record = self.single_run().and_then(|run| verifier.archive.run(run));
@@ -44,25 +67,108 @@ impl Check<'_> {
             since: Some(record.started_at),
             until: record.ended_at,
         });
+        let before = log::head(verifier.log);
+        let noted = verifier.against;
+        self.chain.look_for(before.map(|head| head.point()).into_iter().chain(noted));
         let mut ids = SeenIds::default();
         for segment in log::list(verifier.log)?.iter().filter(|segment| range.overlaps(&segment.name)) {
-            self.events(&segment.path(verifier.log), None, &mut ids);
+            self.events(&segment.path(verifier.log), Source::Segment(&segment.name), &mut ids);
+        }
+        let changes = changes_path(verifier.log);
+        self.chain.open_file(&changes);
+        let problem = self.each_line(&changes, |check, number, line| {
+            if let Some((kind, what)) = check.chain.change((number, &line)) {
+                check.findings.add(Finding::new(kind, &changes, what, ALTERED).at(number));
+            }
+        });
+        if let Some(why) = problem {
+            self.findings.add(Finding::new(Kind::DamagedFile, &changes, why, "check its permissions"));
+        }
+        self.parts();
+        if verifier.scope == Scope::All {
+            let heads = Heads { before, after: log::head(verifier.log) };
+            for finding in self.chain.finish(verifier.log, heads, noted) {
+                self.findings.add(finding);
+            }
+            self.findings.chain = self.chain.stats.clone();
+            self.findings.chain.head = before;
         }
         Ok(())
     }
 
-    /// Checks a file of events of a run.
-    pub fn event_file(&mut self, path: &Path, run: &str) {
-        self.events(path, Some(run), &mut SeenIds::default());
+    /// Reads which runs were pruned: the events of their earlier journals are not compared.
+    pub fn changes(&mut self) {
+        let mut changes = Vec::new();
+        // Its problems are reported with the log.
+        let _ = self.each_line(&changes_path(self.verifier.log), |_, _, line| {
+            let number = match Sealed::read(&line).filter(Sealed::is_intact).map(|sealed| sealed.mark) {
+                Some(Mark::Chained(link)) => Some(link.number),
+                _ => None,
+            };
+            changes.extend(LogChange::parse(&line).ok().map(|change| (number, change)));
+        });
+        self.chain.prepare(&changes);
     }
 
-    fn events(&mut self, path: &Path, run: Option<&str>, ids: &mut SeenIds) {
+    /// Compares the copies of removed segments with the hashes that were recorded before.
+    fn parts(&mut self) {
+        let (archive, log, single) = (self.verifier.archive, self.verifier.log, self.single_run());
+        let recorded = std::mem::take(&mut self.chain.parts);
+        for ((segment, run), hash) in recorded {
+            let is_current = log.join(&segment).exists() || self.chain.pruned_runs.contains_key(&run);
+            let Some(dir) =
+                archive.run_dir(&run).filter(|_| !is_current && single.is_none_or(|name| name == run))
+            else {
+                continue;
+            };
+            let Some(name) = SegmentName::parse(&segment) else { continue };
+            let path = dir.join(part_name(&name));
+            let what = match self.copies.get(&(segment, run.clone())) {
+                Some(there) if *there == hash => continue,
+                Some(_) => "it does not have the lines that were copied into it",
+                None if !dir.exists() => {
+                    self.missing_run(&run, &dir);
+                    continue;
+                }
+                None => "the copy of a removed segment is missing",
+            };
+            self.findings.add(Finding::new(Kind::AlteredPart, &path, what, ALTERED).of_run(&run));
+        }
+    }
+
+    /// Checks the events of an imported run.
+    pub fn imported_events(&mut self, path: &Path, run: &str) {
+        self.events(path, Source::Imported(run), &mut SeenIds::default());
+    }
+
+    /// Checks a run's copy of its events in one segment.
+    pub fn part(&mut self, segment: &SegmentName, path: &Path, run: &str) {
+        let hash = self.events(path, Source::Part(run), &mut SeenIds::default());
+        self.copies.insert((segment.to_string(), run.to_owned()), hash);
+    }
+
+    /// Returns the hash of all lines.
+    fn events(&mut self, path: &Path, source: Source<'_>, ids: &mut SeenIds) -> ChainHash {
         let finding = |kind, what: String, hint| Finding {
-            run: run.map(str::to_owned),
+            run: source.run().map(str::to_owned),
             ..Finding::new(kind, path, what, hint)
         };
+        let mut part = PartCheck::default();
+        if let Source::Segment(_) = source {
+            self.chain.open_file(path);
+        }
         let problem = self.each_line(path, |check, number, line| {
-            let found = match log::parse(Some(line)) {
+            if line.trim_ascii().is_empty() {
+                return;
+            }
+            let parsed = log::parse(Some(line.clone()));
+            let at = parsed.as_ref().ok().and_then(|line| Some(line.as_ref()?.recorded.at));
+            let linked = match source {
+                Source::Segment(segment) => check.chain.line(segment, (number, &line), at),
+                Source::Part(_) => part.line(&line),
+                Source::Imported(_) => None,
+            };
+            let found = match parsed {
                 Ok(None) => return,
                 Ok(Some(line)) => flaw(&line.recorded, ids).map(|(kind, what)| finding(kind, what, EVENT)),
                 Err(LineError::NewerVersion(newer)) => {
@@ -71,13 +177,18 @@ impl Check<'_> {
                 Err(error) => Some(finding(Kind::DamagedLine, error.to_string(), EVENT)),
             };
             check.findings.checked.events += 1;
-            if let Some(found) = found {
-                check.findings.add(found.at(number));
+            let found = found.or_else(|| linked.map(|(kind, what)| finding(kind, what, ALTERED)));
+            match (found, source) {
+                (Some(found), _) => drop(check.findings.add(found.at(number))),
+                // States that an altered line names are not compared.
+                (None, Source::Segment(_) | Source::Part(_)) => check.named_states(&line, source.run()),
+                (None, Source::Imported(_)) => {}
             }
         });
         if let Some(why) = problem {
             self.findings.add(finding(Kind::DamagedFile, why, "check its permissions"));
         }
+        part.hash
     }
 
     /// Checks the indexes; for a single run, only its own.

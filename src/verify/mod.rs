@@ -1,19 +1,24 @@
-//! Checks the store for damage: every object against its hash, every manifest, every event in the log.
+//! Checks the store for damage and for changes by others: every object against its hash, every manifest, every event in the
+//! log, and the chain that links them.
 //!
 //! Changes nothing, and keeps only hashes and ids in memory, regardless of the size of the store.
 
+mod chain;
 mod check;
 mod events;
+mod journals;
 mod runs;
 
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+pub use chain::ChainStats;
 use check::Check;
 use teamkeep_core::client::json::serde_name;
 use teamkeep_core::error::Result;
 use teamkeep_core::store::archive::Archive;
+use teamkeep_core::store::chain::ChainPoint;
 use teamkeep_core::store::log;
 
 /// The part of the store to check.
@@ -35,6 +40,8 @@ pub struct Verifier<'a> {
     /// The directory with the state of the gates.
     pub policy: &'a Path,
     pub scope: Scope,
+    /// A head of the log's chain that was noted earlier, and must still be in it.
+    pub against: Option<ChainPoint>,
 }
 
 /// The kind of damage. The names are stable.
@@ -51,6 +58,32 @@ pub enum Kind {
     DamagedFile,
     /// An event with the same id as another one.
     RepeatedId,
+    /// A line of the log that does not match its hash.
+    AlteredLine,
+    /// A line of the log without a place in the chain, although the chain had begun.
+    UnchainedLine,
+    /// A line of the log in another place than the one that it was written to.
+    MisplacedLine,
+    /// Lines of the chain that are missing, although nothing removed them rightfully.
+    MissingLines,
+    /// A line of the log that does not continue the one before it.
+    BrokenChain,
+    /// A line at which the chain starts again, because its head was missing.
+    RestartedChain,
+    /// A log that ends before its head.
+    TruncatedLog,
+    /// A chain without a head.
+    MissingHead,
+    /// A head that is not in the chain: the one of the log, or one that was noted earlier.
+    HeadMismatch,
+    /// A head that was noted earlier, of a line that retention or `prune` removed.
+    RemovedHead,
+    /// A journal that is not as events name it.
+    AlteredJournal,
+    /// A run's copy of its events that is missing or not as it was written.
+    AlteredPart,
+    /// A run that is missing, although `prune` did not remove it.
+    MissingRun,
     /// Data in a format of a newer teamkeep.
     NewerVersion,
 }
@@ -62,8 +95,34 @@ impl Kind {
         Kind::DamagedLine,
         Kind::DamagedFile,
         Kind::RepeatedId,
+        Kind::AlteredLine,
+        Kind::UnchainedLine,
+        Kind::MisplacedLine,
+        Kind::MissingLines,
+        Kind::BrokenChain,
+        Kind::RestartedChain,
+        Kind::TruncatedLog,
+        Kind::MissingHead,
+        Kind::HeadMismatch,
+        Kind::RemovedHead,
+        Kind::AlteredJournal,
+        Kind::AlteredPart,
+        Kind::MissingRun,
         Kind::NewerVersion,
     ];
+
+    /// Whether the data was changed by others, and can be read nevertheless.
+    fn is_alteration(self) -> bool {
+        !matches!(
+            self,
+            Kind::DamagedObject
+                | Kind::MissingObject
+                | Kind::DamagedLine
+                | Kind::DamagedFile
+                | Kind::RepeatedId
+                | Kind::NewerVersion
+        )
+    }
 
     /// The name in JSON.
     pub fn name(self) -> String {
@@ -108,6 +167,8 @@ impl Finding {
 pub struct VerifyStats {
     pub runs: u64,
     pub objects: u64,
+    /// Objects that no run needs. Nothing shows them, and `prune` removes them.
+    pub unneeded: u64,
     /// Size of the objects on disk, in bytes.
     pub bytes: u64,
     /// Manifests: lines of journals.
@@ -120,6 +181,8 @@ pub struct VerifyStats {
 #[derive(Debug, Default)]
 pub struct Findings {
     pub checked: VerifyStats,
+    /// The chain of the log, if the scope is the whole store.
+    pub chain: ChainStats,
     pub first: Vec<Finding>,
     pub count: u64,
 }
@@ -130,6 +193,11 @@ const MAX_KEPT: usize = 1_000;
 impl Findings {
     pub fn is_ok(&self) -> bool {
         self.count == 0
+    }
+
+    /// Whether everything can be read: others may have changed it.
+    pub fn is_readable(&self) -> bool {
+        self.count == self.first.len() as u64 && self.first.iter().all(|finding| finding.kind.is_alteration())
     }
 
     /// Adds a finding and returns its index if it was kept.
@@ -209,10 +277,16 @@ impl Verifier<'_> {
             }
             Scope::Run(run) => vec![run.clone()],
         };
+        check.changes();
         names.iter().for_each(|run| check.run(run));
         check.indexes();
         check.states();
         check.log()?;
+        check.finish_journals();
+        check.findings.checked.unneeded = match self.scope {
+            Scope::All => check.unneeded_objects(),
+            Scope::Run(_) => 0,
+        };
         Ok(check.findings)
     }
 }

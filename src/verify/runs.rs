@@ -42,12 +42,12 @@ impl Check<'_> {
         self.transcripts(run, &dir.join("transcripts.json"));
         let imported = dir.join("events.jsonl");
         if imported.symlink_metadata().is_ok() {
-            self.event_file(&imported, run);
+            self.imported_events(&imported, run);
         }
         for (segment, part) in log::parts_in(&dir) {
             // Events that are also in the log are counted there.
             let counted = self.findings.checked.events;
-            self.event_file(&part, run);
+            self.part(&segment, &part, run);
             if self.verifier.log.join(segment.as_str()).exists() {
                 self.findings.checked.events = counted;
             }
@@ -71,11 +71,13 @@ impl Check<'_> {
 
     fn journal(&mut self, run: &str, file: &Path) {
         let problem = self.each_line(file, |check, number, line| {
+            check.journal_line(run, file, (number, &line));
             if line.is_empty() {
                 return;
             }
             check.findings.checked.manifests += 1;
             let mut add = |kind, what, hint| {
+                check.journal_is_damaged(run, file);
                 check.findings.add(Finding::new(kind, file, what, hint).of_run(run).at(number));
             };
             let snapshot = match Snapshot::parse(&line) {
@@ -95,6 +97,7 @@ impl Check<'_> {
             }
         });
         if let Some(why) = problem {
+            self.journal_is_damaged(run, file);
             self.findings.add(Finding::new(Kind::DamagedFile, file, why, LINE).of_run(run));
         }
     }

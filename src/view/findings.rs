@@ -10,6 +10,7 @@ use crate::doctor::{Code, Finding, Health, Verdict};
 use crate::ui::escape;
 use crate::verify::{Findings, VerifyStats};
 use teamkeep_core::config::{Excerpt, Excerpts, Problem};
+use teamkeep_core::sys::clock;
 
 #[derive(Debug)]
 pub struct Commands {
@@ -89,6 +90,13 @@ pub fn findings(findings: &Findings) -> Document {
     if more > 0 {
         line(format!("and {more} more"));
     }
+    if let Some(since) = findings.chain.since.filter(|_| findings.chain.before > 0) {
+        let before = count(findings.chain.before, "log line");
+        line(format!(
+            "{before} before {} cannot be checked for changes: the hash chain begins there",
+            clock::moment(since)
+        ));
+    }
     let state = match findings.count {
         0 => "no damage found".to_owned(),
         damaged => format!("{damaged} damaged"),
@@ -99,10 +107,14 @@ pub fn findings(findings: &Findings) -> Document {
 
 fn checked(checked: &VerifyStats) -> String {
     format!(
-        "{}, {} ({}), {}, {}, {}",
+        "{}, {} ({}{}), {}, {}, {}",
         count(checked.runs, "run"),
         count(checked.objects, "object"),
         size(checked.bytes),
+        match checked.unneeded {
+            0 => String::new(),
+            unneeded => format!(", {unneeded} that no run needs"),
+        },
         count(checked.manifests, "manifest"),
         count(checked.transcripts, "transcript"),
         count(checked.events, "log line"),

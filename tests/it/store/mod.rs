@@ -14,4 +14,7 @@ pub mod prune_damage;
 pub mod retention;
 pub mod run_sandbox;
 pub mod sessions;
+pub mod tamper;
+pub mod tamper_attacks;
+pub mod tamper_scene;
 pub mod verify;

@@ -184,6 +184,7 @@ fn a_reopened_run_has_all_its_events() {
     Lead::of(&sandbox, &session(9)).hook("Stop", json!({}));
     retain(&sandbox);
     assert_eq!(prompts(&sandbox), before);
+    sandbox.told(&["verify"]);
     // The line of the session without a run has gone with its segment.
     assert_eq!(ids(&sandbox).len(), events + 1);
 }
@@ -207,6 +208,7 @@ fn a_session_that_floods_the_log_removes_no_events_of_others() {
     let left = ids(&sandbox);
     assert!(left.is_superset(&own), "a session without a run loses nothing to another");
     assert!(left.len() < all.len(), "and that one loses its oldest");
+    sandbox.told(&["verify"]);
 }
 
 #[test]
@@ -218,6 +220,7 @@ fn pruned_segments_are_closed_into_the_runs_that_stay() {
     assert_eq!(result.code, Some(0), "{}{}", result.out, result.err);
     assert_eq!(segments(&sandbox), 1);
     assert_eq!(told(&sandbox), before);
+    sandbox.told(&["verify"]);
     let sessions: BTreeSet<String> =
         sandbox.log().iter().map(|event| event["session"].as_str().unwrap().to_owned()).collect();
     assert_eq!(sessions, [session(3), session(9)].into(), "a run goes as a whole");
@@ -238,10 +241,12 @@ fn a_process_that_is_killed_while_it_closes_events_loses_nothing() {
         assert!(ids(&sandbox).is_superset(&own), "round {round}");
         if round % 4 == 3 {
             assert_eq!(told(&sandbox), before, "round {round}");
+            sandbox.told(&["verify"]);
         }
     }
     retain(&sandbox);
     assert_eq!((segments(&sandbox), told(&sandbox)), (1, before));
+    sandbox.told(&["verify"]);
 }
 
 #[test]
@@ -336,4 +341,5 @@ fn writers_that_are_killed_and_a_log_that_is_kept_small_lose_and_double_nothing(
     sandbox.run(&["finish"]);
     assert!(prompts(&sandbox).is_superset(&written));
     assert_eq!(reports(&sandbox), before);
+    sandbox.told(&["verify"]);
 }

@@ -234,8 +234,9 @@ fn a_run_that_is_pruned_during_verify_is_not_damaged() {
     let sandbox = ended();
     let archive = sandbox.archive();
     let [log, sessions, policy] = ["log", "sessions", "policy"].map(|part| sandbox.keep(part));
+    let (scope, against) = (Scope::All, None);
     let verifier =
-        Verifier { archive: &archive, log: &log, sessions: &sessions, policy: &policy, scope: Scope::All };
+        Verifier { archive: &archive, log: &log, sessions: &sessions, policy: &policy, scope, against };
     let mut pruned = None;
     // In the midst of the look at its contents the run goes, and then they do.
     let found = verifier.run(&mut |_| {

@@ -1,0 +1,222 @@
+//! Changes to the recorded data, and whether `verify` finds each. `docs/security.md` has the same table.
+
+use super::tamper_scene::{Scene, lines_of, resealed, resealed_line, write_lines};
+
+/// Whether and how a change is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// By `verify`, as this kind.
+    Yes(&'static str),
+    /// By `verify --against` only, with a head that was noted before.
+    Against,
+    /// Counted, but not a finding.
+    Counted,
+    No,
+}
+
+impl Found {
+    pub fn text(self) -> String {
+        match self {
+            Found::Yes(kind) => format!("yes, `{kind}`"),
+            Found::Against => "only against a head that was noted before".to_owned(),
+            Found::Counted => "counted as `unneeded`".to_owned(),
+            Found::No => "no".to_owned(),
+        }
+    }
+}
+
+pub type Attack = fn(&Scene);
+
+/// On a log with all its segments, and a run that has not ended.
+pub const OF_THE_LOG: &[(&str, Found, Attack)] = &[
+    ("A byte in the payload of a line is changed", Found::Yes("altered-line"), |scene| {
+        scene.edit_line(1, 1, |line| line.replacen("\"payload\":{\"", "\"payload\":{\"x", 1));
+    }),
+    ("The time of a line is changed", Found::Yes("altered-line"), |scene| {
+        scene.edit_line(1, 1, |line| line.replacen("\"at\":\"2026-02-03T04", "\"at\":\"2026-02-03T03", 1));
+    }),
+    ("A line is changed, and its own hash is computed again", Found::Yes("broken-chain"), |scene| {
+        scene.edit_line(1, 1, |line| resealed_line(&line.replacen("payload\":{\"", "payload\":{\"x", 1)));
+    }),
+    ("The last line is changed, and its own hash is computed again", Found::Yes("head-mismatch"), |scene| {
+        let (segment, lines) = scene.last_segment();
+        scene.edit_line(segment, lines - 1, |line| {
+            resealed_line(&line.replacen("payload\":{\"", "payload\":{\"x", 1))
+        });
+    }),
+    ("A line is deleted", Found::Yes("missing-lines"), |scene| scene.edit(1, |lines| drop(lines.remove(2)))),
+    ("The first line is deleted", Found::Yes("missing-lines"), |scene| {
+        scene.edit(0, |lines| drop(lines.remove(0)))
+    }),
+    ("The last line is deleted", Found::Yes("truncated-log"), |scene| {
+        scene.edit(scene.last_segment().0, |lines| drop(lines.pop()));
+    }),
+    ("Two lines are swapped", Found::Yes("misplaced-line"), |scene| scene.edit(1, |lines| lines.swap(1, 2))),
+    ("A line is moved to another segment", Found::Yes("misplaced-line"), |scene| {
+        let mut moved = None;
+        scene.edit(0, |lines| moved = Some(lines.remove(1)));
+        scene.edit(1, |lines| lines.insert(0, moved.unwrap()));
+    }),
+    ("A copy of a line with a new ID is inserted", Found::Yes("altered-line"), |scene| {
+        scene.edit(1, |lines| lines.insert(2, with_new_id(&lines[1])));
+    }),
+    ("A copy with a new ID and its own hash is inserted", Found::Yes("misplaced-line"), |scene| {
+        scene.edit(1, |lines| lines.insert(2, resealed_line(&with_new_id(&lines[1]))));
+    }),
+    ("A line without a place in the chain is inserted", Found::Yes("unchained-line"), |scene| {
+        scene.edit(1, |lines| {
+            let line = with_new_id(&lines[1]);
+            lines.insert(2, line.split(",\"chain\":\"").next().unwrap().to_owned() + "}");
+        });
+    }),
+    ("An old line is written again", Found::Yes("repeated-id"), |scene| {
+        scene.edit(scene.last_segment().0, |lines| lines.push(scene.lines(0)[1].clone()));
+    }),
+    ("A segment is deleted", Found::Yes("missing-lines"), |scene| {
+        std::fs::remove_file(scene.segment(1)).unwrap()
+    }),
+    ("The newest segment is deleted", Found::Yes("truncated-log"), |scene| {
+        std::fs::remove_file(scene.segment(scene.last_segment().0)).unwrap();
+    }),
+    ("The end of the log is cut off after a line", Found::Yes("truncated-log"), |scene| {
+        scene.edit(scene.last_segment().0, |lines| lines.truncate(1));
+    }),
+    ("The end of the log is cut off within a line", Found::Yes("truncated-log"), |scene| {
+        let path = scene.segment(scene.last_segment().0);
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() - 20]).unwrap();
+    }),
+    ("The end of the log is cut off, and another call is recorded", Found::Yes("missing-lines"), |scene| {
+        scene.edit(scene.last_segment().0, |lines| lines.truncate(1));
+        scene.call("later");
+    }),
+    ("`log/.lock` is deleted", Found::Yes("missing-head"), |scene| {
+        std::fs::remove_file(scene.lock()).unwrap()
+    }),
+    ("`log/.lock` is deleted, and another call is recorded", Found::Yes("restarted-chain"), |scene| {
+        std::fs::remove_file(scene.lock()).unwrap();
+        scene.call("later");
+    }),
+    (
+        "The end and `log/.lock` are deleted, and another call is recorded",
+        Found::Yes("restarted-chain"),
+        |scene| {
+            scene.edit(scene.last_segment().0, |lines| lines.truncate(1));
+            std::fs::remove_file(scene.lock()).unwrap();
+            scene.call("later");
+        },
+    ),
+    ("The log is replaced by an older copy, with `log/.lock`", Found::Against, |scene| {
+        scene.restore_older_log()
+    }),
+    (
+        "A line is changed, and all hashes from there on and the head are computed again",
+        Found::Against,
+        |scene| {
+            resealed(scene, |lines| lines[3] = lines[3].replacen("payload\":{\"", "payload\":{\"x", 1));
+        },
+    ),
+    (
+        "A line is deleted, and all hashes from there on and the head are computed again",
+        Found::Against,
+        |scene| {
+            resealed(scene, |lines| {
+                // One that names no journal.
+                let place = lines.iter().position(|line| !line.contains("\"snapshots\"")).unwrap();
+                lines.remove(place);
+            });
+        },
+    ),
+    ("The whole log is deleted", Found::Against, |scene| {
+        std::fs::remove_dir_all(scene.sandbox.keep("log")).unwrap();
+    }),
+    ("A false event is sent to `teamkeep hook`", Found::No, |scene| scene.call("false")),
+    ("An object is changed", Found::Yes("damaged-object"), |scene| {
+        std::fs::write(scene.object(), "{}").unwrap()
+    }),
+    ("An object is deleted", Found::Yes("missing-object"), |scene| {
+        std::fs::remove_file(scene.object()).unwrap()
+    }),
+    ("An object is added", Found::Counted, |scene| {
+        let hash = blake3::hash(b"new").to_hex().to_string();
+        let path = scene.sandbox.keep(&format!("archive/objects/{}/{}", &hash[..1], &hash[1..]));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "new").unwrap();
+    }),
+    ("A line of a journal is changed", Found::Yes("altered-journal"), |scene| {
+        scene.edit_journal(|lines| lines[1] = lines[1].replacen("tasks/", "tasks/x", 1));
+    }),
+    ("A line of a journal is deleted", Found::Yes("altered-journal"), |scene| {
+        scene.edit_journal(|lines| drop(lines.remove(1)));
+    }),
+    ("The last line of a journal is deleted", Found::Yes("altered-journal"), |scene| {
+        scene.edit_journal(|lines| drop(lines.pop()));
+    }),
+    ("A line of a journal is inserted", Found::Yes("altered-journal"), |scene| {
+        scene.edit_journal(|lines| lines.insert(1, lines[1].clone()));
+    }),
+    ("A line is added to the end of a journal", Found::No, |scene| {
+        scene.edit_journal(|lines| lines.push(lines[1].clone()));
+    }),
+    ("Lines of a journal are swapped", Found::Yes("altered-journal"), |scene| {
+        scene.edit_journal(|lines| lines.swap(1, 2));
+    }),
+    ("A journal is deleted", Found::Yes("damaged-file"), |scene| {
+        std::fs::remove_file(scene.journal()).unwrap()
+    }),
+    ("A run is deleted", Found::Yes("missing-run"), |scene| {
+        std::fs::remove_dir_all(scene.journal().parent().unwrap()).unwrap();
+    }),
+    ("The description of a run, `run.json`, is changed", Found::No, |scene| {
+        let path = scene.journal().with_file_name("run.json");
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replacen("\"started_at\":\"2026", "\"started_at\":\"2025", 1)).unwrap();
+    }),
+];
+
+/// On a log whose lines were removed after their run had ended, with one line that was written without the lock.
+pub const AFTER_RETENTION: &[(&str, Found, Attack)] = &[
+    ("A line of a run's copy of its events is changed", Found::Yes("altered-line"), |scene| {
+        scene.edit_part(|lines| lines[1] = lines[1].replacen("payload\":{\"", "payload\":{\"x", 1));
+    }),
+    ("A line of the copy is changed, and its hash is computed again", Found::Yes("altered-part"), |scene| {
+        scene.edit_part(|lines| {
+            let last = lines.len() - 1;
+            lines[last] = resealed_line(&lines[last].replacen("payload\":{\"", "payload\":{\"x", 1));
+        });
+    }),
+    ("A line of the copy is deleted", Found::Yes("altered-part"), |scene| {
+        scene.edit_part(|lines| drop(lines.remove(1)))
+    }),
+    ("Lines of the copy are swapped", Found::Yes("misplaced-line"), |scene| {
+        scene.edit_part(|lines| lines.swap(0, 1))
+    }),
+    ("A copy is deleted", Found::Yes("altered-part"), |scene| std::fs::remove_file(scene.part()).unwrap()),
+    ("A run with copies is deleted", Found::Yes("missing-run"), |scene| {
+        std::fs::remove_dir_all(scene.part().parent().unwrap()).unwrap();
+    }),
+    ("`log/changes.jsonl`, with the removals, is deleted", Found::Yes("missing-lines"), |scene| {
+        std::fs::remove_file(scene.changes()).unwrap();
+    }),
+    ("A line of `log/changes.jsonl` is changed", Found::Yes("altered-line"), |scene| {
+        let lines = lines_of(&scene.changes());
+        write_lines(&scene.changes(), &[lines[0].replacen("\"v\":1", "\"v\": 1", 1), lines[1..].join("\n")]);
+    }),
+    ("A line that was written without the lock is changed", Found::Yes("altered-line"), |scene| {
+        let text = std::fs::read_to_string(scene.single()).unwrap();
+        std::fs::write(scene.single(), text.replacen("payload\":{\"", "payload\":{\"x", 1)).unwrap();
+    }),
+    ("It is deleted, after retention recorded it", Found::Yes("missing-lines"), |scene| {
+        std::fs::remove_file(scene.single()).unwrap();
+    }),
+    ("It is deleted, before retention recorded it", Found::No, |scene| {
+        let path = scene.write_single();
+        std::fs::remove_file(path).unwrap();
+    }),
+];
+
+fn with_new_id(line: &str) -> String {
+    let at = line.find("\"id\":\"").unwrap() + 6;
+    let id = &line[at..at + 26];
+    line.replacen(id, &format!("{}zzzz", &id[..22]), 1)
+}
