@@ -9,7 +9,7 @@ use chrono::TimeDelta;
 
 use super::SegmentName;
 use super::changes::{LogChange, changes_path};
-use super::lock_file::{Head, LOCK, LockState};
+use super::lock_file::{Head, LOCK, LockState, set_current_name};
 use super::seal::{seal, seal_single, sealed_size};
 use super::tail::{Tail, chain_end, last_point};
 use crate::config;
