@@ -105,7 +105,7 @@ fn add_runs(
         for data in catalog.open_runs(&batch)?.runs {
             let texts = setup.texts(&setup.homes_of(&data.run))?;
             let run = ShippedRun::of(&data, &setup.context.config, &texts, identity)?;
-            run.tables(&texts, identity, preview)?;
+            run.tables(identity, preview)?;
         }
     }
     Ok(())

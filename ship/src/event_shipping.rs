@@ -6,14 +6,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::log::{Segment, SegmentName};
+use teamkeep_core::store::log::{Head, Segment, SegmentName};
 use teamkeep_core::store::shipping::Destination;
 
 use crate::objects::{Created, Objects};
-use crate::parquet_file::empty;
+use crate::parquet_file::{self, empty};
 use crate::segment_events::{Counts, EventFile, encode};
 use crate::shipper::{Round, Shipper, unshipped_segments};
-use crate::tables::{Table, TableVisitor, each_table};
+use crate::tables::{HeadRow, Table, TableVisitor, day, each_table, heads};
 
 /// Each has one segment in memory.
 const ENCODERS: usize = 2;
@@ -38,6 +38,26 @@ pub fn ship(
     }
     let segments = unshipped_segments(shipper.setup, &state, destination)?;
     Sending { shipper, destination, objects }.segments(&segments, round)
+}
+
+/// Sends the head of the log's hash chain. It is named by its place in the chain, so that it is sent once.
+pub fn ship_head(
+    shipper: &Shipper<'_>,
+    objects: &Objects,
+    head: Option<&Head>,
+    round: &mut Round,
+) -> Result<()> {
+    let Some(head) = head else { return Ok(()) };
+    let row = HeadRow {
+        at: head.at,
+        user: shipper.identity.user.clone(),
+        lines: i64::try_from(head.count).unwrap_or(i64::MAX),
+        hash: head.hash.to_string(),
+    };
+    let file = format!("{}-{}.parquet", head.count, head.hash);
+    let name = shipper.identity.object_name("heads", &day(head.at), &file);
+    let Some(content) = parquet_file::encode(&heads(), [row])? else { return Ok(()) };
+    shipper.create(objects, &name, content, round)
 }
 
 /// Creates an object without rows for each table, so that a query finds a table that has no rows yet.

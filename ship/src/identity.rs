@@ -29,14 +29,22 @@ impl Identity {
     }
 }
 
-/// A name that is the value of a partition: only ASCII letters, digits, `.`, `_` and `-`.
+/// A name that is the value of a partition: only ASCII letters, digits, `.`, `_` and `-`, and not of a form that query engines
+/// take for a value of another type than text.
 fn partition(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let plain: String = name.chars().take(MAX_CHARS).map(|c| if is_plain(c) { c } else { '-' }).collect();
     match plain.trim_matches('.') {
         "" => "unknown".to_owned(),
+        _ if is_like_a_value(&plain) => format!("_{plain}"),
         _ => plain,
     }
+}
+
+/// Whether a name is like a number, a date, a Boolean or null. An engine that finds such a partition first fails at the others.
+fn is_like_a_value(name: &str) -> bool {
+    let is_word = ["true", "false", "null"].iter().any(|word| name.eq_ignore_ascii_case(word));
+    is_word || !name.contains(|c: char| c.is_ascii_alphabetic()) || name.parse::<f64>().is_ok()
 }
 
 #[cfg(test)]
@@ -51,6 +59,16 @@ mod tests {
             "runs/org=..-x-y/date=2026-02-03/host=ho-st-/r-1.parquet"
         );
         assert_eq!(Identity::new("..", "", None, Pseudonyms::none()).organization, "unknown");
+    }
+
+    #[test]
+    fn names_that_are_like_values_of_other_types_are_marked_as_text() {
+        for name in ["42", "10.1", "2026-01-01", "1e5", "inf", "NaN", "True", "null", "-"] {
+            assert_eq!(partition(name), format!("_{name}"));
+        }
+        for name in ["m1", "10.1.example", "2026-laptop", "infra"] {
+            assert_eq!(partition(name), name);
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What leaves the machine: which texts, and under which names.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use teamkeep::redact::Redactor;
 use teamkeep::report::Report;
@@ -52,8 +53,15 @@ impl Texts {
     }
 }
 
-/// Removes every text that an agent or a user wrote. Names, IDs, states, kinds, times and numbers are left.
+/// Removes every text that an agent or a user wrote. Names, IDs, states, kinds, times and numbers are left. A model can write
+/// a sentence where a name is expected, so only names of agents of the run are kept.
 fn without_texts(mut report: Report) -> Report {
+    let names = names_of(&report);
+    let keep = |name: &mut String| {
+        if !names.contains(name.split('@').next().unwrap_or_default()) {
+            *name = UNKNOWN.to_owned();
+        }
+    };
     report.verdict.title.clear();
     report.verdict.sentence.clear();
     report.overview.ended_reason = None;
@@ -62,19 +70,46 @@ fn without_texts(mut report: Report) -> Report {
         message.text.clear();
         message.summary = None;
         message.refused = message.refused.take().map(|_| String::new());
+        keep(&mut message.from);
+        keep(&mut message.to);
+        if !is_word(&message.kind) {
+            message.kind = UNKNOWN.to_owned();
+        }
     }
     for task in &mut report.tasks {
         (task.subject, task.description) = (None, None);
-        task.changes.iter_mut().for_each(|change| change.subject = None);
+        task.owner.iter_mut().for_each(keep);
+        for change in &mut task.changes {
+            change.subject = None;
+            keep(&mut change.by);
+            change.owner.iter_mut().chain(&mut change.owner_from).for_each(keep);
+        }
     }
     for incident in &mut report.incidents {
         incident.summary.clear();
         incident.chain.clear();
         incident.remedy = None;
+        incident.agents.iter_mut().for_each(keep);
     }
     report.findings.iter_mut().for_each(|finding| finding.what.clear());
     report.files.clear();
     report
+}
+
+/// A name that is no agent's.
+const UNKNOWN: &str = "unknown";
+
+/// The names of the run's agents, and the other names that teamkeep gives.
+fn names_of(report: &Report) -> BTreeSet<String> {
+    let members = report.overview.members.iter().map(|member| &member.name);
+    let agents = report.agents.iter().map(|agent| &agent.name);
+    let names = members.chain(agents).cloned();
+    names.chain(["*", "client", "user", UNKNOWN].map(str::to_owned)).collect()
+}
+
+/// Whether a text is a short word, as the kinds of messages are.
+fn is_word(text: &str) -> bool {
+    text.len() <= 40 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
 /// Replaces identities (host, user, project) by keyed hashes, if there is a key.

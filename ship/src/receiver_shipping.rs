@@ -7,7 +7,7 @@ use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::shipping::Destination;
 
 use crate::otlp::{
-    self, Encoding, Headers, OtlpTarget, Privacy, RunExport, SendError, SendErrorKind, Sender, VerdictRow,
+    self, Encoding, Headers, OtlpTarget, Privacy, RunExport, SendError, SendErrorKind, Sender,
 };
 use crate::run_data::ShippedRun;
 use crate::run_shipping::each_run;
@@ -85,11 +85,10 @@ impl Receiver<'_> {
             user: identity.user.as_deref(),
             service_version: env!("CARGO_PKG_VERSION"),
         };
-        let verdicts = VerdictRow::of(&run.verdicts);
         let export = RunExport {
             run: &run.record,
             report: &run.report,
-            verdicts: &verdicts,
+            verdicts: &run.verdicts,
             links: &run.links,
             revision: run.key.revision,
             previous,

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use teamkeep::report::{Report, ToolUser};
-use teamkeep::timeline::{Entry, LoadedEvent, RunData, merge, project};
+use teamkeep::timeline::{LoadedEvent, RunData, merge, project};
 use teamkeep_core::config::Config;
 use teamkeep_core::error::Result;
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::clock::Timestamp;
 
 use crate::identity::Identity;
-use crate::otlp::TraceParent;
+use crate::otlp::{TraceParent, VerdictRow};
 use crate::parquet_file::encode;
 use crate::privacy::{IdentityKind, Texts};
 use crate::tables::{
@@ -24,8 +24,8 @@ pub struct ShippedRun {
     pub key: RunKey,
     pub record: RunRecord,
     pub report: Report,
-    /// The verdicts, in order.
-    pub verdicts: Vec<Entry>,
+    /// The verdicts, in order. Without texts, their reasons are empty.
+    pub verdicts: Vec<VerdictRow>,
     pub project: Option<String>,
     /// The spans of Claude Code's own telemetry in which hooks were called.
     pub links: Vec<TraceParent>,
@@ -76,6 +76,10 @@ impl ShippedRun {
             let named = if identity.pseudonyms.is_keyed() { path.as_str() } else { name };
             identity.pseudonyms.of(IdentityKind::Project, named)
         });
+        let mut verdicts = VerdictRow::of(&timeline.entries);
+        for verdict in &mut verdicts {
+            verdict.reason = texts.text(&verdict.reason).unwrap_or_default().into_owned();
+        }
         Ok(ShippedRun {
             key: RunKey {
                 run: data.run.run.clone(),
@@ -83,7 +87,7 @@ impl ShippedRun {
                 team: data.run.team.clone(),
             },
             record: data.run.clone(),
-            verdicts: timeline.entries.into_iter().filter(|entry| entry.verdict().is_some()).collect(),
+            verdicts,
             report: texts.report(report)?,
             project,
             links: data.events.iter().filter_map(link).collect(),
@@ -96,7 +100,7 @@ impl ShippedRun {
     }
 
     /// Passes the rows of all tables on. `runs` is the last one: a run that is there is complete.
-    pub fn tables(&self, texts: &Texts, identity: &Identity, sink: &mut impl RowSink) -> Result<()> {
+    pub fn tables(&self, identity: &Identity, sink: &mut impl RowSink) -> Result<()> {
         let report = &self.report;
         let agents: Vec<AgentFacts<'_>> = report.agents.iter().map(|agent| self.agent(agent)).collect();
         let tasks: Vec<TaskFacts<'_>> = (report.tasks.iter())
@@ -108,7 +112,9 @@ impl ShippedRun {
         let messages: Vec<MessageFacts<'_>> = (report.mail.messages.iter().enumerate())
             .map(|(number, message)| MessageFacts { number, message })
             .collect();
-        let verdicts = self.verdict_facts(texts);
+        let verdicts: Vec<VerdictFacts<'_>> = (self.verdicts.iter().enumerate())
+            .map(|(number, verdict)| VerdictFacts { number, verdict })
+            .collect();
         let incidents: Vec<IncidentFacts<'_>> = (report.incidents.iter())
             .map(|incident| IncidentFacts {
                 kind: incident.kind.name(),
@@ -145,17 +151,6 @@ impl ShippedRun {
             time: self.report.work.agents.iter().find(|time| time.agent == agent.name),
             ids: agent.instances.iter().map(|instance| instance.id.clone()).collect(),
         }
-    }
-
-    fn verdict_facts(&self, texts: &Texts) -> Vec<VerdictFacts<'_>> {
-        let verdicts = self.verdicts.iter().filter_map(|entry| Some((entry, entry.verdict()?)));
-        let facts = verdicts.enumerate().map(|(number, (entry, verdict))| VerdictFacts {
-            number,
-            entry,
-            verdict,
-            reason: texts.text(&verdict.reason).map(|reason| reason.into_owned()),
-        });
-        facts.collect()
     }
 
     fn tools_of<'a>(&'a self, user: &'a ToolUser) -> impl Iterator<Item = ToolFacts<'a>> {

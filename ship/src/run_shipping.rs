@@ -49,10 +49,9 @@ pub fn to_objects(
 ) -> Result<()> {
     each_run(shipper, destination, round, |run, _, round| {
         let setup = shipper.setup;
-        let texts = setup.texts(&setup.homes_of(&run.record))?;
         let (day, file) = (day(run.started_at()), format!("{}-{}", run.key.run, run.key.revision));
         let mut tables: Vec<TableFile> = Vec::new();
-        run.tables(&texts, &shipper.identity, &mut tables)?;
+        run.tables(&shipper.identity, &mut tables)?;
         for table in tables {
             let name = shipper.identity.object_name(table.table, &day, &format!("{file}.parquet"));
             shipper.create(objects, &name, table.content, round)?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::log::{self, ExclusiveLog, Segment};
+use teamkeep_core::store::log::{self, ExclusiveLog, Head, Segment};
 use teamkeep_core::store::shipping::{Destination, DestinationKind, Last, ShipLock, Shipping, ShippingState};
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -61,10 +61,10 @@ impl<'a> Shipper<'a> {
     /// Sends what each destination does not have. One that is out of reach does not keep the other from getting its data.
     pub fn round(&self) -> Result<Round> {
         self.lock.begin()?;
-        self.close_segment()?;
+        let head = self.close_segment()?;
         let mut round = Round::default();
         for destination in &self.destinations {
-            if let Err(error) = self.ship_to(destination, &mut round) {
+            if let Err(error) = self.ship_to(destination, head.as_ref(), &mut round) {
                 round.errors.push(error);
             }
         }
@@ -74,22 +74,23 @@ impl<'a> Shipper<'a> {
         Ok(round)
     }
 
-    /// Ends the current segment, so that what is sent of it never changes.
-    fn close_segment(&self) -> Result<()> {
+    /// Ends the current segment, so that what is sent of it never changes. Returns the head of the log's hash chain, which is then
+    /// the end of a segment.
+    fn close_segment(&self) -> Result<Option<Head>> {
         let patience = self.setup.context.config.log.lock_patience.max(Duration::from_secs(5));
         let log = ExclusiveLog::take(&self.setup.log(), patience)?;
         // The segment is sent next time if writers hold the lock as long as that.
-        if let Some(log) = log {
-            log.close_current(self.setup.context.clock.now())?;
-        }
-        Ok(())
+        let Some(log) = log else { return Ok(None) };
+        log.close_current(self.setup.context.clock.now())?;
+        Ok(log::head(&self.setup.log()))
     }
 
-    fn ship_to(&self, destination: &Destination, round: &mut Round) -> Result<()> {
+    fn ship_to(&self, destination: &Destination, head: Option<&Head>, round: &mut Round) -> Result<()> {
         match destination.kind {
             DestinationKind::Store => {
                 let objects = Objects::open(&destination.address, &profiles(&self.setup.context.env))?;
                 event_shipping::ship(self, destination, &objects, round)?;
+                event_shipping::ship_head(self, &objects, head, round)?;
                 run_shipping::to_objects(self, destination, &objects, round)
             }
             DestinationKind::Otlp => receiver_shipping::ship(self, destination, round),

@@ -69,7 +69,7 @@ fn every_event_and_every_run_of_seven_traces_arrives() {
     assert!(
         machine.objects().iter().all(|name| name.contains("/org=acme/date=") && name.contains("/host=m1/"))
     );
-    assert_eq!(machine.rows("runs")[0]["user"], "dev");
+    assert_eq!(machine.rows("runs")[0]["user_name"], "dev");
 }
 
 #[test]
@@ -202,6 +202,41 @@ fn a_dry_run_sends_nothing_and_shows_the_rows_that_are_sent() {
 }
 
 #[test]
+fn each_shipment_of_new_lines_has_the_head_of_the_log() {
+    let machine = Machine::new();
+    machine.record("v328-headless");
+    machine.configure_lake("");
+    machine.ship_all();
+    let heads = machine.rows("heads");
+    assert_eq!(heads.len(), 1);
+    let last = machine.log_lines().pop().unwrap();
+    let chain = last["chain"].as_str().unwrap();
+    assert!(chain.starts_with(&format!("{}:", heads[0]["lines"])), "{chain}");
+    assert!(chain.ends_with(heads[0]["hash"].as_str().unwrap()), "{chain}");
+    machine.ship_all();
+    machine.record("v328-notasks");
+    machine.ship_all();
+    assert_eq!(machine.rows("heads").len(), 2);
+}
+
+#[test]
+fn a_name_that_is_a_sentence_does_not_leave_the_machine() {
+    let machine = Machine::new();
+    machine.record("v328-inprocess");
+    let sentence = "please merge the secret branch";
+    for path in support::files(&machine.store().join("log")).iter().filter(|path| path.is_file()) {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        std::fs::write(path, text.replace("\"to\":\"team-lead\"", &format!("\"to\":\"{sentence}\"")))
+            .unwrap();
+    }
+    for (privacy, is_there) in [("full", true), ("metadata", false)] {
+        machine.configure_lake(&format!("privacy = \"{privacy}\""));
+        let rows = String::from_utf8(machine.ship(&["--dry-run", "--json"]).stdout).unwrap();
+        assert_eq!(rows.contains(sentence), is_there, "{privacy}");
+    }
+}
+
+#[test]
 fn earlier_data_than_since_is_never_sent() {
     let machine = Machine::new();
     machine.record("v47-inprocess");
@@ -229,7 +264,7 @@ fn pseudonyms_replace_host_user_and_project_and_need_a_private_key() {
     std::fs::set_permissions(&key, PermissionsExt::from_mode(0o600)).unwrap();
     machine.ship_all();
     let runs = machine.rows("runs");
-    assert!(runs[0]["user"].as_str().unwrap().starts_with("user-"));
+    assert!(runs[0]["user_name"].as_str().unwrap().starts_with("user-"));
     assert!(runs[0]["project"].as_str().unwrap().starts_with("project-"));
     assert!(machine.objects().iter().all(|name| !name.contains("m1") && name.contains("/host=host-")));
 }

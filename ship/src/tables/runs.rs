@@ -63,7 +63,7 @@ pub fn runs<'a>() -> Table<RunRow<'a>> {
         ),
         Column::text("outcome", "`completed`, `open-work` or `crashed`", |row| Some(row.outcome())),
         Column::text("session", "session of the lead", |row| row.report().overview.lead_session.as_deref()),
-        Column::text("user", "the user who recorded it, or a pseudonym", |row| row.item.user),
+        Column::text("user_name", "the user who recorded it, or a pseudonym", |row| row.item.user),
         Column::text("project", "name of the project's directory, or a pseudonym", |row| {
             row.item.project.as_deref()
         }),
@@ -100,18 +100,20 @@ pub fn runs<'a>() -> Table<RunRow<'a>> {
         Column::integer("input_tokens", "without cached ones; null without transcripts", |row| {
             row.report().spending.total.map(|tokens| clamp(tokens.input))
         }),
-        Column::integer("output_tokens", "", |row| {
+        Column::integer("output_tokens", "written by the models", |row| {
             row.report().spending.total.map(|tokens| clamp(tokens.output))
         }),
-        Column::integer("cache_read_tokens", "", |row| {
+        Column::integer("cache_read_tokens", "read from the prompt cache", |row| {
             row.report().spending.total.map(|tokens| clamp(tokens.cache_read))
         }),
-        Column::integer("cache_write_tokens", "", |row| {
+        Column::integer("cache_write_tokens", "written to the prompt cache", |row| {
             row.report().spending.total.map(|tokens| clamp(tokens.cache_write))
         }),
-        Column::float("cost_usd", "cost at list or configured prices; null if a model has no price", |row| {
-            row.report().spending.cost
-        }),
+        Column::float(
+            "cost_usd",
+            "cost at list or configured prices in US dollars; null without transcripts, or if a model has no price",
+            |row| row.report().spending.cost,
+        ),
     ];
     Table { name: "runs", row: "a run that has ended", columns: with_key(columns) }
 }

@@ -1,11 +1,11 @@
 //! The tables about the parts of a run: agents, tasks, messages, tools, verdicts, incidents, usage of models.
 
 use teamkeep::report;
-use teamkeep::timeline::{Entry, VerdictEntry};
 use teamkeep_core::policy::Decision;
 
 use super::runs::{Row, clamp, count, with_key};
 use super::{Column, Table};
+use crate::otlp;
 
 /// A name that an agent has, with its working time.
 #[derive(Debug)]
@@ -72,10 +72,16 @@ pub fn tasks<'a>() -> Table<TaskRow<'a>> {
         Column::integer("input_tokens", "without cached ones", |row| {
             Some(clamp(row.item.usage?.tokens.input))
         }),
-        Column::integer("output_tokens", "", |row| Some(clamp(row.item.usage?.tokens.output))),
-        Column::integer("cache_read_tokens", "", |row| Some(clamp(row.item.usage?.tokens.cache_read))),
-        Column::integer("cache_write_tokens", "", |row| Some(clamp(row.item.usage?.tokens.cache_write))),
-        Column::float("cost_usd", "null if a model has no price", |row| row.item.usage?.cost),
+        Column::integer("output_tokens", "written by the models", |row| {
+            Some(clamp(row.item.usage?.tokens.output))
+        }),
+        Column::integer("cache_read_tokens", "read from the prompt cache", |row| {
+            Some(clamp(row.item.usage?.tokens.cache_read))
+        }),
+        Column::integer("cache_write_tokens", "written to the prompt cache", |row| {
+            Some(clamp(row.item.usage?.tokens.cache_write))
+        }),
+        Column::float("cost_usd", "in US dollars; null if a model has no price", |row| row.item.usage?.cost),
     ];
     Table { name: "tasks", row: "a task of a run", columns: with_key(columns) }
 }
@@ -141,14 +147,11 @@ pub fn tools<'a>() -> Table<ToolRow<'a>> {
     Table { name: "tools", row: "a tool that an agent called in a run", columns: with_key(columns) }
 }
 
-/// A verdict on an event, with its entry in the timeline.
+/// A verdict on an event and its position in the run.
 #[derive(Debug)]
 pub struct VerdictFacts<'a> {
     pub number: usize,
-    pub entry: &'a Entry,
-    pub verdict: &'a VerdictEntry,
-    /// `None` unless texts are shipped.
-    pub reason: Option<String>,
+    pub verdict: &'a otlp::VerdictRow,
 }
 
 pub type VerdictRow<'a> = Row<'a, VerdictFacts<'a>>;
@@ -158,8 +161,8 @@ pub fn verdicts<'a>() -> Table<VerdictRow<'a>> {
         Column::integer("number", "position in the run, from 0", |row: &VerdictRow<'a>| {
             count(row.item.number)
         }),
-        Column::time("time", "when the event happened", |row| Some(row.item.entry.at)),
-        Column::text("agent", "name of the agent that acted", |row| Some(&row.item.entry.actor)),
+        Column::time("time", "when the event happened", |row| Some(row.item.verdict.at)),
+        Column::text("agent", "name of the agent that acted", |row| Some(&row.item.verdict.agent)),
         Column::text("decision", "`block`, `warn` or `allow`", |row| {
             Some(match row.item.verdict.decision {
                 Decision::Allow => "allow",
@@ -168,7 +171,7 @@ pub fn verdicts<'a>() -> Table<VerdictRow<'a>> {
             })
         }),
         Column::text("gate", "the gate, or `rule`", |row| Some(&row.item.verdict.gate)),
-        Column::text("event", "`id` of the judged event", |row| Some(&row.item.verdict.judged)),
+        Column::text("event", "`id` of the judged event", |row| Some(&row.item.verdict.event)),
         Column::integer("blocks", "blocks that the loop guard had counted when it allowed this", |row| {
             count(row.item.verdict.blocks?)
         }),
@@ -178,7 +181,9 @@ pub fn verdicts<'a>() -> Table<VerdictRow<'a>> {
         Column::flag("repeated", "whether it repeats a verdict and was not shown again", |row| {
             Some(row.item.verdict.repeated)
         }),
-        Column::text("reason", "only with `redacted` and `full`", |row| row.item.reason.as_deref()),
+        Column::text("reason", "only with `redacted` and `full`", |row| {
+            Some(row.item.verdict.reason.as_str()).filter(|text| !text.is_empty())
+        }),
     ];
     Table {
         name: "verdicts",
@@ -215,7 +220,9 @@ pub fn incidents<'a>() -> Table<IncidentRow<'a>> {
         Column::integer("tokens", "tokens that it made useless; null if unknown", |row| {
             row.item.incident.cost.tokens.map(clamp)
         }),
-        Column::float("cost_usd", "their price; null if unknown", |row| row.item.incident.cost.usd),
+        Column::float("cost_usd", "their price in US dollars; null if unknown", |row| {
+            row.item.incident.cost.usd
+        }),
         Column::text("summary", "only with `redacted` and `full`", |row| {
             Some(row.item.incident.summary.as_str()).filter(|text| !text.is_empty())
         }),
@@ -231,10 +238,14 @@ pub fn usage<'a>() -> Table<UsageRow<'a>> {
         Column::texts("models", "names of the models", |row| &row.item.models),
         Column::integer("model_messages", "messages of the models", |row| count(row.item.messages)),
         Column::integer("input_tokens", "without cached ones", |row| Some(clamp(row.item.tokens.input))),
-        Column::integer("output_tokens", "", |row| Some(clamp(row.item.tokens.output))),
-        Column::integer("cache_read_tokens", "", |row| Some(clamp(row.item.tokens.cache_read))),
-        Column::integer("cache_write_tokens", "", |row| Some(clamp(row.item.tokens.cache_write))),
-        Column::float("cost_usd", "null if a model has no price", |row| row.item.cost),
+        Column::integer("output_tokens", "written by the models", |row| Some(clamp(row.item.tokens.output))),
+        Column::integer("cache_read_tokens", "read from the prompt cache", |row| {
+            Some(clamp(row.item.tokens.cache_read))
+        }),
+        Column::integer("cache_write_tokens", "written to the prompt cache", |row| {
+            Some(clamp(row.item.tokens.cache_write))
+        }),
+        Column::float("cost_usd", "in US dollars; null if a model has no price", |row| row.item.cost),
     ];
     Table {
         name: "usage",
