@@ -125,13 +125,10 @@ impl Machine {
 
     /// The lines of the log.
     pub fn log_lines(&self) -> Vec<Value> {
-        let mut paths: Vec<PathBuf> = std::fs::read_dir(self.store().join("log"))
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .filter(|path| path.extension().is_some_and(|kind| kind == "jsonl"))
-            .collect();
-        paths.sort();
-        let texts = paths.iter().map(|path| std::fs::read_to_string(path).unwrap());
+        let log = self.store().join("log");
+        let segments = teamkeep_core::store::log::list(&log).unwrap();
+        let paths = segments.iter().map(|segment| segment.path(&log));
+        let texts = paths.map(|path| std::fs::read_to_string(path).unwrap());
         texts
             .flat_map(|text| text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<_>>())
             .collect()
