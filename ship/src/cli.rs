@@ -33,7 +33,7 @@ Examples:
   # Send only data from this month on; earlier data is never sent to these destinations
   teamkeep ship --once --since 2026-11-01
 
-  # Show what is sent, what is not, and the last error
+  # Show the data of each destination, and the last error
   teamkeep ship status")]
 struct Cli {
     #[command(flatten)]
@@ -60,7 +60,7 @@ struct Cli {
 
 #[derive(Debug, clap::Args)]
 struct Send {
-    /// Send what is new, and end
+    /// Send all new data, and end
     #[arg(long)]
     once: bool,
     /// Never send data to the configured destinations that began before this time
@@ -76,14 +76,14 @@ struct Send {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Send what is new; a hook starts this
+    /// Send all new data; a hook starts this
     #[command(hide = true)]
     Run {
         /// Print nothing, and report problems in the diagnostics
         #[arg(long)]
         after_hook: bool,
     },
-    /// Show what is sent to each destination, what is not, and the last error
+    /// Show the data that each destination has and lacks, and the last error
     Status {
         /// Print JSON
         #[arg(long)]
@@ -151,7 +151,7 @@ fn send(args: &Send, ui: Ui) -> Result<ExitCode> {
     }
 }
 
-/// Sends what is new. Claude Code, whose hook has started this process, may be gone.
+/// Sends all new data. Claude Code, whose hook has started this process, may be gone.
 fn after_hook() -> Result<()> {
     let _ = rustix::process::setsid();
     let context = Context::new(Ui { quiet: true, unpaged: true })?;
@@ -171,7 +171,7 @@ fn after_hook() -> Result<()> {
 /// The shortest time between two rounds.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Sends what is new and reports it. Returns whether everything was sent.
+/// Sends all new data and reports it. Returns whether everything was sent.
 fn send_round(setup: &Setup, since: Option<Timestamp>, ui: Ui) -> Result<bool> {
     let Some(round) = ship(setup, since)? else {
         ui.eprint_line("another process is sending; nothing to do");

@@ -17,7 +17,7 @@ use crate::tables::{HeadRow, Table, TableVisitor, day, each_table, heads};
 
 /// Each has one segment in memory.
 const ENCODERS: usize = 2;
-/// How often the state is written. What is sent again after a crash is there already.
+/// How often the state is written. After a crash, data since then is sent again; its objects already exist.
 const SAVE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// A file of a segment, or the end of the segment.
@@ -134,7 +134,7 @@ impl Sending<'_> {
                 );
                 self.shipper.create(self.objects, &name, file.content, round)
             }
-            // Retention can remove it at any time. The limit for what is not shipped has been reached.
+            // Retention can have removed it: the limit for unshipped segments is reached.
             Encoded::End(segment, Err(error)) => {
                 round.notes.push(format!("segment {segment} was not sent: {error}"));
                 Ok(())

@@ -116,8 +116,8 @@ impl Objects {
     }
 }
 
-/// The settings of which one must be there. Without credentials, the client would ask a server of the cloud for some, which
-/// on other machines is an address that does not answer.
+/// The settings of which one must be there. Without credentials, `object_store` would ask a server of the cloud for
+/// some, which on other machines is an address that does not answer.
 const S3_CREDENTIALS: &[AmazonS3ConfigKey] = &[
     AmazonS3ConfigKey::AccessKeyId,
     AmazonS3ConfigKey::WebIdentityTokenFile,
@@ -145,7 +145,7 @@ const AZURE_CREDENTIALS: &[AzureConfigKey] = &[
     AzureConfigKey::SkipSignature,
 ];
 
-/// Checks that there are credentials. Flags that are off are no credentials.
+/// Checks that there are credentials. Flags that are off do not count.
 fn require<K>(keys: &[K], value: impl Fn(&K) -> Option<String>) -> Result<()> {
     let is_set = |key: &K| value(key).is_some_and(|value| !matches!(value.as_str(), "" | "false"));
     if keys.iter().any(is_set) {

@@ -1,4 +1,4 @@
-//! What leaves the machine: which texts, and under which names.
+//! The texts that leave the machine, and the names in shipped data.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use teamkeep::redact::Redactor;
 use teamkeep::report::Report;
 use teamkeep_core::error::{Error, Result};
 
-/// What happens to texts: prompts, messages, subjects, reasons, inputs and results of tools.
+/// The treatment of texts: prompts, messages, subjects, reasons, inputs and results of tools.
 #[derive(Debug)]
 pub enum Texts {
     /// They are left out.
@@ -96,7 +96,7 @@ fn without_texts(mut report: Report) -> Report {
     report
 }
 
-/// A name that is no agent's.
+/// The name in place of one that no agent has.
 const UNKNOWN: &str = "unknown";
 
 /// The names of the run's agents, and the other names that teamkeep gives.

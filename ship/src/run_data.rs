@@ -39,7 +39,7 @@ fn link(event: &LoadedEvent) -> Option<TraceParent> {
     Some(link.by(event.who().map(str::to_owned), event.session.clone()))
 }
 
-/// What becomes of the rows of a run.
+/// A consumer of the rows of a run.
 pub trait RowSink {
     fn table<R>(&mut self, table: &Table<R>, rows: impl Iterator<Item = R>) -> Result<()>;
 }

@@ -17,7 +17,7 @@ use crate::tables::day;
 
 /// Runs that are opened together, because the log is read once for all of them.
 const MAX_BATCH_RUNS: usize = 16;
-/// The files of the runs of a batch, in bytes. A larger run is opened alone.
+/// The files of the runs of a batch, in bytes. A larger run is a batch of its own.
 const MAX_BATCH_BYTES: u64 = 4 << 20;
 /// A larger bundle is not sent.
 const MAX_BUNDLE_BYTES: u64 = 96 << 20;

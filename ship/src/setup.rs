@@ -60,7 +60,7 @@ impl Setup {
         Ok(Identity::new(&ship.organization, &state.host(ship), Env::user().as_deref(), pseudonyms))
     }
 
-    /// What happens to texts of data about these home directories.
+    /// The treatment of texts in data about these home directories.
     pub fn texts(&self, homes: &[String]) -> Result<Texts> {
         Ok(match self.context.config.ship.privacy {
             ShipPrivacy::Full => Texts::Kept,

@@ -14,7 +14,7 @@ use crate::receiver_shipping;
 use crate::run_shipping;
 use crate::setup::{Setup, profiles};
 
-/// What a round has sent.
+/// The data that a round has sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sent {
     pub segments: usize,
@@ -27,7 +27,7 @@ pub struct Sent {
     pub bytes: u64,
 }
 
-/// The outcome of a round: what was sent, and why not everything was.
+/// The outcome of a round: the data that was sent, and the reasons why not everything was.
 #[derive(Debug, Default)]
 pub struct Round {
     pub sent: Sent,
@@ -36,7 +36,7 @@ pub struct Round {
     pub notes: Vec<String>,
 }
 
-/// What the parts of a round share.
+/// The state that the parts of a round share.
 pub struct Shipper<'a> {
     pub setup: &'a Setup,
     pub lock: &'a ShipLock,
@@ -58,7 +58,7 @@ impl<'a> Shipper<'a> {
         })
     }
 
-    /// Sends what each destination does not have. One that is out of reach does not keep the other from getting its data.
+    /// Sends the data that each destination lacks. One that is out of reach does not keep the other from getting its data.
     pub fn round(&self) -> Result<Round> {
         self.lock.begin()?;
         let head = self.close_segment()?;
@@ -74,7 +74,7 @@ impl<'a> Shipper<'a> {
         Ok(round)
     }
 
-    /// Ends the current segment, so that what is sent of it never changes. Returns the head of the log's hash chain, which is then
+    /// Ends the current segment, so that its lines never change after they are sent. Returns the head of the log's hash chain, which is then
     /// the end of a segment.
     fn close_segment(&self) -> Result<Option<Head>> {
         let patience = self.setup.context.config.log.lock_patience.max(Duration::from_secs(5));

@@ -18,7 +18,7 @@ struct Status {
     v: u32,
     destinations: Vec<DestinationStatus>,
     last: Option<Last>,
-    /// What retention removed from the log before it was sent.
+    /// The segments that retention removed from the log before they were sent.
     removed: Option<RemovedUnshipped>,
 }
 

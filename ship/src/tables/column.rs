@@ -15,7 +15,7 @@ use teamkeep_core::sys::clock::Timestamp;
 #[derive(Debug, Clone)]
 pub struct Table<R> {
     pub name: &'static str,
-    /// What one row is.
+    /// The meaning of a row.
     pub row: &'static str,
     pub columns: Vec<Column<R>>,
 }

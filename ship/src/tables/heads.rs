@@ -15,7 +15,7 @@ pub struct HeadRow {
 pub fn heads() -> Table<HeadRow> {
     Table {
         name: "heads",
-        row: "the head of the log's hash chain when data was shipped; check it with `teamkeep verify --against LINES:HASH`",
+        row: "the head of the log's hash chain when data was shipped; `lines`, a colon and `hash` are the value of `--against` in `teamkeep verify`",
         columns: vec![
             Column::time("time", "when the last line was written", |row| Some(row.at)),
             Column::text(

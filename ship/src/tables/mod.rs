@@ -30,7 +30,7 @@ pub fn each_table<V: TableVisitor>(visitor: &mut V) -> Result<(), V::Error> {
     visitor.visit(&heads())
 }
 
-/// What [`each_table`] does with a table of any rows.
+/// The action of [`each_table`] on a table of any rows.
 pub trait TableVisitor {
     type Error;
 

@@ -1,11 +1,11 @@
-//! The table `runs`, and what the rows of all other tables about a run begin with.
+//! The table `runs`, and the columns that all tables about runs begin with.
 
 use teamkeep::report::Report;
 use teamkeep_core::sys::clock::Timestamp;
 
 use super::{Column, Table};
 
-/// What identifies the data of a run.
+/// The identity of a run's data.
 #[derive(Debug, Clone, Default)]
 pub struct RunKey {
     pub run: String,

@@ -1,5 +1,5 @@
-//! Many machines ship to one S3 server at once, while shippers are killed and the server is restarted and stopped. What the
-//! engines then count in the bucket equals what is in the stores.
+//! Many machines ship to one S3 server at once, while shippers are killed and the server is restarted and stopped. The engines
+//! then count the same in the bucket as there is in the stores.
 //!
 //! `TEAMKEEP_FLEET="20 2000000"` sets the number of machines and of events. `TEAMKEEP_FLEET_DIR` is the directory for the data
 //! of the server, for example a small file system that the test fills up.
@@ -87,7 +87,7 @@ fn machine(dir: &Path, number: usize, events: usize) -> Machine {
     machine
 }
 
-/// What the engines must find: sums over all reports, and a checksum over the ids of all lines.
+/// The values that the engines must find: sums over all reports, and a checksum over the ids of all lines.
 fn expected(fleet: &[Machine]) -> Value {
     let mut ids: Vec<String> = Vec::new();
     let (mut runs, mut incidents) = (0, Vec::new());
@@ -203,7 +203,7 @@ fn fill(dir: &Path, wait: impl Fn()) {
     std::fs::remove_file(path).unwrap();
 }
 
-/// What the engines find in the bucket.
+/// The values that the engines find in the bucket.
 fn found(python: &Path, s3: &S3, scratch: &Path) -> Value {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleet/count.py");
     let output = Command::new(python)

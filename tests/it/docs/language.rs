@@ -30,6 +30,7 @@ const READ: &[&str] = &[
     "justfile",
     "plugin",
     "scripts",
+    "ship",
     "skills",
     "src",
 ];

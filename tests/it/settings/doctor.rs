@@ -90,6 +90,7 @@ fn doctor_reports_no_problem_after_install() {
     ok      policy-trust       this project has no policy file
     ok      rules-asked        no rules
     ok      notifications      notifications are off
+    ok      shipping           shipping is off
     ok      store-private      ~/.local/share/teamkeep is private
     ok      store-writable     ~/.local/share/teamkeep is writable
     ok      store-room         N GB free at ~/.local/share/teamkeep
@@ -100,7 +101,7 @@ fn doctor_reports_no_problem_after_install() {
     ok      team-files         every file of the running teams can be read
     ok      stale-teams        no stale team directories
 
-    28 checks passed, 2 skipped
+    29 checks passed, 2 skipped
     no problems found
     ");
     assert_eq!(result.err, "");
@@ -147,7 +148,7 @@ fn doctor_reports_each_problem_with_its_fix() {
       hint: set "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1" under "env" in ~/.claude/settings.json
     hint: run `teamkeep doctor --fix` to apply the safe fixes
 
-    16 checks passed, 9 skipped (to list them: teamkeep doctor --verbose)
+    17 checks passed, 9 skipped (to list them: teamkeep doctor --verbose)
     5 problems found
     "#);
 }
