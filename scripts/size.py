@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints how large the production code is: lines, files, long parameter lists, and import cycles between files.
 
-Production code is every Rust file below src/ and core/src/ without tests: without files named tests.rs or *_tests.rs, folders
+Production code is every Rust file below src/, core/src/ and ship/src/ without tests: without files named tests.rs or *_tests.rs, folders
 named tests, and items after #[cfg(test)]."""
 
 import re
@@ -34,7 +34,7 @@ def production(text):
 def sources():
     """Each production file with its text."""
     found = {}
-    for top in ("src", "core/src"):
+    for top in ("src", "core/src", "ship/src"):
         for path in sorted((ROOT / top).rglob("*.rs")):
             inside = path.relative_to(ROOT)
             if "tests" in inside.parts or path.stem == "tests" or path.stem.endswith("_tests"):
