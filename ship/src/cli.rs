@@ -8,9 +8,10 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 use teamkeep::context::Context;
 use teamkeep::ui::Ui;
+use teamkeep::view::count;
 use teamkeep_core::error::{Result, USAGE};
 use teamkeep_core::sys::clock::{self, Timestamp};
-use teamkeep_core::sys::diagnostics;
+use teamkeep_core::sys::{diagnostics, fs};
 
 use crate::setup::Setup;
 use crate::shipper::{Round, ship};
@@ -18,8 +19,8 @@ use crate::{dry_run, fetch, status};
 
 /// Send recorded data to an object store and an OpenTelemetry receiver
 ///
-/// Sends what `[ship]` in the configuration names, and has not received yet: the events of the log, and the runs that have
-/// ended. Without --once it continues until it is interrupted, every `ship.interval`.
+/// Sends new data to the destinations under `[ship]` in the configuration: the events of the log, and the runs that have ended.
+/// Without --once it sends again every `ship.interval`, until it is interrupted.
 #[derive(Debug, Parser)]
 #[command(name = "teamkeep ship", version, max_term_width = 100)]
 #[command(after_help = "\
@@ -100,6 +101,9 @@ enum Command {
 }
 
 pub fn main(args: Vec<OsString>) -> ExitCode {
+    fs::ignore_sigxfsz();
+    fs::set_private_umask();
+    diagnostics::exit_on_panic(diagnostics::COMMAND_PANIC_EXIT_CODE, || {});
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -154,9 +158,13 @@ fn send(args: &Send, ui: Ui) -> Result<ExitCode> {
 /// Sends all new data. Claude Code, whose hook has started this process, may be gone.
 fn after_hook() -> Result<()> {
     let _ = rustix::process::setsid();
-    let context = Context::new(Ui { quiet: true, unpaged: true })?;
+    let (context, problem) = Context::lenient(Ui { quiet: true, unpaged: true })?;
     let (dir, clock) = (context.paths.diagnostics(), context.clock);
     let note = |text: &str| diagnostics::note(&dir, &clock, text);
+    if let Some(problem) = problem {
+        note(&format!("cannot ship: {problem}"));
+        return Ok(());
+    }
     match Setup::new(context).and_then(|setup| ship(&setup, None)) {
         Ok(round) => {
             let round = round.unwrap_or_default();
@@ -185,22 +193,17 @@ fn report(round: &Round, ui: Ui) {
     let sent = round.sent;
     ui.eprint_line(&format!(
         "sent {} and {} ({}, {} KiB)",
-        counted(sent.events, "event"),
-        counted(sent.runs, "run"),
-        counted(sent.objects, "new object"),
+        count(sent.events, "event"),
+        count(sent.runs, "run"),
+        count(sent.objects, "new object"),
         sent.bytes.div_ceil(1 << 10)
     ));
     if sent.damaged > 0 {
         ui.warn(format!(
             "{} of the log cannot be read and were not sent: teamkeep verify",
-            counted(sent.damaged, "line")
+            count(sent.damaged, "line")
         ));
     }
     round.notes.iter().for_each(|note| ui.warn(note));
     round.errors.iter().for_each(|error| ui.report(error));
-}
-
-fn counted(number: usize, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{plural}")
 }

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use serde::Serialize;
 use teamkeep::context::Context;
+use teamkeep::view::count;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::shipping::{Destination, Last, RemovedUnshipped, Shipping};
 use teamkeep_core::sys::clock::{self, Timestamp};
@@ -87,11 +88,13 @@ impl Status {
             if let Some(since) = one.since {
                 text.push_str(&format!("  only data from {} on\n", clock::moment(since)));
             }
-            text.push_str(&format!("  sent: {} runs\n", one.runs));
+            text.push_str(&format!("  sent: {}\n", count(one.runs, "run")));
             let unsent = match (one.unsent_runs, one.unsent_segments) {
                 (0, 0) => "nothing".to_owned(),
-                (runs, 0) => format!("{runs} runs"),
-                (runs, _) => format!("{runs} runs, {} KiB of the log", one.unsent_bytes.div_ceil(1 << 10)),
+                (runs, 0) => count(runs, "run"),
+                (runs, _) => {
+                    format!("{}, {} KiB of the log", count(runs, "run"), one.unsent_bytes.div_ceil(1 << 10))
+                }
             };
             text.push_str(&format!("  not sent: {unsent}\n"));
         }

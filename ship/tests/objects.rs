@@ -279,7 +279,7 @@ fn a_store_that_cannot_be_written_is_reported_and_nothing_counts_as_sent() {
     let message = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success() && message.contains("cannot create"), "{message}");
     let status = String::from_utf8(machine.ship(&["status"]).stdout).unwrap();
-    assert!(status.contains("error: cannot create") && status.contains("not sent: 1 runs"), "{status}");
+    assert!(status.contains("error: cannot create") && status.contains("not sent: 1 run"), "{status}");
     std::fs::remove_file(machine.lake()).unwrap();
     machine.ship_all();
     assert_complete(&machine);
