@@ -9,6 +9,7 @@
 mod arguments;
 mod checks;
 mod client;
+mod collector;
 mod conversation;
 mod ending;
 mod home;

@@ -5,6 +5,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::collector::{Collector, place_shipper};
 use super::ending::{Ending, SKIP};
 use super::home::Home;
 use super::hooks::Hooks;
@@ -32,6 +33,8 @@ pub struct Played {
     pub receiver: Arc<Receiver>,
     /// What the client printed, where it has no terminal.
     pub printed: String,
+    /// What the collector printed, where there is one.
+    pub telemetry: String,
 }
 
 /// Plays a scenario with a client.
@@ -52,6 +55,10 @@ pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Pat
         (_, Some(gates)) => gates.tools,
         _ => &[],
     };
+    // Beside the directory of the run, which does not exist yet.
+    let collector = scenario.has_telemetry().then(|| Collector::start(&root.with_extension("collector")));
+    let collector = collector.transpose()?;
+    variables.extend(collector.iter().flat_map(Collector::variables));
     let mut home = Home::new(root.to_owned(), version, client, port, tools, &variables)
         .map_err(|error| format!("cannot make {}: {error}", root.display()))?;
     let policy = scenario.rule.map(|rule| rule.policy).or(scenario.guarded.map(|gates| gates.policy));
@@ -64,6 +71,11 @@ pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Pat
         home.write_policy(&trouble::config(&address))
             .map_err(|error| format!("cannot write the policy file: {error}"))?;
     }
+    if let Some(collector) = &collector {
+        place_shipper(root)?;
+        home.write_policy(&collector.config())
+            .map_err(|error| format!("cannot write the configuration: {error}"))?;
+    }
     scenario.hooks.bring(&mut home)?;
     let mut played = Played {
         home,
@@ -72,6 +84,7 @@ pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Pat
         verdict: scenario.verdict_with(version),
         receiver,
         printed: String::new(),
+        telemetry: String::new(),
     };
     let done = match scenario.topology {
         Topology::Headless => {
@@ -91,7 +104,11 @@ pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Pat
     let kept = root.join("sent.json");
     std::fs::write(&kept, format!("{:#}\n", played.ledger.to_json()))
         .map_err(|error| format!("cannot write {}: {error}", kept.display()))?;
-    done.map(|()| played)
+    done?;
+    if let Some(collector) = collector {
+        played.telemetry = collector.finish(&played.home)?;
+    }
+    Ok(played)
 }
 
 /// The command that starts the client: with more variables, and more arguments.

@@ -325,6 +325,8 @@ pub const ALL: &[Scenario] = &[
         incidents: trouble::INCIDENTS_IN_PANES,
         ..PANES
     },
+    Scenario { name: "telemetry", ..TEAM },
+    Scenario { name: "telemetry-panes", ..PANES },
     Scenario { name: "plugin", hooks: Hooks::Plugin, ..TEAM },
     Scenario { name: "plugin-panes", hooks: Hooks::Plugin, ..PANES },
     Scenario { name: "plugin-and-settings", hooks: Hooks::Both, ..TEAM },
@@ -341,6 +343,11 @@ impl Scenario {
     /// Whether the team has a budget.
     pub fn has_budget(&self) -> bool {
         self.name.starts_with("budget")
+    }
+
+    /// Whether Claude Code and teamkeep send their telemetry to a collector.
+    pub fn has_telemetry(&self) -> bool {
+        self.name.starts_with("telemetry")
     }
 
     /// The cost of a team with a budget is compared with that of every client.
