@@ -30,6 +30,7 @@ mod sent;
 mod server;
 mod stream;
 mod table;
+mod telemetry;
 mod terminal;
 mod trouble;
 mod version;

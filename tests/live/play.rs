@@ -1,6 +1,6 @@
 //! One run: a scratch home, teamkeep installed, the client through its play, teamkeep taken out again.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -55,8 +55,9 @@ pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Pat
         (_, Some(gates)) => gates.tools,
         _ => &[],
     };
-    // Beside the directory of the run, which does not exist yet.
-    let collector = scenario.has_telemetry().then(|| Collector::start(&root.with_extension("collector")));
+    // Next to the directory of the run, which is created later.
+    let beside = PathBuf::from(format!("{}.collector", root.display()));
+    let collector = scenario.has_telemetry().then(|| Collector::start(&beside));
     let collector = collector.transpose()?;
     variables.extend(collector.iter().flat_map(Collector::variables));
     let mut home = Home::new(root.to_owned(), version, client, port, tools, &variables)

@@ -127,6 +127,9 @@ fn besides(scenario: &Scenario, played: &Played, sent: &Sent, record: &Record) -
     if scenario.then == Then::Restored {
         told.push("a new session lists the restored tasks".to_owned());
     }
+    if scenario.has_telemetry() {
+        told.push("the collector has every span of Claude Code in a hook's `TRACEPARENT`, and teamkeep's spans have links to each".to_owned());
+    }
     if scenario.facts.is_some() {
         told.push("the next request holds the facts about the team".to_owned());
     }

@@ -14,6 +14,7 @@ mod served;
 mod spending;
 mod store;
 mod tasks;
+mod telemetry;
 mod worktrees;
 
 use std::collections::BTreeSet;
@@ -25,6 +26,7 @@ use super::play::Played;
 use super::record::Record;
 use super::scenarios::{Scenario, Then, Topology};
 use super::sent::Sent;
+use super::telemetry::Telemetry;
 use super::version::Version;
 
 /// Everything that differs; nothing when the record is as it should be.
@@ -51,6 +53,9 @@ pub fn differences(
     }
     if scenario.name == "worktrees" {
         found.extend(worktrees::differences(&played.home));
+    }
+    if scenario.has_telemetry() {
+        found.extend(telemetry::differences(&Telemetry::read(&played.telemetry), record));
     }
     if scenario.has_budget() {
         found.extend(budget::differences(scenario, played, record));
