@@ -23,7 +23,8 @@ impl Collector {
     /// Starts it. `dir` is the directory of its files.
     pub fn start(dir: &Path) -> Result<Self, String> {
         let program = std::env::var_os("TEAMKEEP_ROTEL").ok_or(
-            "TEAMKEEP_ROTEL is not the path of the collector\nhint: eval \"$(scripts/engines.sh)\"".to_owned(),
+            "TEAMKEEP_ROTEL is not the path of the collector\nhint: eval \"$(scripts/engines.sh)\""
+                .to_owned(),
         )?;
         let cannot = |error: std::io::Error| format!("cannot start the collector: {error}");
         fs::create_dir_all(dir).map_err(cannot)?;

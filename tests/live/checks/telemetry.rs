@@ -30,7 +30,8 @@ fn sessions(telemetry: &Telemetry, record: &Record) -> Vec<String> {
     let conversations: BTreeSet<&String> =
         telemetry.of(TEAMKEEP).filter_map(|span| span.attributes.get("gen_ai.conversation.id")).collect();
     let begun = |name: &str| telemetry.of(TEAMKEEP).any(|span| span.name.starts_with(name));
-    let missing = ["invoke_workflow ", "agent ", "invoke_agent ", "task "].into_iter().filter(|name| !begun(name));
+    let missing =
+        ["invoke_workflow ", "agent ", "invoke_agent ", "task "].into_iter().filter(|name| !begun(name));
     found.extend(missing.map(|name| format!("the collector has no span {name:?} of teamkeep")));
     let lead = text(&record.run, "lead_session");
     found.extend(same("conversations", BTreeSet::from([&lead]), conversations));
