@@ -21,7 +21,7 @@ pub fn find_shipper(env: &Env) -> Option<PathBuf> {
 
 impl Attributed<'_> {
     /// Starts the shipper when a session ends, and when the last start was longer ago than `ship.interval`. Without `[ship]` in
-    /// the configuration this makes no system call; with it, one at most calls. At the end of a session, the process that
+    /// the configuration this makes no system call; with it, one at most events. At the end of a session, the process that
     /// archives the transcripts starts it, if `is_finishing`.
     pub(super) fn start_shipper(&self, is_finishing: bool) -> io::Result<()> {
         let recorder = self.call.recorder;
@@ -66,7 +66,7 @@ impl Recorder {
         };
         // It must not keep the project's directory in use. It calls `setsid` itself.
         let mut command = Command::new(program);
-        command.args(["run", "--after-hook"]).current_dir("/");
+        command.args(["run", "--after-hook"]).current_dir("/").env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.spawn().map(drop)
     }
