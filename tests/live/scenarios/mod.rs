@@ -388,6 +388,9 @@ impl Scenario {
         if self.name == "compacted-teammate" && version.generation() == Generation::Create {
             return Some("a teammate in the lead's process was not compacted, whatever its number of tokens");
         }
+        if self.has_telemetry() && version.generation() == Generation::Flat {
+            return Some("its hooks get no trace context");
+        }
         if self.name == "worktrees" && version.generation() == Generation::Flat {
             return Some("it has no worktrees");
         }
