@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::record::{Record, text};
-use super::super::telemetry::{CLIENT, SpanId, TEAMKEEP, Telemetry};
+use super::super::telemetry::{CLIENT, Span, SpanId, TEAMKEEP, Telemetry};
 use super::{differ, same, short};
 
 pub fn differences(telemetry: &Telemetry, record: &Record) -> Vec<String> {
@@ -19,6 +19,30 @@ pub fn differences(telemetry: &Telemetry, record: &Record) -> Vec<String> {
     }
     found.extend(sessions(telemetry, record));
     found.extend(spans(telemetry, record));
+    found.extend(agents(telemetry));
+    found
+}
+
+/// Each agent that Claude Code's spans name is an agent of teamkeep's spans: by name and team in the lead's process, by its
+/// session elsewhere.
+fn agents(telemetry: &Telemetry) -> Vec<String> {
+    let of = |span: &Span, key: &str| span.attributes.get(key).cloned();
+    let known = telemetry.of(TEAMKEEP).filter(|span| span.name.starts_with("invoke_agent "));
+    let known: BTreeSet<String> = known
+        .flat_map(|span| {
+            let (name, team) = (of(span, "gen_ai.agent.name"), of(span, "teamkeep.team"));
+            let named = name.zip(team).map(|(name, team)| format!("{name}@{team}"));
+            [named, of(span, "gen_ai.agent.id")].into_iter().flatten()
+        })
+        .collect();
+    let acting =
+        telemetry.of(CLIENT).filter_map(|span| of(span, "agent_id").or_else(|| of(span, "session.id")));
+    let acting: BTreeSet<String> = acting.collect();
+    let unknown = acting.iter().filter(|agent| !known.contains(*agent));
+    let mut found: Vec<String> =
+        unknown.map(|agent| format!("{agent} of Claude Code's spans has no turn in teamkeep's")).collect();
+    // The lead alone would be one.
+    found.extend((acting.len() < 2).then(|| format!("Claude Code's spans name no teammate: {acting:?}")));
     found
 }
 
@@ -59,7 +83,7 @@ fn spans(telemetry: &Telemetry, record: &Record) -> Vec<String> {
 }
 
 /// The span in the trace context of each hook call that has one.
-pub fn callers(record: &Record) -> Vec<SpanId> {
+fn callers(record: &Record) -> Vec<SpanId> {
     let contexts = record.log.iter().filter_map(|event| event["traceparent"].as_str());
     let ids = contexts.filter_map(|context| {
         let mut fields = context.split('-').skip(1).map(str::to_owned);
