@@ -1,6 +1,6 @@
 //! The pages about the shipped tables that are generated from the program.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods)]
 
 use std::convert::Infallible;
 use std::fmt::Write as _;

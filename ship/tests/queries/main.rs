@@ -3,7 +3,7 @@
 //! The engines are Python packages (`duckdb`, `chdb`, `sqlglot`). Without them the test does nothing, unless
 //! `TEAMKEEP_NEED_ENGINES` is set.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, clippy::print_stderr)]
 
 mod lake;
 #[path = "../support/mod.rs"]
