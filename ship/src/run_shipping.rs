@@ -7,6 +7,7 @@ use teamkeep::timeline::RunCatalog;
 use teamkeep_core::config::ShipPrivacy;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::RunRecord;
+use teamkeep_core::store::log::{self, Segment};
 use teamkeep_core::store::shipping::{Destination, ShippingState};
 
 use crate::objects::Objects;
@@ -17,8 +18,8 @@ use crate::tables::day;
 
 /// Runs that are opened together, because the log is read once for all of them.
 const MAX_BATCH_RUNS: usize = 16;
-/// The files of the runs of a batch, in bytes. A larger run is a batch of its own.
-const MAX_BATCH_BYTES: u64 = 4 << 20;
+/// The data of the runs of a batch, in bytes. A larger run is a batch of its own.
+const MAX_BATCH_BYTES: u64 = 16 << 20;
 /// A larger bundle is not sent.
 const MAX_BUNDLE_BYTES: u64 = 96 << 20;
 
@@ -109,12 +110,13 @@ pub fn each_run(
     Ok(())
 }
 
-/// Groups runs by the size of their files, so that the memory for a group is bounded.
+/// Groups runs by the size of their data, so that the memory for a group is bounded.
 pub fn batches<'a>(catalog: &RunCatalog, runs: Vec<&'a RunRecord>) -> Vec<Vec<&'a RunRecord>> {
+    let log = log::list(catalog.log_dir()).unwrap_or_default();
     let mut batches: Vec<Vec<&RunRecord>> = Vec::new();
     let mut room = 0;
     for run in runs {
-        let size = size_of(catalog, run);
+        let size = size_in_archive(catalog, run).saturating_add(size_in_log(&log, run));
         match batches.last_mut() {
             Some(batch) if size <= room && batch.len() < MAX_BATCH_RUNS => batch.push(run),
             _ => {
@@ -127,11 +129,18 @@ pub fn batches<'a>(catalog: &RunCatalog, runs: Vec<&'a RunRecord>) -> Vec<Vec<&'
     batches
 }
 
-/// The size of a run's files in the archive.
-fn size_of(catalog: &RunCatalog, run: &RunRecord) -> u64 {
+fn size_in_archive(catalog: &RunCatalog, run: &RunRecord) -> u64 {
     let dir = catalog.archive.run_dir(&run.run);
     let files = dir.and_then(|dir| std::fs::read_dir(dir).ok()).into_iter().flatten().flatten();
     files.filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len()).sum()
+}
+
+/// The size of the segments from the time of the run. It may include lines of other runs.
+fn size_in_log(log: &[Segment], run: &RunRecord) -> u64 {
+    let begins = log.partition_point(|segment| segment.name.start() <= run.started_at).saturating_sub(1);
+    let own =
+        log[begins..].iter().take_while(|segment| run.ended_at.is_none_or(|end| segment.name.start() <= end));
+    own.map(|segment| segment.size).sum()
 }
 
 /// The run as an export bundle, if bundles are configured. They consist of texts, so they need a privacy that allows texts.
