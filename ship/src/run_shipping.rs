@@ -17,9 +17,9 @@ use crate::shipper::{Round, Shipper};
 use crate::tables::day;
 
 /// Runs that are opened together, because the log is read once for all of them.
-const MAX_BATCH_RUNS: usize = 16;
+const MAX_BATCH_RUNS: usize = 64;
 /// The data of the runs of a batch, in bytes. A larger run is a batch of its own.
-const MAX_BATCH_BYTES: u64 = 16 << 20;
+const MAX_BATCH_BYTES: u64 = 8 << 20;
 /// A larger bundle is not sent.
 const MAX_BUNDLE_BYTES: u64 = 96 << 20;
 
@@ -135,12 +135,19 @@ fn size_in_archive(catalog: &RunCatalog, run: &RunRecord) -> u64 {
     files.filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len()).sum()
 }
 
-/// The size of the segments from the time of the run. It may include lines of other runs.
+/// The part of the log that is from the time of the run, as if all segments grew evenly. It may include lines of other runs.
 fn size_in_log(log: &[Segment], run: &RunRecord) -> u64 {
+    let (from, to) = (run.started_at.millis(), run.ended_at.map_or(i64::MAX, |end| end.millis()));
     let begins = log.partition_point(|segment| segment.name.start() <= run.started_at).saturating_sub(1);
+    let ends = log.iter().skip(1).map(|segment| segment.name.start().millis()).chain([to]);
     let own =
-        log[begins..].iter().take_while(|segment| run.ended_at.is_none_or(|end| segment.name.start() <= end));
-    own.map(|segment| segment.size).sum()
+        log.iter().zip(ends).skip(begins).take_while(|(segment, _)| segment.name.start().millis() <= to);
+    let part = |(segment, end): (&Segment, i64)| {
+        let start = segment.name.start().millis();
+        let overlap = (to.min(end) - from.max(start)).max(0) as f64 / (end - start).max(1) as f64;
+        (segment.size as f64 * overlap.min(1.0)) as u64
+    };
+    own.map(part).sum()
 }
 
 /// The run as an export bundle, if bundles are configured. They consist of texts, so they need a privacy that allows texts.
