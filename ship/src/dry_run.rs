@@ -87,7 +87,7 @@ fn add_events(
         return Ok(());
     }
     for segment in log::list(&setup.log())? {
-        if !state.is_shipped(&destination.id, &segment.name) {
+        if state.lacks_segment(&destination.id, &segment) {
             segment_events::read(&setup.log(), &segment.name, texts, |table, row| preview.row(table, row))?;
         }
     }

@@ -33,7 +33,8 @@ pub fn ship(
     round: &mut Round,
 ) -> Result<()> {
     let state = shipper.lock.update(|_| ())?;
-    if !state.destinations.contains_key(&destination.id) {
+    let shipped = state.destinations.get(&destination.id);
+    if shipped.is_none_or(|shipped| shipped.segments.is_empty() && shipped.runs.is_empty()) {
         each_table(&mut EmptyTables { shipper, objects, round })?;
     }
     let segments = unshipped_segments(shipper.setup, &state, destination)?;

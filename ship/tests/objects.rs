@@ -245,6 +245,8 @@ fn earlier_data_than_since_is_never_sent() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     machine.ship_all();
     assert_eq!((machine.rows("events").len(), machine.rows("runs").len()), (0, 0));
+    assert_eq!(machine.objects().iter().filter(|name| name.ends_with("no-rows.parquet")).count(), 10);
+    assert_eq!(machine.ship(&["--dry-run", "--json"]).stdout, b"");
     let status = String::from_utf8(machine.ship(&["status"]).stdout).unwrap();
     assert!(status.contains("only data from 2099-01-01"), "{status}");
 }

@@ -39,7 +39,7 @@ pub fn check(facts: &Facts<'_>) -> Vec<Diagnosis> {
     let state = match shipping.read() {
         Ok((state, None)) => state,
         Ok((state, Some(damage))) => {
-            let fix = format!("{} ship run", facts.call);
+            let fix = format!("{} ship --once", facts.call);
             problems.push(warn(format!("{damage}; everything is sent again")).with_fix(fix));
             state
         }
@@ -69,7 +69,7 @@ fn last_problem(facts: &Facts<'_>, state: &ShippingState) -> Option<Diagnosis> {
     let last = state.last.as_ref()?;
     let error = last.error.as_ref()?;
     let what = format!("not everything was shipped {}: {error}", when(last.at, facts.now));
-    Some(warn(what).with_fix(format!("{} ship run", facts.call)))
+    Some(warn(what).with_fix(format!("{} ship --once", facts.call)))
 }
 
 /// The backlog, once it needs more than half of the room for it.
@@ -84,7 +84,7 @@ fn backlog_problem(facts: &Facts<'_>, shipping: &Shipping) -> Option<Diagnosis> 
         let segments = count(backlog.count(), "log segment");
         let what =
             format!("{segments} ({bytes} MiB) are not shipped; `ship.keep-unshipped` keeps {room} MiB");
-        warn(what).with_fix(format!("{} ship run", facts.call))
+        warn(what).with_fix(format!("{} ship --once", facts.call))
     })
 }
 
