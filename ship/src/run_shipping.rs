@@ -17,7 +17,7 @@ use crate::shipper::{Round, Shipper};
 use crate::tables::day;
 
 /// Runs that are opened together, because the log is read once for all of them.
-const MAX_BATCH_RUNS: usize = 64;
+const MAX_BATCH_RUNS: usize = 8;
 /// The data of the runs of a batch, in bytes. A larger run is a batch of its own.
 const MAX_BATCH_BYTES: u64 = 8 << 20;
 /// A larger bundle is not sent.
