@@ -32,7 +32,7 @@ pub fn ship(
     objects: &Objects,
     round: &mut Round,
 ) -> Result<()> {
-    let state = shipper.lock.update(|_| ())?;
+    let state = shipper.state()?;
     let shipped = state.destinations.get(&destination.id);
     if shipped.is_none_or(|shipped| shipped.segments.is_empty() && shipped.runs.is_empty()) {
         each_table(&mut EmptyTables { shipper, objects, round })?;

@@ -73,7 +73,7 @@ pub fn each_run(
     round: &mut Round,
     mut send: impl FnMut(&ShippedRun, Option<i64>, &mut Round) -> Result<bool>,
 ) -> Result<()> {
-    let (setup, state) = (shipper.setup, shipper.lock.update(|_| ())?);
+    let (setup, state) = (shipper.setup, shipper.state()?);
     let catalog = setup.catalog();
     if let Some(error) = catalog.listing_error() {
         return Err(error);

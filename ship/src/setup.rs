@@ -1,6 +1,6 @@
 //! The store, the configuration and the environment of this program, read once.
 
-use std::os::unix::fs::PermissionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use teamkeep::bundle;
@@ -99,11 +99,10 @@ pub fn profiles(env: &Env) -> ProfileFiles {
     ProfileFiles { credentials, config, profile, google }
 }
 
-/// Reads a file with a secret. It must be a regular file that only its owner can access.
-pub fn private_file(path: &Path) -> Result<Vec<u8>> {
-    let (bytes, metadata) = fs::read_linked(path, MAX_SECRET_BYTES)?;
-    if metadata.permissions().mode() & 0o077 != 0 {
-        return Err(Error::new("other users can read it").hint(format!("chmod 600 {}", path.display())));
-    }
-    Ok(bytes)
+/// Reads a file with a secret, which only its owner can access.
+fn private_file(path: &Path) -> Result<Vec<u8>> {
+    fs::read_private(path, MAX_SECRET_BYTES).map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => Error::from(error).hint(format!("chmod 600 {}", path.display())),
+        _ => error.into(),
+    })
 }

@@ -74,6 +74,11 @@ impl<'a> Shipper<'a> {
         Ok(round)
     }
 
+    /// The state of shipping, as the last update left it.
+    pub fn state(&self) -> Result<ShippingState> {
+        Ok(Shipping::of(&self.setup.context.paths).read().map(|(state, _)| state)?)
+    }
+
     /// Ends the current segment, so that its lines never change after they are sent. Returns the head of the log's hash chain, which is then
     /// the end of a segment.
     fn close_segment(&self) -> Result<Option<Head>> {
