@@ -78,8 +78,11 @@ fn a_version_without_drop_in_files_gets_the_hooks_in_the_managed_settings_file()
     machine.write(BASE, THEIRS);
     let before = machine.everything();
     let old = "install --scope managed --client-version 2.1.82";
-    let told = machine.ok(old).err;
-    assert!(told.starts_with("installed 14 hooks in /etc/claude-code/managed-settings.json\n"), "{told}");
+    let printed = machine.ok(old).err;
+    assert!(
+        printed.starts_with("installed 14 hooks in /etc/claude-code/managed-settings.json\n"),
+        "{printed}"
+    );
     let settings = json(&machine.read(BASE));
     assert_eq!(
         (&settings["env"]["A"], settings["hooks"]["Stop"].as_array().unwrap().len()),
@@ -99,8 +102,8 @@ fn a_version_without_drop_in_files_gets_the_hooks_in_the_managed_settings_file()
 fn only_managed_hooks_run_if_that_is_wanted_until_uninstall() {
     let Some(machine) = Machine::new() else { return };
     let only = format!("{INSTALL} --managed-hooks-only");
-    let told = machine.ok(&only).err;
-    assert!(told.ends_with("note: only hooks of managed settings run: `allowManagedHooksOnly` in /etc/claude-code/managed-settings.d/50-teamkeep.json\n"), "{told}");
+    let printed = machine.ok(&only).err;
+    assert!(printed.ends_with("note: only hooks of managed settings run: `allowManagedHooksOnly` in /etc/claude-code/managed-settings.d/50-teamkeep.json\n"), "{printed}");
     let first = machine.read(DROP_IN);
     assert!(first.starts_with("{\n  \"allowManagedHooksOnly\": true,\n  \"hooks\": {\n"), "{first}");
     for again in [INSTALL, &only] {
@@ -236,8 +239,8 @@ fn invalid_json_is_left_unchanged_and_reported() {
     }
     std::fs::remove_file(machine.etc(DROP_IN)).unwrap();
     machine.write(BASE, "{broken");
-    let told = machine.ok(INSTALL).err;
-    assert!(told.contains("warning: Claude Code cannot read /etc/claude-code/managed-settings.json; newer versions do not start with it\n"), "{told}");
+    let printed = machine.ok(INSTALL).err;
+    assert!(printed.contains("warning: Claude Code cannot read /etc/claude-code/managed-settings.json; newer versions do not start with it\n"), "{printed}");
     assert_eq!(machine.read(BASE), "{broken");
 }
 
@@ -247,15 +250,16 @@ fn a_program_that_users_can_replace_or_cannot_run_causes_a_warning() {
     let program = machine.home("bin/teamkeep");
     std::fs::create_dir_all(program.parent().unwrap()).unwrap();
     std::fs::write(&program, "#!/bin/sh\n").unwrap();
-    let told = |mode| {
+    let printed = |mode| {
         std::fs::set_permissions(&program, Permissions::from_mode(mode)).unwrap();
         machine.ok(&format!("{INSTALL} --print --command {}", program.display())).err
     };
     assert!(
-        told(0o755).contains("warning: ") && told(0o755).contains("/bin/teamkeep is in a home directory\n")
+        printed(0o755).contains("warning: ")
+            && printed(0o755).contains("/bin/teamkeep is in a home directory\n")
     );
-    assert!(told(0o700).contains("warning: some users cannot run it: "));
-    assert!(told(0o777).contains("warning: users can replace it: "));
+    assert!(printed(0o700).contains("warning: some users cannot run it: "));
+    assert!(printed(0o777).contains("warning: users can replace it: "));
     let gone = machine.ok(&format!("{INSTALL} --print --command /opt/gone/teamkeep")).err;
     assert!(gone.contains("/opt/gone/teamkeep does not exist here"), "{gone}");
     let bare = machine.run(As::Root, &format!("{INSTALL} --command teamkeep"));
@@ -286,7 +290,7 @@ fn options_for_managed_settings_need_their_scope() {
 fn a_user_s_install_does_not_add_hooks_to_those_of_managed_settings() {
     let Some(machine) = Machine::new() else { return };
     machine.ok(INSTALL);
-    let told = machine.ok("install --client-version 2.1.330").err;
-    assert!(told.starts_with("nothing to do: /etc/claude-code/managed-settings.d/50-teamkeep.json has teamkeep's hooks for every user\n"), "{told}");
+    let printed = machine.ok("install --client-version 2.1.330").err;
+    assert!(printed.starts_with("nothing to do: /etc/claude-code/managed-settings.d/50-teamkeep.json has teamkeep's hooks for every user\n"), "{printed}");
     assert!(!machine.home(".claude/settings.json").exists());
 }

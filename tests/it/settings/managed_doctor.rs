@@ -13,8 +13,8 @@ const DROP_IN: &str = "claude-code/managed-settings.d/50-teamkeep.json";
 /// The results of a check: `verdict: text => fix`.
 fn check(machine: &Machine, code: &str) -> Vec<String> {
     let result = machine.run(As::Root, "doctor --json");
-    let told: Value = serde_json::from_str(&result.out).unwrap_or_else(|_| panic!("{}", result.err));
-    let checks = told["checks"].as_array().unwrap().iter().filter(|check| check["code"] == code);
+    let printed: Value = serde_json::from_str(&result.out).unwrap_or_else(|_| panic!("{}", result.err));
+    let checks = printed["checks"].as_array().unwrap().iter().filter(|check| check["code"] == code);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     checks
         .map(|check| {
