@@ -107,11 +107,6 @@ impl Tool {
         }
     }
 
-    /// Whether its calls are in the timeline of a team.
-    pub fn is_of_teams(self) -> bool {
-        self.manages_teams() && self != Tool::TaskStop
-    }
-
     /// Whether it manages a team: its input has names, ids and states besides texts.
     pub fn manages_teams(self) -> bool {
         !matches!(self, Tool::Bash | Tool::Edit | Tool::ExitWorktree | Tool::Read | Tool::Other)

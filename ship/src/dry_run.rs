@@ -8,10 +8,11 @@ use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::log;
 use teamkeep_core::store::shipping::{Destination, DestinationKind, Shipping, ShippingState};
 
+use crate::batches::{Batches, MAX_RUN_EVENTS};
 use crate::identity::Identity;
 use crate::privacy::Texts;
 use crate::run_data::{RowSink, ShippedRun};
-use crate::run_shipping::{batches, unshipped_runs};
+use crate::run_shipping::unshipped_runs;
 use crate::segment_events;
 use crate::setup::Setup;
 use crate::tables::Table;
@@ -101,7 +102,8 @@ fn add_runs(
     preview: &mut Preview<impl Write>,
 ) -> Result<()> {
     let catalog = setup.catalog();
-    for batch in batches(&catalog, unshipped_runs(&catalog, state, destination)) {
+    let wanted = unshipped_runs(&catalog, state, destination);
+    for batch in Batches::of(&catalog, wanted, MAX_RUN_EVENTS)?.batches {
         for data in catalog.open_runs(&batch)?.runs {
             let texts = setup.texts(&setup.homes_of(&data.run))?;
             let run = ShippedRun::of(&data, &setup.context.config, &texts, identity)?;

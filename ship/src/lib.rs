@@ -7,6 +7,7 @@
 //!                   └─▶ otlp ─▶ collector
 //! ```
 
+pub mod batches;
 pub mod cli;
 mod dry_run;
 pub mod event_shipping;

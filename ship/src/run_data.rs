@@ -36,7 +36,7 @@ pub struct ShippedRun {
 /// The span of Claude Code's telemetry in which a hook was called.
 fn link(event: &LoadedEvent) -> Option<TraceParent> {
     let link = TraceParent::parse(event.traceparent.as_ref()?.as_str(), event.at)?;
-    Some(link.by(event.who().map(str::to_owned), event.session.clone()))
+    Some(link.by(event.who().map(str::to_owned), event.session().map(str::to_owned)))
 }
 
 /// A consumer of the rows of a run.

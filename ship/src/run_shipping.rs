@@ -7,19 +7,15 @@ use teamkeep::timeline::RunCatalog;
 use teamkeep_core::config::ShipPrivacy;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::store::log::{self, Segment};
 use teamkeep_core::store::shipping::{Destination, ShippingState};
 
+use crate::batches::{Batches, MAX_RUN_EVENTS};
 use crate::objects::Objects;
 use crate::run_data::{ShippedRun, TableFile};
 use crate::setup::Setup;
 use crate::shipper::{Round, Shipper};
 use crate::tables::day;
 
-/// Runs that are opened together, because the log is read once for all of them.
-const MAX_BATCH_RUNS: usize = 8;
-/// The data of the runs of a batch, in bytes. A larger run is a batch of its own.
-const MAX_BATCH_BYTES: u64 = 8 << 20;
 /// A larger bundle is not sent.
 const MAX_BUNDLE_BYTES: u64 = 96 << 20;
 
@@ -79,7 +75,14 @@ pub fn each_run(
         return Err(error);
     }
     let wanted = unshipped_runs(&catalog, &state, destination);
-    for batch in batches(&catalog, wanted) {
+    let Batches { batches, too_large } = Batches::of(&catalog, wanted, MAX_RUN_EVENTS)?;
+    let given_up = too_large.iter().filter_map(|(run, _)| Some((run.run.clone(), run.ended_at?.millis())));
+    note_shipped(shipper, destination, given_up.collect())?;
+    for (run, events) in too_large {
+        let most = MAX_RUN_EVENTS;
+        round.notes.push(format!("run {} was not sent: it has {events} events, more than {most}", run.run));
+    }
+    for batch in batches {
         let mut done: BTreeMap<String, i64> = BTreeMap::new();
         let mut failed = None;
         for data in catalog.open_runs(&batch)?.runs {
@@ -100,9 +103,7 @@ pub fn each_run(
                 }
             }
         }
-        shipper.lock.update(|state| {
-            state.destinations.entry(destination.id.clone()).or_default().runs.extend(done);
-        })?;
+        note_shipped(shipper, destination, done)?;
         if let Some(error) = failed {
             return Err(error);
         }
@@ -110,44 +111,11 @@ pub fn each_run(
     Ok(())
 }
 
-/// Groups runs by the size of their data, so that the memory for a group is bounded.
-pub fn batches<'a>(catalog: &RunCatalog, runs: Vec<&'a RunRecord>) -> Vec<Vec<&'a RunRecord>> {
-    let log = log::list(catalog.log_dir()).unwrap_or_default();
-    let mut batches: Vec<Vec<&RunRecord>> = Vec::new();
-    let mut room = 0;
-    for run in runs {
-        let size = size_in_archive(catalog, run).saturating_add(size_in_log(&log, run));
-        match batches.last_mut() {
-            Some(batch) if size <= room && batch.len() < MAX_BATCH_RUNS => batch.push(run),
-            _ => {
-                batches.push(vec![run]);
-                room = MAX_BATCH_BYTES;
-            }
-        }
-        room = room.saturating_sub(size);
-    }
-    batches
-}
-
-fn size_in_archive(catalog: &RunCatalog, run: &RunRecord) -> u64 {
-    let dir = catalog.archive.run_dir(&run.run);
-    let files = dir.and_then(|dir| std::fs::read_dir(dir).ok()).into_iter().flatten().flatten();
-    files.filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len()).sum()
-}
-
-/// The part of the log that is from the time of the run, as if all segments grew evenly. It may include lines of other runs.
-fn size_in_log(log: &[Segment], run: &RunRecord) -> u64 {
-    let (from, to) = (run.started_at.millis(), run.ended_at.map_or(i64::MAX, |end| end.millis()));
-    let begins = log.partition_point(|segment| segment.name.start() <= run.started_at).saturating_sub(1);
-    let ends = log.iter().skip(1).map(|segment| segment.name.start().millis()).chain([to]);
-    let own =
-        log.iter().zip(ends).skip(begins).take_while(|(segment, _)| segment.name.start().millis() <= to);
-    let part = |(segment, end): (&Segment, i64)| {
-        let start = segment.name.start().millis();
-        let overlap = (to.min(end) - from.max(start)).max(0) as f64 / (end - start).max(1) as f64;
-        (segment.size as f64 * overlap.min(1.0)) as u64
-    };
-    own.map(part).sum()
+fn note_shipped(shipper: &Shipper<'_>, destination: &Destination, runs: BTreeMap<String, i64>) -> Result<()> {
+    shipper.lock.update(|state| {
+        state.destinations.entry(destination.id.clone()).or_default().runs.extend(runs);
+    })?;
+    Ok(())
 }
 
 /// The run as an export bundle, if bundles are configured. They consist of texts, so they need a privacy that allows texts.

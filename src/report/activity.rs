@@ -54,7 +54,7 @@ impl ActivityTimes {
     fn add_events(&mut self, case: &ReportInput<'_>) {
         for event in &case.data.events {
             let is_own = !matches!(event.kind, Event::FileChanged | Event::Notification | Event::Unknown);
-            if is_own && event.verdict.is_none() && event.actor.kind != ActorKind::Helper {
+            if is_own && event.verdict.is_none() && event.actor().kind != ActorKind::Helper {
                 self.add(event.shown(&case.data.run), Some(event.at));
             }
         }

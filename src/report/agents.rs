@@ -64,7 +64,7 @@ pub fn agents(case: &ReportInput<'_>, turns: &[Turn]) -> Vec<Agent> {
     };
     for event in &case.data.events {
         let Some((name, id)) = actor_of(case, event) else { continue };
-        add(name, event.actor.kind, id, Some(event.at));
+        add(name, event.actor().kind, id, Some(event.at));
     }
     let kind = |name: &str| match name {
         _ if name == case.lead => ActorKind::Lead,
@@ -108,16 +108,16 @@ fn first_messages<'a>(case: &'a ReportInput<'_>) -> HashMap<&'a str, &'a Deliver
 /// 2.1.100 tool events of other teammates have no id, so the instance is unknown.
 fn actor_of<'a>(case: &'a ReportInput<'_>, event: &'a LoadedEvent) -> Option<(&'a str, &'a str)> {
     let name = event.shown(&case.data.run);
-    let has_own_session = || match event.actor.kind {
+    let has_own_session = || match event.actor().kind {
         ActorKind::Lead => true,
         ActorKind::Teammate => case.data.run.has_pane(name),
         _ => false,
     };
-    if event.actor.kind == ActorKind::Unknown {
+    if event.actor().kind == ActorKind::Unknown {
         return None;
     }
-    let session = || event.session.as_deref().filter(|_| has_own_session());
-    Some((name, event.actor.id.as_deref().or_else(session)?))
+    let session = || event.session().filter(|_| has_own_session());
+    Some((name, event.actor().id.as_deref().or_else(session)?))
 }
 
 /// A teammate's first instance, and each that received a spawn prompt, does the work. Messages started the others.

@@ -170,7 +170,7 @@ pub fn phases(case: &ReportInput<'_>) -> Vec<Phase> {
     let mut signs: Vec<(PhaseName, Timestamp)> =
         case.entries.iter().filter_map(|entry| Some((phase_of(case, entry)?, entry.at))).collect();
     for event in &case.data.events {
-        let phase = match (event.kind, event.payload.tool()) {
+        let phase = match (event.kind, event.tool()) {
             (Event::PreToolUse | Event::PostToolUse, Some(Tool::TeamCreate)) => PhaseName::Setup,
             (Event::PreToolUse | Event::PostToolUse, Some(Tool::TeamDelete)) => PhaseName::Cleanup,
             _ => continue,

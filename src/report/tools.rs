@@ -38,12 +38,11 @@ pub fn tools(case: &ReportInput<'_>) -> Tools {
     }
     let mut known: HashSet<&str> = transcripts.uses.keys().map(String::as_str).collect();
     for event in &case.data.events {
-        let (Event::PreToolUse | Event::PostToolUse, Some(tool)) = (event.kind, event.payload.tool_name())
-        else {
+        let (Event::PreToolUse | Event::PostToolUse, Some(tool)) = (event.kind, event.tool_name()) else {
             continue;
         };
         // A call without an id is counted at its PreToolUse.
-        let new = match event.payload.tool_use_id() {
+        let new = match event.tool_use_id() {
             Some(id) => known.insert(id),
             None => event.kind == Event::PreToolUse,
         };

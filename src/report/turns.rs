@@ -21,12 +21,12 @@ pub struct Turn {
 }
 
 /// The details of a sign.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Detail {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Detail<'a> {
     /// The agent read a notice that another one is idle.
     IdleNotice,
     /// The id of the agent's instance.
-    Instance(Option<String>),
+    Instance(Option<&'a str>),
 }
 
 /// The agent's name, and for plain subagents the id, because several can have the same name.
@@ -41,16 +41,16 @@ pub fn turns(case: &ReportInput<'_>) -> Vec<Turn> {
     turns
 }
 
-impl Detail {
+impl Detail<'_> {
     fn instance(self) -> Option<String> {
-        if let Detail::Instance(id) = self { id } else { None }
+        if let Detail::Instance(id) = self { id.map(str::to_owned) } else { None }
     }
 }
 
-type TimedSign = (Timestamp, Sign, Detail);
+type TimedSign<'a> = (Timestamp, Sign, Detail<'a>);
 
-fn signs(case: &ReportInput<'_>) -> BTreeMap<Who, Vec<TimedSign>> {
-    let mut signs: BTreeMap<Who, Vec<TimedSign>> = BTreeMap::new();
+fn signs<'a>(case: &ReportInput<'a>) -> BTreeMap<Who, Vec<TimedSign<'a>>> {
+    let mut signs: BTreeMap<Who, Vec<TimedSign<'_>>> = BTreeMap::new();
     for entry in case.entries {
         let sign = match entry.kind() {
             Kind::TurnStarted => Sign::StartsTurn,
@@ -58,12 +58,12 @@ fn signs(case: &ReportInput<'_>) -> BTreeMap<Who, Vec<TimedSign>> {
             Kind::MemberLeft => Sign::Leaves,
             _ => continue,
         };
-        let id = entry.agent().cloned();
+        let id = entry.agent().map(String::as_str);
         let by_subagent = entry.turn().is_some_and(|turn| turn.by_subagent);
-        let who = (entry.actor.clone(), id.clone().filter(|_| by_subagent));
+        let who = (entry.actor.clone(), id.filter(|_| by_subagent).map(str::to_owned));
         signs.entry(who).or_default().push((entry.at, sign, Detail::Instance(id)));
     }
-    let mut add = |name: &str, at: Option<Timestamp>, detail: Detail| {
+    let mut add = |name: &str, at: Option<Timestamp>, detail: Detail<'a>| {
         if let (Some(at), Some(own)) = (at, signs.get_mut(&(name.to_owned(), None))) {
             own.push((at, Sign::Acts, detail));
         }
@@ -80,7 +80,7 @@ fn signs(case: &ReportInput<'_>) -> BTreeMap<Who, Vec<TimedSign>> {
     for event in case.data.events.iter().filter(|event| event.kind == Event::PreToolUse) {
         add(event.who().unwrap_or_default(), Some(event.at), Detail::Instance(None));
     }
-    signs.values_mut().for_each(|own| own.sort());
+    signs.values_mut().for_each(|own| own.sort_unstable());
     signs
 }
 
@@ -101,7 +101,7 @@ impl OpenTurn {
 }
 
 /// The turns of one agent. A turn without a recorded end ends with its last sign if its agent has left.
-fn of_one(agent: String, signs: Vec<TimedSign>) -> Vec<Turn> {
+fn of_one(agent: String, signs: Vec<TimedSign<'_>>) -> Vec<Turn> {
     let mut turns = Vec::new();
     let mut open: Option<OpenTurn> = None;
     let mut doing = None;

@@ -91,11 +91,11 @@ fn unreadable(archive: &Archive, data: &RunData, at: Option<Timestamp>) -> BTree
 /// The JSON of a task that no snapshot has, with the texts of the call that created it.
 fn with_creation_call(data: &RunData, task: &Task) -> Value {
     let creates = |event: &&LoadedEvent| {
-        let id = event.payload.tool_response().pointer("/task/id").and_then(Value::as_str);
-        let key = id.map(|id| data.history.ids.of_event(event.task_list.as_deref(), id));
-        event.payload.tool() == Some(Tool::TaskCreate) && key.as_deref() == Some(&task.id)
+        let id = event.tool_response().pointer("/task/id").and_then(Value::as_str);
+        let key = id.map(|id| data.history.ids.of_event(event.task_list(), id));
+        event.tool() == Some(Tool::TaskCreate) && key.as_deref() == Some(&task.id)
     };
-    let input = data.events.iter().rfind(creates).map(|event| event.payload.tool_input());
+    let input = data.events.iter().rfind(creates).map(|event| event.tool_input());
     let mut raw = Map::from_iter([("id".to_owned(), json!(task.id))]);
     for fields in [input, Some(&task.raw)] {
         let fields = fields.and_then(Value::as_object).into_iter().flatten();

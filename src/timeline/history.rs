@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
-use super::events::LoadedEvent;
+use super::LoadedEvent;
 use teamkeep_core::client::team::{Entry, Task, TeamConfig, TeamPath, fresh_entries, is_of, mailbox};
 use teamkeep_core::store::archive::{Archive, Journal, Snapshot};
 use teamkeep_core::sys::clock::{self, Timestamp};
@@ -193,7 +193,7 @@ pub struct TaskIds {
 impl TaskIds {
     /// The lists of a run, before any task was seen.
     pub fn new(own: Option<&str>, events: &[LoadedEvent]) -> TaskIds {
-        let named = events.iter().filter_map(|event| event.task_list.clone()).collect();
+        let named = events.iter().filter_map(|event| event.task_list().map(str::to_owned)).collect();
         TaskIds { own: own.map(str::to_owned), main: None, named }
     }
 

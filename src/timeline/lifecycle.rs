@@ -1,13 +1,13 @@
 //! Sessions, the team, its members, their turns, and the verdicts about them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use super::LoadedEvent;
 use super::entry::{
     Entry, EntryKind, JoinEntry, SessionEntry, Source, TurnEntry, TurnEvent, VerdictEntry, add_source,
 };
-use super::events::LoadedEvent;
 use super::run_data::{RunData, spawns};
 use teamkeep_core::client::json;
 use teamkeep_core::client::payload::Kind as Event;
@@ -21,8 +21,8 @@ pub fn sessions(data: &RunData) -> Vec<Entry> {
     let mut entries = Vec::new();
     for event in &data.events {
         let part = |key| SessionEntry {
-            cause: event.payload.text(key).map(str::to_owned),
-            session: event.session.clone(),
+            cause: event.text(key).map(str::to_owned),
+            session: event.session().map(str::to_owned),
         };
         let kind = match event.kind {
             Event::SessionStart => EntryKind::SessionStarted(part("source")),
@@ -42,7 +42,7 @@ pub fn sessions(data: &RunData) -> Vec<Entry> {
 }
 
 fn session_name(data: &RunData, event: &LoadedEvent) -> String {
-    let part = data.run.sessions.iter().find(|session| Some(&session.id) == event.session.as_ref());
+    let part = data.run.sessions.iter().find(|session| Some(session.id.as_str()) == event.session());
     match part {
         Some(part) if part.role == SessionRole::Pane => {
             part.name.clone().unwrap_or_else(|| "unknown".to_owned())
@@ -100,7 +100,7 @@ fn members(data: &RunData) -> Vec<Entry> {
         here = there;
     }
     for (event, spawn) in spawns(&data.events) {
-        let input = event.payload.tool_input();
+        let input = event.tool_input();
         let text = |key: &str| input.get(key).and_then(Value::as_str).map(str::to_owned);
         // The first roster entry that no spawn explains yet.
         let roster_entry = entries.iter_mut().find_map(|Entry { actor, sources, kind, .. }| match kind {
@@ -130,27 +130,27 @@ pub fn turns(data: &RunData) -> Vec<Entry> {
     for event in &data.events {
         let (turn, text) = match event.kind {
             Event::SubagentStart => (TurnEvent::Started, None),
-            Event::UserPromptSubmit => (TurnEvent::Started, event.payload.text("prompt")),
+            Event::UserPromptSubmit => (TurnEvent::Started, event.text("prompt")),
             Event::SubagentStop | Event::Stop | Event::StopFailure => {
-                (TurnEvent::Ended, event.payload.text("last_assistant_message"))
+                (TurnEvent::Ended, event.text("last_assistant_message"))
             }
             Event::TeammateIdle => (TurnEvent::Idle, None),
             _ => continue,
         };
-        if event.actor.kind == ActorKind::Helper {
+        if event.actor().kind == ActorKind::Helper {
             continue;
         }
         // Only a session's own agent has such an event: the lead, or a teammate in a pane. The session identifies it.
         let is_own = matches!(event.kind, Event::UserPromptSubmit | Event::Stop | Event::StopFailure);
-        let session = || event.session.clone().filter(|_| is_own);
-        let by_subagent = event.actor.kind == ActorKind::Subagent;
-        let launched = event.actor.id.as_deref().and_then(|id| launches.get(id));
+        let session = || event.session().map(str::to_owned).filter(|_| is_own);
+        let by_subagent = event.actor().kind == ActorKind::Subagent;
+        let launched = event.actor().id.as_deref().and_then(|id| launches.get(id));
         let launched = launched.filter(|_| turn == TurnEvent::Started && by_subagent);
         let kind = EntryKind::Turn(TurnEntry {
             event: turn,
             description: launched.map(|description| (*description).to_owned()),
             text: text.map(str::to_owned),
-            agent: event.actor.id.clone().or_else(session),
+            agent: event.actor().id.clone().or_else(session),
             by_subagent,
         });
         entries.push(Entry::new(event.at, event.shown(&data.run), Source::Hook, kind));
@@ -160,21 +160,22 @@ pub fn turns(data: &RunData) -> Vec<Entry> {
 
 fn launches(data: &RunData) -> HashMap<&str, &str> {
     let spawned = data.events.iter().filter(|event| event.kind == Event::PostToolUse);
-    let described = spawned.filter(|event| event.payload.tool() == Some(Tool::Agent)).filter_map(|event| {
-        let id = event.payload.tool_response().get("agentId")?.as_str()?;
-        Some((id, event.payload.tool_input().get("description")?.as_str()?))
+    let described = spawned.filter(|event| event.tool() == Some(Tool::Agent)).filter_map(|event| {
+        let id = event.tool_response().get("agentId")?.as_str()?;
+        Some((id, event.tool_input().get("description")?.as_str()?))
     });
     described.collect()
 }
 
 pub fn verdicts(data: &RunData) -> Vec<Entry> {
     let recorded: Vec<(&LoadedEvent, &RecordedVerdict)> =
-        data.events.iter().filter_map(|event| Some((event, event.verdict.as_ref()?))).collect();
+        data.events.iter().filter_map(|event| Some((event, event.verdict.as_deref()?))).collect();
     // Before 2.1.69 only the transcripts show the caller of a tool.
     let uses = &data.transcripts.uses;
-    let callers = data.events.iter().filter_map(|event| {
-        let used = uses.get(event.payload.tool_use_id()?)?;
-        Some((event.id.as_str(), used.by.as_str()))
+    let judged: HashSet<&str> = recorded.iter().map(|(_, verdict)| verdict.of.as_str()).collect();
+    let callers = data.events.iter().filter(|event| judged.contains(event.id())).filter_map(|event| {
+        let used = uses.get(event.tool_use_id()?)?;
+        Some((event.id(), used.by.as_str()))
     });
     let callers: HashMap<&str, &str> = callers.collect();
     let to_entry =
@@ -189,7 +190,7 @@ pub fn verdicts(data: &RunData) -> Vec<Entry> {
                 decision: verdict.decision,
                 gate: verdict.source(),
                 reason: verdict.reason.clone(),
-                agent: event.actor.id.clone(),
+                agent: event.actor().id.clone(),
                 judged: of.clone(),
                 blocks: verdict.escalated.then(blocks),
                 paused: verdict.paused,
@@ -208,7 +209,9 @@ fn count_blocks(
     verdict: &Verdict,
 ) -> usize {
     let same = before.iter().rev().filter(|(other, RecordedVerdict { verdict: earlier, .. })| {
-        other.actor.name == event.actor.name && earlier.gate == verdict.gate && earlier.rule == verdict.rule
+        other.actor().name == event.actor().name
+            && earlier.gate == verdict.gate
+            && earlier.rule == verdict.rule
     });
     let counted = same.map(|(_, recorded)| &recorded.verdict);
     let counted = counted.filter(|earlier| earlier.escalated || earlier.decision == Decision::Block);

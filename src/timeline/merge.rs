@@ -48,13 +48,13 @@ pub fn not_completed(data: &RunData, timeline: &Timeline) -> HashSet<String> {
         let became_done = changes.iter().any(|(at, change)| *at >= event.at && is_done(change));
         let is_open = changes.last().is_some_and(|(_, last)| last.to.is_some() && !is_done(last));
         if is_open && !became_done && event.who().is_some() && later.iter().any(is_over) {
-            found.insert(event.id.clone());
+            found.insert(event.id().to_owned());
         }
     }
     found
 }
 
 fn completed_task(data: &RunData, event: &LoadedEvent) -> Option<String> {
-    let id = event.payload.text("task_id").filter(|_| event.kind == Kind::TaskCompleted)?;
-    Some(data.history.ids.of_event(event.task_list.as_deref(), id))
+    let id = event.text("task_id").filter(|_| event.kind == Kind::TaskCompleted)?;
+    Some(data.history.ids.of_event(event.task_list(), id))
 }

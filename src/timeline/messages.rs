@@ -85,29 +85,29 @@ fn sent(data: &RunData, when: &ClockMap, names: &HashMap<String, String>) -> Vec
     for call in data.tool_calls(Tool::SendMessage) {
         let Some(first) = call.first() else { continue };
         let told = call.after.unwrap_or(first);
-        let Some(message) = Message::of(told.payload.tool_input(), told.payload.tool_response()) else {
+        let Some(message) = Message::of(told.tool_input(), told.tool_response()) else {
             continue;
         };
         let used = call.id.and_then(|id| uses.get(id));
         hooked.extend(call.id);
         let from = call.who().map(str::to_owned).or_else(|| used.and_then(caller));
         let mut draft = MessageCandidate::from_tool_call(first.at, from, message, Source::Hook);
-        draft.id = told.payload.tool_response().get("msg_id").and_then(Value::as_str).map(str::to_owned);
+        draft.id = told.tool_response().get("msg_id").and_then(Value::as_str).map(str::to_owned);
         draft.message.unconfirmed = call.after.is_none();
         draft.message.signed_as = call.after.and_then(|after| signature(after, data));
         if let Some(used) = used {
             draft.add_source(Source::Transcript);
             draft.message.unconfirmed &= used.result.is_none();
         }
-        let response = told.payload.tool_response();
+        let response = told.tool_response();
         let failed = response.get("success").and_then(Value::as_bool) == Some(false);
         let answer = || response.get("message").and_then(Value::as_str).unwrap_or_default();
         let refusal =
             if call.after.is_none() { used.and_then(ToolUse::failure) } else { failed.then(answer) };
         // The policy's own reason is better than Claude Code's message about a hook.
         let judged = call.before.filter(|_| draft.message.unconfirmed || refusal.is_some());
-        let judged = judged.and_then(|before| Some((before, *blocked.get(before.id.as_str())?)));
-        draft.message.judged = judged.map(|(before, _)| before.id.clone());
+        let judged = judged.and_then(|before| Some((before, *blocked.get(before.id())?)));
+        draft.message.judged = judged.map(|(before, _)| before.id().to_owned());
         match (judged, refusal) {
             (Some((_, reason)), None) => draft.defer(reason),
             _ => draft.refuse(judged.map(|(_, reason)| reason).or(refusal)),
@@ -144,8 +144,8 @@ fn sent(data: &RunData, when: &ClockMap, names: &HashMap<String, String>) -> Vec
 
 /// The teammate that Claude Code names as the sender of its subagent's message (2.1.177). 2.1.328 names the subagent.
 fn signature(after: &LoadedEvent, data: &RunData) -> Option<String> {
-    let sender = after.payload.tool_response().pointer("/routing/sender").and_then(Value::as_str)?;
-    let is_other = after.actor.kind == ActorKind::Subagent && after.who() != Some(sender);
+    let sender = after.tool_response().pointer("/routing/sender").and_then(Value::as_str)?;
+    let is_other = after.actor().kind == ActorKind::Subagent && after.who() != Some(sender);
     (is_other && data.is_member(sender)).then(|| sender.to_owned())
 }
 

@@ -8,6 +8,7 @@ mod history;
 mod inbox_history;
 mod lifecycle;
 mod live_state;
+mod loaded_event;
 mod merge;
 mod message_candidate;
 mod message_matcher;
@@ -26,11 +27,12 @@ pub use entry::{
     Entry, EntryKind, JoinEntry, Kind, MessageEntry, MessageEvent, SessionEntry, Source, TaskEntry,
     TaskEvent, TurnEntry, TurnEvent, VerdictEntry, parse_kind,
 };
-pub use events::{DetailLevel, LoadedEvent, by_run};
+pub use events::{DetailLevel, by_run};
 pub use filter::Filter;
 pub use history::{History, Sighting, TaskIds};
 pub use inbox_history::InboxHistory;
 pub use live_state::{LiveState, MemberState, Removal, TaskState};
+pub use loaded_event::LoadedEvent;
 pub use merge::{Timeline, merge, not_completed};
 pub use new_entries::NewEntries;
 pub use run_catalog::{Fingerprint, OpenedRun, RunCatalog};

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::events::{DetailLevel, EarlierLife, EventKey, parts};
 use super::{RunData, by_run, is_client_gone};
@@ -12,7 +13,7 @@ use teamkeep_core::client::team;
 use teamkeep_core::error::{Error, Result, nearest};
 use teamkeep_core::model::event::{OVERRIDE, Recorded};
 use teamkeep_core::store::archive::{Archive, Claims, RunRecord};
-use teamkeep_core::store::log::{self, Line, Range, ReadErrors, Reader, SegmentName};
+use teamkeep_core::store::log::{self, Line, LineHeader, Range, ReadErrors, Reader, SegmentName};
 
 #[derive(Debug)]
 pub struct RunCatalog {
@@ -166,6 +167,22 @@ impl RunCatalog {
             data
         });
         Ok(OpenedRun { runs: runs.collect(), problems })
+    }
+}
+
+impl RunCatalog {
+    /// The number of log lines of a run. It includes events from before the run that its timeline does not need.
+    pub fn count_events(&self, run: &RunRecord) -> Result<usize> {
+        let claims = Claims::new(&self.runs);
+        let parts = parts(&self.archive, &claims, std::iter::once(run));
+        let count = AtomicUsize::new(0);
+        let is_counted = |header: &LineHeader<'_>| {
+            let of = claims.run_of(header.run.as_deref(), header.session.as_deref(), header.at);
+            count.fetch_add(usize::from(of.as_ref() == Some(&run.run)), Ordering::Relaxed);
+            false
+        };
+        log::filter_parallel(&self.log, &parts, is_counted, |_| (), |()| ())?;
+        Ok(count.into_inner())
     }
 }
 

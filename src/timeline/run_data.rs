@@ -82,8 +82,8 @@ impl RunData {
         // session, or one that was killed, may have found the run earlier.
         let begins_with_its_session = self.events.first().is_some_and(|event| {
             event.kind == Kind::SessionStart
-                && event.session == self.run.lead_session
-                && event.payload.text("source") == Some("startup")
+                && event.session() == self.run.lead_session.as_deref()
+                && event.text("source") == Some("startup")
         });
         let has_first = self.events.iter().any(|event| event.at <= self.run.started_at);
         if has_first || begins_with_its_session || self.journal.snapshots.is_empty() {
@@ -142,12 +142,10 @@ impl RunData {
         let mut calls: Vec<Call<'_>> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
         for event in &self.events {
-            if !matches!(event.kind, Kind::PreToolUse | Kind::PostToolUse)
-                || event.payload.tool() != Some(tool)
-            {
+            if !matches!(event.kind, Kind::PreToolUse | Kind::PostToolUse) || event.tool() != Some(tool) {
                 continue;
             }
-            let id = event.payload.tool_use_id();
+            let id = event.tool_use_id();
             let index = id.and_then(|id| places.get(id).copied()).unwrap_or(calls.len());
             if index == calls.len() {
                 calls.push(Call { id, ..Call::default() });
@@ -169,9 +167,8 @@ fn crashed_panes(
     events: &[LoadedEvent],
     is_gone: impl Fn(&ProcessId) -> bool,
 ) -> Vec<String> {
-    let has_ended = |id: &str| {
-        events.iter().any(|event| event.kind == Kind::SessionEnd && event.session.as_deref() == Some(id))
-    };
+    let has_ended =
+        |id: &str| events.iter().any(|event| event.kind == Kind::SessionEnd && event.session() == Some(id));
     let is_gone =
         |session: &SessionRecord| session.gone_at.is_some() || session.process.as_ref().is_some_and(&is_gone);
     let crashed = run.sessions.iter().filter(|session| is_gone(session) && !has_ended(&session.id));
@@ -206,7 +203,7 @@ impl<'a> Call<'a> {
 
 pub(super) fn spawns(events: &[LoadedEvent]) -> impl Iterator<Item = (&LoadedEvent, Spawn)> {
     let done = events.iter().filter(|event| event.kind == Kind::PostToolUse);
-    done.filter_map(|event| Some((event, Spawn::of(&event.payload)?)))
+    done.filter_map(|event| Some((event, Spawn::of(event.payload())?)))
 }
 
 pub(super) fn prompts<'a>(
@@ -216,7 +213,7 @@ pub(super) fn prompts<'a>(
     let rosters = history.rosters.iter().flat_map(|(_, roster)| &roster.members);
     let told = rosters.filter_map(|member| Some((member.name.clone(), member.prompt.as_deref()?.trim())));
     let spawned = spawns(events).filter_map(|(event, spawn)| {
-        Some((spawn.name, event.payload.tool_input().get("prompt").and_then(Value::as_str)?.trim()))
+        Some((spawn.name, event.tool_input().get("prompt").and_then(Value::as_str)?.trim()))
     });
     told.chain(spawned)
 }
@@ -235,7 +232,7 @@ impl ClockMap {
     pub fn of(data: &RunData) -> ClockMap {
         let calls = data.events.iter().filter(|event| event.kind == Kind::PreToolUse);
         let ties = calls.filter_map(|event| {
-            let used = data.transcripts.uses.get(event.payload.tool_use_id()?)?;
+            let used = data.transcripts.uses.get(event.tool_use_id()?)?;
             Some((used.at?, event.at))
         });
         let mut ties: Vec<(Timestamp, Timestamp)> = ties.collect();

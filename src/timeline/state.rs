@@ -91,7 +91,7 @@ impl State {
         let members = history.members().into_iter();
         self.members = members.map(|(name, member)| (name.to_owned(), member.raw.clone())).collect();
         for (event, spawn) in spawns(&data.events) {
-            self.members.entry(spawn.name).or_insert_with(|| event.payload.tool_response().clone());
+            self.members.entry(spawn.name).or_insert_with(|| event.tool_response().clone());
         }
         for (_, id, task) in &history.tasks {
             if let Some(task) = task.as_ref().filter(|task| !task.is_tracker()) {

@@ -89,18 +89,18 @@ fn from_files(data: &RunData) -> BTreeMap<String, Vec<Change>> {
 fn from_creation(data: &RunData, lives: &mut BTreeMap<String, Vec<Change>>) {
     for event in &data.events {
         let (id, subject) = match event.kind {
-            Event::TaskCreated => (event.payload.text("task_id"), event.payload.text("task_subject")),
-            Event::PostToolUse if event.payload.tool() == Some(Tool::TaskCreate) => {
-                let task = event.payload.tool_response().get("task");
+            Event::TaskCreated => (event.text("task_id"), event.text("task_subject")),
+            Event::PostToolUse if event.tool() == Some(Tool::TaskCreate) => {
+                let task = event.tool_response().get("task");
                 let text = |key| task.and_then(|task| task.get(key)).and_then(serde_json::Value::as_str);
                 (text("id"), text("subject"))
             }
             _ => continue,
         };
-        let Some(id) = id.map(|id| data.history.ids.of_event(event.task_list.as_deref(), id)) else {
+        let Some(id) = id.map(|id| data.history.ids.of_event(event.task_list(), id)) else {
             continue;
         };
-        let used = event.payload.tool_use_id().and_then(|id| data.transcripts.uses.get(id));
+        let used = event.tool_use_id().and_then(|id| data.transcripts.uses.get(id));
         let by = event.who().map(str::to_owned).or_else(|| used.map(|used| used.by.clone()));
         let life = lives.entry(id).or_default();
         // Claude Code can reuse a number after it erased the task: the nearest creation counts.
@@ -134,9 +134,9 @@ fn updates(data: &RunData) -> Vec<Update> {
         let used = call.id.and_then(|id| data.transcripts.uses.get(id));
         let is_done = used.is_some_and(|used| used.result == Some(Outcome::Done));
         let event = call.after.or(call.before.filter(|_| is_done))?;
-        let update = TaskUpdate::of(event.payload.tool_input(), event.payload.tool_response())?;
+        let update = TaskUpdate::of(event.tool_input(), event.tool_response())?;
         let by = call.who().map(str::to_owned).or_else(|| used.map(|used| used.by.clone()));
-        let task = data.history.ids.of_event(event.task_list.as_deref(), &update.task);
+        let task = data.history.ids.of_event(event.task_list(), &update.task);
         (update.success != Some(false)).then_some((task, update, by))
     };
     let calls = data.tool_calls(Tool::TaskUpdate).into_iter();

@@ -33,9 +33,9 @@ impl<'a> TranscriptOwners<'a> {
             let known = prompts.entry(prompt.trim().to_owned()).or_insert_with(|| Some(name.clone()));
             known.take_if(|known| *known != name);
         }
-        let teammates = events.iter().filter(|event| event.actor.kind == ActorKind::Teammate);
+        let teammates = events.iter().filter(|event| event.actor().kind == ActorKind::Teammate);
         let users = teammates
-            .filter_map(|event| Some((event.payload.tool_use_id()?, event.actor.name.as_deref()?)))
+            .filter_map(|event| Some((event.tool_use_id()?, event.actor().name.as_deref()?)))
             .collect();
         let agents = agents(events);
         TranscriptOwners { run, members, prompts, agents, users }
@@ -77,9 +77,9 @@ pub(super) fn agents(events: &[LoadedEvent]) -> HashMap<&str, &str> {
     let mut agents = HashMap::new();
     for event in events {
         let starts = matches!(event.kind, Kind::SubagentStart | Kind::SubagentStop);
-        let named =
-            event.actor.kind == ActorKind::Teammate || (starts && event.actor.kind == ActorKind::Subagent);
-        if let (true, Some(id), Some(name)) = (named, &event.actor.id, &event.actor.name) {
+        let named = event.actor().kind == ActorKind::Teammate
+            || (starts && event.actor().kind == ActorKind::Subagent);
+        if let (true, Some(id), Some(name)) = (named, &event.actor().id, &event.actor().name) {
             agents.insert(id.as_str(), name.as_str());
         }
     }

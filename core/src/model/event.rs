@@ -15,7 +15,7 @@ pub const OVERRIDE: &str = "PolicyOverride";
 
 pub const LEAD: &str = "team-lead";
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Actor {
     /// The teammate's name, `team-lead`, or a subagent's role; `None` when it is not known.
     pub name: Option<String>,
@@ -23,7 +23,7 @@ pub struct Actor {
     pub kind: ActorKind,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ActorKind {
     /// The session that leads the team, or a session without a team.

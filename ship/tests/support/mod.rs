@@ -137,7 +137,9 @@ impl Machine {
     /// The rows of a table, with the partitions.
     pub fn rows(&self, table: &str) -> Vec<Value> {
         let mut rows = Vec::new();
-        for path in files(&self.lake().join(table)) {
+        // A shipper that was killed can leave an incomplete file `NAME.parquet#1`, which no query reads.
+        let is_object = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "parquet");
+        for path in files(&self.lake().join(table)).into_iter().filter(is_object) {
             rows.extend(rows_of(&std::fs::read(&path).unwrap()));
         }
         rows

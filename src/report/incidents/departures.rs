@@ -170,9 +170,9 @@ fn lost_work(scene: &Scene<'_>, name: &str, entry: &Entry, how: Departure) -> Op
 fn is_stopped(scene: &Scene<'_>, name: &str, at: i64) -> bool {
     scene.case.data.events.iter().any(|event| {
         event.kind == Event::PostToolUse
-            && event.payload.tool() == Some(Tool::TaskStop)
+            && event.tool() == Some(Tool::TaskStop)
             && event.at.millis() <= at
-            && stopped(event.payload.tool_input()).is_some_and(|id| {
+            && stopped(event.tool_input()).is_some_and(|id| {
                 let id = bare(id);
                 id == name || scene.names_agent(id, name)
             })

@@ -89,7 +89,7 @@ impl<'a> Scene<'a> {
     /// Whether an agent's id is one of this name's.
     pub fn names_agent(&self, id: &str, name: &str) -> bool {
         let events = self.case.data.events.iter();
-        events.filter(|event| event.actor.id.as_deref() == Some(id)).any(|event| event.who() == Some(name))
+        events.filter(|event| event.actor().id.as_deref() == Some(id)).any(|event| event.who() == Some(name))
     }
 
     /// Whether any other agent showed activity within that time, except near its ends.

@@ -191,7 +191,7 @@ fn last_activity(scene: &Scene<'_>, entry: &Entry, from: i64) -> String {
     let mut own = scene.case.data.events.iter().filter(|event| event.at.millis() <= from);
     let last = own.rfind(|event| event.who() == Some(name) && event.verdict.is_none());
     let call = last.filter(|event| event.kind == Event::PreToolUse && event.at > entry.at);
-    match call.and_then(|event| event.payload.tool_name()) {
+    match call.and_then(|event| event.tool_name()) {
         Some(tool) => format!("{name} {what}; its last activity after that was a call to {tool}"),
         None => format!("{name} {what}; after that it showed no activity"),
     }

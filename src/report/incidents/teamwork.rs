@@ -88,11 +88,11 @@ pub fn verdicts(scene: &Scene<'_>) -> Vec<Draft> {
 
 /// The agent whose work the judged event put at stake: the one to be stopped, else the actor.
 fn subject(scene: &Scene<'_>, entry: &Entry, judged: &str) -> String {
-    let event = scene.case.data.events.iter().find(|event| event.id == judged);
+    let event = scene.case.data.events.iter().find(|event| event.id() == judged);
     let target = event.filter(|event| event.kind == Event::PreToolUse).and_then(|event| {
-        let input = event.payload.tool_input();
-        match event.payload.tool()? {
-            Tool::SendMessage => Message::of(input, event.payload.tool_response())?.to,
+        let input = event.tool_input();
+        match event.tool()? {
+            Tool::SendMessage => Message::of(input, event.tool_response())?.to,
             Tool::TaskStop => stopped(input).map(str::to_owned),
             _ => None,
         }

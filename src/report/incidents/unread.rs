@@ -141,7 +141,7 @@ fn either(names: &[String], lead: &str) -> String {
 fn known_names<'a>(scene: &Scene<'a>) -> BTreeSet<&'a str> {
     let data = scene.case.data;
     let agents =
-        data.events.iter().flat_map(|event| [event.actor.name.as_deref(), event.actor.id.as_deref()]);
+        data.events.iter().flat_map(|event| [event.actor().name.as_deref(), event.actor().id.as_deref()]);
     let transcripts = data.transcripts.all.iter().map(|transcript| transcript.by.as_str());
     let words = ["*", "main", "user", "unknown", "team-lead", scene.case.lead];
     agents.flatten().chain(transcripts).chain(scene.case.teammates()).chain(words).collect()

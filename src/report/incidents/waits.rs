@@ -76,7 +76,7 @@ fn requests<'a>(scene: &Scene<'a>) -> Vec<Request<'a>> {
             kind: IncidentKind::WaitingPermission,
             agent: event.shown(&case.data.run),
             at: event.at,
-            what: permission(event.payload.tool_name()),
+            what: permission(event.tool_name()),
             entry: None,
         })
         .collect();
@@ -103,9 +103,8 @@ fn requests<'a>(scene: &Scene<'a>) -> Vec<Request<'a>> {
 /// lead has read it.
 fn noticed(event: &LoadedEvent) -> Option<Request<'_>> {
     let is_notice = event.kind == Event::Notification
-        && event.payload.text("notification_type") == Some("worker_permission_prompt");
-    let (agent, tool) =
-        event.payload.text("message").filter(|_| is_notice)?.split_once(" needs permission for ")?;
+        && event.text("notification_type") == Some("worker_permission_prompt");
+    let (agent, tool) = event.text("message").filter(|_| is_notice)?.split_once(" needs permission for ")?;
     Some(Request {
         kind: IncidentKind::WaitingPermission,
         agent,

@@ -1,8 +1,11 @@
 //! Reading the log: line by line, segment by segment, past whatever cannot be read.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::thread;
 use std::vec::IntoIter;
 
@@ -220,14 +223,15 @@ pub struct LineHeader<'a> {
 
 const MAX_THREADS: usize = 8;
 
-/// Reads the log and the parts of removed segments in several threads, and maps each line that is wanted, in order. Others are
-/// parsed only as far as their header.
+/// Reads the log and the parts of removed segments in several threads, maps each line that is wanted, and passes the values on in
+/// order. Other lines are parsed only as far as their header. A few segments are in memory at a time.
 pub fn filter_parallel<T: Send>(
     dir: &Path,
     parts: &Parts,
     wants: impl Fn(&LineHeader<'_>) -> bool + Sync,
     make: impl Fn(Line) -> T + Sync,
-) -> io::Result<(Vec<T>, ReadErrors)> {
+    mut each: impl FnMut(T),
+) -> io::Result<ReadErrors> {
     let segments = parts.with_log(dir)?;
     let growing = growing(&segments).cloned();
     let parse_wanted = |bytes: Option<Vec<u8>>| {
@@ -235,24 +239,44 @@ pub fn filter_parallel<T: Send>(
         let is_wanted = header.is_none_or(|header| header.v != VERSION || wants(&header));
         if is_wanted { parse(bytes) } else { Ok(None) }
     };
-    let read = |segments: &[Segment]| {
-        let mut reader = Reader::over(dir, parts, segments.to_vec(), growing.clone(), Range::default());
-        let lines: Vec<T> = std::iter::from_fn(|| reader.next_parsed(&parse_wanted)).map(&make).collect();
-        (lines, reader.problems)
+    let read = |segment: &Segment| {
+        let mut reader = Reader::over(dir, parts, vec![segment.clone()], growing.clone(), Range::default());
+        let lines = std::iter::from_fn(|| reader.next_parsed(&parse_wanted)).map(&make);
+        (lines.collect::<Vec<T>>(), reader.problems)
     };
     let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
-    let (mut lines, mut problems) = (Vec::new(), ReadErrors::default());
+    let (next, mut problems) = (AtomicUsize::new(0), ReadErrors::default());
     thread::scope(|scope| {
-        let chunks = segments.chunks(segments.len().div_ceil(threads).max(1));
-        let threads: Vec<_> = chunks.map(|chunk| scope.spawn(|| read(chunk))).collect();
-        for thread in threads {
-            // A thread that failed has panicked, and the process with it.
-            let (some, wrong) = thread.join().unwrap_or_default();
-            lines.extend(some);
-            problems.merge(wrong);
+        let (sender, received) = mpsc::sync_channel(threads);
+        for _ in 0..threads.min(segments.len()) {
+            let (sender, segments, read, next) = (sender.clone(), &segments, &read, &next);
+            scope.spawn(move || {
+                while let Some((place, segment)) = take(segments, next) {
+                    // Without a receiver, nobody wants the rest.
+                    if sender.send((place, read(segment))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let (mut early, mut due) = (BTreeMap::new(), 0);
+        for (place, read) in received {
+            early.insert(place, read);
+            while let Some((lines, wrong)) = early.remove(&due) {
+                lines.into_iter().for_each(&mut each);
+                problems.merge(wrong);
+                due += 1;
+            }
         }
     });
-    Ok((lines, problems))
+    Ok(problems)
+}
+
+/// The next segment that no thread has taken.
+fn take<'a>(segments: &'a [Segment], next: &AtomicUsize) -> Option<(usize, &'a Segment)> {
+    let place = next.fetch_add(1, Ordering::Relaxed);
+    Some((place, segments.get(place)?))
 }
 
 #[cfg(test)]

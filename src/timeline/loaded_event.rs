@@ -1,0 +1,259 @@
+//! A hook call as the timeline and the report need it. A run can have a million of them, so each takes little memory.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use teamkeep_core::client::payload::{Kind, Payload};
+use teamkeep_core::model::event::{Actor, ActorKind, Recorded};
+use teamkeep_core::model::{Tool, TraceParent};
+use teamkeep_core::policy::RecordedVerdict;
+use teamkeep_core::store::archive::RunRecord;
+use teamkeep_core::sys::clock::Timestamp;
+
+#[derive(Debug)]
+pub struct LoadedEvent {
+    pub at: Timestamp,
+    id: Box<str>,
+    pub place: u32,
+    /// Whether the hook call belonged to the run; otherwise it was made before its session had a run.
+    pub in_run: bool,
+    pub kind: Kind,
+    origin: Arc<Origin>,
+    content: Content,
+    pub traceparent: Option<Box<TraceParent>>,
+    pub verdict: Option<Box<RecordedVerdict>>,
+}
+
+const _: () = assert!(size_of::<LoadedEvent>() == 72);
+
+/// What many events have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Origin {
+    session: Option<String>,
+    /// The task list that `CLAUDE_CODE_TASK_LIST_ID` named.
+    task_list: Option<String>,
+    actor: Actor,
+    /// The tool that was called, if it does not manage a team.
+    tool: Option<String>,
+}
+
+#[derive(Debug)]
+enum Content {
+    Payload(Box<Payload>),
+    /// The id of the call of a tool that does not manage a team. Its input and response are not kept.
+    Call(Box<str>),
+}
+
+/// A normal call of a tool: only such a one is known by name and id.
+#[derive(Deserialize)]
+struct Call<'a> {
+    #[serde(borrow)]
+    tool_name: Cow<'a, str>,
+    #[serde(borrow)]
+    tool_use_id: Cow<'a, str>,
+}
+
+impl<'a> Call<'a> {
+    /// A call of a tool that does not manage a team.
+    fn read(kind: Kind, payload: &'a RawValue) -> Option<Call<'a>> {
+        let is_tool = matches!(kind, Kind::PreToolUse | Kind::PostToolUse);
+        let call: Call<'_> = is_tool.then(|| serde_json::from_str(payload.get()).ok()).flatten()?;
+        (!Tool::named(&call.tool_name).manages_teams()).then_some(call)
+    }
+}
+
+/// One in this many of the tool calls that a story skips is read: they relate Claude Code's clock to teamkeep's.
+const TIE_INTERVAL: u32 = 256;
+
+/// Whether a story skips this event: most calls of tools that do not manage a team.
+pub(super) fn is_beside_story(kind: Kind, payload: Option<&RawValue>) -> bool {
+    payload.and_then(|payload| Call::read(kind, payload)).is_some_and(|call| {
+        let bytes = call.tool_use_id.bytes();
+        bytes.fold(0u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into())) % TIE_INTERVAL != 0
+    })
+}
+
+/// Fields that nothing reads.
+const UNUSED_FIELDS: [&str; 8] = [
+    "session_id",
+    "transcript_path",
+    "cwd",
+    "prompt_id",
+    "permission_mode",
+    "hook_event_name",
+    "agent_id",
+    "agent_type",
+];
+
+/// Makes events that share what they have in common.
+#[derive(Debug, Default)]
+pub(super) struct EventLoader(Mutex<HashSet<Arc<Origin>>>);
+
+impl EventLoader {
+    fn shared(&self, origin: Origin) -> Arc<Origin> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(&origin) {
+            return known.clone();
+        }
+        let origin = Arc::new(origin);
+        known.insert(origin.clone());
+        origin
+    }
+
+    pub fn load(&self, recorded: Recorded) -> LoadedEvent {
+        let kind = Kind::named(&recorded.event);
+        let call = Call::read(kind, &recorded.payload);
+        let tool = call.as_ref().map(|call| call.tool_name.clone().into_owned());
+        let content = match call {
+            Some(call) => Content::Call(call.tool_use_id.into()),
+            None => {
+                let mut payload = Payload::fields_of(&recorded.payload);
+                // The start of a session has the project's directory.
+                if kind != Kind::SessionStart {
+                    payload.forget(&UNUSED_FIELDS);
+                }
+                Content::Payload(Box::new(payload))
+            }
+        };
+        let Recorded { session, task_list, actor, .. } = recorded;
+        LoadedEvent {
+            at: recorded.at,
+            id: recorded.id.into(),
+            place: 0,
+            in_run: recorded.run.is_some(),
+            kind,
+            origin: self.shared(Origin { session, task_list, actor, tool }),
+            content,
+            traceparent: recorded.traceparent.map(Box::new),
+            verdict: recorded.verdict.as_deref().and_then(RecordedVerdict::read).map(Box::new),
+        }
+    }
+}
+
+impl LoadedEvent {
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub fn session(&self) -> Option<&str> {
+        self.origin.session.as_deref()
+    }
+
+    pub fn task_list(&self) -> Option<&str> {
+        self.origin.task_list.as_deref()
+    }
+
+    pub fn actor(&self) -> &Actor {
+        &self.origin.actor
+    }
+
+    pub(super) fn set_actor(&mut self, actor: Actor) {
+        self.origin = Arc::new(Origin { actor, ..(*self.origin).clone() });
+    }
+
+    /// The payload, without [`UNUSED_FIELDS`]. It is empty if the call is of a tool that does not manage a team.
+    pub fn payload(&self) -> &Payload {
+        static EMPTY: LazyLock<Payload> = LazyLock::new(|| Payload::fields_of(RawValue::NULL));
+        match &self.content {
+            Content::Payload(payload) => payload,
+            Content::Call(_) => &EMPTY,
+        }
+    }
+
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.payload().text(key)
+    }
+
+    pub fn tool_name(&self) -> Option<&str> {
+        match &self.content {
+            Content::Payload(payload) => payload.tool_name(),
+            Content::Call(_) => self.origin.tool.as_deref(),
+        }
+    }
+
+    pub fn tool(&self) -> Option<Tool> {
+        self.tool_name().map(Tool::named)
+    }
+
+    /// The id that the tool call has in PreToolUse, PostToolUse and the transcript.
+    pub fn tool_use_id(&self) -> Option<&str> {
+        match &self.content {
+            Content::Payload(payload) => payload.tool_use_id(),
+            Content::Call(id) => Some(id),
+        }
+    }
+
+    pub fn tool_input(&self) -> &Value {
+        self.payload().tool_input()
+    }
+
+    pub fn tool_response(&self) -> &Value {
+        self.payload().tool_response()
+    }
+
+    pub fn who(&self) -> Option<&str> {
+        match self.actor().kind {
+            ActorKind::Unknown => None,
+            ActorKind::Helper => Some(self.actor().shown()),
+            _ => self.actor().name.as_deref(),
+        }
+    }
+
+    /// The actor's name in the timeline of a run: before its session had a team, the lead was not a lead.
+    pub fn shown(&self, run: &RunRecord) -> &str {
+        if self.actor().kind == ActorKind::Lead { run.lead() } else { self.who().unwrap_or("unknown") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_read(event: &str, payload: &str) -> bool {
+        let payload: Box<RawValue> = serde_json::from_str(payload).unwrap();
+        !is_beside_story(Kind::named(event), Some(&payload))
+    }
+
+    #[test]
+    fn a_story_skips_only_most_calls_of_other_tools() {
+        let call = |tool: &str, id: usize| {
+            is_read("PreToolUse", &format!(r#"{{"tool_name":"{tool}","tool_use_id":"toolu_{id}"}}"#))
+        };
+        let read = (0..10_000).filter(|id| call("Bash", *id)).count();
+        assert!((10..100).contains(&read), "{read}");
+        assert!((0..300).all(|id| {
+            ["SendMessage", "TaskUpdate", "TeamDelete", "Agent", "Task"].iter().all(|tool| call(tool, id))
+        }));
+        assert!(call("Send\\u004dessage", 1), "however it is spelled");
+        let nested = r#"{"tool_input":{"tool_name":"Bash"},"tool_name":"SendMessage","tool_use_id":"a"}"#;
+        assert!(is_read("PostToolUse", nested));
+        for odd in ["{}", "7", "null", r#"{"tool_name":"Bash"}"#, r#"{"tool_name":7,"tool_use_id":"a"}"#] {
+            assert!(is_read("PreToolUse", odd), "{odd}");
+        }
+        assert!(is_read("Stop", r#"{"tool_name":"Bash","tool_use_id":"a"}"#));
+    }
+
+    fn loaded(loader: &EventLoader, tool: &str) -> LoadedEvent {
+        let line = format!(
+            r#"{{"v":1,"at":"2026-02-03T00:00:00Z","id":"x","event":"PostToolUse","session":"s","actor":{{"kind":"lead"}},"payload":{{"tool_name":"{tool}","tool_use_id":"t1","cwd":"/p","tool_input":{{"to":"bob"}}}}}}"#
+        );
+        loader.load(serde_json::from_str(&line).unwrap())
+    }
+
+    #[test]
+    fn calls_of_other_tools_have_no_input() {
+        let loader = EventLoader::default();
+        let (bash, read) = (loaded(&loader, "Bash"), loaded(&loader, "Bash"));
+        let message = loaded(&loader, "SendMessage");
+        assert_eq!((bash.tool_name(), bash.tool_use_id()), (Some("Bash"), Some("t1")));
+        assert_eq!(bash.tool_input(), &Value::Null);
+        assert_eq!((message.tool_name(), message.tool_use_id()), (Some("SendMessage"), Some("t1")));
+        assert_eq!((&message.tool_input()["to"], message.text("cwd")), (&Value::from("bob"), None));
+        assert!(Arc::ptr_eq(&bash.origin, &read.origin));
+    }
+}
