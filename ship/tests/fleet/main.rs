@@ -24,7 +24,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use engines::{S3, engine};
+use engines::{Engine, S3, engine, signal};
 use serde_json::{Value, json};
 use support::{Machine, TRACES};
 
@@ -37,7 +37,7 @@ fn size() -> (usize, usize) {
 
 #[test]
 fn what_a_fleet_ships_through_faults_is_complete_and_nothing_is_there_twice() {
-    let (Some(weed), Some(python)) = (engine("TEAMKEEP_WEED"), engine("TEAMKEEP_ENGINES_PYTHON")) else {
+    let (Some(weed), Some(python)) = (engine(Engine::Weed), engine(Engine::Python)) else {
         return;
     };
     let (machines, events) = size();
@@ -185,11 +185,6 @@ fn trouble(mut s3: S3, data: &Path, done: &AtomicBool) -> (S3, usize) {
         times += 1;
     }
     (s3, times)
-}
-
-fn signal(pid: u32, name: &str) {
-    let status = Command::new("kill").args([format!("-{name}"), pid.to_string()]).status();
-    assert!(status.unwrap().success());
 }
 
 /// Leaves no room in the file system for a while.

@@ -6,7 +6,8 @@ use opentelemetry_proto::tonic::common::v1::KeyValue;
 use teamkeep_ship::otlp::names::{self, ATTRIBUTES, METRICS};
 use teamkeep_ship::otlp::{Privacy, Request, requests};
 
-use super::sample::{RESOURCE, Sample, metrics, points, records, spans};
+use super::sample::{RESOURCE, Sample};
+use super::sent::{metrics, points, records, spans};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/organization/opentelemetry.md");
 

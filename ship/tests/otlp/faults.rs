@@ -1,29 +1,21 @@
 //! Receivers that are busy, broken or slow.
 
-use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use flate2::read::GzDecoder;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message;
 use teamkeep_ship::otlp::{
     Encoding, Headers, OtlpTarget, Privacy, Request, SendError, SendErrorKind, Sender, traces,
 };
 
+use super::http::Got;
 use super::sample::{RESOURCE, Sample};
 
 /// A long time for a test, which no test waits for.
 const LONG: Duration = Duration::from_secs(60);
-
-/// A request as a receiver got it.
-struct Got {
-    line: String,
-    headers: HashMap<String, String>,
-    body: Vec<u8>,
-}
 
 /// A receiver of one request.
 struct Fake {
@@ -40,7 +32,7 @@ impl Fake {
         std::thread::spawn(move || {
             let (stream, _) = listener.accept().unwrap();
             if reads {
-                send.send(read(&stream)).unwrap();
+                send.send(Got::read(&stream).unwrap()).unwrap();
             }
             answer(stream);
         });
@@ -62,24 +54,6 @@ impl Fake {
     fn send(&self) -> Result<(), SendError> {
         send(&self.target(Encoding::Protobuf), LONG)
     }
-}
-
-fn read(stream: &TcpStream) -> Got {
-    let mut reader = BufReader::new(stream);
-    let mut lines = std::iter::from_fn(|| {
-        let mut line = String::new();
-        reader.read_line(&mut line).unwrap();
-        Some(line.trim_end().to_owned()).filter(|line| !line.is_empty())
-    });
-    let line = lines.next().unwrap();
-    let headers: HashMap<String, String> = lines
-        .map(|line| {
-            line.split_once(": ").map(|(name, value)| (name.to_lowercase(), value.to_owned())).unwrap()
-        })
-        .collect();
-    let mut body = vec![0; headers["content-length"].parse().unwrap()];
-    reader.read_exact(&mut body).unwrap();
-    Got { line, headers, body }
 }
 
 fn request() -> Request {
@@ -111,8 +85,7 @@ fn a_request_is_compressed_and_has_the_headers_of_the_file() {
     assert_eq!(got.line, "POST /base/v1/traces?key=query-secret HTTP/1.1");
     assert_eq!(got.headers["content-type"], "application/x-protobuf");
     assert_eq!(got.headers["content-encoding"], "gzip");
-    let mut body = Vec::new();
-    GzDecoder::new(got.body.as_slice()).read_to_end(&mut body).unwrap();
+    let body = got.content();
     assert_eq!(Request::Traces(ExportTraceServiceRequest::decode(body.as_slice()).unwrap()), request());
 }
 
@@ -124,8 +97,7 @@ fn json_is_sent_as_json() {
     let got = fake.got.recv().unwrap();
     assert_eq!(got.headers["content-type"], "application/json");
     assert_eq!(got.headers["authorization"], "Bearer s3cr3t-token");
-    let mut body = Vec::new();
-    GzDecoder::new(got.body.as_slice()).read_to_end(&mut body).unwrap();
+    let body = got.content();
     assert_eq!(Request::Traces(serde_json::from_slice(&body).unwrap()), request());
 }
 

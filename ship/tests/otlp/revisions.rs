@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use teamkeep_ship::otlp::{Privacy, requests};
 
-use super::sample::{RESOURCE, Sample, attribute, metrics, points, records, spans};
+use super::sample::{RESOURCE, Sample};
+use super::sent::{attribute, metrics, points, records, spans};
 
 #[test]
 fn what_had_ended_before_is_left_out_and_ids_stay() {

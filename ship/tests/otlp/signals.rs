@@ -9,7 +9,8 @@ use serde_json::Value;
 use teamkeep_ship::otlp::{Encoding, Privacy, Request, requests};
 
 use super::recorded::Recorded;
-use super::sample::{RESOURCE, Sample, at, attribute, metrics, points, records, spans};
+use super::sample::{RESOURCE, Sample, at};
+use super::sent::{attribute, metrics, points, records, spans};
 
 fn sent() -> Vec<Request> {
     requests(&RESOURCE, &Sample::new().export(Privacy::Full, 60, None))

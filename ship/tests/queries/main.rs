@@ -1,34 +1,21 @@
 //! The documented queries run in the engines that can run here, and their results are those of the reports.
 //!
-//! The engines are Python packages (`duckdb`, `chdb`, `sqlglot`). Without them the test does nothing, unless
-//! `TEAMKEEP_NEED_ENGINES` is set.
+//! The engines are Python packages (`duckdb`, `chdb`, `sqlglot`).
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, clippy::print_stderr)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods)]
 
+#[path = "../support/engines.rs"]
+mod engines;
 mod lake;
 #[path = "../support/mod.rs"]
 mod support;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
+use engines::{Engine, engine};
 use serde_json::{Map, Value};
 use support::{Machine, TRACES};
-
-/// The Python with the engines: that of the environment, or the one that scripts/engines.sh installs.
-fn python() -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let installed = root.join("target/engines/bin/python");
-    let python = std::env::var_os("TEAMKEEP_ENGINES_PYTHON").filter(|value| !value.is_empty());
-    let python = python.map(PathBuf::from);
-    let python = python.or_else(|| installed.exists().then_some(installed));
-    let is_needed = std::env::var_os("TEAMKEEP_NEED_ENGINES").is_some_and(|value| value == "1");
-    assert!(
-        python.is_some() || !is_needed,
-        "no engines: run scripts/engines.sh, or set TEAMKEEP_ENGINES_PYTHON"
-    );
-    python
-}
 
 /// Runs the queries: engine, then query, then rows.
 fn run(python: &Path, machine: &Machine) -> Map<String, Value> {
@@ -74,10 +61,7 @@ fn sum(rows: &[Value], key: &str) -> f64 {
 
 #[test]
 fn documented_queries_have_the_results_of_the_reports_in_every_engine() {
-    let Some(python) = python() else {
-        eprintln!("not tested: no engines; run scripts/engines.sh, or set TEAMKEEP_ENGINES_PYTHON");
-        return;
-    };
+    let Some(python) = engine(Engine::Python) else { return };
     let machine = Machine::new();
     // The headless run is of 1970, where the dates of ClickHouse begin.
     TRACES.iter().filter(|trace| **trace != "v328-headless").for_each(|trace| machine.record(trace));

@@ -17,15 +17,52 @@ use std::time::{Duration, Instant};
 /// How long a server may take until it answers.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The path in this variable. Without it the test is skipped, unless `TEAMKEEP_NEED_ENGINES` is set: then it fails.
-pub fn engine(variable: &str) -> Option<PathBuf> {
-    let path = std::env::var_os(variable).map(PathBuf::from);
+/// A program of `scripts/engines.sh`.
+#[derive(Debug, Clone, Copy)]
+pub enum Engine {
+    /// SeaweedFS, an object store.
+    Weed,
+    /// A collector for OpenTelemetry.
+    Rotel,
+    /// The Python that has the query engines.
+    Python,
+}
+
+impl Engine {
+    fn variable(self) -> &'static str {
+        match self {
+            Engine::Weed => "TEAMKEEP_WEED",
+            Engine::Rotel => "TEAMKEEP_ROTEL",
+            Engine::Python => "TEAMKEEP_ENGINES_PYTHON",
+        }
+    }
+
+    /// Where `scripts/engines.sh` installs it.
+    fn installed(self) -> Option<PathBuf> {
+        let engines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/engines");
+        let path = match self {
+            Engine::Weed => engines.join("bin/weed"),
+            Engine::Python => engines.join("bin/python"),
+            Engine::Rotel => {
+                let versions = std::fs::read_dir(engines.join("lib")).ok()?.flatten();
+                let rotel = |python: &Path| python.join("site-packages/rotel/rotel-agent");
+                return versions.map(|python| rotel(&python.path())).find(|path| path.exists());
+            }
+        };
+        Some(path).filter(|path| path.exists())
+    }
+}
+
+/// The path of an engine: that of its variable, else the installed one. Without it the test is skipped, unless
+/// `TEAMKEEP_NEED_ENGINES` is 1: then it fails.
+pub fn engine(engine: Engine) -> Option<PathBuf> {
+    let variable = engine.variable();
+    let set = std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let path = set.or_else(|| engine.installed()).filter(|path| path.exists());
     if path.is_none() {
-        assert!(
-            std::env::var_os("TEAMKEEP_NEED_ENGINES").is_none(),
-            "{variable} is not set: scripts/engines.sh"
-        );
-        println!("skipped: {variable} is not set; scripts/engines.sh installs the engines");
+        let is_needed = std::env::var_os("TEAMKEEP_NEED_ENGINES").is_some_and(|value| value == "1");
+        assert!(!is_needed, "no {engine:?}: run scripts/engines.sh, or set {variable}");
+        println!("skipped: no {engine:?}; run scripts/engines.sh, or set {variable}");
     }
     path
 }
@@ -40,6 +77,17 @@ pub fn wait_for_port(port: u16) {
         assert!(start.elapsed() < START_TIMEOUT, "no server at port {port}");
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// A port that no outgoing connection takes while its server is down.
+pub fn lasting_port() -> u16 {
+    10_000 + free_port() % 20_000
+}
+
+/// Sends a signal, such as `STOP`, to a process that the test started.
+pub fn signal(pid: u32, name: &str) {
+    let status = Command::new("kill").args([format!("-{name}"), pid.to_string()]).status();
+    assert!(status.unwrap().success());
 }
 
 /// A process that ends with the test.
@@ -67,7 +115,7 @@ impl S3 {
         let identity = r#"{"identities":[{"name":"t","credentials":[{"accessKey":"AK","secretKey":"SK"}],"actions":["Admin","Read","Write","List"]}]}"#;
         std::fs::write(dir.join("s3.json"), identity).unwrap();
         // Each server also listens at its port plus 10,000.
-        let ports = std::array::from_fn(|_| 10_000 + free_port() % 20_000);
+        let ports = std::array::from_fn(|_| lasting_port());
         let mut s3 = S3 { weed: weed.to_owned(), dir: dir.to_owned(), ports, server: None };
         s3.restart();
         s3
