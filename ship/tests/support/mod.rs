@@ -63,10 +63,15 @@ impl Machine {
 
     /// Records a run into the store.
     pub fn record(&self, trace: &str) {
+        self.record_with(trace, |text| text);
+    }
+
+    /// Records a changed run into the store.
+    pub fn record_with(&self, trace: &str, change: impl FnOnce(String) -> String) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../tests/fixtures/traces")
             .join(format!("{trace}.jsonl"));
-        let text = std::fs::read_to_string(path).unwrap();
+        let text = change(std::fs::read_to_string(path).unwrap());
         std::fs::create_dir_all(self.store()).unwrap();
         teamkeep::demo::replay_into(&text, Some(self.store())).unwrap();
     }
