@@ -10,8 +10,8 @@ use super::long;
 use super::support::{Machine, TRACES};
 
 /// The shippers of a machine that are killed after a random time, and after a random number of requests to the collector.
-const KILLED_BY_TIME: usize = 6;
-const KILLED_BY_REQUESTS: usize = 6;
+const KILLED_BY_TIME: usize = 4;
+const KILLED_BY_REQUESTS: usize = 4;
 /// How long a shipper that is to be killed may take for its requests to the collector.
 const PATIENCE: Duration = Duration::from_secs(20);
 

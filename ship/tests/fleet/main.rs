@@ -23,7 +23,6 @@
     clippy::disallowed_methods
 )]
 
-mod backend;
 #[path = "../support/collector.rs"]
 mod collector;
 #[path = "../support/engines.rs"]
@@ -35,6 +34,8 @@ mod http;
 #[path = "../../../benches/replay/long.rs"]
 mod long;
 mod machines;
+#[path = "../support/receiver.rs"]
+mod receiver;
 #[path = "../support/sent.rs"]
 mod sent;
 #[path = "../support/mod.rs"]
@@ -43,17 +44,21 @@ mod telemetry;
 mod trouble;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
-use backend::Backend;
 use collector::{Collector, Output};
 use engines::{Engine, S3, engine};
 use gate::{Gate, Trouble};
+use receiver::Receiver;
 use serde_json::Value;
 use support::Machine;
 use telemetry::Received;
+
+/// How long the S3 server may take after a restart until it has all its data.
+const RECOVERY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The numbers of machines and of generated events.
 fn size() -> (usize, usize) {
@@ -78,8 +83,8 @@ fn what_a_fleet_ships_through_faults_is_complete_and_nothing_counts_twice() {
         .collect();
     let (tables, telemetry) = (expected::tables(&fleet), expected::telemetry(&fleet));
     println!("{count} machines, {} events, {} runs", tables["events"], tables["runs"]);
-    let (s3, backend) = (S3::start(&weed, &data), Backend::start());
-    let output = Output::Sent(backend.base.clone());
+    let (s3, receiver) = (S3::start(&weed, &data), Receiver::start());
+    let output = Output::Sent(receiver.base.clone());
     let collector = Collector::start(&rotel, &scratch.path().join("rotel"), output);
     let gates = Arc::new(Trouble::default());
     let ways: Vec<Gate> = fleet.iter().map(|_| Gate::open(collector.port(), &gates)).collect();
@@ -113,7 +118,7 @@ fn what_a_fleet_ships_through_faults_is_complete_and_nothing_counts_twice() {
     }
     println!("DuckDB and ClickHouse agree with the stores: {tables}");
     collector.stop();
-    let received = Received::of(&backend.requests());
+    let received = Received::of(&receiver.requests());
     let (items, distinct) = (received.items, received.distinct);
     println!("the receiver got {items} items, {} of them again", items - distinct);
     let telemetry = telemetry.into_value();
@@ -121,16 +126,19 @@ fn what_a_fleet_ships_through_faults_is_complete_and_nothing_counts_twice() {
     println!("the receiver agrees with the stores: {telemetry}");
 }
 
-/// The values that the engines find in the bucket.
+/// The values that the engines find in the bucket. After a restart, the server first looks for its volumes.
 fn found(python: &Path, s3: &S3, scratch: &Path) -> Value {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleet/count.py");
-    let output = Command::new(python)
-        .arg(script)
-        .args([s3.endpoint().as_str(), "lake/fleet"])
-        .env("HOME", scratch)
-        .stderr(Stdio::inherit())
-        .output()
-        .unwrap();
-    assert!(output.status.success());
-    serde_json::from_slice(&output.stdout).unwrap()
+    let mut command = Command::new(python);
+    command.arg(script).args([s3.endpoint().as_str(), "lake/fleet"]).env("HOME", scratch);
+    let start = Instant::now();
+    loop {
+        let output = command.output().unwrap();
+        if output.status.success() {
+            return serde_json::from_slice(&output.stdout).unwrap();
+        }
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(start.elapsed() < RECOVERY_TIMEOUT, "{error}");
+        std::thread::sleep(Duration::from_secs(1));
+    }
 }

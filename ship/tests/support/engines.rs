@@ -134,6 +134,8 @@ impl S3 {
             "-filer",
             "-s3",
             "-volume.max=50",
+            // By default a restart takes 20 seconds.
+            "-master.electionTimeout=1s",
             "-s3.port.iceberg=0",
             "-s3.port.lance=0",
         ]);
