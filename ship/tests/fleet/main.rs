@@ -98,8 +98,8 @@ fn what_a_fleet_ships_through_faults_is_complete_and_nothing_counts_twice() {
             shippers.push(scope.spawn(ship));
         }
         let (done, data, gates) = (&done, &data, &gates);
-        let s3 = scope.spawn(move || trouble::of_s3(s3, data, done));
-        let collector = scope.spawn(move || trouble::of_collector(collector, gates, done));
+        let s3 = scope.spawn(move || trouble::of_s3(s3, data, count, done));
+        let collector = scope.spawn(move || trouble::of_collector(collector, gates, 2 * count, done));
         let ended: Vec<_> = shippers.into_iter().map(|shipper| shipper.join()).collect();
         done.store(true, Ordering::Relaxed);
         let ((s3, s3_times), (collector, times)) = (s3.join().unwrap(), collector.join().unwrap());

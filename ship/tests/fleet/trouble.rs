@@ -1,4 +1,4 @@
-//! Trouble of the servers.
+//! Trouble of the servers. Each is in trouble at most `max` times, so that shippers succeed in the end.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,14 +8,10 @@ use super::collector::Collector;
 use super::engines::{S3, signal};
 use super::gate::Trouble;
 
-/// How often a server is in trouble at most, so that shippers succeed in the end.
-const MAX_S3_TROUBLES: usize = 6;
-const MAX_COLLECTOR_TROUBLES: usize = 12;
-
 /// Kills and restarts the server, stops it for a while, and fills its file system if that is a small one.
-pub fn of_s3(mut s3: S3, data: &Path, done: &AtomicBool) -> (S3, usize) {
+pub fn of_s3(mut s3: S3, data: &Path, max: usize, done: &AtomicBool) -> (S3, usize) {
     let mut times = 0;
-    while !done.load(Ordering::Relaxed) && times < MAX_S3_TROUBLES {
+    while !done.load(Ordering::Relaxed) && times < max {
         pause(2, done);
         match times % 3 {
             0 => s3.restart(),
@@ -33,9 +29,14 @@ pub fn of_s3(mut s3: S3, data: &Path, done: &AtomicBool) -> (S3, usize) {
 }
 
 /// The collector is full, its responses are lost, it ends and starts again, and it is stopped for a while.
-pub fn of_collector(mut collector: Collector, gates: &Trouble, done: &AtomicBool) -> (Collector, usize) {
+pub fn of_collector(
+    mut collector: Collector,
+    gates: &Trouble,
+    max: usize,
+    done: &AtomicBool,
+) -> (Collector, usize) {
     let mut times = 0;
-    while !done.load(Ordering::Relaxed) && times < MAX_COLLECTOR_TROUBLES {
+    while !done.load(Ordering::Relaxed) && times < max {
         pause(1, done);
         match times % 4 {
             0 => gates.full(|| pause(3, done)),
