@@ -15,8 +15,21 @@ const KILLED_BY_REQUESTS: usize = 4;
 /// How long a shipper that is to be killed may take for its requests to the collector.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// So many machines, which have so many generated events together.
+pub fn fleet(dir: &Path, count: usize, events: usize) -> Vec<Machine> {
+    std::thread::scope(|scope| {
+        let recorded: Vec<_> = (0..count)
+            .map(|number| {
+                let dir = dir.join(format!("m{number}"));
+                scope.spawn(move || machine(&dir, number, events / count))
+            })
+            .collect();
+        recorded.into_iter().map(|machine| machine.join().unwrap()).collect()
+    })
+}
+
 /// A machine with recorded and generated runs.
-pub fn machine(dir: &Path, number: usize, events: usize) -> Machine {
+fn machine(dir: &Path, number: usize, events: usize) -> Machine {
     let machine = Machine::in_dir(dir);
     TRACES.iter().for_each(|trace| machine.record_with(trace, |text| with_own_sessions(text, number)));
     for run in 0..4 {

@@ -54,7 +54,6 @@ use engines::{Engine, S3, engine};
 use gate::{Gate, Trouble};
 use receiver::Receiver;
 use serde_json::Value;
-use support::Machine;
 use telemetry::Received;
 
 /// How long the S3 server may take after a restart until it has all its data.
@@ -78,11 +77,10 @@ fn what_a_fleet_ships_through_faults_is_complete_and_nothing_counts_twice() {
     let scratch = tempfile::tempdir().unwrap();
     let data =
         std::env::var_os("TEAMKEEP_FLEET_DIR").map_or_else(|| scratch.path().join("s3"), PathBuf::from);
-    let fleet: Vec<Machine> = (0..count)
-        .map(|number| machines::machine(&scratch.path().join(format!("m{number}")), number, events / count))
-        .collect();
+    let fleet = machines::fleet(scratch.path(), count, events);
     let (tables, telemetry) = (expected::tables(&fleet), expected::telemetry(&fleet));
     println!("{count} machines, {} events, {} runs", tables["events"], tables["runs"]);
+    let start = Instant::now();
     let (s3, receiver) = (S3::start(&weed, &data), Receiver::start());
     let output = Output::Sent(receiver.base.clone());
     let collector = Collector::start(&rotel, &scratch.path().join("rotel"), output);
@@ -101,6 +99,7 @@ fn what_a_fleet_ships_through_faults_is_complete_and_nothing_counts_twice() {
         let s3 = scope.spawn(move || trouble::of_s3(s3, data, count, done));
         let collector = scope.spawn(move || trouble::of_collector(collector, gates, 2 * count, done));
         let ended: Vec<_> = shippers.into_iter().map(|shipper| shipper.join()).collect();
+        println!("shipped in {:.1} s", start.elapsed().as_secs_f64());
         done.store(true, Ordering::Relaxed);
         let ((s3, s3_times), (collector, times)) = (s3.join().unwrap(), collector.join().unwrap());
         ended.into_iter().for_each(|result| result.unwrap());
