@@ -10,6 +10,7 @@ use opentelemetry_proto::tonic::metrics::v1::{
 };
 use teamkeep::report::{IncidentKind, ModelUsage, Severity};
 use teamkeep_core::client::json;
+use teamkeep_core::client::team::Tokens;
 use teamkeep_core::sys::clock::Timestamp;
 
 use super::attributes::{Attributes, nanos, word};
@@ -167,22 +168,39 @@ fn by_agent(usage: &ModelUsage) -> Attributes {
         .maybe(names::RESPONSE_MODEL, only_model(usage))
 }
 
+/// The series that an agent had while all its messages were of one model, if they are of several now. A run that was sent before
+/// sets them to 0: all of its tokens are in the series without a model.
+fn earlier(export: &RunExport<'_>, usage: &ModelUsage) -> Vec<Attributes> {
+    if export.previous.is_none() || only_model(usage).is_some() {
+        return Vec::new();
+    }
+    let agent = || Attributes::default().text(names::AGENT_NAME, &usage.agent);
+    usage.models.iter().map(|model| agent().text(names::RESPONSE_MODEL, model)).collect()
+}
+
 fn tokens(export: &RunExport<'_>) -> Vec<Point> {
-    let points = |usage: &ModelUsage| {
-        let tokens = usage.tokens;
+    let points = |agent: &Attributes, tokens: Tokens| {
         let types = [
             ("input", tokens.input),
             ("output", tokens.output),
             ("cache_read", tokens.cache_read),
             ("cache_write", tokens.cache_write),
         ];
-        let agent = by_agent(usage);
         types.map(|(name, count)| (agent.clone().text(names::TOKEN_TYPE, name), whole(count)))
     };
-    export.report.spending.agents.iter().flat_map(points).collect()
+    let agents = export.report.spending.agents.iter();
+    let series = agents.flat_map(|usage| {
+        let zeros = earlier(export, usage).into_iter().map(|agent| (agent, Tokens::default()));
+        zeros.chain([(by_agent(usage), usage.tokens)])
+    });
+    series.flat_map(|(agent, tokens)| points(&agent, tokens)).collect()
 }
 
 fn costs(export: &RunExport<'_>) -> Vec<Point> {
-    let point = |usage: &ModelUsage| Some((by_agent(usage), Value::AsDouble(usage.cost?)));
-    export.report.spending.agents.iter().filter_map(point).collect()
+    let points = |usage: &ModelUsage| {
+        let zeros = earlier(export, usage).into_iter().map(|agent| (agent, Value::AsDouble(0.0)));
+        let cost = usage.cost.map(|cost| (by_agent(usage), Value::AsDouble(cost)));
+        zeros.chain(cost).collect::<Vec<_>>()
+    };
+    export.report.spending.agents.iter().flat_map(points).collect()
 }

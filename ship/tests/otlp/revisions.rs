@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value as Number;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use teamkeep_ship::otlp::{Privacy, requests};
 
@@ -47,4 +48,37 @@ fn metrics_are_complete_and_counts_that_can_fall_are_reset() {
     assert_eq!((counts["teamkeep.tasks"], counts["teamkeep.messages"]), (5, 2));
     // Each kind of incident in each severity.
     assert_eq!(counts["teamkeep.incidents"], 45);
+}
+
+#[test]
+fn tokens_and_money_count_once_if_an_agent_used_another_model_after_a_resume() {
+    let mut sample = Sample::new();
+    let usage = |sample: &mut Sample, models: &[&str], cost: f64| {
+        let lead = &mut sample.report.spending.agents[1];
+        assert_eq!(lead.agent, "team-lead");
+        lead.models = models.iter().map(ToString::to_string).collect();
+        (lead.tokens.output, lead.cost) = (lead.tokens.output * 2, Some(cost));
+    };
+    usage(&mut sample, &["a"], 0.25);
+    let mut sent = requests(&RESOURCE, &sample.export(Privacy::Full, 60, None));
+    usage(&mut sample, &["a", "b"], 0.75);
+    sent.extend(requests(&RESOURCE, &sample.export(Privacy::Full, 90, Some(60))));
+    // A receiver keeps the last value of each series.
+    let mut last: HashMap<(&str, String), f64> = HashMap::new();
+    for metric in metrics(&sent) {
+        for point in points(metric) {
+            let value = match point.value.unwrap() {
+                Number::AsInt(number) => number as f64,
+                Number::AsDouble(number) => number,
+            };
+            last.insert((&metric.name, format!("{:?}", point.attributes)), value);
+        }
+    }
+    let sum =
+        |name| last.iter().filter(|((metric, _), _)| *metric == name).map(|(_, value)| value).sum::<f64>();
+    let agents = &sample.report.spending.agents;
+    let tokens = agents.iter().map(|agent| agent.tokens);
+    let tokens: u64 = tokens.map(|one| one.input + one.output + one.cache_read + one.cache_write).sum();
+    assert_eq!(sum("teamkeep.tokens"), tokens as f64);
+    assert_eq!(sum("teamkeep.cost"), agents.iter().filter_map(|agent| agent.cost).sum::<f64>());
 }
