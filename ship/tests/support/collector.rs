@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use super::engines::{Server, lasting_port, signal, wait_for_port};
 
-/// What a collector does with what it receives.
+/// Where a collector puts the data that it receives.
 #[derive(Debug, Clone)]
 pub enum Output {
     /// Prints it.
