@@ -31,7 +31,7 @@ pub struct LoadedEvent {
 
 const _: () = assert!(size_of::<LoadedEvent>() == 72);
 
-/// What many events have in common.
+/// The fields that many events have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Origin {
     session: Option<String>,
@@ -67,10 +67,10 @@ impl<'a> Call<'a> {
     }
 }
 
-/// One in this many of the tool calls that a story skips is read: they relate Claude Code's clock to teamkeep's.
+/// One in this many of the tool calls that the timeline does not show is read: they relate Claude Code's clock to teamkeep's.
 const TIE_INTERVAL: u32 = 256;
 
-/// Whether a story skips this event: most calls of tools that do not manage a team.
+/// Whether the timeline is the same without this event: most calls of tools that do not manage a team.
 pub(super) fn is_beside_story(kind: Kind, payload: Option<&RawValue>) -> bool {
     payload.and_then(|payload| Call::read(kind, payload)).is_some_and(|call| {
         let bytes = call.tool_use_id.bytes();
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_story_skips_only_most_calls_of_other_tools() {
+    fn the_timeline_skips_only_most_calls_of_other_tools() {
         let call = |tool: &str, id: usize| {
             is_read("PreToolUse", &format!(r#"{{"tool_name":"{tool}","tool_use_id":"toolu_{id}"}}"#))
         };

@@ -252,7 +252,7 @@ pub fn filter_parallel<T: Send>(
             let (sender, segments, read, next) = (sender.clone(), &segments, &read, &next);
             scope.spawn(move || {
                 while let Some((place, segment)) = take(segments, next) {
-                    // Without a receiver, nobody wants the rest.
+                    // Without a receiver, the rest is not needed.
                     if sender.send((place, read(segment))).is_err() {
                         return;
                     }
