@@ -79,6 +79,7 @@ fn turn_span(context: &RunContext<'_>, span: &TurnSpan<'_>, tasks: &TasksOf<'_>)
     });
     let attributes = context
         .conversation_attributes()
+        .text(names::SPAN_KIND, "AGENT")
         .text(names::OPERATION_NAME, "invoke_agent")
         .text(names::PROVIDER_NAME, "anthropic")
         .text(names::AGENT_NAME, &turn.agent)
