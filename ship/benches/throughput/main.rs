@@ -23,7 +23,7 @@ use std::time::Instant;
 use collector::Collector;
 use long::Long;
 
-/// What was written to the store.
+/// The runs in the store.
 struct Written {
     runs: usize,
     events: usize,
