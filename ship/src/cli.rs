@@ -185,19 +185,23 @@ fn send_round(setup: &Setup, since: Option<Timestamp>, ui: Ui) -> Result<bool> {
         ui.eprint_line("another process is sending; nothing to do");
         return Ok(true);
     };
-    report(&round, ui);
+    report(&round, setup.context.config.ship.store.is_some(), ui);
     Ok(round.errors.is_empty())
 }
 
-fn report(round: &Round, ui: Ui) {
+/// Events and objects are reported only if there is an object store, because a receiver gets neither.
+fn report(round: &Round, has_store: bool, ui: Ui) {
     let sent = round.sent;
-    ui.eprint_line(&format!(
-        "sent {} and {} ({}, {} KiB)",
-        count(sent.events, "event"),
-        count(sent.runs, "run"),
-        count(sent.objects, "new object"),
-        sent.bytes.div_ceil(1 << 10)
-    ));
+    let runs = count(sent.runs, "run");
+    ui.eprint_line(&match has_store {
+        true => format!(
+            "sent {} and {runs} ({}, {} KiB)",
+            count(sent.events, "event"),
+            count(sent.objects, "new object"),
+            sent.bytes.div_ceil(1 << 10)
+        ),
+        false => format!("sent {runs}"),
+    });
     if sent.damaged > 0 {
         ui.warn(format!(
             "{} of the log cannot be read and were not sent: teamkeep verify",

@@ -1,5 +1,6 @@
 //! Sends ended runs to an OTLP receiver.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use teamkeep_core::config::{OtlpEncoding, ShipPrivacy};
@@ -7,7 +8,7 @@ use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::shipping::Destination;
 
 use crate::otlp::{
-    self, Encoding, Headers, OtlpTarget, Privacy, RunExport, SendError, SendErrorKind, Sender,
+    self, Encoding, Headers, OtlpTarget, Privacy, RunExport, SendError, SendErrorKind, Sender, Signal,
 };
 use crate::run_data::ShippedRun;
 use crate::run_shipping::each_run;
@@ -19,21 +20,31 @@ const RETRY_TIMEOUT: Duration = Duration::from_secs(60);
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 
 pub fn ship(shipper: &Shipper<'_>, destination: &Destination, round: &mut Round) -> Result<()> {
-    let receiver = Receiver { shipper, sender: Sender::new(&target(shipper.setup, destination)?)? };
-    let (mut refused, mut first) = (0, None);
-    each_run(shipper, destination, round, |run, previous, round| {
-        let sent = receiver.send(run, previous, round);
-        match sent {
-            Ok(()) => Ok(true),
+    let mut receiver = Receiver {
+        shipper,
+        sender: Sender::new(&target(shipper.setup, destination)?)?,
+        unsupported: BTreeMap::new(),
+        rejections: BTreeMap::new(),
+    };
+    let (mut sent, mut refused, mut first) = (0, 0, None);
+    let visited =
+        each_run(shipper, destination, round, |run, previous, _| match receiver.send(run, previous) {
+            Ok(()) => {
+                sent += 1;
+                Ok(true)
+            }
+            Err(error) if matches!(error.kind, SendErrorKind::Retry { .. }) => Err(as_error(error)),
             // Another run may be accepted. This one is sent again in the next round.
-            Err(error) if error.kind == SendErrorKind::Rejected => {
+            Err(error) => {
                 refused += 1;
                 first.get_or_insert(error);
                 Ok(false)
             }
-            Err(error) => Err(as_error(error)),
-        }
-    })?;
+        });
+    if sent > 0 {
+        receiver.note_problems(destination, round)?;
+    }
+    visited?;
     match first {
         Some(error) => {
             Err(as_error(error).within(format!("the receiver accepted nothing of {refused} runs")))
@@ -67,17 +78,16 @@ fn as_error(error: SendError) -> Error {
 struct Receiver<'a> {
     shipper: &'a Shipper<'a>,
     sender: Sender,
+    /// The signals that the receiver has no address for, with the status of its response. They are not sent again in this round.
+    unsupported: BTreeMap<Signal, u16>,
+    /// The rejections of single requests, and how many requests each concerns.
+    rejections: BTreeMap<String, usize>,
 }
 
 impl Receiver<'_> {
     /// Sends a run. It counts as sent if the receiver accepted a part of it; what it rejected is noted, because sending it again
     /// would not help.
-    fn send(
-        &self,
-        run: &ShippedRun,
-        previous: Option<i64>,
-        round: &mut Round,
-    ) -> std::result::Result<(), SendError> {
+    fn send(&mut self, run: &ShippedRun, previous: Option<i64>) -> std::result::Result<(), SendError> {
         let identity = &self.shipper.identity;
         let resource = otlp::Resource {
             organization: &identity.organization,
@@ -94,25 +104,64 @@ impl Receiver<'_> {
             previous,
             privacy: privacy(self.shipper.setup.context.config.ship.privacy),
         };
-        let (mut is_accepted, mut rejections) = (false, Vec::new());
+        let (mut is_accepted, mut errors) = (false, Vec::new());
         for request in otlp::requests(&resource, &export) {
+            let signal = request.signal();
+            if self.unsupported.contains_key(&signal) {
+                continue;
+            }
             match self.send_patiently(&request) {
                 Ok(()) => is_accepted = true,
                 Err(error) => match error.kind {
-                    SendErrorKind::Partial { .. } => {
-                        is_accepted = true;
-                        rejections.push(error);
-                    }
-                    SendErrorKind::Rejected => rejections.push(error),
                     SendErrorKind::Retry { .. } => return Err(error),
+                    kind => {
+                        is_accepted |= matches!(kind, SendErrorKind::Partial { .. });
+                        errors.push((signal, error));
+                    }
                 },
             }
         }
-        if is_accepted || rejections.is_empty() {
-            round.notes.extend(rejections.iter().map(ToString::to_string));
+        if !is_accepted && !errors.is_empty() {
+            return Err(errors.swap_remove(0).1);
+        }
+        for (signal, error) in errors {
+            match error.kind {
+                SendErrorKind::Unsupported { status } => drop(self.unsupported.insert(signal, status)),
+                _ => *self.rejections.entry(error.to_string()).or_default() += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what the receiver rejected: an unsupported signal once, until it is accepted.
+    fn note_problems(&self, destination: &Destination, round: &mut Round) -> Result<()> {
+        let notes = self.rejections.iter().map(|(text, requests)| match requests {
+            1 => text.clone(),
+            _ => format!("{text} ({requests} times)"),
+        });
+        round.notes.extend(notes);
+        let unsupported: BTreeSet<Signal> = self.unsupported.keys().copied().collect();
+        let state = self.shipper.state()?;
+        let known = state.destinations.get(&destination.id).map(|shipped| &shipped.unsupported);
+        if known == Some(&unsupported) {
             return Ok(());
         }
-        Err(rejections.swap_remove(0))
+        round.notes.extend(self.unsupported_note());
+        self.shipper.lock.update(|state| {
+            state.destinations.entry(destination.id.clone()).or_default().unsupported = unsupported;
+        })?;
+        Ok(())
+    }
+
+    fn unsupported_note(&self) -> Option<String> {
+        let status = self.unsupported.values().next()?;
+        let accepted = Signal::ALL.into_iter().filter(|signal| !self.unsupported.contains_key(signal));
+        Some(format!(
+            "the OTLP receiver does not accept {} (HTTP status {status}), so only {} were sent; \
+             `teamkeep ship status` shows this from now on",
+            signal_names(self.unsupported.keys().copied()),
+            signal_names(accepted)
+        ))
     }
 
     fn send_patiently(&self, request: &otlp::Request) -> std::result::Result<(), SendError> {
@@ -139,4 +188,9 @@ fn privacy(privacy: ShipPrivacy) -> Privacy {
         ShipPrivacy::Redacted => Privacy::Redacted,
         ShipPrivacy::Metadata => Privacy::Metadata,
     }
+}
+
+/// `logs and metrics`.
+pub fn signal_names(signals: impl IntoIterator<Item = Signal>) -> String {
+    signals.into_iter().map(Signal::name).collect::<Vec<_>>().join(" and ")
 }

@@ -1,14 +1,18 @@
 //! `teamkeep ship status`: what each destination has.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use serde::Serialize;
 use teamkeep::context::Context;
 use teamkeep::view::count;
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::shipping::{Destination, Last, RemovedUnshipped, Shipping};
+use teamkeep_core::store::shipping::{
+    Destination, DestinationKind, Last, RemovedUnshipped, Shipping, Signal,
+};
 use teamkeep_core::sys::clock::{self, Timestamp};
 
+use crate::receiver_shipping::signal_names;
 use crate::run_shipping::unshipped_runs;
 use crate::setup::Setup;
 use crate::shipper::unshipped_segments;
@@ -30,6 +34,9 @@ struct DestinationStatus {
     /// Data that began before this time is not sent.
     since: Option<Timestamp>,
     runs: usize,
+    /// The telemetry that the receiver does not accept.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    unsupported: BTreeSet<Signal>,
     unsent_runs: usize,
     unsent_segments: usize,
     unsent_bytes: u64,
@@ -60,12 +67,17 @@ impl Status {
         }
         let catalog = setup.catalog();
         let of_destination = |destination: Destination| {
-            let segments = unshipped_segments(setup, &state, &destination)?;
+            // A receiver gets no segments: its data is of ended runs.
+            let segments = match destination.kind {
+                DestinationKind::Store => unshipped_segments(setup, &state, &destination)?,
+                DestinationKind::Otlp => Vec::new(),
+            };
             let shipped = state.destinations.get(&destination.id);
             Ok(DestinationStatus {
                 kind: destination.kind.name(),
                 since: shipped.and_then(|shipped| shipped.since),
                 runs: shipped.map_or(0, |shipped| shipped.runs.len()),
+                unsupported: shipped.map(|shipped| shipped.unsupported.clone()).unwrap_or_default(),
                 unsent_runs: unshipped_runs(&catalog, &state, &destination).len(),
                 unsent_segments: segments.len(),
                 unsent_bytes: segments.iter().map(|segment| segment.size).sum(),
@@ -89,6 +101,10 @@ impl Status {
                 text.push_str(&format!("  only data from {} on\n", clock::moment(since)));
             }
             text.push_str(&format!("  sent: {}\n", count(one.runs, "run")));
+            if !one.unsupported.is_empty() {
+                let signals = signal_names(one.unsupported.iter().copied());
+                text.push_str(&format!("  not accepted by the receiver: {signals}\n"));
+            }
             let unsent = match (one.unsent_runs, one.unsent_segments) {
                 (0, 0) => "nothing".to_owned(),
                 (runs, 0) => count(runs, "run"),

@@ -268,7 +268,7 @@ fn pseudonyms_replace_host_user_and_project_and_need_a_private_key() {
     let runs = machine.rows("runs");
     assert!(runs[0]["user_name"].as_str().unwrap().starts_with("user-"));
     assert!(runs[0]["project"].as_str().unwrap().starts_with("project-"));
-    assert!(machine.objects().iter().all(|name| !name.contains("m1") && name.contains("/host=host-")));
+    assert!(machine.objects().iter().all(|name| !name.contains("=m1/") && name.contains("/host=host-")));
 }
 
 #[test]

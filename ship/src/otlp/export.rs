@@ -76,14 +76,15 @@ impl RunExport<'_> {
 pub(super) struct RunContext<'a> {
     pub export: &'a RunExport<'a>,
     pub ids: RunIds,
+    pub user: Option<&'a str>,
     pub turns: Vec<TurnSpan<'a>>,
 }
 
 impl<'a> RunContext<'a> {
-    pub fn new(resource: &Resource<'_>, export: &'a RunExport<'a>) -> RunContext<'a> {
+    pub fn new(resource: &Resource<'a>, export: &'a RunExport<'a>) -> RunContext<'a> {
         let ids = RunIds::new(resource.organization, &export.run.run);
         let turns = TurnSpan::of_run(&ids, export);
-        RunContext { export, ids, turns }
+        RunContext { export, ids, user: resource.user, turns }
     }
 
     pub fn run_span(&self) -> ItemId {

@@ -9,6 +9,8 @@ pub enum Origin {
     EarlierGenAi,
     /// OpenTelemetry's general semantic conventions v1.45.0.
     General,
+    /// OpenInference, which Arize Phoenix reads.
+    OpenInference,
     Teamkeep,
 }
 
@@ -18,6 +20,7 @@ impl Origin {
             Origin::GenAi => "GenAI v0.1.0",
             Origin::EarlierGenAi => "GenAI v1.41.0",
             Origin::General => "general v1.45.0",
+            Origin::OpenInference => "OpenInference",
             Origin::Teamkeep => "teamkeep",
         }
     }
@@ -56,7 +59,7 @@ attributes! {
     SERVICE_NAME "service.name" "resource" General: "`teamkeep`"
     SERVICE_VERSION "service.version" "resource" General: "Version of teamkeep"
     HOST_NAME "host.name" "resource" General: "`ship.host`, or its pseudonym"
-    USER_ID "user.id" "resource" General: "User who ran the team, or the pseudonym"
+    USER_ID "user.id" "resource, run" General: "User who ran the team, or the pseudonym"
     ORGANIZATION "teamkeep.organization" "resource" Teamkeep: "`ship.organization`"
 
     OPERATION_NAME "gen_ai.operation.name" "run, turn" GenAi: "`invoke_workflow` for a run, `invoke_agent` for a turn"
@@ -70,7 +73,13 @@ attributes! {
     OUTPUT_TOKENS "gen_ai.usage.output_tokens" "agent" GenAi: "Output tokens"
     CACHE_READ_TOKENS "gen_ai.usage.cache_read.input_tokens" "agent" GenAi: "Input tokens read from the cache"
     CACHE_WRITE_TOKENS "gen_ai.usage.cache_write.input_tokens" "agent" GenAi: "Input tokens written to the cache"
+    CACHE_CREATION_TOKENS "gen_ai.usage.cache_creation.input_tokens" "agent" EarlierGenAi: "The same as `gen_ai.usage.cache_write.input_tokens`"
     ERROR_TYPE "error.type" "run" General: "`crashed`, or the kind of the worst incident of high severity"
+
+    SPAN_KIND "openinference.span.kind" "run, agent, turn, task" OpenInference: "`CHAIN` for a run or a task, `LLM` for an agent with messages of a model, otherwise `AGENT`"
+    MODEL_NAME "llm.model_name" "agent" OpenInference: "The same as `gen_ai.response.model`"
+    INPUT "input.value" "run, task" OpenInference text: "The same as `teamkeep.run.title` or `teamkeep.task.subject`"
+    OUTPUT "output.value" "run" OpenInference text: "The same as `teamkeep.run.summary`"
 
     RUN_ID "teamkeep.run.id" "run, agent, turn, task, records, metrics" Teamkeep: "ID of the run"
     RUN_REVISION "teamkeep.run.revision" "run" Teamkeep: "End of the run in milliseconds since 1970. A resumed run is sent again with a later one"

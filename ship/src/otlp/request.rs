@@ -4,26 +4,9 @@ use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message;
+use teamkeep_core::store::shipping::Signal;
 
 use super::Encoding;
-
-/// A kind of telemetry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Signal {
-    Traces,
-    Logs,
-    Metrics,
-}
-
-impl Signal {
-    pub fn name(self) -> &'static str {
-        match self {
-            Signal::Traces => "traces",
-            Signal::Logs => "logs",
-            Signal::Metrics => "metrics",
-        }
-    }
-}
 
 /// One request to a receiver, of bounded size.
 #[derive(Debug, Clone, PartialEq)]

@@ -60,6 +60,7 @@ pub fn refusal(signal: Signal, answer: &Answer, secrets: &Secrets) -> Option<Sen
     let text = format!("HTTP status {status}{}", quoted(&message(answer), secrets));
     let kind = match status.as_u16() {
         429 | 502 | 503 | 504 => SendErrorKind::Retry { after: answer.after },
+        status @ (404 | 405 | 501) => SendErrorKind::Unsupported { status },
         _ => SendErrorKind::Rejected,
     };
     Some(SendError { hint: hint(status), ..SendError::new(kind, text) })
@@ -69,7 +70,7 @@ fn hint(status: StatusCode) -> Option<&'static str> {
     match status.as_u16() {
         300..=399 => Some("redirects are not followed: set ship.otlp to the final address"),
         401 | 403 => Some("check the credentials in ship.otlp-headers-file"),
-        404 | 405 => Some("check ship.otlp: /v1/traces, /v1/logs and /v1/metrics are appended to it"),
+        404 | 405 | 501 => Some("check ship.otlp: /v1/traces, /v1/logs and /v1/metrics are appended to it"),
         406 | 415 => Some("set ship.otlp-encoding to the other encoding: protobuf or json"),
         _ => None,
     }
@@ -188,8 +189,11 @@ mod tests {
         for status in [429, 502, 503, 504] {
             assert!(retry(status), "{status}");
         }
-        for status in [301, 307, 400, 401, 404, 413, 415, 500, 501] {
-            assert!(!retry(status), "{status}");
+        for status in [301, 307, 400, 401, 413, 415, 500] {
+            assert_eq!(refused(status, "").unwrap().0, SendErrorKind::Rejected, "{status}");
+        }
+        for status in [404, 405, 501] {
+            assert_eq!(refused(status, "").unwrap().0, SendErrorKind::Unsupported { status }, "{status}");
         }
     }
 

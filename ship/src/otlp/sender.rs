@@ -38,6 +38,8 @@ pub enum SendErrorKind {
     Retry { after: Option<Duration> },
     /// The receiver does not accept the request. Sending it again does not help.
     Rejected,
+    /// The receiver does not have the address of this signal.
+    Unsupported { status: u16 },
     /// The receiver took the request except for that many items. Do not send it again.
     Partial { rejected: i64 },
 }

@@ -31,13 +31,16 @@ fn task_span(context: &RunContext<'_>, task: &TaskHistory) -> Option<Span> {
         return None;
     }
     let costs = export.report.spending.tasks.iter().find(|usage| usage.task == task.id);
+    let subject = task.subject.as_deref().and_then(|subject| export.text(subject));
     let attributes = context
         .run_attributes()
+        .text(names::SPAN_KIND, "CHAIN")
         .text(names::TASK_ID, &task.id)
         .text(names::TASK_STATUS, status(&task.status))
         .maybe(names::TASK_OWNER, task.owner.as_deref().map(|owner| context.name(owner)))
         .texts(names::TASK_BLOCKED_BY, &task.blocked_by)
-        .maybe(names::TASK_SUBJECT, task.subject.as_deref().and_then(|subject| export.text(subject)))
+        .maybe(names::TASK_SUBJECT, subject)
+        .maybe(names::INPUT, subject)
         .maybe_double(names::COST, costs.and_then(|usage| usage.cost));
     let dropped = task.changes.len().saturating_sub(MAX_EVENTS);
     Some(Span {

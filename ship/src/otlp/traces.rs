@@ -55,9 +55,11 @@ fn run_span(context: &RunContext<'_>) -> Span {
     let error = error_type(report);
     let attributes = context
         .conversation_attributes()
+        .text(names::SPAN_KIND, "CHAIN")
         .text(names::OPERATION_NAME, "invoke_workflow")
         .text(names::PROVIDER_NAME, "anthropic")
         .maybe(names::AGENT_NAME, overview.team.as_ref())
+        .maybe(names::USER_ID, context.user)
         .maybe(names::ERROR_TYPE, error.clone())
         .count(names::RUN_REVISION, context.export.revision)
         .maybe(names::RUN_CONTINUES, run.continues.as_ref())
@@ -72,7 +74,9 @@ fn run_span(context: &RunContext<'_>) -> Span {
         .texts(names::CLIENT_VERSIONS, &overview.client_versions)
         .maybe_double(names::COST, report.spending.cost)
         .maybe(names::RUN_TITLE, context.export.text(&report.verdict.title))
-        .maybe(names::RUN_SUMMARY, context.export.text(&report.verdict.sentence));
+        .maybe(names::RUN_SUMMARY, context.export.text(&report.verdict.sentence))
+        .maybe(names::INPUT, context.export.text(&report.verdict.title))
+        .maybe(names::OUTPUT, context.export.text(&report.verdict.sentence));
     let status = error.map(|_| Status {
         code: StatusCode::Error.into(),
         message: context.export.text(&report.verdict.sentence).unwrap_or_default().to_owned(),
@@ -129,8 +133,10 @@ fn agent_span(context: &RunContext<'_>, agent: &Agent) -> Option<Span> {
     };
     let member = report.overview.members.iter().find(|person| person.name == agent.name);
     let tool_uses: Option<usize> = agent.instances.iter().map(|instance| instance.tool_uses).sum();
+    let usage = report.spending.agents.iter().find(|usage| usage.agent == agent.name);
     let attributes = context
         .conversation_attributes()
+        .text(names::SPAN_KIND, agent_span_kind(usage))
         .text(names::PROVIDER_NAME, "anthropic")
         .text(names::AGENT_NAME, &agent.name)
         .maybe(names::AGENT_ID, only_id())
@@ -138,7 +144,6 @@ fn agent_span(context: &RunContext<'_>, agent: &Agent) -> Option<Span> {
         .maybe(names::AGENT_TYPE, member.and_then(|member| member.agent_type.as_ref()))
         .maybe(names::REQUEST_MODEL, member.and_then(|member| member.model.as_ref()))
         .maybe_count(names::AGENT_TOOL_USES, tool_uses);
-    let usage = report.spending.agents.iter().find(|usage| usage.agent == agent.name);
     Some(Span {
         parent_span_id: context.run_span().bytes(),
         name: format!("agent {}", agent.name),
@@ -147,17 +152,27 @@ fn agent_span(context: &RunContext<'_>, agent: &Agent) -> Option<Span> {
     })
 }
 
+/// The kind of an agent's span in OpenInference. Phoenix counts tokens and cost only on spans of the kind `LLM`.
+fn agent_span_kind(usage: Option<&ModelUsage>) -> &'static str {
+    match usage {
+        Some(usage) if usage.messages > 0 => "LLM",
+        _ => "AGENT",
+    }
+}
+
 fn with_usage(attributes: Attributes, usage: &ModelUsage) -> Attributes {
     let tokens = usage.tokens;
     let input = tokens.input.saturating_add(tokens.cache_read).saturating_add(tokens.cache_write);
     attributes
         .maybe(names::RESPONSE_MODEL, only_model(usage))
+        .maybe(names::MODEL_NAME, only_model(usage))
         .texts(names::AGENT_MODELS, &usage.models)
         .count(names::AGENT_REQUESTS, usage.messages)
         .count(names::INPUT_TOKENS, input)
         .count(names::OUTPUT_TOKENS, tokens.output)
         .count(names::CACHE_READ_TOKENS, tokens.cache_read)
         .count(names::CACHE_WRITE_TOKENS, tokens.cache_write)
+        .count(names::CACHE_CREATION_TOKENS, tokens.cache_write)
         .maybe_double(names::COST, usage.cost)
 }
 

@@ -53,24 +53,53 @@ impl<'a> TurnSpan<'a> {
     pub fn includes(&self, agent: &str, at: Timestamp) -> bool {
         self.turn.agent == agent && self.from <= at && at <= self.to
     }
+}
 
-    /// Whether a hook call of Claude Code was made in this turn.
-    fn has_call(&self, parent: &TraceParent) -> bool {
-        let is_own = match (&parent.agent, &parent.session) {
-            (Some(agent), _) => *agent == self.turn.agent,
-            (None, session) => session.is_some() && *session == self.turn.instance,
-        };
-        is_own && self.from <= parent.at && parent.at <= self.to
+/// The hook calls of each agent, or of each session if the agent is not known, by time.
+#[derive(Debug)]
+struct Calls<'a> {
+    by_agent: BTreeMap<&'a str, Vec<&'a TraceParent>>,
+    by_session: BTreeMap<&'a str, Vec<&'a TraceParent>>,
+}
+
+impl<'a> Calls<'a> {
+    fn new(links: &'a [TraceParent]) -> Calls<'a> {
+        let mut calls = Calls { by_agent: BTreeMap::new(), by_session: BTreeMap::new() };
+        for link in links {
+            match (&link.agent, &link.session) {
+                (Some(agent), _) => calls.by_agent.entry(agent).or_default().push(link),
+                (None, Some(session)) => calls.by_session.entry(session).or_default().push(link),
+                (None, None) => {}
+            }
+        }
+        let lists = calls.by_agent.values_mut().chain(calls.by_session.values_mut());
+        lists.for_each(|list| list.sort_by_key(|link| link.at));
+        calls
+    }
+
+    /// The calls that were made in a turn.
+    fn in_turn(&self, span: &TurnSpan<'_>) -> impl Iterator<Item = &'a TraceParent> {
+        let session = span.turn.instance.as_deref().and_then(|session| self.by_session.get(session));
+        let lists = self.by_agent.get(span.agent()).into_iter().chain(session);
+        lists.flat_map(|list| {
+            let from = list.partition_point(|link| link.at < span.from);
+            let to = list.partition_point(|link| link.at <= span.to);
+            list[from..to].iter().copied()
+        })
     }
 }
 
 pub fn turn_spans(context: &RunContext<'_>) -> Vec<Span> {
-    let tasks = times_in_progress(context.export);
+    let (tasks, calls) = (times_in_progress(context.export), Calls::new(context.export.links));
     let new = context.turns.iter().filter(|turn| context.export.is_new(turn.to));
-    new.map(|turn| turn_span(context, turn, &tasks)).collect()
+    new.map(|turn| turn_span(context, turn, (&tasks, &calls))).collect()
 }
 
-fn turn_span(context: &RunContext<'_>, span: &TurnSpan<'_>, tasks: &TasksOf<'_>) -> Span {
+fn turn_span(
+    context: &RunContext<'_>,
+    span: &TurnSpan<'_>,
+    (tasks, calls): (&TasksOf<'_>, &Calls<'_>),
+) -> Span {
     let turn = span.turn;
     let own: Vec<&str> = tasks.get(turn.agent.as_str()).map_or_else(Vec::new, |times| {
         let during = |(_, from, to): &&(&str, Timestamp, Timestamp)| *from < span.to && span.from < *to;
@@ -79,13 +108,14 @@ fn turn_span(context: &RunContext<'_>, span: &TurnSpan<'_>, tasks: &TasksOf<'_>)
     });
     let attributes = context
         .conversation_attributes()
+        .text(names::SPAN_KIND, "AGENT")
         .text(names::OPERATION_NAME, "invoke_agent")
         .text(names::PROVIDER_NAME, "anthropic")
         .text(names::AGENT_NAME, &turn.agent)
         .maybe(names::AGENT_ID, turn.instance.as_ref())
         .flag(names::TURN_FOR_IDLERS, turn.for_idlers)
         .texts(names::TURN_TASKS, own.iter().copied());
-    let mut links = client_links(context.export.links.iter().filter(|parent| span.has_call(parent)));
+    let mut links = client_links(calls.in_turn(span));
     links.extend(own.iter().map(|task| Link {
         trace_id: context.ids.trace(),
         span_id: context.task_span(task).bytes(),

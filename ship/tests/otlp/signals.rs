@@ -56,6 +56,7 @@ fn usage_is_on_the_agent_and_counts_cached_tokens_as_input() {
     assert_eq!(value("gen_ai.usage.output_tokens"), "20");
     assert_eq!(value("gen_ai.usage.cache_read.input_tokens"), "300");
     assert_eq!(value("gen_ai.usage.cache_write.input_tokens"), "4000");
+    assert_eq!(value("gen_ai.usage.cache_creation.input_tokens"), "4000");
     assert_eq!(
         (value("gen_ai.request.model"), value("gen_ai.response.model")),
         ("opus".into(), "claude-opus-5-5".into())
@@ -66,6 +67,27 @@ fn usage_is_on_the_agent_and_counts_cached_tokens_as_input() {
         .count();
     // No token is counted twice if a receiver adds up all spans.
     assert_eq!(with_usage, 2);
+}
+
+#[test]
+fn openinference_gets_the_kinds_of_spans_and_the_texts_of_a_run() {
+    let mut sample = Sample::new();
+    sample.report.spending.agents[1].messages = 0;
+    let sent = requests(&RESOURCE, &sample.export(Privacy::Full, 60, None));
+    let spans = spans(&sent);
+    let value = |name, attribute_name| attribute(&named(&spans, name).attributes, attribute_name);
+    let kinds = ["invoke_workflow parser", "agent alice", "agent team-lead", "invoke_agent alice", "task 1"]
+        .map(|name| value(name, "openinference.span.kind").unwrap());
+    // Tokens and cost are counted on spans of the kind LLM.
+    assert_eq!(kinds, ["CHAIN", "LLM", "AGENT", "AGENT", "CHAIN"]);
+    assert_eq!(value("agent alice", "llm.model_name").unwrap(), "claude-opus-5-5");
+    assert_eq!(value("agent team-lead", "llm.model_name"), None, "several models");
+    let run = |name| value("invoke_workflow parser", name);
+    assert_eq!(run("input.value"), run("teamkeep.run.title"));
+    assert_eq!(run("output.value"), run("teamkeep.run.summary"));
+    assert_eq!(run("user.id").unwrap(), "u-1");
+    assert_eq!(value("task 1", "input.value"), value("task 1", "teamkeep.task.subject"));
+    assert!(run("input.value").is_some() && value("task 1", "input.value").is_some());
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::sys::fs::{self, Damage, JsonFile};
 use crate::sys::paths::Paths;
 use crate::sys::process;
 
-pub use destination::{Destination, DestinationId, DestinationKind};
+pub use destination::{Destination, DestinationId, DestinationKind, Signal};
 pub use state::{Last, Shipped, ShippingState};
 pub use unshipped::{RemovedUnshipped, Unshipped};
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Destination, DestinationId, DestinationKind};
+use super::{Destination, DestinationId, DestinationKind, Signal};
 use crate::config::Ship;
 use crate::store::log::{Segment, SegmentName};
 use crate::sys::clock::Timestamp;
@@ -32,6 +32,9 @@ pub struct Shipped {
     pub segments: BTreeSet<SegmentName>,
     /// The runs, each with its revision: its end in milliseconds since 1970.
     pub runs: BTreeMap<String, i64>,
+    /// The telemetry that the receiver did not accept when runs were last sent to it.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub unsupported: BTreeSet<Signal>,
     /// Data that began before this time is not sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,

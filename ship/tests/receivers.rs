@@ -1,0 +1,143 @@
+//! `teamkeep ship` with receivers that do not accept everything.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use support::Machine;
+
+/// A receiver that answers each path with a status: 200 for those in the list, else that of the second field.
+struct Receiver {
+    base: String,
+    accepted: Arc<Mutex<(Vec<&'static str>, u16)>>,
+    got: Arc<Mutex<Vec<String>>>,
+}
+
+impl Receiver {
+    fn start(paths: &[&'static str], otherwise: u16) -> Receiver {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let receiver = Receiver {
+            base,
+            accepted: Arc::new(Mutex::new((paths.to_vec(), otherwise))),
+            got: Arc::default(),
+        };
+        let (accepted, got) = (receiver.accepted.clone(), receiver.got.clone());
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (accepted, got) = (accepted.clone(), got.clone());
+                std::thread::spawn(move || answer(stream.unwrap(), &accepted, &got));
+            }
+        });
+        receiver
+    }
+
+    fn accept(&self, paths: &[&'static str]) {
+        self.accepted.lock().unwrap().0 = paths.to_vec();
+    }
+
+    /// The paths of the requests since the last call.
+    fn requests(&self) -> Vec<String> {
+        std::mem::take(&mut self.got.lock().unwrap())
+    }
+}
+
+/// Answers all requests of a connection.
+fn answer(stream: TcpStream, accepted: &Mutex<(Vec<&'static str>, u16)>, got: &Mutex<Vec<String>>) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut stream = stream;
+    loop {
+        let (mut first, mut length) = (String::new(), 0);
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line).unwrap_or(0) == 0 {
+                return;
+            }
+            if let Some(value) = line.to_lowercase().strip_prefix("content-length: ") {
+                length = value.trim().parse().unwrap();
+            }
+            match line.trim_end() {
+                "" => break,
+                line if first.is_empty() => first = line.to_owned(),
+                _ => {}
+            }
+        }
+        reader.read_exact(&mut vec![0; length]).unwrap();
+        let path = first.split(' ').nth(1).unwrap().to_owned();
+        let (paths, otherwise) = accepted.lock().unwrap().clone();
+        let status = if paths.contains(&path.as_str()) { 200 } else { otherwise };
+        got.lock().unwrap().push(path);
+        if stream.write_all(format!("HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n").as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+fn machine(receiver: &Receiver) -> Machine {
+    let machine = Machine::new();
+    machine.configure(&format!("otlp = \"{}\"", receiver.base));
+    machine
+}
+
+fn status(machine: &Machine) -> String {
+    String::from_utf8(machine.ship(&["status"]).stdout).unwrap()
+}
+
+const ALL: [&str; 3] = ["/v1/traces", "/v1/logs", "/v1/metrics"];
+const UNSUPPORTED: &str = "does not accept logs and metrics (HTTP status 405), so only traces were sent";
+
+#[test]
+fn signals_that_a_receiver_does_not_have_are_reported_once_and_asked_for_once_in_a_round() {
+    let receiver = Receiver::start(&["/v1/traces"], 405);
+    let machine = machine(&receiver);
+    machine.record("v328-inprocess");
+    machine.record("v328-panes");
+    let text = machine.ship_all();
+    assert!(text.contains("sent 2 runs\n") && text.matches(UNSUPPORTED).count() == 1, "{text}");
+    assert_eq!(receiver.requests(), [ALL[0], ALL[1], ALL[2], ALL[0]]);
+    let expected = "  sent: 2 runs\n  not accepted by the receiver: logs and metrics\n  not sent: nothing\n";
+    assert!(status(&machine).contains(expected), "{}", status(&machine));
+
+    machine.record("v328-gc");
+    let text = machine.ship_all();
+    assert!(text.contains("sent 1 run\n") && !text.contains("not accept"), "{text}");
+    assert_eq!(receiver.requests(), ALL);
+
+    // The receiver was replaced by one that has all signals, and then by the first one again.
+    receiver.accept(&ALL);
+    machine.record("v328-notasks");
+    machine.ship_all();
+    assert!(!status(&machine).contains("not accepted"), "{}", status(&machine));
+    receiver.accept(&ALL[..1]);
+    machine.record("v177-inprocess");
+    assert!(machine.ship_all().contains(UNSUPPORTED));
+}
+
+#[test]
+fn a_wrong_address_is_an_error_and_nothing_counts_as_sent() {
+    let receiver = Receiver::start(&[], 404);
+    let machine = machine(&receiver);
+    machine.record("v328-inprocess");
+    let output = machine.ship(&["--once"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && text.contains("hint: check ship.otlp"), "{text}");
+    let status = status(&machine);
+    assert!(status.contains("sent: 0 runs\n  not sent: 1 run\n") && status.contains("error: "), "{status}");
+    receiver.accept(&ALL);
+    assert!(machine.ship_all().contains("sent 1 run\n"));
+}
+
+#[test]
+fn the_same_rejection_of_many_runs_is_one_warning() {
+    let receiver = Receiver::start(&["/v1/traces", "/v1/metrics"], 400);
+    let machine = machine(&receiver);
+    machine.record("v328-inprocess");
+    machine.record("v328-panes");
+    let text = machine.ship_all();
+    assert_eq!(text.matches("warning: ").count(), 1, "{text}");
+    assert!(text.contains("HTTP status 400 Bad Request (2 times)"), "{text}");
+}
