@@ -11,32 +11,34 @@ use std::collections::BTreeSet;
 
 use long::Long;
 use support::Machine;
-use teamkeep_ship::batches::Batches;
+use teamkeep_ship::batches::{Batches, MAX_RUN, RunSize};
 
 #[test]
-fn a_run_with_too_many_events_is_left_out() {
+fn a_run_that_is_too_large_is_left_out() {
     let machine = Machine::new();
     Long::write(&machine.store(), 1, 400);
     let large = Long::write(&machine.store(), 2, 4_000).events;
     let catalog = machine.catalog();
     let runs: Vec<_> = catalog.runs.iter().collect();
-    let with = |most| {
+    let with = |events, bytes| {
+        let most = RunSize { events, bytes };
         let Batches { batches, too_large } = Batches::of(&catalog, runs.clone(), most).unwrap();
-        (batches.concat().len(), too_large.into_iter().map(|(_, events)| events).collect::<Vec<_>>())
+        (batches.concat().len(), too_large.into_iter().map(|(_, size)| size.events).collect::<Vec<_>>())
     };
-    assert_eq!(with(large - 1), (1, vec![large]));
-    assert_eq!(with(large), (2, vec![]));
+    assert_eq!(with(large - 1, u64::MAX), (1, vec![large]));
+    assert_eq!(with(large, u64::MAX), (2, vec![]));
+    assert_eq!(with(large, 10).0, 0, "each journal has more bytes");
 }
 
 #[test]
-fn a_batch_has_at_most_eight_runs_and_all_runs_are_in_a_batch() {
+fn a_batch_has_a_bounded_number_of_runs_and_events() {
     let machine = Machine::new();
-    for number in 1..=20 {
-        Long::write(&machine.store(), number, 60);
+    for number in 1..=40 {
+        Long::write(&machine.store(), number, if number == 7 { 30_000 } else { 60 });
     }
     let catalog = machine.catalog();
-    let batches = Batches::of(&catalog, catalog.runs.iter().collect(), 1_000).unwrap().batches;
-    assert!(batches.len() >= 3 && batches.iter().all(|batch| (1..=8).contains(&batch.len())));
+    let batches = Batches::of(&catalog, catalog.runs.iter().collect(), MAX_RUN).unwrap().batches;
+    assert_eq!(batches.iter().map(Vec::len).collect::<Vec<_>>(), [6, 1, 32, 1]);
     let runs: BTreeSet<&str> = batches.iter().flatten().map(|run| run.run.as_str()).collect();
-    assert_eq!((runs.len(), batches.concat().len()), (20, 20));
+    assert_eq!(runs.len(), 40);
 }

@@ -171,18 +171,22 @@ impl RunCatalog {
 }
 
 impl RunCatalog {
-    /// The number of log lines of a run. It includes events from before the run that its timeline does not need.
-    pub fn count_events(&self, run: &RunRecord) -> Result<usize> {
+    /// The number of log lines of each of these runs that has any. It includes events from before a run that its timeline does not
+    /// need.
+    pub fn count_events(&self, wanted: &[&RunRecord]) -> Result<HashMap<String, usize>> {
         let claims = Claims::new(&self.runs);
-        let parts = parts(&self.archive, &claims, std::iter::once(run));
-        let count = AtomicUsize::new(0);
-        let is_counted = |header: &LineHeader<'_>| {
-            let of = claims.run_of(header.run.as_deref(), header.session.as_deref(), header.at);
-            count.fetch_add(usize::from(of.as_ref() == Some(&run.run)), Ordering::Relaxed);
+        let parts = parts(&self.archive, &claims, wanted.iter().copied());
+        let counts: HashMap<&str, AtomicUsize> =
+            wanted.iter().map(|run| (run.run.as_str(), AtomicUsize::default())).collect();
+        let count = |header: &LineHeader<'_>| {
+            let run = claims.run_of(header.run.as_deref(), header.session.as_deref(), header.at);
+            if let Some(own) = run.and_then(|run| counts.get(run.as_str())) {
+                own.fetch_add(1, Ordering::Relaxed);
+            }
             false
         };
-        log::filter_parallel(&self.log, &parts, is_counted, |_| (), |()| ())?;
-        Ok(count.into_inner())
+        log::filter_parallel(&self.log, &parts, count, |_| (), |()| ())?;
+        Ok(counts.into_iter().map(|(run, count)| (run.to_owned(), count.into_inner())).collect())
     }
 }
 
