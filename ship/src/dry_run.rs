@@ -8,7 +8,7 @@ use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::log;
 use teamkeep_core::store::shipping::{Destination, DestinationKind, Shipping, ShippingState};
 
-use crate::batches::{Batches, MAX_RUN};
+use crate::batches::{Batches, MAX_RUN_BYTES};
 use crate::identity::Identity;
 use crate::privacy::Texts;
 use crate::run_data::{RowSink, ShippedRun};
@@ -103,7 +103,7 @@ fn add_runs(
 ) -> Result<()> {
     let catalog = setup.catalog();
     let wanted = unshipped_runs(&catalog, state, destination);
-    for batch in Batches::of(&catalog, wanted, MAX_RUN)?.batches {
+    for batch in Batches::of(&catalog, wanted, MAX_RUN_BYTES)?.batches {
         for data in catalog.open_runs(&batch)?.runs {
             let texts = setup.texts(&setup.homes_of(&data.run))?;
             let run = ShippedRun::of(&data, &setup.context.config, &texts, identity)?;

@@ -68,7 +68,7 @@ impl ShippedRun {
         let report = Report::of(data, &timeline, config, ended_at);
         let mut failures: HashMap<(String, String), usize> = HashMap::new();
         for used in data.transcripts.uses.values().filter(|used| used.failure().is_some()) {
-            *failures.entry((used.by.clone(), used.tool.clone())).or_default() += 1;
+            *failures.entry((used.transcript.by.clone(), used.tool.clone())).or_default() += 1;
         }
         let project = project(data).map(|path| {
             let name = path.rsplit('/').find(|part| !part.is_empty()).unwrap_or_default();

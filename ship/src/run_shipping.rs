@@ -9,7 +9,7 @@ use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::store::shipping::{Destination, ShippingState};
 
-use crate::batches::{Batches, MAX_RUN};
+use crate::batches::{Batches, MAX_RUN_BYTES};
 use crate::objects::Objects;
 use crate::run_data::{ShippedRun, TableFile};
 use crate::setup::Setup;
@@ -75,14 +75,14 @@ pub fn each_run(
         return Err(error);
     }
     let wanted = unshipped_runs(&catalog, &state, destination);
-    let Batches { batches, too_large } = Batches::of(&catalog, wanted, MAX_RUN)?;
+    let Batches { batches, too_large } = Batches::of(&catalog, wanted, MAX_RUN_BYTES)?;
     let given_up = too_large.iter().filter_map(|(run, _)| Some((run.run.clone(), run.ended_at?.millis())));
     note_shipped(shipper, destination, given_up.collect())?;
     for (run, size) in too_large {
-        let id = &run.run;
+        let (id, size, most) = (&run.run, size >> 20, MAX_RUN_BYTES >> 20);
         round
             .notes
-            .push(format!("run {id} was not sent, only its events: it has {size}, the limit is {MAX_RUN}"));
+            .push(format!("run {id} was not sent, only its events: it has {size} MiB, more than {most}"));
     }
     for batch in batches {
         let mut done: BTreeMap<String, i64> = BTreeMap::new();

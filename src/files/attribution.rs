@@ -60,14 +60,12 @@ impl Attribution {
         let models = Models::of(data);
         let mut found = Attribution::default();
         for (id, used) in &data.transcripts.uses {
-            if used.changes.is_empty() {
-                continue;
-            }
-            let at = timeline.when.to_local_or_end(used.changes.at.or(used.at));
-            let tasks = tasks.in_progress(&used.by, at);
-            found.changes.extend(used.changes.edits.iter().map(|edit| Change {
+            let Some(changes) = &used.changes else { continue };
+            let at = timeline.when.to_local_or_end(changes.at.or(used.at));
+            let tasks = tasks.in_progress(&used.transcript.by, at);
+            found.changes.extend(changes.edits.iter().map(|edit| Change {
                 at,
-                agent: used.by.clone(),
+                agent: used.transcript.by.clone(),
                 tasks: tasks.clone(),
                 path: fs::plain(&edit.path),
                 tool: used.tool.clone(),
@@ -77,15 +75,13 @@ impl Attribution {
                 removed: edit.lines.iter().filter(|line| matches!(line, LineChange::Removed { .. })).count(),
                 lines: edit.lines.clone(),
             }));
-            found.commits.extend(used.changes.commits.iter().map(|Commit { id, branch, subject }| {
-                MadeCommit {
-                    at,
-                    agent: used.by.clone(),
-                    tasks: tasks.clone(),
-                    id: id.clone(),
-                    branch: branch.clone(),
-                    subject: subject.clone(),
-                }
+            found.commits.extend(changes.commits.iter().map(|Commit { id, branch, subject }| MadeCommit {
+                at,
+                agent: used.transcript.by.clone(),
+                tasks: tasks.clone(),
+                id: id.clone(),
+                branch: branch.clone(),
+                subject: subject.clone(),
             }));
         }
         found.changes.sort_by(|a, b| (a.at, &a.path).cmp(&(b.at, &b.path)));
@@ -149,7 +145,7 @@ impl<'a> Models<'a> {
         let mut models: BTreeMap<&str, Vec<(Option<Timestamp>, &str)>> = BTreeMap::new();
         for cost in data.transcripts.costs.values() {
             let model = cost.message.model.as_deref().map(|model| (cost.message.at, model));
-            models.entry(&cost.agent).or_default().extend(model);
+            models.entry(&cost.transcript.agent).or_default().extend(model);
         }
         models.values_mut().for_each(|models| models.sort_unstable());
         Models(models)
@@ -157,7 +153,7 @@ impl<'a> Models<'a> {
 
     /// The model of the message with this call.
     fn of_call(&self, used: &ToolUse) -> Option<String> {
-        let models = self.0.get(used.agent.as_str())?;
+        let models = self.0.get(used.transcript.agent.as_str())?;
         let before = models.partition_point(|(at, _)| *at <= used.at);
         before.checked_sub(1).map(|last| models[last].1.to_owned())
     }

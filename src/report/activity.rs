@@ -62,10 +62,13 @@ impl ActivityTimes {
 
     fn add_transcripts(&mut self, case: &ReportInput<'_>) {
         let transcripts = &case.data.transcripts;
-        transcripts.uses.values().for_each(|used| self.add(&used.by, case.to_local(used.at)));
-        transcripts.costs.values().for_each(|cost| self.add(&cost.by, case.to_local(cost.message.at)));
+        transcripts.uses.values().for_each(|used| self.add(&used.transcript.by, case.to_local(used.at)));
+        transcripts
+            .costs
+            .values()
+            .for_each(|cost| self.add(&cost.transcript.by, case.to_local(cost.message.at)));
         for delivered in &transcripts.delivered {
-            self.add(&delivered.recipient, case.to_local(delivered.at));
+            self.add(&delivered.transcript.by, case.to_local(delivered.at));
         }
     }
 

@@ -75,7 +75,7 @@ pub fn agents(case: &ReportInput<'_>, turns: &[Turn]) -> Vec<Agent> {
         add(&transcript.by, kind(&transcript.by), &transcript.agent, None);
     }
     for used in case.data.transcripts.uses.values() {
-        add(&used.by, kind(&used.by), &used.agent, case.to_local(used.at));
+        add(&used.transcript.by, kind(&used.transcript.by), &used.transcript.agent, case.to_local(used.at));
     }
     for Agent { name, kind, instances } in &mut agents {
         instances.sort_by_key(|one| (one.first.is_none(), one.first));
@@ -96,7 +96,7 @@ pub fn agents(case: &ReportInput<'_>, turns: &[Turn]) -> Vec<Agent> {
 fn first_messages<'a>(case: &'a ReportInput<'_>) -> HashMap<&'a str, &'a DeliveredMessage> {
     let mut first: HashMap<&str, &DeliveredMessage> = HashMap::new();
     for delivered in &case.data.transcripts.delivered {
-        let known = first.entry(&delivered.agent).or_insert(delivered);
+        let known = first.entry(&delivered.transcript.agent).or_insert(delivered);
         if delivered.at < known.at {
             *known = delivered;
         }
@@ -147,9 +147,10 @@ impl Instance {
         let transcripts = &case.data.transcripts;
         self.turns = turns.iter().filter(|turn| turn.instance.as_ref() == Some(&self.id)).count();
         if transcripts.all.iter().any(|transcript| transcript.agent == self.id) {
-            self.tool_uses = Some(transcripts.uses.values().filter(|used| used.agent == self.id).count());
+            self.tool_uses =
+                Some(transcripts.uses.values().filter(|used| used.transcript.agent == self.id).count());
             let mut tokens = Tokens::default();
-            let costs = transcripts.costs.values().filter(|cost| cost.agent == self.id);
+            let costs = transcripts.costs.values().filter(|cost| cost.transcript.agent == self.id);
             costs.for_each(|cost| tokens += cost.message.tokens);
             self.tokens = Some(tokens);
         }

@@ -177,7 +177,7 @@ pub fn phases(case: &ReportInput<'_>) -> Vec<Phase> {
         };
         signs.push((phase, event.at));
     }
-    let leads = case.data.transcripts.uses.values().filter(|used| used.by == case.lead);
+    let leads = case.data.transcripts.uses.values().filter(|used| used.transcript.by == case.lead);
     let checks = leads.filter(|used| READ_TOOLS.contains(&used.tool.as_str()));
     signs.extend(checks.filter_map(|used| Some((PhaseName::Monitor, case.to_local(used.at)?))));
     let spawned = signs.iter().filter(|(name, _)| *name == PhaseName::Spawn).map(|(_, at)| *at).min();

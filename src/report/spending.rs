@@ -81,7 +81,7 @@ impl<'a> Spending<'a> {
         let costs = case.data.transcripts.costs.values();
         let mut prices = PriceList::of(prices);
         let messages = costs.map(|cost| Spent {
-            agent: &cost.by,
+            agent: &cost.transcript.by,
             model: cost.message.model.as_deref().unwrap_or("unknown"),
             at: case.to_local(cost.message.at).map(|at| at.millis()),
             tokens: cost.message.tokens,

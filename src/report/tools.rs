@@ -34,7 +34,7 @@ pub fn tools(case: &ReportInput<'_>) -> Tools {
         *total.entry(tool.to_owned()).or_default() += 1;
     };
     for used in transcripts.uses.values() {
-        count(&used.by, &used.tool, used.failure().is_some());
+        count(&used.transcript.by, &used.tool, used.failure().is_some());
     }
     let mut known: HashSet<&str> = transcripts.uses.keys().map(String::as_str).collect();
     for event in &case.data.events {

@@ -72,10 +72,10 @@ fn signs<'a>(case: &ReportInput<'a>) -> BTreeMap<Who, Vec<TimedSign<'a>>> {
         let idle =
             Notice::read(&delivered.message.text).is_some_and(|notice| notice.kind == "idle_notification");
         let detail = if idle { Detail::IdleNotice } else { Detail::Instance(None) };
-        add(&delivered.recipient, case.to_local(delivered.at), detail);
+        add(&delivered.transcript.by, case.to_local(delivered.at), detail);
     }
     for used in case.data.transcripts.uses.values() {
-        add(&used.by, case.to_local(used.at), Detail::Instance(None));
+        add(&used.transcript.by, case.to_local(used.at), Detail::Instance(None));
     }
     for event in case.data.events.iter().filter(|event| event.kind == Event::PreToolUse) {
         add(event.who().unwrap_or_default(), Some(event.at), Detail::Instance(None));

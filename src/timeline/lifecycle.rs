@@ -76,7 +76,7 @@ fn eraser(data: &RunData, at: Timestamp) -> String {
     let calls = data.tool_calls(Tool::TeamDelete);
     let call = calls.iter().find(|call| call.first().is_some_and(|first| first.at <= at));
     let used = call.and_then(|call| data.transcripts.uses.get(call.id?));
-    let by = call.and_then(|call| call.who()).or(used.map(|used| used.by.as_str()));
+    let by = call.and_then(|call| call.who()).or(used.map(|used| used.transcript.by.as_str()));
     by.filter(|_| data.run.ended_by == Some(EndedBy::TeamDelete)).unwrap_or("client").to_owned()
 }
 
@@ -175,7 +175,7 @@ pub fn verdicts(data: &RunData) -> Vec<Entry> {
     let judged: HashSet<&str> = recorded.iter().map(|(_, verdict)| verdict.of.as_str()).collect();
     let callers = data.events.iter().filter(|event| judged.contains(event.id())).filter_map(|event| {
         let used = uses.get(event.tool_use_id()?)?;
-        Some((event.id(), used.by.as_str()))
+        Some((event.id(), used.transcript.by.as_str()))
     });
     let callers: HashMap<&str, &str> = callers.collect();
     let to_entry =

@@ -39,7 +39,7 @@ pub fn messages(data: &RunData, when: &ClockMap) -> Vec<Entry> {
         }
     });
     let in_transcripts = data.transcripts.delivered.iter().map(|delivered| MessageCopy {
-        recipient: &delivered.recipient,
+        recipient: &delivered.transcript.by,
         from: name(&delivered.message.from),
         summary: delivered.message.summary.as_deref(),
         text: &delivered.message.text,
@@ -162,7 +162,7 @@ fn named<'a>(names: &'a HashMap<String, String>, id: &'a str) -> &'a str {
 }
 
 fn caller(used: &ToolUse) -> Option<String> {
-    (used.by != UNKNOWN_AGENT).then(|| used.by.clone())
+    (used.transcript.by != UNKNOWN_AGENT).then(|| used.transcript.by.clone())
 }
 
 fn blocked(data: &RunData) -> HashMap<&str, &str> {

@@ -101,7 +101,7 @@ fn from_creation(data: &RunData, lives: &mut BTreeMap<String, Vec<Change>>) {
             continue;
         };
         let used = event.tool_use_id().and_then(|id| data.transcripts.uses.get(id));
-        let by = event.who().map(str::to_owned).or_else(|| used.map(|used| used.by.clone()));
+        let by = event.who().map(str::to_owned).or_else(|| used.map(|used| used.transcript.by.clone()));
         let life = lives.entry(id).or_default();
         // Claude Code can reuse a number after it erased the task: the nearest creation counts.
         let begins = |place: usize, life: &[Change]| place == 0 || life[place - 1].after.status.is_none();
@@ -135,7 +135,7 @@ fn updates(data: &RunData) -> Vec<Update> {
         let is_done = used.is_some_and(|used| used.result == Some(Outcome::Done));
         let event = call.after.or(call.before.filter(|_| is_done))?;
         let update = TaskUpdate::of(event.tool_input(), event.tool_response())?;
-        let by = call.who().map(str::to_owned).or_else(|| used.map(|used| used.by.clone()));
+        let by = call.who().map(str::to_owned).or_else(|| used.map(|used| used.transcript.by.clone()));
         let task = data.history.ids.of_event(event.task_list(), &update.task);
         (update.success != Some(false)).then_some((task, update, by))
     };

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -21,7 +22,7 @@ pub struct Transcripts {
     /// Token usage by message id. One message is on several lines, and can be in several files.
     pub costs: BTreeMap<String, Cost>,
     pub versions: BTreeSet<String>,
-    pub all: Vec<Transcript>,
+    pub all: Vec<Arc<Transcript>>,
     pub problems: Vec<String>,
 }
 
@@ -43,7 +44,8 @@ pub(super) fn load_transcripts(
         match read(archive, path, object(path)) {
             Ok(records) => {
                 let by = owners.owner(Path::new(path), &note, &records);
-                let transcript = Transcript { by, agent: agent_of(Path::new(path)).to_owned() };
+                let agent = agent_of(Path::new(path)).to_owned();
+                let transcript = Arc::new(Transcript { by, agent });
                 transcripts.add(&transcript, records, span, &mut seen);
                 transcripts.all.push(transcript);
             }
@@ -92,15 +94,15 @@ impl Transcripts {
 
     fn add(
         &mut self,
-        transcript: &Transcript,
+        transcript: &Arc<Transcript>,
         records: Vec<Record>,
         span: &Interval,
-        seen: &mut HashSet<(String, String)>,
+        seen: &mut HashSet<blake3::Hash>,
     ) {
         for record in records {
             // One line can be in several files of one agent (2.1.177).
             if let Some(uuid) = &record.uuid
-                && !seen.insert((transcript.by.clone(), uuid.clone()))
+                && !seen.insert(blake3::hash(format!("{} {uuid}", transcript.by).as_bytes()))
             {
                 continue;
             }
@@ -108,8 +110,7 @@ impl Transcripts {
             if let Some(spent) = record.spent {
                 let Spent { tokens, terms, .. } = spent;
                 let cost = self.costs.entry(spent.message.clone()).or_insert_with(|| Cost {
-                    by: transcript.by.clone(),
-                    agent: transcript.agent.clone(),
+                    transcript: transcript.clone(),
                     message: MessageCost::of(record.timestamp, spent),
                 });
                 cost.message.add(tokens, terms);
@@ -121,25 +122,19 @@ impl Transcripts {
             if let Some(used) =
                 of.and_then(|id| self.uses.get_mut(&id)).filter(|_| !record.changes.is_empty())
             {
-                used.changes = record.changes;
+                used.changes = Some(Box::new(record.changes));
             }
         }
     }
 
-    fn add_part(
-        &mut self,
-        Transcript { by, agent }: &Transcript,
-        at: Option<Timestamp>,
-        part: TranscriptItem,
-    ) {
-        let (by, agent) = (by.clone(), agent.clone());
+    fn add_part(&mut self, transcript: &Arc<Transcript>, at: Option<Timestamp>, part: TranscriptItem) {
+        let transcript = transcript.clone();
         match part {
             TranscriptItem::Delivered(message) => {
-                self.delivered.push(DeliveredMessage { recipient: by, agent, at, message })
+                self.delivered.push(DeliveredMessage { transcript, at, message })
             }
             TranscriptItem::Used { id, tool, input } => {
-                let used =
-                    ToolUse { by, agent, at, tool, input, result: None, changes: FileChanges::default() };
+                let used = ToolUse { transcript, at, tool, input, result: None, changes: None };
                 self.uses.entry(id).or_insert(used);
             }
             TranscriptItem::Result { id, failed } => {
@@ -153,8 +148,8 @@ impl Transcripts {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveredMessage {
-    pub recipient: String,
-    pub agent: String,
+    /// The recipient's.
+    pub transcript: Arc<Transcript>,
     /// The time, by Claude Code's clock.
     pub at: Option<Timestamp>,
     pub message: Delivered,
@@ -162,14 +157,13 @@ pub struct DeliveredMessage {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolUse {
-    pub by: String,
-    pub agent: String,
+    pub transcript: Arc<Transcript>,
     /// The time, by Claude Code's clock.
     pub at: Option<Timestamp>,
     pub tool: String,
     pub input: Value,
     pub result: Option<Outcome>,
-    pub changes: FileChanges,
+    pub changes: Option<Box<FileChanges>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -189,13 +183,14 @@ impl ToolUse {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cost {
-    pub by: String,
-    pub agent: String,
+    pub transcript: Arc<Transcript>,
     pub message: MessageCost,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transcript {
+    /// The agent's name.
     pub by: String,
+    /// The ID of the agent's instance.
     pub agent: String,
 }

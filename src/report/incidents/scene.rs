@@ -154,7 +154,7 @@ fn first_read<'a>(case: &ReportInput<'a>) -> HashMap<(&'a str, &'a str), i64> {
     let mut first = HashMap::new();
     for one in &case.data.transcripts.delivered {
         let Some(at) = case.to_local(one.at) else { continue };
-        let known = first.entry((one.recipient.as_str(), one.message.text.trim())).or_insert(at.millis());
+        let known = first.entry((one.transcript.by.as_str(), one.message.text.trim())).or_insert(at.millis());
         *known = at.millis().min(*known);
     }
     first
