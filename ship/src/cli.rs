@@ -9,7 +9,7 @@ use clap::{Parser, Subcommand};
 use teamkeep::context::Context;
 use teamkeep::ui::Ui;
 use teamkeep::view::count;
-use teamkeep_core::error::{Result, USAGE};
+use teamkeep_core::error::{Error, Result, USAGE};
 use teamkeep_core::sys::clock::{self, Timestamp};
 use teamkeep_core::sys::{diagnostics, fs};
 
@@ -182,6 +182,10 @@ const MIN_INTERVAL: Duration = Duration::from_secs(1);
 /// Sends all new data and reports it. Returns whether everything was sent.
 fn send_round(setup: &Setup, since: Option<Timestamp>, ui: Ui) -> Result<bool> {
     let Some(round) = ship(setup, since)? else {
+        if since.is_some() {
+            let error = Error::new("cannot store the time of --since: another process is sending");
+            return Err(error.hint("run the command again when the other one has ended"));
+        }
         ui.eprint_line("another process is sending; nothing to do");
         return Ok(true);
     };

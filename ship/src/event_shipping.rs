@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::log::{Head, Segment, SegmentName};
+use teamkeep_core::store::log::{self, Head, Segment, SegmentName};
 use teamkeep_core::store::shipping::Destination;
 
 use crate::objects::{Created, Objects};
@@ -135,9 +135,13 @@ impl Sending<'_> {
                 );
                 self.shipper.create(self.objects, &name, file.content, round)
             }
-            // Retention can have removed it: the limit for unshipped segments is reached.
             Encoded::End(segment, Err(error)) => {
-                round.notes.push(format!("segment {segment} was not sent: {error}"));
+                let error = error.within(format!("segment {segment} was not sent"));
+                // Retention removes segments when the limit for unshipped ones is reached.
+                match log::list(&self.shipper.setup.log())?.iter().any(|left| left.name == segment) {
+                    true => round.errors.push(error),
+                    false => round.notes.push(error.to_string()),
+                }
                 Ok(())
             }
             Encoded::End(segment, Ok(counts)) => {

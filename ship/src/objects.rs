@@ -145,10 +145,14 @@ const AZURE_CREDENTIALS: &[AzureConfigKey] = &[
     AzureConfigKey::SkipSignature,
 ];
 
-/// Checks that there are credentials. Flags that are off do not count.
+/// Whether a setting is there. Flags that are off do not count.
+fn is_on(value: Option<&str>) -> bool {
+    value.is_some_and(|value| !matches!(value, "" | "false"))
+}
+
+/// Checks that there are credentials.
 fn require<K>(keys: &[K], value: impl Fn(&K) -> Option<String>) -> Result<()> {
-    let is_set = |key: &K| value(key).is_some_and(|value| !matches!(value.as_str(), "" | "false"));
-    if keys.iter().any(is_set) {
+    if keys.iter().any(|key| is_on(value(key).as_deref())) {
         return Ok(());
     }
     Err(Error::new("there are no credentials for the object store").hint(
@@ -159,7 +163,7 @@ fn require<K>(keys: &[K], value: impl Fn(&K) -> Option<String>) -> Result<()> {
 /// Adds what the environment does not set: credentials only as a whole.
 fn with_profile(env: AmazonS3Builder, profiles: &ProfileFiles) -> AmazonS3Builder {
     let is_set = |key: &AmazonS3ConfigKey| env.get_config_value(key).is_some();
-    let has_credentials = is_set(&AmazonS3ConfigKey::AccessKeyId);
+    let has_credentials = S3_CREDENTIALS.iter().any(|key| is_on(env.get_config_value(key).as_deref()));
     let missing = profile::settings(profiles).into_iter().filter(|(key, _)| match key {
         AmazonS3ConfigKey::Region | AmazonS3ConfigKey::Endpoint => !is_set(key),
         _ => !has_credentials,

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use teamkeep::redact::Redactor;
 use teamkeep::report::Report;
 use teamkeep_core::error::{Error, Result};
+use teamkeep_core::model::TaskStatus;
 
 /// The treatment of texts: prompts, messages, subjects, reasons, inputs and results of tools.
 #[derive(Debug)]
@@ -53,6 +54,13 @@ impl Texts {
     }
 }
 
+/// A status that Claude Code does not document can be any text.
+fn without_text(status: &mut TaskStatus) {
+    if let TaskStatus::Other(text) = status {
+        *text = "other".into();
+    }
+}
+
 /// Removes every text that an agent or a user wrote. Names, IDs, states, kinds, times and numbers are left. A model can write
 /// a sentence where a name is expected, so only names of agents of the run are kept.
 fn without_texts(mut report: Report) -> Report {
@@ -79,8 +87,10 @@ fn without_texts(mut report: Report) -> Report {
     for task in &mut report.tasks {
         (task.subject, task.description) = (None, None);
         task.owner.iter_mut().for_each(keep);
+        without_text(&mut task.status);
         for change in &mut task.changes {
             change.subject = None;
+            change.from.iter_mut().chain(&mut change.to).for_each(without_text);
             keep(&mut change.by);
             change.owner.iter_mut().chain(&mut change.owner_from).for_each(keep);
         }

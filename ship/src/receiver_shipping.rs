@@ -33,7 +33,7 @@ pub fn ship(shipper: &Shipper<'_>, destination: &Destination, round: &mut Round)
                 sent += 1;
                 Ok(true)
             }
-            Err(error) if matches!(error.kind, SendErrorKind::Retry { .. }) => Err(as_error(error)),
+            Err(error) if error.kind.is_of_all() => Err(as_error(error)),
             // Another run may be accepted. This one is sent again in the next round.
             Err(error) => {
                 refused += 1;
@@ -113,7 +113,7 @@ impl Receiver<'_> {
             match self.send_patiently(&request) {
                 Ok(()) => is_accepted = true,
                 Err(error) => match error.kind {
-                    SendErrorKind::Retry { .. } => return Err(error),
+                    kind if kind.is_of_all() => return Err(error),
                     kind => {
                         is_accepted |= matches!(kind, SendErrorKind::Partial { .. });
                         errors.push((signal, error));

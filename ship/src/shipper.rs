@@ -68,9 +68,6 @@ impl<'a> Shipper<'a> {
                 round.errors.push(error);
             }
         }
-        let error = round.errors.first().map(|error| one_line(&error.to_string()));
-        let at = self.setup.context.clock.now();
-        self.lock.update(|state| state.last = Some(Last { at, error }))?;
         Ok(round)
     }
 
@@ -131,7 +128,14 @@ pub fn ship(setup: &Setup, since: Option<Timestamp>) -> Result<Option<Round>> {
                 }
             })?;
         }
-        let round = Shipper::new(setup, &lock)?.round()?;
+        let round = Shipper::new(setup, &lock).and_then(|shipper| shipper.round());
+        let error = match &round {
+            Ok(round) => round.errors.first().map(ToString::to_string),
+            Err(error) => Some(error.to_string()),
+        };
+        let at = setup.context.clock.now();
+        lock.update(|state| state.last = Some(Last { at, error: error.as_deref().map(one_line) }))?;
+        let round = round?;
         let failed = !round.errors.is_empty();
         last = Some(round);
         drop(lock);

@@ -38,9 +38,9 @@ pub struct Args {
     /// Print the head of the log's hash chain and check nothing
     #[arg(long, conflicts_with_all = ["run", "against"])]
     head: bool,
-    /// Check also that the log still has this head, which `--head` printed or teamkeep-ship sent
+    /// Check also that the log still has this head, which `--head` printed or teamkeep-ship sent; repeatable
     #[arg(long, value_name = "COUNT:HASH", conflicts_with = "run")]
-    against: Option<ChainPoint>,
+    against: Vec<ChainPoint>,
     #[command(flatten)]
     output: JsonOption,
 }
@@ -58,14 +58,13 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     };
     let paths = &context.paths;
     let (log, sessions, policy) = (paths.log(), paths.sessions(), paths.policy());
-    let against = args.against;
     let verifier = Verifier {
         archive: &catalog.archive,
         log: &log,
         sessions: &sessions,
         policy: &policy,
         scope,
-        against,
+        against: &args.against,
     };
     let mut progress = context.ui.progress("verifying", verifier.size());
     let findings = verifier.run(&mut |bytes| progress.add(bytes))?;

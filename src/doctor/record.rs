@@ -91,7 +91,7 @@ fn inspect(facts: &Facts<'_>, verify: &str) -> Result<Diagnosis> {
     let (log, sessions, policy) = (facts.paths.log(), facts.paths.sessions(), facts.paths.policy());
     let scope = Scope::Run(run.run.clone());
     let verifier =
-        Verifier { archive: &archive, log: &log, sessions: &sessions, policy: &policy, scope, against: None };
+        Verifier { archive: &archive, log: &log, sessions: &sessions, policy: &policy, scope, against: &[] };
     let damage = verifier.run(&mut |_| ())?.count;
     let name = run.team.as_deref().unwrap_or("a session without a team");
     if damage == 0 {

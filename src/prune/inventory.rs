@@ -191,7 +191,7 @@ impl Inventory {
             let held = &mut self.runs[*index];
             let scope = Scope::Run(held.run.run.clone());
             let verifier =
-                Verifier { archive, log: nowhere, sessions: nowhere, policy: nowhere, scope, against: None };
+                Verifier { archive, log: nowhere, sessions: nowhere, policy: nowhere, scope, against: &[] };
             let findings = verifier.run(done)?;
             if !findings.is_readable() {
                 held.state = RunState::Damaged;

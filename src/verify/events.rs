@@ -69,7 +69,7 @@ impl Check<'_> {
         });
         let before = log::head(verifier.log);
         let noted = verifier.against;
-        self.chain.look_for(before.map(|head| head.point()).into_iter().chain(noted));
+        self.chain.look_for(before.map(|head| head.point()).into_iter().chain(noted.iter().copied()));
         let mut ids = SeenIds::default();
         for segment in log::list(verifier.log)?.iter().filter(|segment| range.overlaps(&segment.name)) {
             self.events(&segment.path(verifier.log), Source::Segment(&segment.name), &mut ids);

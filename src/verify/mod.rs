@@ -40,8 +40,8 @@ pub struct Verifier<'a> {
     /// The directory with the state of the gates.
     pub policy: &'a Path,
     pub scope: Scope,
-    /// A head of the log's chain that was noted earlier, and must still be in it.
-    pub against: Option<ChainPoint>,
+    /// Heads of the log's chain that were noted earlier, and must still be in it.
+    pub against: &'a [ChainPoint],
 }
 
 /// The kind of damage. The names are stable.

@@ -60,6 +60,7 @@ pub fn refusal(signal: Signal, answer: &Answer, secrets: &Secrets) -> Option<Sen
     let text = format!("HTTP status {status}{}", quoted(&message(answer), secrets));
     let kind = match status.as_u16() {
         429 | 502 | 503 | 504 => SendErrorKind::Retry { after: answer.after },
+        401 | 403 => SendErrorKind::Unauthorized,
         status @ (404 | 405 | 501) => SendErrorKind::Unsupported { status },
         _ => SendErrorKind::Rejected,
     };

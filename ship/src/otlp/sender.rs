@@ -38,10 +38,19 @@ pub enum SendErrorKind {
     Retry { after: Option<Duration> },
     /// The receiver does not accept the request. Sending it again does not help.
     Rejected,
+    /// The receiver does not accept the credentials, so it accepts no other request either.
+    Unauthorized,
     /// The receiver does not have the address of this signal.
     Unsupported { status: u16 },
     /// The receiver took the request except for that many items. Do not send it again.
     Partial { rejected: i64 },
+}
+
+impl SendErrorKind {
+    /// Whether other requests would fail in the same way now.
+    pub fn is_of_all(self) -> bool {
+        matches!(self, SendErrorKind::Retry { .. } | SendErrorKind::Unauthorized)
+    }
 }
 
 impl SendError {

@@ -33,7 +33,7 @@ impl Heads {
 
 impl ChainCheck {
     /// The problems of the whole chain, and whether it has this head that was noted earlier.
-    pub fn finish(&self, log: &Path, heads: Heads, noted: Option<ChainPoint>) -> Vec<Finding> {
+    pub fn finish(&self, log: &Path, heads: Heads, noted: &[ChainPoint]) -> Vec<Finding> {
         let mut findings = self.links(heads);
         let lock = log.join(".lock");
         let of_lock = |kind, what: String| Finding::new(kind, &lock, what, HEAD);
@@ -57,7 +57,7 @@ impl ChainCheck {
             }
             _ => {}
         }
-        findings.extend(noted.and_then(|noted| self.noted(log, noted)));
+        findings.extend(noted.iter().filter_map(|noted| self.noted(log, *noted)));
         let singles = self.lost_singles().into_iter();
         findings
             .extend(singles.map(|(name, (kind, what))| Finding::new(kind, &log.join(name), what, ALTERED)));

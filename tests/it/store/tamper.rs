@@ -89,6 +89,9 @@ fn the_head_is_printed_and_checked() {
     for other in [format!("{later}:{hash}"), format!("1:{hash}")] {
         let (code, kinds, _) = kinds(&scene, &["--against", &other]);
         assert_eq!((code, kinds), (Some(1), vec!["head-mismatch".to_owned()]), "{other}");
+        for both in [["--against", &head, "--against", &other], ["--against", &other, "--against", &head]] {
+            assert_eq!(self::kinds(&scene, &both).1, ["head-mismatch"], "{both:?}");
+        }
     }
     for bad in ["", "5", &format!("{count}:x"), hash] {
         assert_eq!(scene.sandbox.run(&["verify", "--against", bad]).code, Some(64), "{bad}");

@@ -234,7 +234,7 @@ fn a_run_that_is_pruned_during_verify_is_not_damaged() {
     let sandbox = ended();
     let archive = sandbox.archive();
     let [log, sessions, policy] = ["log", "sessions", "policy"].map(|part| sandbox.keep(part));
-    let (scope, against) = (Scope::All, None);
+    let (scope, against): (_, &[_]) = (Scope::All, &[]);
     let verifier =
         Verifier { archive: &archive, log: &log, sessions: &sessions, policy: &policy, scope, against };
     let mut pruned = None;
