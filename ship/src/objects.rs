@@ -171,3 +171,27 @@ fn with_profile(env: AmazonS3Builder, profiles: &ProfileFiles) -> AmazonS3Builde
     let missing: Vec<_> = missing.collect();
     missing.into_iter().fold(env, |builder, (key, value)| builder.with_config(key, value))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_of_any_kind_in_the_environment_come_before_a_profile() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("credentials");
+        std::fs::write(&path, "[default]\naws_access_key_id = A\naws_secret_access_key = B\nregion = r\n")
+            .unwrap();
+        let profiles = ProfileFiles { credentials: Some(path), ..ProfileFiles::default() };
+        let key = |environment: AmazonS3Builder| {
+            let all = with_profile(environment, &profiles);
+            assert_eq!(all.get_config_value(&AmazonS3ConfigKey::Region).as_deref(), Some("r"));
+            all.get_config_value(&AmazonS3ConfigKey::AccessKeyId)
+        };
+        let set = |name, value: &str| AmazonS3Builder::new().with_config(name, value);
+        assert_eq!(key(AmazonS3Builder::new()).as_deref(), Some("A"));
+        assert_eq!(key(set(AmazonS3ConfigKey::SkipSignature, "false")).as_deref(), Some("A"));
+        assert_eq!(key(set(AmazonS3ConfigKey::AccessKeyId, "E")).as_deref(), Some("E"));
+        assert_eq!(key(set(AmazonS3ConfigKey::WebIdentityTokenFile, "/token")), None);
+    }
+}

@@ -200,6 +200,16 @@ mod tests {
     }
 
     #[test]
+    fn an_undocumented_status_is_a_text() {
+        let kept = |mut status: TaskStatus| {
+            without_text(&mut status);
+            status
+        };
+        assert_eq!(kept(TaskStatus::Completed), TaskStatus::Completed);
+        assert_eq!(kept(TaskStatus::Other("ask bob first".into())), TaskStatus::Other("other".into()));
+    }
+
+    #[test]
     fn a_short_key_is_rejected_and_a_key_is_never_printed() {
         assert!(Pseudonyms::keyed(b"   short   ").is_err());
         assert_eq!(format!("{:?}", Pseudonyms::keyed(b"0123456789abcdef").unwrap()), "Pseudonyms(keyed)");

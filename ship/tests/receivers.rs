@@ -141,3 +141,45 @@ fn the_same_rejection_of_many_runs_is_one_warning() {
     assert_eq!(text.matches("warning: ").count(), 1, "{text}");
     assert!(text.contains("HTTP status 400 Bad Request (2 times)"), "{text}");
 }
+
+#[test]
+fn refused_credentials_end_the_round_at_the_first_run() {
+    let receiver = Receiver::start(&[], 401);
+    let machine = machine(&receiver);
+    machine.record("v328-inprocess");
+    machine.record("v328-panes");
+    let output = machine.ship(&["--once"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && text.contains("ship.otlp-headers-file"), "{text}");
+    assert_eq!(receiver.requests().len(), 1);
+    receiver.accept(&ALL);
+    assert!(machine.ship_all().contains("sent 2 runs\n"));
+}
+
+#[test]
+fn a_round_that_cannot_start_is_in_the_status() {
+    let receiver = Receiver::start(&ALL, 404);
+    let machine = machine(&receiver);
+    machine.record("v328-inprocess");
+    let key = machine.dir.join("key");
+    let config = format!("otlp = \"{}\"\npseudonym-key-file = \"{}\"", receiver.base, key.display());
+    machine.configure(&config);
+    let output = machine.ship(&["--once"]);
+    assert!(!output.status.success());
+    let status = status(&machine);
+    assert!(status.contains("error: ") && status.contains("key"), "{status}");
+}
+
+#[test]
+fn a_time_that_could_not_be_stored_is_an_error() {
+    let receiver = Receiver::start(&ALL, 404);
+    let machine = machine(&receiver);
+    machine.record("v328-inprocess");
+    machine.ship_all();
+    let lock = std::fs::File::open(machine.store().join("ship/lock")).unwrap();
+    lock.lock().unwrap();
+    let output = machine.ship(&["--once", "--since", "2026-11-01"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && text.contains("cannot store the time of --since"), "{text}");
+    assert!(machine.ship(&["--once"]).status.success());
+}
