@@ -190,7 +190,10 @@ mod tests {
         for status in [429, 502, 503, 504] {
             assert!(retry(status), "{status}");
         }
-        for status in [301, 307, 400, 401, 413, 415, 500] {
+        for status in [401, 403] {
+            assert_eq!(refused(status, "").unwrap().0, SendErrorKind::Unauthorized, "{status}");
+        }
+        for status in [301, 307, 400, 413, 415, 500] {
             assert_eq!(refused(status, "").unwrap().0, SendErrorKind::Rejected, "{status}");
         }
         for status in [404, 405, 501] {
