@@ -64,14 +64,16 @@ ORDER BY week DESC, cost DESC NULLS LAST, team_name;
 
 -- Query: cost-per-user-and-project
 SELECT org, user_name, project, count() AS runs, round(sum(cost_usd), 4) AS cost,
-  sum(output_tokens) AS output, round(sum(worked_ms) / 3600000, 2) AS agent_hours
+  countIf(cost_usd IS NULL) AS runs_without_cost, sum(output_tokens) AS output,
+  round(sum(worked_ms) / 3600000, 2) AS agent_hours
 FROM teamkeep.runs
 GROUP BY org, user_name, project
 ORDER BY cost DESC NULLS LAST, user_name, project;
 
 -- Query: cost-per-model
 SELECT org, arrayStringConcat(models, ', ') AS model, count() AS agents, sum(input_tokens) AS input,
-  sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read, round(sum(cost_usd), 4) AS cost
+  sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read, round(sum(cost_usd), 4) AS cost,
+  countIf(cost_usd IS NULL) AS agents_without_cost
 FROM teamkeep.usage
 GROUP BY org, model
 ORDER BY cost DESC NULLS LAST, model;
@@ -147,6 +149,12 @@ SELECT org, host, user_name, max(time) AS newest, argMax(lines, time) AS newest_
 FROM teamkeep.heads
 GROUP BY org, host, user_name
 ORDER BY org, host, user_name;
+
+-- Query: heads-to-check
+SELECT org, host, user_name, time, lines, hash
+FROM teamkeep.heads
+WHERE date >= today() - 30
+ORDER BY org, host, user_name, lines, time;
 
 -- Query: altered-logs
 SELECT org, host, user_name, time, lines, hash, lines_before, hash_before

@@ -52,14 +52,16 @@ ORDER BY week DESC, cost DESC NULLS LAST, team_name;
 
 -- Query: cost-per-user-and-project
 SELECT org, user_name, project, count(*) AS runs, round(sum(cost_usd), 4) AS cost,
-  sum(output_tokens) AS output, round(sum(worked_ms) / 3600000, 2) AS agent_hours
+  count(*) FILTER (cost_usd IS NULL) AS runs_without_cost, sum(output_tokens) AS output,
+  round(sum(worked_ms) / 3600000, 2) AS agent_hours
 FROM runs
 GROUP BY ALL
 ORDER BY cost DESC NULLS LAST, user_name, project;
 
 -- Query: cost-per-model
 SELECT org, array_to_string(models, ', ') AS model, count(*) AS agents, sum(input_tokens) AS input,
-  sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read, round(sum(cost_usd), 4) AS cost
+  sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read, round(sum(cost_usd), 4) AS cost,
+  count(*) FILTER (cost_usd IS NULL) AS agents_without_cost
 FROM usage
 GROUP BY ALL
 ORDER BY cost DESC NULLS LAST, model;
@@ -133,6 +135,12 @@ SELECT org, host, user_name, max(time) AS newest, arg_max(lines, time) AS newest
 FROM heads
 GROUP BY ALL
 ORDER BY org, host, user_name;
+
+-- Query: heads-to-check
+SELECT org, host, user_name, time, lines, hash
+FROM heads
+WHERE date >= current_date - 30
+ORDER BY org, host, user_name, lines, time;
 
 -- Query: altered-logs
 SELECT org, host, user_name, time, lines, hash, lines_before, hash_before

@@ -63,14 +63,16 @@ ORDER BY week DESC, cost DESC NULLS LAST, team_name;
 
 -- Query: cost-per-user-and-project
 SELECT org, user_name, project, count(*) AS runs, round(sum(cost_usd), 4) AS cost,
-  sum(output_tokens) AS output, round(sum(worked_ms) / 3600000e0, 2) AS agent_hours
+  count(*) FILTER (WHERE cost_usd IS NULL) AS runs_without_cost, sum(output_tokens) AS output,
+  round(sum(worked_ms) / 3600000e0, 2) AS agent_hours
 FROM hive.teamkeep.runs
 GROUP BY 1, 2, 3
 ORDER BY cost DESC NULLS LAST, user_name, project;
 
 -- Query: cost-per-model
 SELECT org, array_join(models, ', ') AS model, count(*) AS agents, sum(input_tokens) AS input,
-  sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read, round(sum(cost_usd), 4) AS cost
+  sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read, round(sum(cost_usd), 4) AS cost,
+  count(*) FILTER (WHERE cost_usd IS NULL) AS agents_without_cost
 FROM hive.teamkeep.usage
 GROUP BY 1, 2
 ORDER BY cost DESC NULLS LAST, model;
@@ -144,6 +146,12 @@ SELECT org, host, user_name, max(time) AS newest, max_by(lines, time) AS newest_
 FROM hive.teamkeep.heads
 GROUP BY 1, 2, 3
 ORDER BY org, host, user_name;
+
+-- Query: heads-to-check
+SELECT org, host, user_name, time, lines, hash
+FROM hive.teamkeep.heads
+WHERE "date" >= current_date - INTERVAL '30' DAY
+ORDER BY org, host, user_name, lines, time;
 
 -- Query: altered-logs
 SELECT org, host, user_name, time, lines, hash, lines_before, hash_before

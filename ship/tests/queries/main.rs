@@ -82,6 +82,8 @@ fn documented_queries_have_the_results_of_the_reports_in_every_engine() {
     };
     assert_eq!(hosts("altered-logs"), ["m2", "m3"]);
     assert_eq!(hosts("newest-heads"), ["m1", "m2", "m3", "m4", "m4"]);
+    let to_check = hosts("heads-to-check");
+    assert!(to_check.ends_with(&["m3", "m3", "m4", "m4"]) && !to_check.contains(&"m2"), "{to_check:?}");
     assert!(hosts("silent-hosts").contains(&"m2") && !hosts("silent-hosts").contains(&"m4"));
     assert_dashboard(&results);
 }
@@ -118,6 +120,8 @@ fn assert_like_reports(results: &Map<String, Value>, machine: &Machine, added: &
         let found = rows(results, "duckdb", query);
         assert!((sum(found, "cost") - cost).abs() < 0.01, "{query}: {found:?}, not {cost}");
         assert_eq!(sum(found, "runs") as usize, reports.len());
+        let unknown = reports.iter().filter(|report| report.spending.cost.is_none()).count();
+        assert_eq!(sum(found, "runs_without_cost") as usize, unknown, "{query}");
     }
     let lines = machine.log_lines();
     let is_block = |line: &&Value| line["verdict"]["decision"] == "block";
