@@ -45,7 +45,7 @@ The tables that teamkeep ships to an object store ([ship recorded data](ship.md)
 - Objects are created once. They are never changed, and teamkeep never lists or deletes them.
 - A run has no object in a table in which it has no rows. Its object in `runs` is written last: a run that is in `runs` is \
 complete in the other tables.
-- A changed configuration, such as another privacy level, applies to data that is sent from then on.
+- A changed configuration, such as another privacy level, applies only to data that is sent afterwards.
 
 ## Partitions
 
@@ -75,7 +75,8 @@ objects by the names of columns, with null for missing ones.
 
 ## Types
 
-Every column can be null, except lists. In these tables, `usd` means US dollars and `ms` milliseconds.
+Every column can be null, except lists. In these tables, `usd` means US dollars and `ms` milliseconds. `input_tokens` excludes cached \
+tokens, which the attribute `gen_ai.usage.input_tokens` of [OpenTelemetry](opentelemetry.md#the-trace) includes.
 
 ";
 

@@ -128,11 +128,11 @@ attributes! {
     MESSAGE_REJECTION "teamkeep.message.rejection" "message" Teamkeep text: "Why it was not sent"
 
     VERDICT_DECISION "teamkeep.verdict.decision" "verdict, `teamkeep.verdicts`" Teamkeep: "`allow`, `warn` or `block`"
-    VERDICT_GATE "teamkeep.verdict.gate" "verdict, `teamkeep.verdicts`" Teamkeep: "Gate, or name of the rule"
+    VERDICT_GATE "teamkeep.verdict.gate" "verdict, `teamkeep.verdicts`" Teamkeep: "Gate, or for a rule `rule NAME`"
     VERDICT_EVENT "teamkeep.verdict.event" "verdict" Teamkeep: "ID of the event that was judged"
     VERDICT_BLOCKS "teamkeep.verdict.blocks" "verdict" Teamkeep: "Number of blocks after which the loop guard allowed the action"
     VERDICT_PAUSED "teamkeep.verdict.paused" "verdict" Teamkeep: "Set if a pause or an allowance applied"
-    VERDICT_REPEATED "teamkeep.verdict.repeated" "verdict" Teamkeep: "Set if the same warning was shown before"
+    VERDICT_REPEATED "teamkeep.verdict.repeated" "verdict" Teamkeep: "Set if the same warning was already shown"
 
     INCIDENT_ID "teamkeep.incident.id" "incident" Teamkeep: "ID of the incident in the report"
     INCIDENT_KIND "teamkeep.incident.kind" "incident, `teamkeep.incidents`" Teamkeep: "Kind, such as `stalled-agent`"

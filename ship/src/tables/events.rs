@@ -141,7 +141,9 @@ pub fn events<'a>() -> Table<EventRow<'a>> {
             Column::text("decision", "of a verdict: `block`, `warn` or `allow`", |row| {
                 row.verdict.decision.as_deref()
             }),
-            Column::text("gate", "of a verdict: the gate, or `rule`", |row| row.verdict.gate.as_deref()),
+            Column::text("gate", "of a verdict: the gate; `rule` for every rule", |row| {
+                row.verdict.gate.as_deref()
+            }),
             Column::text("judged", "of a verdict: `id` of the judged event", |row| row.verdict.of.as_deref()),
             Column::text("traceparent", "trace context of Claude Code's own telemetry", |row| {
                 row.line.traceparent.as_deref()

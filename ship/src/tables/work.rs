@@ -170,7 +170,7 @@ pub fn verdicts<'a>() -> Table<VerdictRow<'a>> {
                 Decision::Block => "block",
             })
         }),
-        Column::text("gate", "the gate, or `rule`", |row| Some(&row.item.verdict.gate)),
+        Column::text("gate", "the gate, or for a rule `rule NAME`", |row| Some(&row.item.verdict.gate)),
         Column::text("event", "`id` of the judged event", |row| Some(&row.item.verdict.event)),
         Column::integer("blocks", "blocks that the loop guard had counted when it allowed this", |row| {
             count(row.item.verdict.blocks?)
@@ -178,7 +178,7 @@ pub fn verdicts<'a>() -> Table<VerdictRow<'a>> {
         Column::flag("paused", "whether a pause or an allowance allowed it", |row| {
             Some(row.item.verdict.paused)
         }),
-        Column::flag("repeated", "whether it repeats a verdict and was not shown again", |row| {
+        Column::flag("repeated", "whether the same warning was already shown", |row| {
             Some(row.item.verdict.repeated)
         }),
         Column::text("reason", "only with `redacted` and `full`", |row| {
