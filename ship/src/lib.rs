@@ -16,6 +16,7 @@ pub mod identity;
 pub mod objects;
 pub mod otlp;
 pub mod parquet_file;
+mod patience;
 pub mod privacy;
 pub mod profile;
 pub mod receiver_shipping;

@@ -1,8 +1,9 @@
 //! Sends ended runs to an OTLP receiver.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use teamkeep::view::count;
 use teamkeep_core::config::{OtlpEncoding, ShipPrivacy};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::shipping::Destination;
@@ -10,32 +11,38 @@ use teamkeep_core::store::shipping::Destination;
 use crate::otlp::{
     self, Encoding, Headers, OtlpTarget, Privacy, RunExport, SendError, SendErrorKind, Sender, Signal,
 };
+use crate::patience::Patience;
 use crate::run_data::ShippedRun;
 use crate::run_shipping::each_run;
 use crate::setup::Setup;
 use crate::shipper::{Round, Shipper};
 
-/// How long a request is sent again while the receiver is out of reach or busy. The next round continues.
-const RETRY_TIMEOUT: Duration = Duration::from_secs(60);
-const FIRST_WAIT: Duration = Duration::from_millis(500);
+/// After that many runs in a row without a response, the receiver is out of reach. Fewer may be runs that it, or a server before
+/// it, cannot handle, and do not keep other runs from being sent.
+const MAX_LOST_RUNS: usize = 3;
 
 pub fn ship(shipper: &Shipper<'_>, destination: &Destination, round: &mut Round) -> Result<()> {
     let mut receiver = Receiver {
         shipper,
         sender: Sender::new(&target(shipper.setup, destination)?)?,
+        patience: Patience::default(),
         unsupported: BTreeMap::new(),
         rejections: BTreeMap::new(),
     };
-    let (mut sent, mut refused, mut first) = (0, 0, None);
+    let (mut sent, mut lost, mut refused, mut first) = (0, 0, 0, None);
     let visited =
         each_run(shipper, destination, round, |run, previous, _| match receiver.send(run, previous) {
             Ok(()) => {
-                sent += 1;
+                (sent, lost) = (sent + 1, 0);
                 Ok(true)
             }
-            Err(error) if error.kind.is_of_all() => Err(as_error(error)),
+            Err(error) if error.kind == SendErrorKind::Unauthorized => Err(as_error(error)),
             // Another run may be accepted. This one is sent again in the next round.
             Err(error) => {
+                lost = if matches!(error.kind, SendErrorKind::Retry { .. }) { lost + 1 } else { 0 };
+                if lost == MAX_LOST_RUNS {
+                    return Err(as_error(error));
+                }
                 refused += 1;
                 first.get_or_insert(error);
                 Ok(false)
@@ -46,9 +53,7 @@ pub fn ship(shipper: &Shipper<'_>, destination: &Destination, round: &mut Round)
     }
     visited?;
     match first {
-        Some(error) => {
-            Err(as_error(error).within(format!("the receiver accepted nothing of {refused} runs")))
-        }
+        Some(error) => Err(as_error(error).within(format!("{} not sent", count(refused, "run")))),
         None => Ok(()),
     }
 }
@@ -78,6 +83,7 @@ fn as_error(error: SendError) -> Error {
 struct Receiver<'a> {
     shipper: &'a Shipper<'a>,
     sender: Sender,
+    patience: Patience,
     /// The signals that the receiver has no address for, with the status of its response. They are not sent again in this round.
     unsupported: BTreeMap<Signal, u16>,
     /// The rejections of single requests, and how many requests each concerns.
@@ -164,20 +170,20 @@ impl Receiver<'_> {
         ))
     }
 
-    fn send_patiently(&self, request: &otlp::Request) -> std::result::Result<(), SendError> {
-        let (start, mut wait) = (Instant::now(), FIRST_WAIT);
+    fn send_patiently(&mut self, request: &otlp::Request) -> std::result::Result<(), SendError> {
+        let mut attempts = 0;
         loop {
+            let start = Instant::now();
             let error = match self.shipper.runtime.block_on(self.sender.send(request)) {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
             let SendErrorKind::Retry { after } = error.kind else { return Err(error) };
-            let pause = after.unwrap_or(wait);
-            if start.elapsed() + pause > RETRY_TIMEOUT {
-                return Err(error);
+            attempts += 1;
+            match self.patience.pause(attempts, start.elapsed(), after) {
+                Some(pause) => std::thread::sleep(pause),
+                None => return Err(error),
             }
-            std::thread::sleep(pause);
-            wait *= 2;
         }
     }
 }

@@ -13,19 +13,31 @@ use support::Machine;
 /// A receiver that answers each path with a status: 200 for those in the list, else that of the second field.
 struct Receiver {
     base: String,
-    accepted: Arc<Mutex<(Vec<&'static str>, u16)>>,
+    accepted: Arc<Mutex<Answers>>,
     got: Arc<Mutex<Vec<String>>>,
 }
 
+/// The paths with the status 200, and the status of all others; after that many requests, all are accepted.
+#[derive(Clone)]
+struct Answers {
+    paths: Vec<&'static str>,
+    otherwise: u16,
+    /// The headers of a response and its empty line.
+    rest: &'static str,
+    remaining: usize,
+}
+
+const EMPTY: &str = "Content-Length: 0\r\n\r\n";
+
 impl Receiver {
     fn start(paths: &[&'static str], otherwise: u16) -> Receiver {
+        Receiver::answering(Answers { paths: paths.to_vec(), otherwise, rest: EMPTY, remaining: usize::MAX })
+    }
+
+    fn answering(answers: Answers) -> Receiver {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        let receiver = Receiver {
-            base,
-            accepted: Arc::new(Mutex::new((paths.to_vec(), otherwise))),
-            got: Arc::default(),
-        };
+        let receiver = Receiver { base, accepted: Arc::new(Mutex::new(answers)), got: Arc::default() };
         let (accepted, got) = (receiver.accepted.clone(), receiver.got.clone());
         std::thread::spawn(move || {
             for stream in listener.incoming() {
@@ -37,7 +49,7 @@ impl Receiver {
     }
 
     fn accept(&self, paths: &[&'static str]) {
-        self.accepted.lock().unwrap().0 = paths.to_vec();
+        self.accepted.lock().unwrap().paths = paths.to_vec();
     }
 
     /// The paths of the requests since the last call.
@@ -47,7 +59,7 @@ impl Receiver {
 }
 
 /// Answers all requests of a connection.
-fn answer(stream: TcpStream, accepted: &Mutex<(Vec<&'static str>, u16)>, got: &Mutex<Vec<String>>) {
+fn answer(stream: TcpStream, accepted: &Mutex<Answers>, got: &Mutex<Vec<String>>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut stream = stream;
     loop {
@@ -68,10 +80,14 @@ fn answer(stream: TcpStream, accepted: &Mutex<(Vec<&'static str>, u16)>, got: &M
         }
         reader.read_exact(&mut vec![0; length]).unwrap();
         let path = first.split(' ').nth(1).unwrap().to_owned();
-        let (paths, otherwise) = accepted.lock().unwrap().clone();
-        let status = if paths.contains(&path.as_str()) { 200 } else { otherwise };
+        let Answers { paths, otherwise, rest, remaining } = accepted.lock().unwrap().clone();
+        accepted.lock().unwrap().remaining = remaining.saturating_sub(1);
+        let (status, rest) = match remaining == 0 || paths.contains(&path.as_str()) {
+            true => (200, EMPTY),
+            false => (otherwise, rest),
+        };
         got.lock().unwrap().push(path);
-        if stream.write_all(format!("HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n").as_bytes()).is_err() {
+        if stream.write_all(format!("HTTP/1.1 {status} X\r\n{rest}").as_bytes()).is_err() {
             return;
         }
     }
@@ -182,4 +198,34 @@ fn a_time_that_could_not_be_stored_is_an_error() {
     let text = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success() && text.contains("cannot store the time of --since"), "{text}");
     assert!(machine.ship(&["--once"]).status.success());
+}
+
+/// A response to a request that is not sent again in this round.
+const BUSY: &str = "Retry-After: 600\r\nContent-Length: 0\r\n\r\n";
+
+#[test]
+fn a_run_without_a_response_does_not_keep_the_others_from_being_sent() {
+    let answers = Answers { paths: Vec::new(), otherwise: 503, rest: BUSY, remaining: 1 };
+    let receiver = Receiver::answering(answers);
+    let machine = machine(&receiver);
+    machine.record("v328-inprocess");
+    machine.record("v328-panes");
+    let output = machine.ship(&["--once"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && text.contains("1 run not sent: cannot send traces"), "{text}");
+    assert!(text.contains("sent 1 run\n") && status(&machine).contains("not sent: 1 run\n"), "{text}");
+    assert_eq!(receiver.requests(), [ALL[0], ALL[0], ALL[1], ALL[2]]);
+    assert!(machine.ship_all().contains("sent 1 run\n"));
+}
+
+#[test]
+fn a_receiver_that_does_not_respond_is_not_asked_for_each_run() {
+    let receiver =
+        Receiver::answering(Answers { paths: Vec::new(), otherwise: 503, rest: BUSY, remaining: usize::MAX });
+    let machine = machine(&receiver);
+    for trace in ["v328-inprocess", "v328-panes", "v328-gc", "v328-notasks", "v177-inprocess"] {
+        machine.record(trace);
+    }
+    assert!(!machine.ship(&["--once"]).status.success());
+    assert_eq!(receiver.requests().len(), 3);
 }
