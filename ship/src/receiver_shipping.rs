@@ -6,7 +6,7 @@ use std::time::Instant;
 use teamkeep::view::count;
 use teamkeep_core::config::{OtlpEncoding, ShipPrivacy};
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::shipping::Destination;
+use teamkeep_core::store::shipping::{Destination, Part};
 
 use crate::otlp::{
     self, Encoding, Headers, OtlpTarget, Privacy, RunExport, SendError, SendErrorKind, Sender, Signal,
@@ -22,10 +22,13 @@ use crate::shipper::{Round, Shipper};
 const MAX_LOST_RUNS: usize = 3;
 
 pub fn ship(shipper: &Shipper<'_>, destination: &Destination, round: &mut Round) -> Result<()> {
+    let state = shipper.state()?;
     let mut receiver = Receiver {
         shipper,
         sender: Sender::new(&target(shipper.setup, destination)?)?,
         patience: Patience::default(),
+        parts: state.destinations.get(&destination.id).map(|had| had.parts.clone()).unwrap_or_default(),
+        incomplete: BTreeMap::new(),
         unsupported: BTreeMap::new(),
         rejections: BTreeMap::new(),
     };
@@ -51,9 +54,10 @@ pub fn ship(shipper: &Shipper<'_>, destination: &Destination, round: &mut Round)
     if sent > 0 {
         receiver.note_problems(destination, round)?;
     }
+    receiver.note_parts(destination)?;
     visited?;
     match first {
-        Some(error) => Err(as_error(error).within(format!("{} not sent", count(refused, "run")))),
+        Some(error) => Err(as_error(error).within(format!("{} not sent completely", count(refused, "run")))),
         None => Ok(()),
     }
 }
@@ -84,6 +88,9 @@ struct Receiver<'a> {
     shipper: &'a Shipper<'a>,
     sender: Sender,
     patience: Patience,
+    /// The signals that the receiver has of runs that it does not have completely: at the start, and of runs in this round.
+    parts: BTreeMap<String, Part>,
+    incomplete: BTreeMap<String, Part>,
     /// The signals that the receiver has no address for, with the status of its response. They are not sent again in this round.
     unsupported: BTreeMap<Signal, u16>,
     /// The rejections of single requests, and how many requests each concerns.
@@ -91,8 +98,8 @@ struct Receiver<'a> {
 }
 
 impl Receiver<'_> {
-    /// Sends a run. It counts as sent if the receiver accepted a part of it; what it rejected is noted, because sending it again
-    /// would not help.
+    /// Sends a run. It counts as sent if the receiver accepted a part of it and rejected the rest, which is noted, because sending
+    /// it again would not help. A signal at which the receiver failed is sent again in the next round, without the others.
     fn send(&mut self, run: &ShippedRun, previous: Option<i64>) -> std::result::Result<(), SendError> {
         let identity = &self.shipper.identity;
         let resource = otlp::Resource {
@@ -110,24 +117,41 @@ impl Receiver<'_> {
             previous,
             privacy: privacy(self.shipper.setup.context.config.ship.privacy),
         };
-        let (mut is_accepted, mut errors) = (false, Vec::new());
+        let had = self.parts.get(&run.key.run).filter(|part| part.revision == run.key.revision);
+        let had = had.map(|part| part.signals.clone()).unwrap_or_default();
+        let (mut accepted, mut errors, mut failed) = (had.clone(), Vec::new(), Vec::new());
         for request in otlp::requests(&resource, &export) {
             let signal = request.signal();
-            if self.unsupported.contains_key(&signal) {
+            if self.unsupported.contains_key(&signal) || had.contains(&signal) {
                 continue;
             }
-            match self.send_patiently(&request) {
-                Ok(()) => is_accepted = true,
-                Err(error) => match error.kind {
-                    kind if kind.is_of_all() => return Err(error),
-                    kind => {
-                        is_accepted |= matches!(kind, SendErrorKind::Partial { .. });
-                        errors.push((signal, error));
+            let Err(error) = self.send_patiently(&request) else {
+                accepted.insert(signal);
+                continue;
+            };
+            match error.kind {
+                kind if kind.is_of_all() => {
+                    failed.push((signal, error));
+                    break;
+                }
+                SendErrorKind::Failed => failed.push((signal, error)),
+                kind => {
+                    if matches!(kind, SendErrorKind::Partial { .. }) {
+                        accepted.insert(signal);
                     }
-                },
+                    errors.push((signal, error));
+                }
             }
         }
-        if !is_accepted && !errors.is_empty() {
+        accepted.retain(|signal| failed.iter().all(|(other, _)| other != signal));
+        if let Some((_, error)) = failed.pop() {
+            let part = Part { revision: run.key.revision, signals: accepted };
+            if !part.signals.is_empty() {
+                self.incomplete.insert(run.key.run.clone(), part);
+            }
+            return Err(error);
+        }
+        if accepted.is_empty() && !errors.is_empty() {
             return Err(errors.swap_remove(0).1);
         }
         for (signal, error) in errors {
@@ -135,6 +159,16 @@ impl Receiver<'_> {
                 SendErrorKind::Unsupported { status } => drop(self.unsupported.insert(signal, status)),
                 _ => *self.rejections.entry(error.to_string()).or_default() += 1,
             }
+        }
+        Ok(())
+    }
+
+    fn note_parts(&mut self, destination: &Destination) -> Result<()> {
+        let parts = std::mem::take(&mut self.incomplete);
+        if !parts.is_empty() {
+            self.shipper.lock.update(|state| {
+                state.destinations.entry(destination.id.clone()).or_default().parts.extend(parts);
+            })?;
         }
         Ok(())
     }

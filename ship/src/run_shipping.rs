@@ -115,7 +115,9 @@ pub fn each_run(
 
 fn note_shipped(shipper: &Shipper<'_>, destination: &Destination, runs: BTreeMap<String, i64>) -> Result<()> {
     shipper.lock.update(|state| {
-        state.destinations.entry(destination.id.clone()).or_default().runs.extend(runs);
+        let shipped = state.destinations.entry(destination.id.clone()).or_default();
+        shipped.parts.retain(|run, _| !runs.contains_key(run));
+        shipped.runs.extend(runs);
     })?;
     Ok(())
 }

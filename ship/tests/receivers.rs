@@ -212,7 +212,10 @@ fn a_run_without_a_response_does_not_keep_the_others_from_being_sent() {
     machine.record("v328-panes");
     let output = machine.ship(&["--once"]);
     let text = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success() && text.contains("1 run not sent: cannot send traces"), "{text}");
+    assert!(
+        !output.status.success() && text.contains("1 run not sent completely: cannot send traces"),
+        "{text}"
+    );
     assert!(text.contains("sent 1 run\n") && status(&machine).contains("not sent: 1 run\n"), "{text}");
     assert_eq!(receiver.requests(), [ALL[0], ALL[0], ALL[1], ALL[2]]);
     assert!(machine.ship_all().contains("sent 1 run\n"));
@@ -228,4 +231,37 @@ fn a_receiver_that_does_not_respond_is_not_asked_for_each_run() {
     }
     assert!(!machine.ship(&["--once"]).status.success());
     assert_eq!(receiver.requests().len(), 3);
+}
+
+#[test]
+fn a_signal_at_which_the_receiver_failed_is_sent_again_without_the_others() {
+    let receiver = Receiver::start(&[ALL[0], ALL[2]], 500);
+    let machine = machine(&receiver);
+    machine.record("v328-inprocess");
+    for requests in [&ALL[..], &ALL[1..2], &ALL[1..2]] {
+        let output = machine.ship(&["--once"]);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && text.contains("cannot send logs"), "{text}");
+        assert_eq!(receiver.requests(), requests);
+        assert!(status(&machine).contains("sent: 0 runs\n  not sent: 1 run\n"));
+    }
+    receiver.accept(&ALL);
+    assert!(machine.ship_all().contains("sent 1 run\n"));
+    assert_eq!(receiver.requests(), ALL[1..2]);
+    machine.ship_all();
+    assert!(receiver.requests().is_empty());
+    let state = std::fs::read_to_string(machine.store().join("ship/state.json")).unwrap();
+    assert!(!state.contains("parts"), "{state}");
+}
+
+#[test]
+fn what_a_receiver_had_before_it_became_busy_is_not_sent_again() {
+    let receiver =
+        Receiver::answering(Answers { paths: vec![ALL[0]], otherwise: 503, rest: BUSY, remaining: 2 });
+    let machine = machine(&receiver);
+    machine.record("v328-inprocess");
+    assert!(!machine.ship(&["--once"]).status.success());
+    assert_eq!(receiver.requests(), ALL[..2]);
+    assert!(machine.ship_all().contains("sent 1 run\n"));
+    assert_eq!(receiver.requests(), ALL[1..]);
 }

@@ -62,6 +62,7 @@ pub fn refusal(signal: Signal, answer: &Answer, secrets: &Secrets) -> Option<Sen
         429 | 502 | 503 | 504 => SendErrorKind::Retry { after: answer.after },
         401 | 403 => SendErrorKind::Unauthorized,
         status @ (404 | 405 | 501) => SendErrorKind::Unsupported { status },
+        500.. => SendErrorKind::Failed,
         _ => SendErrorKind::Rejected,
     };
     Some(SendError { hint: hint(status), ..SendError::new(kind, text) })
@@ -193,7 +194,10 @@ mod tests {
         for status in [401, 403] {
             assert_eq!(refused(status, "").unwrap().0, SendErrorKind::Unauthorized, "{status}");
         }
-        for status in [301, 307, 400, 413, 415, 500] {
+        for status in [500, 507, 521] {
+            assert_eq!(refused(status, "").unwrap().0, SendErrorKind::Failed, "{status}");
+        }
+        for status in [301, 307, 400, 413, 415] {
             assert_eq!(refused(status, "").unwrap().0, SendErrorKind::Rejected, "{status}");
         }
         for status in [404, 405, 501] {

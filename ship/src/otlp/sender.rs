@@ -38,6 +38,8 @@ pub enum SendErrorKind {
     Retry { after: Option<Duration> },
     /// The receiver does not accept the request. Sending it again does not help.
     Rejected,
+    /// The receiver failed. The specification forbids to send the request again soon; a later round does.
+    Failed,
     /// The receiver does not accept the credentials, so it accepts no other request either.
     Unauthorized,
     /// The receiver does not have the address of this signal.

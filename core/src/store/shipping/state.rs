@@ -32,12 +32,22 @@ pub struct Shipped {
     pub segments: BTreeSet<SegmentName>,
     /// The runs, each with its revision: its end in milliseconds since 1970.
     pub runs: BTreeMap<String, i64>,
+    /// The runs of which the receiver has only a part.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, Part>,
     /// The telemetry that the receiver did not accept when runs were last sent to it.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub unsupported: BTreeSet<Signal>,
     /// Data that began before this time is not sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
+}
+
+/// The signals of a run that a receiver has, while it failed at others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    pub revision: i64,
+    pub signals: BTreeSet<Signal>,
 }
 
 /// The last time that a shipper ran.
