@@ -52,6 +52,13 @@ impl Secrets {
 /// The error that a response means; `None` if the receiver took everything.
 pub fn refusal(signal: Signal, answer: &Answer, secrets: &Secrets) -> Option<SendError> {
     let status = answer.status;
+    if status.is_success() && answer.body.trim_ascii_start().starts_with(b"<") {
+        let page = SendError::retry("the response is a web page, not that of an OTLP receiver");
+        return Some(SendError {
+            hint: Some("check ship.otlp, and whether the network needs a login"),
+            ..page
+        });
+    }
     if status.is_success() {
         let (rejected, message) = partial_success(signal, answer).filter(|(rejected, _)| *rejected > 0)?;
         let text = format!("the receiver rejected {rejected} items{}", quoted(&message, secrets));
@@ -167,6 +174,13 @@ mod tests {
         {
             assert_eq!(refused(200, body), None, "{body}");
         }
+    }
+
+    #[test]
+    fn a_web_page_is_not_the_response_of_a_receiver() {
+        let (kind, text) = refused(200, "\n<!DOCTYPE html><title>Log in</title>").unwrap();
+        assert_eq!(kind, SendErrorKind::Retry { after: None });
+        assert!(text.contains("web page"), "{text}");
     }
 
     #[test]
