@@ -62,7 +62,7 @@ fn without_text(status: &mut TaskStatus) {
 }
 
 /// Removes every text that an agent or a user wrote. Names, IDs, states, kinds, times and numbers are left. A model can write
-/// a sentence where a name is expected, so only names of agents of the run are kept.
+/// a sentence where a name or an ID is expected, so only names of agents and IDs of tasks of the run are kept.
 fn without_texts(mut report: Report) -> Report {
     let names = names_of(&report);
     let keep = |name: &mut String| {
@@ -84,7 +84,10 @@ fn without_texts(mut report: Report) -> Report {
             message.kind = UNKNOWN.to_owned();
         }
     }
+    let tasks: BTreeSet<String> = report.tasks.iter().map(|task| task.id.clone()).collect();
+    let is_id = |text: &str| tasks.contains(text) || text.bytes().all(|byte| byte.is_ascii_digit());
     for task in &mut report.tasks {
+        task.blocked_by.iter_mut().filter(|id| !is_id(id)).for_each(|id| *id = UNKNOWN.to_owned());
         (task.subject, task.description) = (None, None);
         task.owner.iter_mut().for_each(keep);
         without_text(&mut task.status);

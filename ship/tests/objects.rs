@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::{Machine, TRACES};
 
 fn texts(rows: &[Value], key: &str) -> BTreeSet<String> {
@@ -156,6 +156,23 @@ fn metadata_has_no_text_and_full_has_all() {
         assert!(!metadata.contains(text.as_str()), "{text}");
     }
     assert!(!metadata.contains("/home/") && full.contains("/home/"));
+}
+
+#[test]
+fn metadata_has_no_text_in_place_of_the_id_of_a_task() {
+    let machine = Machine::new();
+    let (ids, sentence) =
+        (r#"\"blockedBy\": [\n    \"1\"\n"#, r#"\"blockedBy\": [\n    \"planted words\", \"1\"\n"#);
+    machine.record_with("v328-inprocess", |trace| trace.replace(ids, sentence));
+    let blockers = |privacy: &str| {
+        machine.configure_lake(&format!("privacy = \"{privacy}\""));
+        let output = machine.ship(&["--dry-run", "--json"]).stdout;
+        let rows = output.split(|byte| *byte == b'\n').filter_map(|row| serde_json::from_slice(row).ok());
+        let tasks = rows.map(|row: Value| row["row"]["blocked_by"].clone());
+        tasks.filter(|blockers| blockers.as_array().is_some_and(|all| !all.is_empty())).collect::<Vec<_>>()
+    };
+    assert_eq!(blockers("full"), [json!(["1", "planted words"])]);
+    assert_eq!(blockers("metadata"), [json!(["1", "unknown"])]);
 }
 
 #[test]
