@@ -120,6 +120,7 @@ pub fn ship(setup: &Setup, since: Option<Timestamp>) -> Result<Option<Round>> {
     let mut last = None;
     loop {
         let Some(lock) = shipping.lock(Duration::ZERO)? else { return Ok(last) };
+        let (_, damage) = shipping.read()?;
         if let Some(since) = since {
             let destinations = lock.update(|_| ())?.configured(&setup.context.config.ship);
             lock.update(|state| {
@@ -135,7 +136,11 @@ pub fn ship(setup: &Setup, since: Option<Timestamp>) -> Result<Option<Round>> {
         };
         let at = setup.context.clock.now();
         lock.update(|state| state.last = Some(Last { at, error: error.as_deref().map(one_line) }))?;
-        let round = round?;
+        let mut round = round?;
+        // The first change of the state has replaced it.
+        round.notes.extend(damage.map(|damage| {
+            format!("the state of shipping was lost: everything is sent again, and the time of --since is forgotten: {damage}")
+        }));
         let failed = !round.errors.is_empty();
         last = Some(round);
         drop(lock);

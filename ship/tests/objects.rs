@@ -159,6 +159,21 @@ fn metadata_has_no_text_and_full_has_all() {
 }
 
 #[test]
+fn a_damaged_state_is_reported_once() {
+    let machine = Machine::new();
+    machine.record("v328-inprocess");
+    machine.configure_lake("");
+    let report = "the state of shipping was lost: everything is sent again";
+    assert!(!machine.ship_all().contains(report));
+    let state = machine.store().join("ship/state.json");
+    for damaged in ["{", "{\"v\":2}"] {
+        std::fs::write(&state, damaged).unwrap();
+        assert!(machine.ship_all().contains(report), "{damaged}");
+        assert!(!machine.ship_all().contains(report), "{damaged}");
+    }
+}
+
+#[test]
 fn metadata_has_no_text_in_place_of_the_id_of_a_task() {
     let machine = Machine::new();
     let (ids, sentence) =

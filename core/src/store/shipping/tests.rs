@@ -134,5 +134,9 @@ fn removed_segments_are_added_up() {
     shipping.add_removed(RemovedUnshipped::of(&all[2..], at).unwrap()).unwrap();
     let removed = shipping.removed().unwrap();
     assert_eq!((removed.segments, removed.bytes), (3, 30));
-    assert_eq!((removed.oldest, removed.newest), (all[0].name.clone(), all[2].name.clone()));
+    assert_eq!((&removed.oldest, &removed.newest), (&all[0].name, &all[2].name));
+    let damaged = RemovedUnshipped { segments: u64::MAX, bytes: u64::MAX, ..removed.clone() };
+    shipping.removed_file().write(&damaged).unwrap();
+    shipping.add_removed(removed).unwrap();
+    assert_eq!(shipping.removed(), Some(damaged));
 }

@@ -111,8 +111,8 @@ impl RemovedUnshipped {
 
     pub(super) fn plus(self, more: RemovedUnshipped) -> RemovedUnshipped {
         RemovedUnshipped {
-            segments: self.segments + more.segments,
-            bytes: self.bytes + more.bytes,
+            segments: self.segments.saturating_add(more.segments),
+            bytes: self.bytes.saturating_add(more.bytes),
             oldest: self.oldest.min(more.oldest),
             newest: self.newest.max(more.newest),
             ..more
