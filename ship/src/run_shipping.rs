@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use teamkeep::bundle;
-use teamkeep::timeline::RunCatalog;
+use teamkeep::timeline::{RunCatalog, RunData};
+use teamkeep::view::count;
 use teamkeep_core::config::ShipPrivacy;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::RunRecord;
@@ -84,13 +85,25 @@ pub fn each_run(
             .notes
             .push(format!("run {id} was not sent, only its events: it has {size} MiB, more than {most}"));
     }
+    let prepare = |data: RunData| {
+        let texts = setup.texts(&setup.homes_of(&data.run))?;
+        ShippedRun::of(&data, &setup.context.config, &texts, &shipper.identity)
+    };
+    let (mut unsent, mut first) = (0_usize, None);
     for batch in batches {
         let mut done: BTreeMap<String, i64> = BTreeMap::new();
         let mut failed = None;
         for data in catalog.open_runs(&batch)?.runs {
-            let texts = setup.texts(&setup.homes_of(&data.run))?;
-            let run = ShippedRun::of(&data, &setup.context.config, &texts, &shipper.identity)?;
-            drop(data);
+            let id = data.run.run.clone();
+            let run = match prepare(data) {
+                Ok(run) => run,
+                // Other runs can be sent.
+                Err(error) => {
+                    unsent += 1;
+                    first.get_or_insert_with(|| error.within(format!("run {id} was not sent")));
+                    continue;
+                }
+            };
             let shipped = state.destinations.get(&destination.id);
             let previous = shipped.and_then(|shipped| shipped.runs.get(&run.key.run)).copied();
             match send(&run, previous, round) {
@@ -110,7 +123,11 @@ pub fn each_run(
             return Err(error);
         }
     }
-    Ok(())
+    match first {
+        Some(error) if unsent > 1 => Err(error.within(count(unsent, "run") + " not sent")),
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
 }
 
 fn note_shipped(shipper: &Shipper<'_>, destination: &Destination, runs: BTreeMap<String, i64>) -> Result<()> {

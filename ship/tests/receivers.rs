@@ -265,3 +265,21 @@ fn what_a_receiver_had_before_it_became_busy_is_not_sent_again() {
     assert!(machine.ship_all().contains("sent 1 run\n"));
     assert_eq!(receiver.requests(), ALL[1..]);
 }
+
+#[test]
+fn a_run_that_cannot_be_redacted_does_not_keep_the_others_from_being_sent() {
+    let receiver = Receiver::start(&ALL, 404);
+    let machine = machine(&receiver);
+    for trace in ["v328-gc", "v328-inprocess", "v328-notasks"] {
+        machine.record(trace);
+    }
+    let pattern = "privacy = \"redacted\"\n[[privacy.pattern]]\nname = \"x\"\nregex = \"^open-work$\"";
+    machine.configure(&format!("otlp = \"{}\"\n{pattern}", receiver.base));
+    for (sent, requests) in [("sent 2 runs\n", 6), ("sent 0 runs\n", 0)] {
+        let output = machine.ship(&["--once"]);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && text.contains(sent), "{text}");
+        assert!(text.contains("was not sent: cannot redact a run"), "{text}");
+        assert_eq!(receiver.requests().len(), requests);
+    }
+}
