@@ -52,7 +52,7 @@ impl Secrets {
 /// The error that a response means; `None` if the receiver took everything.
 pub fn refusal(signal: Signal, answer: &Answer, secrets: &Secrets) -> Option<SendError> {
     let status = answer.status;
-    if status.is_success() && answer.body.trim_ascii_start().starts_with(b"<") {
+    if status.is_success() && !answer.is_protobuf && answer.body.trim_ascii_start().starts_with(b"<") {
         let page = SendError::retry("the response is a web page, not that of an OTLP receiver");
         return Some(SendError {
             hint: Some("check ship.otlp, and whether the network needs a login"),
@@ -181,6 +181,13 @@ mod tests {
         let (kind, text) = refused(200, "\n<!DOCTYPE html><title>Log in</title>").unwrap();
         assert_eq!(kind, SendErrorKind::Retry { after: None });
         assert!(text.contains("web page"), "{text}");
+        // The first byte of this response is a line break, and its length is that of `<`.
+        let success = ExportTracePartialSuccess { rejected_spans: 2, error_message: "x".repeat(56) };
+        let body = ExportTraceServiceResponse { partial_success: Some(success) }.encode_to_vec();
+        assert_eq!(body[..2], *b"\n<");
+        let answer = Answer { is_protobuf: true, body, ..answer(200, "") };
+        let error = refusal(Signal::Traces, &answer, &Secrets(Vec::new())).unwrap();
+        assert_eq!(error.kind, SendErrorKind::Partial { rejected: 2 });
     }
 
     #[test]
