@@ -6,7 +6,7 @@ use std::time::Instant;
 use teamkeep::view::count;
 use teamkeep_core::config::{OtlpEncoding, ShipPrivacy};
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::shipping::{Destination, Part};
+use teamkeep_core::store::shipping::{Destination, Part, Shipped};
 
 use crate::otlp::{
     self, Encoding, Headers, OtlpTarget, Privacy, RunExport, SendError, SendErrorKind, Sender, Signal,
@@ -17,17 +17,17 @@ use crate::run_shipping::each_run;
 use crate::setup::Setup;
 use crate::shipper::{Round, Shipper};
 
-/// After that many runs in a row without a response, the receiver is out of reach. Fewer may be runs that it, or a server before
-/// it, cannot handle, and do not keep other runs from being sent.
+/// A round ends after this many runs in a row without a response, because the receiver is out of reach. With fewer, the reason may be
+/// these runs: a proxy can cut off a request that is too large.
 const MAX_LOST_RUNS: usize = 3;
 
 pub fn ship(shipper: &Shipper<'_>, destination: &Destination, round: &mut Round) -> Result<()> {
-    let state = shipper.state()?;
+    let shipped = shipper.state()?.destinations.remove(&destination.id).unwrap_or_default();
     let mut receiver = Receiver {
         shipper,
         sender: Sender::new(&target(shipper.setup, destination)?)?,
         patience: Patience::default(),
-        parts: state.destinations.get(&destination.id).map(|had| had.parts.clone()).unwrap_or_default(),
+        shipped,
         incomplete: BTreeMap::new(),
         unsupported: BTreeMap::new(),
         rejections: BTreeMap::new(),
@@ -88,8 +88,9 @@ struct Receiver<'a> {
     shipper: &'a Shipper<'a>,
     sender: Sender,
     patience: Patience,
-    /// The signals that the receiver has of runs that it does not have completely: at the start, and of runs in this round.
-    parts: BTreeMap<String, Part>,
+    /// The data that the receiver had before this round.
+    shipped: Shipped,
+    /// The signals that it has of runs that this round did not send completely.
     incomplete: BTreeMap<String, Part>,
     /// The signals that the receiver has no address for, with the status of its response. They are not sent again in this round.
     unsupported: BTreeMap<Signal, u16>,
@@ -117,7 +118,7 @@ impl Receiver<'_> {
             previous,
             privacy: privacy(self.shipper.setup.context.config.ship.privacy),
         };
-        let had = self.parts.get(&run.key.run).filter(|part| part.revision == run.key.revision);
+        let had = self.shipped.parts.get(&run.key.run).filter(|part| part.revision == run.key.revision);
         let had = had.map(|part| part.signals.clone()).unwrap_or_default();
         let (mut accepted, mut errors, mut failed) = (had.clone(), Vec::new(), Vec::new());
         for request in otlp::requests(&resource, &export) {
@@ -130,7 +131,7 @@ impl Receiver<'_> {
                 continue;
             };
             match error.kind {
-                kind if kind.is_of_all() => {
+                kind if kind.affects_other_requests() => {
                     failed.push((signal, error));
                     break;
                 }
@@ -181,9 +182,7 @@ impl Receiver<'_> {
         });
         round.notes.extend(notes);
         let unsupported: BTreeSet<Signal> = self.unsupported.keys().copied().collect();
-        let state = self.shipper.state()?;
-        let known = state.destinations.get(&destination.id).map(|shipped| &shipped.unsupported);
-        if known == Some(&unsupported) {
+        if self.shipped.unsupported == unsupported {
             return Ok(());
         }
         round.notes.extend(self.unsupported_note());

@@ -78,7 +78,9 @@ pub fn each_run(
     let wanted = unshipped_runs(&catalog, &state, destination);
     let Batches { batches, too_large } = Batches::of(&catalog, wanted, MAX_RUN_BYTES)?;
     let given_up = too_large.iter().filter_map(|(run, _)| Some((run.run.clone(), run.ended_at?.millis())));
-    note_shipped(shipper, destination, given_up.collect())?;
+    if !too_large.is_empty() {
+        note_shipped(shipper, destination, given_up.collect())?;
+    }
     for (run, size) in too_large {
         let (id, size, most) = (&run.run, size >> 20, MAX_RUN_BYTES >> 20);
         round.notes.push(format!("run {id} was not sent: it has {size} MiB of data, more than {most}"));

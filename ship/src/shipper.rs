@@ -120,9 +120,9 @@ pub fn ship(setup: &Setup, since: Option<Timestamp>) -> Result<Option<Round>> {
     let mut last = None;
     loop {
         let Some(lock) = shipping.lock(Duration::ZERO)? else { return Ok(last) };
-        let (_, damage) = shipping.read()?;
+        let (state, damage) = shipping.read()?;
         if let Some(since) = since {
-            let destinations = lock.update(|_| ())?.configured(&setup.context.config.ship);
+            let destinations = state.configured(&setup.context.config.ship);
             lock.update(|state| {
                 for destination in &destinations {
                     state.destinations.entry(destination.id.clone()).or_default().since = Some(since);

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
-use super::loaded_event::{EventLoader, LoadedEvent, is_beside_story};
+use super::loaded_event::{EventLoader, LoadedEvent, is_skipped_by_timeline};
 use teamkeep_core::client::payload::Kind;
 use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::{Actor, ActorKind, Recorded};
@@ -47,7 +47,7 @@ pub fn by_run(
         is_wanted
             && (takes_all
                 || starts.contains(&header.at)
-                || !is_beside_story(Kind::named(&header.event), header.payload))
+                || !is_skipped_by_timeline(Kind::named(&header.event), header.payload))
     };
     let loader = EventLoader::default();
     let mut events: HashMap<usize, Vec<LoadedEvent>> = HashMap::new();
@@ -118,7 +118,7 @@ fn imported_events(
     let takes_all = depth == DetailLevel::Whole || size < LARGE_BYTES;
     log::read_lines(&path, |line| {
         let kind = Kind::named(&line.recorded.event);
-        if takes_all || !is_beside_story(kind, Some(&line.recorded.payload)) {
+        if takes_all || !is_skipped_by_timeline(kind, Some(&line.recorded.payload)) {
             each(loader.load(line.recorded));
         }
         Ok(())

@@ -71,7 +71,7 @@ impl<'a> Call<'a> {
 const TIE_INTERVAL: u32 = 256;
 
 /// Whether the timeline is the same without this event: most calls of tools that do not manage a team.
-pub(super) fn is_beside_story(kind: Kind, payload: Option<&RawValue>) -> bool {
+pub(super) fn is_skipped_by_timeline(kind: Kind, payload: Option<&RawValue>) -> bool {
     payload.and_then(|payload| Call::read(kind, payload)).is_some_and(|call| {
         let bytes = call.tool_use_id.bytes();
         bytes.fold(0u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into())) % TIE_INTERVAL != 0
@@ -216,7 +216,7 @@ mod tests {
 
     fn is_read(event: &str, payload: &str) -> bool {
         let payload: Box<RawValue> = serde_json::from_str(payload).unwrap();
-        !is_beside_story(Kind::named(event), Some(&payload))
+        !is_skipped_by_timeline(Kind::named(event), Some(&payload))
     }
 
     #[test]

@@ -84,22 +84,22 @@ fn sent(data: &RunData, when: &ClockMap, names: &HashMap<String, String>) -> Vec
     let mut hooked = HashSet::new();
     for call in data.tool_calls(Tool::SendMessage) {
         let Some(first) = call.first() else { continue };
-        let told = call.after.unwrap_or(first);
-        let Some(message) = Message::of(told.tool_input(), told.tool_response()) else {
+        let latest = call.after.unwrap_or(first);
+        let Some(message) = Message::of(latest.tool_input(), latest.tool_response()) else {
             continue;
         };
         let used = call.id.and_then(|id| uses.get(id));
         hooked.extend(call.id);
         let from = call.who().map(str::to_owned).or_else(|| used.and_then(caller));
         let mut draft = MessageCandidate::from_tool_call(first.at, from, message, Source::Hook);
-        draft.id = told.tool_response().get("msg_id").and_then(Value::as_str).map(str::to_owned);
+        draft.id = latest.tool_response().get("msg_id").and_then(Value::as_str).map(str::to_owned);
         draft.message.unconfirmed = call.after.is_none();
         draft.message.signed_as = call.after.and_then(|after| signature(after, data));
         if let Some(used) = used {
             draft.add_source(Source::Transcript);
             draft.message.unconfirmed &= used.result.is_none();
         }
-        let response = told.tool_response();
+        let response = latest.tool_response();
         let failed = response.get("success").and_then(Value::as_bool) == Some(false);
         let answer = || response.get("message").and_then(Value::as_str).unwrap_or_default();
         let refusal =

@@ -170,6 +170,10 @@ impl RunCatalog {
     }
 }
 
+/// Sizes and times of all files of a run, which show whether its timeline may have changed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Fingerprint(Vec<(PathBuf, u64, i64, i64)>);
+
 impl RunCatalog {
     /// The number of log lines of each of these runs that has any. It includes events from before a run that its timeline does not
     /// need.
@@ -188,13 +192,7 @@ impl RunCatalog {
         log::filter_parallel(&self.log, &parts, count, |_| (), |()| ())?;
         Ok(counts.into_iter().map(|(run, count)| (run.to_owned(), count.into_inner())).collect())
     }
-}
 
-/// Sizes and times of all files of a run, which show whether its timeline may have changed.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Fingerprint(Vec<(PathBuf, u64, i64, i64)>);
-
-impl RunCatalog {
     /// Visits the log lines of one run, without those from before the run that its timeline does not need. One line is
     /// in memory at a time.
     pub fn lines_of(

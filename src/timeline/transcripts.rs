@@ -102,7 +102,7 @@ impl Transcripts {
         for record in records {
             // One line can be in several files of one agent (2.1.177).
             if let Some(uuid) = &record.uuid
-                && !seen.insert(blake3::hash(format!("{} {uuid}", transcript.by).as_bytes()))
+                && !seen.insert(blake3::hash(format!("{:?} {uuid}", transcript.by).as_bytes()))
             {
                 continue;
             }
@@ -148,7 +148,7 @@ impl Transcripts {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveredMessage {
-    /// The recipient's.
+    /// The transcript of the recipient.
     pub transcript: Arc<Transcript>,
     /// The time, by Claude Code's clock.
     pub at: Option<Timestamp>,

@@ -53,7 +53,7 @@ impl Secrets {
 pub fn refusal(signal: Signal, answer: &Answer, secrets: &Secrets) -> Option<SendError> {
     let status = answer.status;
     if status.is_success() && !answer.is_protobuf && answer.body.trim_ascii_start().starts_with(b"<") {
-        let page = SendError::retry("the response is a web page, not that of an OTLP receiver");
+        let page = SendError::retry("the response is a web page, not an OTLP response");
         return Some(SendError {
             hint: Some("check ship.otlp, and whether the network needs a login"),
             ..page
@@ -181,7 +181,7 @@ mod tests {
         let (kind, text) = refused(200, "\n<!DOCTYPE html><title>Log in</title>").unwrap();
         assert_eq!(kind, SendErrorKind::Retry { after: None });
         assert!(text.contains("web page"), "{text}");
-        // The first byte of this response is a line break, and its length is that of `<`.
+        // The first two bytes of this valid response are a line break and `<`.
         let success = ExportTracePartialSuccess { rejected_spans: 2, error_message: "x".repeat(56) };
         let body = ExportTraceServiceResponse { partial_success: Some(success) }.encode_to_vec();
         assert_eq!(body[..2], *b"\n<");

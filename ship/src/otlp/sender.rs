@@ -38,7 +38,7 @@ pub enum SendErrorKind {
     Retry { after: Option<Duration> },
     /// The receiver does not accept the request. Sending it again does not help.
     Rejected,
-    /// The receiver failed. The specification forbids to send the request again soon; a later round does.
+    /// The receiver failed. The specification forbids sending the request again soon; a later round does.
     Failed,
     /// The receiver does not accept the credentials, so it accepts no other request either.
     Unauthorized,
@@ -50,7 +50,7 @@ pub enum SendErrorKind {
 
 impl SendErrorKind {
     /// Whether other requests would fail in the same way now.
-    pub fn is_of_all(self) -> bool {
+    pub fn affects_other_requests(self) -> bool {
         matches!(self, SendErrorKind::Retry { .. } | SendErrorKind::Unauthorized)
     }
 }

@@ -53,6 +53,8 @@ fn run_span(context: &RunContext<'_>) -> Span {
     let RunExport { run, report, .. } = context.export;
     let overview = &report.overview;
     let error = error_type(report);
+    let (title, summary) =
+        (context.export.text(&report.verdict.title), context.export.text(&report.verdict.sentence));
     let attributes = context
         .conversation_attributes()
         .text(names::SPAN_KIND, "CHAIN")
@@ -73,14 +75,12 @@ fn run_span(context: &RunContext<'_>) -> Span {
         .count(names::RUN_INCIDENTS, report.incidents.len())
         .texts(names::CLIENT_VERSIONS, &overview.client_versions)
         .maybe_double(names::COST, report.spending.cost)
-        .maybe(names::RUN_TITLE, context.export.text(&report.verdict.title))
-        .maybe(names::RUN_SUMMARY, context.export.text(&report.verdict.sentence))
-        .maybe(names::INPUT, context.export.text(&report.verdict.title))
-        .maybe(names::OUTPUT, context.export.text(&report.verdict.sentence));
-    let status = error.map(|_| Status {
-        code: StatusCode::Error.into(),
-        message: context.export.text(&report.verdict.sentence).unwrap_or_default().to_owned(),
-    });
+        .maybe(names::RUN_TITLE, title)
+        .maybe(names::RUN_SUMMARY, summary)
+        .maybe(names::INPUT, title)
+        .maybe(names::OUTPUT, summary);
+    let status = error
+        .map(|_| Status { code: StatusCode::Error.into(), message: summary.unwrap_or_default().to_owned() });
     let name = match &overview.team {
         Some(team) => format!("invoke_workflow {team}"),
         None => "invoke_workflow".to_owned(),

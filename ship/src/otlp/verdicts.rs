@@ -22,7 +22,7 @@ pub struct VerdictRow {
     pub blocks: Option<usize>,
     /// Whether a pause changed the decision.
     pub paused: bool,
-    /// Whether the same was blocked before.
+    /// Whether the same warning was already shown.
     pub repeated: bool,
 }
 
