@@ -31,7 +31,7 @@ fn a_run_that_is_too_large_is_left_out() {
 }
 
 #[test]
-fn a_batch_has_a_bounded_number_of_runs_and_events() {
+fn a_batch_has_a_bounded_number_of_runs_and_bytes() {
     let machine = Machine::new();
     for number in 1..=40 {
         Long::write(&machine.store(), number, if number == 7 { 40_000 } else { 60 });

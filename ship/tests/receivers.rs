@@ -2,54 +2,53 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "support/http.rs"]
+mod http;
 mod support;
 
-use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
+use http::Got;
 use support::Machine;
 
-/// A receiver that answers each path with a status: 200 for those in the list, else that of the second field.
+/// A receiver that responds to each path with a status, and its requests.
 struct Receiver {
     base: String,
-    accepted: Arc<Mutex<Answers>>,
+    responses: Arc<Mutex<Responses>>,
     got: Arc<Mutex<Vec<String>>>,
 }
 
-/// The paths with the status 200, and the status of all others; after that many requests, all are accepted.
-#[derive(Clone)]
-struct Answers {
+/// The paths with the status 200, and the status and the headers of all others; after that many requests, all are accepted.
+struct Responses {
     paths: Vec<&'static str>,
-    otherwise: u16,
-    /// The headers of a response and its empty line.
-    rest: &'static str,
+    otherwise: &'static str,
+    headers: &'static str,
     remaining: usize,
 }
 
-const EMPTY: &str = "Content-Length: 0\r\n\r\n";
-
 impl Receiver {
-    fn start(paths: &[&'static str], otherwise: u16) -> Receiver {
-        Receiver::answering(Answers { paths: paths.to_vec(), otherwise, rest: EMPTY, remaining: usize::MAX })
+    fn start(paths: &[&'static str], otherwise: &'static str) -> Receiver {
+        let (paths, remaining) = (paths.to_vec(), usize::MAX);
+        Receiver::responding(Responses { paths, otherwise, headers: "", remaining })
     }
 
-    fn answering(answers: Answers) -> Receiver {
+    fn responding(responses: Responses) -> Receiver {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        let receiver = Receiver { base, accepted: Arc::new(Mutex::new(answers)), got: Arc::default() };
-        let (accepted, got) = (receiver.accepted.clone(), receiver.got.clone());
+        let receiver = Receiver { base, responses: Arc::new(Mutex::new(responses)), got: Arc::default() };
+        let (responses, got) = (receiver.responses.clone(), receiver.got.clone());
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                let (accepted, got) = (accepted.clone(), got.clone());
-                std::thread::spawn(move || answer(stream.unwrap(), &accepted, &got));
+                let (responses, got) = (responses.clone(), got.clone());
+                std::thread::spawn(move || respond(stream.unwrap(), &responses, &got));
             }
         });
         receiver
     }
 
     fn accept(&self, paths: &[&'static str]) {
-        self.accepted.lock().unwrap().paths = paths.to_vec();
+        self.responses.lock().unwrap().paths = paths.to_vec();
     }
 
     /// The paths of the requests since the last call.
@@ -58,39 +57,17 @@ impl Receiver {
     }
 }
 
-/// Answers all requests of a connection.
-fn answer(stream: TcpStream, accepted: &Mutex<Answers>, got: &Mutex<Vec<String>>) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let mut stream = stream;
-    loop {
-        let (mut first, mut length) = (String::new(), 0);
-        loop {
-            let mut line = String::new();
-            if reader.read_line(&mut line).unwrap_or(0) == 0 {
-                return;
-            }
-            if let Some(value) = line.to_lowercase().strip_prefix("content-length: ") {
-                length = value.trim().parse().unwrap();
-            }
-            match line.trim_end() {
-                "" => break,
-                line if first.is_empty() => first = line.to_owned(),
-                _ => {}
-            }
-        }
-        reader.read_exact(&mut vec![0; length]).unwrap();
-        let path = first.split(' ').nth(1).unwrap().to_owned();
-        let Answers { paths, otherwise, rest, remaining } = accepted.lock().unwrap().clone();
-        accepted.lock().unwrap().remaining = remaining.saturating_sub(1);
-        let (status, rest) = match remaining == 0 || paths.contains(&path.as_str()) {
-            true => (200, EMPTY),
-            false => (otherwise, rest),
-        };
-        got.lock().unwrap().push(path);
-        if stream.write_all(format!("HTTP/1.1 {status} X\r\n{rest}").as_bytes()).is_err() {
-            return;
-        }
-    }
+/// Reads one request and responds. The shipper may close the connection before.
+fn respond(stream: TcpStream, responses: &Mutex<Responses>, got: &Mutex<Vec<String>>) {
+    let Ok(request) = Got::read(&stream) else { return };
+    let (status, headers) = {
+        let mut responses = responses.lock().unwrap();
+        let is_accepted = responses.remaining == 0 || responses.paths.contains(&request.path());
+        responses.remaining = responses.remaining.saturating_sub(1);
+        if is_accepted { ("200 OK", "") } else { (responses.otherwise, responses.headers) }
+    };
+    got.lock().unwrap().push(request.path().to_owned());
+    let _ = http::answer(stream, status, headers);
 }
 
 fn machine(receiver: &Receiver) -> Machine {
@@ -108,7 +85,7 @@ const UNSUPPORTED: &str = "does not accept logs and metrics (HTTP status 405), s
 
 #[test]
 fn signals_that_a_receiver_does_not_have_are_reported_once_and_asked_for_once_in_a_round() {
-    let receiver = Receiver::start(&["/v1/traces"], 405);
+    let receiver = Receiver::start(&["/v1/traces"], "405 Method Not Allowed");
     let machine = machine(&receiver);
     machine.record("v328-inprocess");
     machine.record("v328-panes");
@@ -135,7 +112,7 @@ fn signals_that_a_receiver_does_not_have_are_reported_once_and_asked_for_once_in
 
 #[test]
 fn a_wrong_address_is_an_error_and_nothing_counts_as_sent() {
-    let receiver = Receiver::start(&[], 404);
+    let receiver = Receiver::start(&[], "404 Not Found");
     let machine = machine(&receiver);
     machine.record("v328-inprocess");
     let output = machine.ship(&["--once"]);
@@ -149,7 +126,7 @@ fn a_wrong_address_is_an_error_and_nothing_counts_as_sent() {
 
 #[test]
 fn the_same_rejection_of_many_runs_is_one_warning() {
-    let receiver = Receiver::start(&["/v1/traces", "/v1/metrics"], 400);
+    let receiver = Receiver::start(&["/v1/traces", "/v1/metrics"], "400 Bad Request");
     let machine = machine(&receiver);
     machine.record("v328-inprocess");
     machine.record("v328-panes");
@@ -160,7 +137,7 @@ fn the_same_rejection_of_many_runs_is_one_warning() {
 
 #[test]
 fn refused_credentials_end_the_round_at_the_first_run() {
-    let receiver = Receiver::start(&[], 401);
+    let receiver = Receiver::start(&[], "401 Unauthorized");
     let machine = machine(&receiver);
     machine.record("v328-inprocess");
     machine.record("v328-panes");
@@ -174,7 +151,7 @@ fn refused_credentials_end_the_round_at_the_first_run() {
 
 #[test]
 fn a_round_that_cannot_start_is_in_the_status() {
-    let receiver = Receiver::start(&ALL, 404);
+    let receiver = Receiver::start(&ALL, "404 Not Found");
     let machine = machine(&receiver);
     machine.record("v328-inprocess");
     let key = machine.dir.join("key");
@@ -188,7 +165,7 @@ fn a_round_that_cannot_start_is_in_the_status() {
 
 #[test]
 fn a_time_that_could_not_be_stored_is_an_error() {
-    let receiver = Receiver::start(&ALL, 404);
+    let receiver = Receiver::start(&ALL, "404 Not Found");
     let machine = machine(&receiver);
     machine.record("v328-inprocess");
     machine.ship_all();
@@ -200,13 +177,14 @@ fn a_time_that_could_not_be_stored_is_an_error() {
     assert!(machine.ship(&["--once"]).status.success());
 }
 
-/// A response to a request that is not sent again in this round.
-const BUSY: &str = "Retry-After: 600\r\nContent-Length: 0\r\n\r\n";
+/// The header of a response after which a request is not sent again in this round.
+const BUSY: &str = "Retry-After: 600\r\n";
 
 #[test]
 fn a_run_without_a_response_does_not_keep_the_others_from_being_sent() {
-    let answers = Answers { paths: Vec::new(), otherwise: 503, rest: BUSY, remaining: 1 };
-    let receiver = Receiver::answering(answers);
+    let responses =
+        Responses { paths: Vec::new(), otherwise: "503 Service Unavailable", headers: BUSY, remaining: 1 };
+    let receiver = Receiver::responding(responses);
     let machine = machine(&receiver);
     machine.record("v328-inprocess");
     machine.record("v328-panes");
@@ -223,8 +201,12 @@ fn a_run_without_a_response_does_not_keep_the_others_from_being_sent() {
 
 #[test]
 fn a_receiver_that_does_not_respond_is_not_asked_for_each_run() {
-    let receiver =
-        Receiver::answering(Answers { paths: Vec::new(), otherwise: 503, rest: BUSY, remaining: usize::MAX });
+    let receiver = Receiver::responding(Responses {
+        paths: Vec::new(),
+        otherwise: "503 Service Unavailable",
+        headers: BUSY,
+        remaining: usize::MAX,
+    });
     let machine = machine(&receiver);
     for trace in ["v328-inprocess", "v328-panes", "v328-gc", "v328-notasks", "v177-inprocess"] {
         machine.record(trace);
@@ -235,7 +217,7 @@ fn a_receiver_that_does_not_respond_is_not_asked_for_each_run() {
 
 #[test]
 fn a_signal_at_which_the_receiver_failed_is_sent_again_without_the_others() {
-    let receiver = Receiver::start(&[ALL[0], ALL[2]], 500);
+    let receiver = Receiver::start(&[ALL[0], ALL[2]], "500 Internal Server Error");
     let machine = machine(&receiver);
     machine.record("v328-inprocess");
     for requests in [&ALL[..], &ALL[1..2], &ALL[1..2]] {
@@ -256,8 +238,12 @@ fn a_signal_at_which_the_receiver_failed_is_sent_again_without_the_others() {
 
 #[test]
 fn what_a_receiver_had_before_it_became_busy_is_not_sent_again() {
-    let receiver =
-        Receiver::answering(Answers { paths: vec![ALL[0]], otherwise: 503, rest: BUSY, remaining: 2 });
+    let receiver = Receiver::responding(Responses {
+        paths: vec![ALL[0]],
+        otherwise: "503 Service Unavailable",
+        headers: BUSY,
+        remaining: 2,
+    });
     let machine = machine(&receiver);
     machine.record("v328-inprocess");
     assert!(!machine.ship(&["--once"]).status.success());
@@ -268,7 +254,7 @@ fn what_a_receiver_had_before_it_became_busy_is_not_sent_again() {
 
 #[test]
 fn a_run_that_cannot_be_redacted_does_not_keep_the_others_from_being_sent() {
-    let receiver = Receiver::start(&ALL, 404);
+    let receiver = Receiver::start(&ALL, "404 Not Found");
     let machine = machine(&receiver);
     for trace in ["v328-gc", "v328-inprocess", "v328-notasks"] {
         machine.record(trace);

@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p teamkeep-ship [-- EVENTS [RUNS]]` writes RUNS runs of EVENTS events together to a scratch store below `TMPDIR`,
 //! ships them with each privacy, and prints the peak of resident memory. Budget: 50,000 events a second and 256 MiB. A collector gets
-//! ended runs only, no events. It is rotel: `TEAMKEEP_ROTEL` from `eval "$(scripts/engines.sh)"`.
+//! ended runs only, no events. It is rotel, which `scripts/engines.sh` installs; without it this part is skipped.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,16 +12,22 @@
     clippy::disallowed_methods
 )]
 
+#[path = "../../tests/support/collector.rs"]
 mod collector;
+#[path = "../../tests/support/engines.rs"]
+mod engines;
 #[path = "../../../benches/replay/long.rs"]
 mod long;
+mod received;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use collector::Collector;
+use collector::{Collector, Output};
+use engines::{Engine, engine};
 use long::Long;
+use received::Received;
 
 /// The runs in the store.
 struct Written {
@@ -62,16 +68,14 @@ fn to_directory(dir: &Path, written: &Written, privacy: &str) {
 }
 
 fn to_collector(dir: &Path, written: &Written, privacy: &str) {
-    let Some(collector) = Collector::start(dir) else {
-        println!(
-            "collector, {privacy}: skipped, because TEAMKEEP_ROTEL is not set; scripts/engines.sh installs it"
-        );
-        return;
-    };
-    let (seconds, peak) = ship(dir, &format!("otlp = \"{}\"\nprivacy = \"{privacy}\"", collector.base));
-    let received = collector.stop();
+    let Some(program) = engine(Engine::Rotel) else { return };
+    // A directory of its own: the collector appends to its output.
+    let mut collector = Collector::start(&program, &dir.join(format!("rotel-{privacy}")), Output::Counted);
+    let (seconds, peak) = ship(dir, &format!("otlp = \"{}\"\nprivacy = \"{privacy}\"", collector.base()));
+    collector.stop();
+    let received = Received::of(&collector.printed());
     println!(
-        "collector, {privacy}: {seconds:.1} s, {:.1} runs/s of {:.0} events/s, {:.0} items/s, {peak} MiB resident; {received:?}",
+        "collector, {privacy}: {seconds:.1} s, {:.1} runs/s ({:.0} events/s), {:.0} items/s, {peak} MiB resident; {received:?}",
         written.runs as f64 / seconds,
         written.events as f64 / seconds,
         (received.spans + received.records + received.points) as f64 / seconds,

@@ -12,6 +12,8 @@ use super::engines::{Server, lasting_port, signal, wait_for_port};
 pub enum Output {
     /// Prints it.
     Printed,
+    /// Prints the numbers of items in each request.
+    Counted,
     /// Sends it to another OTLP/HTTP receiver with this base address.
     Sent(String),
 }
@@ -44,8 +46,10 @@ impl Collector {
         let mut command = Command::new(&self.program);
         command.args(["start", "--otlp-http-endpoint", &http, "--otlp-grpc-endpoint", &grpc]);
         match &self.output {
-            Output::Printed => {
-                command.args(["--exporter", "blackhole", "--debug-log-verbosity", "detailed"]);
+            Output::Printed | Output::Counted => {
+                let is_counted = matches!(self.output, Output::Counted);
+                let verbosity = if is_counted { "basic" } else { "detailed" };
+                command.args(["--exporter", "blackhole", "--debug-log-verbosity", verbosity]);
                 command.args(["traces", "logs", "metrics"].map(|signal| format!("--debug-log={signal}")));
             }
             Output::Sent(base) => {
@@ -56,7 +60,7 @@ impl Collector {
             }
         }
         command.arg("--pid-file").arg(self.dir.join("pid")).arg("--log-file").arg(self.dir.join("log"));
-        command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        command.env("NO_COLOR", "1").stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         self.server = Some(Server(command.spawn().unwrap()));
         wait_for_port(self.ports[0]);
     }
