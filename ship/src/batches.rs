@@ -12,8 +12,6 @@ const MAX_BATCH_RUNS: usize = 32;
 const MAX_BATCH_BYTES: u64 = 32 << 20;
 /// A run with more data is not opened: it would take more than 256 MiB of memory.
 pub const MAX_RUN_BYTES: u64 = 512 << 20;
-/// An event counts as this many bytes.
-const EVENT_BYTES: u64 = 1 << 10;
 
 /// Runs to be opened, in groups.
 #[derive(Debug, Default)]
@@ -24,17 +22,17 @@ pub struct Batches<'a> {
 }
 
 impl<'a> Batches<'a> {
-    /// Groups runs whose events, transcripts and journals have at most that many bytes.
+    /// Groups runs whose transcripts and journals, and the weight of whose events, are at most that many bytes.
     pub fn of(catalog: &RunCatalog, runs: Vec<&'a RunRecord>, most: u64) -> Result<Batches<'a>> {
         let mut all = Batches::default();
         if runs.is_empty() {
             return Ok(all);
         }
-        let events = catalog.count_events(&runs)?;
+        let events = catalog.weigh_events(&runs)?;
         let mut size = 0_u64;
         for run in runs {
-            let events = events.get(&run.run).copied().unwrap_or_default() as u64;
-            let own = size_of_files(catalog, run).saturating_add(events.saturating_mul(EVENT_BYTES));
+            let events = events.get(&run.run).copied().unwrap_or_default();
+            let own = size_of_files(catalog, run).saturating_add(events);
             if own > most {
                 all.too_large.push((run, own));
                 continue;

@@ -83,7 +83,7 @@ pub fn each_run(
     }
     for (run, size) in too_large {
         let (id, size, most) = (&run.run, size >> 20, MAX_RUN_BYTES >> 20);
-        round.notes.push(format!("run {id} was not sent: it has {size} MiB of data, more than {most}"));
+        round.notes.push(format!("run {id} was not sent: its data counts as {size} MiB, more than {most}"));
     }
     let prepare = |data: RunData| {
         let texts = setup.texts(&setup.homes_of(&data.run))?;

@@ -78,6 +78,19 @@ pub(super) fn is_skipped_by_timeline(kind: Kind, payload: Option<&RawValue>) -> 
     })
 }
 
+/// The weight of an event without its payload, in bytes.
+const EVENT_WEIGHT: u64 = 1 << 10;
+/// A kept payload is in memory several times: its fields, the texts in the timeline, and those in the report.
+const PAYLOAD_FACTOR: u64 = 8;
+
+/// How much an event counts in the size of a run, in bytes: about twice the memory that it takes while its run is opened and
+/// reported. Payloads of calls of tools that do not manage a team are not kept.
+pub(super) fn weight(kind: Kind, payload: Option<&RawValue>) -> u64 {
+    let kept = payload.filter(|payload| Call::read(kind, payload).is_none());
+    let bytes = kept.map_or(0, |payload| payload.get().len() as u64);
+    bytes.saturating_mul(PAYLOAD_FACTOR).saturating_add(EVENT_WEIGHT)
+}
+
 /// Fields that nothing reads.
 const UNUSED_FIELDS: [&str; 8] = [
     "session_id",
@@ -236,6 +249,25 @@ mod tests {
             assert!(is_read("PreToolUse", odd), "{odd}");
         }
         assert!(is_read("Stop", r#"{"tool_name":"Bash","tool_use_id":"a"}"#));
+    }
+
+    #[test]
+    fn an_event_whose_payload_is_kept_weighs_more_and_more_with_a_longer_text() {
+        let of = |kind, payload: &str| {
+            let payload: Box<RawValue> = serde_json::from_str(payload).unwrap();
+            weight(kind, Some(&payload))
+        };
+        let call = |tool: &str, text: &str| {
+            let payload = format!(r#"{{"tool_name":"{tool}","tool_use_id":"t","tool_input":"{text}"}}"#);
+            of(Kind::PreToolUse, &payload)
+        };
+        let long = "x".repeat(10_000);
+        assert_eq!(call("Bash", ""), call("Bash", &long));
+        assert!(call("SendMessage", "") > call("Bash", ""));
+        assert_eq!(call("SendMessage", &long) - call("SendMessage", ""), PAYLOAD_FACTOR * 10_000);
+        assert!(
+            of(Kind::Stop, &format!(r#"{{"last_assistant_message":"{long}"}}"#)) > PAYLOAD_FACTOR * 10_000
+        );
     }
 
     fn loaded(loader: &EventLoader, tool: &str) -> LoadedEvent {

@@ -4,11 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::events::{DetailLevel, EarlierLife, EventKey, parts};
+use super::loaded_event::weight;
 use super::{RunData, by_run, is_client_gone};
-use teamkeep_core::client::payload::Payload;
+use teamkeep_core::client::payload::{Kind, Payload};
 use teamkeep_core::client::team;
 use teamkeep_core::error::{Error, Result, nearest};
 use teamkeep_core::model::event::{OVERRIDE, Recorded};
@@ -175,22 +176,21 @@ impl RunCatalog {
 pub struct Fingerprint(Vec<(PathBuf, u64, i64, i64)>);
 
 impl RunCatalog {
-    /// The number of log lines of each of these runs that has any. It includes events from before a run that its timeline does not
-    /// need.
-    pub fn count_events(&self, wanted: &[&RunRecord]) -> Result<HashMap<String, usize>> {
+    /// The weight of the events of each of these runs. It includes events from before a run that its timeline does not need.
+    pub fn weigh_events(&self, wanted: &[&RunRecord]) -> Result<HashMap<String, u64>> {
         let claims = Claims::new(&self.runs);
         let parts = parts(&self.archive, &claims, wanted.iter().copied());
-        let counts: HashMap<&str, AtomicUsize> =
-            wanted.iter().map(|run| (run.run.as_str(), AtomicUsize::default())).collect();
-        let count = |header: &LineHeader<'_>| {
+        let weights: HashMap<&str, AtomicU64> =
+            wanted.iter().map(|run| (run.run.as_str(), AtomicU64::default())).collect();
+        let weigh = |header: &LineHeader<'_>| {
             let run = claims.run_of(header.run.as_deref(), header.session.as_deref(), header.at);
-            if let Some(own) = run.and_then(|run| counts.get(run.as_str())) {
-                own.fetch_add(1, Ordering::Relaxed);
+            if let Some(own) = run.and_then(|run| weights.get(run.as_str())) {
+                own.fetch_add(weight(Kind::named(&header.event), header.payload), Ordering::Relaxed);
             }
             false
         };
-        log::filter_parallel(&self.log, &parts, count, |_| (), |()| ())?;
-        Ok(counts.into_iter().map(|(run, count)| (run.to_owned(), count.into_inner())).collect())
+        log::filter_parallel(&self.log, &parts, weigh, |_| (), |()| ())?;
+        Ok(weights.into_iter().map(|(run, weight)| (run.to_owned(), weight.into_inner())).collect())
     }
 
     /// Visits the log lines of one run, without those from before the run that its timeline does not need. One line is
