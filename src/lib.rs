@@ -38,6 +38,7 @@ pub mod view;
 pub mod watch;
 
 pub use commands::catalog::parse_time;
+pub use commands::ship as ship_command;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use teamkeep::context::Context;
+use teamkeep::ship_command::{EXAMPLES, SendArgs, ShipCommand};
 use teamkeep::ui::Ui;
 use teamkeep::view::count;
 use teamkeep_core::error::{Error, Result, USAGE};
@@ -17,28 +18,13 @@ use crate::setup::Setup;
 use crate::shipper::{Round, ship};
 use crate::{dry_run, fetch, status};
 
-/// Send recorded data to an object store and an OpenTelemetry receiver
-///
-/// Sends new data to the destinations under `[ship]` in the configuration: the events of the log, and the runs that have ended.
-/// Without --once it sends again every `ship.interval`, until it is interrupted.
+/// Send recorded data to an object store or an OpenTelemetry receiver
 #[derive(Debug, Parser)]
 #[command(name = "teamkeep ship", version, max_term_width = 100)]
-#[command(after_help = "\
-Examples:
-  # Show what would be sent, and send nothing
-  teamkeep ship --dry-run
-
-  # Send everything new, and end
-  teamkeep ship --once
-
-  # Send only data from this month on; earlier data is never sent to these destinations
-  teamkeep ship --once --since 2026-11-01
-
-  # Show the data of each destination, and the last error
-  teamkeep ship status")]
+#[command(args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
 struct Cli {
     #[command(flatten)]
-    send: Send,
+    send: SendArgs,
     #[command(subcommand)]
     command: Option<Command>,
     /// Use colors: auto, always or never
@@ -59,37 +45,13 @@ struct Cli {
     utc: bool,
 }
 
-#[derive(Debug, clap::Args)]
-struct Send {
-    /// Send all new data, and end
-    #[arg(long)]
-    once: bool,
-    /// Never send data to the configured destinations that began before this time
-    #[arg(long, value_name = "TIME")]
-    since: Option<String>,
-    /// Show what would be sent, and send nothing
-    #[arg(long, conflicts_with = "since")]
-    dry_run: bool,
-    /// With --dry-run: print every row as JSON, one object in each line
-    #[arg(long, requires = "dry_run")]
-    json: bool,
-}
-
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Send all new data; a hook starts this
+    #[command(flatten)]
+    Documented(ShipCommand),
+    /// Send all new data, print nothing, and report problems in the diagnostics; a hook starts this
     #[command(hide = true)]
-    Run {
-        /// Print nothing, and report problems in the diagnostics
-        #[arg(long)]
-        after_hook: bool,
-    },
-    /// Show the data that each destination has and lacks, and the last error
-    Status {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    AfterHook,
     /// Write an object to a file
     #[command(hide = true)]
     Fetch {
@@ -129,23 +91,22 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
 
 fn run(cli: Cli, ui: Ui) -> Result<ExitCode> {
     match cli.command {
-        Some(Command::Status { json }) => status::print(Context::new(ui)?, json)?,
+        Some(Command::Documented(ShipCommand::Status { json })) => status::print(Context::new(ui)?, json)?,
         Some(Command::Fetch { address, output }) => fetch::fetch(&Context::bare(ui)?, &address, &output)?,
-        Some(Command::Run { after_hook: true }) => after_hook()?,
-        Some(Command::Run { after_hook: false }) => return send(&Send { once: true, ..cli.send }, ui),
+        Some(Command::AfterHook) => after_hook()?,
         None => return send(&cli.send, ui),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn send(args: &Send, ui: Ui) -> Result<ExitCode> {
+fn send(args: &SendArgs, ui: Ui) -> Result<ExitCode> {
     let setup = Setup::new(Context::new(ui)?)?;
-    if args.dry_run {
-        dry_run::print(&setup, args.json)?;
-        return Ok(ExitCode::SUCCESS);
-    }
     let now = setup.context.clock.now();
     let since = args.since.as_deref().map(|since| teamkeep::parse_time(since, None, now)).transpose()?;
+    if args.dry_run {
+        dry_run::print(&setup, since, args.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     loop {
         let is_complete = send_round(&setup, since, ui)?;
         if args.once {

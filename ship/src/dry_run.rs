@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::log;
 use teamkeep_core::store::shipping::{Destination, DestinationKind, Shipping, ShippingState};
+use teamkeep_core::sys::clock::Timestamp;
 
 use crate::batches::{Batches, MAX_RUN_BYTES};
 use crate::identity::Identity;
 use crate::privacy::Texts;
 use crate::run_data::{RowSink, ShippedRun};
-use crate::run_shipping::unshipped_runs;
+use crate::run_shipping::{too_large_note, unshipped_runs};
 use crate::segment_events;
 use crate::setup::Setup;
 use crate::tables::Table;
@@ -54,9 +55,10 @@ impl<W: Write> RowSink for Preview<W> {
     }
 }
 
-/// Prints the rows, with `json` each one in a line.
-pub fn print(setup: &Setup, json: bool) -> Result<()> {
-    let (state, _) = Shipping::of(&setup.context.paths).read()?;
+/// Prints the rows, with `json` each one in a line. Data that began before `since` is left out.
+pub fn print(setup: &Setup, since: Option<Timestamp>, json: bool) -> Result<()> {
+    let (mut state, _) = Shipping::of(&setup.context.paths).read()?;
+    since.into_iter().for_each(|since| state.set_since(&setup.context.config.ship, since));
     let identity = setup.identity(&state)?;
     let out = setup.context.ui.json();
     let mut preview = Preview { out, prints_rows: json, tables: BTreeMap::new() };
@@ -103,7 +105,9 @@ fn add_runs(
 ) -> Result<()> {
     let catalog = setup.catalog();
     let wanted = unshipped_runs(&catalog, state, destination);
-    for batch in Batches::of(&catalog, wanted, MAX_RUN_BYTES)?.batches {
+    let Batches { batches, too_large } = Batches::of(&catalog, wanted, MAX_RUN_BYTES)?;
+    too_large.into_iter().for_each(|run| setup.context.ui.warn(too_large_note(run)));
+    for batch in batches {
         for data in catalog.open_runs(&batch)?.runs {
             let texts = setup.texts(&setup.homes_of(&data.run))?;
             let run = ShippedRun::of(&data, &setup.context.config, &texts, identity)?;

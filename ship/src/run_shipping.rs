@@ -8,7 +8,7 @@ use teamkeep::view::count;
 use teamkeep_core::config::ShipPrivacy;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::store::shipping::{Destination, ShippingState};
+use teamkeep_core::store::shipping::{Destination, RunStanding, ShippingState};
 
 use crate::batches::{Batches, MAX_RUN_BYTES};
 use crate::objects::Objects;
@@ -26,16 +26,9 @@ pub fn unshipped_runs<'a>(
     state: &ShippingState,
     destination: &Destination,
 ) -> Vec<&'a RunRecord> {
-    let since = state.destinations.get(&destination.id).and_then(|shipped| shipped.since);
     let is_complete = |run: &RunRecord| run.finished && !catalog.archive.is_unfinished(&run.run);
-    let lacks = |run: &&RunRecord| {
-        let Some(ended) = run.ended_at else { return false };
-        run.imported.is_none()
-            && is_complete(run)
-            && !catalog.is_stray(run)
-            && since.is_none_or(|since| run.started_at >= since)
-            && !state.is_run_shipped(&destination.id, &run.run, ended.millis())
-    };
+    let lacks =
+        |run: &&RunRecord| state.standing(&destination.id, run) == RunStanding::Unsent && is_complete(run);
     catalog.runs.iter().filter(lacks).collect()
 }
 
@@ -77,14 +70,8 @@ pub fn each_run(
     }
     let wanted = unshipped_runs(&catalog, &state, destination);
     let Batches { batches, too_large } = Batches::of(&catalog, wanted, MAX_RUN_BYTES)?;
-    let given_up = too_large.iter().filter_map(|(run, _)| Some((run.run.clone(), run.ended_at?.millis())));
-    if !too_large.is_empty() {
-        note_shipped(shipper, destination, given_up.collect())?;
-    }
-    for (run, size) in too_large {
-        let (id, size, most) = (&run.run, size >> 20, MAX_RUN_BYTES >> 20);
-        round.notes.push(format!("run {id} was not sent: its data counts as {size} MiB, more than {most}"));
-    }
+    note_too_large(shipper, destination, &too_large)?;
+    round.notes.extend(too_large.into_iter().map(too_large_note));
     let prepare = |data: RunData| {
         let texts = setup.texts(&setup.homes_of(&data.run))?;
         ShippedRun::of(&data, &setup.context.config, &texts, &shipper.identity)
@@ -134,9 +121,32 @@ fn note_shipped(shipper: &Shipper<'_>, destination: &Destination, runs: BTreeMap
     shipper.lock.update(|state| {
         let shipped = state.destinations.entry(destination.id.clone()).or_default();
         shipped.parts.retain(|run, _| !runs.contains_key(run));
+        shipped.too_large.retain(|run, _| !runs.contains_key(run));
         shipped.runs.extend(runs);
     })?;
     Ok(())
+}
+
+/// Notes the runs that are too large, so that they are not read again in each round.
+fn note_too_large(
+    shipper: &Shipper<'_>,
+    destination: &Destination,
+    runs: &[(&RunRecord, u64)],
+) -> Result<()> {
+    if runs.is_empty() {
+        return Ok(());
+    }
+    let ended = runs.iter().filter_map(|(run, _)| Some((run.run.clone(), run.ended_at?.millis())));
+    shipper.lock.update(|state| {
+        state.destinations.entry(destination.id.clone()).or_default().too_large.extend(ended);
+    })?;
+    Ok(())
+}
+
+/// Why a run is not sent, with the size of its data in bytes.
+pub fn too_large_note((run, size): (&RunRecord, u64)) -> String {
+    let (id, size, most) = (&run.run, size >> 20, MAX_RUN_BYTES >> 20);
+    format!("run {id} is too large to send: its data counts as {size} MiB, more than {most}")
 }
 
 /// The run as an export bundle, if bundles are configured. They consist of texts, so they need a privacy that allows texts.

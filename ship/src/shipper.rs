@@ -120,14 +120,9 @@ pub fn ship(setup: &Setup, since: Option<Timestamp>) -> Result<Option<Round>> {
     let mut last = None;
     loop {
         let Some(lock) = shipping.lock(Duration::ZERO)? else { return Ok(last) };
-        let (state, damage) = shipping.read()?;
+        let (_, damage) = shipping.read()?;
         if let Some(since) = since {
-            let destinations = state.configured(&setup.context.config.ship);
-            lock.update(|state| {
-                for destination in &destinations {
-                    state.destinations.entry(destination.id.clone()).or_default().since = Some(since);
-                }
-            })?;
+            lock.update(|state| state.set_since(&setup.context.config.ship, since))?;
         }
         let round = Shipper::new(setup, &lock).and_then(|shipper| shipper.round());
         let error = match &round {

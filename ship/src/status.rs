@@ -37,6 +37,8 @@ struct DestinationStatus {
     /// The telemetry that the receiver does not accept.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     unsupported: BTreeSet<Signal>,
+    /// The runs that are not sent because opening them would take too much memory.
+    too_large_runs: usize,
     unsent_runs: usize,
     unsent_segments: usize,
     unsent_bytes: u64,
@@ -78,6 +80,7 @@ impl Status {
                 since: shipped.and_then(|shipped| shipped.since),
                 runs: shipped.map_or(0, |shipped| shipped.runs.len()),
                 unsupported: shipped.map(|shipped| shipped.unsupported.clone()).unwrap_or_default(),
+                too_large_runs: shipped.map_or(0, |shipped| shipped.too_large.len()),
                 unsent_runs: unshipped_runs(&catalog, &state, &destination).len(),
                 unsent_segments: segments.len(),
                 unsent_bytes: segments.iter().map(|segment| segment.size).sum(),
@@ -104,6 +107,9 @@ impl Status {
             if !one.unsupported.is_empty() {
                 let signals = signal_names(one.unsupported.iter().copied());
                 text.push_str(&format!("  not accepted by the receiver: {signals}\n"));
+            }
+            if one.too_large_runs > 0 {
+                text.push_str(&format!("  too large to send: {}\n", count(one.too_large_runs, "run")));
             }
             let unsent = match (one.unsent_runs, one.unsent_segments) {
                 (0, 0) => "nothing".to_owned(),

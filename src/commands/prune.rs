@@ -16,7 +16,7 @@ use crate::view::{self, Document, count};
 use teamkeep_core::config;
 use teamkeep_core::error::Result;
 use teamkeep_core::store::retention::Recording;
-use teamkeep_core::store::shipping::{Shipping, Unshipped};
+use teamkeep_core::store::shipping::{RunStanding, Shipping, Unshipped};
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -176,7 +176,7 @@ fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
     document
 }
 
-/// How many of the runs to delete are not shipped.
+/// How many of the runs to delete a destination should have and does not have.
 fn unshipped(context: &Context, survey: &Inventory, plan: &Plan) -> Result<Option<String>> {
     let ship = &context.config.ship;
     if !ship.is_configured() {
@@ -186,10 +186,11 @@ fn unshipped(context: &Context, survey: &Inventory, plan: &Plan) -> Result<Optio
     let destinations = state.configured(ship);
     let is_unshipped = |(index, _): &&(usize, Reason)| {
         let run = &survey.runs[*index].run;
-        run.ended_at.is_none_or(|ended| !state.is_run_shipped_to_all(&destinations, &run.run, ended))
+        let mut standings = destinations.iter().map(|destination| state.standing(&destination.id, run));
+        standings.any(|standing| matches!(standing, RunStanding::Unsent | RunStanding::TooLarge))
     };
     let runs = plan.runs.iter().filter(is_unshipped).count();
-    Ok((runs > 0).then(|| format!("{} not shipped yet", count(runs, "run"))))
+    Ok((runs > 0).then(|| format!("{} not shipped", count(runs, "run"))))
 }
 
 fn object(survey: &Inventory, plan: &Plan, pruned: Option<&Pruned>) -> Value {

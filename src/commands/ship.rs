@@ -9,41 +9,121 @@ use teamkeep_core::error::{Error, Result};
 use teamkeep_core::hook::find_shipper;
 use teamkeep_core::store::shipping::PROGRAM;
 
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
+/// The end of the help, here and in teamkeep-ship.
+pub const EXAMPLES: &str = "\
 Examples:
   # Show what would be sent, and send nothing
   teamkeep ship --dry-run
 
-  # Send everything new, and show what is sent
+  # Send all new data, and show what each destination has
   teamkeep ship --once
   teamkeep ship status
 
-  # Show all options
-  teamkeep ship help
+  # Send only data from this month on; earlier data is never sent to these destinations
+  teamkeep ship --once --since 2026-11-01
 
-Destinations are set under [ship] in the configuration. The program teamkeep-ship must be installed:
-./install.sh --with-ship. The exit code is that of teamkeep-ship.")]
+Destinations are set under [ship] in the configuration. The events of the log and the runs that have ended are sent.
+The program teamkeep-ship must be installed: ./install.sh --with-ship.";
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
 pub struct Args {
-    /// Command of teamkeep-ship with its options: run, status or help
-    #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
-    command: Vec<OsString>,
+    #[command(flatten)]
+    send: SendArgs,
+    #[command(subcommand)]
+    command: Option<ShipCommand>,
 }
 
-/// The program with these global options.
-pub fn command(context: &Context, global: &[OsString]) -> Result<Command> {
+#[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
+pub struct SendArgs {
+    /// Send all new data, and end; without it, all new data is sent every `ship.interval` until you press Ctrl-C
+    #[arg(long)]
+    pub once: bool,
+    /// Never send data to the configured destinations that began before this time
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Show what would be sent, and send nothing
+    #[arg(long, conflicts_with = "once")]
+    pub dry_run: bool,
+    /// With --dry-run: print each row as a JSON object on a line of its own
+    #[arg(long, requires = "dry_run")]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, clap::Subcommand)]
+pub enum ShipCommand {
+    /// Show what each destination has and lacks, and the last error
+    #[command(
+        after_help = "Examples:\n  teamkeep ship status\n  teamkeep ship status --json | jq '.destinations[].unsent_runs'"
+    )]
+    Status {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+impl Args {
+    /// The arguments of teamkeep-ship for this command line.
+    fn passed_on(&self) -> Vec<OsString> {
+        let Args { send: SendArgs { once, since, dry_run, json }, command } = self;
+        let (is_status, status_json) = match command {
+            Some(ShipCommand::Status { json }) => (true, *json),
+            None => (false, false),
+        };
+        let switches = [
+            ("status", is_status),
+            ("--json", *json || status_json),
+            ("--once", *once),
+            ("--dry-run", *dry_run),
+        ];
+        let switches = switches.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| name.to_owned());
+        switches.chain(since.iter().map(|since| format!("--since={since}"))).map(OsString::from).collect()
+    }
+}
+
+/// The program with these arguments.
+pub fn command(context: &Context, args: &[OsString]) -> Result<Command> {
     let Some(program) = find_shipper(&context.env) else {
         return Err(Error::new(format!("cannot ship: {PROGRAM} is neither beside teamkeep nor in PATH"))
             .hint("to install it: ./install.sh --with-ship"));
     };
     let mut command = Command::new(program);
-    command.args(global);
+    command.args(args);
     Ok(command)
 }
 
 /// Replaces this process by the program. `global` are the global options of this call.
 pub fn run(context: &Context, global: &[OsString], args: &Args) -> Result<ExitCode> {
     let mut command = command(context, global)?;
-    let error = command.args(&args.command).exec();
+    let error = command.args(args.passed_on()).exec();
     Err(Error::caused(format!("cannot run {}", command.get_program().display()), error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn parse(args: &[OsString]) -> Args {
+        let name = OsString::from("ship");
+        Line::try_parse_from(std::iter::once(&name).chain(args)).unwrap().args
+    }
+
+    #[test]
+    fn every_argument_is_passed_on() {
+        for line in
+            ["", "--once", "--once --since=-1d", "--dry-run --json --since 1h", "status", "status --json"]
+        {
+            let given: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            let (args, passed) = (parse(&given), parse(&parse(&given).passed_on()));
+            assert_eq!((&args.send, &args.command), (&passed.send, &passed.command), "{line}");
+        }
+    }
 }

@@ -66,7 +66,7 @@ impl Recorder {
         };
         // It must not keep the project's directory in use. It calls `setsid` itself.
         let mut command = Command::new(program);
-        command.args(["run", "--after-hook"]).current_dir("/").env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
+        command.arg("after-hook").current_dir("/").env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.spawn().map(drop)
     }

@@ -92,7 +92,10 @@ const CORE: &[(&str, &[&str])] = &[
             "sys/unicode",
         ],
     ),
-    ("store/shipping", &["config", "store/log", "sys/clock", "sys/fs", "sys/paths", "sys/process"]),
+    (
+        "store/shipping",
+        &["config", "store/archive", "store/log", "sys/clock", "sys/fs", "sys/paths", "sys/process"],
+    ),
     (
         "store/retention",
         &["config", "error", "store/archive", "store/chain", "store/log", "sys/clock", "sys/fs"],

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use teamkeep_core::store::log;
+use teamkeep_core::store::shipping::Shipped;
 
 use super::ship_sandbox::{SESSION, SHIP, ShipSandbox};
 use crate::support::client_files::Lead;
@@ -106,18 +107,22 @@ fn prune_mentions_runs_that_are_not_shipped_and_deletes_them() {
     ship.sandbox.finish();
     let run = ship.sandbox.library().runs[0].clone();
     let dry = ship.run(&["prune", "--keep", "0", "--dry-run"]);
-    assert!(dry.out.contains("1 run not shipped yet"), "{}{}", dry.out, dry.err);
+    assert!(dry.out.contains("1 run not shipped\n"), "{}{}", dry.out, dry.err);
     let destination = ship.destination();
     let right = ship.shipping().lock(Duration::from_secs(60)).unwrap().unwrap();
     let ended = run.ended_at.unwrap().millis();
-    right
-        .update(|state| {
-            let shipped = state.destinations.entry(destination.id.clone()).or_default();
-            shipped.runs.insert(run.run.clone(), ended);
-        })
-        .unwrap();
-    let dry = ship.run(&["prune", "--keep", "0", "--dry-run"]);
-    assert!(!dry.out.contains("not shipped yet"), "{}", dry.out);
+    let dry_after = |change: &dyn Fn(&mut Shipped)| {
+        right.update(|state| change(state.destinations.entry(destination.id.clone()).or_default())).unwrap();
+        ship.run(&["prune", "--keep", "0", "--dry-run"]).out
+    };
+    let dry = dry_after(&|shipped| {
+        shipped.too_large.insert(run.run.clone(), ended);
+    });
+    assert!(dry.contains("1 run not shipped\n"), "{dry}");
+    let dry = dry_after(&|shipped| {
+        shipped.runs.insert(run.run.clone(), ended);
+    });
+    assert!(!dry.contains("not shipped"), "{dry}");
     assert_eq!(ship.run(&["prune", "--keep", "0", "--yes"]).code, Some(0));
     assert!(ship.sandbox.library().runs.is_empty());
 }

@@ -18,7 +18,7 @@ use crate::sys::paths::Paths;
 use crate::sys::process;
 
 pub use destination::{Destination, DestinationId, DestinationKind, Signal};
-pub use state::{Last, Part, Shipped, ShippingState};
+pub use state::{Last, Part, RunStanding, Shipped, ShippingState};
 pub use unshipped::{RemovedUnshipped, Unshipped};
 
 /// The program that ships.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Destination, DestinationId, DestinationKind, Signal};
 use crate::config::Ship;
+use crate::store::archive::RunRecord;
 use crate::store::log::{Segment, SegmentName};
 use crate::sys::clock::Timestamp;
 use crate::sys::fs::{Document, Layout};
@@ -32,6 +33,9 @@ pub struct Shipped {
     pub segments: BTreeSet<SegmentName>,
     /// The runs, each with its revision: its end in milliseconds since 1970.
     pub runs: BTreeMap<String, i64>,
+    /// The runs that are not sent because opening them would take too much memory, each with its revision.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub too_large: BTreeMap<String, i64>,
     /// The runs of which the receiver has only a part.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, Part>,
@@ -41,6 +45,36 @@ pub struct Shipped {
     /// Data that began before this time is not sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
+}
+
+/// Whether a destination has a run, or will get it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunStanding {
+    /// All data of the run until its end.
+    Sent,
+    /// Not all, and it is to be sent.
+    Unsent,
+    /// It is not sent, because opening it would take too much memory.
+    TooLarge,
+    /// It is never sent: it has not ended, was imported or began too early, or no session took part in it.
+    Excluded,
+}
+
+impl Shipped {
+    pub fn standing(&self, run: &RunRecord) -> RunStanding {
+        let Some(revision) = run.ended_at.map(Timestamp::millis) else { return RunStanding::Excluded };
+        if self.runs.get(&run.run) == Some(&revision) {
+            return RunStanding::Sent;
+        }
+        if run.imported.is_some() || run.is_stray() || self.since.is_some_and(|since| run.started_at < since)
+        {
+            return RunStanding::Excluded;
+        }
+        match self.too_large.get(&run.run) == Some(&revision) {
+            true => RunStanding::TooLarge,
+            false => RunStanding::Unsent,
+        }
+    }
 }
 
 /// The signals of a run that a receiver has, while it failed at others.
@@ -90,13 +124,22 @@ impl ShippingState {
         Destination::all(ship, &self.host(ship))
     }
 
+    /// Never sends data to these destinations that began before this time.
+    pub fn set_since(&mut self, ship: &Ship, since: Timestamp) {
+        for destination in self.configured(ship) {
+            self.destinations.entry(destination.id).or_default().since = Some(since);
+        }
+    }
+
     pub fn is_shipped(&self, destination: &DestinationId, segment: &SegmentName) -> bool {
         self.destinations.get(destination).is_some_and(|shipped| shipped.segments.contains(segment))
     }
 
-    /// Whether a run was sent with this end, in milliseconds since 1970.
-    pub fn is_run_shipped(&self, destination: &DestinationId, run: &str, revision: i64) -> bool {
-        self.destinations.get(destination).and_then(|shipped| shipped.runs.get(run)) == Some(&revision)
+    pub fn standing(&self, destination: &DestinationId, run: &RunRecord) -> RunStanding {
+        match self.destinations.get(destination) {
+            Some(shipped) => shipped.standing(run),
+            None => Shipped::default().standing(run),
+        }
     }
 
     /// The segments of these that an object store does not have. A receiver gets its data from ended runs, not from the log.
@@ -112,11 +155,6 @@ impl ShippingState {
         let since = self.destinations.get(destination).and_then(|shipped| shipped.since);
         !self.is_shipped(destination, &segment.name)
             && since.is_none_or(|since| segment.name.start() >= since)
-    }
-
-    /// Whether every destination has this run with this end.
-    pub fn is_run_shipped_to_all(&self, destinations: &[Destination], run: &str, ended: Timestamp) -> bool {
-        destinations.iter().all(|destination| self.is_run_shipped(&destination.id, run, ended.millis()))
     }
 
     pub(super) fn forget_removed(&mut self, existing: &BTreeSet<SegmentName>) {

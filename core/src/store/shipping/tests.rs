@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::config::{Ship, StoreAddress};
+use crate::store::archive::{Imported, RunRecord};
 use crate::store::log::Segment;
 use crate::sys::clock::{Timestamp, parse};
 
@@ -45,16 +46,31 @@ fn a_segment_is_shipped_once_the_object_store_has_it() {
 }
 
 #[test]
-fn a_run_is_shipped_again_when_it_ends_again() {
-    let mut state = ShippingState::default();
-    let destinations = state.configured(&ship(0));
-    let ended = |millis| Timestamp::from_millis(millis).unwrap();
-    for destination in &destinations {
-        assert!(!state.is_run_shipped_to_all(&destinations, "r", ended(7)));
-        state.destinations.entry(destination.id.clone()).or_default().runs.insert("r".to_owned(), 7);
-    }
-    assert!(state.is_run_shipped_to_all(&destinations, "r", ended(7)));
-    assert!(!state.is_run_shipped_to_all(&destinations, "r", ended(8)));
+fn a_run_is_sent_again_when_it_ends_again() {
+    use RunStanding::{Excluded, Sent, TooLarge, Unsent};
+    let at = |millis| Timestamp::from_millis(millis).unwrap();
+    let session = r#"{"id": "s", "role": "lead"}"#;
+    let mut run = RunRecord { run: "r".to_owned(), started_at: at(5), ..RunRecord::default() };
+    let mut shipped = Shipped::default();
+    assert_eq!(shipped.standing(&run), Excluded, "it has not ended");
+    run.ended_at = Some(at(7));
+    assert_eq!(shipped.standing(&run), Unsent);
+    run.team = Some("team".to_owned());
+    assert_eq!(shipped.standing(&run), Excluded, "no session took part in it");
+    run.sessions.push(serde_json::from_str(session).unwrap());
+    shipped.too_large.insert("r".to_owned(), 7);
+    assert_eq!(shipped.standing(&run), TooLarge);
+    run.ended_at = Some(at(8));
+    assert_eq!(shipped.standing(&run), Unsent, "it can be smaller now");
+    shipped.since = Some(at(6));
+    assert_eq!(shipped.standing(&run), Excluded, "it began before that time");
+    shipped.runs.insert("r".to_owned(), 8);
+    assert_eq!(shipped.standing(&run), Sent);
+    shipped.since = None;
+    run.ended_at = Some(at(9));
+    assert_eq!(shipped.standing(&run), Unsent);
+    run.imported = Some(Imported::default());
+    assert_eq!(shipped.standing(&run), Excluded);
 }
 
 #[test]
