@@ -12,16 +12,19 @@ use teamkeep_core::store::shipping::{
 };
 use teamkeep_core::sys::clock::{self, Timestamp};
 
-use crate::receiver_shipping::signal_names;
-use crate::run_shipping::unshipped_runs;
+use crate::run_telemetry::signal_names;
 use crate::setup::Setup;
 use crate::shipper::unshipped_segments;
+use crate::unsent_runs::unshipped_runs;
 
 /// The format of `--json`.
 #[derive(Debug, Serialize)]
 struct Status {
     v: u32,
     destinations: Vec<DestinationStatus>,
+    /// The runs whose description cannot be read. They are not sent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unreadable_runs: Vec<String>,
     last: Option<Last>,
     /// The segments that retention removed from the log before they were sent.
     removed: Option<RemovedUnshipped>,
@@ -91,6 +94,7 @@ impl Status {
         Ok(Status {
             v: 1,
             destinations: destinations.collect::<Result<Vec<_>>>()?,
+            unreadable_runs: catalog.damaged,
             last: state.last,
             removed: shipping.removed(),
         })
@@ -119,6 +123,10 @@ impl Status {
                 }
             };
             text.push_str(&format!("  not sent: {unsent}\n"));
+        }
+        if let Some(first) = self.unreadable_runs.first() {
+            let runs = count(self.unreadable_runs.len(), "run");
+            text.push_str(&format!("not readable: {runs}; for the reason: teamkeep verify {first}\n"));
         }
         match &self.last {
             None => text.push_str("nothing has been sent yet\n"),

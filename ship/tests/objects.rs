@@ -159,6 +159,20 @@ fn metadata_has_no_text_and_full_has_all() {
 }
 
 #[test]
+fn a_run_that_cannot_be_read_is_in_the_status() {
+    let machine = Machine::new();
+    machine.record("v328-inprocess");
+    machine.configure_lake("");
+    let run = machine.catalog().runs[0].run.clone();
+    let status = || String::from_utf8(machine.ship(&["status"]).stdout).unwrap();
+    assert!(!status().contains("not readable"), "{}", status());
+    std::fs::write(machine.store().join("archive/runs").join(&run).join("run.json"), "{").unwrap();
+    machine.ship_all();
+    let expected = format!("not readable: 1 run; for the reason: teamkeep verify {run}\n");
+    assert!(status().contains(&expected), "{}", status());
+}
+
+#[test]
 fn a_damaged_state_is_reported_once() {
     let machine = Machine::new();
     machine.record("v328-inprocess");
