@@ -14,8 +14,9 @@ use teamkeep_core::error::{Error, Result, USAGE};
 use teamkeep_core::sys::clock::{self, Timestamp};
 use teamkeep_core::sys::{diagnostics, fs};
 
+use crate::round::ship;
 use crate::setup::Setup;
-use crate::shipper::{Round, ship};
+use crate::shipper::Round;
 use crate::{dry_run, fetch, status};
 
 /// Send recorded data to an object store or an OpenTelemetry receiver

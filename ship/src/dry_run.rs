@@ -13,10 +13,10 @@ use crate::batches::{Batches, MAX_RUN_BYTES};
 use crate::identity::Identity;
 use crate::privacy::Texts;
 use crate::run_data::{RowSink, ShippedRun};
-use crate::run_shipping::{too_large_note, unshipped_runs};
 use crate::segment_events;
 use crate::setup::Setup;
 use crate::tables::Table;
+use crate::unsent_runs::{too_large_note, unshipped_runs};
 
 /// Counts rows, and prints each as JSON, or the first of each table at the end.
 struct Preview<W> {

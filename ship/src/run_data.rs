@@ -10,13 +10,14 @@ use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::clock::Timestamp;
 
 use crate::identity::Identity;
-use crate::otlp::{TraceParent, VerdictRow};
+use crate::otlp::ClientSpan;
 use crate::parquet_file::encode;
 use crate::privacy::{IdentityKind, Texts};
 use crate::tables::{
     self, AgentFacts, IncidentFacts, MessageFacts, Row, RunFacts, RunKey, Table, TaskFacts, ToolFacts,
     VerdictFacts,
 };
+use crate::verdicts::RunVerdict;
 
 /// An ended run. Texts in it are dropped or redacted as configured.
 #[derive(Debug)]
@@ -25,18 +26,21 @@ pub struct ShippedRun {
     pub record: RunRecord,
     pub report: Report,
     /// The verdicts, in order. Without texts, their reasons are empty.
-    pub verdicts: Vec<VerdictRow>,
+    pub verdicts: Vec<RunVerdict>,
     pub project: Option<String>,
     /// The spans of Claude Code's own telemetry in which hooks were called.
-    pub links: Vec<TraceParent>,
+    pub links: Vec<ClientSpan>,
     /// Failed calls by agent and tool.
     failures: HashMap<(String, String), usize>,
 }
 
-/// The span of Claude Code's telemetry in which a hook was called.
-fn link(event: &LoadedEvent) -> Option<TraceParent> {
-    let link = TraceParent::parse(event.traceparent.as_ref()?.as_str(), event.at)?;
-    Some(link.by(event.who().map(str::to_owned), event.session().map(str::to_owned)))
+fn client_span(event: &LoadedEvent) -> Option<ClientSpan> {
+    Some(ClientSpan {
+        span: event.traceparent.as_deref()?.clone(),
+        at: event.at,
+        session: event.session().map(str::to_owned),
+        agent: event.who().map(str::to_owned),
+    })
 }
 
 /// A consumer of the rows of a run.
@@ -76,7 +80,7 @@ impl ShippedRun {
             let named = if identity.pseudonyms.is_keyed() { path.as_str() } else { name };
             identity.pseudonyms.of(IdentityKind::Project, named)
         });
-        let mut verdicts = VerdictRow::of(&timeline.entries);
+        let mut verdicts = RunVerdict::of(&timeline.entries);
         for verdict in &mut verdicts {
             verdict.reason = texts.text(&verdict.reason).unwrap_or_default().into_owned();
         }
@@ -90,7 +94,7 @@ impl ShippedRun {
             verdicts,
             report: texts.report(report)?,
             project,
-            links: data.events.iter().filter_map(link).collect(),
+            links: data.events.iter().filter_map(client_span).collect(),
             failures,
         })
     }

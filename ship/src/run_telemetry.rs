@@ -1,21 +1,18 @@
 //! Sends ended runs to an OTLP receiver.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Instant;
 
-use teamkeep::view::count;
-use teamkeep_core::config::{OtlpEncoding, ShipPrivacy};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::shipping::{Destination, Part, Shipped};
 
-use crate::otlp::{
-    self, Encoding, Headers, OtlpTarget, Privacy, RunExport, SendError, SendErrorKind, Sender, Signal,
-};
+use crate::otlp::{self, Headers, OtlpTarget, RunExport, SendError, SendErrorKind, Sender, Signal};
 use crate::patience::Patience;
 use crate::run_data::ShippedRun;
-use crate::run_shipping::each_run;
-use crate::setup::Setup;
+use crate::setup::{Setup, secret_file};
 use crate::shipper::{Round, Shipper};
+use crate::unsent_runs::{Sending, each_run};
 
 /// A round ends after this many runs in a row without a response, because the receiver is out of reach. With fewer, the reason may be
 /// these runs: a proxy can cut off a request that is too large.
@@ -32,12 +29,12 @@ pub fn ship(shipper: &Shipper<'_>, destination: &Destination, round: &mut Round)
         unsupported: BTreeMap::new(),
         rejections: BTreeMap::new(),
     };
-    let (mut sent, mut lost, mut refused, mut first) = (0, 0, 0, None);
+    let (mut sent, mut lost) = (0, 0);
     let visited =
         each_run(shipper, destination, round, |run, previous, _| match receiver.send(run, previous) {
             Ok(()) => {
                 (sent, lost) = (sent + 1, 0);
-                Ok(true)
+                Ok(Sending::Sent)
             }
             Err(error) if error.kind == SendErrorKind::Unauthorized => Err(as_error(error)),
             // Another run may be accepted. This one is sent again in the next round.
@@ -46,20 +43,14 @@ pub fn ship(shipper: &Shipper<'_>, destination: &Destination, round: &mut Round)
                 if lost == MAX_LOST_RUNS {
                     return Err(as_error(error));
                 }
-                refused += 1;
-                first.get_or_insert(error);
-                Ok(false)
+                Ok(Sending::Failed(as_error(error)))
             }
         });
     if sent > 0 {
         receiver.note_problems(destination, round)?;
     }
     receiver.note_parts(destination)?;
-    visited?;
-    match first {
-        Some(error) => Err(as_error(error).within(format!("{} not sent completely", count(refused, "run")))),
-        None => Ok(()),
-    }
+    visited
 }
 
 fn target(setup: &Setup, destination: &Destination) -> Result<OtlpTarget> {
@@ -67,12 +58,17 @@ fn target(setup: &Setup, destination: &Destination) -> Result<OtlpTarget> {
     let headers = ship.otlp_headers_path(setup.context.env.home.as_deref());
     Ok(OtlpTarget {
         base: destination.address.clone(),
-        encoding: match ship.otlp_encoding {
-            OtlpEncoding::Protobuf => Encoding::Protobuf,
-            OtlpEncoding::Json => Encoding::Json,
-        },
-        headers: headers.map(|path| Headers::read(&path)).transpose()?.unwrap_or_default(),
+        encoding: ship.otlp_encoding,
+        headers: headers.map(|path| read_headers(&path)).transpose()?.unwrap_or_default(),
     })
+}
+
+fn read_headers(path: &Path) -> Result<Headers> {
+    let failed =
+        |error: Error| error.within(format!("cannot use `ship.otlp-headers-file` {}", path.display()));
+    let text = String::from_utf8(secret_file(path).map_err(failed)?);
+    let text = text.map_err(|_| failed(Error::new("it is not UTF-8")))?;
+    Headers::parse(&text).map_err(failed)
 }
 
 fn as_error(error: SendError) -> Error {
@@ -116,7 +112,7 @@ impl Receiver<'_> {
             links: &run.links,
             revision: run.key.revision,
             previous,
-            privacy: privacy(self.shipper.setup.context.config.ship.privacy),
+            privacy: self.shipper.setup.context.config.ship.privacy,
         };
         let had = self.shipped.parts.get(&run.key.run).filter(|part| part.revision == run.key.revision);
         let had = had.map(|part| part.signals.clone()).unwrap_or_default();
@@ -218,14 +214,6 @@ impl Receiver<'_> {
                 None => return Err(error),
             }
         }
-    }
-}
-
-fn privacy(privacy: ShipPrivacy) -> Privacy {
-    match privacy {
-        ShipPrivacy::Full => Privacy::Full,
-        ShipPrivacy::Redacted => Privacy::Redacted,
-        ShipPrivacy::Metadata => Privacy::Metadata,
     }
 }
 

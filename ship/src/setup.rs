@@ -51,7 +51,7 @@ impl Setup {
         let pseudonyms = match ship.pseudonym_key_path(self.context.env.home.as_deref()) {
             None => Pseudonyms::none(),
             Some(path) => {
-                let read = private_file(&path).and_then(|secret| Pseudonyms::keyed(&secret));
+                let read = secret_file(&path).and_then(|secret| Pseudonyms::keyed(&secret));
                 read.map_err(|error| {
                     error.within(format!("cannot use `ship.pseudonym-key-file` {}", path.display()))
                 })?
@@ -100,7 +100,7 @@ pub fn profiles(env: &Env) -> ProfileFiles {
 }
 
 /// Reads a file with a secret, which only its owner can access.
-fn private_file(path: &Path) -> Result<Vec<u8>> {
+pub fn secret_file(path: &Path) -> Result<Vec<u8>> {
     fs::read_private(path, MAX_SECRET_BYTES).map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => Error::from(error).hint(format!("chmod 600 {}", path.display())),
         _ => error.into(),

@@ -52,6 +52,12 @@ pub enum ShipPrivacy {
     Metadata,
 }
 
+impl ShipPrivacy {
+    pub fn has_texts(self) -> bool {
+        self != ShipPrivacy::Metadata
+    }
+}
+
 impl Default for Ship {
     fn default() -> Ship {
         Ship {

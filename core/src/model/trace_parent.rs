@@ -31,18 +31,17 @@ impl TraceParent {
         &self.0
     }
 
-    /// 32 hexadecimal digits.
-    pub fn trace_id(&self) -> &str {
-        &self.0[3..35]
+    pub fn trace_id(&self) -> u128 {
+        u128::from_str_radix(&self.0[3..35], 16).unwrap_or_default()
     }
 
-    /// The ID of the span that called: 16 hexadecimal digits.
-    pub fn parent_id(&self) -> &str {
-        &self.0[36..52]
+    /// The ID of the span that called.
+    pub fn parent_id(&self) -> u64 {
+        u64::from_str_radix(&self.0[36..52], 16).unwrap_or_default()
     }
 
-    pub fn is_sampled(&self) -> bool {
-        u8::from_str_radix(&self.0[53..], 16).is_ok_and(|flags| flags & 1 == 1)
+    pub fn flags(&self) -> u8 {
+        u8::from_str_radix(&self.0[53..], 16).unwrap_or_default()
     }
 }
 
@@ -67,9 +66,9 @@ mod tests {
     #[test]
     fn a_valid_one_is_split_into_its_parts() {
         let parent = TraceParent::parse(VALID).unwrap();
-        assert_eq!(parent.trace_id(), "4bf92f3577b34da6a3ce929d0e0e4736");
-        assert_eq!((parent.parent_id(), parent.is_sampled()), ("00f067aa0ba902b7", true));
-        assert!(!TraceParent::parse(&VALID.replace("-01", "-fe")).unwrap().is_sampled());
+        assert_eq!(parent.trace_id(), 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736);
+        assert_eq!((parent.parent_id(), parent.flags()), (0x00f0_67aa_0ba9_02b7, 1));
+        assert_eq!(TraceParent::parse(&VALID.replace("-01", "-fe")).unwrap().flags(), 0xfe);
     }
 
     #[test]

@@ -2,15 +2,15 @@
 
 use opentelemetry_proto::tonic::common::v1::InstrumentationScope;
 use opentelemetry_proto::tonic::resource::v1::Resource as OtlpResource;
-use teamkeep::report::{Report, Turn};
+use teamkeep::report::Report;
+use teamkeep_core::config::ShipPrivacy;
+use teamkeep_core::model::TraceParent;
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::clock::Timestamp;
 
 use super::attributes::Attributes;
-use super::ids::{Item, ItemId, RunIds};
 use super::names;
-use super::turns::TurnSpan;
-use super::{Privacy, TraceParent, VerdictRow};
+use crate::verdicts::RunVerdict;
 
 /// Who ships: the same for all data of a process.
 #[derive(Debug, Clone, Copy)]
@@ -38,19 +38,30 @@ impl Resource<'_> {
     }
 }
 
+/// A span of Claude Code's own telemetry in which a hook was called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientSpan {
+    pub span: TraceParent,
+    /// When the hook was called.
+    pub at: Timestamp,
+    pub session: Option<String>,
+    /// The name of the agent that acted.
+    pub agent: Option<String>,
+}
+
 /// An ended run. The privacy level has already been applied to the texts.
 #[derive(Debug, Clone, Copy)]
 pub struct RunExport<'a> {
     pub run: &'a RunRecord,
     pub report: &'a Report,
-    pub verdicts: &'a [VerdictRow],
+    pub verdicts: &'a [RunVerdict],
     /// The spans of Claude Code in which the run's hooks were called, in the order of the calls.
-    pub links: &'a [TraceParent],
+    pub links: &'a [ClientSpan],
     /// The end of the run in milliseconds.
     pub revision: i64,
     /// The revision that was sent before. Items that had ended by then are left out.
     pub previous: Option<i64>,
-    pub privacy: Privacy,
+    pub privacy: ShipPrivacy,
 }
 
 impl RunExport<'_> {
@@ -69,79 +80,4 @@ impl RunExport<'_> {
         let revision = Timestamp::from_millis(self.revision).unwrap_or_default();
         revision.max(self.report.overview.started_at)
     }
-}
-
-/// The ids of a run's items, and the attributes that all of them have.
-#[derive(Debug)]
-pub(super) struct RunContext<'a> {
-    pub export: &'a RunExport<'a>,
-    pub ids: RunIds,
-    pub user: Option<&'a str>,
-    pub turns: Vec<TurnSpan<'a>>,
-}
-
-impl<'a> RunContext<'a> {
-    pub fn new(resource: &Resource<'a>, export: &'a RunExport<'a>) -> RunContext<'a> {
-        let ids = RunIds::new(resource.organization, &export.run.run);
-        let turns = TurnSpan::of_run(&ids, export);
-        RunContext { export, ids, user: resource.user, turns }
-    }
-
-    pub fn run_span(&self) -> ItemId {
-        self.ids.item(Item::Run, &[])
-    }
-
-    pub fn agent_span(&self, agent: &str) -> ItemId {
-        self.ids.item(Item::Agent, &[agent])
-    }
-
-    pub fn task_span(&self, task: &str) -> ItemId {
-        self.ids.item(Item::Task, &[task])
-    }
-
-    /// The span to which something that an agent did at that time belongs: its turn, else the run.
-    pub fn span_at(&self, agent: &str, at: Timestamp) -> ItemId {
-        let mut turns = self.turns.iter().rev();
-        turns.find(|turn| turn.includes(agent, at)).map_or_else(|| self.run_span(), |turn| turn.id)
-    }
-
-    /// The name that an agent gave: of a recipient, or of the owner of a task. In metadata mode one that no agent has becomes
-    /// `unknown`, so that no sentence is sent in place of a name.
-    pub fn name<'t>(&self, name: &'t str) -> &'t str {
-        let (name, report) = (bare(name), self.export.report);
-        let is_known = || {
-            let members = report.overview.members.iter().map(|member| &member.name);
-            members.chain(report.agents.iter().map(|agent| &agent.name)).any(|known| known == name)
-        };
-        match self.export.privacy.has_texts() || name == "*" || is_known() {
-            true => name,
-            false => "unknown",
-        }
-    }
-
-    /// The attributes of everything in the run.
-    pub fn run_attributes(&self) -> Attributes {
-        let overview = &self.export.report.overview;
-        Attributes::default()
-            .text(names::RUN_ID, &self.export.run.run)
-            .maybe(names::TEAM, overview.team.as_ref())
-    }
-
-    /// The attributes of everything in the run that belongs to a conversation.
-    pub fn conversation_attributes(&self) -> Attributes {
-        let session = self.export.report.overview.lead_session.as_ref();
-        self.run_attributes().maybe(names::CONVERSATION_ID, session)
-    }
-}
-
-/// When a turn began and ended; the end of the run if no end is recorded.
-pub(super) fn turn_times(turn: &Turn, end: Timestamp) -> (Timestamp, Timestamp) {
-    let to = turn.to.unwrap_or(end);
-    let from = turn.from.unwrap_or(to);
-    (from.min(to), to)
-}
-
-/// An agent's name without its team.
-pub(super) fn bare(name: &str) -> &str {
-    name.split('@').next().unwrap_or(name)
 }

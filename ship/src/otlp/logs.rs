@@ -9,9 +9,10 @@ use teamkeep_core::sys::clock::Timestamp;
 
 use super::attributes::{Attributes, body, nanos, word};
 use super::batch::batches;
-use super::export::{RunContext, bare};
 use super::ids::{Item, ItemId, ItemIds};
-use super::{Request, Resource, RunExport, VerdictRow, names};
+use super::run_context::{RunContext, bare};
+use super::{Request, Resource, RunExport, names};
+use crate::verdicts::RunVerdict;
 
 /// Flags of a log record: its trace is sampled.
 const SAMPLED: u32 = 1;
@@ -117,7 +118,7 @@ fn verdict_records(context: &RunContext<'_>) -> Vec<LogRecord> {
     new.map(|(verdict, id)| verdict_draft(context, verdict, id).finish(context)).collect()
 }
 
-fn verdict_draft<'a>(context: &RunContext<'_>, verdict: &'a VerdictRow, id: ItemId) -> Draft<'a> {
+fn verdict_draft<'a>(context: &RunContext<'_>, verdict: &'a RunVerdict, id: ItemId) -> Draft<'a> {
     let attributes = Attributes::default()
         .text(names::AGENT_NAME, &verdict.agent)
         .maybe(names::AGENT_ID, verdict.agent_id.as_ref())

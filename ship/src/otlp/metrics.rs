@@ -15,8 +15,8 @@ use teamkeep_core::sys::clock::Timestamp;
 
 use super::attributes::{Attributes, nanos, word};
 use super::batch::batches;
-use super::export::{RunContext, bare};
 use super::names::{self, Instrument, MetricName};
+use super::run_context::{RunContext, bare};
 use super::tasks::{STATUSES, status};
 use super::traces::only_model;
 use super::{Request, Resource, RunExport};

@@ -16,28 +16,23 @@ mod ids;
 mod logs;
 mod metrics;
 pub mod names;
-mod privacy;
 mod request;
 mod response;
+mod run_context;
 mod sender;
 mod target;
 mod tasks;
-mod trace_parent;
 mod traces;
 mod turns;
-mod verdicts;
 
-pub use export::{Resource, RunExport};
+pub use export::{ClientSpan, Resource, RunExport};
 pub use logs::logs;
 pub use metrics::metrics;
-pub use privacy::Privacy;
 pub use request::Request;
 pub use sender::{SendError, SendErrorKind, Sender};
-pub use target::{Encoding, Headers, OtlpTarget};
+pub use target::{Headers, OtlpTarget};
 pub use teamkeep_core::store::shipping::Signal;
-pub use trace_parent::TraceParent;
 pub use traces::traces;
-pub use verdicts::VerdictRow;
 
 /// All requests of a run, in the order in which they are sent.
 pub fn requests(resource: &Resource<'_>, export: &RunExport<'_>) -> Vec<Request> {

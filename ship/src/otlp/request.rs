@@ -6,7 +6,7 @@ use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message;
 use teamkeep_core::store::shipping::Signal;
 
-use super::Encoding;
+use teamkeep_core::config::OtlpEncoding;
 
 /// One request to a receiver, of bounded size.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,14 +43,14 @@ impl Request {
         }
     }
 
-    pub fn encode(&self, encoding: Encoding) -> serde_json::Result<Vec<u8>> {
+    pub fn encode(&self, encoding: OtlpEncoding) -> serde_json::Result<Vec<u8>> {
         match (encoding, self) {
-            (Encoding::Protobuf, Request::Traces(request)) => Ok(request.encode_to_vec()),
-            (Encoding::Protobuf, Request::Logs(request)) => Ok(request.encode_to_vec()),
-            (Encoding::Protobuf, Request::Metrics(request)) => Ok(request.encode_to_vec()),
-            (Encoding::Json, Request::Traces(request)) => serde_json::to_vec(request),
-            (Encoding::Json, Request::Logs(request)) => serde_json::to_vec(request),
-            (Encoding::Json, Request::Metrics(request)) => serde_json::to_vec(request),
+            (OtlpEncoding::Protobuf, Request::Traces(request)) => Ok(request.encode_to_vec()),
+            (OtlpEncoding::Protobuf, Request::Logs(request)) => Ok(request.encode_to_vec()),
+            (OtlpEncoding::Protobuf, Request::Metrics(request)) => Ok(request.encode_to_vec()),
+            (OtlpEncoding::Json, Request::Traces(request)) => serde_json::to_vec(request),
+            (OtlpEncoding::Json, Request::Logs(request)) => serde_json::to_vec(request),
+            (OtlpEncoding::Json, Request::Metrics(request)) => serde_json::to_vec(request),
         }
     }
 }

@@ -14,7 +14,9 @@ use url::Url;
 
 use super::response::{Answer, Secrets, refusal};
 use super::target::shown;
-use super::{Encoding, OtlpTarget, Request, Signal};
+use teamkeep_core::config::OtlpEncoding;
+
+use super::{OtlpTarget, Request, Signal};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time for a whole request and its response.
@@ -85,7 +87,7 @@ struct Addresses {
 #[derive(Debug)]
 pub struct Sender {
     client: Client,
-    encoding: Encoding,
+    encoding: OtlpEncoding,
     addresses: Addresses,
     secrets: Secrets,
 }
@@ -135,10 +137,14 @@ impl Sender {
         let body = self.body(request).map_err(|error| {
             SendError::new(SendErrorKind::Rejected, format!("{what}: cannot encode the request: {error}"))
         })?;
+        let content_type = match self.encoding {
+            OtlpEncoding::Protobuf => "application/x-protobuf",
+            OtlpEncoding::Json => "application/json",
+        };
         let post = self
             .client
             .post(address.clone())
-            .header(CONTENT_TYPE, self.encoding.content_type())
+            .header(CONTENT_TYPE, content_type)
             .header(CONTENT_ENCODING, "gzip")
             .body(body);
         let lost = |error: reqwest::Error| SendError::retry(format!("{what}: {}", cause(error)));

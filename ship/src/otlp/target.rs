@@ -1,45 +1,19 @@
 //! Where telemetry is sent: address, encoding and headers.
 
 use std::fmt;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
+use teamkeep_core::config::OtlpEncoding;
 use teamkeep_core::error::{Error, Result};
 use url::Url;
 
 use super::Signal;
 
-/// The form of a request's body.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Encoding {
-    #[default]
-    Protobuf,
-    Json,
-}
-
-impl Encoding {
-    /// The value of `ship.otlp-encoding`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Encoding::Protobuf => "protobuf",
-            Encoding::Json => "json",
-        }
-    }
-
-    pub fn content_type(self) -> &'static str {
-        match self {
-            Encoding::Protobuf => "application/x-protobuf",
-            Encoding::Json => "application/json",
-        }
-    }
-}
-
 /// An OTLP/HTTP receiver.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct OtlpTarget {
     /// The base address, to which `/v1/traces`, `/v1/logs` and `/v1/metrics` are appended.
     pub base: String,
-    pub encoding: Encoding,
+    pub encoding: OtlpEncoding,
     pub headers: Headers,
 }
 
@@ -75,23 +49,6 @@ pub(super) fn shown(address: &Url) -> String {
 pub struct Headers(Vec<(String, String)>);
 
 impl Headers {
-    /// Maximum size of a file with headers.
-    const MAX_FILE_BYTES: u64 = 64 << 10;
-
-    /// Reads `ship.otlp-headers-file`. Only its owner may be able to read it.
-    pub fn read(path: &Path) -> Result<Headers> {
-        let what = || format!("cannot use {} (ship.otlp-headers-file)", path.display());
-        let metadata = fs_err::metadata(path)?;
-        if metadata.mode() & 0o077 != 0 {
-            return Err(Error::new(format!("{}: other users can read it", what()))
-                .hint(format!("chmod 600 {}", path.display())));
-        }
-        if !metadata.is_file() || metadata.len() > Headers::MAX_FILE_BYTES {
-            return Err(Error::new(format!("{}: it is not a file of at most 64 KiB", what())));
-        }
-        Headers::parse(&fs_err::read_to_string(path)?).map_err(|error| error.within(what()))
-    }
-
     /// Parses lines `Name: value`. Empty lines and lines that begin with `#` are ignored.
     pub fn parse(text: &str) -> Result<Headers> {
         let lines = text.lines().map(str::trim).enumerate();
@@ -124,12 +81,11 @@ impl fmt::Debug for Headers {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
     fn address(base: &str) -> Result<String> {
-        let target = OtlpTarget { base: base.to_owned(), ..OtlpTarget::default() };
+        let (base, encoding) = (base.to_owned(), OtlpEncoding::Protobuf);
+        let target = OtlpTarget { base, encoding, headers: Headers::default() };
         target.address(Signal::Logs).map(String::from)
     }
 
@@ -171,16 +127,5 @@ mod tests {
                 "invalid header in line 2; expected Name: value"
             );
         }
-    }
-
-    #[test]
-    fn a_headers_file_that_others_can_read_is_rejected() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("headers");
-        std::fs::write(&path, "x: 1").unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
-        assert!(Headers::read(&path).unwrap_err().to_string().ends_with("other users can read it"));
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-        assert_eq!(Headers::read(&path).unwrap().iter().count(), 1);
     }
 }

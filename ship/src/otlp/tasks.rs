@@ -8,9 +8,8 @@ use teamkeep_core::model::TaskStatus;
 use teamkeep_core::sys::clock::Timestamp;
 
 use super::attributes::{Attributes, nanos};
-use super::export::{RunContext, bare};
 use super::names;
-use super::traces::new_span;
+use super::run_context::{RunContext, bare};
 
 /// Maximum number of events of a span, as in OpenTelemetry's SDKs.
 const MAX_EVENTS: usize = 128;
@@ -49,7 +48,7 @@ fn task_span(context: &RunContext<'_>, task: &TaskHistory) -> Option<Span> {
         attributes: attributes.into_list(),
         events: task.changes.iter().skip(dropped).map(|change| event(context, change)).collect(),
         dropped_events_count: dropped.try_into().unwrap_or(u32::MAX),
-        ..new_span(context, context.task_span(&task.id), (first, end))
+        ..context.span(context.task_span(&task.id), (first, end))
     })
 }
 

@@ -1,23 +1,18 @@
 //! The trace of a run: a span for the run, each agent, each turn and each task.
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
-use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status};
 use teamkeep::report::{Agent, IncidentKind, ModelUsage, Outcome, Report, Severity};
 use teamkeep_core::client::json;
 use teamkeep_core::sys::clock::Timestamp;
 
-use super::attributes::{Attributes, nanos};
+use super::attributes::Attributes;
 use super::batch::batches;
-use super::export::RunContext;
-use super::ids::ItemId;
+use super::run_context::RunContext;
 use super::tasks::task_spans;
 use super::turns::{client_links, linked, turn_spans};
-use super::{Request, Resource, RunExport, TraceParent, names};
-
-/// Flags of a span of teamkeep: sampled, and its parent is of the same process.
-pub(super) const SAMPLED: u32 = 0x101;
+use super::{ClientSpan, Request, Resource, RunExport, names};
 
 /// The spans of a run that were not sent before. The span of the run itself is always among them.
 pub fn traces(resource: &Resource<'_>, export: &RunExport<'_>) -> Vec<Request> {
@@ -34,19 +29,6 @@ pub fn traces(resource: &Resource<'_>, export: &RunExport<'_>) -> Vec<Request> {
         Request::Traces(ExportTraceServiceRequest { resource_spans })
     };
     batches(spans).into_iter().map(request).collect()
-}
-
-/// A span without a parent, name and attributes.
-pub(super) fn new_span(context: &RunContext<'_>, id: ItemId, (from, to): (Timestamp, Timestamp)) -> Span {
-    Span {
-        trace_id: context.ids.trace(),
-        span_id: id.bytes(),
-        flags: SAMPLED,
-        kind: SpanKind::Internal.into(),
-        start_time_unix_nano: nanos(from),
-        end_time_unix_nano: nanos(to.max(from)),
-        ..Span::default()
-    }
 }
 
 fn run_span(context: &RunContext<'_>) -> Span {
@@ -86,12 +68,8 @@ fn run_span(context: &RunContext<'_>) -> Span {
         None => "invoke_workflow".to_owned(),
     };
     let times = (overview.started_at, context.export.end());
-    let span = Span {
-        name,
-        attributes: attributes.into_list(),
-        status,
-        ..new_span(context, context.run_span(), times)
-    };
+    let span =
+        Span { name, attributes: attributes.into_list(), status, ..context.span(context.run_span(), times) };
     linked(span, client_links(first_of_each_trace(context.export.links).into_iter()))
 }
 
@@ -105,10 +83,10 @@ fn error_type(report: &Report) -> Option<String> {
 }
 
 /// The first call in each trace of Claude Code. The turns have links to the others.
-fn first_of_each_trace(links: &[TraceParent]) -> Vec<&TraceParent> {
-    let mut first: Vec<&TraceParent> = Vec::new();
+fn first_of_each_trace(links: &[ClientSpan]) -> Vec<&ClientSpan> {
+    let mut first: Vec<&ClientSpan> = Vec::new();
     let mut seen = std::collections::HashSet::new();
-    first.extend(links.iter().filter(|parent| seen.insert(parent.trace_id)));
+    first.extend(links.iter().filter(|link| seen.insert(link.span.trace_id())));
     first
 }
 
@@ -148,7 +126,7 @@ fn agent_span(context: &RunContext<'_>, agent: &Agent) -> Option<Span> {
         parent_span_id: context.run_span().bytes(),
         name: format!("agent {}", agent.name),
         attributes: usage.map_or(attributes.clone(), |usage| with_usage(attributes, usage)).into_list(),
-        ..new_span(context, context.agent_span(&agent.name), (from, to))
+        ..context.span(context.agent_span(&agent.name), (from, to))
     })
 }
 

@@ -4,66 +4,28 @@ use std::collections::{BTreeMap, HashSet};
 
 use opentelemetry_proto::tonic::trace::v1::Span;
 use opentelemetry_proto::tonic::trace::v1::span::Link;
-use teamkeep::report::{TaskHistory, Turn};
+use teamkeep::report::TaskHistory;
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::sys::clock::Timestamp;
 
 use super::attributes::Attributes;
-use super::export::{RunContext, bare, turn_times};
-use super::ids::{Item, ItemId, ItemIds, RunIds};
-use super::traces::{SAMPLED, new_span};
-use super::{RunExport, TraceParent, names};
+use super::run_context::{RunContext, SAMPLED, TurnSpan, bare};
+use super::{ClientSpan, RunExport, names};
 
 /// Maximum number of links of a span, as in OpenTelemetry's SDKs.
 pub(super) const MAX_LINKS: usize = 128;
 /// Flags of a link: whether its span is of another process is known, and it is.
 const REMOTE: u32 = 0x300;
 
-/// A turn with its id and times.
-#[derive(Debug)]
-pub struct TurnSpan<'a> {
-    turn: &'a Turn,
-    pub id: ItemId,
-    from: Timestamp,
-    to: Timestamp,
-}
-
-impl<'a> TurnSpan<'a> {
-    pub fn of_run(ids: &RunIds, export: &RunExport<'a>) -> Vec<TurnSpan<'a>> {
-        let end = export.end();
-        let mut items = ItemIds::new(ids, Item::Turn);
-        let mut span = |turn: &'a Turn| {
-            let (from, to) = turn_times(turn, end);
-            let began = turn.from.or(turn.to).unwrap_or_default().millis().to_string();
-            let id = items.next(&[&turn.agent, turn.instance.as_deref().unwrap_or_default(), &began]);
-            TurnSpan { turn, id, from, to }
-        };
-        export.report.turns.iter().map(&mut span).collect()
-    }
-
-    pub fn agent(&self) -> &str {
-        &self.turn.agent
-    }
-
-    pub fn times(&self) -> (Timestamp, Timestamp) {
-        (self.from, self.to)
-    }
-
-    /// Whether the agent did something at that time in this turn.
-    pub fn includes(&self, agent: &str, at: Timestamp) -> bool {
-        self.turn.agent == agent && self.from <= at && at <= self.to
-    }
-}
-
 /// The hook calls of each agent, or of each session if the agent is not known, by time.
 #[derive(Debug)]
 struct Calls<'a> {
-    by_agent: BTreeMap<&'a str, Vec<&'a TraceParent>>,
-    by_session: BTreeMap<&'a str, Vec<&'a TraceParent>>,
+    by_agent: BTreeMap<&'a str, Vec<&'a ClientSpan>>,
+    by_session: BTreeMap<&'a str, Vec<&'a ClientSpan>>,
 }
 
 impl<'a> Calls<'a> {
-    fn new(links: &'a [TraceParent]) -> Calls<'a> {
+    fn new(links: &'a [ClientSpan]) -> Calls<'a> {
         let mut calls = Calls { by_agent: BTreeMap::new(), by_session: BTreeMap::new() };
         for link in links {
             match (&link.agent, &link.session) {
@@ -78,7 +40,7 @@ impl<'a> Calls<'a> {
     }
 
     /// The calls that were made in a turn.
-    fn in_turn(&self, span: &TurnSpan<'_>) -> impl Iterator<Item = &'a TraceParent> {
+    fn in_turn(&self, span: &TurnSpan<'_>) -> impl Iterator<Item = &'a ClientSpan> {
         let session = span.turn.instance.as_deref().and_then(|session| self.by_session.get(session));
         let lists = self.by_agent.get(span.agent()).into_iter().chain(session);
         lists.flat_map(|list| {
@@ -127,7 +89,7 @@ fn turn_span(
         parent_span_id: context.agent_span(&turn.agent).bytes(),
         name: format!("invoke_agent {}", turn.agent),
         attributes: attributes.into_list(),
-        ..linked(new_span(context, span.id, (span.from, span.to)), links)
+        ..linked(context.span(span.id, span.times()), links)
     }
 }
 
@@ -148,14 +110,14 @@ fn times_in_progress<'a>(export: &RunExport<'a>) -> TasksOf<'a> {
 }
 
 /// Links to spans of Claude Code, each once.
-pub(super) fn client_links<'a>(parents: impl Iterator<Item = &'a TraceParent>) -> Vec<Link> {
+pub(super) fn client_links<'a>(spans: impl Iterator<Item = &'a ClientSpan>) -> Vec<Link> {
     let mut seen = HashSet::new();
-    let new = parents.filter(|parent| seen.insert((parent.trace_id, parent.span_id)));
-    let link = |parent: &TraceParent| Link {
-        trace_id: parent.trace_id.to_vec(),
-        span_id: parent.span_id.to_vec(),
+    let new = spans.filter(|span| seen.insert(span.span.as_str()));
+    let link = |ClientSpan { span, .. }: &ClientSpan| Link {
+        trace_id: span.trace_id().to_be_bytes().to_vec(),
+        span_id: span.parent_id().to_be_bytes().to_vec(),
         attributes: Attributes::default().text(names::LINK, "client").into_list(),
-        flags: REMOTE | u32::from(parent.flags),
+        flags: REMOTE | u32::from(span.flags()),
         ..Link::default()
     };
     new.map(link).collect()

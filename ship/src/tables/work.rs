@@ -5,7 +5,7 @@ use teamkeep_core::policy::Decision;
 
 use super::runs::{Row, clamp, count, with_key};
 use super::{Column, Table};
-use crate::otlp;
+use crate::verdicts::RunVerdict;
 
 /// A name that an agent has, with its working time.
 #[derive(Debug)]
@@ -151,7 +151,7 @@ pub fn tools<'a>() -> Table<ToolRow<'a>> {
 #[derive(Debug)]
 pub struct VerdictFacts<'a> {
     pub number: usize,
-    pub verdict: &'a otlp::VerdictRow,
+    pub verdict: &'a RunVerdict,
 }
 
 pub type VerdictRow<'a> = Row<'a, VerdictFacts<'a>>;

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use opentelemetry_proto::tonic::common::v1::KeyValue;
+use teamkeep_core::config::ShipPrivacy;
 use teamkeep_ship::otlp::names::{self, ATTRIBUTES, METRICS};
-use teamkeep_ship::otlp::{Privacy, Request, requests};
+use teamkeep_ship::otlp::{Request, requests};
 
 use super::sample::{RESOURCE, Sample};
 use super::sent::{metrics, points, records, spans};
@@ -61,11 +62,11 @@ fn the_page_lists_every_attribute_and_metric() {
 #[test]
 fn everything_that_is_sent_is_listed_and_the_other_way_round() {
     let sample = Sample::new();
-    let sent = requests(&RESOURCE, &sample.export(Privacy::Full, 60, None));
+    let sent = requests(&RESOURCE, &sample.export(ShipPrivacy::Full, 60, None));
     let names = keys(&sent);
     assert_eq!(names, ATTRIBUTES.iter().map(|attribute| attribute.name.to_owned()).collect());
     // Without texts, all but the texts.
-    let metadata = keys(&requests(&RESOURCE, &sample.export(Privacy::Metadata, 60, None)));
+    let metadata = keys(&requests(&RESOURCE, &sample.export(ShipPrivacy::Metadata, 60, None)));
     let others = ATTRIBUTES.iter().filter(|attribute| !attribute.is_text);
     assert_eq!(metadata, others.map(|attribute| attribute.name.to_owned()).collect());
     for (metric, listed) in metrics(&sent).iter().zip(METRICS) {

@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message;
-use teamkeep_ship::otlp::{
-    Encoding, Headers, OtlpTarget, Privacy, Request, SendError, SendErrorKind, Sender, traces,
-};
+use teamkeep_core::config::{OtlpEncoding, ShipPrivacy};
+use teamkeep_ship::otlp::{Headers, OtlpTarget, Request, SendError, SendErrorKind, Sender, traces};
 
 use super::http::Got;
 use super::sample::{RESOURCE, Sample};
@@ -45,19 +44,19 @@ impl Fake {
         Fake::new(true, move |mut stream| drop(stream.write_all(&answer)))
     }
 
-    fn target(&self, encoding: Encoding) -> OtlpTarget {
+    fn target(&self, encoding: OtlpEncoding) -> OtlpTarget {
         let headers = Headers::parse("Authorization: Bearer s3cr3t-token").unwrap();
         let base = self.base.replace("http://", "http://user:passw0rd@") + "/base/?key=query-secret";
         OtlpTarget { base, encoding, headers }
     }
 
     fn send(&self) -> Result<(), SendError> {
-        send(&self.target(Encoding::Protobuf), LONG)
+        send(&self.target(OtlpEncoding::Protobuf), LONG)
     }
 }
 
 fn request() -> Request {
-    traces(&RESOURCE, &Sample::new().export(Privacy::Full, 60, None)).remove(0)
+    traces(&RESOURCE, &Sample::new().export(ShipPrivacy::Full, 60, None)).remove(0)
 }
 
 fn send(target: &OtlpTarget, total: Duration) -> Result<(), SendError> {
@@ -92,7 +91,7 @@ fn a_request_is_compressed_and_has_the_headers_of_the_file() {
 #[test]
 fn json_is_sent_as_json() {
     let fake = Fake::answering(status("200 OK", "Content-Type: application/json\r\n", "{}"));
-    let target = OtlpTarget { base: fake.base.clone(), ..fake.target(Encoding::Json) };
+    let target = OtlpTarget { base: fake.base.clone(), ..fake.target(OtlpEncoding::Json) };
     send(&target, LONG).unwrap();
     let got = fake.got.recv().unwrap();
     assert_eq!(got.headers["content-type"], "application/json");
@@ -162,7 +161,11 @@ fn lost_connections_are_tried_again() {
     assert_eq!(closed.send().unwrap_err().kind, retry);
     // TLS is built in, and fails where the receiver has none.
     let plain = Fake::new(false, |mut stream| drop(stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")));
-    let target = OtlpTarget { base: plain.base.replace("http:", "https:"), ..OtlpTarget::default() };
+    let target = OtlpTarget {
+        base: plain.base.replace("http:", "https:"),
+        encoding: OtlpEncoding::Protobuf,
+        headers: Headers::default(),
+    };
     assert_eq!(send(&target, LONG).unwrap_err().kind, retry);
 }
 
@@ -173,7 +176,7 @@ fn a_silent_receiver_is_given_up() {
         let _ = held.recv();
         drop(stream);
     });
-    let error = send(&fake.target(Encoding::Protobuf), Duration::from_millis(200)).unwrap_err();
+    let error = send(&fake.target(OtlpEncoding::Protobuf), Duration::from_millis(200)).unwrap_err();
     assert_eq!(error.kind, SendErrorKind::Retry { after: None });
     assert!(error.to_string().ends_with("timed out"), "{error}");
     drop(hold);

@@ -1,7 +1,8 @@
 //! In metadata mode no text leaves the machine.
 
 use serde_json::Value;
-use teamkeep_ship::otlp::{Encoding, Privacy, Request, requests};
+use teamkeep_core::config::{OtlpEncoding, ShipPrivacy};
+use teamkeep_ship::otlp::{Request, requests};
 
 use super::recorded::Recorded;
 use super::sample::{PLANTED, RESOURCE, Sample};
@@ -12,7 +13,7 @@ const TEXTS: [&str; 9] =
 
 /// Everything that is sent, by signal.
 fn encoded(requests: &[Request]) -> String {
-    let json = |request: &Request| String::from_utf8(request.encode(Encoding::Json).unwrap()).unwrap();
+    let json = |request: &Request| String::from_utf8(request.encode(OtlpEncoding::Json).unwrap()).unwrap();
     requests.iter().map(json).collect()
 }
 
@@ -43,9 +44,9 @@ fn metadata_mode_sends_no_text_of_recorded_runs() {
         for verdict in &mut recorded.verdicts {
             verdict.reason.push_str(PLANTED);
         }
-        let with_texts = encoded(&requests(&RESOURCE, &recorded.export(Privacy::Full)));
+        let with_texts = encoded(&requests(&RESOURCE, &recorded.export(ShipPrivacy::Full)));
         assert!(with_texts.contains(PLANTED), "{name}");
-        let without = encoded(&requests(&RESOURCE, &recorded.export(Privacy::Metadata)));
+        let without = encoded(&requests(&RESOURCE, &recorded.export(ShipPrivacy::Metadata)));
         assert!(!without.contains(PLANTED), "{name}");
         for message in &recorded.report.mail.messages {
             assert!(!without.contains(&*message.text), "{name}: {}", message.text);
@@ -56,9 +57,9 @@ fn metadata_mode_sends_no_text_of_recorded_runs() {
 #[test]
 fn metadata_mode_sends_no_text_of_a_run_with_everything() {
     let sample = Sample::new();
-    let metadata = encoded(&requests(&RESOURCE, &sample.export(Privacy::Metadata, 60, None)));
+    let metadata = encoded(&requests(&RESOURCE, &sample.export(ShipPrivacy::Metadata, 60, None)));
     assert!(!metadata.contains(PLANTED), "{metadata}");
-    for level in [Privacy::Redacted, Privacy::Full] {
+    for level in [ShipPrivacy::Redacted, ShipPrivacy::Full] {
         let sent = encoded(&requests(&RESOURCE, &sample.export(level, 60, None)));
         for text in ["hello", "title", "sentence", "summary", "subject", "refused", "remedy"] {
             assert!(sent.contains(&format!("{text} {PLANTED}")), "{level:?}: {text}");
@@ -71,9 +72,9 @@ fn metadata_mode_sends_no_text_of_a_run_with_everything() {
 #[test]
 fn ids_do_not_depend_on_texts() {
     let mut sample = Sample::new();
-    let before = encoded(&requests(&RESOURCE, &sample.export(Privacy::Metadata, 60, None)));
+    let before = encoded(&requests(&RESOURCE, &sample.export(ShipPrivacy::Metadata, 60, None)));
     sample.report.mail.messages[0].text = "another".to_owned();
     sample.verdicts[0].reason = String::new();
-    let after = encoded(&requests(&RESOURCE, &sample.export(Privacy::Metadata, 60, None)));
+    let after = encoded(&requests(&RESOURCE, &sample.export(ShipPrivacy::Metadata, 60, None)));
     assert_eq!(before, after);
 }

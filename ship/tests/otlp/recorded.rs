@@ -5,15 +5,17 @@ use std::time::Duration;
 use teamkeep::report::Report;
 use teamkeep::timeline::{RunCatalog, merge};
 use teamkeep_core::config::Config;
+use teamkeep_core::config::ShipPrivacy;
 use teamkeep_core::store::archive::{Archive, RunRecord};
 use teamkeep_core::sys::clock::Timestamp;
-use teamkeep_ship::otlp::{Privacy, RunExport, VerdictRow};
+use teamkeep_ship::otlp::RunExport;
+use teamkeep_ship::verdicts::RunVerdict;
 
 /// A run with its report.
 pub struct Recorded {
     pub run: RunRecord,
     pub report: Report,
-    pub verdicts: Vec<VerdictRow>,
+    pub verdicts: Vec<RunVerdict>,
 }
 
 impl Recorded {
@@ -32,13 +34,13 @@ impl Recorded {
             Recorded {
                 run: data.run.clone(),
                 report: Report::of(data, &timeline, &Config::default(), now),
-                verdicts: VerdictRow::of(&timeline.entries),
+                verdicts: RunVerdict::of(&timeline.entries),
             }
         });
         recorded.max_by_key(|recorded| recorded.report.turns.len()).unwrap()
     }
 
-    pub fn export(&self, privacy: Privacy) -> RunExport<'_> {
+    pub fn export(&self, privacy: ShipPrivacy) -> RunExport<'_> {
         RunExport {
             run: &self.run,
             report: &self.report,

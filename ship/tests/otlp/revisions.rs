@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value as Number;
 use opentelemetry_proto::tonic::trace::v1::Span;
-use teamkeep_ship::otlp::{Privacy, requests};
+use teamkeep_core::config::ShipPrivacy;
+use teamkeep_ship::otlp::requests;
 
 use super::sample::{RESOURCE, Sample};
 use super::sent::{attribute, metrics, points, records, spans};
@@ -12,8 +13,8 @@ use super::sent::{attribute, metrics, points, records, spans};
 #[test]
 fn what_had_ended_before_is_left_out_and_ids_stay() {
     let sample = Sample::new();
-    let first = requests(&RESOURCE, &sample.export(Privacy::Full, 60, None));
-    let again = requests(&RESOURCE, &sample.export(Privacy::Full, 90, Some(60)));
+    let first = requests(&RESOURCE, &sample.export(ShipPrivacy::Full, 60, None));
+    let again = requests(&RESOURCE, &sample.export(ShipPrivacy::Full, 90, Some(60)));
     let ids: HashMap<&[u8], &Span> =
         spans(&first).into_iter().map(|span| (span.span_id.as_slice(), span)).collect();
     let names: Vec<&str> = spans(&again).iter().map(|span| span.name.as_str()).collect();
@@ -30,7 +31,7 @@ fn what_had_ended_before_is_left_out_and_ids_stay() {
 fn records_after_the_previous_revision_keep_their_ids() {
     let sample = Sample::new();
     let ids = |previous| {
-        let sent = requests(&RESOURCE, &sample.export(Privacy::Full, 60, previous));
+        let sent = requests(&RESOURCE, &sample.export(ShipPrivacy::Full, 60, previous));
         let own = records(&sent);
         own.iter().map(|record| attribute(&record.attributes, "teamkeep.id").unwrap()).collect::<Vec<_>>()
     };
@@ -42,7 +43,7 @@ fn records_after_the_previous_revision_keep_their_ids() {
 #[test]
 fn metrics_are_complete_and_counts_that_can_fall_are_reset() {
     let sample = Sample::new();
-    let again = requests(&RESOURCE, &sample.export(Privacy::Full, 90, Some(60)));
+    let again = requests(&RESOURCE, &sample.export(ShipPrivacy::Full, 90, Some(60)));
     let counts: HashMap<&str, usize> =
         metrics(&again).iter().map(|metric| (metric.name.as_str(), points(metric).len())).collect();
     assert_eq!((counts["teamkeep.tasks"], counts["teamkeep.messages"]), (5, 2));
@@ -60,9 +61,9 @@ fn tokens_and_money_count_once_if_an_agent_used_another_model_after_a_resume() {
         (lead.tokens.output, lead.cost) = (lead.tokens.output * 2, Some(cost));
     };
     usage(&mut sample, &["a"], 0.25);
-    let mut sent = requests(&RESOURCE, &sample.export(Privacy::Full, 60, None));
+    let mut sent = requests(&RESOURCE, &sample.export(ShipPrivacy::Full, 60, None));
     usage(&mut sample, &["a", "b"], 0.75);
-    sent.extend(requests(&RESOURCE, &sample.export(Privacy::Full, 90, Some(60))));
+    sent.extend(requests(&RESOURCE, &sample.export(ShipPrivacy::Full, 90, Some(60))));
     // A receiver keeps the last value of each series.
     let mut last: HashMap<(&str, String), f64> = HashMap::new();
     for metric in metrics(&sent) {

@@ -1,16 +1,17 @@
 //! A run is sent to the collector rotel, which prints all that it receives.
 
-use teamkeep_ship::otlp::{Encoding, OtlpTarget, Privacy, Sender, names, requests};
+use teamkeep_core::config::{OtlpEncoding, ShipPrivacy};
+use teamkeep_ship::otlp::{Headers, OtlpTarget, Sender, names, requests};
 
 use super::collector::{Collector, Output};
 use super::engines::{Engine, engine};
 use super::sample::{RESOURCE, Sample};
 use super::sent::{records, spans};
 
-fn received(encoding: Encoding, privacy: Privacy) -> Option<String> {
+fn received(encoding: OtlpEncoding, privacy: ShipPrivacy) -> Option<String> {
     let dir = tempfile::tempdir().unwrap();
     let mut collector = Collector::start(&engine(Engine::Rotel)?, dir.path(), Output::Printed);
-    let target = OtlpTarget { base: collector.base(), encoding, ..OtlpTarget::default() };
+    let target = OtlpTarget { base: collector.base(), encoding, headers: Headers::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let sender = Sender::new(&target).unwrap();
     for request in requests(&RESOURCE, &Sample::new().export(privacy, 60, None)) {
@@ -26,7 +27,7 @@ fn hex(bytes: &[u8]) -> String {
 
 /// Whether the output has everything of the sample.
 fn check(output: &str) {
-    let sent = requests(&RESOURCE, &Sample::new().export(Privacy::Full, 60, None));
+    let sent = requests(&RESOURCE, &Sample::new().export(ShipPrivacy::Full, 60, None));
     for span in spans(&sent) {
         assert!(
             output.contains(&span.name) && output.contains(&hex(&span.span_id)),
@@ -48,21 +49,21 @@ fn check(output: &str) {
 
 #[test]
 fn a_collector_receives_protobuf() {
-    if let Some(output) = received(Encoding::Protobuf, Privacy::Full) {
+    if let Some(output) = received(OtlpEncoding::Protobuf, ShipPrivacy::Full) {
         check(&output);
     }
 }
 
 #[test]
 fn a_collector_receives_json() {
-    if let Some(output) = received(Encoding::Json, Privacy::Full) {
+    if let Some(output) = received(OtlpEncoding::Json, ShipPrivacy::Full) {
         check(&output);
     }
 }
 
 #[test]
 fn a_collector_receives_no_text_in_metadata_mode() {
-    if let Some(output) = received(Encoding::Protobuf, Privacy::Metadata) {
+    if let Some(output) = received(OtlpEncoding::Protobuf, ShipPrivacy::Metadata) {
         assert!(
             output.contains("invoke_workflow parser") && !output.contains(super::sample::PLANTED),
             "{output}"

@@ -2,10 +2,13 @@
 
 use serde_json::{Value, json};
 use teamkeep::report::Report;
+use teamkeep_core::config::ShipPrivacy;
+use teamkeep_core::model::TraceParent;
 use teamkeep_core::policy::Decision;
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::clock::{self, Timestamp};
-use teamkeep_ship::otlp::{Privacy, Resource, RunExport, TraceParent, VerdictRow};
+use teamkeep_ship::otlp::{ClientSpan, Resource, RunExport};
+use teamkeep_ship::verdicts::RunVerdict;
 
 pub const RESOURCE: Resource<'static> =
     Resource { organization: "acme", host: "build-1", user: Some("u-1"), service_version: "0.1.0" };
@@ -22,8 +25,8 @@ pub fn at(seconds: i64) -> Timestamp {
 pub struct Sample {
     pub run: RunRecord,
     pub report: Report,
-    pub verdicts: Vec<VerdictRow>,
-    pub links: Vec<TraceParent>,
+    pub verdicts: Vec<RunVerdict>,
+    pub links: Vec<ClientSpan>,
 }
 
 impl Sample {
@@ -31,8 +34,12 @@ impl Sample {
     pub fn new() -> Sample {
         let parent = |trace: &str, span: &str, seconds: i64, agent: &str| {
             let text = format!("00-{}-{}-01", trace.repeat(32), span.repeat(16));
-            let parent = TraceParent::parse(&text, at(seconds)).unwrap();
-            parent.by(Some(agent.to_owned()), Some("s-lead".to_owned()))
+            ClientSpan {
+                span: TraceParent::parse(&text).unwrap(),
+                at: at(seconds),
+                session: Some("s-lead".to_owned()),
+                agent: Some(agent.to_owned()),
+            }
         };
         Sample {
             run: RunRecord {
@@ -44,7 +51,7 @@ impl Sample {
             report: serde_json::from_value(report()).unwrap(),
             verdicts: vec![
                 verdict(20, "alice", Decision::Block),
-                VerdictRow {
+                RunVerdict {
                     blocks: Some(3),
                     repeated: true,
                     paused: true,
@@ -62,7 +69,7 @@ impl Sample {
     }
 
     /// The run with its end in so many seconds.
-    pub fn export(&self, privacy: Privacy, seconds: i64, previous: Option<i64>) -> RunExport<'_> {
+    pub fn export(&self, privacy: ShipPrivacy, seconds: i64, previous: Option<i64>) -> RunExport<'_> {
         RunExport {
             run: &self.run,
             report: &self.report,
@@ -75,8 +82,8 @@ impl Sample {
     }
 }
 
-fn verdict(seconds: i64, agent: &str, decision: Decision) -> VerdictRow {
-    VerdictRow {
+fn verdict(seconds: i64, agent: &str, decision: Decision) -> RunVerdict {
+    RunVerdict {
         at: at(seconds),
         agent: agent.to_owned(),
         agent_id: Some("i-alice".to_owned()),

@@ -6,14 +6,15 @@ use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value as Number;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use serde_json::Value;
-use teamkeep_ship::otlp::{Encoding, Privacy, Request, requests};
+use teamkeep_core::config::{OtlpEncoding, ShipPrivacy};
+use teamkeep_ship::otlp::{Request, requests};
 
 use super::recorded::Recorded;
 use super::sample::{RESOURCE, Sample, at};
 use super::sent::{attribute, metrics, points, records, spans};
 
 fn sent() -> Vec<Request> {
-    requests(&RESOURCE, &Sample::new().export(Privacy::Full, 60, None))
+    requests(&RESOURCE, &Sample::new().export(ShipPrivacy::Full, 60, None))
 }
 
 fn named<'a>(spans: &[&'a Span], name: &str) -> &'a Span {
@@ -73,7 +74,7 @@ fn usage_is_on_the_agent_and_counts_cached_tokens_as_input() {
 fn openinference_gets_the_kinds_of_spans_and_the_texts_of_a_run() {
     let mut sample = Sample::new();
     sample.report.spending.agents[1].messages = 0;
-    let sent = requests(&RESOURCE, &sample.export(Privacy::Full, 60, None));
+    let sent = requests(&RESOURCE, &sample.export(ShipPrivacy::Full, 60, None));
     let spans = spans(&sent);
     let value = |name, attribute_name| attribute(&named(&spans, name).attributes, attribute_name);
     let kinds = ["invoke_workflow parser", "agent alice", "agent team-lead", "invoke_agent alice", "task 1"]
@@ -172,7 +173,7 @@ fn metrics_count_tasks_messages_verdicts_tokens_and_money() {
 fn json_has_hexadecimal_ids_and_large_numbers_as_texts() {
     let sent = sent();
     for request in &sent {
-        let json: Value = serde_json::from_slice(&request.encode(Encoding::Json).unwrap()).unwrap();
+        let json: Value = serde_json::from_slice(&request.encode(OtlpEncoding::Json).unwrap()).unwrap();
         let pointer = match request {
             Request::Traces(_) => {
                 let span = json.pointer("/resourceSpans/0/scopeSpans/0/spans/0").unwrap();
@@ -192,7 +193,7 @@ fn json_has_hexadecimal_ids_and_large_numbers_as_texts() {
 fn recorded_runs_have_unique_ids_and_known_parents() {
     for name in ["v47-inprocess", "v177-inprocess", "v328-inprocess", "v328-panes", "v328-headless"] {
         let recorded = Recorded::trace(name);
-        let sent = requests(&RESOURCE, &recorded.export(Privacy::Full));
+        let sent = requests(&RESOURCE, &recorded.export(ShipPrivacy::Full));
         let spans = spans(&sent);
         let ids: HashSet<&[u8]> = spans.iter().map(|span| span.span_id.as_slice()).collect();
         assert_eq!(ids.len(), spans.len(), "{name}");
@@ -210,6 +211,6 @@ fn recorded_runs_have_unique_ids_and_known_parents() {
         assert_eq!(own.len(), records.len(), "{name}");
         assert!(records.iter().all(|record| ids.contains(record.span_id.as_slice())), "{name}");
         // The same run again, from the same data.
-        assert_eq!(sent, requests(&RESOURCE, &recorded.export(Privacy::Full)), "{name}");
+        assert_eq!(sent, requests(&RESOURCE, &recorded.export(ShipPrivacy::Full)), "{name}");
     }
 }

@@ -6,7 +6,7 @@ use teamkeep_core::sys::clock::Timestamp;
 
 /// A verdict of a gate or rule on an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VerdictRow {
+pub struct RunVerdict {
     pub at: Timestamp,
     pub agent: String,
     /// Claude Code's id of the agent.
@@ -26,12 +26,12 @@ pub struct VerdictRow {
     pub repeated: bool,
 }
 
-impl VerdictRow {
+impl RunVerdict {
     /// The verdicts among the entries of a timeline, in order.
-    pub fn of(entries: &[Entry]) -> Vec<VerdictRow> {
+    pub fn of(entries: &[Entry]) -> Vec<RunVerdict> {
         let row = |entry: &Entry| {
             let verdict = entry.verdict()?;
-            Some(VerdictRow {
+            Some(RunVerdict {
                 at: entry.at,
                 agent: entry.actor.clone(),
                 agent_id: verdict.agent.clone(),

@@ -1,0 +1,67 @@
+//! Sends the tables of ended runs, and their bundles, to an object store.
+
+use teamkeep::bundle;
+use teamkeep_core::config::ShipPrivacy;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::archive::RunRecord;
+use teamkeep_core::store::shipping::Destination;
+
+use crate::objects::Objects;
+use crate::run_data::TableFile;
+use crate::setup::Setup;
+use crate::shipper::{Round, Shipper};
+use crate::tables::day;
+use crate::unsent_runs::{Sending, each_run};
+
+/// A larger bundle is not sent.
+const MAX_BUNDLE_BYTES: u64 = 96 << 20;
+
+pub fn ship(
+    shipper: &Shipper<'_>,
+    destination: &Destination,
+    objects: &Objects,
+    round: &mut Round,
+) -> Result<()> {
+    each_run(shipper, destination, round, |run, _, round| {
+        let setup = shipper.setup;
+        let (day, file) = (day(run.started_at()), format!("{}-{}", run.key.run, run.key.revision));
+        let mut tables: Vec<TableFile> = Vec::new();
+        run.tables(&shipper.identity, &mut tables)?;
+        for table in tables {
+            let name = shipper.identity.object_name(table.table, &day, &format!("{file}.parquet"));
+            shipper.create(objects, &name, table.content, round)?;
+        }
+        if let Some(content) = bundle_of(setup, &run.record, round)? {
+            let name = shipper.identity.object_name("bundles", &day, &format!("{file}.teamkeep"));
+            shipper.create(objects, &name, content, round)?;
+        }
+        Ok(Sending::Sent)
+    })
+}
+
+/// The run as an export bundle, if bundles are configured. They consist of texts, so they need a privacy that allows texts.
+fn bundle_of(setup: &Setup, run: &RunRecord, round: &mut Round) -> Result<Option<Vec<u8>>> {
+    let ship = &setup.context.config.ship;
+    let redactor = match (ship.bundles, ship.privacy) {
+        (false, _) => return Ok(None),
+        (true, ShipPrivacy::Metadata) => {
+            let note = "bundles are not sent: `ship.privacy` is \"metadata\"";
+            if !round.notes.iter().any(|known| known == note) {
+                round.notes.push(note.to_owned());
+            }
+            return Ok(None);
+        }
+        (true, ShipPrivacy::Redacted) => {
+            Some(teamkeep::redact::Redactor::new(&setup.context.config.privacy, &setup.homes_of(run))?)
+        }
+        (true, ShipPrivacy::Full) => None,
+    };
+    let mut bundle = bundle::gather(&setup.catalog(), run, redactor.as_ref(), None, &mut |_| ())?;
+    if bundle.size() > MAX_BUNDLE_BYTES {
+        let mib = bundle.size() >> 20;
+        round.notes.push(format!("run {} was not sent as a bundle: it has {mib} MiB", run.run));
+        return Ok(None);
+    }
+    let written = bundle.write(Vec::new(), &mut |_| ());
+    written.map(Some).map_err(|error: Error| error.within(format!("cannot export run {}", run.run)))
+}
