@@ -14,10 +14,6 @@ use crate::setup::{Setup, secret_file};
 use crate::shipper::{Round, Shipper};
 use crate::unsent_runs::{Sending, each_run};
 
-/// A round ends after this many runs in a row without a response, because the receiver is out of reach. With fewer, the reason may be
-/// these runs: a proxy can cut off a request that is too large.
-const MAX_LOST_RUNS: usize = 3;
-
 pub fn ship(shipper: &Shipper<'_>, destination: &Destination, round: &mut Round) -> Result<()> {
     let shipped = shipper.state()?.destinations.remove(&destination.id).unwrap_or_default();
     let mut receiver = Receiver {
@@ -29,22 +25,16 @@ pub fn ship(shipper: &Shipper<'_>, destination: &Destination, round: &mut Round)
         unsupported: BTreeMap::new(),
         rejections: BTreeMap::new(),
     };
-    let (mut sent, mut lost) = (0, 0);
+    let mut sent = 0;
     let visited =
         each_run(shipper, destination, round, |run, previous, _| match receiver.send(run, previous) {
             Ok(()) => {
-                (sent, lost) = (sent + 1, 0);
+                sent += 1;
                 Ok(Sending::Sent)
             }
-            Err(error) if error.kind == SendErrorKind::Unauthorized => Err(as_error(error)),
-            // Another run may be accepted. This one is sent again in the next round.
-            Err(error) => {
-                lost = if matches!(error.kind, SendErrorKind::Retry { .. }) { lost + 1 } else { 0 };
-                if lost == MAX_LOST_RUNS {
-                    return Err(as_error(error));
-                }
-                Ok(Sending::Failed(as_error(error)))
-            }
+            Err(error) if receiver.affects_other_runs(error.kind) => Err(as_error(error)),
+            // This run is sent again in the next round.
+            Err(error) => Ok(Sending::Failed(as_error(error))),
         });
     if sent > 0 {
         receiver.note_problems(destination, round)?;
@@ -158,6 +148,17 @@ impl Receiver<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether other runs would fail in the same way now. A run without a response can itself be the reason: a proxy can cut off a
+    /// large request. So an empty request decides.
+    fn affects_other_runs(&self, kind: SendErrorKind) -> bool {
+        let is_lost = |kind| matches!(kind, SendErrorKind::Retry { .. });
+        let probe = || self.shipper.runtime.block_on(self.sender.send(&otlp::Request::empty()));
+        match kind {
+            SendErrorKind::Unauthorized => true,
+            kind => is_lost(kind) && probe().is_err_and(|error| is_lost(error.kind)),
+        }
     }
 
     fn note_parts(&mut self, destination: &Destination) -> Result<()> {

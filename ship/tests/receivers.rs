@@ -195,7 +195,8 @@ fn a_run_without_a_response_does_not_keep_the_others_from_being_sent() {
         "{text}"
     );
     assert!(text.contains("sent 1 run\n") && status(&machine).contains("not sent: 1 run\n"), "{text}");
-    assert_eq!(receiver.requests(), [ALL[0], ALL[0], ALL[1], ALL[2]]);
+    // The second one is empty, and asks whether the receiver responds at all.
+    assert_eq!(receiver.requests(), [ALL[0], ALL[0], ALL[0], ALL[1], ALL[2]]);
     assert!(machine.ship_all().contains("sent 1 run\n"));
 }
 
@@ -212,7 +213,7 @@ fn a_receiver_that_does_not_respond_is_not_asked_for_each_run() {
         machine.record(trace);
     }
     assert!(!machine.ship(&["--once"]).status.success());
-    assert_eq!(receiver.requests().len(), 3);
+    assert_eq!(receiver.requests().len(), 2);
 }
 
 #[test]
@@ -247,7 +248,7 @@ fn what_a_receiver_had_before_it_became_busy_is_not_sent_again() {
     let machine = machine(&receiver);
     machine.record("v328-inprocess");
     assert!(!machine.ship(&["--once"]).status.success());
-    assert_eq!(receiver.requests(), ALL[..2]);
+    assert_eq!(receiver.requests(), [ALL[0], ALL[1], ALL[0]], "the last one is empty");
     assert!(machine.ship_all().contains("sent 1 run\n"));
     assert_eq!(receiver.requests(), ALL[1..]);
 }

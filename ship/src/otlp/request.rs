@@ -17,6 +17,11 @@ pub enum Request {
 }
 
 impl Request {
+    /// A request without data, which every receiver of traces accepts.
+    pub fn empty() -> Request {
+        Request::Traces(ExportTraceServiceRequest::default())
+    }
+
     pub fn signal(&self) -> Signal {
         match self {
             Request::Traces(_) => Signal::Traces,
