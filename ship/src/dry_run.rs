@@ -90,7 +90,7 @@ fn add_events(
         return Ok(());
     }
     for segment in log::list(&setup.log())? {
-        if state.lacks_segment(&destination.id, &segment) {
+        if state.lacks_segment(destination, &segment) {
             segment_events::read(&setup.log(), &segment.name, texts, |table, row| preview.row(table, row))?;
         }
     }

@@ -64,5 +64,5 @@ pub fn unshipped_segments(
     destination: &Destination,
 ) -> Result<Vec<Segment>> {
     let closed = log::closed_segments(&setup.log(), setup.context.clock.now())?;
-    Ok(closed.into_iter().filter(|segment| state.lacks_segment(&destination.id, segment)).collect())
+    Ok(closed.into_iter().filter(|segment| state.lacks_segment(destination, segment)).collect())
 }

@@ -80,7 +80,7 @@ impl Status {
             let shipped = state.destinations.get(&destination.id);
             Ok(DestinationStatus {
                 kind: destination.kind.name(),
-                since: shipped.and_then(|shipped| shipped.since),
+                since: state.since(&destination),
                 runs: shipped.map_or(0, |shipped| shipped.runs.len()),
                 unsupported: shipped.map(|shipped| shipped.unsupported.clone()).unwrap_or_default(),
                 too_large_runs: shipped.map_or(0, |shipped| shipped.too_large.len()),

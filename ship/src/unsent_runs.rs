@@ -20,7 +20,7 @@ pub fn unshipped_runs<'a>(
 ) -> Vec<&'a RunRecord> {
     let is_complete = |run: &RunRecord| run.finished && !catalog.archive.is_unfinished(&run.run);
     let lacks =
-        |run: &&RunRecord| state.standing(&destination.id, run) == RunStanding::Unsent && is_complete(run);
+        |run: &&RunRecord| state.standing(destination, run) == RunStanding::Unsent && is_complete(run);
     catalog.runs.iter().filter(lacks).collect()
 }
 

@@ -295,6 +295,13 @@ fn earlier_data_than_since_is_never_sent() {
     assert_eq!(machine.ship(&["--dry-run", "--json"]).stdout, b"");
     let status = String::from_utf8(machine.ship(&["status"]).stdout).unwrap();
     assert!(status.contains("only data from 2099-01-01"), "{status}");
+    let configured = Machine::new();
+    configured.record("v47-inprocess");
+    configured.configure_lake("since = \"2099-01-01\"");
+    let status = String::from_utf8(configured.ship(&["status"]).stdout).unwrap();
+    assert!(status.contains("only data from 2099-01-01") && status.contains("not sent: nothing"), "{status}");
+    configured.ship_all();
+    assert_eq!((configured.rows("events").len(), configured.rows("runs").len()), (0, 0));
 }
 
 #[test]

@@ -186,7 +186,7 @@ fn unshipped(context: &Context, survey: &Inventory, plan: &Plan) -> Result<Optio
     let destinations = state.configured(ship);
     let is_unshipped = |(index, _): &&(usize, Reason)| {
         let run = &survey.runs[*index].run;
-        let mut standings = destinations.iter().map(|destination| state.standing(&destination.id, run));
+        let mut standings = destinations.iter().map(|destination| state.standing(destination, run));
         standings.any(|standing| matches!(standing, RunStanding::Unsent | RunStanding::TooLarge))
     };
     let runs = plan.runs.iter().filter(is_unshipped).count();

@@ -162,6 +162,7 @@ pub const KEYS: &[Key] = &[
     key("ship.host", Text, "\"\"", Never),
     key("ship.privacy", Words(&["full", "redacted", "metadata"]), "\"metadata\"", UserStricter),
     key("ship.pseudonym-key-file", Text, "\"\"", Never),
+    key("ship.since", Text, "\"\"", Never),
     key("ship.bundles", Switch, "false", Never),
     key("ship.interval", Duration, "\"15m\"", Never),
     key("ship.keep-unshipped", Size, "\"1 GiB\"", Never),

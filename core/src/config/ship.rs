@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::notify::{below_home, check_url};
 use super::units::{duration, size};
+use crate::sys::clock::{self, Timestamp};
 
 /// Maximum length of an organization's or a host's name.
 const MAX_NAME_CHARS: usize = 64;
@@ -27,6 +28,8 @@ pub struct Ship {
     pub host: String,
     pub privacy: ShipPrivacy,
     pub pseudonym_key_file: String,
+    #[serde(deserialize_with = "since")]
+    pub since: Option<Timestamp>,
     /// Whether each ended run is sent to the store as an export bundle, too.
     pub bundles: bool,
     #[serde(deserialize_with = "duration")]
@@ -69,6 +72,7 @@ impl Default for Ship {
             host: String::new(),
             privacy: ShipPrivacy::Metadata,
             pseudonym_key_file: String::new(),
+            since: None,
             bundles: false,
             interval: Duration::from_secs(15 * 60),
             keep_unshipped: 1 << 30,
@@ -223,6 +227,21 @@ fn is_dots(name: &str) -> bool {
 
 fn store<'de, D: Deserializer<'de>>(from: D) -> Result<Option<StoreAddress>, D::Error> {
     StoreAddress::parse(&String::deserialize(from)?).map_err(D::Error::custom)
+}
+
+fn since<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timestamp>, D::Error> {
+    parse_since(&String::deserialize(from)?).map_err(D::Error::custom)
+}
+
+/// Parses a day in UTC, or a time with its zone; `None` if it is empty.
+pub(super) fn parse_since(text: &str) -> Result<Option<Timestamp>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let time = clock::parse(text).or_else(|| clock::parse(&format!("{text}T00:00:00Z")));
+    time.map(Some).ok_or_else(|| {
+        "invalid time; expected a value such as \"2026-11-01\" or \"2026-11-01T08:00:00Z\"".to_owned()
+    })
 }
 
 /// Checks the base address of a receiver.

@@ -129,3 +129,14 @@ fn names_are_safe_in_the_name_of_an_object() {
     }
     assert_eq!(Ship { host: "build-7".to_owned(), ..Ship::default() }.host_name("x"), "build-7");
 }
+
+#[test]
+fn since_is_a_day_or_a_time() {
+    let millis = |text| parse_since(text).map(|since| since.map(Timestamp::millis));
+    assert_eq!(millis(""), Ok(None));
+    assert_eq!(millis("2026-11-01"), Ok(Some(1_793_491_200_000)));
+    assert_eq!(millis("2026-11-01T01:00:00+01:00"), millis("2026-11-01"));
+    for bad in ["2026-11", "yesterday", "2026-13-01", "1d", "2026-11-01T08:00:00"] {
+        assert!(parse_since(bad).is_err(), "{bad}");
+    }
+}

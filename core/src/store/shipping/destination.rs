@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::Ship;
+use crate::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DestinationKind {
@@ -61,6 +62,8 @@ pub struct Destination {
     /// Without a slash at its end.
     pub address: String,
     pub id: DestinationId,
+    /// The configured `ship.since`.
+    pub since: Option<Timestamp>,
 }
 
 impl Destination {
@@ -73,7 +76,7 @@ impl Destination {
             // None of the parts has a line break.
             let mut hash = blake3::hash(parts.join("\n").as_bytes()).to_hex().to_string();
             hash.truncate(ID_CHARS);
-            Destination { kind, address, id: DestinationId(hash) }
+            Destination { kind, address, id: DestinationId(hash), since: ship.since }
         };
         store.into_iter().chain(otlp).map(destination).collect()
     }

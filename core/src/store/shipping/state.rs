@@ -42,7 +42,7 @@ pub struct Shipped {
     /// The telemetry that the receiver did not accept when runs were last sent to it.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub unsupported: BTreeSet<Signal>,
-    /// Data that began before this time is not sent.
+    /// The time of `--since`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
 }
@@ -58,23 +58,6 @@ pub enum RunStanding {
     TooLarge,
     /// It is never sent: it has not ended, was imported or began too early, or no session took part in it.
     Excluded,
-}
-
-impl Shipped {
-    pub fn standing(&self, run: &RunRecord) -> RunStanding {
-        let Some(revision) = run.ended_at.map(Timestamp::millis) else { return RunStanding::Excluded };
-        if self.runs.get(&run.run) == Some(&revision) {
-            return RunStanding::Sent;
-        }
-        if run.imported.is_some() || run.is_stray() || self.since.is_some_and(|since| run.started_at < since)
-        {
-            return RunStanding::Excluded;
-        }
-        match self.too_large.get(&run.run) == Some(&revision) {
-            true => RunStanding::TooLarge,
-            false => RunStanding::Unsent,
-        }
-    }
 }
 
 /// The signals of a run that a receiver has, while it failed at others.
@@ -131,14 +114,27 @@ impl ShippingState {
         }
     }
 
-    pub fn is_shipped(&self, destination: &DestinationId, segment: &SegmentName) -> bool {
-        self.destinations.get(destination).is_some_and(|shipped| shipped.segments.contains(segment))
+    /// Data that began before this time is not sent: the later of the configured time and that of `--since`.
+    pub fn since(&self, destination: &Destination) -> Option<Timestamp> {
+        let stored = self.destinations.get(&destination.id).and_then(|shipped| shipped.since);
+        stored.max(destination.since)
     }
 
-    pub fn standing(&self, destination: &DestinationId, run: &RunRecord) -> RunStanding {
-        match self.destinations.get(destination) {
-            Some(shipped) => shipped.standing(run),
-            None => Shipped::default().standing(run),
+    pub fn standing(&self, destination: &Destination, run: &RunRecord) -> RunStanding {
+        let Some(revision) = run.ended_at.map(Timestamp::millis) else { return RunStanding::Excluded };
+        let shipped = self.destinations.get(&destination.id);
+        let has = |runs: fn(&Shipped) -> &BTreeMap<String, i64>| {
+            shipped.and_then(|shipped| runs(shipped).get(&run.run)) == Some(&revision)
+        };
+        let is_too_old = || self.since(destination).is_some_and(|since| run.started_at < since);
+        if has(|shipped| &shipped.runs) {
+            RunStanding::Sent
+        } else if run.imported.is_some() || run.is_stray() || is_too_old() {
+            RunStanding::Excluded
+        } else if has(|shipped| &shipped.too_large) {
+            RunStanding::TooLarge
+        } else {
+            RunStanding::Unsent
         }
     }
 
@@ -146,15 +142,15 @@ impl ShippingState {
     pub fn unshipped(&self, destinations: &[Destination], segments: &[Segment]) -> Vec<Segment> {
         let stores: Vec<&Destination> =
             destinations.iter().filter(|destination| destination.kind == DestinationKind::Store).collect();
-        let lacks = |segment: &&Segment| stores.iter().any(|store| self.lacks_segment(&store.id, segment));
+        let lacks = |segment: &&Segment| stores.iter().any(|store| self.lacks_segment(store, segment));
         segments.iter().filter(lacks).cloned().collect()
     }
 
     /// Whether a segment is to be sent to a destination.
-    pub fn lacks_segment(&self, destination: &DestinationId, segment: &Segment) -> bool {
-        let since = self.destinations.get(destination).and_then(|shipped| shipped.since);
-        !self.is_shipped(destination, &segment.name)
-            && since.is_none_or(|since| segment.name.start() >= since)
+    pub fn lacks_segment(&self, destination: &Destination, segment: &Segment) -> bool {
+        let shipped = self.destinations.get(&destination.id);
+        shipped.is_none_or(|shipped| !shipped.segments.contains(&segment.name))
+            && self.since(destination).is_none_or(|since| segment.name.start() >= since)
     }
 
     pub(super) fn forget_removed(&mut self, existing: &BTreeSet<SegmentName>) {

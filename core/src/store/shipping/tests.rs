@@ -40,7 +40,7 @@ fn a_segment_is_shipped_once_the_object_store_has_it() {
     let destinations = right.update(|_| ()).unwrap().configured(&ship);
     let state = right.add_segment(&destinations[0].id, &all[0].name).unwrap();
     assert_eq!(state.unshipped(&destinations, &all), all[1..]);
-    assert!(state.is_shipped(&destinations[0].id, &all[0].name));
+    assert!(!state.lacks_segment(&destinations[0], &all[0]));
     assert_eq!(state.unshipped(&destinations[1..], &all), [], "a receiver gets no events");
     assert_eq!(shipping.read().unwrap().0, state);
 }
@@ -49,28 +49,35 @@ fn a_segment_is_shipped_once_the_object_store_has_it() {
 fn a_run_is_sent_again_when_it_ends_again() {
     use RunStanding::{Excluded, Sent, TooLarge, Unsent};
     let at = |millis| Timestamp::from_millis(millis).unwrap();
-    let session = r#"{"id": "s", "role": "lead"}"#;
     let mut run = RunRecord { run: "r".to_owned(), started_at: at(5), ..RunRecord::default() };
-    let mut shipped = Shipped::default();
-    assert_eq!(shipped.standing(&run), Excluded, "it has not ended");
+    let mut state = ShippingState::default();
+    let mut destination = state.configured(&ship(0)).remove(0);
+    let standing = |state: &ShippingState, run: &RunRecord| state.standing(&destination, run);
+    assert_eq!(standing(&state, &run), Excluded, "it has not ended");
     run.ended_at = Some(at(7));
-    assert_eq!(shipped.standing(&run), Unsent);
+    assert_eq!(standing(&state, &run), Unsent);
     run.team = Some("team".to_owned());
-    assert_eq!(shipped.standing(&run), Excluded, "no session took part in it");
-    run.sessions.push(serde_json::from_str(session).unwrap());
+    assert_eq!(standing(&state, &run), Excluded, "no session took part in it");
+    run.sessions.push(serde_json::from_str(r#"{"id": "s", "role": "lead"}"#).unwrap());
+    let shipped = state.destinations.entry(destination.id.clone()).or_default();
     shipped.too_large.insert("r".to_owned(), 7);
-    assert_eq!(shipped.standing(&run), TooLarge);
+    assert_eq!(standing(&state, &run), TooLarge);
     run.ended_at = Some(at(8));
-    assert_eq!(shipped.standing(&run), Unsent, "it can be smaller now");
-    shipped.since = Some(at(6));
-    assert_eq!(shipped.standing(&run), Excluded, "it began before that time");
+    assert_eq!(standing(&state, &run), Unsent, "it can be smaller now");
+    state.set_since(&ship(0), at(6));
+    assert_eq!(standing(&state, &run), Excluded, "it began before that time");
+    state.set_since(&ship(0), at(5));
+    assert_eq!(standing(&state, &run), Unsent);
+    destination.since = Some(at(6));
+    assert_eq!(state.standing(&destination, &run), Excluded, "it began before the configured time");
+    let shipped = state.destinations.entry(destination.id.clone()).or_default();
     shipped.runs.insert("r".to_owned(), 8);
-    assert_eq!(shipped.standing(&run), Sent);
-    shipped.since = None;
+    assert_eq!(state.standing(&destination, &run), Sent);
+    destination.since = None;
     run.ended_at = Some(at(9));
-    assert_eq!(shipped.standing(&run), Unsent);
+    assert_eq!(state.standing(&destination, &run), Unsent);
     run.imported = Some(Imported::default());
-    assert_eq!(shipped.standing(&run), Excluded);
+    assert_eq!(state.standing(&destination, &run), Excluded);
 }
 
 #[test]
