@@ -67,7 +67,9 @@ fn run_span(context: &RunContext<'_>) -> Span {
         Some(team) => format!("invoke_workflow {team}"),
         None => "invoke_workflow".to_owned(),
     };
-    let times = (overview.started_at, context.export.end());
+    // A lead can begin before the run.
+    let agents = report.agents.iter().filter_map(|agent| Some(agent_times(context, agent)?.0));
+    let times = (agents.fold(overview.started_at, Timestamp::min), context.export.end());
     let span =
         Span { name, attributes: attributes.into_list(), status, ..context.span(context.run_span(), times) };
     linked(span, client_links(first_of_each_trace(context.export.links).into_iter()))
@@ -94,14 +96,19 @@ fn agent_spans(context: &RunContext<'_>) -> Vec<Span> {
     context.export.report.agents.iter().filter_map(|agent| agent_span(context, agent)).collect()
 }
 
+/// The first and the last activity of an agent; `None` if none is known.
+fn agent_times(context: &RunContext<'_>, agent: &Agent) -> Option<(Timestamp, Timestamp)> {
+    let turns = context.turns.iter().filter(|turn| turn.agent() == agent.name).map(|turn| turn.times());
+    let instances = agent.instances.iter().filter_map(|instance| Some((instance.first?, instance.last?)));
+    let times = turns.chain(instances);
+    times.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+}
+
 /// The span of an agent, from its first to its last activity; `None` if it was sent before and did nothing since.
 fn agent_span(context: &RunContext<'_>, agent: &Agent) -> Option<Span> {
     let report = context.export.report;
-    let turns = context.turns.iter().filter(|turn| turn.agent() == agent.name).map(|turn| turn.times());
-    let instances = agent.instances.iter().filter_map(|instance| Some((instance.first?, instance.last?)));
-    let times: Vec<(Timestamp, Timestamp)> = turns.chain(instances).collect();
-    let (from, to) = (times.iter().map(|(from, _)| *from).min(), times.iter().map(|(_, to)| *to).max());
-    let (from, to) = (from.unwrap_or(report.overview.started_at), to.unwrap_or_else(|| context.export.end()));
+    let run = || (report.overview.started_at, context.export.end());
+    let (from, to) = agent_times(context, agent).unwrap_or_else(run);
     if !context.export.is_new(to) {
         return None;
     }

@@ -214,3 +214,21 @@ fn recorded_runs_have_unique_ids_and_known_parents() {
         assert_eq!(sent, requests(&RESOURCE, &recorded.export(ShipPrivacy::Full)), "{name}");
     }
 }
+
+#[test]
+fn no_span_of_a_recorded_run_begins_before_its_parent() {
+    for trace in ["v328-inprocess", "v328-panes", "v328-gc", "v47-inprocess", "v177-inprocess"] {
+        let recorded = Recorded::trace(trace);
+        let sent = requests(&RESOURCE, &recorded.export(ShipPrivacy::Metadata));
+        let (all, mut children) = (spans(&sent), 0);
+        for span in &all {
+            let Some(parent) = all.iter().find(|other| other.span_id == span.parent_span_id) else {
+                continue;
+            };
+            children += 1;
+            let (from, begin) = (parent.start_time_unix_nano, span.start_time_unix_nano);
+            assert!(from <= begin, "{trace}: {} begins before {}", span.name, parent.name);
+        }
+        assert!(children > 3, "{trace}: {children}");
+    }
+}
