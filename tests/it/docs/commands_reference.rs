@@ -41,10 +41,18 @@ fn section(command: &Command, level: usize) -> String {
     if !aliases.is_empty() {
         let _ = write!(text, "\nAliases: {}\n", aliases.join(", "));
     }
-    let mut below = visible(command).peekable();
-    if below.peek().is_some() && name != "teamkeep hook" {
-        return text + &below.map(|command| section(command, level + 1)).collect::<String>();
+    let is_group = command.is_subcommand_required_set();
+    if !is_group {
+        text += &usage_and_options(command);
     }
+    match name {
+        "teamkeep hook" => text,
+        _ => text + &visible(command).map(|command| section(command, level + 1)).collect::<String>(),
+    }
+}
+
+fn usage_and_options(command: &Command) -> String {
+    let mut text = String::new();
     let usage = command.clone().render_usage().to_string();
     let _ = write!(text, "\n```text\n{usage}\n```\n\n");
     let own = |arg: &&Arg| {
