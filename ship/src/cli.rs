@@ -1,6 +1,7 @@
 //! The command line of `teamkeep-ship`, which `teamkeep ship` runs.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -22,7 +23,7 @@ use crate::{dry_run, fetch, status};
 /// Send recorded data to an object store or an OpenTelemetry receiver
 #[derive(Debug, Parser)]
 #[command(name = "teamkeep ship", version, max_term_width = 100)]
-#[command(args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 struct Cli {
     #[command(flatten)]
     send: SendArgs,
@@ -84,10 +85,21 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
         clock::use_local();
     }
     let ui = Ui { quiet: cli.quiet, unpaged: true };
-    run(cli, ui).unwrap_or_else(|error| {
-        ui.report(&error);
-        ExitCode::from(error.exit_code())
-    })
+    match run(cli, ui) {
+        Ok(code) => code,
+        // The reader has stopped reading.
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            ui.report(&error);
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn is_closed_pipe(error: &Error) -> bool {
+    let sources = std::iter::successors(std::error::Error::source(error), |error| error.source());
+    let mut io = sources.filter_map(|error| error.downcast_ref::<io::Error>());
+    io.any(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 fn run(cli: Cli, ui: Ui) -> Result<ExitCode> {

@@ -30,9 +30,7 @@ impl<W: Write> Preview<W> {
         let (rows, first) = self.tables.entry(table.name).or_default();
         *rows += 1;
         if self.prints_rows {
-            let row = json!({"table": table.name, "row": table.to_json(row)});
-            serde_json::to_writer(&mut self.out, &row).map_err(Error::from_json)?;
-            writeln!(self.out)?;
+            writeln!(self.out, "{}", json!({"table": table.name, "row": table.to_json(row)}))?;
         } else if *rows == 1 {
             *first = table.to_json(row);
         }

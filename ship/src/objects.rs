@@ -55,7 +55,10 @@ impl Objects {
             ObjectStoreScheme::AmazonS3 => {
                 let timeout = AmazonS3ConfigKey::Client(ClientConfigKey::Timeout);
                 let builder = with_profile(AmazonS3Builder::from_env(), profiles).with_url(address);
-                require(S3_CREDENTIALS, |key| builder.get_config_value(key))?;
+                let of_profile =
+                    profiles.profile.as_ref().map(|profile| format!("the profile {profile:?} has no keys"));
+                require(S3_CREDENTIALS, |key| builder.get_config_value(key), of_profile)?;
+                check_tls(&builder)?;
                 let builder = builder.with_config(timeout, REQUEST_TIMEOUT).with_retry(retry);
                 Arc::new(builder.build().map_err(failed)?)
             }
@@ -63,7 +66,7 @@ impl Objects {
                 let timeout = GoogleConfigKey::Client(ClientConfigKey::Timeout);
                 let builder = GoogleCloudStorageBuilder::from_env().with_url(address);
                 if !profiles.google.as_ref().is_some_and(|file| file.is_file()) {
-                    require(GOOGLE_CREDENTIALS, |key| builder.get_config_value(key))?;
+                    require(GOOGLE_CREDENTIALS, |key| builder.get_config_value(key), None)?;
                 }
                 let builder = builder.with_config(timeout, REQUEST_TIMEOUT).with_retry(retry);
                 Arc::new(builder.build().map_err(failed)?)
@@ -71,7 +74,7 @@ impl Objects {
             ObjectStoreScheme::MicrosoftAzure => {
                 let timeout = AzureConfigKey::Client(ClientConfigKey::Timeout);
                 let builder = MicrosoftAzureBuilder::from_env().with_url(address);
-                require(AZURE_CREDENTIALS, |key| builder.get_config_value(key))?;
+                require(AZURE_CREDENTIALS, |key| builder.get_config_value(key), None)?;
                 let builder = builder.with_config(timeout, REQUEST_TIMEOUT).with_retry(retry);
                 Arc::new(builder.build().map_err(failed)?)
             }
@@ -112,7 +115,16 @@ impl Objects {
     }
 
     fn failed(&self, verb: &str, name: &str, error: object_store::Error) -> Error {
-        Error::caused(format!("cannot {verb} {name} in {}", self.address), error)
+        let is_refused = matches!(
+            error,
+            object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. }
+        );
+        let what = match name {
+            "" => format!("cannot {verb} {}", self.address),
+            name => format!("cannot {verb} {name} in {}", self.address),
+        };
+        let error = Error::caused(what, error);
+        if is_refused { error.hint("check the credentials, and what they permit") } else { error }
     }
 }
 
@@ -150,14 +162,26 @@ fn is_on(value: Option<&str>) -> bool {
     value.is_some_and(|value| !matches!(value, "" | "false"))
 }
 
-/// Checks that there are credentials.
-fn require<K>(keys: &[K], value: impl Fn(&K) -> Option<String>) -> Result<()> {
+/// Checks that there are credentials. `why` is the reason why there may be none.
+fn require<K>(keys: &[K], value: impl Fn(&K) -> Option<String>, why: Option<String>) -> Result<()> {
     if keys.iter().any(|key| is_on(value(key).as_deref())) {
         return Ok(());
     }
-    Err(Error::new("there are no credentials for the object store").hint(
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+    Err(Error::new(format!("there are no credentials for the object store{why}")).hint(
         "set them in the environment (AWS_*, GOOGLE_* or AZURE_*), or in a profile file such as ~/.aws/credentials",
     ))
+}
+
+/// Checks that an address without TLS is allowed: later, the error of a request would not name the reason.
+fn check_tls(builder: &AmazonS3Builder) -> Result<()> {
+    let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint).unwrap_or_default();
+    let is_allowed = builder.get_config_value(&AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp));
+    if !endpoint.starts_with("http://") || is_on(is_allowed.as_deref()) {
+        return Ok(());
+    }
+    let error = Error::new("the address of the object store (AWS_ENDPOINT_URL) is without TLS");
+    Err(error.hint("use https://, or allow it with AWS_ALLOW_HTTP=true"))
 }
 
 /// Adds what the environment does not set: credentials only as a whole.

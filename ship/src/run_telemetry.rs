@@ -54,8 +54,7 @@ fn target(setup: &Setup, destination: &Destination) -> Result<OtlpTarget> {
 }
 
 fn read_headers(path: &Path) -> Result<Headers> {
-    let failed =
-        |error: Error| error.within(format!("cannot use `ship.otlp-headers-file` {}", path.display()));
+    let failed = |error: Error| error.within("cannot use `ship.otlp-headers-file`");
     let text = String::from_utf8(secret_file(path).map_err(failed)?);
     let text = text.map_err(|_| failed(Error::new("it is not UTF-8")))?;
     Headers::parse(&text).map_err(failed)

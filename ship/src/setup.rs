@@ -52,12 +52,10 @@ impl Setup {
             None => Pseudonyms::none(),
             Some(path) => {
                 let read = secret_file(&path).and_then(|secret| Pseudonyms::keyed(&secret));
-                read.map_err(|error| {
-                    error.within(format!("cannot use `ship.pseudonym-key-file` {}", path.display()))
-                })?
+                read.map_err(|error| error.within("cannot use `ship.pseudonym-key-file`"))?
             }
         };
-        Ok(Identity::new(&ship.organization, &state.host(ship), Env::user().as_deref(), pseudonyms))
+        Ok(Identity::new(&ship.organization, &state.host(ship), user().as_deref(), pseudonyms))
     }
 
     /// The treatment of texts in data about these home directories.
@@ -89,6 +87,12 @@ impl Setup {
         homes.dedup();
         homes
     }
+}
+
+/// The name of the user: that in the environment, else that of the account.
+fn user() -> Option<String> {
+    let account = || nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten();
+    Env::user().or_else(|| account().map(|account| account.name))
 }
 
 /// Where the profiles of object stores are.

@@ -6,7 +6,7 @@ mod support;
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -170,6 +170,64 @@ fn a_run_that_cannot_be_read_is_in_the_status() {
     machine.ship_all();
     let expected = format!("not readable: 1 run; for the reason: teamkeep verify {run}\n");
     assert!(status().contains(&expected), "{}", status());
+}
+
+#[test]
+fn global_options_come_before_a_command_or_after_it() {
+    let machine = Machine::new();
+    machine.configure_lake("");
+    for args in
+        [&["--color", "auto", "--quiet", "--utc", "status", "--json"][..], &["status", "--json", "--utc"]]
+    {
+        let output = machine.ship(args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap();
+    }
+}
+
+#[test]
+fn a_reader_that_stops_reading_is_no_error() {
+    let machine = Machine::new();
+    machine.record("v328-inprocess");
+    machine.configure_lake("");
+    let mut child = machine.shipper(&["--dry-run", "--json"]);
+    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+}
+
+#[test]
+fn the_account_names_the_user_without_a_variable() {
+    let machine = Machine::new();
+    machine.record("v328-inprocess");
+    machine.configure_lake("");
+    assert!(machine.shipper(&["--once"]).env_remove("USER").status().unwrap().success());
+    let account = Command::new("id").arg("--user").arg("--name").output().unwrap();
+    let account = String::from_utf8(account.stdout).unwrap();
+    let users = texts(&machine.rows("runs"), "user_name");
+    assert_eq!(users, BTreeSet::from([account.trim().to_owned()]));
+}
+
+#[test]
+fn an_address_without_tls_has_to_be_allowed_and_a_profile_without_keys_is_named() {
+    let machine = Machine::new();
+    machine.record("v328-inprocess");
+    machine.configure("store = \"s3://bucket\"");
+    let error = |environment: &[(&str, &str)]| {
+        let output = machine.shipper(&["--once"]).envs(environment.iter().copied()).output().unwrap();
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let keys = [
+        ("AWS_ACCESS_KEY_ID", "a"),
+        ("AWS_SECRET_ACCESS_KEY", "b"),
+        ("AWS_ENDPOINT_URL", "http://127.0.0.1:9"),
+    ];
+    let plain = error(&keys);
+    assert!(plain.contains("is without TLS") && plain.contains("AWS_ALLOW_HTTP=true"), "{plain}");
+    let profile = error(&[("AWS_PROFILE", "sso")]);
+    assert!(profile.contains("the profile \"sso\" has no keys"), "{profile}");
 }
 
 #[test]

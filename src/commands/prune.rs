@@ -190,7 +190,7 @@ fn unshipped(context: &Context, survey: &Inventory, plan: &Plan) -> Result<Optio
         standings.any(|standing| matches!(standing, RunStanding::Unsent | RunStanding::TooLarge))
     };
     let runs = plan.runs.iter().filter(is_unshipped).count();
-    Ok((runs > 0).then(|| format!("{} not shipped", count(runs, "run"))))
+    Ok((runs > 0).then(|| format!("{} not shipped; see: teamkeep ship status", count(runs, "run"))))
 }
 
 fn object(survey: &Inventory, plan: &Plan, pruned: Option<&Pruned>) -> Value {

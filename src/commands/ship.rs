@@ -26,7 +26,7 @@ Destinations are set under [ship] in the configuration. The events of the log an
 The program teamkeep-ship must be installed: ./install.sh --with-ship.";
 
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     send: SendArgs,
@@ -34,7 +34,7 @@ pub struct Args {
     command: Option<ShipCommand>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 pub struct SendArgs {
     /// Send all new data, and end; without it, all new data is sent every `ship.interval` until you press Ctrl-C
     #[arg(long)]
@@ -95,6 +95,10 @@ pub fn command(context: &Context, args: &[OsString]) -> Result<Command> {
 
 /// Replaces this process by the program. `global` are the global options of this call.
 pub fn run(context: &Context, global: &[OsString], args: &Args) -> Result<ExitCode> {
+    if args.command.is_some() && args.send != SendArgs::default() {
+        let error = Error::usage("`ship status` sends nothing, so it has no options but --json");
+        return Err(error.hint("see: teamkeep ship status --help"));
+    }
     let mut command = command(context, global)?;
     let error = command.args(args.passed_on()).exec();
     Err(Error::caused(format!("cannot run {}", command.get_program().display()), error))

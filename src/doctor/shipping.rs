@@ -31,11 +31,12 @@ pub fn check(facts: &Facts<'_>) -> Vec<Diagnosis> {
         problems.push(bad(what).with_fix("./install.sh --with-ship"));
     }
     let home = facts.env.home.as_deref();
+    let (headers, key) = (ship.otlp_headers_path(home), ship.pseudonym_key_path(home));
     let files = [
-        ("otlp-headers-file", ship.otlp_headers_path(home)),
-        ("pseudonym-key-file", ship.pseudonym_key_path(home)),
+        ("otlp-headers-file", headers, "echo 'Authorization: Bearer TOKEN'"),
+        ("pseudonym-key-file", key, "head -c 32 /dev/urandom | base64"),
     ];
-    problems.extend(files.iter().filter_map(|(key, path)| secret_problem(key, path.as_deref()?)));
+    problems.extend(files.iter().filter_map(|(key, path, new)| secret_problem(key, path.as_deref()?, new)));
     let state = match shipping.read() {
         Ok((state, None)) => state,
         Ok((state, Some(damage))) => {
@@ -57,11 +58,14 @@ pub fn check(facts: &Facts<'_>) -> Vec<Diagnosis> {
     problems
 }
 
-fn secret_problem(key: &str, path: &Path) -> Option<Diagnosis> {
+/// The problem with a file. `new` prints the content of a new one.
+fn secret_problem(key: &str, path: &Path, new: &str) -> Option<Diagnosis> {
     let error = read_private(path, MAX_SECRET_BYTES).err()?;
     let shown = quoted(&path.to_string_lossy());
-    let fix =
-        if path.is_file() { format!("chmod 600 {shown}") } else { format!("(umask 077; touch {shown})") };
+    let fix = match path.is_file() {
+        true => format!("chmod 600 {shown}"),
+        false => format!("(umask 077; {new} > {shown})"),
+    };
     Some(bad(format!("cannot use `{key}` under [ship]: {error}")).with_fix(fix))
 }
 

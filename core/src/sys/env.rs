@@ -34,7 +34,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("PATH", "Where teamkeep looks for programs: itself, Claude Code, the pager, `curl`"),
     ("PAGER", "Pager for long output on a terminal (default: `less`)"),
     ("LESS", "Options for `less`; teamkeep sets `FRX` when it is unset"),
-    ("USER", "Name of the user in shipped data"),
+    ("USER", "Name of the user in shipped data (default: that of the account)"),
     (
         "AWS_PROFILE",
         "Profile with the credentials of an object store; read by `teamkeep-ship`, as the other `AWS_*`",

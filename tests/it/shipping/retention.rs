@@ -107,7 +107,7 @@ fn prune_mentions_runs_that_are_not_shipped_and_deletes_them() {
     ship.sandbox.finish();
     let run = ship.sandbox.library().runs[0].clone();
     let dry = ship.run(&["prune", "--keep", "0", "--dry-run"]);
-    assert!(dry.out.contains("1 run not shipped\n"), "{}{}", dry.out, dry.err);
+    assert!(dry.out.contains("1 run not shipped;"), "{}{}", dry.out, dry.err);
     let destination = ship.destination();
     let right = ship.shipping().lock(Duration::from_secs(60)).unwrap().unwrap();
     let ended = run.ended_at.unwrap().millis();
@@ -118,7 +118,7 @@ fn prune_mentions_runs_that_are_not_shipped_and_deletes_them() {
     let dry = dry_after(&|shipped| {
         shipped.too_large.insert(run.run.clone(), ended);
     });
-    assert!(dry.contains("1 run not shipped\n"), "{dry}");
+    assert!(dry.contains("1 run not shipped;"), "{dry}");
     let dry = dry_after(&|shipped| {
         shipped.runs.insert(run.run.clone(), ended);
     });
