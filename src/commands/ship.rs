@@ -19,7 +19,7 @@ Examples:
   teamkeep ship --once
   teamkeep ship status
 
-  # Send only data from this month on; earlier data is never sent to these destinations
+  # Send only data from this month on, now and later
   teamkeep ship --once --since 2026-11-01
 
 Destinations are set under [ship] in the configuration. The events of the log and the runs that have ended are sent.
@@ -39,7 +39,7 @@ pub struct SendArgs {
     /// Send all new data, and end; without it, all new data is sent every `ship.interval` until you press Ctrl-C
     #[arg(long)]
     pub once: bool,
-    /// Never send data to the configured destinations that began before this time
+    /// Send no data that began before this time, now and later, until another --since replaces it
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
     /// Show what would be sent, and send nothing
