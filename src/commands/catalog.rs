@@ -1,5 +1,7 @@
 //! Opens the store for the commands that read it: the runs, times of a run, and warnings about damage.
 
+use std::collections::BTreeSet;
+
 use super::when::When;
 use crate::bundle;
 use crate::context::Context;
@@ -31,20 +33,12 @@ pub fn archive(context: &Context) -> Archive {
     Archive::open(context.paths.archive(), &context.config)
 }
 
-/// Removes secrets and personal data from a run's texts, including the home directories of its users.
-pub fn redactor(context: &Context, run: &RunRecord) -> Result<Redactor> {
+/// Removes secrets and personal data from the texts of these runs, including the home directories of their users and of
+/// the present one.
+pub fn redactor<'a>(context: &Context, runs: impl IntoIterator<Item = &'a RunRecord>) -> Result<Redactor> {
     let own = context.env.home.iter().map(|home| home.display().to_string());
-    let homes: Vec<String> = bundle::homes(run).into_iter().chain(own).collect();
-    Redactor::new(&context.config.privacy, &homes)
-}
-
-/// The same for texts of several runs.
-pub fn redactor_of_all(context: &Context, catalog: &RunCatalog) -> Result<Redactor> {
-    let mut homes: Vec<String> = context.env.home.iter().map(|home| home.display().to_string()).collect();
-    homes.extend(catalog.runs.iter().flat_map(bundle::homes));
-    homes.sort();
-    homes.dedup();
-    Redactor::new(&context.config.privacy, &homes)
+    let homes: BTreeSet<String> = runs.into_iter().flat_map(bundle::homes).chain(own).collect();
+    Redactor::new(&context.config.privacy, &Vec::from_iter(homes))
 }
 
 /// Parses a time: see [`When`]. `start` is the start of the run that it may be relative to.

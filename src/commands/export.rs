@@ -40,7 +40,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     if dir.is_none() && context.ui.is_terminal() {
         return Err(Error::usage("cannot write an export to a terminal").hint("use -o FILE or a pipe"));
     }
-    let redactor = args.redact.then(|| redactor(context, run)).transpose()?;
+    let redactor = args.redact.then(|| redactor(context, [run])).transpose()?;
     let mut progress = context.ui.progress("gathering", 0);
     let mut bundle = gather(&catalog, run, redactor.as_ref(), dir, &mut |bytes| progress.add(bytes))?;
     drop(progress);

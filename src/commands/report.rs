@@ -116,7 +116,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
 }
 
 fn redacted(context: &Context, run: &RunRecord, report: &Report) -> Result<Report> {
-    report.redacted(&redactor(context, run)?).map_err(|error| {
+    report.redacted(&redactor(context, [run])?).map_err(|error| {
         Error::new(format!("cannot redact the report: {error}"))
             .hint("a [[privacy.pattern]] in the configuration also matches required values, such as times; make it narrower")
     })

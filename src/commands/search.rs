@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tempfile::TempDir;
 
-use super::catalog::{self, catalog, parse_time, redactor_of_all};
+use super::catalog::{self, catalog, parse_time, redactor};
 use super::output;
 use crate::bundle::unpack;
 use crate::context::Context;
@@ -82,8 +82,8 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         let scratch = TempDir::with_prefix("teamkeep-search-")
             .map_err(|error| Error::caused("cannot create a temporary directory", error))?;
         let catalog = imported(context, scratch.path(), &args.file)?;
-        let (found, _) = search(context, args, &catalog, &scratch.path().join("search"))?;
-        print(context, args, (&catalog, &found), Freshness::Current)?;
+        let (mut found, _) = search(context, args, &catalog, &scratch.path().join("search"))?;
+        print(context, args, (&catalog, &mut found), Freshness::Current)?;
         if !args.json && !found.hits.is_empty() {
             let file = args.file[0].display();
             context.ui.hint(format!("to run these commands, import the file first: teamkeep import {file}"));
@@ -92,8 +92,8 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     }
     context.paths.secure()?;
     let catalog = catalog(context)?;
-    let (found, freshness) = search(context, args, &catalog, &context.paths.search())?;
-    print(context, args, (&catalog, &found), freshness)?;
+    let (mut found, freshness) = search(context, args, &catalog, &context.paths.search())?;
+    print(context, args, (&catalog, &mut found), freshness)?;
     catalog::damaged(&catalog).for_each(|problem| context.ui.warn(problem));
     Ok(())
 }
@@ -102,7 +102,7 @@ fn search(context: &Context, args: &Args, catalog: &RunCatalog, index: &Path) ->
     let request = args.request(context, catalog)?;
     let (mut found, freshness) = find_current(context, &request, catalog, index)?;
     if args.redact {
-        let redactor = redactor_of_all(context, catalog)?;
+        let redactor = redactor(context, &catalog.runs)?;
         let hits = found.hits.iter_mut();
         hits.for_each(|hit| hit.change_texts(&request.pattern, |text| redactor.text(text).into_owned()));
     }
@@ -180,11 +180,16 @@ fn imported(context: &Context, store: &Path, files: &[PathBuf]) -> Result<RunCat
 fn print(
     context: &Context,
     args: &Args,
-    (catalog, found): (&RunCatalog, &Found),
+    (catalog, found): (&RunCatalog, &mut Found),
     freshness: Freshness,
 ) -> Result<()> {
     if args.json {
-        return output::print_json(context, &object(args, found, freshness));
+        if !args.full {
+            found.hits.iter_mut().for_each(|hit| hit.text.clear());
+        }
+        let is_current = freshness == Freshness::Current;
+        let object = json!({"v": 1, "hits": found.hits, "more": found.more, "is_current": is_current});
+        return output::print_json(context, &object);
     }
     let detail = if args.full { HitDetail::Text } else { HitDetail::Excerpt };
     output::page_document(context, &view::hits(&found.hits, detail))?;
@@ -216,20 +221,4 @@ fn print_no_match(context: &Context, args: &Args, (catalog, found): (&RunCatalog
         }
         _ => context.ui.eprint_line("no matches"),
     }
-}
-
-fn object(args: &Args, found: &Found, freshness: Freshness) -> Value {
-    let hits = found.hits.iter().map(|hit| {
-        let mut hit = json!(hit);
-        if let (false, Some(fields)) = (args.full, hit.as_object_mut()) {
-            fields.shift_remove("text");
-        }
-        hit
-    });
-    json!({
-        "v": 1,
-        "hits": hits.collect::<Vec<_>>(),
-        "more": found.more,
-        "is_current": freshness == Freshness::Current,
-    })
 }

@@ -169,7 +169,7 @@ impl Finder<'_> {
             if let Some(same) = known.iter().find(|known| is_same(&found.hits[**known], &hit)) {
                 let same = &mut found.hits[*same];
                 // The call of the tool has the time of the sender.
-                let other = if same.key.is_empty() { std::mem::replace(same, hit) } else { hit };
+                let other = if same.tool_use_id.is_none() { std::mem::replace(same, hit) } else { hit };
                 // Only the event has the number of a new task.
                 if same.title.is_empty() {
                     same.title = other.title;
@@ -201,7 +201,7 @@ impl Finder<'_> {
         let body = text(self.fields.text);
         let matches = self.request.pattern.matches(body);
         let source = text(self.fields.source);
-        Ok(Hit {
+        let hit = Hit {
             at,
             kind,
             agent: text(self.fields.agent).to_owned(),
@@ -210,7 +210,7 @@ impl Finder<'_> {
             run,
             session,
             title: text(self.fields.title).to_owned(),
-            key: text(self.fields.key).to_owned(),
+            tool_use_id: known(self.fields.key),
             transcript: source
                 .strip_prefix("transcript:")
                 .and_then(|id| id.split_once(':'))
@@ -218,7 +218,9 @@ impl Finder<'_> {
             line: stored.get_first(self.fields.line).and_then(|value| value.as_u64()).unwrap_or_default(),
             snippet: Snippet::of(body, &matches),
             text: body.to_owned(),
-        })
+            command: None,
+        };
+        Ok(Hit { command: hit.show_command(), ..hit })
     }
 }
 
@@ -232,8 +234,8 @@ fn identity(hit: &Hit) -> (String, Kind, blake3::Hash) {
 /// Whether two hits of the same text are the same: hooks and transcripts record it, and a message is in the transcripts of
 /// its sender and of its recipients.
 fn is_same(one: &Hit, other: &Hit) -> bool {
-    if !one.key.is_empty() && !other.key.is_empty() {
-        return one.key == other.key;
+    if let (Some(one), Some(other)) = (&one.tool_use_id, &other.tool_use_id) {
+        return one == other;
     }
     let is_near = (one.at - other.at).num_milliseconds().abs() <= SAME_TEXT_MS;
     // A message is delivered long after it was sent, if its recipient is busy.
@@ -242,5 +244,5 @@ fn is_same(one: &Hit, other: &Hit) -> bool {
 
 /// Whether this is a message as its recipient received it.
 fn is_delivery(hit: &Hit) -> bool {
-    hit.kind == Kind::Message && hit.key.is_empty()
+    hit.kind == Kind::Message && hit.tool_use_id.is_none()
 }

@@ -1,7 +1,6 @@
 //! One text that was found, and the command that shows its place.
 
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::document::Kind;
 use super::query::Pattern;
@@ -9,7 +8,7 @@ use super::snippet::Snippet;
 use teamkeep_core::client::settings::command::quoted;
 use teamkeep_core::sys::clock::Timestamp;
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Hit {
     pub at: Timestamp,
     pub kind: Kind,
@@ -17,18 +16,21 @@ pub struct Hit {
     pub run: Option<String>,
     pub team: Option<String>,
     /// The start of the run.
+    #[serde(skip)]
     pub started_at: Option<Timestamp>,
     pub session: Option<String>,
     /// The tool, the recipient, the task or the gate.
     pub title: String,
-    /// The ID of the tool call, or empty.
-    pub key: String,
+    pub snippet: Snippet,
+    /// The text, or a part of a long one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    pub tool_use_id: Option<String>,
     /// The path that the transcript had, and the number of the line in it; without a path, in the log.
     pub transcript: Option<String>,
     pub line: u64,
-    pub snippet: Snippet,
-    /// The text, or a part of a long one.
-    pub text: String,
+    /// See [`Hit::show_command`].
+    pub command: Option<String>,
 }
 
 impl Hit {
@@ -41,7 +43,7 @@ impl Hit {
     }
 
     /// The command that shows the place.
-    pub fn command(&self) -> Option<String> {
+    pub fn show_command(&self) -> Option<String> {
         let around = |seconds: i64| {
             let start = self.started_at.filter(|_| self.at.is_valid())?;
             let offset = (self.at - start).num_milliseconds().div_euclid(1_000) + seconds;
@@ -67,26 +69,5 @@ impl Hit {
             }
             Kind::Tool | Kind::Result | Kind::Verdict => format!("teamkeep log {run}{}", part()),
         })
-    }
-}
-
-/// The JSON object of a hit: the fields in the order in which they are documented, without those that have no value.
-impl Serialize for Hit {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut map = to.serialize_map(None)?;
-        map.serialize_entry("at", &self.at)?;
-        map.serialize_entry("kind", &self.kind)?;
-        map.serialize_entry("agent", &self.agent)?;
-        map.serialize_entry("run", &self.run)?;
-        map.serialize_entry("team", &self.team)?;
-        map.serialize_entry("session", &self.session)?;
-        map.serialize_entry("title", &self.title)?;
-        map.serialize_entry("snippet", &self.snippet)?;
-        map.serialize_entry("text", &self.text)?;
-        map.serialize_entry("tool_use_id", &Some(&self.key).filter(|key| !key.is_empty()))?;
-        map.serialize_entry("transcript", &self.transcript)?;
-        map.serialize_entry("line", &self.line)?;
-        map.serialize_entry("command", &self.command())?;
-        map.end()
     }
 }

@@ -1,6 +1,6 @@
 //! The board of a team at a moment: the state of each agent, and the tasks that exist. `status` and `watch` show it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
@@ -70,16 +70,6 @@ pub struct BoardSources<'a> {
 }
 
 impl AgentState {
-    pub const ALL: [AgentState; 7] = [
-        AgentState::Stalled,
-        AgentState::Waiting,
-        AgentState::Working,
-        AgentState::ShuttingDown,
-        AgentState::Idle,
-        AgentState::Joined,
-        AgentState::Left,
-    ];
-
     pub fn word(self) -> &'static str {
         match self {
             AgentState::Stalled => "stalled",
@@ -149,6 +139,13 @@ fn is_condition(kind: IncidentKind) -> bool {
     )
 }
 
+/// Number of agents in each state that some are in, worst first.
+pub fn count_states<'a>(members: impl IntoIterator<Item = &'a Member>) -> BTreeMap<AgentState, usize> {
+    let mut states = BTreeMap::new();
+    members.into_iter().for_each(|member| *states.entry(member.state).or_default() += 1);
+    states
+}
+
 impl Board {
     /// The board at a moment, with the tasks that exist then. `unread` returns the number of unread messages of an agent then.
     pub fn at(sources: BoardSources<'_>, unread: impl Fn(&str) -> usize, at: Timestamp) -> Board {
@@ -194,10 +191,6 @@ impl Board {
             tasks: in_progress(&member.name),
         });
         Board { members: members.collect(), tasks }
-    }
-
-    pub fn count(&self, state: AgentState) -> usize {
-        self.members.iter().filter(|member| member.state == state).count()
     }
 
     /// Whether the incident needs no attention any more. A condition is over when it ends, and lost work when it is

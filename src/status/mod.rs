@@ -10,7 +10,7 @@ mod observation;
 mod store;
 
 pub use attention::Attention;
-pub use board::{AgentState, Board, Item, Member};
+pub use board::{AgentState, Board, Item, Member, count_states};
 pub use line::StatusLine;
 pub use observation::{Observation, Surroundings};
 pub use store::StoreStats;

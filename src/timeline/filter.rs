@@ -32,10 +32,6 @@ impl Filter {
         if names.is_empty() { self } else { Filter { actors: names.to_vec(), involving: true, ..self } }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.from.is_none() && self.to.is_none() && self.actors.is_empty() && self.kinds.is_empty()
-    }
-
     pub fn contains(&self, entry: &Entry, data: &RunData) -> bool {
         self.from.is_none_or(|from| from <= entry.at)
             && self.to.is_none_or(|to| entry.at <= to)

@@ -1,6 +1,6 @@
 //! The text of a brief. Its size is limited, and the most important lines come first.
 
-use super::format::{count, elapsed};
+use super::format::{count, whole_seconds};
 use crate::brief::{Brief, Colleague, Said};
 use crate::status::{AgentState, Item};
 use crate::timeline::{Entry, EntryKind, TaskEvent};
@@ -167,8 +167,7 @@ impl Facts<'_> {
     }
 
     fn ago(&self, at: Timestamp) -> String {
-        let span = elapsed(at, self.0.at);
-        span.split_once('.').map_or(span.clone(), |(whole, _)| format!("{whole}s"))
+        whole_seconds(at, self.0.at)
     }
 }
 

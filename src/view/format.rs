@@ -34,6 +34,12 @@ pub fn elapsed(start: Timestamp, at: Timestamp) -> String {
     span((at - start).num_milliseconds())
 }
 
+/// The same in whole seconds, for text that is refreshed, where tenths would flicker: `12s`.
+pub fn whole_seconds(start: Timestamp, at: Timestamp) -> String {
+    let span = elapsed(start, at);
+    span.split_once('.').map_or(span.clone(), |(whole, _)| format!("{whole}s"))
+}
+
 /// The time since `start` with its sign: `+1m05s`, `-5.6s`.
 pub fn since(start: Timestamp, at: Timestamp) -> String {
     let span = elapsed(start, at);
@@ -132,6 +138,12 @@ pub fn first_line(text: &str) -> String {
 /// A text in a JSON object; `None` for an empty one.
 pub fn text_field<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key)?.as_str().filter(|text| !text.is_empty())
+}
+
+/// The tasks for which a task waits, in parentheses; empty if there are none.
+pub fn blocked_by<S: AsRef<str>>(ids: &[S]) -> String {
+    let ids: Vec<&str> = ids.iter().map(AsRef::as_ref).collect();
+    if ids.is_empty() { String::new() } else { format!("(blocked by {})", ids.join(", ")) }
 }
 
 pub fn task_style(status: &str) -> Style {

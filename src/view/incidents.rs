@@ -38,7 +38,7 @@ pub(super) fn incidents(incidents: &[Incident], started_at: Timestamp) -> Docume
 }
 
 /// The cost of an incident: `1 task lost, 480 tokens, $0.02`.
-pub(super) fn incident_cost(incident: &Incident) -> Option<String> {
+pub fn incident_cost(incident: &Incident) -> Option<String> {
     let cost = &incident.cost;
     let parts = [
         (cost.tasks_lost > 0).then(|| format!("{} lost", count(cost.tasks_lost, "task"))),

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use anstyle::{AnsiColor, Style};
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 use crate::ui;
 
@@ -168,21 +168,6 @@ impl Line {
         }
         wrapped
     }
-
-    /// The line for a screen of fixed rows: cut at this width, and `…` at the end then. It has no line break.
-    pub fn cut(&self, columns: usize) -> String {
-        let text = self.text();
-        if text.width() <= columns {
-            return self.part(0..text.len());
-        }
-        let mut used = 0;
-        let is_beyond = |(_, c): &(usize, char)| {
-            used += c.width().unwrap_or(0);
-            used >= columns
-        };
-        let end = text.char_indices().find(is_beyond).map_or(0, |(at, _)| at);
-        self.part(0..end) + "…"
-    }
 }
 
 /// The number of spaces at the start of a text.
@@ -198,21 +183,8 @@ mod tests {
         Line::from(pieces.iter().map(|(text, width)| plain(text).width(*width)))
     }
 
-    fn cut(columns: usize) -> String {
-        line(&[("ab", 4), ("日本\n", 0), ("", 0)]).cut(columns)
-    }
-
     fn wrapped(pieces: &[(&str, usize)], columns: usize) -> String {
         line(pieces).wrapped(Some(columns))
-    }
-
-    #[test]
-    fn a_line_is_cut_by_columns_not_by_characters() {
-        assert_eq!(cut(11), "ab   日本\\n");
-        assert_eq!(cut(10), "ab   日本…");
-        assert_eq!(cut(8), "ab   日…");
-        assert_eq!(cut(1), "…");
-        assert_eq!(cut(0), "…");
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub use format::{
     count, elapsed, first_line, moment_since, name_style, one_line, redaction_summary, size, span, thousands,
 };
 pub use html::page;
+pub use incidents::incident_cost;
 pub use line::{DIM, GREEN, RED, YELLOW, plain};
 pub use log::LogView;
 pub use mermaid::{MAX_MERMAID_CHARS, mermaid};

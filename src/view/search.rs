@@ -27,7 +27,7 @@ pub fn hits(hits: &[Hit], detail: HitDetail) -> Document {
             HitDetail::Text => hit.text.lines().for_each(|line| document.line([plain(" "), plain(line)])),
             HitDetail::Excerpt => document.line(excerpt(hit)),
         }
-        if let Some(command) = hit.command() {
+        if let Some(command) = &hit.command {
             document.code([styled(DIM, format!("  $ {command}"))]);
         }
     }

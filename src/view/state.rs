@@ -5,7 +5,9 @@ use serde_json::Value;
 
 use super::describe::message_text;
 use super::document::Document;
-use super::format::{actor, count, first_line, moment_since, name_style, since, task_style, text_field};
+use super::format::{
+    actor, blocked_by, count, first_line, moment_since, name_style, since, task_style, text_field,
+};
 use super::line::{BLUE, GREEN, RED, Span, bold, dim, plain, styled};
 use crate::timeline::{Diff, RunData, State, Things};
 
@@ -89,8 +91,7 @@ fn blockers(state: &State, task: &Value) -> String {
     let ids = task.get("blockedBy").and_then(Value::as_array).into_iter().flatten();
     let is_open =
         |id: &&str| state.tasks.get(*id).is_some_and(|task| text_field(task, "status") != Some("completed"));
-    let ids: Vec<&str> = ids.filter_map(Value::as_str).filter(is_open).collect();
-    if ids.is_empty() { String::new() } else { format!("(blocked by {})", ids.join(", ")) }
+    blocked_by(&ids.filter_map(Value::as_str).filter(is_open).collect::<Vec<_>>())
 }
 
 fn title(name: &str, number: usize) -> [Span; 2] {

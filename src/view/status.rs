@@ -3,10 +3,10 @@
 use anstyle::Style;
 
 use super::document::Document;
-use super::format::{count, elapsed, name_style, size, task_style};
+use super::format::{blocked_by, count, name_style, size, task_style, whole_seconds};
 use super::line::{DIM, GREEN, RED, YELLOW, bold, dim, plain, styled};
 use crate::report::{Incident, Severity};
-use crate::status::{AgentState, Board, Status, StatusLine, StoreStats, TeamStatus};
+use crate::status::{AgentState, Board, Status, StatusLine, StoreStats, TeamStatus, count_states};
 use crate::ui;
 use teamkeep_core::enforcement::Pause;
 use teamkeep_core::model::TaskStatus;
@@ -74,15 +74,9 @@ fn style(state: AgentState) -> Style {
     }
 }
 
-/// The time since then, in whole seconds: tenths would flicker on a screen that is refreshed.
-fn ago(at: Timestamp, now: Timestamp) -> String {
-    let span = elapsed(at, now);
-    span.split_once('.').map_or(span.clone(), |(whole, _)| format!("{whole}s"))
-}
-
 fn team(team: &TeamStatus, now: Timestamp, document: &mut Document) {
-    let age = format!("running for {},", ago(team.started_at, now));
-    let last = team.heard_at.map(|at| format!("last event {} ago", ago(at, now)));
+    let age = format!("running for {},", whole_seconds(team.started_at, now));
+    let last = team.heard_at.map(|at| format!("last event {} ago", whole_seconds(at, now)));
     document.line([bold(&team.team), styled(GREEN, age), dim(last.unwrap_or_default())]);
     incidents(team, now, document);
     board(&team.board, now, document);
@@ -112,9 +106,8 @@ fn incidents(team: &TeamStatus, now: Timestamp, document: &mut Document) {
 /// The members and the open tasks of a team.
 fn board(board: &Board, now: Timestamp, document: &mut Document) {
     let Board { members, tasks } = board;
-    let counts = AgentState::ALL.map(|state| (board.count(state), state));
-    let counts = counts.iter().filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = counts.map(|(count, state)| format!("{count} {}", state.word())).collect();
+    let counts = count_states(members).into_iter();
+    let counts: Vec<String> = counts.map(|(state, count)| format!("{count} {}", state.word())).collect();
     document.line([plain("  Members"), dim(format!("({})", counts.join(", ")))]);
     let width = members.iter().map(|member| member.state.word().len()).max().unwrap_or_default();
     for member in members {
@@ -124,7 +117,7 @@ fn board(board: &Board, now: Timestamp, document: &mut Document) {
         document.line([
             styled(name_style(&member.name), format!("    {}", member.name)).width(14),
             styled(style(member.state), member.state.word()).width(width),
-            dim(ago(member.since, now)).width(6),
+            dim(whole_seconds(member.since, now)).width(6),
             styled(YELLOW, unread),
             plain(if own.is_empty() { String::new() } else { format!("task {}", own.join(", ")) }),
         ]);
@@ -140,13 +133,9 @@ fn board(board: &Board, now: Timestamp, document: &mut Document) {
             styled(task_style(task.status.as_str()), task.status.as_str()).width(11),
             styled(name_style(owner), owner).width(8),
             plain(&task.subject),
-            dim(blockers(&task.blocked_by)),
+            dim(blocked_by(&task.blocked_by)),
         ]);
     }
-}
-
-fn blockers(ids: &[String]) -> String {
-    if ids.is_empty() { String::new() } else { format!("(blocked by {})", ids.join(", ")) }
 }
 
 /// The work that the gates cannot see, and the number of blocks and warnings.

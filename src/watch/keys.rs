@@ -2,10 +2,9 @@
 
 use chrono::TimeDelta;
 
-use super::lists::Lists;
+use super::lists::{Lists, Panel};
 use super::player::Playback;
 use super::recording::Recording;
-use super::selection::Panel;
 use super::state::{Mode, WatchState};
 use crate::ui::keys::Key;
 use teamkeep_core::sys::clock::Timestamp;

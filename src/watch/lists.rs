@@ -1,11 +1,34 @@
-//! The rows of the panels at a moment, as filtered.
+//! The panels, their rows at a moment, as filtered, and the selected item of each.
 
-use super::moment::{Alert, Moment};
-use super::recording::Recording;
-use super::selection::{Panel, Selection};
+use super::recording::{Alert, Moment, Recording};
 use crate::status::{Item, Member};
 use crate::timeline::Entry;
 use teamkeep_core::model::TaskStatus;
+
+/// The panels in the order of [`Panel::ALL`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Panel {
+    Alerts,
+    #[default]
+    Agents,
+    Tasks,
+    Messages,
+}
+
+impl Panel {
+    pub const ALL: [Panel; 4] = [Panel::Alerts, Panel::Agents, Panel::Tasks, Panel::Messages];
+}
+
+/// The selected item of each panel, by what identifies it: the board changes while it is shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// The id of an incident.
+    pub alert: Option<String>,
+    pub agent: Option<String>,
+    pub task: Option<String>,
+    /// A place in [`Recording::messages`]; `None` follows the newest.
+    pub message: Option<usize>,
+}
 
 /// The columns of the task board.
 pub const COLUMNS: [&str; 3] = ["Pending", "In progress", "Done"];

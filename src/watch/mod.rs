@@ -6,18 +6,14 @@
 mod draw;
 mod keys;
 mod lists;
-mod moment;
 mod player;
 mod recording;
-mod selection;
 mod state;
 
 pub use crate::ui::keys::Key;
 pub use draw::screen;
 pub use keys::Outcome;
-pub use lists::Lists;
-pub use moment::{Alert, Moment};
+pub use lists::{Lists, Panel, Selection};
 pub use player::{Playback, Player, Speed};
-pub use recording::Recording;
-pub use selection::{Panel, Selection};
+pub use recording::{Alert, Moment, Recording};
 pub use state::{Mode, Subject, WatchState};

@@ -68,10 +68,6 @@ impl Playback {
             Playback::Paused(at) | Playback::Playing(at) => Some(at),
         }
     }
-
-    pub fn is_playing(self) -> bool {
-        matches!(self, Playback::Playing(_))
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

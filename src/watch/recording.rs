@@ -1,13 +1,13 @@
-//! The data of a run that do not depend on the time that is shown.
+//! The data of a run that do not depend on the time that is shown, and the state of the run at a time.
 
-use super::moment::{Alert, Moment};
 use super::player::Playback;
-use crate::report::Incident;
+use crate::report::{BurnRate, Incident, Severity};
 use crate::status::{Board, Member, Observation};
 use crate::timeline::{Entry, RunData};
 use crate::view::TimelineOptions;
 use teamkeep_core::sys::clock::Timestamp;
 
+/// The data of a run.
 #[derive(Debug)]
 pub struct Recording {
     pub data: RunData,
@@ -18,6 +18,42 @@ pub struct Recording {
     pub messages: Vec<usize>,
     /// The times of the visible entries, those that `replay` shows without `--all`, in order.
     pub times: Vec<Timestamp>,
+}
+
+/// The state of a run at a time.
+#[derive(Debug)]
+pub struct Moment {
+    pub at: Timestamp,
+    /// Whether it is the end of the run, or now.
+    pub is_end: bool,
+    /// The agents are sorted, worst first.
+    pub board: Board,
+    pub alerts: Vec<Alert>,
+    pub burn: Option<BurnRate>,
+    /// Number of the messages that were sent until then.
+    pub messages: usize,
+}
+
+/// An incident that has begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alert {
+    /// Its place in the report's incidents.
+    pub place: usize,
+    pub id: String,
+    pub severity: Severity,
+    /// Whether it has ended since.
+    pub is_over: bool,
+}
+
+impl Moment {
+    /// Number of incidents of this severity that last.
+    pub fn lasting(&self, severity: Severity) -> usize {
+        self.alerts.iter().filter(|alert| !alert.is_over && alert.severity == severity).count()
+    }
+
+    pub fn over(&self) -> usize {
+        self.alerts.iter().filter(|alert| alert.is_over).count()
+    }
 }
 
 impl Recording {

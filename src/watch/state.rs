@@ -1,9 +1,8 @@
 //! The choices of the user: panel, selection, filter and time.
 
-use super::lists::Lists;
+use super::lists::{Lists, Panel, Selection};
 use super::player::Player;
 use super::recording::Recording;
-use super::selection::{Panel, Selection};
 
 /// The item whose details are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,7 +84,7 @@ impl WatchState {
     /// Moves to the next panel that has rows, in this direction.
     pub fn move_panel(&mut self, lists: &Lists<'_>, steps: isize) {
         let count = Panel::ALL.len();
-        let mut place = Panel::ALL.iter().position(|panel| *panel == self.panel).unwrap_or(0);
+        let mut place = self.panel as usize;
         for _ in 0..count {
             place = (place + count).saturating_add_signed(steps) % count;
             if !lists.is_empty(Panel::ALL[place]) {

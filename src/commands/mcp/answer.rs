@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::super::catalog::{catalog, redactor_of_all};
+use super::super::catalog::{catalog, redactor};
 use super::tools::{Output, ToolCommand};
 use crate::context::Context;
 use crate::ui;
@@ -22,7 +22,7 @@ const MAX_BYTES: usize = 60_000;
 pub fn run(context: &Context, program: &Path, command: &ToolCommand) -> Result<String> {
     let failed = |error: std::io::Error| Error::caused("cannot run the command of the tool", error);
     let done = Command::new(program).args(&command.args).stdin(Stdio::null()).output().map_err(failed)?;
-    let redactor = || redactor_of_all(context, &catalog(context)?);
+    let redactor = || redactor(context, &catalog(context)?.runs);
     if !done.status.success() {
         let message = without_commands(&String::from_utf8_lossy(&done.stderr));
         return Err(Error::new(redactor()?.text(&message)));

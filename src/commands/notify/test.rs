@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
+use crate::commands::catalog::redactor;
 use crate::commands::output;
 use crate::context::Context;
 use crate::notify::{Destination, Notification};
-use crate::redact::Redactor;
 use teamkeep_core::config::Notify;
 use teamkeep_core::config::notify::check_url;
 use teamkeep_core::error::{Error, Result};
@@ -29,8 +29,7 @@ pub struct Args {
 
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let destinations = destinations(context, args)?;
-    let (home, now) = (context.env.home.iter().map(|home| home.display().to_string()), context.clock.now());
-    let redactor = Redactor::new(&context.config.privacy, &home.collect::<Vec<_>>())?;
+    let (now, redactor) = (context.clock.now(), redactor(context, [])?);
     let body = Notification::example(now).body(&redactor)?;
     let mut is_sent = true;
     for destination in &destinations {

@@ -104,7 +104,7 @@ fn send(context: &Context, outbox: &mut Outbox, look: &Look) -> Result<()> {
         selection: &Selection::of(notify),
         now,
         body: &|incident| {
-            let redactor = redactor(context, &look.record)?;
+            let redactor = redactor(context, [&look.record])?;
             Notification::of(&look.record, now, incident).body(&redactor)
         },
     })?;

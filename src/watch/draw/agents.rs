@@ -1,14 +1,12 @@
 //! The agents, worst first: state, last activity, unread messages and tasks.
 
-use std::collections::BTreeMap;
-
 use super::Scene;
 use super::canvas::{Canvas, Piece, column, piece, right};
 use super::layout::Need;
 use super::panel::{BOLD, PLAIN, Window, counted, short, state, title};
-use crate::status::{AgentState, Member};
+use crate::status::Member;
 use crate::view::{DIM, YELLOW, name_style};
-use crate::watch::selection::Panel;
+use crate::watch::lists::Panel;
 
 /// Columns of the longest shown name.
 const MAX_NAME: usize = 18;
@@ -28,7 +26,7 @@ pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
     let (agents, moment) = (&scene.lists.agents, scene.moment);
     let focus = scene.focus(Panel::Agents);
     let mut heading = vec![piece(BOLD, "Agents ")];
-    heading.extend(counted(&moment.states()));
+    heading.extend(counted(&moment.board.members));
     if agents.len() < moment.board.members.len() {
         heading.push(piece(YELLOW, format!("; {} match", agents.len())));
     }
@@ -47,12 +45,9 @@ pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
         canvas.row(row + 1, &pieces);
     }
     if window.is_cut {
-        let hidden = agents[..window.start].iter().chain(&agents[window.end..]);
-        let mut states: BTreeMap<AgentState, usize> = BTreeMap::new();
-        hidden.for_each(|member| *states.entry(member.state).or_default() += 1);
-        let count: usize = states.values().sum();
-        let mut pieces = vec![piece(DIM, format!("  +{count} more: "))];
-        pieces.extend(counted(&states.into_iter().collect::<Vec<_>>()));
+        let hidden = agents[..window.start].iter().chain(&agents[window.end..]).copied();
+        let mut pieces = vec![piece(DIM, format!("  +{} more: ", hidden.clone().count()))];
+        pieces.extend(counted(hidden));
         pieces.push(piece(DIM, " (Tab, j)"));
         canvas.row(window.end - window.start + 1, &pieces);
     }

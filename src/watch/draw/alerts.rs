@@ -5,7 +5,7 @@ use super::canvas::{Canvas, piece};
 use super::layout::Need;
 use super::panel::{PLAIN, Window, severity};
 use crate::view::DIM;
-use crate::watch::selection::Panel;
+use crate::watch::lists::Panel;
 
 /// The least number of rows, if there are so many incidents.
 const LEAST: usize = 3;

@@ -4,10 +4,9 @@ use super::Scene;
 use super::canvas::{Canvas, Piece, piece, width};
 use super::panel::{BOLD, PLAIN, counted, severity, short};
 use crate::report::{Outcome, Severity, Verdict};
-use crate::status::AgentState;
 use crate::view::{DIM, GREEN, YELLOW, elapsed, one_line, thousands};
+use crate::watch::lists::Panel;
 use crate::watch::player::Playback;
-use crate::watch::selection::Panel;
 use crate::watch::state::Mode;
 use teamkeep_core::spending::dollars;
 use teamkeep_core::sys::clock;
@@ -80,11 +79,11 @@ fn verdict(scene: Scene<'_>) -> [Piece; 2] {
 fn figures(scene: Scene<'_>) -> Vec<Piece> {
     let moment = scene.moment;
     let mut pieces = alerts(scene);
-    let attention: Vec<(AgentState, usize)> =
-        moment.states().into_iter().filter(|(state, _)| state.needs_attention()).collect();
+    let attention = moment.board.members.iter().filter(|member| member.state.needs_attention());
+    let attention = counted(attention);
     if !attention.is_empty() {
         pieces.push(piece(DIM, " · "));
-        pieces.extend(counted(&attention));
+        pieces.extend(attention);
     }
     let (done, all) = (moment.board.done(), moment.board.tasks.len());
     if let Some(full) = (PROGRESS * done).checked_div(all) {

@@ -6,7 +6,7 @@ use super::layout::Need;
 use super::panel::{BOLD, PLAIN, Window, title};
 use crate::timeline::{Entry, MessageEvent};
 use crate::view::{DIM, RED, YELLOW, count, first_line, name_style};
-use crate::watch::selection::Panel;
+use crate::watch::lists::Panel;
 use teamkeep_core::sys::clock;
 
 /// Title and two messages.

@@ -5,7 +5,6 @@ mod alerts;
 mod canvas;
 mod details;
 mod header;
-mod help;
 mod layout;
 mod messages;
 mod page;
@@ -16,10 +15,8 @@ mod tasks;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use super::lists::Lists;
-use super::moment::Moment;
-use super::recording::Recording;
-use super::selection::Panel;
+use super::lists::{Lists, Panel};
+use super::recording::{Moment, Recording};
 use super::state::{Mode, WatchState};
 use canvas::Canvas;
 use layout::{Need, share};
@@ -103,19 +100,14 @@ fn panel(canvas: Canvas<'_>, scene: Scene<'_>, panel: Panel) {
     }
 }
 
-/// All panels below each other.
-fn narrow(canvas: &mut Canvas<'_>, scene: Scene<'_>, body: Rect) {
-    stack(canvas, scene, body, &Panel::ALL);
-}
-
 /// The agents with the messages beside them, below the incidents and above the tasks.
 fn wide(canvas: &mut Canvas<'_>, scene: Scene<'_>, body: Rect) {
     let (alerts, agents) = (need(scene, Panel::Alerts), need(scene, Panel::Agents));
     let tasks = need(scene, Panel::Tasks);
     // The messages can use any number of rows.
     let middle = Need { least: agents.least.max(6), all: agents.all.max(usize::from(body.height) / 2) };
-    let place = Panel::ALL.iter().position(|panel| *panel == scene.state.panel).unwrap_or(0);
-    let rows = share(usize::from(body.height), &[alerts, middle, tasks], place.min(2));
+    let focus = (scene.state.panel as usize).min(2);
+    let rows = share(usize::from(body.height), &[alerts, middle, tasks], focus);
     let heights: Vec<u16> = rows.iter().map(|rows| u16::try_from(*rows).unwrap_or(0)).collect();
     let [above, middle, below] = heights[..] else { return };
     let band = |y: u16, height: u16| Rect { y, height, ..body };
@@ -128,14 +120,15 @@ fn wide(canvas: &mut Canvas<'_>, scene: Scene<'_>, body: Rect) {
     panel(canvas.part(band(middle.bottom(), below)), scene, Panel::Tasks);
 }
 
-fn stack(canvas: &mut Canvas<'_>, scene: Scene<'_>, body: Rect, panels: &[Panel]) {
-    let needs: Vec<Need> = panels.iter().map(|panel| need(scene, *panel)).collect();
-    let focus = panels.iter().position(|panel| *panel == scene.state.panel).unwrap_or(0);
+/// All panels below each other.
+fn narrow(canvas: &mut Canvas<'_>, scene: Scene<'_>, body: Rect) {
     let mut y = body.y;
-    for (shown, rows) in panels.iter().zip(share(usize::from(body.height), &needs, focus)) {
+    let needs = Panel::ALL.map(|panel| need(scene, panel));
+    let rows = share(usize::from(body.height), &needs, scene.state.panel as usize);
+    for (shown, rows) in Panel::ALL.into_iter().zip(rows) {
         let height = u16::try_from(rows).unwrap_or(0);
         if height > 0 {
-            panel(canvas.part(Rect { y, height, ..body }), scene, *shown);
+            panel(canvas.part(Rect { y, height, ..body }), scene, shown);
         }
         y += height;
     }

@@ -4,7 +4,7 @@ use anstyle::Style;
 
 use super::canvas::{Canvas, Piece, piece};
 use crate::report::{Severity, duration};
-use crate::status::AgentState;
+use crate::status::{AgentState, Member, count_states};
 use crate::view::{DIM, GREEN, RED, YELLOW};
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -86,12 +86,12 @@ pub fn severity(severity: Severity) -> Style {
 }
 
 /// `1 stalled, 2 waiting`.
-pub fn counted(states: &[(AgentState, usize)]) -> Vec<Piece> {
+pub fn counted<'a>(members: impl IntoIterator<Item = &'a Member>) -> Vec<Piece> {
     let mut pieces = Vec::new();
-    for (index, (state, count)) in states.iter().enumerate() {
+    for (index, (state, count)) in count_states(members).into_iter().enumerate() {
         let comma = if index == 0 { "" } else { ", " };
         pieces.push(piece(DIM, comma));
-        pieces.push(piece(self::state(*state).0, format!("{count} {}", state.word())));
+        pieces.push(piece(self::state(state).0, format!("{count} {}", state.word())));
     }
     pieces
 }

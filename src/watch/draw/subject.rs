@@ -5,9 +5,8 @@ use super::panel::{self, BOLD, PLAIN, short};
 use crate::report::Incident;
 use crate::status::Item;
 use crate::timeline::{Entry, Filter};
-use crate::view::{DIM, YELLOW, count, moment_since, phrase, size, thousands};
-use crate::watch::moment::Moment;
-use crate::watch::recording::Recording;
+use crate::view::{DIM, YELLOW, incident_cost, moment_since, phrase, size, thousands};
+use crate::watch::recording::{Moment, Recording};
 use crate::watch::state::Subject;
 use teamkeep_core::spending::dollars;
 use teamkeep_core::sys::clock;
@@ -63,15 +62,8 @@ fn incident(recording: &Recording, moment: &Moment, incident: &Incident, page: &
         let tasks: Vec<String> = incident.tasks.iter().map(|id| format!("#{id}")).collect();
         page.line(format!("tasks: {}", tasks.join(", ")));
     }
-    let cost = &incident.cost;
-    let costs = [
-        (cost.tasks_lost > 0).then(|| format!("{} lost", count(cost.tasks_lost, "task"))),
-        cost.tokens.filter(|tokens| *tokens > 0).map(|tokens| format!("{} tokens", thousands(tokens))),
-        cost.usd.map(dollars),
-    ];
-    let costs: Vec<String> = costs.into_iter().flatten().collect();
-    if !costs.is_empty() {
-        page.line(format!("cost: {}", costs.join(", ")));
+    if let Some(cost) = incident_cost(incident) {
+        page.line(format!("cost: {cost}"));
     }
     if let Some(remedy) = &incident.remedy {
         page.heading("Remedy");

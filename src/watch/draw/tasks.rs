@@ -8,8 +8,7 @@ use super::layout::Need;
 use super::panel::{BOLD, PLAIN, Window, short, state, title};
 use crate::status::{Item, Member};
 use crate::view::{DIM, GREEN, YELLOW, name_style};
-use crate::watch::lists::COLUMNS;
-use crate::watch::selection::Panel;
+use crate::watch::lists::{COLUMNS, Panel};
 use teamkeep_core::model::TaskStatus;
 
 pub fn need(scene: Scene<'_>) -> Need {
