@@ -58,7 +58,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     };
     let mut found: Vec<Blamed> = Vec::new();
     for some in runs.chunks(RUNS_AT_ONCE) {
-        let opened = catalog.open_stories(some)?;
+        let opened = catalog.open_timelines(some)?;
         for data in &opened.runs {
             let attribution = Attribution::of(data, &merge(data));
             let of_file =

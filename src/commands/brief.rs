@@ -1,11 +1,12 @@
 //! `teamkeep brief [RUN]`: the facts about a team for an agent that has lost its context.
 
-use super::catalog::{self, catalog, moment_of_run, time_of_run};
+use super::catalog::{moment_of_run, observe, time_of_run, with_run};
 use super::output::{self, JsonOption};
 use crate::brief::Brief;
 use crate::context::Context;
 use crate::report::restore_command;
-use crate::status::{Observation, Surroundings};
+use crate::status::Observation;
+use crate::timeline::DetailLevel;
 use crate::view;
 use teamkeep_core::config::{ContextLoss, ContextPart};
 use teamkeep_core::error::{Error, Result};
@@ -41,19 +42,15 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<()> {
-    let catalog = catalog(context)?;
-    let opened = catalog.open_stories(&[catalog.find(&args.run)?])?;
-    for data in &opened.runs {
+    with_run(context, &args.run, DetailLevel::Timeline, |catalog, data| {
         let at = moment(context, args, &data.run)?;
-        let around =
-            Surroundings { archive: &catalog.archive, paths: &context.paths, config: &context.config };
-        let observed = Observation::of(data, around, context.clock.now());
+        let observed = observe(context, catalog, data);
         let known = || observed.report.overview.members.iter().map(|member| member.name.as_str());
         // The agent that a hook does not name can be any of them.
         let reader = args.reader.as_deref().or(args.after.is_none().then_some(LEAD));
         let is_known = reader.is_none_or(|reader| known().any(|name| name == reader));
         if args.after.is_some() && (!is_known || data.run.team.is_none() || known().count() < 2) {
-            continue;
+            return Ok(());
         }
         if !is_known && data.run.team.is_none() {
             let hint = format!("see what happened in it: teamkeep replay {}", data.run.run);
@@ -69,16 +66,13 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
             brief = brief.resumed(&data.run);
         }
         if args.output.json {
-            output::print_json(context, &brief)?;
-            continue;
+            return output::print_json(context, &brief);
         }
         let parts = if args.after.is_some() { &context.config.context.parts } else { &ContextPart::ALL[..] };
         let text = view::brief(&brief, parts, args.max_bytes.map_or(usize::MAX, |max| max as usize));
         let text = if args.prompt { prompt(&brief, &observed, &text) } else { text };
-        output::print(context, &text)?;
-    }
-    catalog::warn_damaged(context, &catalog, &opened);
-    Ok(())
+        output::print(context, &text)
+    })
 }
 
 /// The time of `--at`, which must be in the run: there are no facts before it, and after it they do not change.

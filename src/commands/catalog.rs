@@ -6,7 +6,8 @@ use super::when::When;
 use crate::bundle;
 use crate::context::Context;
 use crate::redact::Redactor;
-use crate::timeline::{OpenedRun, RunCatalog};
+use crate::status::{Observation, Surroundings};
+use crate::timeline::{DetailLevel, OpenedRun, RunCatalog, RunData};
 use crate::view;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::{Archive, RunRecord};
@@ -31,6 +32,29 @@ pub fn lenient_catalog(context: &Context) -> RunCatalog {
 
 pub fn archive(context: &Context) -> Archive {
     Archive::open(context.paths.archive(), &context.config)
+}
+
+/// Opens the run with this name, passes it on, and then warns about damage.
+pub fn with_run<T>(
+    context: &Context,
+    name: &str,
+    level: DetailLevel,
+    each: impl FnOnce(&RunCatalog, &RunData) -> Result<T>,
+) -> Result<T> {
+    let catalog = catalog(context)?;
+    let opened = catalog.load(&[catalog.find(name)?], level)?;
+    let result = each(&catalog, opened.runs.first().ok_or_else(|| catalog.empty())?)?;
+    warn_damaged(context, &catalog, &opened);
+    Ok(result)
+}
+
+/// What status, watch and brief show of a run, as of now.
+pub fn observe(context: &Context, catalog: &RunCatalog, data: &RunData) -> Observation {
+    Observation::of(data, surroundings(context, catalog), context.clock.now())
+}
+
+pub fn surroundings<'a>(context: &'a Context, catalog: &'a RunCatalog) -> Surroundings<'a> {
+    Surroundings { archive: &catalog.archive, paths: &context.paths, config: &context.config }
 }
 
 /// Removes secrets and personal data from the texts of these runs, including the home directories of their users and of

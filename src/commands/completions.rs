@@ -141,7 +141,7 @@ fn agents() -> Vec<String> {
     let mut names = Vec::new();
     for run in recent {
         let summary = Summary::cached(&catalog.archive, run).or_else(|| {
-            let opened = catalog.open_stories(&[run]).ok()?;
+            let opened = catalog.open_timelines(&[run]).ok()?;
             opened.runs.first().map(|run| Summary::of(run, &merge(run)))
         });
         names.extend(summary.into_iter().flat_map(|summary| summary.members));

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::catalog::{self, catalog};
+use super::catalog::with_run;
 use super::output;
 use crate::context::Context;
 use crate::files::{Attribution, agent_trace, file_histories};
-use crate::timeline::{RunData, merge, project};
+use crate::timeline::{DetailLevel, RunData, merge, project};
 use crate::view;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::LEAD;
@@ -36,9 +36,7 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<()> {
-    let catalog = catalog(context)?;
-    let opened = catalog.open_stories(&[catalog.find(&args.run)?])?;
-    for data in &opened.runs {
+    with_run(context, &args.run, DetailLevel::Timeline, |_, data| {
         let mut found = Attribution::of(data, &merge(data));
         if args.shared {
             found.retain_shared();
@@ -46,10 +44,8 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         if let Some(agent) = &args.agent {
             found.retain_agent(if agent == "lead" { LEAD } else { agent });
         }
-        print(context, args, data, &found)?;
-    }
-    catalog::warn_damaged(context, &catalog, &opened);
-    Ok(())
+        print(context, args, data, &found)
+    })
 }
 
 fn print(context: &Context, args: &Args, data: &RunData, found: &Attribution) -> Result<()> {

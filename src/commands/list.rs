@@ -55,7 +55,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         selected.iter().map(|run| Summary::cached(&catalog.archive, run)).collect();
     let uncached: Vec<&RunRecord> =
         selected.iter().zip(&cached).filter(|(_, cached)| cached.is_none()).map(|(run, _)| *run).collect();
-    let opened = catalog.open_stories(&uncached)?;
+    let opened = catalog.open_timelines(&uncached)?;
     let mut computed = opened.runs.iter().map(|run| {
         let summary = Summary::of(run, &merge(run));
         if opened.problems.count == 0 {

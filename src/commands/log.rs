@@ -183,7 +183,7 @@ impl Printer {
         let runs = catalog.runs.iter().rev().filter(|run| ids.contains(&run.run));
         let runs: Vec<&RunRecord> = runs.take(MAX_MARKED).collect();
         if !runs.is_empty() {
-            let opened = catalog.open_stories(&runs).map_err(io::Error::other)?;
+            let opened = catalog.open_timelines(&runs).map_err(io::Error::other)?;
             view.not_completed = opened.runs.iter().flat_map(|run| not_completed(run, &merge(run))).collect();
         }
         Ok(())

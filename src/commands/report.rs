@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::catalog::{self, catalog, redactor};
+use super::catalog::{redactor, with_run};
 use super::output;
 use crate::context::Context;
 use crate::report::Report;
-use crate::timeline::merge;
+use crate::timeline::{DetailLevel, merge};
 use crate::view;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::RunRecord;
@@ -76,9 +76,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
             .hint("teamkeep report --open")
             .hint("teamkeep report --format html -o report.html"));
     }
-    let catalog = catalog(context)?;
-    let opened = catalog.open_runs(&[catalog.find(&args.run)?])?;
-    for run in &opened.runs {
+    with_run(context, &args.run, DetailLevel::Whole, |_, run| {
         let mut report = Report::of(run, &merge(run), &context.config, context.clock.now());
         if args.redact {
             report = redacted(context, &run.run, &report)?;
@@ -101,18 +99,14 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
                     return Err(output::already_exists(path));
                 }
                 output::save(path, text.as_bytes())?;
+                if args.open { output::open(path) } else { Ok(()) }
             }
-            (None, _) if args.open => output::open(&output::temporary(text.as_bytes())?)?,
-            (None, Format::Json) => output::print_json_text(context, &text)?,
-            (None, Format::Html) => context.ui.raw(text.as_bytes())?,
-            (None, _) => output::page(context, &text)?,
+            (None, _) if args.open => output::open(&output::temporary(text.as_bytes())?),
+            (None, Format::Json) => output::print_json_text(context, &text),
+            (None, Format::Html) => Ok(context.ui.raw(text.as_bytes())?),
+            (None, _) => output::page(context, &text),
         }
-    }
-    if let Some(path) = args.output.as_ref().filter(|_| args.open) {
-        output::open(path)?;
-    }
-    catalog::warn_damaged(context, &catalog, &opened);
-    Ok(())
+    })
 }
 
 fn redacted(context: &Context, run: &RunRecord, report: &Report) -> Result<Report> {

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::catalog::{self, catalog, moment_of_run};
+use super::catalog::{moment_of_run, with_run};
 use super::output::JsonOption;
 use crate::context::Context;
 use crate::restore::{
     ExistingFiles, FilePlan, List, Options, Plan, Source, TaskRestore, UndoLog, WorktreePlan,
 };
-use crate::timeline::RunData;
+use crate::timeline::{DetailLevel, RunData};
 use crate::view;
 use teamkeep_core::client::settings::command::shell_invocation;
 use teamkeep_core::client::team::mailbox;
@@ -86,29 +86,26 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if let Some(id) = &args.undo {
         return undo(context, args, id);
     }
-    let catalog = catalog(context)?;
-    let run = catalog.find(args.run.as_deref().unwrap_or_default())?;
-    if run.metadata_only {
-        return Err(Error::new(format!("cannot restore run {}: its texts were not recorded", run.run))
+    with_run(context, args.run.as_deref().unwrap_or_default(), DetailLevel::Whole, |catalog, run| {
+        if run.run.metadata_only {
+            return Err(Error::new(format!(
+                "cannot restore run {}: its texts were not recorded",
+                run.run.run
+            ))
             .hint("it was recorded in metadata-only mode; see what is known: teamkeep show"));
-    }
-    let opened = catalog.open_runs(&[run])?;
-    let run = opened.runs.first().ok_or_else(|| catalog.empty())?;
-    let at = moment_of_run(context, args.at.as_deref(), &run.run)?;
-    let restore = Restore { context, args, archive: &catalog.archive, run, at };
-    let code = match (&args.to, &args.tasks, &args.worktree) {
-        // Without a slash at the end, which would follow a symlink.
-        (Some(to), ..) => restore.files(&to.components().collect::<PathBuf>())?,
-        (None, Some(list), _) => restore.tasks(list)?,
-        (None, None, Some(name)) => restore.worktrees(name.as_deref())?,
-        (None, None, None) => {
-            return Err(Error::usage(
-                "missing what to restore; expected --to DIR, --tasks TEAM, --worktree or --undo ID",
-            ));
         }
-    };
-    catalog::warn_damaged(context, &catalog, &opened);
-    Ok(code)
+        let at = moment_of_run(context, args.at.as_deref(), &run.run)?;
+        let restore = Restore { context, args, archive: &catalog.archive, run, at };
+        match (&args.to, &args.tasks, &args.worktree) {
+            // Without a slash at the end, which would follow a symlink.
+            (Some(to), ..) => restore.files(&to.components().collect::<PathBuf>()),
+            (None, Some(list), _) => restore.tasks(list),
+            (None, None, Some(name)) => restore.worktrees(name.as_deref()),
+            (None, None, None) => Err(Error::usage(
+                "missing what to restore; expected --to DIR, --tasks TEAM, --worktree or --undo ID",
+            )),
+        }
+    })
 }
 
 /// The run to restore, and the time of the state.

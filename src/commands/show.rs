@@ -1,9 +1,9 @@
 //! `teamkeep show RUN [--at TIME]`: the members, tasks and messages of a run; with `--diff`, what changed.
 
-use super::catalog::{self, catalog, moment_of_run, time_of_run, warn_outside_run};
+use super::catalog::{moment_of_run, time_of_run, warn_outside_run, with_run};
 use super::output::{self, JsonOption};
 use crate::context::Context;
-use crate::timeline::{RunCatalog, RunData, diff, state};
+use crate::timeline::{DetailLevel, RunCatalog, RunData, diff, state};
 use crate::view;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::sys::clock;
@@ -29,22 +29,17 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<()> {
-    let catalog = catalog(context)?;
-    let opened = catalog.open_runs(&[catalog.find(&args.run)?])?;
-    for run in &opened.runs {
+    with_run(context, &args.run, DetailLevel::Whole, |catalog, run| {
         if let Some([from, to]) = args.diff.as_deref() {
-            compare(context, args, &catalog, run, [from, to])?;
-            continue;
+            return compare(context, args, catalog, run, [from, to]);
         }
         let at = moment_of_run(context, args.at.as_deref(), &run.run)?;
         let state = state(&catalog.archive, run, at);
         match args.output.json {
-            true => output::print_json(context, &state)?,
-            false => output::page_document(context, &view::state(run, &state))?,
+            true => output::print_json(context, &state),
+            false => output::page_document(context, &view::state(run, &state)),
         }
-    }
-    catalog::warn_damaged(context, &catalog, &opened);
-    Ok(())
+    })
 }
 
 /// Prints the changes between two times.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::catalog::{self, catalog};
 use super::{output, watch};
 use crate::context::Context;
-use crate::status::{Attention, Observation, Status, StatusLine, Surroundings, alive};
+use crate::status::{Attention, Status, StatusLine, alive};
 use crate::timeline::{OpenedRun, RunCatalog};
 use crate::ui::Ui;
 use crate::view;
@@ -61,7 +61,7 @@ fn read_status(context: &Context, catalog: &RunCatalog) -> Result<(OpenedRun, St
     let runs: Vec<&RunRecord> = alive(catalog);
     let opened = catalog.open_runs(&runs)?;
     let overrides = OverrideFile::new(&context.paths.policy(), context.config.log.lock_patience).read();
-    let around = surroundings(context, catalog);
+    let around = catalog::surroundings(context, catalog);
     let status = Status::of(catalog, &opened, around, overrides, context.clock.now());
     Ok((opened, status))
 }
@@ -97,14 +97,9 @@ fn observe(context: &Context, run: &str) -> Option<Attention> {
     let catalog = catalog::lenient_catalog(context);
     let opened = catalog.open_runs(&[catalog.runs.iter().find(|record| record.run == run)?]).ok()?;
     let data = opened.runs.first()?;
-    let observed = Observation::of(data, surroundings(context, &catalog), context.clock.now());
-    let attention = Attention::of(data, &observed);
+    let attention = Attention::of(data, &catalog::observe(context, &catalog, data));
     attention.store(&catalog.archive, run);
     Some(attention)
-}
-
-fn surroundings<'a>(context: &'a Context, catalog: &'a RunCatalog) -> Surroundings<'a> {
-    Surroundings { archive: &catalog.archive, paths: &context.paths, config: &context.config }
 }
 
 fn session_of_stdin() -> Option<String> {

@@ -17,7 +17,7 @@ use teamkeep_core::sys::clock::Timestamp;
 pub enum DetailLevel {
     Whole,
     /// Those that the timeline needs. In a large log most other tool calls are skipped.
-    Story,
+    Timeline,
 }
 
 /// A smaller log is parsed completely, in bytes.

@@ -141,15 +141,17 @@ impl RunCatalog {
         nearest(name, &teams, 2).into_iter().collect()
     }
 
+    /// Opens runs with all their events.
     pub fn open_runs(&self, wanted: &[&RunRecord]) -> Result<OpenedRun> {
-        self.opened(wanted, DetailLevel::Whole)
+        self.load(wanted, DetailLevel::Whole)
     }
 
-    pub fn open_stories(&self, wanted: &[&RunRecord]) -> Result<OpenedRun> {
-        self.opened(wanted, DetailLevel::Story)
+    /// Opens runs with the events that their timelines need.
+    pub fn open_timelines(&self, wanted: &[&RunRecord]) -> Result<OpenedRun> {
+        self.load(wanted, DetailLevel::Timeline)
     }
 
-    fn opened(&self, wanted: &[&RunRecord], depth: DetailLevel) -> Result<OpenedRun> {
+    pub fn load(&self, wanted: &[&RunRecord], depth: DetailLevel) -> Result<OpenedRun> {
         if wanted.is_empty() {
             return Ok(OpenedRun { runs: Vec::new(), problems: ReadErrors::default() });
         }
@@ -171,9 +173,13 @@ impl RunCatalog {
     }
 }
 
-/// Sizes and times of all files of a run, which show whether its timeline may have changed.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Fingerprint(Vec<(PathBuf, u64, i64, i64)>);
+/// What shows whether the timeline of a run may have changed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// Sizes and times of all files of the run.
+    files: Vec<(PathBuf, u64, i64, i64)>,
+    is_client_gone: bool,
+}
 
 impl RunCatalog {
     /// The weight of the events of each of these runs. It includes events from before a run that its timeline does not need.
@@ -244,6 +250,9 @@ impl RunCatalog {
             let there = std::fs::symlink_metadata(&path).ok()?;
             Some((path, there.size(), there.mtime(), there.mtime_nsec()))
         };
-        Fingerprint(paths.into_iter().filter_map(stamp).collect())
+        Fingerprint {
+            files: paths.into_iter().filter_map(stamp).collect(),
+            is_client_gone: is_client_gone(&self.archive, run),
+        }
     }
 }

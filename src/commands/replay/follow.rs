@@ -16,8 +16,6 @@ use teamkeep_core::error::{Error, Result};
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Reading takes only a part of the time: after each read, the command waits this many times as long.
 const RESTS: u32 = 4;
-/// Interval of reads without a change, because no file shows that Claude Code's process is gone.
-const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// How long an ended run is followed: a background process is still archiving its transcripts.
 const LINGER_TIME: Duration = Duration::from_secs(5);
 
@@ -82,7 +80,6 @@ struct Snapshot {
     opened: OpenedRun,
     timeline: Timeline,
     fingerprint: Fingerprint,
-    read: Instant,
     changed: Instant,
     cost: Duration,
 }
@@ -94,16 +91,16 @@ impl Snapshot {
         let record = catalog.find(run)?;
         // Before reading, so that data that arrives meanwhile is a change.
         let fingerprint = catalog.fingerprint(record);
-        let opened = catalog.open_stories(&[record])?;
+        let opened = catalog.open_timelines(&[record])?;
         let timeline = opened.runs.first().map(merge).unwrap_or_default();
         let unchanged = before.filter(|before| before.fingerprint == fingerprint);
         let changed = unchanged.map_or(start, |before| before.changed);
-        let (read, cost) = (Instant::now(), start.elapsed());
-        Ok(Snapshot { catalog, opened, timeline, fingerprint, read, changed, cost })
+        let cost = start.elapsed();
+        Ok(Snapshot { catalog, opened, timeline, fingerprint, changed, cost })
     }
 
     fn is_current(&self) -> bool {
         let fingerprint = self.opened.runs.first().map(|run| self.catalog.fingerprint(&run.run));
-        self.read.elapsed() < CHECK_INTERVAL && fingerprint.as_ref() == Some(&self.fingerprint)
+        fingerprint.as_ref() == Some(&self.fingerprint)
     }
 }

@@ -131,7 +131,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if args.follow {
         return follow::follow(context, args, &run.run, &filter);
     }
-    let opened = catalog.open_stories(&[run])?;
+    let opened = catalog.open_timelines(&[run])?;
     for run in &opened.runs {
         show(context, args, run, &filter)?;
     }

@@ -11,7 +11,7 @@ use super::catalog;
 use crate::context::Context;
 use crate::ui::terminal::{InputEvent, Screen};
 use crate::watch::{Lists, Outcome, Playback, Player, Recording, Speed, WatchState, screen};
-use reader::{Reader, Stop};
+use reader::Reader;
 use teamkeep_core::error::{Error, Result};
 
 /// The interval of drawing while a run is played back.
@@ -63,12 +63,13 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     }
     let (mut wake, waker) = io::pipe()?;
     let (sender, news) = channel();
-    let stop = Stop::default();
+    let (running, stop) = channel();
     let mut screen = Screen::open()?;
     let mut board = Board { context, recording, state };
     std::thread::scope(|scope| {
-        let _guard = stop.guard();
-        scope.spawn(|| reader.follow(shown, &stop, &sender, waker));
+        // Dropping it ends the thread.
+        let _running = running;
+        scope.spawn(move || reader.follow(shown, &stop, &sender, waker));
         board.show(&mut screen, &mut wake, &news)
     })
 }
