@@ -97,7 +97,7 @@ fn candidates(command: &str, arg: Arg) -> Arg {
         ("restore", "undo") => undo_ids,
         ("shutdown", "name") => || agents().into_iter().filter(|name| name != LEAD).collect(),
         (_, "gate") => || Gate::ALL.map(|gate| gate.name().to_owned()).to_vec(),
-        ("search", "kind") => || search::Kind::ALL.map(search::Kind::word).to_vec(),
+        ("search", "kind") => || search::Kind::ALL.iter().map(|kind| kind.word()).collect(),
         (_, "kind") => || Kind::ALL.iter().map(|kind| kind.word().to_owned()).collect(),
         ("log" | "hook", "event") => || {
             let known = KNOWN.iter().map(|(_, _, event)| *event);

@@ -10,7 +10,7 @@ mod signature;
 mod webhook;
 
 pub use destination::Destination;
-pub use outbox::{Batch, Outbox, Selection};
+pub use outbox::{Batch, Outbox};
 
 use serde::{Deserialize, Serialize};
 

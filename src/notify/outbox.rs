@@ -22,29 +22,15 @@ const PAUSES: [u64; 5] = [1, 5, 30, 120, 600];
 /// An incident that ended longer ago when it is found is not sent: only a notifier that started late finds it then.
 const MAX_AGE: TimeDelta = TimeDelta::hours(1);
 
-/// Which incidents are sent.
-#[derive(Debug, Clone)]
-pub struct Selection {
-    kinds: Vec<String>,
-    least: Severity,
-    quiet: TimeDelta,
-}
-
-impl Selection {
-    pub fn of(notify: &Notify) -> Selection {
-        let least = match notify.severity {
-            LeastSeverity::High => Severity::High,
-            LeastSeverity::Medium => Severity::Medium,
-            LeastSeverity::Low => Severity::Low,
-        };
-        let quiet = TimeDelta::from_std(notify.quiet).unwrap_or(TimeDelta::MAX);
-        Selection { kinds: notify.kinds.clone(), least, quiet }
-    }
-
-    fn includes(&self, incident: &Incident) -> bool {
-        let is_kind = self.kinds.is_empty() || self.kinds.contains(&incident.kind.name());
-        is_kind && incident.severity <= self.least
-    }
+/// Whether the user wants notifications about this incident.
+fn is_wanted(notify: &Notify, incident: &Incident) -> bool {
+    let least = match notify.severity {
+        LeastSeverity::High => Severity::High,
+        LeastSeverity::Medium => Severity::Medium,
+        LeastSeverity::Low => Severity::Low,
+    };
+    let is_kind = notify.kinds.is_empty() || notify.kinds.contains(&incident.kind.name());
+    is_kind && incident.severity <= least
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -89,7 +75,7 @@ enum State {
 pub struct Batch<'a> {
     pub destinations: &'a [Destination],
     pub incidents: &'a [Incident],
-    pub selection: &'a Selection,
+    pub notify: &'a Notify,
     pub now: Timestamp,
     /// The body for an incident.
     pub body: &'a dyn Fn(&Incident) -> Result<String>,
@@ -124,7 +110,7 @@ impl Outbox {
     /// The file cannot be written: the incident was not sent, because it could be sent again and again.
     pub fn deliver(&mut self, batch: &Batch<'_>) -> Result<Vec<String>> {
         let wanted: Vec<&Incident> =
-            batch.incidents.iter().filter(|incident| batch.selection.includes(incident)).collect();
+            batch.incidents.iter().filter(|incident| is_wanted(batch.notify, incident)).collect();
         let keys: Vec<String> = batch.destinations.iter().map(Destination::key).collect();
         self.retries
             .retain(|(key, id), _| keys.contains(key) && wanted.iter().any(|incident| incident.id == *id));
@@ -145,7 +131,8 @@ impl Outbox {
     }
 
     fn is_due(&mut self, key: &str, incident: &Incident, batch: &Batch<'_>) -> Result<bool> {
-        let (now, quiet) = (batch.now, batch.selection.quiet);
+        let now = batch.now;
+        let quiet = TimeDelta::from_std(batch.notify.quiet).unwrap_or(TimeDelta::MAX);
         let deliveries = self.ledger.deliveries.entry(key.to_owned()).or_default();
         let agent = incident.agents.first();
         let (kind, lasts) = (incident.kind.name(), incident.to.is_none());
@@ -270,7 +257,7 @@ mod tests {
             let batch = Batch {
                 destinations: std::slice::from_ref(&self.destination),
                 incidents,
-                selection: &Selection::of(&notify),
+                notify: &notify,
                 now: now() + TimeDelta::minutes(minute),
                 body: &|incident| Ok(incident.id.clone()),
             };
@@ -373,7 +360,7 @@ mod tests {
             ..Notify::default()
         };
         let includes = |notify: &Notify, severity, kind| {
-            Selection::of(notify).includes(&Incident { severity, kind, ..incident("a", "alice") })
+            is_wanted(notify, &Incident { severity, kind, ..incident("a", "alice") })
         };
         let all = notify(&[], LeastSeverity::Medium);
         assert!(includes(&all, Severity::High, IncidentKind::LostWork));
@@ -398,7 +385,7 @@ mod tests {
         let batch = Batch {
             destinations: std::slice::from_ref(&scene.destination),
             incidents: &[incident("a", "alice")],
-            selection: &Selection::of(&Notify::default()),
+            notify: &Notify::default(),
             now: now(),
             body: &|_| Ok(String::new()),
         };

@@ -1,6 +1,7 @@
 //! Findings: the problems of a run.
 
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 use super::input::ReportInput;
 use super::messages::{MessageRow, MessageStats};
@@ -22,7 +23,7 @@ pub struct Finding {
 }
 
 /// The kinds of findings, most severe first. Kinds are only added, never renamed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Code {
     StoppedAtWork,
@@ -43,22 +44,7 @@ pub enum Code {
 }
 
 impl Code {
-    pub const ALL: &[Code] = &[
-        Code::StoppedAtWork,
-        Code::WorkReturned,
-        Code::Unfinished,
-        Code::TaskErased,
-        Code::NotDelivered,
-        Code::Refused,
-        Code::NeverReported,
-        Code::IdlePingPong,
-        Code::Blocked,
-        Code::Escalated,
-        Code::Warned,
-        Code::NoEnd,
-        Code::EventsMissing,
-        Code::Unreadable,
-    ];
+    pub const ALL: &[Code] = Code::VARIANTS;
 }
 
 pub fn findings(

@@ -1,6 +1,7 @@
 //! The key figures of a run, and its observed phases.
 
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 use super::input::ReportInput;
 use super::messages::MessageStats;
@@ -141,7 +142,7 @@ pub struct Phase {
 }
 
 /// The phases, in their usual order. They can overlap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "lowercase")]
 pub enum PhaseName {
     Setup,
@@ -153,16 +154,6 @@ pub enum PhaseName {
     Shutdown,
     Cleanup,
 }
-
-const PHASES: [PhaseName; 7] = [
-    PhaseName::Setup,
-    PhaseName::Define,
-    PhaseName::Assign,
-    PhaseName::Spawn,
-    PhaseName::Monitor,
-    PhaseName::Shutdown,
-    PhaseName::Cleanup,
-];
 
 const READ_TOOLS: [&str; 3] = ["TaskList", "TaskGet", "TaskOutput"];
 
@@ -186,7 +177,7 @@ pub fn phases(case: &ReportInput<'_>) -> Vec<Phase> {
         let own = signs.iter().filter(|(sign, _)| *sign == name).map(|(_, at)| *at);
         Phase { name, from: own.clone().min(), to: own.clone().max(), signs: own.count() }
     };
-    PHASES.map(phase).into()
+    PhaseName::VARIANTS.iter().copied().map(phase).collect()
 }
 
 fn phase_of(case: &ReportInput<'_>, entry: &Entry) -> Option<PhaseName> {

@@ -90,15 +90,19 @@ impl<'a> Spending<'a> {
         Spending { messages: messages.collect() }
     }
 
-    /// The tokens of an agent in that time, without those read from the cache, and their price in US dollars with them.
-    pub fn between(&self, agent: &str, (from, to): (i64, i64)) -> (u64, Option<f64>) {
-        let own = self.messages.iter().filter(|one| one.agent == agent);
-        let sum = Sum::of(own.filter(|one| one.at.is_some_and(|at| (from..=to).contains(&at))));
-        (sum.tokens.new_tokens(), sum.usd)
-    }
-
-    pub fn has_messages(&self, agent: &str) -> bool {
-        self.messages.iter().any(|one| one.agent == agent)
+    /// The tokens of an agent in these times, without those read from the cache, and their price in US dollars with them.
+    /// `None` if the agent has no message.
+    pub fn spent(
+        &self,
+        agent: &str,
+        times: impl IntoIterator<Item = (i64, i64)>,
+    ) -> Option<(u64, Option<f64>)> {
+        let own = || self.messages.iter().filter(|one| one.agent == agent);
+        own().next()?;
+        let times = Vec::from_iter(times);
+        let is_within = |at: i64| times.iter().any(|(from, to)| (*from..=*to).contains(&at));
+        let sum = Sum::of(own().filter(|one| one.at.is_some_and(is_within)));
+        Some((sum.tokens.new_tokens(), sum.usd))
     }
 
     pub fn usage(&self, case: &ReportInput<'_>, tasks: &[TaskHistory]) -> TokenUsage {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use strum::VariantArray;
 
 use crate::redact::is_secret_key;
 use crate::timeline::parse_kind;
@@ -17,7 +18,7 @@ const MAX_TEXT_BYTES: usize = 1 << 20;
 const MIN_DATA_BYTES: usize = 4 << 10;
 
 /// The kind of a text. Kinds are only added, never renamed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A message between agents.
@@ -39,23 +40,14 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 8] = [
-        Kind::Message,
-        Kind::Prompt,
-        Kind::Reply,
-        Kind::Thinking,
-        Kind::Task,
-        Kind::Tool,
-        Kind::Result,
-        Kind::Verdict,
-    ];
+    pub const ALL: &[Kind] = Kind::VARIANTS;
 
     pub fn word(self) -> String {
         serde_name(&self)
     }
 
     pub fn parse(text: &str) -> error::Result<Kind> {
-        parse_kind(text, &Kind::ALL)
+        parse_kind(text, Kind::ALL)
     }
 }
 
@@ -178,7 +170,7 @@ mod tests {
     #[test]
     fn a_kind_is_parsed_from_its_word() {
         for kind in Kind::ALL {
-            assert_eq!(Kind::parse(&kind.word()).unwrap(), kind);
+            assert_eq!(Kind::parse(&kind.word()).unwrap(), *kind);
         }
         assert_eq!(Kind::parse("mesage").unwrap_err().hints, ["did you mean \"message\"?"]);
     }

@@ -1,6 +1,7 @@
 //! The entries of a timeline and their kinds.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 use teamkeep_core::client::json;
 use teamkeep_core::error::{self, unknown};
@@ -8,7 +9,7 @@ use teamkeep_core::model::TaskStatus;
 use teamkeep_core::policy::Decision;
 use teamkeep_core::sys::clock::Timestamp;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
     Hook,
@@ -269,7 +270,7 @@ pub struct VerdictEntry {
 }
 
 /// The kind of an entry. Kinds are only added, never renamed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     SessionStarted,
@@ -296,29 +297,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: &[Kind] = &[
-        Kind::SessionStarted,
-        Kind::TeamCreated,
-        Kind::MemberJoined,
-        Kind::TaskCreated,
-        Kind::TaskFound,
-        Kind::TaskChanged,
-        Kind::TaskCompleted,
-        Kind::TaskDeleted,
-        Kind::TaskErased,
-        Kind::TurnStarted,
-        Kind::Message,
-        Kind::MessageRefused,
-        Kind::ShutdownRequested,
-        Kind::ShutdownApproved,
-        Kind::ShutdownRejected,
-        Kind::TurnEnded,
-        Kind::Idle,
-        Kind::MemberLeft,
-        Kind::SessionEnded,
-        Kind::TeamErased,
-        Kind::Verdict,
-    ];
+    pub const ALL: &[Kind] = Kind::VARIANTS;
 
     /// The kind's word: `task-changed`.
     pub fn word(self) -> String {

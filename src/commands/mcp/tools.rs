@@ -77,7 +77,7 @@ const SEARCH: &[Parameter] = &[
     option(
         "kinds",
         "--kind",
-        Type::Words(|| search::Kind::ALL.map(search::Kind::word).to_vec()),
+        Type::Words(|| search::Kind::ALL.iter().map(|kind| kind.word()).collect()),
         "Only these kinds",
     ),
     SINCE,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::look;
 use crate::commands::catalog::{archive, lenient_catalog, redactor};
 use crate::context::Context;
-use crate::notify::{Batch, Destination, Notification, Outbox, Selection};
+use crate::notify::{Batch, Destination, Notification, Outbox};
 use crate::report::Incident;
 use crate::timeline::{Fingerprint, is_client_gone};
 use teamkeep_core::config::Incidents;
@@ -101,7 +101,7 @@ fn send(context: &Context, outbox: &mut Outbox, look: &Look) -> Result<()> {
     let problems = outbox.deliver(&Batch {
         destinations: &Destination::all(notify, context.env.home.as_deref()),
         incidents: &look.incidents,
-        selection: &Selection::of(notify),
+        notify,
         now,
         body: &|incident| {
             let redactor = redactor(context, [&look.record])?;

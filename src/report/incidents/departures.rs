@@ -79,10 +79,9 @@ pub fn crashed_panes(scene: &Scene<'_>) -> Vec<Draft> {
 }
 
 fn has_left(scene: &Scene<'_>, name: &str) -> bool {
-    let mut own = scene.case.entries.iter().rev().filter(|entry| entry.actor == name);
-    let end = own
-        .find(|entry| matches!(entry.kind(), Kind::MemberJoined | Kind::ShutdownApproved | Kind::MemberLeft));
-    end.is_some_and(|entry| entry.kind() != Kind::MemberJoined)
+    let (joined, left) = scene.case.team.stays(name).last().copied().unwrap_or_default();
+    let mut approved = scene.entries(Kind::ShutdownApproved).filter(|entry| entry.actor == name);
+    left.is_some() || approved.any(|entry| entry.at >= joined)
 }
 
 /// The work that was in progress when its agent left.

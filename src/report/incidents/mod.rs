@@ -12,6 +12,7 @@ mod unread;
 mod waits;
 
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 use crate::timeline::Entry;
 use draft::Draft;
@@ -68,7 +69,7 @@ pub struct IncidentCost {
 }
 
 /// The kinds of incidents. Kinds are only added, never renamed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum IncidentKind {
     CrashedLead,
@@ -89,23 +90,7 @@ pub enum IncidentKind {
 }
 
 impl IncidentKind {
-    pub const ALL: &[IncidentKind] = &[
-        IncidentKind::CrashedLead,
-        IncidentKind::CrashedAgent,
-        IncidentKind::StalledAgent,
-        IncidentKind::LostWork,
-        IncidentKind::TasksDeleted,
-        IncidentKind::WaitingPermission,
-        IncidentKind::WaitingApproval,
-        IncidentKind::BlockedChain,
-        IncidentKind::UnreadMessage,
-        IncidentKind::UnknownRecipient,
-        IncidentKind::FalseCompletion,
-        IncidentKind::DuplicateAgents,
-        IncidentKind::PolicyEscalated,
-        IncidentKind::UnfinishedWork,
-        IncidentKind::IdlePingPong,
-    ];
+    pub const ALL: &[IncidentKind] = IncidentKind::VARIANTS;
 
     /// Its name: `stalled-agent`.
     pub fn name(self) -> String {

@@ -19,7 +19,7 @@ pub struct Scene<'a> {
     pub tasks: &'a [TaskHistory],
     pub turns: &'a [Turn],
     pub limits: &'a Incidents,
-    spending: &'a Spending<'a>,
+    pub spending: &'a Spending<'a>,
     /// The moment up to which the run is judged, in milliseconds: its end or its crash; for a running team now.
     pub end: i64,
     activity: ActivityTimes,
@@ -129,17 +129,10 @@ impl<'a> Scene<'a> {
         all
     }
 
-    /// The cost of the agent's messages in these times; `None` without a transcript, or without token counts in it.
-    pub fn spent(
-        &self,
-        name: &str,
-        times: impl IntoIterator<Item = (i64, i64)>,
-    ) -> Option<(u64, Option<f64>)> {
-        let spent = times.into_iter().map(|span| self.spending.between(name, span));
-        let sum = spent.fold((0, Some(0.0)), |(tokens, usd), (more, cost)| {
-            (tokens + more, usd.zip(cost).map(|(usd, cost): (f64, f64)| usd + cost))
-        });
-        (self.case.has_transcript(name) && self.spending.has_messages(name)).then_some(sum)
+    /// The entry with the change of a task at that moment, in milliseconds.
+    pub fn task_entry(&self, task: &str, at: i64) -> Option<&'a Entry> {
+        let is_it = |entry: &&Entry| entry.task().is_some_and(|change| change.id == task);
+        self.case.entries.iter().filter(is_it).find(|entry| entry.at.millis() == at)
     }
 
     pub fn entries(&self, kind: Kind) -> impl Iterator<Item = &'a Entry> {

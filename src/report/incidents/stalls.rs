@@ -156,7 +156,7 @@ pub fn wasted(scene: &Scene<'_>, name: &str, tasks: &[&TaskHistory]) -> Option<(
     let lost = tasks.iter().filter(|task| scene.is_lost(task));
     let times: Vec<Spans> = lost.map(|task| task.held_by(name, scene.end)).collect();
     let times = Spans::union(&times);
-    scene.spent(name, times.iter())
+    scene.spending.spent(name, times.iter())
 }
 
 /// Adds the tasks, with the entry in which the agent took each.
@@ -167,10 +167,7 @@ pub fn claim(scene: &Scene<'_>, draft: &mut Draft, name: &str, tasks: &[&TaskHis
         let Some((begin, _)) = times.iter().filter(|(from, _)| *from <= draft.span.1).last() else {
             continue;
         };
-        let is_claim = |entry: &&Entry| {
-            entry.at.millis() == begin && entry.task().is_some_and(|change| change.id == task.id)
-        };
-        if let Some(entry) = scene.case.entries.iter().find(is_claim) {
+        if let Some(entry) = scene.task_entry(&task.id, begin) {
             let called = task.subject.as_ref().map(|subject| format!(": {subject}")).unwrap_or_default();
             draft.step(entry, format!("{name} had #{} in progress{called}", task.id));
         }

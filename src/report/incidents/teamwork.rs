@@ -29,16 +29,10 @@ pub fn false_completions(scene: &Scene<'_>) -> Vec<Draft> {
             draft.agent(&done.by);
             draft.agent(&again.by);
             draft.task(&task.id);
-            let of_task = |at: Timestamp| {
-                let is_it = move |entry: &&Entry| {
-                    entry.at == at && entry.task().is_some_and(|change| change.id == task.id)
-                };
-                scene.case.entries.iter().find(is_it)
-            };
-            if let Some(entry) = of_task(done.at) {
+            if let Some(entry) = scene.task_entry(&task.id, span.0) {
                 draft.step(entry, format!("{} completed #{}", done.by, task.id));
             }
-            if let Some(entry) = of_task(again.at) {
+            if let Some(entry) = scene.task_entry(&task.id, span.1) {
                 draft.step(entry, format!("{} started #{} again", again.by, task.id));
             }
             let time = duration(span.1 - span.0);
@@ -127,7 +121,7 @@ pub fn ping_pong(scene: &Scene<'_>) -> Option<Draft> {
             draft.step(notice, format!("an idle notice from {} started a turn of {lead}", notice.actor));
         }
     }
-    draft.spend(scene.spent(lead, spans.iter().copied()));
+    draft.spend(scene.spending.spent(lead, spans.iter().copied()));
     let all = scene.turns.iter().filter(|turn| turn.agent == lead).count();
     draft.summary = format!("only idle notices started {} of the {all} turns of {lead}", useless.len());
     draft.remedy = Some("Give idle teammates a task, or shut them down".to_owned());
@@ -184,7 +178,7 @@ pub fn duplicates(scene: &Scene<'_>) -> Vec<Draft> {
             if let Some(joined) = joined {
                 draft.step(joined, format!("{second} was started with the prompt of {first}"));
             }
-            draft.spend(scene.spent(second, [span]));
+            draft.spend(scene.spending.spent(second, [span]));
             let time = duration(span.1 - span.0);
             draft.summary = format!("{first} and {second} worked on the same prompt for {time}");
             draft.remedy = scene.lasts(span.1).then(|| format!("Shut {second} down"));
