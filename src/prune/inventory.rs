@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::timeline::{RunCatalog, is_client_gone};
+use crate::timeline::{RunCatalog, is_client_gone, open_index};
 use crate::verify::{Scope, Verifier};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::{Archive, ObjectInfo, Objects, RunRecord};
@@ -162,16 +162,10 @@ fn state(archive: &Archive, run: &RunRecord) -> RunState {
         () if archive.is_unfinished(&run.run) => RunState::Unfinished,
         () if run.ended_at.is_some() => RunState::Over,
         // An imported run gets no more events here, unless its session continues here.
-        () if run.imported.is_some() && !is_under_way(archive, run) => RunState::Over,
+        () if run.imported.is_some() && open_index(archive, run).is_none() => RunState::Over,
         () if is_client_gone(archive, run) => RunState::Over,
         () => RunState::Alive,
     }
-}
-
-/// Whether hook calls on this machine capture it.
-fn is_under_way(archive: &Archive, run: &RunRecord) -> bool {
-    let index = run.subject().and_then(|subject| archive.index(&subject));
-    index.is_some_and(|index| index.run == run.run && !index.ended)
 }
 
 /// When a run ended, or was imported.

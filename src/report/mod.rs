@@ -77,45 +77,31 @@ impl Report {
         let turns = turns::turns(&case);
         let mail = messages::mail(&case);
         let tasks = tasks::histories(&case);
-        let work = work::work(&case, &turns, &tasks, &mail);
-        let tools = tools::tools(&case);
         let spending = Spending::of(&case, &config.report.price);
-        let agents = agents::agents(&case, &turns);
         let scene = Scene::new(&case, (&mail, &tasks, &turns), (&spending, &config.incidents), now);
         let incidents = incidents::incidents(&scene);
-        let findings = findings::findings(&case, &mail, &tasks, &turns);
-        let is_crashed = scene.is_crashed();
-        let spending = spending.usage(&case, &tasks);
-        let overview = overview::overview(&case, &mail, &tasks, &turns);
-        let cost = spending.cost;
-        let facts = verdict::Facts {
-            overview: &overview,
-            tasks: &tasks,
-            incidents: &incidents,
-            cost,
-            is_crashed,
-            now,
-        };
-        Report {
+        let mut report = Report {
             v: 1,
-            verdict: verdict::verdict(&case, &facts),
-            overview,
+            verdict: Verdict::default(),
+            overview: overview::overview(&case, &mail, &tasks, &turns),
             phases: overview::phases(&case),
-            agents,
-            turns,
-            mail,
-            tasks,
-            tools,
-            work,
-            spending,
+            agents: agents::agents(&case, &turns),
+            findings: findings::findings(&case, &mail, &tasks, &turns),
+            work: work::work(&case, &turns, &tasks, &mail),
+            tools: tools::tools(&case),
+            spending: spending.usage(&case, &tasks),
             incidents,
             files: file_histories(
                 &Attribution::of(data, timeline).changes,
                 project(data).as_deref().map(Path::new),
             ),
-            findings,
+            turns,
+            mail,
+            tasks,
             redacted: None,
-        }
+        };
+        report.verdict = verdict::verdict(&case, &report, now);
+        report
     }
 
     pub fn redacted(&self, redactor: &Redactor) -> serde_json::Result<Report> {

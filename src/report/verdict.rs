@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::incidents::{Incident, Severity, count, duration};
+use super::Report;
+use super::incidents::{IncidentKind, Severity, count, duration};
 use super::input::ReportInput;
 use super::overview::Overview;
 use super::tasks::TaskHistory;
@@ -31,33 +32,21 @@ pub enum Outcome {
 /// Maximum length of the title.
 const MAX_TITLE_CHARS: usize = 100;
 
-/// The parts of the report that the verdict needs.
-pub struct Facts<'a> {
-    pub overview: &'a Overview,
-    pub tasks: &'a [TaskHistory],
-    pub incidents: &'a [Incident],
-    /// The cost in US dollars, if known.
-    pub cost: Option<f64>,
-    pub is_crashed: bool,
-    /// The time until which a running team is judged.
-    pub now: Timestamp,
-}
-
-pub fn verdict(case: &ReportInput<'_>, facts: &Facts<'_>) -> Verdict {
-    let is_open = facts.tasks.iter().any(TaskHistory::is_unfinished);
+/// The verdict on a report that has everything else. A running team is judged as of `now`.
+pub fn verdict(case: &ReportInput<'_>, report: &Report, now: Timestamp) -> Verdict {
     let kind = match () {
-        () if facts.is_crashed => Outcome::Crashed,
+        () if report.incidents.iter().any(|one| one.kind == IncidentKind::CrashedLead) => Outcome::Crashed,
         () if !case.is_over() => Outcome::Running,
-        () if is_open => Outcome::OpenWork,
+        () if report.tasks.iter().any(TaskHistory::is_unfinished) => Outcome::OpenWork,
         () => Outcome::Completed,
     };
     let millis = match kind {
         Outcome::Running if case.data.run.imported.is_none() => {
-            Some((facts.now.max(case.end) - case.data.run.started_at).num_milliseconds())
+            Some((now.max(case.end) - case.data.run.started_at).num_milliseconds())
         }
-        _ => facts.overview.duration_ms,
+        _ => report.overview.duration_ms,
     };
-    Verdict { kind, title: title(case, facts.overview), sentence: sentence(facts, millis) }
+    Verdict { kind, title: title(case, &report.overview), sentence: sentence(report, millis) }
 }
 
 fn title(case: &ReportInput<'_>, overview: &Overview) -> String {
@@ -81,16 +70,16 @@ fn lasting(millis: i64) -> String {
 }
 
 /// `149 of 150 tasks done in 4 h 54 min for $608.12; mobile was silent for 3 h 18 min with #149 in progress`.
-fn sentence(facts: &Facts<'_>, millis: Option<i64>) -> String {
-    let counts = &facts.overview.count;
+fn sentence(report: &Report, millis: Option<i64>) -> String {
+    let counts = &report.overview.count;
     let done = match (counts.tasks, counts.messages) {
         (0, 0) => count(counts.turns, "turn"),
         (0, messages) => count(messages, "message"),
         (tasks, _) => format!("{} of {} done", counts.completed, count(tasks, "task")),
     };
     let time = millis.map(|millis| format!(" in {}", lasting(millis)));
-    let cost = facts.cost.map(|usd| format!(" for {}", dollars(usd)));
-    let worst = facts.incidents.first().filter(|incident| incident.severity < Severity::Low);
+    let cost = report.spending.cost.map(|usd| format!(" for {}", dollars(usd)));
+    let worst = report.incidents.first().filter(|incident| incident.severity < Severity::Low);
     let worst = worst.map(|incident| format!("; {}", incident.summary));
     [Some(done), time, cost, worst].into_iter().flatten().collect()
 }

@@ -2,7 +2,7 @@
 
 use super::board::{Board, BoardSources};
 use crate::report::{ActivityTimes, BurnRate, Incident, Report};
-use crate::timeline::{InboxHistory, RunData, Timeline, merge};
+use crate::timeline::{InboxHistory, RunData, Timeline, merge, open_index};
 use teamkeep_core::config::{Config, Price};
 use teamkeep_core::enforcement::SnapshotReader;
 use teamkeep_core::policy::TeamState;
@@ -37,8 +37,7 @@ impl Observation {
     pub fn of(data: &RunData, around: Surroundings<'_>, now: Timestamp) -> Observation {
         let (run, archive) = (&data.run, around.archive);
         let is_running = run.ended_at.is_none() && run.imported.is_none() && !data.client_gone;
-        let index = run.subject().and_then(|subject| archive.index(&subject));
-        let index = index.filter(|index| index.run == run.run && is_running);
+        let index = open_index(archive, run).filter(|_| is_running);
         let client = around.paths.client.as_deref();
         let reader = SnapshotReader { archive, client, live_first: true, until: None };
         let files = reader.team((run.team.as_deref(), None), index.as_ref());

@@ -36,7 +36,7 @@ pub use loaded_event::LoadedEvent;
 pub use merge::{Timeline, merge, not_completed};
 pub use new_entries::NewEntries;
 pub use run_catalog::{Fingerprint, OpenedRun, RunCatalog};
-pub use run_data::{ClockMap, RunData, is_client_gone};
+pub use run_data::{ClockMap, RunData, is_client_gone, open_index};
 pub use state::{Departures, Diff, State, Things, diff, state};
 pub use summary::{Summary, project};
 pub use transcripts::{Cost, DeliveredMessage, Outcome, ToolUse, Transcript, Transcripts, read_note};

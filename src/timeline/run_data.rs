@@ -11,7 +11,7 @@ use super::{Entry, History, LoadedEvent, TaskIds};
 use teamkeep_core::client::payload::{Kind, Spawn};
 use teamkeep_core::model::Tool;
 use teamkeep_core::store::archive::{
-    Archive, CaptureScope, Interval, Journal, RunRecord, SessionRecord, worktree_of,
+    Archive, CaptureScope, Index, Interval, Journal, RunRecord, SessionRecord, worktree_of,
 };
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::process::{self, ProcessId};
@@ -175,10 +175,15 @@ fn crashed_panes(
     crashed.filter_map(|session| session.name.clone()).collect()
 }
 
+/// The index of a run that hook calls on this machine capture.
+pub fn open_index(archive: &Archive, run: &RunRecord) -> Option<Index> {
+    let index = run.subject().and_then(|subject| archive.index(&subject));
+    index.filter(|index| index.run == run.run && !index.ended)
+}
+
 /// Whether a run without a recorded end has certainly lost its Claude Code process.
 pub fn is_client_gone(archive: &Archive, run: &RunRecord) -> bool {
-    let index = run.subject().and_then(|subject| archive.index(&subject));
-    index.filter(|index| index.run == run.run && !index.ended).is_some_and(|index| {
+    open_index(archive, run).is_some_and(|index| {
         let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
         index.lead_pid.is_some_and(|pid| process::is_gone(pid, space, start))
     })

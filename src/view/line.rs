@@ -23,11 +23,12 @@ pub const DIM: Style = Style::new().dimmed();
 /// A piece of text with one style. The text is safe for a terminal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Span {
-    style: Style,
-    text: String,
+    pub style: Style,
+    pub text: String,
     width: usize,
 }
 
+/// Text of any origin.
 pub fn styled(style: Style, text: impl AsRef<str>) -> Span {
     Span { style, text: ui::escape(text.as_ref()).into_owned(), width: 0 }
 }
@@ -152,12 +153,7 @@ impl Line {
         let hanging = self.hanging.filter(|indent| indent + widest <= columns);
         let hanging = hanging.unwrap_or(column.unwrap_or(leading(&text) + 2).min(columns / 2));
         let (indent, next_indent) = (" ".repeat(leading(&text)), " ".repeat(hanging));
-        let options = Options::new(columns)
-            .initial_indent(&indent)
-            .subsequent_indent(&next_indent)
-            .word_separator(WordSeparator::AsciiSpace)
-            .word_splitter(WordSplitter::NoHyphenation)
-            .wrap_algorithm(WrapAlgorithm::FirstFit);
+        let options = wrap_options(columns, &indent, &next_indent);
         let (mut wrapped, mut at) = (String::new(), indent.len());
         for (number, line) in textwrap::wrap(&text[at..], options).iter().enumerate() {
             let indent = if number == 0 { &indent } else { &next_indent };
@@ -168,6 +164,16 @@ impl Line {
         }
         wrapped
     }
+}
+
+/// How text is wrapped everywhere: between words, with these indents of the first and the other lines.
+pub fn wrap_options<'a>(columns: usize, first: &'a str, others: &'a str) -> Options<'a> {
+    Options::new(columns)
+        .initial_indent(first)
+        .subsequent_indent(others)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit)
 }
 
 /// The number of spaces at the start of a text.

@@ -32,7 +32,7 @@ pub use format::{
 };
 pub use html::page;
 pub use incidents::incident_cost;
-pub use line::{DIM, GREEN, RED, YELLOW, plain};
+pub use line::{DIM, GREEN, RED, Span, YELLOW, bold, dim, plain, styled, wrap_options};
 pub use log::LogView;
 pub use mermaid::{MAX_MERMAID_CHARS, mermaid};
 pub use report::{full_report, report};

@@ -106,7 +106,7 @@ impl Recording {
         Moment {
             at,
             is_end,
-            alerts: self.alerts(&board, at, is_end),
+            alerts: self.alerts(&board, at, playback),
             burn: self.observed.burn_rate(&self.data, at),
             board,
             messages: known,
@@ -114,8 +114,8 @@ impl Recording {
     }
 
     /// The incidents that have begun, those that last first. At the end of a run all are shown alike.
-    fn alerts(&self, board: &Board, at: Timestamp, is_end: bool) -> Vec<Alert> {
-        let is_summary = is_end && !self.is_running();
+    fn alerts(&self, board: &Board, at: Timestamp, playback: Playback) -> Vec<Alert> {
+        let is_summary = playback == Playback::End && !self.is_running();
         let begun = self.observed.incidents().iter().enumerate().filter(|(_, incident)| incident.from <= at);
         let alert = |(place, incident): (usize, &Incident)| Alert {
             place,

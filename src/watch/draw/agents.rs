@@ -1,11 +1,11 @@
 //! The agents, worst first: state, last activity, unread messages and tasks.
 
 use super::Scene;
-use super::canvas::{Canvas, Piece, column, piece, right};
+use super::canvas::{Canvas, column, right};
 use super::layout::Need;
-use super::panel::{BOLD, PLAIN, Window, counted, short, state, title};
+use super::panel::{PLAIN, Window, counted, short, state, title};
 use crate::status::Member;
-use crate::view::{DIM, YELLOW, name_style};
+use crate::view::{Span, YELLOW, bold, dim, name_style, plain, styled};
 use crate::watch::lists::Panel;
 
 /// Columns of the longest shown name.
@@ -25,14 +25,14 @@ pub fn need(scene: Scene<'_>) -> Need {
 pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
     let (agents, moment) = (&scene.lists.agents, scene.moment);
     let focus = scene.focus(Panel::Agents);
-    let mut heading = vec![piece(BOLD, "Agents ")];
+    let mut heading = vec![bold("Agents ")];
     heading.extend(counted(&moment.board.members));
     if agents.len() < moment.board.members.len() {
-        heading.push(piece(YELLOW, format!("; {} match", agents.len())));
+        heading.push(styled(YELLOW, format!("; {} match", agents.len())));
     }
     if scene.lists.hidden_attention > 0 {
         let text = format!(", {} that need attention do not", scene.lists.hidden_attention);
-        heading.push(piece(YELLOW, text));
+        heading.push(styled(YELLOW, text));
     }
     title(&mut canvas, focus, &heading);
     let rows = canvas.rows().saturating_sub(1);
@@ -40,15 +40,15 @@ pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
     let window = Window::from_start(agents.len(), rows, selected);
     let widths = Widths::of(agents);
     for (row, place) in (window.start..window.end).enumerate() {
-        let mut pieces = vec![focus.mark(place == selected)];
+        let mut pieces = vec![focus.mark(place, selected)];
         pieces.extend(widths.row(scene, agents[place]));
         canvas.row(row + 1, &pieces);
     }
     if window.is_cut {
         let hidden = agents[..window.start].iter().chain(&agents[window.end..]).copied();
-        let mut pieces = vec![piece(DIM, format!("  +{} more: ", hidden.clone().count()))];
+        let mut pieces = vec![dim(format!("  +{} more: ", hidden.clone().count()))];
         pieces.extend(counted(hidden));
-        pieces.push(piece(DIM, " (Tab, j)"));
+        pieces.push(dim(" (Tab, j)"));
         canvas.row(window.end - window.start + 1, &pieces);
     }
 }
@@ -68,7 +68,7 @@ impl Widths {
         }
     }
 
-    fn row(&self, scene: Scene<'_>, member: &Member) -> Vec<Piece> {
+    fn row(&self, scene: Scene<'_>, member: &Member) -> Vec<Span> {
         let (style, sign) = state(member.state);
         let active = member.active_at.unwrap_or(member.since);
         let unread = match member.unread {
@@ -76,23 +76,23 @@ impl Widths {
             unread => format!("{unread} unread"),
         };
         let mut pieces = vec![
-            piece(style, format!("{sign} ")),
+            styled(style, format!("{sign} ")),
             column(name_style(&member.name), &member.name, self.name),
-            piece(PLAIN, " "),
+            plain(" "),
             column(style, member.state.word(), self.state),
             right(PLAIN, short(active, scene.moment.at), 6),
-            piece(PLAIN, " "),
+            plain(" "),
             right(YELLOW, unread, 10),
-            piece(PLAIN, " "),
+            plain(" "),
         ];
         for (index, id) in member.tasks.iter().enumerate() {
             let Some(task) = scene.moment.board.tasks.iter().find(|task| task.id == *id) else { continue };
             let comma = if index == 0 { "" } else { ", " };
-            pieces.push(piece(PLAIN, format!("{comma}#{id}")));
+            pieces.push(plain(format!("{comma}#{id}")));
             for blocker in &task.blocked_by {
-                pieces.push(piece(YELLOW, format!(" ⛔#{blocker}")));
+                pieces.push(styled(YELLOW, format!(" ⛔#{blocker}")));
             }
-            pieces.push(piece(PLAIN, format!(" {}", task.subject)));
+            pieces.push(plain(format!(" {}", task.subject)));
         }
         pieces
     }

@@ -1,10 +1,10 @@
 //! The incidents: one row each.
 
 use super::Scene;
-use super::canvas::{Canvas, piece};
+use super::canvas::Canvas;
 use super::layout::Need;
 use super::panel::{PLAIN, Window, severity};
-use crate::view::DIM;
+use crate::view::{DIM, dim, styled};
 use crate::watch::lists::Panel;
 
 /// The least number of rows, if there are so many incidents.
@@ -31,10 +31,10 @@ pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
         canvas.row(
             row,
             &[
-                focus.mark(place == selected),
-                piece(style, format!("! {word:<6} ")),
-                piece(if alert.is_over { DIM } else { PLAIN }, &incident.summary),
-                piece(DIM, remedy),
+                focus.mark(place, selected),
+                styled(style, format!("! {word:<6} ")),
+                styled(if alert.is_over { DIM } else { PLAIN }, &incident.summary),
+                dim(remedy),
             ],
         );
     }
@@ -47,6 +47,6 @@ pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
             past => format!(", {past} of them past"),
         };
         let text = format!("  +{hidden} more alerts{past}: press !");
-        canvas.row(window.end - window.start, &[piece(severity(crate::report::Severity::Medium), text)]);
+        canvas.row(window.end - window.start, &[styled(severity(crate::report::Severity::Medium), text)]);
     }
 }

@@ -9,32 +9,18 @@ use ratatui_core::style::Style as CellStyle;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::ui;
+use crate::view::{Span, styled};
 
-/// A piece of text with one style. The text is safe for a terminal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
-    pub style: Style,
-    pub text: String,
-}
-
-/// Text of any origin.
-pub fn piece(style: Style, text: impl AsRef<str>) -> Piece {
-    Piece { style, text: ui::escape(text.as_ref()).into_owned() }
-}
-
-/// The same in a column of exactly this width.
-pub fn column(style: Style, text: impl AsRef<str>, width: usize) -> Piece {
-    let mut text = cut(&ui::escape(text.as_ref()), width);
+/// Text in a column of exactly this width.
+pub fn column(style: Style, text: impl AsRef<str>, width: usize) -> Span {
+    let text = cut(&ui::escape(text.as_ref()), width);
     let missing = width.saturating_sub(text.width());
-    text.extend(std::iter::repeat_n(' ', missing));
-    Piece { style, text }
+    styled(style, text + &" ".repeat(missing))
 }
 
 /// The same, aligned to the right.
-pub fn right(style: Style, text: impl AsRef<str>, width: usize) -> Piece {
-    let text = cut(&ui::escape(text.as_ref()), width);
-    let missing = width.saturating_sub(text.width());
-    Piece { style, text: " ".repeat(missing) + &text }
+pub fn right(style: Style, text: impl AsRef<str>, width: usize) -> Span {
+    styled(style, cut(&ui::escape(text.as_ref()), width)).right(width)
 }
 
 /// Cuts a text after so many columns; `…` shows that something is missing.
@@ -51,7 +37,7 @@ pub fn cut(text: &str, columns: usize) -> String {
     text.chars().take_while(fits).chain(['…']).collect()
 }
 
-pub fn width(pieces: &[Piece]) -> usize {
+pub fn width(pieces: &[Span]) -> usize {
     pieces.iter().map(|piece| piece.text.width()).sum()
 }
 
@@ -77,12 +63,12 @@ impl Canvas<'_> {
     }
 
     /// Writes pieces into a row, counted from the top. Text that does not fit is cut.
-    pub fn row(&mut self, row: usize, pieces: &[Piece]) {
+    pub fn row(&mut self, row: usize, pieces: &[Span]) {
         self.pieces(row, 0, pieces);
     }
 
     /// The same from this column on.
-    pub fn pieces(&mut self, row: usize, column: usize, pieces: &[Piece]) {
+    pub fn pieces(&mut self, row: usize, column: usize, pieces: &[Span]) {
         let Some(y) = offset(self.area.y, row, self.area.height) else { return };
         let mut used = column;
         for (index, piece) in pieces.iter().enumerate() {
@@ -104,12 +90,12 @@ impl Canvas<'_> {
     }
 
     /// A title with a line through the rest of the row. The title of the panel with the focus has a heavy line.
-    pub fn title(&mut self, row: usize, pieces: &[Piece], style: Style, line: char) {
-        let title = [&[piece(style, format!("{line} "))], pieces].concat();
+    pub fn title(&mut self, row: usize, pieces: &[Span], style: Style, line: char) {
+        let title = [&[styled(style, format!("{line} "))], pieces].concat();
         self.row(row, &title);
         let used = width(&title) + 1;
         let rest = self.columns().saturating_sub(used);
-        self.pieces(row, used, &[piece(style, line.to_string().repeat(rest))]);
+        self.pieces(row, used, &[styled(style, line.to_string().repeat(rest))]);
     }
 }
 
@@ -151,7 +137,7 @@ fn style_of(cell: &Cell) -> Style {
 mod tests {
     use super::*;
 
-    fn drawn(columns: u16, pieces: &[Piece]) -> String {
+    fn drawn(columns: u16, pieces: &[Span]) -> String {
         let mut buffer = Buffer::empty(Rect::new(0, 0, columns, 1));
         let area = buffer.area;
         Canvas { buffer: &mut buffer, area }.row(0, pieces);
@@ -166,12 +152,12 @@ mod tests {
         assert_eq!(column(plain, "日本語", 5).text, "日本…");
         assert_eq!(column(plain, "日本語", 4).text, "日… ");
         assert_eq!(right(plain, "12s", 5).text, "  12s");
-        assert_eq!(piece(plain, "a\u{1b}[2J\n").text, "a\\u{1b}[2J\\n");
+        assert_eq!(styled(plain, "a\u{1b}[2J\n").text, "a\\u{1b}[2J\\n");
     }
 
     #[test]
     fn a_row_is_cut_at_its_width() {
-        let pieces = ["ab ", "日本", "cd"].map(|text| piece(Style::new(), text));
+        let pieces = ["ab ", "日本", "cd"].map(|text| styled(Style::new(), text));
         let rows = [9, 8, 7, 6, 4, 1].map(|columns| drawn(columns, &pieces));
         assert_eq!(rows, ["ab 日本cd", "ab 日本…", "ab 日…", "ab 日…", "ab …", "…"]);
     }
@@ -179,7 +165,7 @@ mod tests {
     #[test]
     fn styles_change_only_where_they_differ() {
         let red = AnsiColor::Red.on_default();
-        let row = drawn(9, &[piece(red, "a"), piece(red, "日"), piece(Style::new(), "b  ")]);
+        let row = drawn(9, &[styled(red, "a"), styled(red, "日"), styled(Style::new(), "b  ")]);
         assert_eq!(row, "\u{1b}[31ma日\u{1b}[0mb");
     }
 }

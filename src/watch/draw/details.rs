@@ -1,10 +1,10 @@
 //! Details or help on the whole screen.
 
-use super::canvas::{Canvas, piece};
+use super::canvas::Canvas;
 use super::page::Page;
 use super::panel::BOLD;
 use super::subject;
-use crate::view::DIM;
+use crate::view::{bold, dim, styled};
 use crate::watch::recording::{Moment, Recording};
 use crate::watch::state::Mode;
 
@@ -20,14 +20,14 @@ pub fn draw(mut canvas: Canvas<'_>, recording: &Recording, moment: &Moment, mode
         *scroll = (*scroll).min(rows.len().saturating_sub(room));
         let shown = rows.iter().skip(*scroll).take(room);
         for (row, (style, text)) in shown.enumerate() {
-            canvas.row(row + 1, &[piece(*style, text)]);
+            canvas.row(row + 1, &[styled(*style, text)]);
         }
         let more = rows.len().saturating_sub(*scroll + room);
         let more = if more == 0 { String::new() } else { format!("{more} more rows below  ") };
-        canvas.title(0, &[piece(BOLD, &title)], BOLD, '━');
+        canvas.title(0, &[bold(&title)], BOLD, '━');
         let last = canvas.rows().saturating_sub(1);
         if last > 0 {
-            canvas.row(last, &[piece(DIM, format!("{more}j/k: scroll  !: next alert  Esc: back"))]);
+            canvas.row(last, &[dim(format!("{more}j/k: scroll  !: next alert  Esc: back"))]);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The rows above and below the panels: the verdict, the progress, the alerts, the time; and the keys.
 
 use super::Scene;
-use super::canvas::{Canvas, Piece, piece, width};
-use super::panel::{BOLD, PLAIN, counted, severity, short};
+use super::canvas::{Canvas, width};
+use super::panel::{counted, severity, short};
 use crate::report::{Outcome, Severity, Verdict};
-use crate::view::{DIM, GREEN, YELLOW, elapsed, one_line, thousands};
+use crate::view::{DIM, GREEN, Span, YELLOW, bold, dim, elapsed, one_line, plain, styled, thousands};
 use crate::watch::lists::Panel;
 use crate::watch::player::Playback;
 use crate::watch::state::Mode;
@@ -28,7 +28,7 @@ pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
     match canvas.rows() {
         0 => {}
         // Without room for anything else, the alerts are what matters.
-        1 => canvas.row(0, &[vec![name(scene), piece(PLAIN, " ")], figures(scene)].concat()),
+        1 => canvas.row(0, &[vec![name(scene), plain(" ")], figures(scene)].concat()),
         rows => {
             first(&mut canvas, scene);
             canvas.row(1, &figures(scene));
@@ -39,8 +39,8 @@ pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
     }
 }
 
-fn name(scene: Scene<'_>) -> Piece {
-    piece(BOLD, scene.recording.data.run.name().unwrap_or("(no team)"))
+fn name(scene: Scene<'_>) -> Span {
+    bold(scene.recording.data.run.name().unwrap_or("(no team)"))
 }
 
 /// The name and the verdict; at the right the time.
@@ -56,12 +56,12 @@ fn first(canvas: &mut Canvas<'_>, scene: Scene<'_>) {
     let mut left =
         canvas.part(ratatui_core::layout::Rect { width: u16::try_from(room).unwrap_or(area.width), ..area });
     let [word, more] = verdict(scene);
-    left.row(0, &[name(scene), piece(PLAIN, "  "), word, piece(YELLOW, others), more]);
-    canvas.pieces(0, canvas.columns().saturating_sub(time.len()), &[piece(PLAIN, time)]);
+    left.row(0, &[name(scene), plain("  "), word, styled(YELLOW, others), more]);
+    canvas.pieces(0, canvas.columns().saturating_sub(time.len()), &[plain(time)]);
 }
 
 /// How the run goes or ended; of a running team, what it was asked, and of another run, what came out.
-fn verdict(scene: Scene<'_>) -> [Piece; 2] {
+fn verdict(scene: Scene<'_>) -> [Span; 2] {
     let (recording, at) = (scene.recording, scene.moment.at);
     let Verdict { kind, title, sentence } = &recording.observed.report.verdict;
     let (style, word) = match kind {
@@ -72,48 +72,48 @@ fn verdict(scene: Scene<'_>) -> [Piece; 2] {
     };
     let more = if recording.is_running() { title } else { sentence };
     let more = if *more == name(scene).text { "" } else { more };
-    [piece(style, word), piece(DIM, format!("  {}", one_line(more)))]
+    [styled(style, word), dim(format!("  {}", one_line(more)))]
 }
 
 /// The incidents and agents that need attention, the progress, and what the run spends.
-fn figures(scene: Scene<'_>) -> Vec<Piece> {
+fn figures(scene: Scene<'_>) -> Vec<Span> {
     let moment = scene.moment;
     let mut pieces = alerts(scene);
     let attention = moment.board.members.iter().filter(|member| member.state.needs_attention());
     let attention = counted(attention);
     if !attention.is_empty() {
-        pieces.push(piece(DIM, " · "));
+        pieces.push(dim(" · "));
         pieces.extend(attention);
     }
     let (done, all) = (moment.board.done(), moment.board.tasks.len());
     if let Some(full) = (PROGRESS * done).checked_div(all) {
-        pieces.push(piece(PLAIN, format!("  {done}/{all} done ")));
-        pieces.push(piece(GREEN, "━".repeat(full)));
-        pieces.push(piece(DIM, "─".repeat(PROGRESS - full)));
+        pieces.push(plain(format!("  {done}/{all} done ")));
+        pieces.push(styled(GREEN, "━".repeat(full)));
+        pieces.push(dim("─".repeat(PROGRESS - full)));
     }
     // At the end of a run, the verdict has what it spent.
     let is_over = moment.is_end && !scene.recording.is_running();
     if let Some(burn) = moment.burn.filter(|_| !is_over) {
         let usd = burn.usd.map(|usd| format!(", {}/h", dollars(usd))).unwrap_or_default();
-        pieces.push(piece(DIM, format!("  {} tokens/h{usd}", rounded(burn.tokens))));
+        pieces.push(dim(format!("  {} tokens/h{usd}", rounded(burn.tokens))));
     }
     pieces
 }
 
 /// `alerts: 2 high, 1 medium, 3 past`.
-fn alerts(scene: Scene<'_>) -> Vec<Piece> {
+fn alerts(scene: Scene<'_>) -> Vec<Span> {
     let moment = scene.moment;
     let levels = [Severity::High, Severity::Medium, Severity::Low];
     let lasting = levels.map(|level| (severity(level), moment.lasting(level), level.name()));
     let past = (DIM, moment.over(), "past".to_owned());
     let counts: Vec<_> = lasting.into_iter().chain([past]).filter(|(_, count, _)| *count > 0).collect();
     if counts.is_empty() {
-        return vec![piece(GREEN, "no alerts")];
+        return vec![styled(GREEN, "no alerts")];
     }
-    let mut pieces = vec![piece(PLAIN, "alerts: ")];
+    let mut pieces = vec![plain("alerts: ")];
     for (index, (style, count, word)) in counts.iter().enumerate() {
         let comma = if index == 0 { "" } else { ", " };
-        pieces.extend([piece(PLAIN, comma), piece(*style, format!("{count} {word}"))]);
+        pieces.extend([plain(comma), styled(*style, format!("{count} {word}"))]);
     }
     pieces
 }
@@ -128,7 +128,7 @@ fn time_bar(canvas: &mut Canvas<'_>, scene: Scene<'_>) {
         Playback::End => "■ end".to_owned(),
     };
     let times = format!(" +{} of {} ", elapsed(start, at), elapsed(start, end));
-    let head = [piece(YELLOW, sign), piece(PLAIN, times)];
+    let head = [styled(YELLOW, sign), plain(times)];
     let used = width(&head);
     canvas.row(2, &head);
     let room = canvas.columns().saturating_sub(used);
@@ -141,11 +141,11 @@ fn time_bar(canvas: &mut Canvas<'_>, scene: Scene<'_>) {
         ((part * (room - 1) as f64) as usize).min(room - 1)
     };
     let now = place(at);
-    canvas.pieces(2, used, &[piece(GREEN, "━".repeat(now)), piece(DIM, "─".repeat(room - now))]);
+    canvas.pieces(2, used, &[styled(GREEN, "━".repeat(now)), dim("─".repeat(room - now))]);
     for incident in recording.observed.incidents() {
-        canvas.pieces(2, used + place(incident.from), &[piece(severity(incident.severity), "!")]);
+        canvas.pieces(2, used + place(incident.from), &[styled(severity(incident.severity), "!")]);
     }
-    canvas.pieces(2, used + now, &[piece(BOLD, "●")]);
+    canvas.pieces(2, used + now, &[bold("●")]);
 }
 
 /// The keys, or the filter.
@@ -153,13 +153,13 @@ pub fn footer(mut canvas: Canvas<'_>, scene: Scene<'_>) {
     let state = scene.state;
     if let Mode::Filter { .. } = state.mode {
         let text = format!("/{}▏", state.filter);
-        canvas.row(0, &[piece(BOLD, text), piece(DIM, "  Enter keeps the filter, Esc discards it")]);
+        canvas.row(0, &[bold(text), dim("  Enter keeps the filter, Esc discards it")]);
         return;
     }
     let mut pieces = Vec::new();
     if !state.filter.is_empty() {
-        pieces.push(piece(YELLOW, format!("/{} ", state.filter)));
-        pieces.push(piece(DIM, "Esc clears  "));
+        pieces.push(styled(YELLOW, format!("/{} ", state.filter)));
+        pieces.push(dim("Esc clears  "));
     }
     let (is_now, player) = (scene.recording.is_running() && scene.moment.is_end, state.player.playback);
     let time = match player {
@@ -169,7 +169,7 @@ pub fn footer(mut canvas: Canvas<'_>, scene: Scene<'_>) {
     };
     let columns = if state.panel == Panel::Tasks { "h/l " } else { "" };
     let keys = format!("Tab j/k {columns}Enter  / filter  ! alert  {time}  ? help  q quit");
-    pieces.push(piece(DIM, keys));
+    pieces.push(dim(keys));
     canvas.row(0, &pieces);
 }
 

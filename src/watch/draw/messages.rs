@@ -1,11 +1,11 @@
 //! The tail of the messages.
 
 use super::Scene;
-use super::canvas::{Canvas, Piece, piece};
+use super::canvas::Canvas;
 use super::layout::Need;
-use super::panel::{BOLD, PLAIN, Window, title};
+use super::panel::{PLAIN, Window, title};
 use crate::timeline::{Entry, MessageEvent};
-use crate::view::{DIM, RED, YELLOW, count, first_line, name_style};
+use crate::view::{RED, Span, YELLOW, bold, count, dim, first_line, name_style, plain, styled};
 use crate::watch::lists::Panel;
 use teamkeep_core::sys::clock;
 
@@ -25,17 +25,17 @@ pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
         false => format!("{} of {} match", messages.len(), count(scene.moment.messages, "message")),
     };
     let follows = if scene.state.selection.message.is_none() { "" } else { ", f: follow" };
-    title(&mut canvas, focus, &[piece(BOLD, "Messages "), piece(DIM, format!("{shown}{follows}"))]);
+    title(&mut canvas, focus, &[bold("Messages "), dim(format!("{shown}{follows}"))]);
     let selected = scene.selected(Panel::Messages);
     let window = Window::from_end(messages.len(), canvas.rows().saturating_sub(1), selected);
     for (row, place) in (window.start..window.end).enumerate() {
         let entry = &scene.recording.entries()[scene.recording.messages[messages[place]]];
-        let pieces = [vec![focus.mark(place == selected)], message(entry)].concat();
+        let pieces = [vec![focus.mark(place, selected)], message(entry)].concat();
         canvas.row(row + 1, &pieces);
     }
 }
 
-fn message(entry: &Entry) -> Vec<Piece> {
+fn message(entry: &Entry) -> Vec<Span> {
     let Some(message) = entry.message() else { return Vec::new() };
     let to = match message.to.as_deref() {
         Some("*") => "everyone",
@@ -51,11 +51,11 @@ fn message(entry: &Entry) -> Vec<Piece> {
     };
     let text = message.summary.as_deref().unwrap_or(&message.text);
     vec![
-        piece(DIM, format!("{} ", clock::local(entry.at).format("%H:%M:%S"))),
-        piece(name_style(&entry.actor), &entry.actor),
-        piece(DIM, " → "),
-        piece(name_style(to), to),
-        piece(PLAIN, "  "),
-        piece(style, format!("{prefix}{}", first_line(text))),
+        dim(format!("{} ", clock::local(entry.at).format("%H:%M:%S"))),
+        styled(name_style(&entry.actor), &entry.actor),
+        dim(" → "),
+        styled(name_style(to), to),
+        plain("  "),
+        styled(style, format!("{prefix}{}", first_line(text))),
     ]
 }

@@ -1,10 +1,10 @@
 //! A page of text.
 
 use anstyle::Style;
-use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 use super::panel::{BOLD, PLAIN};
 use crate::ui;
+use crate::view::wrap_options;
 
 /// Rows of text, each with one style. A row is wrapped where the screen ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,12 +39,7 @@ impl Page {
         let wrap = |(style, text): &(Style, String)| {
             let text = ui::escape(text);
             let indent = " ".repeat((text.len() - text.trim_start_matches(' ').len()).min(columns / 2));
-            let options = Options::new(columns.max(1))
-                .initial_indent(&indent)
-                .subsequent_indent(&indent)
-                .word_separator(WordSeparator::AsciiSpace)
-                .word_splitter(WordSplitter::NoHyphenation)
-                .wrap_algorithm(WrapAlgorithm::FirstFit);
+            let options = wrap_options(columns.max(1), &indent, &indent);
             let lines = textwrap::wrap(text.trim_start_matches(' '), options);
             lines.into_iter().map(|line| (*style, line.into_owned())).collect::<Vec<_>>()
         };

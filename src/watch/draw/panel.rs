@@ -2,10 +2,10 @@
 
 use anstyle::Style;
 
-use super::canvas::{Canvas, Piece, piece};
+use super::canvas::Canvas;
 use crate::report::{Severity, duration};
 use crate::status::{AgentState, Member, count_states};
-use crate::view::{DIM, GREEN, RED, YELLOW};
+use crate::view::{DIM, GREEN, RED, Span, YELLOW, bold, dim, styled};
 use teamkeep_core::sys::clock::Timestamp;
 
 pub const BOLD: Style = Style::new().bold();
@@ -20,13 +20,13 @@ pub enum Focus {
 
 impl Focus {
     /// The sign before a row.
-    pub fn mark(self, is_selected: bool) -> Piece {
-        piece(BOLD, if self == Focus::Here && is_selected { "▸" } else { " " })
+    pub fn mark(self, row: usize, selected: usize) -> Span {
+        bold(if self == Focus::Here && row == selected { "▸" } else { " " })
     }
 }
 
 /// Draws the title of a panel.
-pub fn title(canvas: &mut Canvas<'_>, focus: Focus, pieces: &[Piece]) {
+pub fn title(canvas: &mut Canvas<'_>, focus: Focus, pieces: &[Span]) {
     match focus {
         Focus::Here => canvas.title(0, pieces, BOLD, '━'),
         Focus::Elsewhere => canvas.title(0, pieces, DIM, '─'),
@@ -86,12 +86,12 @@ pub fn severity(severity: Severity) -> Style {
 }
 
 /// `1 stalled, 2 waiting`.
-pub fn counted<'a>(members: impl IntoIterator<Item = &'a Member>) -> Vec<Piece> {
+pub fn counted<'a>(members: impl IntoIterator<Item = &'a Member>) -> Vec<Span> {
     let mut pieces = Vec::new();
     for (index, (state, count)) in count_states(members).into_iter().enumerate() {
         let comma = if index == 0 { "" } else { ", " };
-        pieces.push(piece(DIM, comma));
-        pieces.push(piece(self::state(state).0, format!("{count} {}", state.word())));
+        pieces.push(dim(comma));
+        pieces.push(styled(self::state(state).0, format!("{count} {}", state.word())));
     }
     pieces
 }

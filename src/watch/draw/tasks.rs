@@ -3,11 +3,11 @@
 use anstyle::Style;
 
 use super::Scene;
-use super::canvas::{Canvas, Piece, piece};
+use super::canvas::Canvas;
 use super::layout::Need;
-use super::panel::{BOLD, PLAIN, Window, short, state, title};
+use super::panel::{Focus, PLAIN, Window, short, state, title};
 use crate::status::{Item, Member};
-use crate::view::{DIM, GREEN, YELLOW, name_style};
+use crate::view::{DIM, GREEN, Span, YELLOW, bold, dim, name_style, styled};
 use crate::watch::lists::{COLUMNS, Panel};
 use teamkeep_core::model::TaskStatus;
 
@@ -22,10 +22,9 @@ pub fn need(scene: Scene<'_>) -> Need {
 pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
     let board = &scene.moment.board;
     let blocked = board.tasks.iter().filter(|task| !task.blocked_by.is_empty()).count();
-    let mut heading =
-        vec![piece(BOLD, "Tasks "), piece(DIM, format!("{} of {} done", board.done(), board.tasks.len()))];
+    let mut heading = vec![bold("Tasks "), dim(format!("{} of {} done", board.done(), board.tasks.len()))];
     if blocked > 0 {
-        heading.push(piece(YELLOW, format!(", {blocked} blocked")));
+        heading.push(styled(YELLOW, format!(", {blocked} blocked")));
     }
     title(&mut canvas, scene.focus(Panel::Tasks), &heading);
     let area = canvas.area;
@@ -46,47 +45,48 @@ pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
 fn column_of_board(mut canvas: Canvas<'_>, scene: Scene<'_>, index: usize) {
     let tasks = &scene.lists.columns[index];
     let style: Style = [PLAIN, GREEN, DIM][index];
-    canvas.row(0, &[piece(style.bold(), format!(" {} {}", COLUMNS[index], tasks.len()))]);
+    canvas.row(0, &[styled(style.bold(), format!(" {} {}", COLUMNS[index], tasks.len()))]);
     let selection = &scene.state.selection;
-    let is_current = scene.lists.column(selection) == index;
-    let selected = if is_current { scene.selected(Panel::Tasks) } else { 0 };
+    let (focus, selected) = match scene.lists.column(selection) == index {
+        true => (scene.focus(Panel::Tasks), scene.selected(Panel::Tasks)),
+        false => (Focus::Elsewhere, 0),
+    };
     let window = Window::from_start(tasks.len(), canvas.rows().saturating_sub(1), selected);
     for (row, place) in (window.start..window.end).enumerate() {
-        let mark = scene.focus(Panel::Tasks).mark(is_current && place == selected);
-        let pieces = [vec![mark], task(scene, tasks[place])].concat();
+        let pieces = [vec![focus.mark(place, selected)], task(scene, tasks[place])].concat();
         canvas.row(row + 1, &pieces);
     }
     if window.is_cut {
         let hidden = tasks[..window.start].len() + tasks[window.end..].len();
-        canvas.row(window.end - window.start + 1, &[piece(DIM, format!(" +{hidden} more"))]);
+        canvas.row(window.end - window.start + 1, &[dim(format!(" +{hidden} more"))]);
     }
 }
 
-fn task(scene: Scene<'_>, task: &Item) -> Vec<Piece> {
+fn task(scene: Scene<'_>, task: &Item) -> Vec<Span> {
     let is_done = task.status == TaskStatus::Completed;
-    let plain = if is_done { DIM } else { PLAIN };
-    let mut pieces = vec![piece(plain, format!("#{} ", task.id))];
+    let style = if is_done { DIM } else { PLAIN };
+    let mut pieces = vec![styled(style, format!("#{} ", task.id))];
     for blocker in &task.blocked_by {
-        pieces.push(piece(YELLOW, format!("⛔#{blocker} ")));
+        pieces.push(styled(YELLOW, format!("⛔#{blocker} ")));
     }
     if let Some(owner) = task.owner.as_ref().filter(|_| !is_done) {
         pieces.push(owner_of(scene, owner));
     }
     if task.status == TaskStatus::InProgress {
-        pieces.push(piece(DIM, format!("{} ", short(task.since, scene.moment.at))));
+        pieces.push(dim(format!("{} ", short(task.since, scene.moment.at))));
     }
-    pieces.push(piece(plain, &task.subject));
+    pieces.push(styled(style, &task.subject));
     pieces
 }
 
 /// The owner, with the sign of its state if it needs attention.
-fn owner_of(scene: Scene<'_>, owner: &str) -> Piece {
+fn owner_of(scene: Scene<'_>, owner: &str) -> Span {
     let is_owner = |member: &&Member| member.name == owner && member.state.needs_attention();
     match scene.moment.board.members.iter().find(is_owner) {
         Some(member) => {
             let (style, sign) = state(member.state);
-            piece(style, format!("{sign}{owner} "))
+            styled(style, format!("{sign}{owner} "))
         }
-        None => piece(name_style(owner), format!("{owner} ")),
+        None => styled(name_style(owner), format!("{owner} ")),
     }
 }
