@@ -48,8 +48,7 @@ impl Context {
     /// A writer for long output: see [`Ui::paged`].
     pub fn paged(&self) -> Paged {
         let command = Env::pager();
-        let choice = Choice::of(command.as_deref(), self.env.search.as_deref(), Env::has_less_options());
-        self.ui.paged(choice)
+        self.ui.paged(Choice::of(command.as_deref(), self.env.search.as_deref()))
     }
 
     pub fn policy_files(&self) -> Files {

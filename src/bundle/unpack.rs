@@ -89,10 +89,7 @@ fn read<R: Read>(
             let why = if is_second { "is duplicated" } else { "is not listed in its manifest" };
             return Err(Error::new(format!("{name:?} {why}")));
         };
-        stage(&staging.dir, part, entry).map_err(|error| match meter.is_truncated.get() {
-            true => Error::new("it is truncated"),
-            false => error,
-        })?;
+        stage(&staging.dir, part, entry)?;
         done(meter.packed.get() - reported);
         reported = meter.packed.get();
     }
@@ -106,7 +103,10 @@ fn read<R: Read>(
 fn stage(dir: &Path, part: &Part, from: impl Read) -> Result<()> {
     let path = staged_path(dir, &part.name);
     let mut out = HashingWriter::new(BufWriter::with_capacity(BUFFER_BYTES, fs::create_private(&path)?));
-    io::copy(&mut from.take(part.size.saturating_add(1)), &mut out)?;
+    io::copy(&mut from.take(part.size.saturating_add(1)), &mut out).map_err(|error| match error.kind() {
+        ErrorKind::UnexpectedEof => read_error(error),
+        _ => error.into(),
+    })?;
     let (size, hash) = out.finish()?;
     if size != part.size {
         return Err(Error::new(format!("{} does not have the size that its manifest lists", part.name)));
@@ -139,7 +139,6 @@ struct Meter {
     packed: Cell<u64>,
     unpacked: Cell<u64>,
     exceeded: Cell<Option<Limit>>,
-    is_truncated: Cell<bool>,
 }
 
 #[derive(Clone, Copy)]
@@ -171,9 +170,7 @@ struct LimitedReader<R> {
 impl<R: Read> Read for LimitedReader<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let meter = &self.meter;
-        let count = self.from.read(into).inspect_err(|error| {
-            meter.is_truncated.set(error.kind() == ErrorKind::UnexpectedEof);
-        })?;
+        let count = self.from.read(into)?;
         let unpacked = meter.unpacked.get() + count as u64;
         meter.unpacked.set(unpacked);
         let exceeded = if unpacked > self.max_bytes.saturating_add(MAX_MANIFEST_BYTES) {

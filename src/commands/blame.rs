@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::catalog::{self, catalog};
-use super::output;
+use super::output::{self, JsonOption};
 use crate::context::Context;
 use crate::files::{Attribution, Change, FoundBy, PresentLine, blame};
 use crate::timeline::merge;
@@ -35,9 +35,8 @@ pub struct Args {
     /// Only changes in this run: team name, run ID (or a unique prefix), or `latest`. Default: all runs
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: JsonOption,
 }
 
 /// A change of the file, and its run.
@@ -75,7 +74,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     found.sort_by_key(|blamed| blamed.change.at);
     let found_by = target.line.as_ref().and_then(|line| retain_origin(&mut found, line));
     found.reverse();
-    if args.json {
+    if args.output.json {
         let line = target.line.as_ref();
         let line = line.map(|line| json!({"number": line.number, "text": line.text, "found_by": found_by}));
         return output::print_json(context, &json!({"v": 1, "line": line, "changes": found}));

@@ -48,7 +48,7 @@ pub fn with_run<T>(
     Ok(result)
 }
 
-/// What status, watch and brief show of a run, as of now.
+/// The observation of a run as of now, which status, watch and brief show.
 pub fn observe(context: &Context, catalog: &RunCatalog, data: &RunData) -> Observation {
     Observation::of(data, surroundings(context, catalog), context.clock.now())
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::catalog::with_run;
-use super::output;
+use super::output::{self, JsonOption};
 use crate::context::Context;
 use crate::files::{Attribution, agent_trace, file_histories};
 use crate::timeline::{DetailLevel, RunData, merge, project};
@@ -25,11 +25,10 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
     /// Only files that several agents changed
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     shared: bool,
-    /// Print one JSON object
-    #[arg(long, conflicts_with = "shared")]
-    json: bool,
+    #[command(flatten)]
+    output: JsonOption,
     /// Print an Agent Trace 0.1 record: the lines that each model wrote, as of the last change
     #[arg(long, conflicts_with_all = ["json", "shared", "agent"])]
     agent_trace: bool,
@@ -58,7 +57,7 @@ fn print(context: &Context, args: &Args, data: &RunData, found: &Attribution) ->
         return output::print_json(context, &agent_trace(&data.run, found, Path::new(directory), at));
     }
     let files = file_histories(&found.changes, directory.as_deref().map(Path::new));
-    if args.json {
+    if args.output.json {
         let object = json!({
             "v": 1,
             "run": data.run.run,

@@ -34,6 +34,16 @@ impl JsonOption {
     ) -> Result<()> {
         if self.json { print_json(context, value) } else { print_document(context, &document()) }
     }
+
+    /// The same, with a pager for the document.
+    pub fn page(
+        &self,
+        context: &Context,
+        value: &impl Serialize,
+        document: impl FnOnce() -> Document,
+    ) -> Result<()> {
+        if self.json { print_json(context, value) } else { page_document(context, &document()) }
+    }
 }
 
 /// Writes to stdout, where a closed pipe counts as success.

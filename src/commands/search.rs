@@ -6,7 +6,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::catalog::{self, catalog, parse_time, redactor};
-use super::output;
+use super::output::{self, JsonOption};
 use crate::bundle::unpack;
 use crate::context::Context;
 use crate::search::{Found, Freshness, IndexDir, Kind, Order, Pattern, Request, find, open_current};
@@ -72,9 +72,8 @@ pub struct Args {
     /// [privacy] in the configuration adds
     #[arg(long)]
     redact: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: JsonOption,
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<()> {
@@ -84,7 +83,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         let catalog = imported(context, scratch.path(), &args.file)?;
         let (mut found, _) = search(context, args, &catalog, &scratch.path().join("search"))?;
         print(context, args, (&catalog, &mut found), Freshness::Current)?;
-        if !args.json && !found.hits.is_empty() {
+        if !args.output.json && !found.hits.is_empty() {
             let file = args.file[0].display();
             context.ui.hint(format!("to run these commands, import the file first: teamkeep import {file}"));
         }
@@ -183,7 +182,7 @@ fn print(
     (catalog, found): (&RunCatalog, &mut Found),
     freshness: Freshness,
 ) -> Result<()> {
-    if args.json {
+    if args.output.json {
         if !args.full {
             found.hits.iter_mut().for_each(|hit| hit.text.clear());
         }

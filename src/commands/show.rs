@@ -1,7 +1,7 @@
 //! `teamkeep show RUN [--at TIME]`: the members, tasks and messages of a run; with `--diff`, what changed.
 
 use super::catalog::{moment_of_run, time_of_run, warn_outside_run, with_run};
-use super::output::{self, JsonOption};
+use super::output::JsonOption;
 use crate::context::Context;
 use crate::timeline::{DetailLevel, RunCatalog, RunData, diff, state};
 use crate::view;
@@ -35,10 +35,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         }
         let at = moment_of_run(context, args.at.as_deref(), &run.run)?;
         let state = state(&catalog.archive, run, at);
-        match args.output.json {
-            true => output::print_json(context, &state),
-            false => output::page_document(context, &view::state(run, &state)),
-        }
+        args.output.page(context, &state, || view::state(run, &state))
     })
 }
 
@@ -61,8 +58,5 @@ fn compare(
     warn_outside_run(context, &run.run, &[(times[0], from), (times[1], to)]);
     let [from, to] = [from, to].map(|at| state(&catalog.archive, run, Some(at)));
     let diff = diff(&from, &to);
-    match args.output.json {
-        true => output::print_json(context, &diff),
-        false => output::page_document(context, &view::diff(run, &diff)),
-    }
+    args.output.page(context, &diff, || view::diff(run, &diff))
 }

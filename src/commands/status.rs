@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::catalog::{self, catalog};
-use super::{output, watch};
+use super::output::JsonOption;
+use super::watch;
 use crate::context::Context;
 use crate::status::{Attention, Status, StatusLine, alive};
 use crate::timeline::{OpenedRun, RunCatalog};
@@ -34,12 +35,11 @@ pub struct Args {
     /// Another name of `teamkeep watch`
     #[arg(short, long, hide = true, conflicts_with_all = ["json", "line"])]
     watch: bool,
-    /// Print one JSON object
-    #[arg(long, conflicts_with = "line")]
-    json: bool,
+    #[command(flatten)]
+    output: JsonOption,
     /// Print one line for Claude Code's `statusLine` setting. Shows the team of the session that the JSON on stdin names;
     /// without stdin, the team that changed last. Never fails
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub line: bool,
 }
 
@@ -49,10 +49,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     }
     let catalog = catalog(context)?;
     let (opened, status) = read_status(context, &catalog)?;
-    match args.json {
-        true => output::print_json(context, &status)?,
-        false => output::print_document(context, &view::status(&status, context.clock.now()))?,
-    }
+    args.output.print(context, &status, || view::status(&status, context.clock.now()))?;
     catalog::warn_damaged(context, &catalog, &opened);
     Ok(ExitCode::SUCCESS)
 }

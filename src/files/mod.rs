@@ -3,11 +3,8 @@
 
 mod agent_trace;
 mod attribution;
-mod blame;
-mod file_history;
 mod line_owners;
 
 pub use agent_trace::agent_trace;
-pub use attribution::{Attribution, Change, MadeCommit, TaskRef};
-pub use blame::{FoundBy, PresentLine, blame};
-pub use file_history::{FileHistory, file_histories};
+pub use attribution::{Attribution, Change, FileHistory, MadeCommit, TaskRef, file_histories};
+pub use line_owners::{FoundBy, PresentLine, blame};

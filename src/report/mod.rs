@@ -3,7 +3,6 @@
 
 mod activity;
 mod agents;
-mod burn_rate;
 mod findings;
 mod incidents;
 mod input;
@@ -18,12 +17,11 @@ mod work;
 
 pub use activity::ActivityTimes;
 pub use agents::{Agent, Instance, Role};
-pub use burn_rate::BurnRate;
 pub use findings::{Code, Finding};
 pub use incidents::{Incident, IncidentCost, IncidentKind, Severity, Step, duration, restore_command};
 pub use messages::{MessageRow, MessageStats, Pair, Sender};
 pub use overview::{Count, Overview, Person, Phase, PhaseName, Topology};
-pub use spending::{ModelUsage, TaskUsage, TokenUsage};
+pub use spending::{BurnRate, ModelUsage, TaskUsage, TokenUsage};
 pub use tasks::{Change, TaskHistory};
 pub use teamkeep_core::spending::AS_OF as PRICES_AS_OF;
 pub use tools::{ToolUser, Tools};

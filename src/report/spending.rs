@@ -1,14 +1,18 @@
-//! The tokens and the cost of the model's messages, each counted once: by agent, by task and in a span of time.
+//! The tokens and the cost of the model's messages, each counted once: by agent, by task and in a span of time, and the rate
+//! of spending.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use super::input::ReportInput;
 use super::tasks::TaskHistory;
+use crate::timeline::{RunData, Timeline};
 use teamkeep_core::client::team::Tokens;
 use teamkeep_core::config::Price;
 use teamkeep_core::spending::PriceList;
+use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TokenUsage {
@@ -66,13 +70,18 @@ struct Sum {
 }
 
 impl Sum {
-    fn of<'a>(messages: impl Iterator<Item = &'a Spent<'a>>) -> Sum {
-        messages.fold(Sum { usd: Some(0.0), ..Sum::default() }, |mut sum, one| {
+    /// The sum of messages, each with its tokens and its price.
+    fn of(messages: impl Iterator<Item = (Tokens, Option<f64>)>) -> Sum {
+        messages.fold(Sum { usd: Some(0.0), ..Sum::default() }, |mut sum, (tokens, usd)| {
             sum.messages += 1;
-            sum.tokens += one.tokens;
-            sum.usd = sum.usd.zip(one.usd).map(|(sum, one)| sum + one);
+            sum.tokens += tokens;
+            sum.usd = sum.usd.zip(usd).map(|(sum, one)| sum + one);
             sum
         })
+    }
+
+    fn of_spent<'a>(messages: impl Iterator<Item = &'a Spent<'a>>) -> Sum {
+        Sum::of(messages.map(|one| (one.tokens, one.usd)))
     }
 }
 
@@ -101,7 +110,7 @@ impl<'a> Spending<'a> {
         own().next()?;
         let times = Vec::from_iter(times);
         let is_within = |at: i64| times.iter().any(|(from, to)| (*from..=*to).contains(&at));
-        let sum = Sum::of(own().filter(|one| one.at.is_some_and(is_within)));
+        let sum = Sum::of_spent(own().filter(|one| one.at.is_some_and(is_within)));
         Some((sum.tokens.new_tokens(), sum.usd))
     }
 
@@ -111,7 +120,7 @@ impl<'a> Spending<'a> {
         let mut agents: Vec<ModelUsage> = names.iter().map(|name| self.of_agent(name)).collect();
         agents.sort_by_key(|spent| std::cmp::Reverse(spent.tokens.input.saturating_add(spent.tokens.output)));
         let known = || self.messages.iter().filter(|one| names.contains(one.agent));
-        let total = Sum::of(known());
+        let total = Sum::of_spent(known());
         let unpriced: BTreeSet<&str> = known().filter(|one| one.usd.is_none()).map(|one| one.model).collect();
         let is_known = !agents.is_empty();
         let all = [case.lead].into_iter().chain(case.teammates());
@@ -128,7 +137,7 @@ impl<'a> Spending<'a> {
     fn of_agent(&self, name: &str) -> ModelUsage {
         let own = || self.messages.iter().filter(|one| one.agent == name);
         let models: BTreeSet<&str> = own().map(|one| one.model).collect();
-        let Sum { messages, tokens, usd } = Sum::of(own());
+        let Sum { messages, tokens, usd } = Sum::of_spent(own());
         let models = models.into_iter().map(str::to_owned).collect();
         let cost = usd.filter(|_| messages > 0);
         ModelUsage { agent: name.to_owned(), messages, models, tokens, cost }
@@ -161,10 +170,39 @@ impl<'a> Spending<'a> {
         }
         let with_messages = tasks.iter().filter_map(|task| Some((task, by_task.get(task.id.as_str())?)));
         let usage = with_messages.map(|(task, messages)| {
-            let Sum { messages, tokens, usd } = Sum::of(messages.iter().copied());
+            let Sum { messages, tokens, usd } = Sum::of_spent(messages.iter().copied());
             TaskUsage { task: task.id.clone(), messages, tokens, cost: usd }
         });
         usage.collect()
+    }
+}
+
+/// The time over which the rate is averaged, in minutes.
+const WINDOW: i64 = 10;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BurnRate {
+    /// Tokens an hour, without those read from the cache.
+    pub tokens: u64,
+    /// US dollars an hour; `None` if a model has no price.
+    pub usd: Option<f64>,
+}
+
+impl BurnRate {
+    /// The rate over the ten minutes before that moment; `None` if no transcript has a message of the model then.
+    pub fn at(data: &RunData, timeline: &Timeline, prices: &[Price], at: Timestamp) -> Option<BurnRate> {
+        let from = at.checked_sub(TimeDelta::minutes(WINDOW))?;
+        let is_recent = |sent: Timestamp| from < sent && sent <= at;
+        let sent_at = |sent: Option<Timestamp>| sent.map(|sent| timeline.when.to_local(sent));
+        let costs = data.transcripts.costs.values();
+        let mut recent = costs.filter(|cost| sent_at(cost.message.at).is_some_and(is_recent)).peekable();
+        recent.peek()?;
+        let mut prices = PriceList::of(prices);
+        let Sum { tokens, usd, .. } =
+            Sum::of(recent.map(|cost| (cost.message.tokens, prices.cost(&cost.message))));
+        let an_hour = (60 / WINDOW) as u64;
+        let tokens = tokens.new_tokens().saturating_mul(an_hour);
+        Some(BurnRate { tokens, usd: usd.map(|usd| usd * an_hour as f64) })
     }
 }
 

@@ -16,7 +16,6 @@ mod query;
 mod required_words;
 mod snippet;
 mod sources;
-mod tool_texts;
 mod transcript_texts;
 mod update;
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::timeline::{RunCatalog, read_note};
 use teamkeep_core::error::Result;
-use teamkeep_core::store::archive::RunRecord;
+use teamkeep_core::store::archive::{RunRecord, TranscriptNote};
 use teamkeep_core::store::log;
 use teamkeep_core::sys::fs;
 
@@ -210,16 +210,15 @@ fn of_run(catalog: &RunCatalog, run: &RunRecord) -> Vec<Source> {
     live.chain(kept).collect()
 }
 
-/// The name that the note beside an agent's transcript has for the agent.
-pub fn name_in_note(catalog: &RunCatalog, run: &RunRecord, transcript: &Path) -> Option<String> {
+/// The note beside a transcript; empty if there is none.
+pub fn note_of(catalog: &RunCatalog, run: &RunRecord, transcript: &Path) -> TranscriptNote {
     let path = transcript.with_extension("meta.json");
     let kept = catalog.archive.kept(&run.run);
-    let object = kept.get(path.to_str()?).map(|kept| kept.object.as_str());
-    if object.is_none() && run.imported.is_some() {
-        return None;
-    }
-    let note = read_note(&catalog.archive, &path, object).ok()?;
-    note.name.or(note.agent_type)
+    let object = path.to_str().and_then(|path| kept.get(path)).map(|kept| kept.object.as_str());
+    // The path of an imported transcript belongs to another machine.
+    let is_known = object.is_some() || run.imported.is_none();
+    let note = is_known.then(|| read_note(&catalog.archive, &path, object).ok()).flatten();
+    note.unwrap_or_default()
 }
 
 #[cfg(test)]

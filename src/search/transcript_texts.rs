@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::document::{Author, Document, Kind};
-use super::tool_texts::{Call, joined, result};
+use super::event_texts::{Call, joined, result};
 use teamkeep_core::client::json;
 use teamkeep_core::client::team::delivered;
 use teamkeep_core::sys::clock;

@@ -14,8 +14,8 @@ use super::sources::{self, Lines, Missing, Progress, Source};
 use super::transcript_texts::{self, Calls};
 use crate::timeline::RunCatalog;
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::model::event::{ActorKind, LEAD};
-use teamkeep_core::store::archive::{RunRecord, SessionRole};
+use teamkeep_core::model::event::ActorKind;
+use teamkeep_core::store::archive::{RunRecord, agent_of, is_agent_transcript};
 use teamkeep_core::store::log;
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -262,34 +262,25 @@ impl<'a> Update<'a> {
         Ok(())
     }
 
-    /// The agent whose transcript this is.
+    /// The agent whose transcript this is, as in the timeline of the last run of its session.
     fn owner(&self, source: &Source, path: &Path) -> String {
-        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        let runs =
-            || self.catalog.runs.iter().filter(|run| source.run.as_ref().is_none_or(|own| *own == run.run));
-        if let Some(id) = stem.strip_prefix("agent-") {
-            let session = path.ancestors().nth(2);
-            let is_of = |run: &&RunRecord| {
-                run.sessions.iter().any(|one| {
-                    let transcript = one.transcript.as_deref().map(|path| Path::new(path).with_extension(""));
-                    transcript.is_some() && transcript.as_deref() == session
-                })
-            };
-            let known = self.state.agents.get(id).cloned();
-            let noted =
-                || runs().filter(is_of).find_map(|run| sources::name_in_note(self.catalog, run, path));
-            return known.or_else(noted).unwrap_or_else(|| id.to_owned());
-        }
-        let sessions = runs().rev().flat_map(|run| run.sessions.iter().map(move |one| (run, one)));
-        let own =
-            sessions.into_iter().find(|(_, one)| one.transcript.as_deref().map(Path::new) == Some(path));
-        match own {
-            Some((run, one)) if one.role == SessionRole::Lead => {
-                if run.team.is_some() { LEAD } else { "lead" }.to_owned()
-            }
-            Some((_, one)) => one.name.clone().unwrap_or_else(|| "unknown".to_owned()),
-            None => "unknown".to_owned(),
-        }
+        let session = if is_agent_transcript(path) { path.ancestors().nth(2) } else { None };
+        let session = session.map_or_else(|| path.with_extension(""), Path::to_owned);
+        let is_own = |run: &&RunRecord| source.run.as_ref().is_none_or(|own| *own == run.run);
+        let is_of_session = |run: &&RunRecord| {
+            let transcripts = run.sessions.iter().filter_map(|one| one.transcript.as_deref());
+            transcripts.map(|path| Path::new(path).with_extension("")).any(|other| other == session)
+        };
+        let by_hooks = |id: &str| self.state.agents.get(id).map(String::as_str);
+        let run = self.catalog.runs.iter().rev().filter(is_own).find(is_of_session);
+        let (id, is_agent) = (agent_of(path), is_agent_transcript(path));
+        // Reading the notes of all agents would take long.
+        let is_noted = is_agent && by_hooks(id).is_none();
+        let note = run.filter(|_| is_noted).map(|run| sources::note_of(self.catalog, run, path));
+        let note = note.unwrap_or_default();
+        let owner = run.and_then(|run| run.owner_of(path, &note, |_| true, by_hooks));
+        let fallback = if is_agent { by_hooks(id).unwrap_or(id) } else { "unknown" };
+        owner.unwrap_or(fallback).to_owned()
     }
 }
 

@@ -173,7 +173,7 @@ impl RunCatalog {
     }
 }
 
-/// What shows whether the timeline of a run may have changed.
+/// Two fingerprints differ if the timeline of the run may have changed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fingerprint {
     /// Sizes and times of all files of the run.

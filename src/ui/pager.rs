@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use anstream::ColorChoice;
 use anstream::adapter::StripBytes;
 use signal_hook::consts::SIGINT;
-use teamkeep_core::sys::env::absolute_dirs;
+use teamkeep_core::sys::env::{Env, absolute_dirs};
 use teamkeep_core::sys::process::program;
 
 const DEFAULT: &str = "less";
@@ -19,13 +19,12 @@ const LESS: &str = "FRX";
 #[derive(Debug, Clone, Default)]
 pub struct Choice {
     command: Option<String>,
-    is_less_set: bool,
 }
 
 impl Choice {
     /// The command of `TEAMKEEP_PAGER` or `PAGER`, else `less` where it is in `search`. An empty command and `cat` mean
     /// no pager.
-    pub fn of(environment: Option<&str>, search: Option<&OsStr>, is_less_set: bool) -> Choice {
+    pub fn of(environment: Option<&str>, search: Option<&OsStr>) -> Choice {
         let exists =
             |name: &str| search.into_iter().flat_map(absolute_dirs).any(|dir| dir.join(name).is_file());
         let command = match environment {
@@ -33,15 +32,14 @@ impl Choice {
             None if exists(DEFAULT) => DEFAULT,
             None => "",
         };
-        let command = (!command.is_empty() && command != "cat").then(|| command.to_owned());
-        Choice { command, is_less_set }
+        Choice { command: (!command.is_empty() && command != "cat").then(|| command.to_owned()) }
     }
 
     /// Starts the pager through the shell, as `git` does: the command may have options.
     fn spawn(&self) -> Option<Child> {
         let mut shell = program("/bin/sh");
         shell.args(["-c", self.command.as_deref()?]).stdin(Stdio::piped());
-        if !self.is_less_set {
+        if !Env::has_less_options() {
             shell.env("LESS", LESS);
         }
         shell.spawn().ok()
@@ -132,7 +130,7 @@ mod tests {
     use super::*;
 
     fn command(environment: Option<&str>, search: &str) -> Option<String> {
-        Choice::of(environment, Some(OsStr::new(search)), false).command
+        Choice::of(environment, Some(OsStr::new(search))).command
     }
 
     #[test]
