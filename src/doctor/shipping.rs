@@ -1,4 +1,4 @@
-//! Checks that recorded data can be shipped, if that is configured, and that it was.
+//! Checks that recorded data can be shipped and notifications can be sent, if that is configured, and that it was.
 
 use std::path::Path;
 
@@ -12,6 +12,7 @@ use teamkeep_core::sys::fs::read_private;
 
 use super::record::when;
 use super::{Diagnosis, Facts, bad, ok, warn};
+use crate::notify;
 use crate::settings::plan::count;
 
 /// Maximum size of a file with headers or with a key in bytes.
@@ -114,4 +115,21 @@ fn summary(facts: &Facts<'_>, state: &ShippingState) -> String {
         None => "nothing was shipped yet".to_owned(),
     };
     format!("recorded data is shipped to {}; {last}", names.join(" and "))
+}
+
+/// Checks that notifications can be sent, if they are configured.
+pub fn notifications(facts: &Facts<'_>) -> Diagnosis {
+    let destinations = notify::Destination::all(&facts.policy.config.notify, facts.env.home.as_deref());
+    for destination in &destinations {
+        if let Err(error) = destination.check(facts.env) {
+            let fix = error.hints.first().cloned();
+            let fix = fix.unwrap_or_else(|| format!("{} config show", facts.call));
+            return bad(format!("notifications to {}: {error}", destination.name())).with_fix(fix);
+        }
+    }
+    let names: Vec<String> = destinations.iter().map(notify::Destination::name).collect();
+    ok(match names.is_empty() {
+        true => "notifications are off".to_owned(),
+        false => format!("notifications are sent to {}", names.join(" and ")),
+    })
 }

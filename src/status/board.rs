@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use crate::report::{ActivityTimes, Incident, IncidentKind};
-use crate::timeline::{Entry, LiveState, MemberState, RunData, TaskState};
+use crate::report::{Incident, IncidentKind};
+use crate::timeline::{MemberState, RunData, TaskState};
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::policy::Activity;
 use teamkeep_core::sys::clock::Timestamp;
@@ -59,16 +59,6 @@ pub struct Item {
     pub blocked_by: Vec<String>,
 }
 
-/// The input of a board.
-#[derive(Debug, Clone, Copy)]
-pub struct BoardSources<'a> {
-    pub data: &'a RunData,
-    /// The whole timeline, in order.
-    pub entries: &'a [Entry],
-    pub incidents: &'a [Incident],
-    pub activity: &'a ActivityTimes,
-}
-
 impl AgentState {
     pub fn word(self) -> &'static str {
         match self {
@@ -88,7 +78,7 @@ impl AgentState {
     }
 
     /// The state of an agent that does this, while these incidents last.
-    fn of(member: &MemberState, lasting: &[&Incident], tasks: &[Item]) -> AgentState {
+    pub(super) fn of(member: &MemberState, lasting: &[&Incident], tasks: &[Item]) -> AgentState {
         let own = match member.doing {
             Activity::Gone => return AgentState::Left,
             Activity::Works => AgentState::Working,
@@ -102,7 +92,7 @@ impl AgentState {
 }
 
 /// Whether the incident has begun and not ended at that moment.
-fn lasts_at(incident: &Incident, at: Timestamp) -> bool {
+pub(super) fn lasts_at(incident: &Incident, at: Timestamp) -> bool {
     incident.from <= at && incident.to.is_none_or(|to| at < to)
 }
 
@@ -147,52 +137,6 @@ pub fn count_states<'a>(members: impl IntoIterator<Item = &'a Member>) -> BTreeM
 }
 
 impl Board {
-    /// The board at a moment, with the tasks that exist then. `unread` returns the number of unread messages of an agent then.
-    pub fn at(sources: BoardSources<'_>, unread: impl Fn(&str) -> usize, at: Timestamp) -> Board {
-        let count = sources.entries.partition_point(|entry| entry.at <= at);
-        let state = LiveState::of(&sources.entries[..count]);
-        let existing = state.not_deleted().filter(|(_, task)| task.removed.is_none());
-        Board::of(sources, &state, existing.collect(), unread, at)
-    }
-
-    /// The board at the end of a run: with the tasks whose files Claude Code erased, and without agents that remain.
-    pub fn at_end(sources: BoardSources<'_>, unread: impl Fn(&str) -> usize, at: Timestamp) -> Board {
-        let state = LiveState::of(sources.entries);
-        let mut board = Board::of(sources, &state, state.not_deleted().collect(), unread, at);
-        for member in &mut board.members {
-            // Where no end is recorded, the agents were gone with their process.
-            (member.doing, member.state) = (Activity::Gone, AgentState::Left);
-        }
-        board
-    }
-
-    fn of(
-        sources: BoardSources<'_>,
-        state: &LiveState,
-        tasks: Vec<(&str, &TaskState)>,
-        unread: impl Fn(&str) -> usize,
-        at: Timestamp,
-    ) -> Board {
-        let BoardSources { data, incidents, activity, .. } = sources;
-        let tasks = items(&tasks, &blockers(data, at));
-        let lasting: Vec<&Incident> = incidents.iter().filter(|incident| lasts_at(incident, at)).collect();
-        let in_progress = |name: &str| {
-            let is_own =
-                |task: &&Item| task.status == TaskStatus::InProgress && task.owner.as_deref() == Some(name);
-            tasks.iter().filter(is_own).map(|task| task.id.clone()).collect()
-        };
-        let members = state.roster.iter().map(|member| Member {
-            name: member.name.clone(),
-            doing: member.doing,
-            state: AgentState::of(member, &lasting, &tasks),
-            since: member.since,
-            active_at: activity.last(&member.name, at),
-            unread: unread(&member.name),
-            tasks: in_progress(&member.name),
-        });
-        Board { members: members.collect(), tasks }
-    }
-
     /// Whether the incident needs no attention any more. A condition is over when it ends, and lost work when it is
     /// completed.
     pub fn is_over(&self, incident: &Incident, at: Timestamp) -> bool {
@@ -208,7 +152,9 @@ impl Board {
     }
 }
 
-fn items(tasks: &[(&str, &TaskState)], blockers: &HashMap<&str, Vec<String>>) -> Vec<Item> {
+/// The tasks of a board at a moment.
+pub(super) fn items(data: &RunData, tasks: &[(&str, &TaskState)], at: Timestamp) -> Vec<Item> {
+    let blockers = blockers(data, at);
     let is_open = |id: &String| {
         tasks.iter().any(|(known, task)| known == id && task.status != Some(TaskStatus::Completed))
     };

@@ -4,8 +4,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::attention::Attention;
+use chrono::TimeDelta;
+use serde::{Deserialize, Serialize};
+
+use super::board::AgentState;
+use super::observation::Observation;
 use super::{is_alive, unread};
+use crate::timeline::RunData;
 use teamkeep_core::enforcement::{GateStateStore, Overrides, SnapshotReader, VERDICT};
 use teamkeep_core::model::event::{LEAD, SafeName};
 use teamkeep_core::policy::{Decision, RecordedVerdict, TeamState};
@@ -116,4 +121,59 @@ fn verdicts(log: &Path, run: &str) -> (usize, usize) {
             escalations + usize::from(verdict.escalated),
         )
     })
+}
+
+/// The file in the run's directory.
+const FILE_NAME: &str = "attention.json";
+/// Version of the content.
+const VERSION: u32 = 1;
+/// How long it is used.
+const MAX_AGE: TimeDelta = TimeDelta::seconds(30);
+
+/// The agents and incidents that need attention, stored for a while beside the run: a status line shows them many times a
+/// minute and cannot open a timeline each time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attention {
+    v: u32,
+    at: Timestamp,
+    pub stalled: Vec<String>,
+    pub waiting: Vec<String>,
+    /// Number of incidents that are not over.
+    pub alerts: usize,
+}
+
+impl Attention {
+    pub fn of(data: &RunData, observed: &Observation) -> Attention {
+        let board = observed.board(data);
+        let is_open = |incident: &&_| !board.is_over(incident, observed.at);
+        let names = |state| {
+            let members = board.members.iter().filter(|member| member.state == state);
+            members.map(|member| member.name.clone()).collect()
+        };
+        Attention {
+            v: VERSION,
+            at: observed.at,
+            stalled: names(AgentState::Stalled),
+            waiting: names(AgentState::Waiting),
+            alerts: observed.incidents().iter().filter(is_open).count(),
+        }
+    }
+
+    pub fn has(&self, name: &String) -> bool {
+        self.stalled.contains(name) || self.waiting.contains(name)
+    }
+
+    /// The stored one, if it is recent.
+    pub fn stored(archive: &Archive, run: &str, now: Timestamp) -> Option<Attention> {
+        let stored: Attention = serde_json::from_slice(&archive.note(run, FILE_NAME)?).ok()?;
+        let is_recent = stored.at <= now && now - stored.at <= MAX_AGE;
+        (stored.v == VERSION && is_recent).then_some(stored)
+    }
+
+    /// Stores it. A failure is ignored: it is made again.
+    pub fn store(&self, archive: &Archive, run: &str) {
+        if let Ok(bytes) = serde_json::to_vec(self) {
+            let _ = archive.write_note(run, FILE_NAME, &bytes);
+        }
+    }
 }

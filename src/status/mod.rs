@@ -3,15 +3,13 @@
 //! [`Status`] is built from [`Observation`]s of the running teams. [`StatusLine`] is one line for Claude Code: it opens no
 //! timeline, except for an [`Attention`] that is not recent.
 
-mod attention;
 mod board;
 mod line;
 mod observation;
 mod store;
 
-pub use attention::Attention;
 pub use board::{AgentState, Board, Item, Member, count_states};
-pub use line::StatusLine;
+pub use line::{Attention, StatusLine};
 pub use observation::{Observation, Surroundings};
 pub use store::StoreStats;
 

@@ -1,11 +1,12 @@
 //! A run as it is known at a moment. `status` and `watch` show the same observation.
 
-use super::board::{Board, BoardSources};
+use super::board::{AgentState, Board, Item, Member, items, lasts_at};
 use crate::report::{ActivityTimes, BurnRate, Incident, Report};
-use crate::timeline::{InboxHistory, RunData, Timeline, merge, open_index};
+use crate::timeline::{InboxHistory, LiveState, RunData, TaskState, Timeline, merge, open_index};
 use teamkeep_core::config::{Config, Price};
 use teamkeep_core::enforcement::SnapshotReader;
-use teamkeep_core::policy::TeamState;
+use teamkeep_core::model::TaskStatus;
+use teamkeep_core::policy::{Activity, TeamState};
 use teamkeep_core::store::archive::Archive;
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::paths::Paths;
@@ -61,20 +62,63 @@ impl Observation {
         if self.is_running { last.max(self.at) } else { last }
     }
 
-    /// The board now, or at the end of the run.
+    /// The board now, or at the end of the run: with the tasks whose files Claude Code erased, and without agents that
+    /// remain.
     pub fn board(&self, data: &RunData) -> Board {
         let at = self.end(data);
         if self.is_running {
-            return Board::at(self.sources(data), |name| self.files.waiting(name), at);
+            return self.board_until(data, at, |name| self.files.waiting(name));
         }
-        let unread = self.inboxes.unread_at(at);
-        Board::at_end(self.sources(data), |name| unread.get(name).copied().unwrap_or_default(), at)
+        let (state, unread) = (LiveState::of(&self.timeline.entries), self.inboxes.unread_at(at));
+        let tasks = state.not_deleted().collect();
+        let mut board =
+            self.board_of(data, (&state, tasks), at, |name| unread.get(name).copied().unwrap_or_default());
+        for member in &mut board.members {
+            // Where no end is recorded, the agents were gone with their process.
+            (member.doing, member.state) = (Activity::Gone, AgentState::Left);
+        }
+        board
     }
 
     /// The board at a moment of the past.
     pub fn board_at(&self, data: &RunData, at: Timestamp) -> Board {
         let unread = self.inboxes.unread_at(at);
-        Board::at(self.sources(data), |name| unread.get(name).copied().unwrap_or_default(), at)
+        self.board_until(data, at, |name| unread.get(name).copied().unwrap_or_default())
+    }
+
+    /// The board at a moment, with the tasks that exist then. `unread` returns the number of unread messages of an agent then.
+    fn board_until(&self, data: &RunData, at: Timestamp, unread: impl Fn(&str) -> usize) -> Board {
+        let entries = &self.timeline.entries;
+        let state = LiveState::of(&entries[..entries.partition_point(|entry| entry.at <= at)]);
+        let existing = state.not_deleted().filter(|(_, task)| task.removed.is_none()).collect();
+        self.board_of(data, (&state, existing), at, unread)
+    }
+
+    fn board_of(
+        &self,
+        data: &RunData,
+        (state, tasks): (&LiveState, Vec<(&str, &TaskState)>),
+        at: Timestamp,
+        unread: impl Fn(&str) -> usize,
+    ) -> Board {
+        let tasks = items(data, &tasks, at);
+        let incidents = self.incidents().iter();
+        let lasting: Vec<&Incident> = incidents.filter(|incident| lasts_at(incident, at)).collect();
+        let in_progress = |name: &str| {
+            let is_own =
+                |task: &&Item| task.status == TaskStatus::InProgress && task.owner.as_deref() == Some(name);
+            tasks.iter().filter(is_own).map(|task| task.id.clone()).collect()
+        };
+        let members = state.roster.iter().map(|member| Member {
+            name: member.name.clone(),
+            doing: member.doing,
+            state: AgentState::of(member, &lasting, &tasks),
+            since: member.since,
+            active_at: self.activity.last(&member.name, at),
+            unread: unread(&member.name),
+            tasks: in_progress(&member.name),
+        });
+        Board { members: members.collect(), tasks }
     }
 
     pub fn burn_rate(&self, data: &RunData, at: Timestamp) -> Option<BurnRate> {
@@ -83,14 +127,5 @@ impl Observation {
 
     pub fn incidents(&self) -> &[Incident] {
         &self.report.incidents
-    }
-
-    fn sources<'a>(&'a self, data: &'a RunData) -> BoardSources<'a> {
-        BoardSources {
-            data,
-            entries: &self.timeline.entries,
-            incidents: &self.report.incidents,
-            activity: &self.activity,
-        }
     }
 }

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Timeline;
 use super::entry::{Entry, MessageEvent};
 use super::live_state::LiveState;
-use super::merge::Timeline;
 use super::run_data::RunData;
 use teamkeep_core::client::payload::Kind as PayloadKind;
 use teamkeep_core::model::event::LEAD;
