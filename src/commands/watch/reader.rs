@@ -12,10 +12,11 @@ use crate::timeline::{Fingerprint, OpenedRun, RunCatalog};
 use crate::watch::Recording;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::RunRecord;
+use teamkeep_core::store::log::{self, Segment};
 
-/// The interval for checking the files of the run.
-const POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// The interval for checking whether another team has started after the run is over.
+/// The interval for checking the log of a running team.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// The interval for checking the other files, and for another team after the run is over.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 /// The shortest interval for judging an unchanged run again: an incident can begin because nothing happens.
 const JUDGE_INTERVAL: Duration = Duration::from_secs(10);
@@ -35,8 +36,10 @@ pub struct Shown {
     catalog: RunCatalog,
     run: RunRecord,
     is_running: bool,
+    segments: Vec<Segment>,
     files: Files,
     read: Instant,
+    checked: Instant,
     cost: Duration,
 }
 
@@ -72,7 +75,7 @@ impl Reader<'_> {
         start: Instant,
     ) -> Result<(Shown, OpenedRun, Recording)> {
         // Before the read: what arrives meanwhile is a change.
-        let files = self.files(&catalog, &run);
+        let (segments, files) = (self.segments(), self.files(&catalog, &run));
         let mut opened = catalog.open_runs(&[&run])?;
         let Some(data) = opened.runs.pop() else { return Err(Error::not_found("cannot open the run")) };
         let observed = observe(self.context, &catalog, &data);
@@ -82,8 +85,10 @@ impl Reader<'_> {
             is_running: recording.is_running(),
             catalog,
             run,
+            segments,
             files,
             read: Instant::now(),
+            checked: Instant::now(),
             cost: start.elapsed(),
         };
         Ok((shown, opened, recording))
@@ -109,11 +114,15 @@ impl Reader<'_> {
     /// Reads the run, or the next one, if that is due.
     fn next(&self, shown: &mut Shown) -> Result<Option<Recording>> {
         let rested = shown.read.elapsed();
-        let rest = if shown.is_running { Duration::ZERO } else { CHECK_INTERVAL };
         let may_be_other = shown.is_running || self.wanted.is_none();
-        if !may_be_other || rested < rest.max(shown.cost * RESTS) {
+        if !may_be_other || rested < shown.cost * RESTS {
             return Ok(None);
         }
+        let has_new_lines = shown.is_running && self.segments() != shown.segments;
+        if !has_new_lines && shown.checked.elapsed() < CHECK_INTERVAL {
+            return Ok(None);
+        }
+        shown.checked = Instant::now();
         let files = self.files(&shown.catalog, &shown.run);
         let is_judged_again = shown.is_running && rested >= JUDGE_INTERVAL.max(shown.cost * IDLE_RESTS);
         if files == shown.files && !is_judged_again {
@@ -124,13 +133,16 @@ impl Reader<'_> {
         let catalog = catalog(self.context)?;
         let run = if shown.is_running { catalog.find(&shown.run.run)? } else { self.choose(&catalog)? };
         if !shown.is_running && run.run == shown.run.run {
-            (shown.read, shown.cost) = (Instant::now(), start.elapsed());
             return Ok(None);
         }
         let run = run.clone();
         let (new, _, recording) = self.read(catalog, run, start)?;
         *shown = new;
         Ok(Some(recording))
+    }
+
+    fn segments(&self) -> Vec<Segment> {
+        log::list(&self.context.paths.log()).unwrap_or_default()
     }
 
     fn files(&self, catalog: &RunCatalog, run: &RunRecord) -> Files {
