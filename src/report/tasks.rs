@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::input::{ReportInput, Spans};
-use super::messages::bare;
 use crate::timeline::{Entry, Kind, TaskEntry, TaskState};
 use teamkeep_core::client::team::Task;
 use teamkeep_core::model::TaskStatus;
@@ -89,8 +88,7 @@ fn history(case: &ReportInput<'_>, id: &str, entries: &[(&Entry, &TaskEntry)]) -
 impl Change {
     /// Whether this agent had the task in progress after the change.
     pub fn is_held(&self, name: &str) -> bool {
-        let is_owner = self.owner.as_deref().is_some_and(|owner| bare(owner) == name);
-        self.to == Some(TaskStatus::InProgress) && is_owner
+        self.to == Some(TaskStatus::InProgress) && self.owner.as_deref() == Some(name)
     }
 }
 

@@ -151,7 +151,7 @@ fn signature(after: &LoadedEvent, data: &RunData) -> Option<String> {
 
 /// The agents' names by their ids: an agent without a name in the team is known by its id, and any agent can be
 /// addressed by id (2.1.328).
-fn names(data: &RunData) -> HashMap<String, String> {
+pub(super) fn names(data: &RunData) -> HashMap<String, String> {
     let spawned = spawns(&data.events).filter_map(|(_, spawn)| Some((spawn.agent_id?, spawn.name)));
     let seen = agents(&data.events).into_iter().map(|(id, name)| (id.to_owned(), name.to_owned()));
     spawned.chain(seen).collect()

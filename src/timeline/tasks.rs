@@ -1,13 +1,15 @@
 //! Merges tasks: each change once, from the files (what changed) and from tool calls (who changed it).
 
 use chrono::TimeDelta;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::entry::{Entry, Source};
 use super::entry::{EntryKind, TaskEntry, TaskEvent};
+use super::messages::names;
 use super::run_data::{Call, RunData};
 use super::transcripts::Outcome;
 use teamkeep_core::client::payload::{Kind as Event, TaskUpdate};
+use teamkeep_core::client::team::reached;
 use teamkeep_core::model::{TaskStatus, Tool};
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -54,7 +56,19 @@ pub fn tasks(data: &RunData) -> Vec<Entry> {
     for update in &updates {
         apply_tool_call(lives.entry(update.task.clone()).or_default(), update);
     }
-    lives.iter().flat_map(|(id, changes)| to_entries(id, changes, data)).collect()
+    let names = names(data);
+    let owner = |text: &String| owner_of(text, data, &names);
+    lives.iter().flat_map(|(id, changes)| to_entries(id, changes, data, owner)).collect()
+}
+
+/// The agent that owns a task. A file can have `@bob`, `bob@team` or bob's agent id; an owner without a name means
+/// unassigned.
+fn owner_of(text: &str, data: &RunData, names: &HashMap<String, String>) -> Option<String> {
+    let address = text.trim().trim_start_matches('@');
+    let name = address.split_once('@').map_or(address, |(name, _)| name);
+    let name = names.get(name).map_or(name, String::as_str);
+    let members = || data.members.iter().map(String::as_str).chain([data.lead()]);
+    (!name.is_empty()).then(|| reached(name, members).unwrap_or(name).to_owned())
 }
 
 fn from_files(data: &RunData) -> BTreeMap<String, Vec<Change>> {
@@ -214,7 +228,12 @@ fn apply_tool_call(life: &mut Vec<Change>, update: &Update) {
     }
 }
 
-fn to_entries(id: &str, changes: &[Change], data: &RunData) -> Vec<Entry> {
+fn to_entries(
+    id: &str,
+    changes: &[Change],
+    data: &RunData,
+    owner: impl Fn(&String) -> Option<String>,
+) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut before: Option<&TaskValues> = None;
     for change in changes {
@@ -252,7 +271,7 @@ fn to_entries(id: &str, changes: &[Change], data: &RunData) -> Vec<Entry> {
                 subject: after.subject.clone(),
                 from: was,
                 to: after.status.clone(),
-                owner: after.owner.clone(),
+                owner: after.owner.as_ref().and_then(&owner),
                 is_renamed: before
                     .is_some_and(|before| before.status == after.status && before.owner == after.owner),
             });

@@ -34,7 +34,7 @@ fn chain(scene: &Scene<'_>, path: &[&TaskHistory], span: (i64, i64)) -> Draft {
     let blockers = std::iter::once(None).chain(path.iter().map(Some));
     for (task, blocker) in path.iter().zip(blockers) {
         if let Some(owner) = &task.owner {
-            draft.agent(bare(owner));
+            draft.agent(owner);
         }
         draft.task(&task.id);
         if let Some(entry) = last_change(scene, task) {
@@ -124,7 +124,7 @@ pub fn unfinished_work(scene: &Scene<'_>, explained: &[Draft]) -> Option<Draft> 
     for task in &open {
         draft.task(&task.id);
         if let Some(owner) = &task.owner {
-            draft.agent(bare(owner));
+            draft.agent(owner);
         }
         if let Some(entry) = last_change(scene, task) {
             let owner = task.owner.as_deref().unwrap_or("no agent");

@@ -260,6 +260,22 @@ fn an_agent_that_waits_for_a_permission_and_a_message_to_nobody_are_alerts() {
 }
 
 #[test]
+fn a_task_belongs_to_its_owner_however_the_owner_is_written() {
+    let sandbox = Sandbox::new();
+    let lead = Lead::of(&sandbox, SESSION);
+    lead.roster(CREATED, &["bob"]);
+    lead.start("startup");
+    for (number, owner) in (1..).zip(["bob", "@bob", "bob@parser-team", "BOB", "@"]) {
+        task(&lead, number, "Work", ("in_progress", Some(owner)), &[]);
+    }
+    lead.hook("SubagentStart", by("bob"));
+    let board = Watcher::new(recording(&sandbox, after(1)), after(1)).moment().board;
+    let bob = board.members.iter().find(|member| member.name == "bob").unwrap();
+    assert_eq!(bob.tasks, ["1", "2", "3", "4"]);
+    assert_eq!(board.tasks[4].owner, None);
+}
+
+#[test]
 fn nothing_that_needs_attention_is_hidden() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, SESSION);
