@@ -12,7 +12,7 @@ use super::policy::trust;
 use crate::context::Context;
 use crate::ui::escape;
 use crate::view::{self, Document, plain};
-use teamkeep_core::client::settings::demand::Demand;
+use teamkeep_core::client::settings::needs::Demand;
 use teamkeep_core::config::keys::KEYS;
 use teamkeep_core::config::schema;
 use teamkeep_core::config::{

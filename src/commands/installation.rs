@@ -8,12 +8,12 @@ use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::{Scope, SettingsFile};
 use crate::settings::plan;
 use teamkeep_core::client::settings::command::{quoted, shell_invocation};
-use teamkeep_core::client::settings::demand::Demand;
 use teamkeep_core::client::settings::hook_command::{Entry, calls};
 use teamkeep_core::client::settings::installed::{Installed, Uncovered};
 use teamkeep_core::client::settings::layer::{absolute, layers};
 use teamkeep_core::client::settings::managed;
-use teamkeep_core::client::settings::needs::{Needs, Tools};
+use teamkeep_core::client::settings::matcher::Tools;
+use teamkeep_core::client::settings::needs::{Demand, Needs};
 use teamkeep_core::config::{Code, Problem, Settings, everywhere, misnamed_file};
 use teamkeep_core::error::{Error, Result};
 

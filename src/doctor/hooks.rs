@@ -12,7 +12,8 @@ use teamkeep_core::client::settings::command::{HookProgram, quoted};
 use teamkeep_core::client::settings::hook_command::Entry;
 use teamkeep_core::client::settings::layer::{Kind, SettingsLayer};
 use teamkeep_core::client::settings::managed;
-use teamkeep_core::client::settings::needs::{Needs, embedded, evaluate};
+use teamkeep_core::client::settings::matcher::evaluate;
+use teamkeep_core::client::settings::needs::{Needs, embedded};
 use teamkeep_core::client::settings::plugin_dedupe;
 use teamkeep_core::client::settings::version::LAST_COMPARING_COMMANDS;
 

@@ -3,8 +3,8 @@
 use super::{Diagnosis, Facts, bad, ok, unknown, warn};
 use crate::settings::plan::count;
 use teamkeep_core::client::settings::command::quoted;
-use teamkeep_core::client::settings::demand::Demand;
 use teamkeep_core::client::settings::installed::{Coverage, Uncovered, install_command};
+use teamkeep_core::client::settings::needs::Demand;
 use teamkeep_core::config::{Code, Problem, TrustState};
 
 /// Maximum number of listed rules.

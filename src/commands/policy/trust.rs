@@ -7,7 +7,7 @@ use crate::commands::installation::uncovered;
 use crate::commands::output::{counted_problems, print, print_document, print_problems};
 use crate::context::Context;
 use crate::view::{self, Document, plain};
-use teamkeep_core::client::settings::demand::Demand;
+use teamkeep_core::client::settings::needs::Demand;
 use teamkeep_core::config::project::{Trust, name_of};
 use teamkeep_core::config::{Files, Mode, PROJECT_FILE, Project, TrustState, layers, source};
 use teamkeep_core::error::{Error, Result};

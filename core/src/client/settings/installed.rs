@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use crate::client::payload::Kind as Event;
 use crate::client::settings::command::{HookProgram, NAME, is_executable, quoted, typed_to_install};
-use crate::client::settings::demand::{Demand, HookSet, Subject};
 use crate::client::settings::hook_command::Entry;
 use crate::client::settings::install_record::Records;
 use crate::client::settings::layer::{Kind, SettingsLayer, layers, plugins, with_most_hooks};
 use crate::client::settings::managed;
-use crate::client::settings::needs::{MAX_PATTERNS, Needs, matches, widened};
+use crate::client::settings::matcher::{MAX_PATTERNS, matches, widened};
+use crate::client::settings::needs::{Demand, HookSet, Needs, Subject};
 use crate::client::settings::version::{FIRST_WITH_TEAMS, Version, knows, since};
 use crate::config::pattern::is_plain;
 use crate::sys::env::Env;
