@@ -10,8 +10,7 @@ use crate::settings::plan;
 use teamkeep_core::client::settings::command::{quoted, shell_invocation};
 use teamkeep_core::client::settings::hook_command::{Entry, calls};
 use teamkeep_core::client::settings::installed::{Installed, Uncovered};
-use teamkeep_core::client::settings::layer::{absolute, layers};
-use teamkeep_core::client::settings::managed;
+use teamkeep_core::client::settings::layer::{absolute, layers, managed_with_hooks};
 use teamkeep_core::client::settings::matcher::Tools;
 use teamkeep_core::client::settings::needs::{Demand, Needs};
 use teamkeep_core::config::{Code, Problem, Settings, everywhere, misnamed_file};
@@ -59,7 +58,7 @@ impl SettingsTarget {
     /// The file of managed settings that has teamkeep's hooks already, unless the user names another file.
     pub fn covering_file(&self, context: &Context) -> Option<PathBuf> {
         let layers = self.settings.is_none().then(|| layers(&context.env, &context.paths))?;
-        managed::with_hooks(&layers).map(|layer| layer.path.clone())
+        managed_with_hooks(&layers).map(|layer| layer.path.clone())
     }
 
     /// Whether other people get the file as well.

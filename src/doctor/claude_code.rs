@@ -7,8 +7,10 @@ use crate::settings::client::ClientVersion;
 use crate::settings::document::check_strict;
 use crate::settings::plan::{count, named};
 use teamkeep_core::client::settings::command::find;
-use teamkeep_core::client::settings::layer::{Kind, SettingsLayer, State};
-use teamkeep_core::client::settings::managed::{self, DISABLED, ONLY_MANAGED};
+use teamkeep_core::client::settings::layer::{
+    Kind, SettingsLayer, State, has_managed_calls, managed_with_hooks, managed_with_switch,
+};
+use teamkeep_core::client::settings::managed::{DISABLED, ONLY_MANAGED};
 use teamkeep_core::client::settings::version::{
     FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, exists, knows,
 };
@@ -162,8 +164,8 @@ pub fn settings(facts: &Facts<'_>) -> Vec<Diagnosis> {
 /// Checks that hooks are not disabled.
 pub fn hooks_enabled(facts: &Facts<'_>) -> Vec<Diagnosis> {
     let layers = &facts.layers;
-    let managed = managed::with_hooks(layers);
-    if let Some(layer) = managed::switched_on(layers, DISABLED) {
+    let managed = managed_with_hooks(layers);
+    if let Some(layer) = managed_with_switch(layers, DISABLED) {
         let path = layer.path.display();
         let what = format!("no hook runs: `{DISABLED}` is true in the managed settings {path}");
         return bad(what).with_fix(format!("ask an administrator to remove `{DISABLED}` from {path}")).into();
@@ -181,12 +183,12 @@ pub fn hooks_enabled(facts: &Facts<'_>) -> Vec<Diagnosis> {
             None => bad(format!("no hook runs: `{DISABLED}` is true in {path}")).with_fix(fix),
         });
     }
-    if let Some(layer) = managed::switched_on(layers, ONLY_MANAGED) {
+    if let Some(layer) = managed_with_switch(layers, ONLY_MANAGED) {
         let what =
             format!("only hooks of managed settings run: `{ONLY_MANAGED}` in {}", layer.path.display());
         let fix = || format!("ask an administrator to run: sudo {} install --scope managed", facts.installer);
         let own = others.clone().find(|layer| !layer.ours().is_empty());
-        found.push(match (managed::has_calls(layers), own) {
+        found.push(match (has_managed_calls(layers), own) {
             (false, _) => bad(format!("{what}; teamkeep's are not among them")).with_fix(fix()),
             (true, None) => ok(format!("{what}; teamkeep's are among them")),
             (true, Some(own)) => {

@@ -10,7 +10,7 @@ use crate::settings::plan::{count, wanted};
 use teamkeep_core::client::payload;
 use teamkeep_core::client::settings::command::{HookProgram, quoted};
 use teamkeep_core::client::settings::hook_command::Entry;
-use teamkeep_core::client::settings::layer::{Kind, SettingsLayer};
+use teamkeep_core::client::settings::layer::{Kind, SettingsLayer, managed_with_switch};
 use teamkeep_core::client::settings::managed;
 use teamkeep_core::client::settings::matcher::evaluate;
 use teamkeep_core::client::settings::needs::{Needs, embedded};
@@ -134,7 +134,7 @@ pub fn duplicates(facts: &Facts<'_>) -> Diagnosis {
             format!("teamkeep is called twice at {event}: the hooks in {files} differ in matcher or timeout");
         return bad(what).with_fix(uninstall(facts));
     }
-    let is_only_managed = managed::switched_on(&facts.layers, managed::ONLY_MANAGED).is_some();
+    let is_only_managed = managed_with_switch(&facts.layers, managed::ONLY_MANAGED).is_some();
     let (Some(plugin), false) = (facts.plugins.first(), ours.is_empty() || is_only_managed) else {
         return ok("no event calls teamkeep twice");
     };

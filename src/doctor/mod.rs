@@ -17,8 +17,9 @@ use serde::Serialize;
 use crate::settings::client::{ClientVersion, VersionProbe};
 use teamkeep_core::client::settings::command::{shell_invocation, typed_to_install};
 use teamkeep_core::client::settings::hook_command::Entry;
-use teamkeep_core::client::settings::layer::{SettingsLayer, layers, plugins, with_most_hooks};
-use teamkeep_core::client::settings::managed;
+use teamkeep_core::client::settings::layer::{
+    SettingsLayer, layers, managed_with_hooks, plugins, running, with_most_hooks,
+};
 use teamkeep_core::client::settings::version::Version;
 use teamkeep_core::config::{Effective, Files, Problem};
 use teamkeep_core::sys::clock::Timestamp;
@@ -242,13 +243,13 @@ impl<'a> Facts<'a> {
     fn ours(&self) -> Vec<InstalledHook<'_>> {
         let of =
             |layer| SettingsLayer::ours(layer).into_iter().map(move |entry| InstalledHook { layer, entry });
-        managed::running(&self.layers).flat_map(of).collect()
+        running(&self.layers).flat_map(of).collect()
     }
 
     /// The command that installs into managed settings if they have teamkeep's hooks, else into the file with most of them,
     /// else into the user's.
     fn install(&self) -> String {
-        let most = managed::with_hooks(&self.layers).or(with_most_hooks(&self.layers));
+        let most = managed_with_hooks(&self.layers).or(with_most_hooks(&self.layers));
         most.map_or_else(
             || format!("{} install", self.installer),
             |layer| layer.command(&self.installer, "install"),

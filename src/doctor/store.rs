@@ -9,8 +9,7 @@ use rustix::fs::{Access, OFlags, access, statvfs};
 use rustix::process::geteuid;
 use teamkeep_core::client::settings::command::quoted;
 use teamkeep_core::client::settings::hook_command::Entry;
-use teamkeep_core::client::settings::layer::Kind;
-use teamkeep_core::client::settings::managed;
+use teamkeep_core::client::settings::layer::{Kind, managed_with_hooks};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::sys::fs::with_path;
 use teamkeep_core::sys::paths::PARTS;
@@ -193,7 +192,7 @@ const FIXED_BY_INSTALL: &[Code] = &[
 pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<FixStep> {
     let mut steps = Vec::new();
     // With hooks in managed settings, an install for the user would add others.
-    let is_managed = managed::with_hooks(&facts.layers).is_some();
+    let is_managed = managed_with_hooks(&facts.layers).is_some();
     let mut users = facts.layers.iter().filter(|layer| layer.kind == Kind::User && !is_managed);
     if let Some(user) = users.find(|layer| !layer.is_lost()) {
         let is_installed = user.ours().iter().any(Entry::is_written);

@@ -10,7 +10,9 @@ use crate::client::payload::Kind as Event;
 use crate::client::settings::command::{HookProgram, NAME, is_executable, quoted, typed_to_install};
 use crate::client::settings::hook_command::Entry;
 use crate::client::settings::install_record::Records;
-use crate::client::settings::layer::{Kind, SettingsLayer, layers, plugins, with_most_hooks};
+use crate::client::settings::layer::{
+    Kind, SettingsLayer, layers, managed_with_hooks, managed_with_switch, plugins, running, with_most_hooks,
+};
 use crate::client::settings::managed;
 use crate::client::settings::matcher::{MAX_PATTERNS, matches, widened};
 use crate::client::settings::needs::{Demand, HookSet, Needs, Subject};
@@ -67,7 +69,7 @@ impl Installed {
 pub fn install_command(env: &Env, layers: &[SettingsLayer]) -> String {
     let call = typed_to_install(env);
     let again = |layer: &SettingsLayer| layer.command(&call, "install") + &program_option(env, layer);
-    match (managed::with_hooks(layers), with_most_hooks(layers)) {
+    match (managed_with_hooks(layers), with_most_hooks(layers)) {
         (Some(managed), _) => format!("{}  # with --all-tools for users' rules", again(managed)),
         (None, Some(layer)) => again(layer),
         (None, None) => format!("{call} install"),
@@ -120,8 +122,8 @@ impl Coverage {
     /// The coverage of the hooks in these settings files, and those of a plugin that they enable.
     pub fn of(layers: &[SettingsLayer]) -> Coverage {
         let mut coverage = Coverage::default();
-        managed::running(layers).for_each(|layer| coverage.add(layer));
-        let is_only_managed = managed::switched_on(layers, managed::ONLY_MANAGED).is_some();
+        running(layers).for_each(|layer| coverage.add(layer));
+        let is_only_managed = managed_with_switch(layers, managed::ONLY_MANAGED).is_some();
         if !is_only_managed && !plugins(layers).is_empty() {
             coverage.hooks.extend(Coverage::of_plugin().hooks);
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::client::settings::command::is_same;
 use crate::client::settings::hook_command::{self, Entry};
-use crate::client::settings::managed;
+use crate::client::settings::managed::{self, ONLY_MANAGED};
 use crate::error::{Error, Result};
 use crate::sys::env::Env;
 use crate::sys::fs;
@@ -188,6 +188,32 @@ pub fn plugins(layers: &[SettingsLayer]) -> Vec<String> {
     seen.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect()
 }
 
+/// The managed file because of which a switch is on, of layers with the highest precedence first.
+pub fn managed_with_switch<'a>(layers: &'a [SettingsLayer], switch: &str) -> Option<&'a SettingsLayer> {
+    let sets = |layer: &&SettingsLayer| layer.value().is_some_and(|value| value.get(switch).is_some());
+    managed(layers).find(sets).filter(|layer| layer.has(switch))
+}
+
+/// The files whose hooks run: the managed ones, and the others unless a switch excludes them.
+pub fn running(layers: &[SettingsLayer]) -> impl Iterator<Item = &SettingsLayer> {
+    let is_only = managed_with_switch(layers, ONLY_MANAGED).is_some();
+    layers.iter().filter(move |layer| !is_only || layer.kind == Kind::Managed)
+}
+
+/// The managed file with teamkeep's hooks as `install` writes them, if any.
+pub fn managed_with_hooks(layers: &[SettingsLayer]) -> Option<&SettingsLayer> {
+    managed(layers).find(|layer| layer.ours().iter().any(|entry| entry.is_written()))
+}
+
+/// Whether any hook in managed settings calls teamkeep.
+pub fn has_managed_calls(layers: &[SettingsLayer]) -> bool {
+    managed(layers).any(|layer| !layer.ours().is_empty())
+}
+
+fn managed(layers: &[SettingsLayer]) -> impl Iterator<Item = &SettingsLayer> {
+    layers.iter().filter(|layer| layer.kind == Kind::Managed)
+}
+
 /// The content of a settings file; `None` if it does not exist.
 pub fn content(real: &Path) -> io::Result<Option<Vec<u8>>> {
     match fs::read_regular(real, MAX_BYTES) {
@@ -210,4 +236,29 @@ pub fn resolve_links(path: &Path) -> Result<PathBuf> {
         (Some(directory), Some(name)) => directory.join(name),
         _ => path.to_path_buf(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn layer(kind: Kind, value: Value) -> SettingsLayer {
+        SettingsLayer { kind, path: "/x.json".into(), state: State::Read(value) }
+    }
+
+    #[test]
+    fn the_last_managed_file_with_a_switch_decides() {
+        let only = |on: bool| layer(Kind::Managed, json!({ONLY_MANAGED: on}));
+        let user = || layer(Kind::User, json!({ONLY_MANAGED: true}));
+        let other = || layer(Kind::Managed, json!({}));
+        for (layers, running) in [
+            (vec![other(), only(true), only(false), user()], 3),
+            (vec![other(), only(false), only(true), user()], 4),
+            (vec![other(), user()], 2),
+        ] {
+            assert_eq!(super::running(&layers).count(), running, "{layers:?}");
+        }
+    }
 }

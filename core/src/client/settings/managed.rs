@@ -5,8 +5,6 @@
 
 use std::path::{Path, PathBuf};
 
-use super::layer::{Kind, SettingsLayer};
-
 /// The directory with managed settings. No environment variable names another one, here or in Claude Code.
 const DIRECTORY: &str =
     if cfg!(target_os = "macos") { "/Library/Application Support/ClaudeCode" } else { "/etc/claude-code" };
@@ -52,56 +50,9 @@ fn is_drop_in(path: &Path) -> bool {
     !is_hidden && path.extension().is_some_and(|extension| extension == "json")
 }
 
-/// The managed file because of which a switch is on, of layers with the highest precedence first.
-pub fn switched_on<'a>(layers: &'a [SettingsLayer], switch: &str) -> Option<&'a SettingsLayer> {
-    let sets = |layer: &&SettingsLayer| layer.value().is_some_and(|value| value.get(switch).is_some());
-    managed(layers).find(sets).filter(|layer| layer.has(switch))
-}
-
-/// The files whose hooks run: the managed ones, and the others unless a switch excludes them.
-pub fn running(layers: &[SettingsLayer]) -> impl Iterator<Item = &SettingsLayer> {
-    let is_only = switched_on(layers, ONLY_MANAGED).is_some();
-    layers.iter().filter(move |layer| !is_only || layer.kind == Kind::Managed)
-}
-
-/// The managed file with teamkeep's hooks as `install` writes them, if any.
-pub fn with_hooks(layers: &[SettingsLayer]) -> Option<&SettingsLayer> {
-    managed(layers).find(|layer| layer.ours().iter().any(|entry| entry.is_written()))
-}
-
-/// Whether any hook in managed settings calls teamkeep.
-pub fn has_calls(layers: &[SettingsLayer]) -> bool {
-    managed(layers).any(|layer| !layer.ours().is_empty())
-}
-
-fn managed(layers: &[SettingsLayer]) -> impl Iterator<Item = &SettingsLayer> {
-    layers.iter().filter(|layer| layer.kind == Kind::Managed)
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
-    use crate::client::settings::layer::State;
-
-    fn layer(kind: Kind, value: Value) -> SettingsLayer {
-        SettingsLayer { kind, path: "/x.json".into(), state: State::Read(value) }
-    }
-
-    #[test]
-    fn the_last_managed_file_with_a_switch_decides() {
-        let only = |on: bool| layer(Kind::Managed, json!({ONLY_MANAGED: on}));
-        let user = || layer(Kind::User, json!({ONLY_MANAGED: true}));
-        let other = || layer(Kind::Managed, json!({}));
-        for (layers, running) in [
-            (vec![other(), only(true), only(false), user()], 3),
-            (vec![other(), only(false), only(true), user()], 4),
-            (vec![other(), user()], 2),
-        ] {
-            assert_eq!(super::running(&layers).count(), running, "{layers:?}");
-        }
-    }
 
     #[test]
     fn hidden_files_and_other_endings_are_ignored() {
