@@ -9,7 +9,6 @@ use std::time::Duration;
 use rustix::fs::{Access, OFlags};
 
 use super::file_metadata::copy_metadata;
-use super::managed::make_public_directories;
 use teamkeep_core::client::settings::command::quoted;
 use teamkeep_core::client::settings::layer::{Kind, content, resolve_links};
 use teamkeep_core::error::{Error, Result};
@@ -19,6 +18,8 @@ use teamkeep_core::sys::fs;
 const STALE: Duration = Duration::from_secs(600);
 /// Everyone can read a file, and only its owner can change it.
 const PUBLIC_FILE: u32 = 0o644;
+/// Everyone can use a directory, and only root can change it.
+const PUBLIC_DIR: u32 = 0o755;
 
 /// The sessions that the hooks apply to, in the terms of Claude Code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -205,6 +206,21 @@ impl SettingsFile {
     fn failure(&self, error: io::Error, operation: &str) -> Error {
         Error::from(fs::with_path(error, operation, &self.real)).hint("nothing was changed")
     }
+}
+
+/// Creates a directory and those above it, which every user can use. Returns how many were missing.
+///
+/// # Errors
+/// One of them cannot be created.
+pub fn make_public_directories(directory: &Path) -> io::Result<usize> {
+    let missing: Vec<PathBuf> =
+        directory.ancestors().take_while(|path| !path.is_dir()).map(Path::to_path_buf).collect();
+    for path in missing.iter().rev() {
+        let created = std::fs::create_dir(path)
+            .and_then(|()| std::fs::set_permissions(path, Permissions::from_mode(PUBLIC_DIR)));
+        created.map_err(|error| fs::with_path(error, "create the directory", path))?;
+    }
+    Ok(missing.len())
 }
 
 /// Whether the disk is full.

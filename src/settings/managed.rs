@@ -1,28 +1,22 @@
 //! The file of Claude Code's managed settings that `install` and `uninstall` change. Its install record is in a directory
 //! of the system: with `sudo`, the store can be that of the user who calls it.
 
-use std::fs::Permissions;
-use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jsonc_parser::cst::CstInputValue;
 use serde_json::Value;
 
 use super::document::{Document, lenient_data, text_of};
-use super::file::SettingsFile;
+use super::file::{SettingsFile, make_public_directories};
 use super::install_records::InstallRecords;
 use teamkeep_core::client::settings::hook_command;
 use teamkeep_core::client::settings::managed::{ONLY_MANAGED, base_file, drop_in_file};
 use teamkeep_core::client::settings::version::{FIRST_WITH_DROP_INS, Version};
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::sys::fs::with_path;
 
 /// teamkeep's own directory of the system.
 const SYSTEM: &str =
     if cfg!(target_os = "macos") { "/Library/Application Support/teamkeep" } else { "/var/lib/teamkeep" };
-/// Everyone can use a directory, and only root can change it.
-const PUBLIC_DIR: u32 = 0o755;
 
 /// The install records of managed settings.
 ///
@@ -110,19 +104,4 @@ pub fn is_rest_of_install(file: &Path, content: &[u8]) -> bool {
     let data = lenient_data(content);
     let is_empty = data.as_object().is_some_and(|keys| keys.keys().all(|key| key == ONLY_MANAGED));
     file == drop_in_file() && is_empty
-}
-
-/// Creates a directory and those above it, which every user can use. Returns how many were missing.
-///
-/// # Errors
-/// One of them cannot be created.
-pub fn make_public_directories(directory: &Path) -> io::Result<usize> {
-    let missing: Vec<PathBuf> =
-        directory.ancestors().take_while(|path| !path.is_dir()).map(Path::to_path_buf).collect();
-    for path in missing.iter().rev() {
-        let created = std::fs::create_dir(path)
-            .and_then(|()| std::fs::set_permissions(path, Permissions::from_mode(PUBLIC_DIR)));
-        created.map_err(|error| with_path(error, "create the directory", path))?;
-    }
-    Ok(missing.len())
 }
