@@ -12,7 +12,6 @@ use toml::de::{DeArray, DeTable, DeValue};
 use super::budget::limit_problems;
 use super::keys::{Key, Place, REDACTABLE, names};
 use super::notify::{check_secret_file, check_url};
-use super::organization::check_fixed;
 use super::parse_duration;
 use super::parse_value::{Checker, Validation, blockable_events, quoted};
 use super::problem::{Code, Problem};
@@ -310,6 +309,14 @@ impl<'a> Item<'a> {
         let list = self.get(name).and_then(|entry| entry.value.as_array());
         list.into_iter().flatten().filter_map(Json::as_str)
     }
+}
+
+/// Checks that `fixed` names keys and tables.
+fn check_fixed(entry: &Entry) -> Result<(), String> {
+    let mut names = entry.value.as_array().into_iter().flatten().filter_map(Json::as_str);
+    // Lists are fixed as a whole.
+    let unknown = names.find(|name| name.contains('[') || Place::at(name).is_none());
+    unknown.map_or(Ok(()), |name| Err(format!("unknown key or table {name:?}")))
 }
 
 fn is_blank(entry: &Entry) -> bool {

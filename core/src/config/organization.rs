@@ -79,14 +79,6 @@ fn is_in(path: &str, table: &str) -> bool {
     path.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// Checks that `fixed` names keys and tables.
-pub(super) fn check_fixed(entry: &Entry) -> Result<(), String> {
-    let mut names = entry.value.as_array().into_iter().flatten().filter_map(Json::as_str);
-    // Lists are fixed as a whole.
-    let unknown = names.find(|name| name.contains('[') || keys::Place::at(name).is_none());
-    unknown.map_or(Ok(()), |name| Err(format!("unknown key or table {name:?}")))
-}
-
 /// Adds the values of the user's file. They replace those of the organization, except that fixed ones only become stricter.
 /// Items of lists are added behind those of the organization.
 pub(super) fn add_user(
