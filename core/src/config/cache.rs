@@ -5,8 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::layers::Effective;
-use super::settings::tree;
+use super::settings::{Settings, tree};
 use super::{Config, OnError};
 use crate::sys::fs;
 
@@ -35,9 +34,9 @@ pub fn last_on_error(user: &Path, cache: &Path) -> Option<OnError> {
 }
 
 /// Writes the cache. A failure is ignored.
-pub(super) fn write_cache(path: &Path, hash: String, effective: &Effective) {
-    let file_lines = effective.config.rule.iter().map(|rule| rule.file_line.clone()).collect();
-    let cache = Cache { program: PROGRAM.to_owned(), hash, file_lines, config: tree(&effective.settings) };
+pub(super) fn write_cache(path: &Path, hash: String, config: &Config, settings: &Settings) {
+    let file_lines = config.rule.iter().map(|rule| rule.file_line.clone()).collect();
+    let cache = Cache { program: PROGRAM.to_owned(), hash, file_lines, config: tree(settings) };
     if let (Some(dir), Ok(bytes)) = (path.parent(), serde_json::to_vec(&cache)) {
         let _ = fs::private_dir(dir).and_then(|()| fs::write_atomic(path, &bytes));
     }

@@ -344,12 +344,12 @@ fn load_user(files: &Files) -> Effective {
     if effective.is_broken() || files.hash().is_none_or(|now| !hash.starts_with(&*now.to_hex())) {
         return effective;
     }
-    let on_error = effective.config.policy.on_error;
-    if effective.problems.is_empty() {
-        write_cache(&files.cache, hash, &effective);
-    } else if last_on_error(&files.user, &files.cache).unwrap_or(OnError::Allow) != on_error {
+    let Effective { config, settings, problems, .. } = &effective;
+    if problems.is_empty() {
+        write_cache(&files.cache, hash, config, settings);
+    } else if last_on_error(&files.user, &files.cache).unwrap_or(OnError::Allow) != config.policy.on_error {
         // A file with warnings is checked each time. The cache then only keeps its `on-error`.
-        write_cache(&files.cache, format!("- {}", files.user.display()), &effective);
+        write_cache(&files.cache, format!("- {}", files.user.display()), config, settings);
     }
     effective
 }
