@@ -11,14 +11,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::index::Index;
+use super::journal_points::MAIN;
 use super::pack;
 use super::store::Archive;
 use crate::model::event::{Id, SafeName};
 use crate::sys::clock::Timestamp;
 use crate::sys::fs;
-
-/// The journal that is written under the lock.
-pub(super) const MAIN: &str = "snapshots.jsonl";
 
 /// One line of a run's journal.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

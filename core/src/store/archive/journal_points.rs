@@ -7,10 +7,11 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::journal::MAIN;
 use super::pack;
 use crate::store::chain::{ChainHash, ChainPoint, InvalidPoint};
 
+/// The journal that is written under the lock.
+pub(super) const MAIN: &str = "snapshots.jsonl";
 /// Marks a journal that was written without the lock.
 const SINGLE: &str = "solo:";
 

@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 
 use super::index::CapturedFile;
-use super::journal::{Change, MAIN, Snapshot};
-use super::journal_points::{JournalPoint, point_after, single_journal};
+use super::journal::{Change, Snapshot};
+use super::journal_points::{JournalPoint, MAIN, point_after, single_journal};
 use super::object::{self, Durability};
 use super::pack::{NewContent, Pack, SMALL, StoredContents, thaw};
 use super::run::{CaptureScope, EndedBy, RunRecord};

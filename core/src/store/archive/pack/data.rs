@@ -13,7 +13,7 @@ use fs_err::os::unix::fs::FileExt;
 
 use super::recipe::Extents;
 use super::{MAX_BYTES, RECIPES};
-use crate::store::archive::journal::MAIN;
+use crate::store::archive::journal_points::MAIN;
 use crate::store::archive::run::RunRecord;
 use crate::store::archive::store::Archive;
 use crate::sys::fs::{self, Draft};
