@@ -1,11 +1,14 @@
-//! Checks a run's directory: its description, journals, transcripts and stored events.
+//! Checks a run's directory: its description, journals, transcripts and stored events, and whether the journals have the
+//! states that the events of the log name.
 
 use std::path::Path;
 
+use super::chain::ALTERED;
 use super::check::{Check, ObjectUse};
+use super::journals::{JournalCheck, JournalStates, Naming};
 use super::{Finding, Kind, UPGRADE};
-use teamkeep_core::store::archive::Snapshot;
-use teamkeep_core::store::log;
+use teamkeep_core::store::archive::{JournalPoint, Snapshot};
+use teamkeep_core::store::log::{self, Mark, Sealed};
 
 /// The supported format version of a run's description and of a journal line.
 const VERSION: u8 = 1;
@@ -71,13 +74,13 @@ impl Check<'_> {
 
     fn journal(&mut self, run: &str, file: &Path) {
         let problem = self.each_line(file, |check, number, line| {
-            check.journal_line(run, file, (number, &line));
+            check.journals.of(run, file).states.line(number, &line);
             if line.is_empty() {
                 return;
             }
             check.findings.checked.manifests += 1;
             let mut add = |kind, what, hint| {
-                check.journal_is_damaged(run, file);
+                check.journals.of(run, file).is_damaged = true;
                 check.findings.add(Finding::new(kind, file, what, hint).of_run(run).at(number));
             };
             let snapshot = match Snapshot::parse(&line) {
@@ -97,7 +100,7 @@ impl Check<'_> {
             }
         });
         if let Some(why) = problem {
-            self.journal_is_damaged(run, file);
+            self.journals.of(run, file).is_damaged = true;
             self.findings.add(Finding::new(Kind::DamagedFile, file, why, LINE).of_run(run));
         }
     }
@@ -117,5 +120,52 @@ impl Check<'_> {
             Err(error) => error.to_string(),
         };
         self.findings.add(Finding::new(Kind::DamagedFile, file, why, TRANSCRIPTS).of_run(run));
+    }
+
+    /// Compares the states that an event names. `only` is the run whose copy of the event this is.
+    pub fn named_states(&mut self, line: &[u8], only: Option<&str>) {
+        let Some(Naming { id, snapshots }) = Naming::of_event(line) else { return };
+        let number = match Sealed::read(line).map(|sealed| sealed.mark) {
+            Some(Mark::Chained(link)) => Some(link.number),
+            _ => None,
+        };
+        let (archive, single) = (self.verifier.archive, self.single_run().or(only));
+        for (run, point) in snapshots.iter().filter(|(run, _)| single.is_none_or(|single| single == *run)) {
+            let Ok(named) = point.parse::<JournalPoint>() else { continue };
+            // It was removed since, and may have begun again.
+            let pruned = self.chain.pruned_runs.get(run).copied();
+            if pruned.is_some_and(|pruned| number.is_none_or(|number| number < pruned)) {
+                continue;
+            }
+            let Some(dir) = archive.run_dir(run) else { continue };
+            if !dir.exists() {
+                self.missing_run(run, &dir);
+            } else if archive.run(run).is_none_or(|record| record.imported.is_none()) {
+                let path = dir.join(named.file_name(&id));
+                self.journals.of(run, &path).compare(named.point, &id);
+            }
+        }
+    }
+
+    /// Reports a run whose directory is missing.
+    pub fn missing_run(&mut self, run: &str, dir: &Path) {
+        if self.journals.missing_runs.insert(run.to_owned()) {
+            let what = "the run is missing, and `prune` did not remove it".to_owned();
+            self.findings.add(Finding::new(Kind::MissingRun, dir, what, ALTERED).of_run(run));
+        }
+    }
+
+    /// Reports the journals that are not as events name them.
+    pub fn finish_journals(&mut self) {
+        for (run, journals) in std::mem::take(&mut self.journals.journals) {
+            for journal in journals.into_values().filter(JournalCheck::is_suspect) {
+                // A hook call may have added lines after the journal was read, and before the log was.
+                let mut now = JournalStates::default();
+                let problem = self.each_line(&journal.path, |_, number, line| now.line(number, &line));
+                if let Some(finding) = journal.alteration(&now, problem.is_none()) {
+                    self.findings.add(finding.of_run(&run));
+                }
+            }
+        }
     }
 }
