@@ -1,10 +1,9 @@
 //! `teamkeep install`: adds the hooks to a settings file of Claude Code.
 
-use std::path::PathBuf;
-
 use super::install_managed::{self, ManagedArgs};
 use super::installation::{
-    SettingsTarget, edit_error, list_custom_hooks, needed_hooks, print_diff, print_hooks_of_rules,
+    NewContent, SettingsTarget, edit_error, list_custom_hooks, needed_hooks, print_diff,
+    print_hooks_of_rules, print_unsupported,
 };
 use crate::context::Context;
 use crate::settings::client::{self, ClientVersion};
@@ -15,8 +14,7 @@ use crate::settings::plan::{self, count};
 use crate::settings::skill::{Change, Skill};
 use teamkeep_core::client::settings::command::{HookProgram, quoted};
 use teamkeep_core::client::settings::hook_command;
-use teamkeep_core::client::settings::install_record::Record;
-use teamkeep_core::client::settings::version::{FIRST_WITH_TEAMS, Version};
+use teamkeep_core::client::settings::version::Version;
 use teamkeep_core::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]
@@ -26,18 +24,18 @@ use teamkeep_core::error::{Error, Result};
   sudo teamkeep install --scope managed --client-version 2.1.330")]
 pub struct Args {
     #[command(flatten)]
-    pub(super) target: SettingsTarget,
+    target: SettingsTarget,
     /// Program that the hooks run, instead of this one: a path, or `teamkeep` to find it in PATH
     #[arg(long, value_name = "PATH")]
-    pub(super) command: Option<String>,
+    command: Option<String>,
     /// Also install the skill with which an agent looks up the state and the history of its team
     #[arg(long)]
     skills: bool,
     /// Version of Claude Code, instead of running `claude --version`
     #[arg(long, value_name = "X.Y.Z")]
-    pub(super) client_version: Option<Version>,
+    client_version: Option<Version>,
     #[command(flatten)]
-    pub(super) managed: ManagedArgs,
+    managed: ManagedArgs,
 }
 
 impl Args {
@@ -45,6 +43,24 @@ impl Args {
     pub fn for_user(client_version: Option<Version>) -> Args {
         let (target, managed) = (SettingsTarget::of_user(), ManagedArgs::default());
         Args { target, command: None, skills: false, client_version, managed }
+    }
+
+    /// The program that the hooks run.
+    fn program(&self, context: &Context) -> Result<HookProgram> {
+        match &self.command {
+            Some(command) => HookProgram::named(command),
+            None => HookProgram::running(&context.env),
+        }
+    }
+
+    /// The version of Claude Code, if it can be determined.
+    fn client(&self, context: &Context) -> ClientVersion {
+        match self.client_version {
+            Some(version) => ClientVersion::Known(version),
+            None => {
+                client::probe(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting)).answer
+            }
+        }
     }
 
     /// Checks that the options fit the scope.
@@ -69,21 +85,15 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     let target = &args.target;
     args.check()?;
     if target.is_managed() {
-        return install_managed::add(context, args);
+        let program = install_managed::check_program(args.program(context)?)?;
+        return install_managed::add(context, (target, &args.managed), &program, args.client(context));
     }
     if let Some(path) = target.covering_file(context) {
         print(format!("nothing to do: {} has teamkeep's hooks for every user", path.display()));
         print("hint: with hooks in two files, events are recorded twice; see: teamkeep doctor".to_owned());
         return Ok(false);
     }
-    let program = match &args.command {
-        Some(command) => HookProgram::named(command)?,
-        None => HookProgram::running(&context.env)?,
-    };
-    let client = match args.client_version {
-        Some(version) => ClientVersion::Known(version),
-        None => client::probe(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting)).answer,
-    };
+    let (program, client) = (args.program(context)?, args.client(context));
     let records = InstallRecords::at(context.paths.installs());
     let _lock = if target.dry_run { None } else { Some(records.lock()?) };
     let file = target.read(context)?;
@@ -209,78 +219,4 @@ fn add_skill(
         records.write(&file.real, &record)?;
     }
     Ok(())
-}
-
-/// Prints what this version of Claude Code does not support.
-pub(super) fn print_unsupported(context: &Context, version: Version) {
-    let missing = plan::unknown_to(version);
-    if !missing.is_empty() {
-        let missing = missing.join(", ");
-        context.ui.eprint_line(&format!("note: Claude Code {version} does not support {missing}"));
-        context.ui.eprint_line("hint: run install again after an upgrade of Claude Code");
-    }
-    if version < FIRST_WITH_TEAMS {
-        let line = format!("note: agent teams need Claude Code {FIRST_WITH_TEAMS} or later");
-        context.ui.eprint_line(&line);
-    }
-}
-
-/// The change of a settings file.
-pub(super) struct NewContent<'a> {
-    pub context: &'a Context,
-    pub records: &'a InstallRecords,
-    pub file: &'a SettingsFile,
-    pub after: &'a [u8],
-}
-
-impl NewContent<'_> {
-    /// Keeps a backup, replaces the file, and records the install. Returns the path of the backup.
-    pub fn write(&self, program: &HookProgram, client: &ClientVersion) -> Result<Option<PathBuf>> {
-        let (records, real) = (self.records, &self.file.real);
-        let earlier = records.find(real);
-        // The install record is written first: a record without its file is ignored, but a file without a record cannot be
-        // restored exactly.
-        let backup = self.remember(program, client)?;
-        if let Err(error) = self.file.replace(self.after) {
-            match earlier {
-                Some(earlier) => records.write(real, &earlier)?,
-                None => records.remove(real)?,
-            }
-            return Err(error);
-        }
-        Ok(backup)
-    }
-
-    /// Records the content before and after. Returns the path of the backup.
-    pub fn remember(&self, program: &HookProgram, client: &ClientVersion) -> Result<Option<PathBuf>> {
-        let NewContent { context, records, file, after } = self;
-        // After a repeated install, the version and the content to restore are still those before the first.
-        let earlier = records.find(&file.real).filter(|earlier| earlier.has_installed(file.bytes()));
-        let mut record = Record::new(context.clock.now().to_string(), &file.path, after);
-        program.as_str().clone_into(&mut record.command);
-        record.skill = records.find(&file.real).and_then(|earlier| earlier.skill);
-        record.client = match client {
-            ClientVersion::Known(version) => Some(version.to_string()),
-            ClientVersion::Unknown(_) => earlier.as_ref().and_then(|earlier| earlier.client.clone()),
-        };
-        let mut backup = None;
-        if let Some(content) = &file.content {
-            backup = Some(records.save_content(&file.real, content)?.1);
-            if let Some(earlier) = earlier {
-                record.original = earlier.original;
-                record.made_directory = earlier.made_directory;
-                record.made_parent = earlier.made_parent;
-            } else {
-                let original = plan::without_hooks(content).map_err(|cause| edit_error(file, cause))?;
-                record.original = Some(records.save_content(&file.real, &original)?.0);
-            }
-        } else {
-            let made = file.make_directory()?;
-            record.made_directory =
-                made > 0 || file.real.parent().is_some_and(|directory| records.created_directory(directory));
-            record.made_parent = made > 1;
-        }
-        records.write(&file.real, &record)?;
-        Ok(backup)
-    }
 }

@@ -5,11 +5,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::install::{Args, NewContent, print_unsupported};
-use super::installation::{edit_error, print_diff, print_hooks_of_rules};
+use super::installation::{
+    NewContent, SettingsTarget, edit_error, print_diff, print_hooks_of_rules, print_unsupported,
+};
 use super::output;
 use crate::context::Context;
-use crate::settings::client::{self, ClientVersion};
+use crate::settings::client::ClientVersion;
 use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::SettingsFile;
 use crate::settings::managed;
@@ -55,14 +56,16 @@ impl ManagedArgs {
 }
 
 /// Adds the hooks; whether there was anything to add.
-pub fn add(context: &Context, args: &Args) -> Result<bool> {
+pub fn add(
+    context: &Context,
+    (target, options): (&SettingsTarget, &ManagedArgs),
+    program: &HookProgram,
+    client: ClientVersion,
+) -> Result<bool> {
     let print = |line: String| context.ui.eprint_line(&line);
-    let (target, options) = (&args.target, &args.managed);
-    let program = program(context, args)?;
-    let version = version(context, args)?;
-    let client = ClientVersion::Known(version);
+    let version = known(&client)?;
     let needs = needs(options)?;
-    let wanted = plan::wanted(&client, &program, &[], &needs);
+    let wanted = plan::wanted(&client, program, &[], &needs);
     let with_hooks = |content: &[u8]| match options.managed_hooks_only {
         true => managed::with_only_managed(content).and_then(|content| plan::with_hooks(&content, &wanted)),
         false => plan::with_hooks(content, &wanted),
@@ -70,7 +73,7 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     if options.print {
         let settings = with_hooks(b"").map_err(|cause| Error::caused("cannot create the settings", cause))?;
         output::print_json_text(context, &String::from_utf8_lossy(&settings))?;
-        warn_of_program(context, &program);
+        warn_of_program(context, program);
         return Ok(false);
     }
     if !target.dry_run {
@@ -93,7 +96,7 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     } else if target.dry_run {
         print_diff(context, &file, &after)?;
     } else {
-        let backup = new.write(&program, &client)?;
+        let backup = new.write(program, &client)?;
         print(plan::describe(&before, &wanted, &path.to_string()));
         print(format!("each runs {} hook, for Claude Code {version} and later", quoted(program.as_str())));
         if let Some(backup) = backup {
@@ -106,17 +109,13 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     }
     print_unsupported(context, version);
     print_hooks_of_rules(context, &needs, &wanted);
-    warn_of_program(context, &program);
+    warn_of_program(context, program);
     warn_of_files(context);
     Ok(is_changed)
 }
 
-/// The program that the hooks run. Users have different search paths, so only a path will do.
-fn program(context: &Context, args: &Args) -> Result<HookProgram> {
-    let program = match &args.command {
-        Some(command) => HookProgram::named(command)?,
-        None => HookProgram::running(&context.env)?,
-    };
+/// Checks that every user can run the program. Users have different search paths, so only a path will do.
+pub fn check_program(program: HookProgram) -> Result<HookProgram> {
     if program.is_bare() {
         return Err(Error::usage(
             "managed settings need the path of the program: each user has another PATH",
@@ -127,13 +126,13 @@ fn program(context: &Context, args: &Args) -> Result<HookProgram> {
 }
 
 /// The version of Claude Code. Users may have several, and root none.
-fn version(context: &Context, args: &Args) -> Result<Version> {
-    let known =
-        || client::probe(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting)).answer;
-    match args.client_version.map_or_else(known, ClientVersion::Known) {
-        ClientVersion::Known(version) => Ok(version),
-        ClientVersion::Unknown(why) => Err(Error::caused("cannot determine the version of Claude Code", why)
-            .hint("set the oldest version that users of this machine have: --client-version X.Y.Z")),
+fn known(client: &ClientVersion) -> Result<Version> {
+    match client {
+        ClientVersion::Known(version) => Ok(*version),
+        ClientVersion::Unknown(why) => {
+            Err(Error::caused("cannot determine the version of Claude Code", why.clone())
+                .hint("set the oldest version that users of this machine have: --client-version X.Y.Z"))
+        }
     }
 }
 

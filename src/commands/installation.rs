@@ -1,18 +1,23 @@
-//! The settings file that `install` and `uninstall` change, and the hooks that the policy in force needs.
+//! What `install` and `uninstall` share: the settings file that they change, its install record, and the hooks that the policy
+//! in force needs.
 
 use std::path::{Path, PathBuf};
 
 use super::output;
 use crate::context::Context;
+use crate::settings::client::ClientVersion;
 use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::{Scope, SettingsFile};
+use crate::settings::install_records::InstallRecords;
 use crate::settings::plan;
-use teamkeep_core::client::settings::command::{quoted, shell_invocation};
+use teamkeep_core::client::settings::command::{HookProgram, quoted, shell_invocation};
 use teamkeep_core::client::settings::hook_command::{Entry, calls};
+use teamkeep_core::client::settings::install_record::Record;
 use teamkeep_core::client::settings::installed::{Installed, Uncovered};
 use teamkeep_core::client::settings::layer::{absolute, layers, managed_with_hooks};
 use teamkeep_core::client::settings::matcher::Tools;
 use teamkeep_core::client::settings::needs::{Demand, Needs};
+use teamkeep_core::client::settings::version::{FIRST_WITH_TEAMS, Version};
 use teamkeep_core::config::{Code, Problem, Settings, everywhere, misnamed_file};
 use teamkeep_core::error::{Error, Result};
 
@@ -175,4 +180,78 @@ pub fn uncovered(context: &Context, demands: &[Demand]) -> Vec<Problem> {
         Problem { at, hint, ..Problem::of_file(Code::RuleNotAsked, path, message) }
     };
     installed.coverage.uncovered(demands).into_iter().map(problem).collect()
+}
+
+/// Prints what this version of Claude Code does not support.
+pub fn print_unsupported(context: &Context, version: Version) {
+    let missing = plan::unknown_to(version);
+    if !missing.is_empty() {
+        let missing = missing.join(", ");
+        context.ui.eprint_line(&format!("note: Claude Code {version} does not support {missing}"));
+        context.ui.eprint_line("hint: run install again after an upgrade of Claude Code");
+    }
+    if version < FIRST_WITH_TEAMS {
+        let line = format!("note: agent teams need Claude Code {FIRST_WITH_TEAMS} or later");
+        context.ui.eprint_line(&line);
+    }
+}
+
+/// The change of a settings file.
+pub struct NewContent<'a> {
+    pub context: &'a Context,
+    pub records: &'a InstallRecords,
+    pub file: &'a SettingsFile,
+    pub after: &'a [u8],
+}
+
+impl NewContent<'_> {
+    /// Keeps a backup, replaces the file, and records the install. Returns the path of the backup.
+    pub fn write(&self, program: &HookProgram, client: &ClientVersion) -> Result<Option<PathBuf>> {
+        let (records, real) = (self.records, &self.file.real);
+        let earlier = records.find(real);
+        // The install record is written first: a record without its file is ignored, but a file without a record cannot be
+        // restored exactly.
+        let backup = self.remember(program, client)?;
+        if let Err(error) = self.file.replace(self.after) {
+            match earlier {
+                Some(earlier) => records.write(real, &earlier)?,
+                None => records.remove(real)?,
+            }
+            return Err(error);
+        }
+        Ok(backup)
+    }
+
+    /// Records the content before and after. Returns the path of the backup.
+    pub fn remember(&self, program: &HookProgram, client: &ClientVersion) -> Result<Option<PathBuf>> {
+        let NewContent { context, records, file, after } = self;
+        // After a repeated install, the version and the content to restore are still those before the first.
+        let earlier = records.find(&file.real).filter(|earlier| earlier.has_installed(file.bytes()));
+        let mut record = Record::new(context.clock.now().to_string(), &file.path, after);
+        program.as_str().clone_into(&mut record.command);
+        record.skill = records.find(&file.real).and_then(|earlier| earlier.skill);
+        record.client = match client {
+            ClientVersion::Known(version) => Some(version.to_string()),
+            ClientVersion::Unknown(_) => earlier.as_ref().and_then(|earlier| earlier.client.clone()),
+        };
+        let mut backup = None;
+        if let Some(content) = &file.content {
+            backup = Some(records.save_content(&file.real, content)?.1);
+            if let Some(earlier) = earlier {
+                record.original = earlier.original;
+                record.made_directory = earlier.made_directory;
+                record.made_parent = earlier.made_parent;
+            } else {
+                let original = plan::without_hooks(content).map_err(|cause| edit_error(file, cause))?;
+                record.original = Some(records.save_content(&file.real, &original)?.0);
+            }
+        } else {
+            let made = file.make_directory()?;
+            record.made_directory =
+                made > 0 || file.real.parent().is_some_and(|directory| records.created_directory(directory));
+            record.made_parent = made > 1;
+        }
+        records.write(&file.real, &record)?;
+        Ok(backup)
+    }
 }
