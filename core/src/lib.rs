@@ -19,6 +19,32 @@
 //!   completion checks and counts blocks.
 //! - [`model`]: ids, events, tasks, tools. [`sys`]: files, processes, clock, environment.
 
+/// Defines an enum of words. Each variant has a stable name, which is also its name in JSON.
+#[macro_export]
+macro_rules! named_enum {
+    ($(#[$about:meta])* pub enum $Enum:ident { $($(#[$attribute:meta])* $Variant:ident = $name:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        pub enum $Enum { $($(#[$attribute])* #[serde(rename = $name)] $Variant,)+ }
+
+        impl $Enum {
+            /// All of them, in this order.
+            pub const ALL: [$Enum; $Enum::NAMES.len()] = [$($Enum::$Variant),+];
+
+            pub const NAMES: &[&str] = &[$($name),+];
+
+            pub const fn name(self) -> &'static str {
+                match self { $($Enum::$Variant => $name,)+ }
+            }
+
+            /// The one with this name.
+            pub fn named(name: &str) -> Option<$Enum> {
+                $Enum::ALL.into_iter().find(|one| one.name() == name)
+            }
+        }
+    };
+}
+
 pub mod attribution;
 pub mod client;
 pub mod config;

@@ -62,7 +62,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
             return Err(Error::not_found(what).hint(format!("agents: {}", names.join(", "))));
         }
         let mut brief = Brief::of(data, &observed, reader, at);
-        if args.after.as_deref() == Some(ContextLoss::Resume.word()) {
+        if args.after.as_deref() == Some(ContextLoss::Resume.name()) {
             brief = brief.resumed(&data.run);
         }
         if args.output.json {

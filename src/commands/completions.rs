@@ -150,7 +150,7 @@ fn agents() -> Vec<String> {
 }
 
 fn actors() -> Vec<String> {
-    let kinds = ActorKind::ALL.iter().map(|kind| kind.word().to_owned());
+    let kinds = ActorKind::ALL.iter().map(|kind| kind.name().to_owned());
     agents().into_iter().chain(kinds).collect()
 }
 

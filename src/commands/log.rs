@@ -237,7 +237,7 @@ impl Filter {
         let is_actor = |name: &String| {
             recorded.actor.name.as_ref() == Some(name)
                 || recorded.actor.id.as_ref() == Some(name)
-                || recorded.actor.kind.word() == name
+                || recorded.actor.kind.name() == name
         };
         // A team's directory is not always called as the team was.
         let is_team = |name: &String| {
@@ -293,7 +293,7 @@ impl Names {
     fn read(dir: &Path, parts: &Parts) -> io::Result<Names> {
         let mut names = Names { is_log_empty: true, ..Names::default() };
         names.events.extend(KNOWN.iter().map(|(_, name, _)| (*name).to_owned()));
-        names.actors.extend(ActorKind::ALL.iter().map(|kind| kind.word().to_owned()));
+        names.actors.extend(ActorKind::ALL.iter().map(|kind| kind.name().to_owned()));
         let mut reader = Reader::with(dir, parts, Range::default())?;
         for line in reader.by_ref() {
             let recorded = line.recorded;

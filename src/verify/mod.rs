@@ -15,8 +15,8 @@ use serde::Serialize;
 
 pub use chain::ChainStats;
 use check::Check;
-use teamkeep_core::client::json::serde_name;
 use teamkeep_core::error::Result;
+use teamkeep_core::named_enum;
 use teamkeep_core::store::archive::Archive;
 use teamkeep_core::store::chain::ChainPoint;
 use teamkeep_core::store::log;
@@ -44,73 +44,51 @@ pub struct Verifier<'a> {
     pub against: &'a [ChainPoint],
 }
 
-/// The kind of damage. The names are stable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// An object whose content does not match its hash.
-    DamagedObject,
-    /// An object that is missing although a manifest names it.
-    MissingObject,
-    /// A line of a journal or of the log that cannot be read.
-    DamagedLine,
-    /// A file of the store that cannot be read or parsed.
-    DamagedFile,
-    /// An event with the same id as another one.
-    RepeatedId,
-    /// A line of the log that does not match its hash.
-    AlteredLine,
-    /// A line of the log without a place in the chain, although the chain had begun.
-    UnchainedLine,
-    /// A line of the log in another place than the one that it was written to.
-    MisplacedLine,
-    /// Lines of the chain that are missing, although nothing removed them rightfully.
-    MissingLines,
-    /// A line of the log that does not continue the one before it.
-    BrokenChain,
-    /// A line at which the chain starts again, because its head was missing.
-    RestartedChain,
-    /// A log that ends before its head.
-    TruncatedLog,
-    /// A chain without a head.
-    MissingHead,
-    /// A head that is not in the chain: the one of the log, or one that was noted earlier.
-    HeadMismatch,
-    /// A head that was noted earlier, of a line that retention or `prune` removed.
-    RemovedHead,
-    /// A journal that is not as events name it.
-    AlteredJournal,
-    /// A run's copy of its events that is missing or not as it was written.
-    AlteredPart,
-    /// A run that is missing, although `prune` did not remove it.
-    MissingRun,
-    /// Data in a format of a newer teamkeep.
-    NewerVersion,
+named_enum! {
+    /// The kind of damage. The names are stable.
+    pub enum Kind {
+        /// An object whose content does not match its hash.
+        DamagedObject = "damaged-object",
+        /// An object that is missing although a manifest names it.
+        MissingObject = "missing-object",
+        /// A line of a journal or of the log that cannot be read.
+        DamagedLine = "damaged-line",
+        /// A file of the store that cannot be read or parsed.
+        DamagedFile = "damaged-file",
+        /// An event with the same id as another one.
+        RepeatedId = "repeated-id",
+        /// A line of the log that does not match its hash.
+        AlteredLine = "altered-line",
+        /// A line of the log without a place in the chain, although the chain had begun.
+        UnchainedLine = "unchained-line",
+        /// A line of the log in another place than the one that it was written to.
+        MisplacedLine = "misplaced-line",
+        /// Lines of the chain that are missing, although nothing removed them rightfully.
+        MissingLines = "missing-lines",
+        /// A line of the log that does not continue the one before it.
+        BrokenChain = "broken-chain",
+        /// A line at which the chain starts again, because its head was missing.
+        RestartedChain = "restarted-chain",
+        /// A log that ends before its head.
+        TruncatedLog = "truncated-log",
+        /// A chain without a head.
+        MissingHead = "missing-head",
+        /// A head that is not in the chain: the one of the log, or one that was noted earlier.
+        HeadMismatch = "head-mismatch",
+        /// A head that was noted earlier, of a line that retention or `prune` removed.
+        RemovedHead = "removed-head",
+        /// A journal that is not as events name it.
+        AlteredJournal = "altered-journal",
+        /// A run's copy of its events that is missing or not as it was written.
+        AlteredPart = "altered-part",
+        /// A run that is missing, although `prune` did not remove it.
+        MissingRun = "missing-run",
+        /// Data in a format of a newer teamkeep.
+        NewerVersion = "newer-version",
+    }
 }
 
 impl Kind {
-    pub const ALL: &[Kind] = &[
-        Kind::DamagedObject,
-        Kind::MissingObject,
-        Kind::DamagedLine,
-        Kind::DamagedFile,
-        Kind::RepeatedId,
-        Kind::AlteredLine,
-        Kind::UnchainedLine,
-        Kind::MisplacedLine,
-        Kind::MissingLines,
-        Kind::BrokenChain,
-        Kind::RestartedChain,
-        Kind::TruncatedLog,
-        Kind::MissingHead,
-        Kind::HeadMismatch,
-        Kind::RemovedHead,
-        Kind::AlteredJournal,
-        Kind::AlteredPart,
-        Kind::MissingRun,
-        Kind::NewerVersion,
-    ];
-
     /// Whether the data was changed by others, and can be read nevertheless.
     fn is_alteration(self) -> bool {
         !matches!(
@@ -122,11 +100,6 @@ impl Kind {
                 | Kind::RepeatedId
                 | Kind::NewerVersion
         )
-    }
-
-    /// The name in JSON.
-    pub fn name(self) -> String {
-        serde_name(&self)
     }
 }
 

@@ -32,30 +32,17 @@ pub struct Limit {
     pub block_at: Option<u32>,
 }
 
-/// The agents that a limit counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LimitScope {
-    /// All agents of the run.
-    Run,
-    /// Each agent.
-    Agent,
-    /// Each task: its owner while the task is in progress.
-    Task,
-    /// All agents of the run in the last hour.
-    Hour,
-}
-
-impl LimitScope {
-    pub const WORDS: &[&str] = &["run", "agent", "task", "hour"];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            LimitScope::Run => "run",
-            LimitScope::Agent => "agent",
-            LimitScope::Task => "task",
-            LimitScope::Hour => "hour",
-        }
+named_enum! {
+    /// The agents that a limit counts.
+    pub enum LimitScope {
+        /// All agents of the run.
+        Run = "run",
+        /// Each agent.
+        Agent = "agent",
+        /// Each task: its owner while the task is in progress.
+        Task = "task",
+        /// All agents of the run in the last hour.
+        Hour = "hour",
     }
 }
 
@@ -118,17 +105,4 @@ pub(super) fn limit_problems<'a>(entries: &[&'a Entry]) -> Vec<LimitProblem<'a>>
             _ => None,
         });
     amount.into_iter().chain(parts).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_words_are_those_of_the_scopes() {
-        for word in LimitScope::WORDS {
-            let scope: LimitScope = serde_json::from_value((*word).into()).unwrap();
-            assert_eq!(scope.word(), *word);
-        }
-    }
 }

@@ -7,7 +7,7 @@ use Kind::{
 };
 use Project::{Added, Fewer, Narrower, Never, Smaller, Stricter, UserStricter};
 
-use super::{LimitScope, TEMPLATE};
+use super::{ContextLoss, ContextPart, LimitScope, TEMPLATE};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
@@ -83,12 +83,6 @@ pub const MODES: Kind = Words(&["off", "warn", "block"]);
 /// The built-in patterns, most certain first.
 pub const REDACTABLE: &[&str] = &["private-key", "api-key", "token", "secret", "email", "home"];
 
-/// Why an agent loses its context.
-const CONTEXT_CAUSES: &[&str] = &["compact", "clear", "resume"];
-
-/// The parts of `teamkeep brief`, the most important first.
-const CONTEXT_PARTS: &[&str] = &["agents", "tasks", "messages", "changes", "blocks"];
-
 /// The kinds of incidents in `teamkeep report`.
 pub const INCIDENT_KINDS: &[&str] = &[
     "crashed-lead",
@@ -136,8 +130,8 @@ pub const KEYS: &[Key] = &[
     key("hook.largest-input", Size, "\"16 MiB\"", Never),
     key("hook.stdin-patience", Duration, "\"2s\"", Never),
     key("hook.slow", Duration, "\"250ms\"", Never),
-    key("context.after", Picks(CONTEXT_CAUSES), "[\"compact\", \"clear\", \"resume\"]", Never),
-    key("context.parts", Picks(CONTEXT_PARTS), "[\"agents\", \"tasks\", \"messages\", \"changes\", \"blocks\"]", Never),
+    key("context.after", Picks(ContextLoss::NAMES), "[\"compact\", \"clear\", \"resume\"]", Never),
+    key("context.parts", Picks(ContextPart::NAMES), "[\"agents\", \"tasks\", \"messages\", \"changes\", \"blocks\"]", Never),
     key("context.size", Size, "\"2 KiB\"", Never),
     own("report.price[].model", Glob),
     key("report.price[].input", Price, "0", Never),
@@ -197,7 +191,7 @@ pub const KEYS: &[Key] = &[
     key("policy.history-rewrite.mode", MODES, "\"off\"", Stricter),
     key("policy.add-everything.mode", MODES, "\"off\"", Stricter),
     key("policy.budget.mode", MODES, "\"block\"", Stricter),
-    own("policy.budget.limit[].per", Words(LimitScope::WORDS)),
+    own("policy.budget.limit[].per", Words(LimitScope::NAMES)),
     key("policy.budget.limit[].tokens", Count, "0", Never),
     key("policy.budget.limit[].usd", Price, "0", Never),
     key("policy.budget.limit[].warn-at", Percent, "\"80%\"", Never),

@@ -96,50 +96,24 @@ pub struct TeamContext {
     pub size: u64,
 }
 
-/// Why an agent has lost its context: the `source` of a SessionStart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ContextLoss {
-    Compact,
-    Clear,
-    Resume,
-}
-
-impl ContextLoss {
-    pub const ALL: [ContextLoss; 3] = [ContextLoss::Compact, ContextLoss::Clear, ContextLoss::Resume];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            ContextLoss::Compact => "compact",
-            ContextLoss::Clear => "clear",
-            ContextLoss::Resume => "resume",
-        }
-    }
-
-    pub fn named(word: &str) -> Option<ContextLoss> {
-        Self::ALL.into_iter().find(|loss| loss.word() == word)
+named_enum! {
+    /// Why an agent has lost its context: the `source` of a SessionStart.
+    pub enum ContextLoss {
+        Compact = "compact",
+        Clear = "clear",
+        Resume = "resume",
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ContextPart {
-    Agents,
-    Tasks,
-    Messages,
-    Changes,
-    Blocks,
-}
-
-impl ContextPart {
-    /// The most important first.
-    pub const ALL: [ContextPart; 5] = [
-        ContextPart::Agents,
-        ContextPart::Tasks,
-        ContextPart::Messages,
-        ContextPart::Changes,
-        ContextPart::Blocks,
-    ];
+named_enum! {
+    /// A part of the facts, the most important first.
+    pub enum ContextPart {
+        Agents = "agents",
+        Tasks = "tasks",
+        Messages = "messages",
+        Changes = "changes",
+        Blocks = "blocks",
+    }
 }
 
 impl Default for TeamContext {

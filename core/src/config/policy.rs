@@ -210,66 +210,27 @@ impl Default for TeamSize {
     }
 }
 
-/// A gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Gate {
-    PrematureShutdown,
-    ProtectLead,
-    IdleWithWork,
-    CompletionCheck,
-    UnfinishedDependencies,
-    ReportBeforeIdle,
-    TeamSize,
-    LeadStopsEarly,
-    EditCollision,
-    HistoryRewrite,
-    AddEverything,
-    Budget,
-    Rule,
+named_enum! {
+    /// A gate, with the name of its table in the configuration. They are in the order of the configuration; `rule` is for the
+    /// user's rules.
+    pub enum Gate {
+        PrematureShutdown = "premature-shutdown",
+        ProtectLead = "protect-lead",
+        IdleWithWork = "idle-with-work",
+        CompletionCheck = "completion-check",
+        UnfinishedDependencies = "unfinished-dependencies",
+        ReportBeforeIdle = "report-before-idle",
+        TeamSize = "team-size",
+        LeadStopsEarly = "lead-stops-early",
+        EditCollision = "edit-collision",
+        HistoryRewrite = "history-rewrite",
+        AddEverything = "add-everything",
+        Budget = "budget",
+        Rule = "rule",
+    }
 }
 
 impl Gate {
-    /// All of them, in the order of the configuration.
-    pub const ALL: [Gate; 13] = [
-        Gate::PrematureShutdown,
-        Gate::ProtectLead,
-        Gate::IdleWithWork,
-        Gate::CompletionCheck,
-        Gate::UnfinishedDependencies,
-        Gate::ReportBeforeIdle,
-        Gate::TeamSize,
-        Gate::LeadStopsEarly,
-        Gate::EditCollision,
-        Gate::HistoryRewrite,
-        Gate::AddEverything,
-        Gate::Budget,
-        Gate::Rule,
-    ];
-
-    /// The name of its table in the configuration; `rule` for the user's rules.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Gate::PrematureShutdown => "premature-shutdown",
-            Gate::ProtectLead => "protect-lead",
-            Gate::IdleWithWork => "idle-with-work",
-            Gate::CompletionCheck => "completion-check",
-            Gate::UnfinishedDependencies => "unfinished-dependencies",
-            Gate::ReportBeforeIdle => "report-before-idle",
-            Gate::TeamSize => "team-size",
-            Gate::LeadStopsEarly => "lead-stops-early",
-            Gate::EditCollision => "edit-collision",
-            Gate::HistoryRewrite => "history-rewrite",
-            Gate::AddEverything => "add-everything",
-            Gate::Budget => "budget",
-            Gate::Rule => "rule",
-        }
-    }
-
-    /// The gate with this name.
-    pub fn named(name: &str) -> Option<Gate> {
-        Gate::ALL.into_iter().find(|gate| gate.name() == name)
-    }
-
     /// Its mode; `None` for rules, which have modes of their own.
     pub fn mode(self, policy: &Policy) -> Option<Mode> {
         Some(match self {

@@ -75,7 +75,7 @@ impl Attributed<'_> {
         let program =
             std::env::current_exe().map_err(|error| Error::caused("cannot find this program", error))?;
         let mut command = Command::new(program);
-        command.args(["brief", &reader.run, "--after", reader.loss.word()]);
+        command.args(["brief", &reader.run, "--after", reader.loss.name()]);
         if let Some(name) = &reader.name {
             // A name can begin with a dash.
             command.arg(format!("--for={name}"));

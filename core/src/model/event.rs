@@ -23,34 +23,21 @@ pub struct Actor {
     pub kind: ActorKind,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ActorKind {
-    /// The session that leads the team, or a session without a team.
-    Lead,
-    /// A member of the team that is not its lead.
-    Teammate,
-    /// A plain subagent: it has a role, no name.
-    Subagent,
-    /// Claude Code's internal agent, such as one for prompt suggestions.
-    Helper,
-    #[default]
-    #[serde(other)]
-    Unknown,
-}
-
-impl ActorKind {
-    pub const ALL: &[ActorKind] =
-        &[ActorKind::Lead, ActorKind::Teammate, ActorKind::Subagent, ActorKind::Helper, ActorKind::Unknown];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            ActorKind::Lead => "lead",
-            ActorKind::Teammate => "teammate",
-            ActorKind::Subagent => "subagent",
-            ActorKind::Helper => "helper",
-            ActorKind::Unknown => "unknown",
-        }
+named_enum! {
+    /// The kind of an actor.
+    #[derive(Default)]
+    pub enum ActorKind {
+        /// The session that leads the team, or a session without a team.
+        Lead = "lead",
+        /// A member of the team that is not its lead.
+        Teammate = "teammate",
+        /// A plain subagent: it has a role, no name.
+        Subagent = "subagent",
+        /// Claude Code's internal agent, such as one for prompt suggestions.
+        Helper = "helper",
+        #[default]
+        #[serde(other)]
+        Unknown = "unknown",
     }
 }
 

@@ -132,7 +132,7 @@ pub fn events<'a>() -> Table<EventRow<'a>> {
             Column::text("agent", "name of the agent", |row| row.line.actor.name.as_deref()),
             Column::text("agent_id", "ID of the agent", |row| row.line.actor.id.as_deref()),
             Column::text("agent_kind", "`lead`, `teammate`, `subagent`, `helper` or `unknown`", |row| {
-                Some(row.line.actor.kind.word())
+                Some(row.line.actor.kind.name())
             }),
             Column::text("tool", "name of the tool", |row| row.payload.tool_name.as_deref()),
             Column::text("tool_use_id", "ID of the tool call", |row| row.payload.tool_use_id.as_deref()),

@@ -23,7 +23,7 @@ pub fn agents<'a>() -> Table<AgentRow<'a>> {
     let columns = vec![
         Column::text("agent", "name of the agent", |row: &AgentRow<'a>| Some(&row.item.agent.name)),
         Column::text("kind", "`lead`, `teammate`, `subagent`, `helper` or `unknown`", |row| {
-            Some(row.item.agent.kind.word())
+            Some(row.item.agent.kind.name())
         }),
         Column::texts("agent_ids", "IDs of the agents and sessions with this name", |row| &row.item.ids),
         Column::text("type", "role of the agent", |row| row.item.person?.agent_type.as_deref()),

@@ -136,7 +136,7 @@ fn explain(
     let tool = event.payload.tool_name().map(|tool| format!(" {tool}")).unwrap_or_default();
     row(document, "event", format!("{name}{tool}"));
     row(document, "team", &input.team);
-    let (actor, kind, by) = (input.actor.shown(), input.actor.kind.word(), input.actor_by);
+    let (actor, kind, by) = (input.actor.shown(), input.actor.kind.name(), input.actor_by);
     let actor = if actor == kind { actor.to_owned() } else { format!("{actor}, {kind}") };
     row(document, "actor", format!("{actor} ({by})"));
     let (members, tasks) =

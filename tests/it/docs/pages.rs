@@ -19,7 +19,7 @@ fn the_formats_name_every_kind_and_every_end() {
     let spelled = |value: serde_json::Value| value.as_str().unwrap().to_owned();
     let kinds = Kind::ALL.iter().map(|kind| spelled(serde_json::to_value(kind).unwrap()));
     let ends = EndedBy::ALL.iter().map(|end| spelled(serde_json::to_value(end).unwrap()));
-    let damage = teamkeep::verify::Kind::ALL.iter().map(|kind| kind.name());
+    let damage = teamkeep::verify::Kind::ALL.iter().map(|kind| kind.name().to_owned());
     for word in kinds.chain(ends).chain(damage) {
         assert!(formats.contains(&format!("`{word}`")), "docs/formats.md does not name {word}");
     }

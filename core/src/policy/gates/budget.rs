@@ -185,7 +185,7 @@ impl LimitUse<'_> {
             LimitScope::Hour => case.event.at.millis() / HOUR_MS,
             LimitScope::Run | LimitScope::Agent | LimitScope::Task => 0,
         };
-        let key = (self.limit.per.word(), self.by.name(), self.limit.amount(), period);
+        let key = (self.limit.per.name(), self.by.name(), self.limit.amount(), period);
         let once = Some(format!("{key:?} {code}"));
         Finding { once, ..Finding::new(Gate::Budget, code, Decision::Warn, case.actor(), reason.finish()) }
     }

@@ -41,7 +41,7 @@ pub fn summaries(policy: &Policy, spending: &Spending, now: Timestamp) -> Vec<St
         .map(|one| {
             let name = one.by.name().map(|name| format!(" {name}")).unwrap_or_default();
             let (spent, limit) = (one.spent(&one.total), one.limit.amount());
-            format!("{}{name}: {spent} of {limit} ({}%)", one.limit.per.word(), one.percent())
+            format!("{}{name}: {spent} of {limit} ({}%)", one.limit.per.name(), one.percent())
         })
         .collect()
 }

@@ -96,28 +96,18 @@ pub enum SessionRole {
     Pane,
 }
 
-/// The reason of a run's end, weakest evidence first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EndedBy {
-    /// The directory disappeared without a hook call that explains it.
-    Disappeared,
-    /// The lead's process ended without SessionEnd.
-    Crashed,
-    /// A new run took the team's name.
-    Replaced,
-    SessionEnd,
-    TeamDelete,
-}
-
-impl EndedBy {
-    pub const ALL: &[EndedBy] = &[
-        EndedBy::Disappeared,
-        EndedBy::Crashed,
-        EndedBy::Replaced,
-        EndedBy::SessionEnd,
-        EndedBy::TeamDelete,
-    ];
+named_enum! {
+    /// The reason of a run's end, weakest evidence first.
+    pub enum EndedBy {
+        /// The directory disappeared without a hook call that explains it.
+        Disappeared = "disappeared",
+        /// The lead's process ended without SessionEnd.
+        Crashed = "crashed",
+        /// A new run took the team's name.
+        Replaced = "replaced",
+        SessionEnd = "session-end",
+        TeamDelete = "team-delete",
+    }
 }
 
 impl RunRecord {

@@ -5,41 +5,22 @@ use serde::{Deserialize, Serialize};
 use crate::config::Ship;
 use crate::sys::clock::Timestamp;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DestinationKind {
-    /// Parquet tables in an object store.
-    Store,
-    /// An OTLP/HTTP receiver.
-    Otlp,
-}
-
-impl DestinationKind {
-    pub fn name(self) -> &'static str {
-        match self {
-            DestinationKind::Store => "store",
-            DestinationKind::Otlp => "otlp",
-        }
+named_enum! {
+    /// The kind of a receiver of data.
+    pub enum DestinationKind {
+        /// Parquet tables in an object store.
+        Store = "store",
+        /// An OTLP/HTTP receiver.
+        Otlp = "otlp",
     }
 }
 
-/// A kind of telemetry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Signal {
-    Traces,
-    Logs,
-    Metrics,
-}
-
-impl Signal {
-    pub const ALL: [Signal; 3] = [Signal::Traces, Signal::Logs, Signal::Metrics];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Signal::Traces => "traces",
-            Signal::Logs => "logs",
-            Signal::Metrics => "metrics",
-        }
+named_enum! {
+    /// A kind of telemetry.
+    pub enum Signal {
+        Traces = "traces",
+        Logs = "logs",
+        Metrics = "metrics",
     }
 }
 
