@@ -15,7 +15,7 @@ use super::notify::{check_secret_file, check_url};
 use super::parse_duration;
 use super::parse_value::{Checker, Validation, blockable_events, quoted};
 use super::problem::{Code, Problem};
-use super::settings::Entry;
+use super::settings::{Entry, words};
 use super::ship::{StoreAddress, check_host, check_organization, check_otlp, parse_since};
 use super::source::Source;
 use crate::client::payload::Kind;
@@ -306,14 +306,13 @@ impl<'a> Item<'a> {
     }
 
     fn list(&self, name: &str) -> impl Iterator<Item = &'a str> {
-        let list = self.get(name).and_then(|entry| entry.value.as_array());
-        list.into_iter().flatten().filter_map(Json::as_str)
+        self.get(name).into_iter().flat_map(|entry| words(&entry.value))
     }
 }
 
 /// Checks that `fixed` names keys and tables.
 fn check_fixed(entry: &Entry) -> Result<(), String> {
-    let mut names = entry.value.as_array().into_iter().flatten().filter_map(Json::as_str);
+    let mut names = words(&entry.value);
     // Lists are fixed as a whole.
     let unknown = names.find(|name| name.contains('[') || Place::at(name).is_none());
     unknown.map_or(Ok(()), |name| Err(format!("unknown key or table {name:?}")))

@@ -4,7 +4,6 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use serde_json::Value as Json;
 
 use super::Gate;
 use super::check::validate;
@@ -12,7 +11,7 @@ use super::keys;
 use super::parse_value::Validation;
 use super::problem::{Code, Problem};
 use super::project::{apply_override, renumbered, without_taken_rules};
-use super::settings::{Entry, Layer, Settings};
+use super::settings::{Entry, Layer, Settings, words};
 use super::source::{self, Read, Source};
 use crate::sys::fs;
 
@@ -88,7 +87,12 @@ pub(super) fn add_user(
     problems: &mut Vec<Problem>,
 ) {
     let organization = Organization {
-        fixed: settings.get("organization.fixed").map(|fixed| texts(&fixed.value)).unwrap_or_default(),
+        fixed: settings
+            .get("organization.fixed")
+            .into_iter()
+            .flat_map(|fixed| words(&fixed.value))
+            .map(str::to_owned)
+            .collect(),
         allow_pauses: false,
     };
     let report = |entry: &Entry, code, message: String| {
@@ -119,10 +123,6 @@ pub(super) fn add_user(
     problems.sort_by_key(|problem| problem.at.unwrap_or((usize::MAX, 0)));
 }
 
-fn texts(list: &Json) -> Vec<String> {
-    list.as_array().into_iter().flatten().filter_map(Json::as_str).map(str::to_owned).collect()
-}
-
 /// The last valid content of the organization's file, stored by a hook call. It applies while the file is broken.
 pub(super) fn last_valid(copy: &Path, file: &Path, validation: Validation) -> Option<(Source, Vec<Entry>)> {
     let mut source = source::read(copy, source::MAX_BYTES).ok()??.source;
@@ -144,6 +144,8 @@ pub(super) fn store_valid(copy: &Path, read: &Read) {
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
+
+    use serde_json::Value as Json;
 
     use super::super::layers::{Effective, Files, load, load_cached};
     use super::super::{Mode, OnError, RecordMode};

@@ -9,9 +9,10 @@ use crate::client::payload::Kind;
 use crate::model::Tool;
 
 /// The mode of a gate, most permissive first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
+    #[default]
     Off,
     Warn,
     Block,
@@ -101,7 +102,7 @@ fn two_minutes() -> Duration {
     Duration::from_secs(120)
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TeamSize {
     pub mode: Mode,
@@ -201,12 +202,6 @@ impl Default for IdleWithWork {
 impl Default for CompletionCheck {
     fn default() -> CompletionCheck {
         CompletionCheck { mode: Mode::Block, check: Vec::new() }
-    }
-}
-
-impl Default for TeamSize {
-    fn default() -> TeamSize {
-        TeamSize { mode: Mode::Off, most: 0, agent_types: Vec::new(), models: Vec::new() }
     }
 }
 

@@ -12,7 +12,7 @@ use super::check::items;
 use super::keys::{self, Kind};
 use super::parse_value::quoted;
 use super::problem::{Code, Problem};
-use super::settings::{Entry, Layer, Settings, build};
+use super::settings::{Entry, Layer, Settings, build, words};
 use super::source::{self, Read, Source};
 use super::{Check, Rule, pattern};
 use crate::error::{Cause, Error, Result};
@@ -257,10 +257,6 @@ fn rank(kind: Kind, value: &Json) -> Option<usize> {
         (_, Json::Bool(on)) => Some(usize::from(*on)),
         _ => None,
     }
-}
-
-fn words(list: &Json) -> impl Iterator<Item = &str> {
-    list.as_array().into_iter().flatten().filter_map(Json::as_str)
 }
 
 fn is_empty(list: &Json) -> bool {

@@ -79,6 +79,11 @@ impl Entry {
     }
 }
 
+/// The strings of a list.
+pub(super) fn words(list: &Json) -> impl Iterator<Item = &str> {
+    list.as_array().into_iter().flatten().filter_map(Json::as_str)
+}
+
 /// Builds the configuration from checked values.
 pub(super) fn build(settings: &Settings) -> Result<Config, String> {
     let mut config = Config::deserialize(tree(settings)).map_err(|error| error.to_string())?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::model::event::SafeName;
 use crate::policy::{Access, FileHistory, FileRecord};
-use crate::sys::fs::{self, Appender, write_atomic};
+use crate::sys::fs::{self, Appender, json_lines, write_atomic};
 
 /// A file that would become larger than this is rewritten, at most half as large.
 const MAX_BYTES: u64 = 96 << 10;
@@ -57,18 +57,18 @@ impl FileLog {
         }
         // A link or a pipe in its place would fail every call.
         if self.0.symlink_metadata().is_ok_and(|found| !found.is_file()) {
-            return write_atomic(&self.0, &lines(records)?);
+            return write_atomic(&self.0, &json_lines(records)?);
         }
         let mut file = Appender::open(&self.0)?;
-        file.append_line(&lines(records)?)?;
+        file.append_line(&json_lines(records)?)?;
         if file.length <= MAX_BYTES {
             return Ok(());
         }
         let mut history = self.read_all();
-        let mut text = lines(&history.records())?;
+        let mut text = json_lines(&history.records())?;
         while text.len() as u64 > MAX_BYTES / 2 && history.count() > 0 {
             history.keep(history.count() / 4 * 3);
-            text = lines(&history.records())?;
+            text = json_lines(&history.records())?;
         }
         write_atomic(&self.0, &text)
     }
@@ -78,15 +78,6 @@ fn history<'a>(lines: impl Iterator<Item = &'a str>) -> FileHistory {
     let mut history = FileHistory::default();
     lines.filter_map(|line| serde_json::from_str(line).ok()).for_each(|record| history.insert(record));
     history
-}
-
-fn lines(records: &[FileRecord]) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    for record in records {
-        serde_json::to_writer(&mut text, record)?;
-        text.push(b'\n');
-    }
-    Ok(text)
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Finds the origin of a tool call: the message of the model that contains it, in the session's transcript.
 
-use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -64,14 +63,9 @@ fn transcripts(main: &Path, agent: Option<&str>) -> Vec<PathBuf> {
 }
 
 fn tail(path: &Path, size: usize) -> std::io::Result<Vec<u8>> {
-    let mut file = fs::open_regular(path)?;
     // The transcript may have the call with another level of escapes.
     let most = TAIL_BYTES.saturating_add((size as u64).saturating_mul(2)).min(MAX_TAIL_BYTES);
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
-    let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    fs::read_end(path, most as usize)
 }
 
 fn message_of(tail: &[u8], id: &str) -> Option<String> {

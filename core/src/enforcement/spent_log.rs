@@ -16,7 +16,7 @@ use crate::model::event::SafeName;
 use crate::spending::MessageCost;
 use crate::store::archive::{Archive, Interval, RunRecord, TranscriptNote, is_agent_transcript};
 use crate::sys::clock::Timestamp;
-use crate::sys::fs::{self, Appender, Lock, write_atomic};
+use crate::sys::fs::{self, Appender, Lock, json_lines, write_atomic};
 
 /// Maximum number of bytes of transcripts that one hook call reads.
 const MAX_NEW_BYTES: u64 = 8 << 20;
@@ -105,11 +105,11 @@ impl SpentLog {
                 lines.push(Line::of(name, tail, note, &span));
             }
         }
-        let new = text(&lines)?;
+        let new = json_lines(&lines)?;
         lines.into_iter().for_each(|line| all.add(line));
         if lock.is_some() && !new.is_empty() {
             match line_count > all.transcripts.len().saturating_mul(MAX_LINES_PER_TRANSCRIPT) {
-                true => write_atomic(&self.0, &text(&all.lines())?)?,
+                true => write_atomic(&self.0, &json_lines(&all.lines())?)?,
                 false => drop(Appender::open(&self.0)?.append_line(&new)?),
             }
         }
@@ -228,15 +228,6 @@ fn read_note(transcript: &Path) -> TranscriptNote {
     }
     let read = fs::read_regular(&transcript.with_extension("meta.json"), MAX_NOTE_BYTES);
     read.map(|(bytes, _)| TranscriptNote::parse(&bytes)).unwrap_or_default()
-}
-
-fn text(lines: &[Line]) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    for line in lines {
-        serde_json::to_writer(&mut text, line)?;
-        text.push(b'\n');
-    }
-    Ok(text)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Reads the usage of messages from the part of a transcript that is new.
 
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use fs_err::File;
 use serde::{Deserialize, Serialize};
 
 use crate::client::team::Spent;
@@ -49,13 +49,12 @@ pub struct TailLimits {
 pub fn read_tail(path: &Path, from: &Position, limits: TailLimits) -> io::Result<Tail> {
     let file = fs::open_regular(path)?;
     let length = file.metadata()?.len();
-    let file = file.file();
-    let is_same = from.end <= length && check(file, from.end)? == from.check;
+    let is_same = from.end <= length && check(&file, from.end)? == from.check;
     let start = if is_same { from.end } else { 0 };
-    let mut bytes = vec![0; usize::try_from(limits.bytes.min(length - start)).unwrap_or_default()];
+    let most = usize::try_from(limits.bytes.min(length - start)).unwrap_or_default();
     // The file may become shorter meanwhile.
-    let count = read_fully(file, &mut bytes, start)?;
-    bytes.truncate(count);
+    let bytes = fs::read_at_most(&file, most, start)?;
+    let count = bytes.len();
     let is_full = count as u64 == limits.bytes;
     let used = match bytes.iter().rposition(|byte| *byte == b'\n') {
         Some(last) => last + 1,
@@ -67,7 +66,7 @@ pub fn read_tail(path: &Path, from: &Position, limits: TailLimits) -> io::Result
     let unread = if is_full { length.saturating_sub(end) } else { 0 };
     Ok(Tail {
         start,
-        position: Position { end, check: check(file, end)? },
+        position: Position { end, check: check(&file, end)? },
         spent,
         read: count as u64,
         unread,
@@ -86,24 +85,10 @@ fn has_usage(line: &[u8]) -> bool {
     line.windows(WORD.len()).any(|window| window == WORD)
 }
 
-fn check(file: &std::fs::File, end: u64) -> io::Result<String> {
+fn check(file: &File, end: u64) -> io::Result<String> {
     let start = end.saturating_sub(CHECKED_BYTES);
-    let mut bytes = vec![0; (end - start) as usize];
-    let count = read_fully(file, &mut bytes, start)?;
-    Ok(blake3::hash(&bytes[..count]).to_hex()[..16].to_owned())
-}
-
-fn read_fully(file: &std::fs::File, bytes: &mut [u8], start: u64) -> io::Result<usize> {
-    let mut count = 0;
-    while count < bytes.len() {
-        match file.read_at(&mut bytes[count..], start + count as u64) {
-            Ok(0) => break,
-            Ok(more) => count += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(count)
+    let bytes = fs::read_at_most(file, (end - start) as usize, start)?;
+    Ok(blake3::hash(&bytes).to_hex()[..16].to_owned())
 }
 
 #[cfg(test)]

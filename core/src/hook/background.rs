@@ -84,7 +84,7 @@ pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
     let archive = recorder.archive();
     archive.close_pending_runs(recorder.config.log.lock_patience);
     let (mut notes, _) = archive_transcripts(&archive, |_| false);
-    for part in PARTS.map(|part| recorder.paths.store.join(part)) {
+    for part in PARTS.iter().map(|part| recorder.paths.store.join(part)) {
         fs::remove_old_drafts(&part, LEFTOVER_AGE);
         fs::remove_old_drafts_of(&part, LEFTOVER_AGE);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::ledger::{fits, mark};
+use super::ledger::{fits, forget_oldest, mark};
 use super::{Access, Judged, Ledger};
 use crate::client::payload::Kind;
 use crate::model::event::{ActorKind, LEAD};
@@ -13,7 +13,7 @@ use crate::sys::clock::Timestamp;
 /// Maximum number of files. Files that were only read make room first, the oldest first.
 const MAX_FILES: usize = 256;
 /// Maximum number of agents for each file.
-const MAX_AGENTS: usize = 16;
+pub(super) const MAX_AGENTS: usize = 16;
 
 /// The uses of files, by their path. Each order is the number of a tool call that used files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl FileHistory {
             (Kind::PreToolUse | Kind::PostToolUse, Access::Reads(place)) => {
                 let file = self.file(&place.path);
                 file.reads.insert(agent, order);
-                forget_oldest(&mut file.reads, |order| *order);
+                forget_oldest(&mut file.reads, MAX_AGENTS, |order| *order);
             }
             (Kind::PreToolUse | Kind::PostToolUse, Access::Changes(place)) => {
                 let file = self.file(&place.path);
@@ -116,7 +116,7 @@ impl FileHistory {
                     last.before = Some((last.order, last.at)).filter(|(order, _)| *order > 0);
                 }
                 (last.order, last.at, last.call) = (order, event.at, call);
-                forget_oldest(&mut file.changes, |change| change.order);
+                forget_oldest(&mut file.changes, MAX_AGENTS, |change| change.order);
             }
             (_, Access::Changes(place)) => {
                 if let Some(file) = self.files.get_mut(&place.path) {
@@ -140,11 +140,7 @@ impl FileHistory {
 
     /// Drops the oldest entries until this many are left; those that were only read first.
     pub fn keep(&mut self, most: usize) {
-        while self.files.len() > most {
-            let oldest =
-                self.files.iter().min_by_key(|(_, file)| (!file.changes.is_empty(), file.last_use()));
-            oldest.map(|(path, _)| path.clone()).map(|path| self.files.remove(&path));
-        }
+        forget_oldest(&mut self.files, most, |file| (!file.changes.is_empty(), file.last_use()));
     }
 
     /// The number of files.
@@ -179,13 +175,6 @@ impl FileUse {
             Some((order, at)) => (change.order, change.at, change.call) = (order, at, String::new()),
             None => drop(self.changes.remove(agent)),
         }
-    }
-}
-
-pub(super) fn forget_oldest<V>(agents: &mut BTreeMap<String, V>, order: impl Fn(&V) -> u64) {
-    if agents.len() > MAX_AGENTS {
-        let oldest = agents.iter().min_by_key(|(_, value)| order(value)).map(|(agent, _)| agent.clone());
-        oldest.map(|agent| agents.remove(&agent));
     }
 }
 

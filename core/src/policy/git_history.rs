@@ -1,12 +1,15 @@
 //! The effects of git commands on the changes of a team's agents.
 
+use std::collections::BTreeMap;
+
 use super::FileHistory;
 use super::access::{GitCall, below_root};
-use super::file_history::{Change, Commit, FileUse, forget_oldest};
+use super::file_history::{Change, Commit, FileUse, MAX_AGENTS};
 use super::git::{Affected, GitEffect};
+use super::ledger::forget_oldest;
 use crate::sys::clock::Timestamp;
 
-/// Maximum number of working trees with commits, and of agents in each.
+/// Maximum number of working trees with commits.
 const MAX_TREES: usize = 32;
 
 /// A change that its agent has not committed.
@@ -58,17 +61,13 @@ impl FileHistory {
     }
 
     pub(super) fn note_commit(&mut self, root: &str, agent: &str, commit: Commit) {
-        if !self.commits.contains_key(root) && self.commits.len() >= MAX_TREES {
-            let last = |commits: &std::collections::BTreeMap<String, Commit>| {
-                commits.values().map(|one| one.order).max()
-            };
-            let oldest =
-                self.commits.iter().min_by_key(|(_, commits)| last(commits)).map(|(root, _)| root.clone());
-            oldest.map(|root| self.commits.remove(&root));
+        if !self.commits.contains_key(root) {
+            let last = |commits: &BTreeMap<String, Commit>| commits.values().map(|one| one.order).max();
+            forget_oldest(&mut self.commits, MAX_TREES - 1, last);
         }
         let commits = self.commits.entry(root.to_owned()).or_default();
         commits.insert(agent.to_owned(), commit);
-        forget_oldest(commits, |commit| commit.order);
+        forget_oldest(commits, MAX_AGENTS, |commit| commit.order);
     }
 
     /// Applies a function to each change in a working tree, with its path and whether an agent created the file.

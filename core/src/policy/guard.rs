@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::ledger::{fits, mark};
+use super::ledger::{fits, forget_oldest, mark};
 use super::{Decision, Finding, TeamState, Verdict};
 use crate::model::TaskStatus;
 
@@ -111,7 +111,7 @@ impl Guard {
                 };
                 verdict.repeated = self.warned.contains_key(&key);
                 if !verdict.repeated {
-                    make_room(&mut self.warned, |order| *order);
+                    forget_oldest(&mut self.warned, MAX_ENTRIES - 1, |order| *order);
                     let last = self.warned.values().max().copied().unwrap_or_default();
                     self.warned.insert(key, last.saturating_add(1));
                 }
@@ -151,7 +151,9 @@ impl Guard {
     fn count(&mut self, key: String, max_blocks: u32, attempt: &Attempt) -> Option<u32> {
         if !self.counts.contains_key(&key) {
             // A time in the future is from before the clock was set back.
-            make_room(&mut self.counts, |count| (count.last <= attempt.at).then_some(count.last));
+            forget_oldest(&mut self.counts, MAX_ENTRIES - 1, |count| {
+                (count.last <= attempt.at).then_some(count.last)
+            });
         }
         let count = self.counts.entry(key).or_default();
         let is_first = count.last == 0;
@@ -186,14 +188,6 @@ impl BlockCount {
             Origin::NotInTranscript => self.last != 0 && is_over(COUNT_AGAIN_MS),
             Origin::Unknown => self.last == 0 || is_over(MESSAGE_GAP_MS),
         }
-    }
-}
-
-/// Drops the oldest entries until there is room for another.
-fn make_room<V, K: Ord>(entries: &mut BTreeMap<String, V>, age: impl Fn(&V) -> K) {
-    while entries.len() >= MAX_ENTRIES {
-        let oldest = entries.iter().min_by_key(|(_, entry)| age(entry)).map(|(key, _)| key.clone());
-        oldest.map(|key| entries.remove(&key));
     }
 }
 

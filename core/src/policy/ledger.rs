@@ -196,9 +196,18 @@ impl MemberActivity {
 pub(super) fn note_last(positions: &mut BTreeMap<String, u64>, name: &str, order: u64) {
     let position = positions.entry(name.to_owned()).or_default();
     *position = order.max(*position);
-    if positions.len() > MAX_AGENTS {
-        let first = positions.iter().min_by_key(|(_, position)| **position).map(|(name, _)| name.clone());
-        first.map(|name| positions.remove(&name));
+    forget_oldest(positions, MAX_AGENTS, |position| *position);
+}
+
+/// Drops the oldest entries until at most this many are left.
+pub(super) fn forget_oldest<V, A: Ord>(
+    entries: &mut BTreeMap<String, V>,
+    most: usize,
+    age: impl Fn(&V) -> A,
+) {
+    while entries.len() > most {
+        let oldest = entries.iter().min_by_key(|(_, entry)| age(entry)).map(|(key, _)| key.clone());
+        oldest.map(|key| entries.remove(&key));
     }
 }
 

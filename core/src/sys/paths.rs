@@ -8,20 +8,34 @@ use crate::error::{Cause, Error, Result};
 use crate::sys::env::Env;
 use crate::sys::fs;
 
-/// All entries of the store. Other entries of its directory do not belong to teamkeep: `TEAMKEEP_HOME` can name any
-/// directory, even the user's home.
-pub const PARTS: [&str; 10] = [
-    "archive",
-    "diagnostics",
-    "installs",
-    "log",
-    "policy",
-    "restores",
-    "search",
-    "sessions",
-    "ship",
-    "trust.json",
-];
+macro_rules! parts {
+    ($($(#[$about:meta])* $part:ident = $name:literal,)+) => {
+        /// All entries of the store. Other entries of its directory do not belong to teamkeep: `TEAMKEEP_HOME` can name any
+        /// directory, even the user's home.
+        pub const PARTS: &[&str] = &[$($name),+];
+
+        impl Paths {
+            $($(#[$about])* pub fn $part(&self) -> PathBuf {
+                self.store.join($name)
+            })+
+        }
+    };
+}
+
+parts! {
+    archive = "archive",
+    diagnostics = "diagnostics",
+    installs = "installs",
+    log = "log",
+    policy = "policy",
+    restores = "restores",
+    /// The index of `teamkeep search`: a cache.
+    search = "search",
+    sessions = "sessions",
+    /// The state of shipping.
+    ship = "ship",
+    trust = "trust.json",
+}
 
 #[derive(Debug, Clone)]
 pub struct Paths {
@@ -101,48 +115,6 @@ impl Paths {
         Error::caused(what, why).hint("set HOME or TEAMKEEP_HOME")
     }
 
-    pub fn log(&self) -> PathBuf {
-        self.store.join("log")
-    }
-
-    pub fn archive(&self) -> PathBuf {
-        self.store.join("archive")
-    }
-
-    pub fn sessions(&self) -> PathBuf {
-        self.store.join("sessions")
-    }
-
-    pub fn policy(&self) -> PathBuf {
-        self.store.join("policy")
-    }
-
-    pub fn installs(&self) -> PathBuf {
-        self.store.join("installs")
-    }
-
-    pub fn restores(&self) -> PathBuf {
-        self.store.join("restores")
-    }
-
-    /// The index of `teamkeep search`: a cache.
-    pub fn search(&self) -> PathBuf {
-        self.store.join("search")
-    }
-
-    /// The state of shipping.
-    pub fn ship(&self) -> PathBuf {
-        self.store.join("ship")
-    }
-
-    pub fn trust(&self) -> PathBuf {
-        self.store.join("trust.json")
-    }
-
-    pub fn diagnostics(&self) -> PathBuf {
-        self.store.join("diagnostics")
-    }
-
     /// Claude Code's directory: from the environment, or from a transcript's path
     /// (`<directory>/projects/<slug>/<session>.jsonl`).
     pub fn client_for(&self, transcript: Option<&Path>) -> Option<PathBuf> {
@@ -151,19 +123,5 @@ impl Paths {
             (root.is_absolute() && transcript?.ancestors().nth(2)?.ends_with("projects"))
                 .then(|| root.to_path_buf())
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_path_in_the_store_belongs_to_one_of_its_parts() {
-        let paths = Paths { store: "/r".into(), config: "/c".into(), client: None, warning: None };
-        let mut places = vec![paths.archive(), paths.diagnostics(), paths.installs(), paths.log()];
-        places.extend([paths.policy(), paths.restores(), paths.search(), paths.sessions(), paths.ship()]);
-        places.extend([paths.trust()]);
-        assert_eq!(PARTS.map(|part| paths.store.join(part)).as_slice(), places);
     }
 }

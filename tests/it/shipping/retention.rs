@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
-use teamkeep_core::store::log;
-use teamkeep_core::store::shipping::Shipped;
+use teamkeep_core::store::log::{self, Segment};
+use teamkeep_core::store::shipping::{Shipped, ShippingState};
 
 use super::ship_sandbox::{SESSION, SHIP, ShipSandbox};
 use crate::support::client_files::Lead;
@@ -28,6 +28,16 @@ fn segments(ship: &ShipSandbox) -> Vec<log::Segment> {
     log::list(&ship.sandbox.keep("log")).unwrap()
 }
 
+/// Notes that the object store has these segments.
+fn ship_segments(ship: &ShipSandbox, segments: &[&Segment]) {
+    let right = ship.shipping().lock(Duration::from_secs(60)).unwrap().unwrap();
+    let add = |state: &mut ShippingState| {
+        let shipped = &mut state.destinations.entry(ship.destination().id).or_default().segments;
+        shipped.extend(segments.iter().map(|segment| segment.name.clone()));
+    };
+    right.update(add).unwrap();
+}
+
 fn finish(ship: &ShipSandbox, more: &str) -> String {
     ship.sandbox.configure(&format!("{SMALL}{SHIP}{more}"));
     ship.run(&["finish"]);
@@ -41,11 +51,7 @@ fn segments_are_kept_until_the_object_store_has_them() {
     let noted = finish(&ship, "");
     assert!(noted.contains("are not shipped and are kept until then"), "{noted}");
     assert_eq!(segments(&ship), all);
-    let destination = ship.destination();
-    let right = ship.shipping().lock(Duration::from_secs(60)).unwrap().unwrap();
-    for segment in [&all[0], &all[1], &all[3]] {
-        right.add_segment(&destination.id, &segment.name).unwrap();
-    }
+    ship_segments(&ship, &[&all[0], &all[1], &all[3]]);
     // A receiver gets no log segments.
     finish(&ship, "otlp = \"http://127.0.0.1:9\"\n");
     assert_eq!(segments(&ship), [all[2].clone(), all[4].clone(), all[5].clone()]);
@@ -79,9 +85,7 @@ fn the_oldest_are_removed_beyond_the_limit_which_is_reported() {
 fn a_damaged_state_means_that_nothing_is_shipped() {
     let ship = with_segments(3);
     let all = segments(&ship);
-    let destination = ship.destination();
-    let lock = || ship.shipping().lock(Duration::from_secs(60)).unwrap().unwrap();
-    lock().add_segment(&destination.id, &all[0].name).unwrap();
+    ship_segments(&ship, &[&all[0]]);
     let state = ship.sandbox.keep("ship/state.json");
     let whole = std::fs::read_to_string(&state).unwrap();
     std::fs::write(&state, &whole[..whole.len() / 2]).unwrap();

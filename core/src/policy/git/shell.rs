@@ -42,7 +42,8 @@ impl Line {
         if line.len() > MAX_BYTES || line.contains([UNKNOWN, REDIRECTED]) {
             return Line::default();
         }
-        let mut scanner = Scanner { rest: line.chars(), ..Scanner::default() };
+        let (command, parts, documents) = (String::new(), Vec::new(), Vec::new());
+        let mut scanner = Scanner { rest: line.chars(), command, parts, depth: 0, documents };
         let scanned = scanner.line();
         Line { is_complete: scanned.is_ok() && scanner.depth == 0, parts: scanner.parts }
     }
@@ -62,18 +63,6 @@ struct Scanner<'a> {
     depth: usize,
     /// The ends of here-documents that begin after the line, and whether tabs before them are ignored.
     documents: Vec<(String, bool)>,
-}
-
-impl Default for Scanner<'_> {
-    fn default() -> Self {
-        Scanner {
-            rest: "".chars(),
-            command: String::new(),
-            parts: Vec::new(),
-            depth: 0,
-            documents: Vec::new(),
-        }
-    }
 }
 
 impl Scanner<'_> {

@@ -123,12 +123,6 @@ impl LogChange {
         self.removed.is_empty() && self.adopted.is_empty() && self.pruned_runs.is_empty()
     }
 
-    pub(super) fn line(&self) -> serde_json::Result<Vec<u8>> {
-        let mut line = serde_json::to_vec(self)?;
-        line.push(b'\n');
-        Ok(line)
-    }
-
     /// Parses a line of the file. Ignores its mark.
     pub fn parse(line: &[u8]) -> serde_json::Result<LogChange> {
         serde_json::from_slice(line)

@@ -155,7 +155,7 @@ impl ExclusiveLog {
         let mut state = LockState::read(&self.lock.file);
         let mut to = fs::Appender::open(&changes_path(&self.dir))?;
         let previous = last_point(&self.dir, &state, state.current(&self.dir).as_ref());
-        let line = change.line().map_err(io::Error::from)?;
+        let line = fs::json_lines(&[change])?;
         let (sealed, point) = seal(&line, previous).ok_or(io::ErrorKind::InvalidData)?;
         // Hook calls do not read this file, unless its writer was killed.
         state.head = Some(Head { count: previous.count, hash: previous.hash, at: change.at });

@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::store::log::{self, SegmentName};
+use crate::store::log;
 use crate::sys::fs::{self, Damage, JsonFile};
 use crate::sys::paths::Paths;
 use crate::sys::process;
@@ -151,18 +151,6 @@ impl ShipLock {
         state.forget_removed(&existing);
         self.shipping.file().write_synced(&state)?;
         Ok(state)
-    }
-
-    /// Notes that a segment was sent to a destination completely.
-    pub fn add_segment(
-        &self,
-        destination: &DestinationId,
-        segment: &SegmentName,
-    ) -> io::Result<ShippingState> {
-        self.update(|state| {
-            let shipped = state.destinations.entry(destination.clone()).or_default();
-            shipped.segments.insert(segment.clone());
-        })
     }
 }
 

@@ -29,6 +29,14 @@ fn lock(shipping: &Shipping) -> ShipLock {
     shipping.lock(Duration::from_secs(10)).unwrap().unwrap()
 }
 
+/// Notes that a destination has a segment.
+fn add_segment(right: &ShipLock, id: &DestinationId, segment: &Segment) -> ShippingState {
+    let add = |state: &mut ShippingState| {
+        state.destinations.entry(id.clone()).or_default().segments.insert(segment.name.clone());
+    };
+    right.update(add).unwrap()
+}
+
 #[test]
 fn a_segment_is_shipped_once_the_object_store_has_it() {
     let dir = tempfile::tempdir().unwrap();
@@ -38,7 +46,7 @@ fn a_segment_is_shipped_once_the_object_store_has_it() {
     let right = lock(&shipping);
     assert!(shipping.lock(Duration::ZERO).unwrap().is_none() && shipping.is_running().unwrap());
     let destinations = right.update(|_| ()).unwrap().configured(&ship);
-    let state = right.add_segment(&destinations[0].id, &all[0].name).unwrap();
+    let state = add_segment(&right, &destinations[0].id, &all[0]);
     assert_eq!(state.unshipped(&destinations, &all), all[1..]);
     assert!(!state.lacks_segment(&destinations[0], &all[0]));
     assert_eq!(state.unshipped(&destinations[1..], &all), [], "a receiver gets no events");
@@ -86,8 +94,8 @@ fn removed_segments_are_forgotten_and_a_damaged_state_is_replaced() {
     let (shipping, all) = (shipping(dir.path()), segments(dir.path(), 2));
     let right = lock(&shipping);
     let id = right.update(|_| ()).unwrap().configured(&ship(0))[0].id.clone();
-    right.add_segment(&id, &all[0].name).unwrap();
-    let first = right.add_segment(&id, &all[1].name).unwrap();
+    add_segment(&right, &id, &all[0]);
+    let first = add_segment(&right, &id, &all[1]);
     assert_eq!(first.destinations[&id].segments.len(), 2);
     std::fs::remove_file(all[0].path(&dir.path().join("log"))).unwrap();
     assert_eq!(right.update(|_| ()).unwrap().destinations[&id].segments.len(), 1);

@@ -139,6 +139,16 @@ impl<T: Document> JsonFile<T> {
     }
 }
 
+/// These documents as lines of JSON.
+pub fn json_lines<T: Serialize>(documents: &[T]) -> io::Result<Vec<u8>> {
+    let mut lines = Vec::new();
+    for document in documents {
+        serde_json::to_writer(&mut lines, document)?;
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
 /// A document that is too large could not be read again.
 fn check_size<T: Document>(bytes: &[u8]) -> io::Result<()> {
     if bytes.len() as u64 > T::MAX_BYTES { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(()) }

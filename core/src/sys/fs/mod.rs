@@ -16,11 +16,11 @@ use fs_err::os::unix::fs::OpenOptionsExt;
 use fs_err::{File, OpenOptions};
 use rustix::fs::{Mode, OFlags};
 
-pub use json_file::{Content, Damage, Document, JsonFile, LastVersion, Layout};
+pub use json_file::{Content, Damage, Document, JsonFile, LastVersion, Layout, json_lines};
 pub use lock::{Lock, LockBudget, held_error, is_blocked_by_other_file, is_locked, lock, lock_of};
 pub use read::{
-    Read, Stamp, open_regular, read_end, read_linked, read_prefix, read_private, read_regular, read_stable,
-    sync,
+    Read, Stamp, open_regular, read_at_most, read_end, read_linked, read_prefix, read_private, read_regular,
+    read_stable, sync,
 };
 pub use replace::{
     Appender, Draft, overwrite_in_place, remove_old_drafts, remove_old_drafts_of, temporary_path,

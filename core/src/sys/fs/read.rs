@@ -94,6 +94,21 @@ pub fn read_end(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     Ok(end)
 }
 
+/// Reads `most` bytes from an offset on; less at the end of the file.
+pub fn read_at_most(file: &File, most: usize, start: u64) -> io::Result<Vec<u8>> {
+    let (mut bytes, mut count) = (vec![0; most], 0);
+    while count < most {
+        match file.read_at(&mut bytes[count..], start + count as u64) {
+            Ok(0) => break,
+            Ok(more) => count += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(count);
+    Ok(bytes)
+}
+
 /// Opens a regular file for reading, without following links or blocking on pipes.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     let file = open(path, OFlags::NOFOLLOW)?;

@@ -100,25 +100,12 @@ impl Data {
                 // The last block may have grown since it was read.
                 blocks.retain(|(known, _)| *known != number);
                 blocks.truncate(BLOCKS - 1);
-                blocks.push_front((number, read_block(file, number * BLOCK)?));
+                blocks.push_front((number, fs::read_at_most(file, BLOCK as usize, number * BLOCK)?));
                 0
             }
         };
         Ok(blocks[position].1.get(begin..).unwrap_or_default())
     }
-}
-
-/// Reads a block, or less at the end of the file.
-fn read_block(file: &File, start: u64) -> io::Result<Vec<u8>> {
-    let (mut bytes, mut length) = (vec![0; BLOCK as usize], 0);
-    while length < bytes.len() {
-        match file.read_at(&mut bytes[length..], start + length as u64)? {
-            0 => break,
-            count => length += count,
-        }
-    }
-    bytes.truncate(length);
-    Ok(bytes)
 }
 
 /// The path of the compressed file of a plain one.
