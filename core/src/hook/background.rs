@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::Recorder;
@@ -62,15 +62,14 @@ impl Recorder {
             return if notes.is_empty() { Ok(()) } else { Err(io::Error::other(notes.join("; "))) };
         }
         let mut command = Command::new(std::env::current_exe()?);
-        // No process group: a group leader cannot call `setsid`, which is the first thing that the process does.
-        command.arg("finish").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.arg("finish");
         if let Some(pid) = started.client {
             command.arg("--after").arg(pid.to_string());
         }
         if started.in_session {
             command.arg("--beside");
         }
-        command.spawn().map(|_| ())
+        process::start(&mut command)
     }
 }
 

@@ -8,10 +8,9 @@ mod attribute;
 mod background;
 mod initial_response;
 mod judge;
-mod notifier;
 mod parse;
 mod run_lifecycle;
-mod shipper;
+mod senders;
 mod team_context;
 mod worktree;
 
@@ -25,8 +24,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 
 pub use background::{BackgroundMode, FinishStart, finish, prune};
-pub use notifier::notifier_lock;
-pub use shipper::find_shipper;
+pub use senders::{find_shipper, notifier_lock};
 
 use crate::client::compat::find_client_ancestor;
 use crate::client::payload::{self, Input};

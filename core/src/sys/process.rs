@@ -123,6 +123,12 @@ pub fn program(name: &str) -> Command {
     command
 }
 
+/// Starts a process that this one does not wait for. It has no process group of its own: the leader of a group cannot call
+/// `setsid`, which is the first thing that it does.
+pub fn start(command: &mut Command) -> io::Result<()> {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
+}
+
 /// Bytes to read after the process has ended. More than a pipe holds.
 const LEFT_BEHIND: usize = 1 << 20;
 

@@ -28,7 +28,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("client/response", &["client/payload"]),
     ("config", &["client/payload", "error", "model", "sys/clock", "sys/env", "sys/fs", "sys/paths"]),
     ("client/settings", &["client/payload", "config", "error", "sys/env", "sys/fs", "sys/paths"]),
-    ("client/team", &["client/compat", "client/json", "model", "sys/clock", "sys/unicode"]),
+    ("client/team", &["client/compat", "client/json", "model", "sys/clock", "sys/process", "sys/unicode"]),
     ("spending", &["client/team", "config", "sys/clock"]),
     ("store/log", &["config", "error", "model", "store/chain", "sys/clock", "sys/fs"]),
     (

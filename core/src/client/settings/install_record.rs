@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::sys::fs::{Content, Document, JsonFile, Layout};
+use crate::sys::fs::{self, Document, JsonFile, Layout};
 
 /// Format version.
 const V: u32 = 1;
@@ -83,7 +83,7 @@ impl Records {
     }
 
     pub fn all(&self) -> impl Iterator<Item = Record> {
-        let all = std::fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        let all = fs::entries(&self.dir).map(|entry| entry.path());
         all.filter(|path| path.extension().is_some_and(|kind| kind == "json"))
             .filter_map(|path| read(&JsonFile::at(path)))
     }
@@ -105,10 +105,7 @@ impl Records {
 }
 
 fn read(file: &JsonFile<Record>) -> Option<Record> {
-    match file.read() {
-        Ok(Content::Valid(record)) => Some(record),
-        _ => None,
-    }
+    file.read().ok()?.valid().ok()?
 }
 
 /// The hash of a content of a settings file.

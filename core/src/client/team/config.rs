@@ -6,6 +6,7 @@ use super::{text, whole};
 use crate::client::compat;
 use crate::client::json;
 use crate::model::TaskStatus;
+use crate::sys::process::ProcessId;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TeamConfig {
@@ -15,17 +16,8 @@ pub struct TeamConfig {
     /// The lead's session. `/clear` does not change it (2.1.328).
     pub lead_session: Option<String>,
     /// The lead's process, from 2.1.328 on.
-    pub lead_process: Option<LeadProcess>,
+    pub lead_process: Option<ProcessId>,
     pub members: Vec<Member>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeadProcess {
-    pub pid: u32,
-    /// The namespace of the process id: `host#pid:[4026531836]`.
-    pub space: Option<String>,
-    /// Start time, in kernel ticks since boot (`/proc/<pid>/stat`, field 22).
-    pub start: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -51,20 +43,18 @@ impl TeamConfig {
             name: text(&file, &["name", "team_name"]),
             created_at: whole(&file, &["createdAt", "created_at"]),
             lead_session: text(&file, &["leadSessionId", "lead_session_id"]),
-            lead_process: file.get("leadProcess").and_then(LeadProcess::read),
+            lead_process: file.get("leadProcess").and_then(lead_process),
             members: members.iter().filter_map(Member::read).collect(),
         })
     }
 }
 
-impl LeadProcess {
-    fn read(value: &Value) -> Option<LeadProcess> {
-        Some(LeadProcess {
-            pid: u32::try_from(whole(value, &["pid"])?).ok()?,
-            space: text(value, &["pidSpace"]),
-            start: text(value, &["procStart"]),
-        })
-    }
+fn lead_process(value: &Value) -> Option<ProcessId> {
+    Some(ProcessId {
+        pid: u32::try_from(whole(value, &["pid"])?).ok()?,
+        space: text(value, &["pidSpace"]),
+        start: text(value, &["procStart"]),
+    })
 }
 
 impl Member {
@@ -153,7 +143,7 @@ mod tests {
             "members":[{"name":"team-lead","tmuxPaneId":"leader"},{"no":"name"},7]}"#;
         let team = TeamConfig::parse(new).unwrap();
         assert_eq!((team.created_at, team.lead_session.as_deref()), (Some(5), Some("s")));
-        assert_eq!(team.lead_process.unwrap(), LeadProcess { pid: 7, space: None, start: Some("9".into()) });
+        assert_eq!(team.lead_process.unwrap(), ProcessId { pid: 7, space: None, start: Some("9".into()) });
         assert_eq!(team.members.len(), 1);
         let old = TeamConfig::parse(br#"{"team_name":"t","created_at":5.0,"members":"x"}"#).unwrap();
         assert_eq!((old.name.as_deref(), old.created_at), (Some("t"), Some(5)));

@@ -14,7 +14,7 @@ use crate::client::compat;
 use crate::sys::unicode::fold;
 
 pub use crate::client::compat::is_of_team as is_of;
-pub use config::{LeadProcess, Member, Task, TeamConfig};
+pub use config::{Member, Task, TeamConfig};
 pub use file_changes::{Commit, FileChanges, FileEdit, LineChange};
 pub use inbox::{Entry, Notice, entries, fresh_entries};
 pub use lists::{HIGHEST_NUMBER, Lists, NamedLists};

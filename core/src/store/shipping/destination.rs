@@ -31,12 +31,6 @@ pub struct DestinationId(String);
 
 const ID_CHARS: usize = 32;
 
-impl DestinationId {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Destination {
     pub kind: DestinationKind,

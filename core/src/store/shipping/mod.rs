@@ -36,11 +36,6 @@ impl Shipping {
         Shipping { dir: paths.ship(), log: paths.log() }
     }
 
-    /// The directory `ship/` of the store.
-    pub fn dir(&self) -> &Path {
-        &self.dir
-    }
-
     fn file(&self) -> JsonFile<ShippingState> {
         JsonFile::at(self.dir.join("state.json"))
     }

@@ -1,16 +1,19 @@
-//! Starts the process that ships recorded data. A hook call itself never sends anything.
+//! Starts the processes that send something: notifications about a running team, and recorded data. A hook call itself never
+//! sends anything.
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use super::attribute::Attributed;
 use super::{BackgroundMode, Recorder};
 use crate::client::payload::Kind;
 use crate::client::settings::command::{find, is_executable};
+use crate::model::Tool;
+use crate::store::archive::{Archive, CaptureScope};
 use crate::store::shipping::{PROGRAM, Shipping};
-use crate::sys::diagnostics;
 use crate::sys::env::Env;
+use crate::sys::{diagnostics, fs, process};
 
 /// The program that ships: beside this one, else in an absolute directory of the search path.
 pub fn find_shipper(env: &Env) -> Option<PathBuf> {
@@ -19,7 +22,42 @@ pub fn find_shipper(env: &Env) -> Option<PathBuf> {
     beside.filter(|program| is_executable(program)).or_else(|| find(PROGRAM, env))
 }
 
+/// The lock that a run's notifier holds as long as it runs; `None` if the ID of the run is not valid.
+pub fn notifier_lock(archive: &Archive, run: &str) -> Option<PathBuf> {
+    archive.run_dir(run).map(|dir| dir.join("notifications.lock"))
+}
+
 impl Attributed<'_> {
+    /// Starts the notifier of the session's run, unless one runs. Without `[notify]` in the configuration this makes no
+    /// system call; with it, it asks for the notifier's lock at the calls of [`Attributed::may_start_notifier`].
+    pub(super) fn start_notifier(&self) -> io::Result<()> {
+        let recorder = self.call.recorder;
+        if !recorder.config.notify.is_configured() || recorder.finish != BackgroundMode::Detached {
+            return Ok(());
+        }
+        let in_team = self.by.own.as_ref().and_then(CaptureScope::team).is_some();
+        let Some(run) = self.by.run.as_deref().filter(|_| in_team && self.may_start_notifier()) else {
+            return Ok(());
+        };
+        let Some(lock) = notifier_lock(&self.call.archive, run) else { return Ok(()) };
+        if fs::is_locked(&lock)? {
+            return Ok(());
+        }
+        // It may run for hours, so it must not keep the project's directory in use.
+        let mut command = Command::new(std::env::current_exe()?);
+        process::start(command.args(["notify", "watch", "--run", run]).current_dir("/"))
+    }
+
+    /// Whether agents start, end a turn or wait at this event: often enough to replace a notifier that was killed.
+    fn may_start_notifier(&self) -> bool {
+        let call = &self.call;
+        match call.kind {
+            Kind::SessionStart | Kind::SubagentStart | Kind::SubagentStop | Kind::TeammateIdle => true,
+            Kind::PostToolUse => matches!(call.payload.tool(), Some(Tool::Agent | Tool::TeamCreate)),
+            _ => false,
+        }
+    }
+
     /// Starts the shipper when a session ends, and when the last start was longer ago than `ship.interval`. Without `[ship]` in
     /// the configuration this makes no system call; with it, one at most events. At the end of a session, the process that
     /// archives the transcripts starts it, if `is_finishing`.
@@ -64,10 +102,9 @@ impl Recorder {
             }
             return Ok(());
         };
-        // It must not keep the project's directory in use. It calls `setsid` itself.
+        // It must not keep the project's directory in use.
         let mut command = Command::new(program);
         command.arg("after-hook").current_dir("/").env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        command.spawn().map(drop)
+        process::start(&mut command)
     }
 }
