@@ -6,11 +6,11 @@ use super::Mode;
 use super::settings::Entry;
 use super::units::parse_percent;
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Budget {
-    pub mode: Mode,
-    pub limit: Vec<Limit>,
+section! {
+    pub struct Budget {
+        pub mode: Mode = Mode::Block,
+        pub limit: Vec<Limit> = Vec::new(),
+    }
 }
 
 /// A limit, in tokens or in US dollars.
@@ -43,12 +43,6 @@ named_enum! {
         Task = "task",
         /// All agents of the run in the last hour.
         Hour = "hour",
-    }
-}
-
-impl Default for Budget {
-    fn default() -> Budget {
-        Budget { mode: Mode::Block, limit: Vec::new() }
     }
 }
 

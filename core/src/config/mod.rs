@@ -3,6 +3,24 @@
 //! A file goes through [`source`] → [`check`] → `model`; [`layers`] combines those of the organization, the user and the
 //! project.
 
+/// A table of the file. Each key has its default.
+macro_rules! section {
+    ($(#[$about:meta])* pub struct $Section:ident {
+        $($(#[$attribute:meta])* pub $key:ident: $Type:ty = $default:expr,)+
+    }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+        #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+        pub struct $Section { $($(#[$attribute])* pub $key: $Type,)+ }
+
+        impl Default for $Section {
+            fn default() -> $Section {
+                $Section { $($key: $default,)+ }
+            }
+        }
+    };
+}
+
 mod budget;
 mod cache;
 pub mod check;

@@ -31,30 +31,30 @@ pub struct Config {
     pub organization: Organization,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Log {
-    #[serde(deserialize_with = "size")]
-    pub segment_size: u64,
-    #[serde(deserialize_with = "duration")]
-    pub keep: Duration,
-    #[serde(deserialize_with = "size")]
-    pub keep_size: u64,
-    #[serde(deserialize_with = "duration")]
-    pub lock_patience: Duration,
+section! {
+    pub struct Log {
+        #[serde(deserialize_with = "size")]
+        pub segment_size: u64 = 16 * MIB,
+        #[serde(deserialize_with = "duration")]
+        pub keep: Duration = Duration::from_secs(90 * 86_400),
+        #[serde(deserialize_with = "size")]
+        pub keep_size: u64 = 512 * MIB,
+        #[serde(deserialize_with = "duration")]
+        pub lock_patience: Duration = Duration::from_secs(1),
+    }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Archive {
-    /// The response to a TeamDelete if the team's files could not be archived first.
-    pub on_failure: OnFailure,
-    #[serde(deserialize_with = "size")]
-    pub largest_file: u64,
-    #[serde(deserialize_with = "duration")]
-    pub longest_look: Duration,
-    /// The sessions whose transcripts are archived when they end.
-    pub sessions: ArchivedSessions,
+section! {
+    pub struct Archive {
+        /// The response to a TeamDelete if the team's files could not be archived first.
+        pub on_failure: OnFailure = OnFailure::Block,
+        #[serde(deserialize_with = "size")]
+        pub largest_file: u64 = 32 * MIB,
+        #[serde(deserialize_with = "duration")]
+        pub longest_look: Duration = Duration::from_secs(1),
+        /// The sessions whose transcripts are archived when they end.
+        pub sessions: ArchivedSessions = ArchivedSessions::Teams,
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -73,27 +73,27 @@ pub enum OnFailure {
     Warn,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Hook {
-    pub watch: bool,
-    #[serde(deserialize_with = "size")]
-    pub largest_input: u64,
-    #[serde(deserialize_with = "duration")]
-    pub stdin_patience: Duration,
-    #[serde(deserialize_with = "duration")]
-    pub slow: Duration,
+section! {
+    pub struct Hook {
+        pub watch: bool = true,
+        #[serde(deserialize_with = "size")]
+        pub largest_input: u64 = 16 * MIB,
+        #[serde(deserialize_with = "duration")]
+        pub stdin_patience: Duration = Duration::from_secs(2),
+        #[serde(deserialize_with = "duration")]
+        pub slow: Duration = Duration::from_millis(250),
+    }
 }
 
-/// The facts about its team for an agent that has lost its context.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct TeamContext {
-    pub after: Vec<ContextLoss>,
-    pub parts: Vec<ContextPart>,
-    /// In bytes.
-    #[serde(deserialize_with = "size")]
-    pub size: u64,
+section! {
+    /// The facts about its team for an agent that has lost its context.
+    pub struct TeamContext {
+        pub after: Vec<ContextLoss> = ContextLoss::ALL.into(),
+        pub parts: Vec<ContextPart> = ContextPart::ALL.into(),
+        /// In bytes.
+        #[serde(deserialize_with = "size")]
+        pub size: u64 = 2 << 10,
+    }
 }
 
 named_enum! {
@@ -113,12 +113,6 @@ named_enum! {
         Messages = "messages",
         Changes = "changes",
         Blocks = "blocks",
-    }
-}
-
-impl Default for TeamContext {
-    fn default() -> TeamContext {
-        TeamContext { after: ContextLoss::ALL.into(), parts: ContextPart::ALL.into(), size: 2 << 10 }
     }
 }
 
@@ -143,25 +137,25 @@ pub struct Price {
     pub cache_write: u64,
 }
 
-/// The thresholds of incidents.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Incidents {
-    #[serde(deserialize_with = "duration")]
-    pub silent: Duration,
-    #[serde(deserialize_with = "duration")]
-    pub unread: Duration,
-    #[serde(deserialize_with = "duration")]
-    pub waiting: Duration,
-    pub ping_pong: u32,
+section! {
+    /// The thresholds of incidents.
+    pub struct Incidents {
+        #[serde(deserialize_with = "duration")]
+        pub silent: Duration = Duration::from_secs(15 * 60),
+        #[serde(deserialize_with = "duration")]
+        pub unread: Duration = Duration::from_secs(15 * 60),
+        #[serde(deserialize_with = "duration")]
+        pub waiting: Duration = Duration::from_secs(5 * 60),
+        pub ping_pong: u32 = 10,
+    }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Privacy {
-    pub record: RecordMode,
-    pub redact: Vec<String>,
-    pub pattern: Vec<Pattern>,
+section! {
+    pub struct Privacy {
+        pub record: RecordMode = RecordMode::Verbatim,
+        pub redact: Vec<String> = REDACTABLE.iter().map(|name| (*name).to_owned()).collect(),
+        pub pattern: Vec<Pattern> = Vec::new(),
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -176,53 +170,6 @@ pub enum RecordMode {
 pub struct Pattern {
     pub name: String,
     pub regex: String,
-}
-
-impl Default for Privacy {
-    fn default() -> Privacy {
-        let redact = REDACTABLE.iter().map(|name| (*name).to_owned()).collect();
-        Privacy { record: RecordMode::Verbatim, redact, pattern: Vec::new() }
-    }
-}
-
-impl Default for Incidents {
-    fn default() -> Incidents {
-        let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
-        Incidents { silent: minutes(15), unread: minutes(15), waiting: minutes(5), ping_pong: 10 }
-    }
-}
-
-impl Default for Log {
-    fn default() -> Log {
-        Log {
-            segment_size: 16 * MIB,
-            keep: Duration::from_secs(90 * 86_400),
-            keep_size: 512 * MIB,
-            lock_patience: Duration::from_secs(1),
-        }
-    }
-}
-
-impl Default for Archive {
-    fn default() -> Archive {
-        Archive {
-            on_failure: OnFailure::Block,
-            largest_file: 32 * MIB,
-            longest_look: Duration::from_secs(1),
-            sessions: ArchivedSessions::Teams,
-        }
-    }
-}
-
-impl Default for Hook {
-    fn default() -> Hook {
-        Hook {
-            watch: true,
-            largest_input: 16 * MIB,
-            stdin_patience: Duration::from_secs(2),
-            slow: Duration::from_millis(250),
-        }
-    }
 }
 
 /// Parses a number such as 2.5 into millionths.

@@ -10,17 +10,17 @@ use super::units::duration;
 /// Maximum length of an address.
 const MAX_URL_CHARS: usize = 4_096;
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Notify {
-    pub command: String,
-    pub url: String,
-    pub secret_file: String,
-    /// All kinds if it is empty.
-    pub kinds: Vec<String>,
-    pub severity: LeastSeverity,
-    #[serde(deserialize_with = "duration")]
-    pub quiet: Duration,
+section! {
+    pub struct Notify {
+        pub command: String = String::new(),
+        pub url: String = String::new(),
+        pub secret_file: String = String::new(),
+        /// All kinds if it is empty.
+        pub kinds: Vec<String> = Vec::new(),
+        pub severity: LeastSeverity = LeastSeverity::Medium,
+        #[serde(deserialize_with = "duration")]
+        pub quiet: Duration = Duration::from_secs(600),
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -29,19 +29,6 @@ pub enum LeastSeverity {
     Low,
     Medium,
     High,
-}
-
-impl Default for Notify {
-    fn default() -> Notify {
-        Notify {
-            command: String::new(),
-            url: String::new(),
-            secret_file: String::new(),
-            kinds: Vec::new(),
-            severity: LeastSeverity::Medium,
-            quiet: Duration::from_secs(600),
-        }
-    }
 }
 
 impl Notify {

@@ -26,26 +26,26 @@ pub enum OnError {
     Block,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Policy {
-    pub on_error: OnError,
-    pub max_blocks: u32,
-    pub premature_shutdown: PrematureShutdown,
-    pub protect_lead: OnlyMode,
-    pub idle_with_work: IdleWithWork,
-    pub completion_check: CompletionCheck,
-    pub unfinished_dependencies: OnlyMode,
-    pub report_before_idle: OnlyMode,
-    pub team_size: TeamSize,
-    pub lead_stops_early: OnlyMode,
-    pub edit_collision: OnlyMode,
-    pub history_rewrite: OnlyMode,
-    pub add_everything: OnlyMode,
-    pub budget: Budget,
-    /// The gates that the organization has fixed, whose pauses and allowances do not apply.
-    #[serde(skip)]
-    pub unpausable: Vec<Gate>,
+section! {
+    pub struct Policy {
+        pub on_error: OnError = OnError::Allow,
+        pub max_blocks: u32 = 3,
+        pub premature_shutdown: PrematureShutdown = PrematureShutdown::default(),
+        pub protect_lead: OnlyMode = OnlyMode { mode: Mode::Block },
+        pub idle_with_work: IdleWithWork = IdleWithWork::default(),
+        pub completion_check: CompletionCheck = CompletionCheck::default(),
+        pub unfinished_dependencies: OnlyMode = OnlyMode { mode: Mode::Warn },
+        pub report_before_idle: OnlyMode = OnlyMode { mode: Mode::Off },
+        pub team_size: TeamSize = TeamSize::default(),
+        pub lead_stops_early: OnlyMode = OnlyMode { mode: Mode::Off },
+        pub edit_collision: OnlyMode = OnlyMode { mode: Mode::Off },
+        pub history_rewrite: OnlyMode = OnlyMode { mode: Mode::Off },
+        pub add_everything: OnlyMode = OnlyMode { mode: Mode::Off },
+        pub budget: Budget = Budget::default(),
+        /// The gates that the organization has fixed, whose pauses and allowances do not apply.
+        #[serde(skip)]
+        pub unpausable: Vec<Gate> = Vec::new(),
+    }
 }
 
 /// A gate without other settings, such as `[policy.protect-lead]`.
@@ -55,28 +55,28 @@ pub struct OnlyMode {
     pub mode: Mode,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct PrematureShutdown {
-    pub mode: Mode,
-    pub pending: bool,
-    pub open_turn: bool,
-    pub exempt: Vec<String>,
-    pub without_tasks: Mode,
+section! {
+    pub struct PrematureShutdown {
+        pub mode: Mode = Mode::Block,
+        pub pending: bool = false,
+        pub open_turn: bool = false,
+        pub exempt: Vec<String> = Vec::new(),
+        pub without_tasks: Mode = Mode::Warn,
+    }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct IdleWithWork {
-    pub mode: Mode,
-    pub waiting_key: String,
+section! {
+    pub struct IdleWithWork {
+        pub mode: Mode = Mode::Warn,
+        pub waiting_key: String = "waiting".to_owned(),
+    }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct CompletionCheck {
-    pub mode: Mode,
-    pub check: Vec<Check>,
+section! {
+    pub struct CompletionCheck {
+        pub mode: Mode = Mode::Block,
+        pub check: Vec<Check> = Vec::new(),
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -146,28 +146,6 @@ impl Rule {
     }
 }
 
-impl Default for Policy {
-    fn default() -> Policy {
-        Policy {
-            on_error: OnError::Allow,
-            max_blocks: 3,
-            premature_shutdown: PrematureShutdown::default(),
-            protect_lead: OnlyMode { mode: Mode::Block },
-            idle_with_work: IdleWithWork::default(),
-            completion_check: CompletionCheck::default(),
-            unfinished_dependencies: OnlyMode { mode: Mode::Warn },
-            report_before_idle: OnlyMode { mode: Mode::Off },
-            team_size: TeamSize::default(),
-            lead_stops_early: OnlyMode { mode: Mode::Off },
-            edit_collision: OnlyMode { mode: Mode::Off },
-            history_rewrite: OnlyMode { mode: Mode::Off },
-            add_everything: OnlyMode { mode: Mode::Off },
-            budget: Budget::default(),
-            unpausable: Vec::new(),
-        }
-    }
-}
-
 impl Policy {
     /// Whether a gate that guards the agents' files is on.
     pub fn guards_files(&self) -> bool {
@@ -178,30 +156,6 @@ impl Policy {
     pub fn fixed_gates(&self, paused: Option<&str>) -> Vec<&'static str> {
         let fixed = self.unpausable.iter().map(|gate| gate.name());
         fixed.filter(|name| paused.is_none_or(|paused| paused == *name)).collect()
-    }
-}
-
-impl Default for PrematureShutdown {
-    fn default() -> PrematureShutdown {
-        PrematureShutdown {
-            mode: Mode::Block,
-            pending: false,
-            open_turn: false,
-            exempt: Vec::new(),
-            without_tasks: Mode::Warn,
-        }
-    }
-}
-
-impl Default for IdleWithWork {
-    fn default() -> IdleWithWork {
-        IdleWithWork { mode: Mode::Warn, waiting_key: "waiting".to_owned() }
-    }
-}
-
-impl Default for CompletionCheck {
-    fn default() -> CompletionCheck {
-        CompletionCheck { mode: Mode::Block, check: Vec::new() }
     }
 }
 

@@ -13,30 +13,30 @@ use crate::sys::clock::{self, Timestamp};
 /// Maximum length of an organization's or a host's name.
 const MAX_NAME_CHARS: usize = 64;
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Ship {
-    /// The object store for Parquet tables.
-    #[serde(deserialize_with = "store")]
-    pub store: Option<StoreAddress>,
-    /// The base address of an OTLP/HTTP receiver; [`Ship::otlp_base`] has no slash at its end.
-    pub otlp: String,
-    pub otlp_encoding: OtlpEncoding,
-    pub otlp_headers_file: String,
-    pub organization: String,
-    /// The name of the machine; the system's name if it is empty.
-    pub host: String,
-    pub privacy: ShipPrivacy,
-    pub pseudonym_key_file: String,
-    #[serde(deserialize_with = "since")]
-    pub since: Option<Timestamp>,
-    /// Whether each ended run is sent to the store as an export bundle, too.
-    pub bundles: bool,
-    #[serde(deserialize_with = "duration")]
-    pub interval: Duration,
-    /// In bytes.
-    #[serde(deserialize_with = "size")]
-    pub keep_unshipped: u64,
+section! {
+    pub struct Ship {
+        /// The object store for Parquet tables.
+        #[serde(deserialize_with = "store")]
+        pub store: Option<StoreAddress> = None,
+        /// The base address of an OTLP/HTTP receiver; [`Ship::otlp_base`] has no slash at its end.
+        pub otlp: String = String::new(),
+        pub otlp_encoding: OtlpEncoding = OtlpEncoding::Protobuf,
+        pub otlp_headers_file: String = String::new(),
+        pub organization: String = "default".to_owned(),
+        /// The name of the machine; the system's name if it is empty.
+        pub host: String = String::new(),
+        pub privacy: ShipPrivacy = ShipPrivacy::Metadata,
+        pub pseudonym_key_file: String = String::new(),
+        #[serde(deserialize_with = "since")]
+        pub since: Option<Timestamp> = None,
+        /// Whether each ended run is sent to the store as an export bundle, too.
+        pub bundles: bool = false,
+        #[serde(deserialize_with = "duration")]
+        pub interval: Duration = Duration::from_secs(15 * 60),
+        /// In bytes.
+        #[serde(deserialize_with = "size")]
+        pub keep_unshipped: u64 = 1 << 30,
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -58,25 +58,6 @@ pub enum ShipPrivacy {
 impl ShipPrivacy {
     pub fn has_texts(self) -> bool {
         self != ShipPrivacy::Metadata
-    }
-}
-
-impl Default for Ship {
-    fn default() -> Ship {
-        Ship {
-            store: None,
-            otlp: String::new(),
-            otlp_encoding: OtlpEncoding::Protobuf,
-            otlp_headers_file: String::new(),
-            organization: "default".to_owned(),
-            host: String::new(),
-            privacy: ShipPrivacy::Metadata,
-            pseudonym_key_file: String::new(),
-            since: None,
-            bundles: false,
-            interval: Duration::from_secs(15 * 60),
-            keep_unshipped: 1 << 30,
-        }
     }
 }
 
