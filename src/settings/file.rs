@@ -65,11 +65,7 @@ impl SettingsFile {
     /// # Errors
     /// It is a broken link, not a regular file, too large, or unreadable.
     pub fn read(path: &Path) -> Result<SettingsFile> {
-        let real = resolve_links(path)?;
-        let content = content(&real).map_err(|error| {
-            Error::from(error).hint("nothing was changed; choose another file: --settings PATH")
-        })?;
-        Ok(SettingsFile { path: path.to_path_buf(), real, content, is_public: false })
+        SettingsFile::find(path, "nothing was changed; choose another file: --settings PATH")
     }
 
     /// Finds and reads a file of managed settings. If it is new, every user can read it.
@@ -77,9 +73,13 @@ impl SettingsFile {
     /// # Errors
     /// As of [`SettingsFile::read`].
     pub fn read_public(path: &Path) -> Result<SettingsFile> {
+        Ok(SettingsFile { is_public: true, ..SettingsFile::find(path, "nothing was changed")? })
+    }
+
+    fn find(path: &Path, hint: &str) -> Result<SettingsFile> {
         let real = resolve_links(path)?;
-        let content = content(&real).map_err(|error| Error::from(error).hint("nothing was changed"))?;
-        Ok(SettingsFile { path: path.to_path_buf(), real, content, is_public: true })
+        let content = content(&real).map_err(|error| Error::from(error).hint(hint))?;
+        Ok(SettingsFile { path: path.to_path_buf(), real, content, is_public: false })
     }
 
     /// The content, empty if there is no file.

@@ -1,6 +1,5 @@
 //! The skill with which an agent looks up the state and the history of its team, beside the settings file with the hooks.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use teamkeep_core::client::settings::install_record::hash;
@@ -38,13 +37,10 @@ impl Skill {
     pub fn beside(settings: &Path) -> Result<Skill> {
         let dir = settings.parent().unwrap_or(Path::new("."));
         let path = dir.join("skills/team-history/SKILL.md");
-        match fs::read_regular(&path, MAX_BYTES) {
-            Ok((found, _)) => Ok(Skill { path, found: Some(found) }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Skill { path, found: None }),
-            Err(error) => {
-                Err(Error::from(error).hint("nothing was changed; move the file, then run the command again"))
-            }
-        }
+        let read = fs::if_exists(fs::read_regular(&path, MAX_BYTES)).map_err(|error| {
+            Error::from(error).hint("nothing was changed; move the file, then run the command again")
+        })?;
+        Ok(Skill { path, found: read.map(|(found, _)| found) })
     }
 
     /// The hash of the installed skill.

@@ -1,6 +1,6 @@
 //! Claude Code's settings files, and teamkeep's hooks in each.
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -216,11 +216,7 @@ fn managed(layers: &[SettingsLayer]) -> impl Iterator<Item = &SettingsLayer> {
 
 /// The content of a settings file; `None` if it does not exist.
 pub fn content(real: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::read_regular(real, MAX_BYTES) {
-        Ok((bytes, _)) => Ok(Some(bytes)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+    Ok(fs::if_exists(fs::read_regular(real, MAX_BYTES))?.map(|(bytes, _)| bytes))
 }
 
 /// The file of a path, with the links of its directory resolved as well, so that each file has one name.

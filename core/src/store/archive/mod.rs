@@ -6,7 +6,6 @@
 
 mod capture;
 mod index;
-mod interval;
 mod journal;
 mod journal_points;
 mod maintenance;
@@ -23,7 +22,6 @@ mod write;
 
 pub use capture::Captured;
 pub use index::{CapturedFile, Index, RosterEntry};
-pub use interval::Interval;
 pub use journal::{Change, FileState, FileTree, Journal, Snapshot, apply, work_path, worktree_of};
 pub use journal_points::{JournalPoint, JournalPoints};
 pub use maintenance::{ExclusiveArchive, Staging};
@@ -31,4 +29,4 @@ pub use object::{Contents, Durability, ObjectError, ObjectInfo, Objects, Verifyi
 pub use run::{CaptureScope, Claims, EndedBy, Imported, RunRecord, SessionRecord, SessionRole};
 pub use session::CaptureRequest;
 pub use store::Archive;
-pub use transcripts::{StoredTranscript, TranscriptNote, agent_of, is_agent_transcript};
+pub use transcripts::{Interval, StoredTranscript, TranscriptNote, agent_of, is_agent_transcript};

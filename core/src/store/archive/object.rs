@@ -67,13 +67,9 @@ impl Objects {
 
     /// Syncs the names of stored contents to disk.
     pub fn sync_names(&self) -> io::Result<()> {
-        match fs_err::read_dir(&self.root) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            listing => {
-                listing?.try_for_each(|entry| fs::sync(&entry?.path()))?;
-                fs::sync(&self.root)
-            }
-        }
+        let Some(mut listing) = fs::if_exists(fs_err::read_dir(&self.root))? else { return Ok(()) };
+        listing.try_for_each(|entry| fs::sync(&entry?.path()))?;
+        fs::sync(&self.root)
     }
 
     /// Stores a content in compressed form (gzip) and returns the hash of the uncompressed one.

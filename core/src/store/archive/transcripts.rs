@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::run::{RunRecord, SessionRole};
 use super::store::Archive;
 use crate::client::json;
+use crate::sys::clock::Timestamp;
 use crate::sys::fs;
 
 /// An archived file: a transcript, or the `.meta.json` beside it.
@@ -56,6 +57,41 @@ pub fn is_agent_transcript(path: &Path) -> bool {
 
 fn stem(path: &Path) -> &str {
     path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
+}
+
+/// The part of its sessions' transcripts that belongs to a run, by Claude Code's clock, which is also the clock of
+/// `createdAt`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Interval {
+    /// When Claude Code created the team; else when the run was first seen, if an earlier run shares one of its
+    /// sessions.
+    pub from: Option<Timestamp>,
+    pub until: Option<Timestamp>,
+}
+
+impl Interval {
+    /// Finds the part of a run. Runs that share a session follow each other.
+    pub fn of(run: &RunRecord, all: &[RunRecord]) -> Interval {
+        if let Some(imported) = &run.imported {
+            return Interval { from: imported.from, until: imported.until };
+        }
+        let shares = |other: &&RunRecord| {
+            other.run != run.run
+                && other.imported.is_none()
+                && other.sessions.iter().any(|one| run.sessions.iter().any(|own| own.id == one.id))
+        };
+        let began = |run: &RunRecord| run.created_at.unwrap_or(run.started_at);
+        let own = began(run);
+        let others: Vec<Timestamp> = all.iter().filter(shares).map(began).collect();
+        let from = Some(own).filter(|own| run.created_at.is_some() || others.iter().any(|other| other < own));
+        Interval { from, until: others.into_iter().filter(|other| *other > own).min() }
+    }
+
+    pub fn contains(&self, at: Option<Timestamp>) -> bool {
+        at.is_none_or(|at| {
+            self.from.is_none_or(|from| from <= at) && self.until.is_none_or(|until| at < until)
+        })
+    }
 }
 
 /// Maximum size of an archived transcript, in bytes.
@@ -186,10 +222,8 @@ impl Archive {
     /// object.
     pub fn read_kept(&self, run: &str) -> io::Result<Option<BTreeMap<String, StoredTranscript>>> {
         let Some(dir) = self.run_dir(run) else { return Ok(None) };
-        match fs::read_regular(&dir.join("transcripts.json"), MAX_BYTES) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            read => Ok(Some(serde_json::from_slice(&read?.0)?)),
-        }
+        let read = fs::if_exists(fs::read_regular(&dir.join("transcripts.json"), MAX_BYTES))?;
+        Ok(read.map(|(bytes, _)| serde_json::from_slice(&bytes)).transpose()?)
     }
 }
 

@@ -12,6 +12,7 @@ use super::seal::{Link, Mark, Sealed};
 use super::{Segment, SegmentName};
 use crate::store::chain::{ChainHash, ChainPoint};
 use crate::sys::clock::Timestamp;
+use crate::sys::fs;
 
 const FILE: &str = "changes.jsonl";
 
@@ -130,11 +131,8 @@ impl LogChange {
 
     /// All changes that can be read, oldest first.
     pub fn list(dir: &Path) -> io::Result<Vec<LogChange>> {
-        let lines = match Lines::open(&changes_path(dir), Position::default()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            lines => lines?,
-        };
-        let raw: Vec<_> = lines.collect::<io::Result<_>>()?;
+        let lines = fs::if_exists(Lines::open(&changes_path(dir), Position::default()))?;
+        let raw: Vec<_> = lines.into_iter().flatten().collect::<io::Result<_>>()?;
         Ok(raw.iter().filter_map(|raw| LogChange::parse(raw.bytes.as_deref()?).ok()).collect())
     }
 

@@ -90,13 +90,9 @@ struct PartWriter {
 impl PartWriter {
     /// Starts a part; `None` if the run's directory was removed. The directory is not created again.
     fn create(path: PathBuf) -> io::Result<Option<PartWriter>> {
-        match Draft::create_in_existing(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            draft => {
-                let to = GzEncoder::new(BufWriter::new(draft?), Compression::default());
-                Ok(Some(PartWriter { path, to }))
-            }
-        }
+        let draft = fs::if_exists(Draft::create_in_existing(&path))?;
+        let to = draft.map(|draft| GzEncoder::new(BufWriter::new(draft), Compression::default()));
+        Ok(to.map(|to| PartWriter { path, to }))
     }
 
     fn finish(self) -> io::Result<()> {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::read::{open, regular};
-use super::{Appender, allow_missing, read_regular, write_atomic, write_synced};
+use super::{Appender, allow_missing, if_exists, read_regular, write_atomic, write_synced};
 
 pub trait Document: Serialize + DeserializeOwned {
     /// Maximum size of the file in bytes. A larger file is neither read nor written.
@@ -96,10 +96,7 @@ impl<T: Document> JsonFile<T> {
 
     /// Reads the file without parsing it; `None` if there is none.
     pub fn read_bytes(&self) -> io::Result<Option<(Vec<u8>, Metadata)>> {
-        match read_regular(&self.path, T::MAX_BYTES) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            read => read.map(Some),
-        }
+        if_exists(read_regular(&self.path, T::MAX_BYTES))
     }
 
     pub fn parse(&self, bytes: &[u8]) -> Result<T, Damage> {
@@ -172,11 +169,8 @@ impl<T: Document> JsonFile<T> {
     /// Reads the last version. Follows no link, and does not wait for a pipe.
     pub fn read_last(&self) -> io::Result<LastVersion<T>> {
         let path = self.path();
-        let file = match open(path, OFlags::NOFOLLOW) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(LastVersion { document: None, damage: None, size: 0 });
-            }
-            opened => opened?,
+        let Some(file) = if_exists(open(path, OFlags::NOFOLLOW))? else {
+            return Ok(LastVersion { document: None, damage: None, size: 0 });
         };
         let size = regular(&file)?.len();
         if size > T::MAX_BYTES {

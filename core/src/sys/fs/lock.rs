@@ -11,7 +11,7 @@ use fs_err::{File, OpenOptions};
 use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
 
 use super::read::{open_regular, regular};
-use super::{open_private, with_path};
+use super::{if_exists, open_private, with_path};
 
 /// An exclusive lock, released when it is dropped or when its process ends.
 #[derive(Debug)]
@@ -91,10 +91,7 @@ pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
 
 /// Whether another process holds the lock. Does not create the file.
 pub fn is_locked(path: &Path) -> io::Result<bool> {
-    let file = match open_regular(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        opened => opened?,
-    };
+    let Some(file) = if_exists(open_regular(path))? else { return Ok(false) };
     // Shared, so that several processes that only ask do not see each other.
     match file.try_lock_shared() {
         Ok(()) => Ok(false),

@@ -81,10 +81,7 @@ pub fn create_private(path: &Path) -> io::Result<File> {
 
 /// A directory's entries; none if it does not exist.
 pub fn list(dir: &Path) -> io::Result<Vec<fs_err::DirEntry>> {
-    match fs_err::read_dir(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        listing => listing?.collect(),
-    }
+    if_exists(fs_err::read_dir(dir))?.into_iter().flatten().collect()
 }
 
 /// A directory's entries without those that cannot be read; none if it cannot be listed.
@@ -92,9 +89,17 @@ pub fn entries(dir: &Path) -> impl Iterator<Item = std::fs::DirEntry> + use<> {
     std::fs::read_dir(dir).into_iter().flatten().flatten()
 }
 
+/// `None` for a missing file.
+pub fn if_exists<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
+}
+
 /// Turns the error of a missing file into success.
 pub fn allow_missing(result: io::Result<()>) -> io::Result<()> {
-    result.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+    if_exists(result).map(drop)
 }
 
 /// The path without `.` and `..`. Links are not resolved.
