@@ -40,7 +40,7 @@ impl ChainHash {
 
 impl fmt::Display for ChainHash {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+        write!(out, "{:032x}", u128::from_be_bytes(self.0))
     }
 }
 
@@ -58,20 +58,10 @@ impl FromStr for ChainHash {
     type Err = InvalidPoint;
 
     fn from_str(text: &str) -> Result<ChainHash, InvalidPoint> {
-        let digit = |byte: u8| match byte {
-            b'0'..=b'9' => Ok(byte - b'0'),
-            b'a'..=b'f' => Ok(byte - b'a' + 10),
-            _ => Err(InvalidPoint),
-        };
-        let (digits, rest) = text.as_bytes().as_chunks::<2>();
-        let mut bytes = [0; BYTES];
-        if digits.len() != BYTES || !rest.is_empty() {
-            return Err(InvalidPoint);
-        }
-        for (byte, [high, low]) in bytes.iter_mut().zip(digits) {
-            *byte = digit(*high)? << 4 | digit(*low)?;
-        }
-        Ok(ChainHash(bytes))
+        // `from_str_radix` takes upper-case digits and a sign, too.
+        let is_hex = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        let number = u128::from_str_radix(text, 16).ok().filter(|_| is_hex && text.len() == BYTES * 2);
+        number.map(|number| ChainHash(number.to_be_bytes())).ok_or(InvalidPoint)
     }
 }
 

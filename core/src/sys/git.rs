@@ -179,11 +179,8 @@ fn setting(section: &str, name: &[u8], key: &str, (variable, _): (&str, &str)) -
 
 /// The names of the filters in a configuration.
 pub fn filters(configuration: &[(String, String)]) -> Vec<String> {
-    let keys = configuration.iter().filter_map(|(key, _)| key.strip_prefix("filter.")?.rsplit_once('.'));
-    let mut names: Vec<String> = keys.map(|(name, _)| name.to_owned()).collect();
-    names.sort();
-    names.dedup();
-    names
+    let names = subsections(configuration.iter().map(|(key, _)| key.as_bytes()), b"filter.");
+    names.into_iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
 }
 
 #[cfg(test)]
