@@ -1,5 +1,5 @@
-//! What `install` and `uninstall` share: the settings file that they change, its install record, and the hooks that the policy
-//! in force needs.
+//! The parts that `install` and `uninstall` share: the settings file that they change, its install record, and the hooks that
+//! the policy in force needs.
 
 use std::path::{Path, PathBuf};
 
