@@ -30,9 +30,11 @@ fn segments(ship: &ShipSandbox) -> Vec<log::Segment> {
 
 /// Notes that the object store has these segments.
 fn ship_segments(ship: &ShipSandbox, segments: &[&Segment]) {
+    // It takes the lock itself.
+    let id = ship.destination().id;
     let right = ship.shipping().lock(Duration::from_secs(60)).unwrap().unwrap();
     let add = |state: &mut ShippingState| {
-        let shipped = &mut state.destinations.entry(ship.destination().id).or_default().segments;
+        let shipped = &mut state.destinations.entry(id).or_default().segments;
         shipped.extend(segments.iter().map(|segment| segment.name.clone()));
     };
     right.update(add).unwrap();
