@@ -12,7 +12,8 @@
 //! [`search`] has the full-text index of everything that is recorded, and [`files`] the files that the agents changed.
 //! [`timeline`] merges events, snapshots, transcripts and inboxes into the history of a run. [`bundle`] exports and imports
 //! runs; [`prune`] and [`verify`] maintain the store; [`notify`] sends incidents of running teams; [`settings`] edits Claude
-//! Code's settings, and [`doctor`] checks the installation.
+//! Code's settings, and [`doctor`] checks the installation. [`redact`] replaces secrets, [`demo`] replays an example, and
+//! [`context`] and [`ui`] are what every command gets: configuration, paths, terminal.
 
 mod backtest;
 mod brief;

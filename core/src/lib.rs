@@ -12,7 +12,8 @@
 //! - [`client`]: what Claude Code writes and reads: payloads, responses, team files, settings. `client::compat` has what only
 //!   some of its versions need.
 //! - [`attribution`]: who acted, in which team and run.
-//! - [`store`]: the data directory: event log, archive of contents and snapshots, retention.
+//! - [`store`]: the data directory: event log with its hash chain, archive of contents and snapshots, retention, and the state
+//!   of shipping.
 //! - [`config`]: `teamkeep.toml` and its layers.
 //! - [`spending`]: the price of the model's messages.
 //! - [`policy`]: the state of a team and the gates, without any access to files. [`enforcement`] reads what they need, runs

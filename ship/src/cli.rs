@@ -15,9 +15,9 @@ use teamkeep_core::error::{Error, Result, USAGE};
 use teamkeep_core::sys::clock::{self, Timestamp};
 use teamkeep_core::sys::{diagnostics, fs};
 
-use crate::round::ship;
+use crate::rounds::ship;
 use crate::setup::Setup;
-use crate::shipper::Round;
+use crate::shipper::RoundOutcome;
 use crate::{dry_run, fetch, status};
 
 /// Send recorded data to an object store or an OpenTelemetry receiver
@@ -168,7 +168,7 @@ fn send_round(setup: &Setup, since: Option<Timestamp>, ui: Ui) -> Result<bool> {
 }
 
 /// Events and objects are reported only if there is an object store, because a receiver gets neither.
-fn report(round: &Round, has_store: bool, ui: Ui) {
+fn report(round: &RoundOutcome, has_store: bool, ui: Ui) {
     let sent = round.sent;
     let runs = count(sent.runs, "run");
     ui.eprint_line(&match has_store {

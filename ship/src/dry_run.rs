@@ -12,11 +12,11 @@ use teamkeep_core::sys::clock::Timestamp;
 use crate::batches::{Batches, MAX_RUN_BYTES};
 use crate::identity::Identity;
 use crate::privacy::Texts;
-use crate::run_data::{RowSink, ShippedRun};
 use crate::segment_events;
 use crate::setup::Setup;
+use crate::shipped_run::{RowSink, ShippedRun};
 use crate::tables::Table;
-use crate::unsent_runs::{too_large_note, unshipped_runs};
+use crate::unsent_runs::{too_large_note, unsent_runs};
 
 /// Counts rows, and prints each as JSON, or the first of each table at the end.
 struct Preview<W> {
@@ -84,7 +84,7 @@ fn add_events(
     texts: &Texts,
     preview: &mut Preview<impl Write>,
 ) -> Result<()> {
-    if destination.kind != DestinationKind::Store {
+    if destination.kind != DestinationKind::ObjectStore {
         return Ok(());
     }
     for segment in log::list(&setup.log())? {
@@ -102,7 +102,7 @@ fn add_runs(
     preview: &mut Preview<impl Write>,
 ) -> Result<()> {
     let catalog = setup.catalog();
-    let wanted = unshipped_runs(&catalog, state, destination);
+    let wanted = unsent_runs(&catalog, state, destination);
     let Batches { batches, too_large } = Batches::of(&catalog, wanted, MAX_RUN_BYTES)?;
     too_large.into_iter().for_each(|run| setup.context.ui.warn(too_large_note(run)));
     for batch in batches {

@@ -12,7 +12,7 @@ use teamkeep_core::store::shipping::Destination;
 use crate::objects::{Created, Objects};
 use crate::parquet_file::{self, empty};
 use crate::segment_events::{Counts, EventFile, encode};
-use crate::shipper::{Round, Shipper, unshipped_segments};
+use crate::shipper::{RoundOutcome, Shipper, unshipped_segments};
 use crate::tables::{HeadRow, Table, TableVisitor, day, each_table, heads};
 
 /// Each has one segment in memory.
@@ -30,7 +30,7 @@ pub fn ship(
     shipper: &Shipper<'_>,
     destination: &Destination,
     objects: &Objects,
-    round: &mut Round,
+    round: &mut RoundOutcome,
 ) -> Result<()> {
     let state = shipper.state()?;
     let shipped = state.destinations.get(&destination.id);
@@ -46,7 +46,7 @@ pub fn ship_head(
     shipper: &Shipper<'_>,
     objects: &Objects,
     head: Option<&Head>,
-    round: &mut Round,
+    round: &mut RoundOutcome,
 ) -> Result<()> {
     let Some(head) = head else { return Ok(()) };
     let row = HeadRow {
@@ -65,7 +65,7 @@ pub fn ship_head(
 struct EmptyTables<'a> {
     shipper: &'a Shipper<'a>,
     objects: &'a Objects,
-    round: &'a mut Round,
+    round: &'a mut RoundOutcome,
 }
 
 impl TableVisitor for EmptyTables<'_> {
@@ -84,7 +84,7 @@ struct Sending<'a> {
 }
 
 impl Sending<'_> {
-    fn segments(&self, segments: &[Segment], round: &mut Round) -> Result<()> {
+    fn segments(&self, segments: &[Segment], round: &mut RoundOutcome) -> Result<()> {
         let texts = self.shipper.setup.texts_of_all()?;
         let log = self.shipper.setup.log();
         let queue = Mutex::new(segments.iter());
@@ -123,7 +123,7 @@ impl Sending<'_> {
         })
     }
 
-    fn send(&self, encoded: Encoded, done: &mut Vec<SegmentName>, round: &mut Round) -> Result<()> {
+    fn send(&self, encoded: Encoded, done: &mut Vec<SegmentName>, round: &mut RoundOutcome) -> Result<()> {
         match encoded {
             Encoded::File(segment, file) => {
                 let day = segment.day().to_string();
@@ -171,7 +171,13 @@ impl Sending<'_> {
 
 impl Shipper<'_> {
     /// Creates an object, and counts it if it was not there.
-    pub fn create(&self, objects: &Objects, name: &str, content: Vec<u8>, round: &mut Round) -> Result<()> {
+    pub fn create(
+        &self,
+        objects: &Objects,
+        name: &str,
+        content: Vec<u8>,
+        round: &mut RoundOutcome,
+    ) -> Result<()> {
         let size = content.len() as u64;
         if self.runtime.block_on(objects.create(name, content))? == Created::Now {
             round.sent.objects += 1;

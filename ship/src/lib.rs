@@ -1,11 +1,14 @@
 //! Ships what teamkeep recorded to OpenTelemetry collectors and object stores.
 //!
 //! ```text
-//! log segments ─▶ tables::events ─┐
-//!                                 ├─▶ parquet_file ─▶ objects
-//! ended runs ─▶ run_data ─▶ tables ┘
-//!                   └─▶ otlp ─▶ collector
+//! log segments ─▶ event_objects ─▶ tables::events ─┐
+//!                                                  ├─▶ parquet_file ─▶ objects
+//! unsent_runs ─▶ shipped_run ─▶ run_objects ─▶ tables ┘
+//!                          └─▶ run_telemetry ─▶ otlp ─▶ collector
 //! ```
+//!
+//! [`rounds`] runs this for each destination; [`shipper`] has what the parts of a round share. [`batches`] bounds the memory,
+//! [`privacy`] decides which texts leave the machine, and [`identity`] under which names.
 
 pub mod batches;
 pub mod cli;
@@ -19,12 +22,12 @@ pub mod parquet_file;
 mod patience;
 mod privacy;
 mod profile;
-mod round;
-mod run_data;
+mod rounds;
 mod run_objects;
 mod run_telemetry;
 mod segment_events;
 mod setup;
+mod shipped_run;
 mod shipper;
 mod status;
 pub mod tables;

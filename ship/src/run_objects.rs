@@ -7,9 +7,9 @@ use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::store::shipping::Destination;
 
 use crate::objects::Objects;
-use crate::run_data::TableFile;
 use crate::setup::Setup;
-use crate::shipper::{Round, Shipper};
+use crate::shipped_run::TableFile;
+use crate::shipper::{RoundOutcome, Shipper};
 use crate::tables::day;
 use crate::unsent_runs::{Sending, each_run};
 
@@ -20,7 +20,7 @@ pub fn ship(
     shipper: &Shipper<'_>,
     destination: &Destination,
     objects: &Objects,
-    round: &mut Round,
+    round: &mut RoundOutcome,
 ) -> Result<()> {
     each_run(shipper, destination, round, |run, _, round| {
         let setup = shipper.setup;
@@ -40,7 +40,7 @@ pub fn ship(
 }
 
 /// The run as an export bundle, if bundles are configured. They consist of texts, so they need a privacy that allows texts.
-fn bundle_of(setup: &Setup, run: &RunRecord, round: &mut Round) -> Result<Option<Vec<u8>>> {
+fn bundle_of(setup: &Setup, run: &RunRecord, round: &mut RoundOutcome) -> Result<Option<Vec<u8>>> {
     let ship = &setup.context.config.ship;
     let redactor = match (ship.bundles, ship.privacy) {
         (false, _) => return Ok(None),

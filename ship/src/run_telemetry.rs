@@ -9,12 +9,12 @@ use teamkeep_core::store::shipping::{Destination, Part, Shipped};
 
 use crate::otlp::{self, Headers, OtlpTarget, RunExport, SendError, SendErrorKind, Sender, Signal};
 use crate::patience::Patience;
-use crate::run_data::ShippedRun;
 use crate::setup::{Setup, secret_file};
-use crate::shipper::{Round, Shipper};
+use crate::shipped_run::ShippedRun;
+use crate::shipper::{RoundOutcome, Shipper};
 use crate::unsent_runs::{Sending, each_run};
 
-pub fn ship(shipper: &Shipper<'_>, destination: &Destination, round: &mut Round) -> Result<()> {
+pub fn ship(shipper: &Shipper<'_>, destination: &Destination, round: &mut RoundOutcome) -> Result<()> {
     let shipped = shipper.state()?.destinations.remove(&destination.id).unwrap_or_default();
     let mut receiver = Receiver {
         shipper,
@@ -171,7 +171,7 @@ impl Receiver<'_> {
     }
 
     /// Notes what the receiver rejected: an unsupported signal once, until it is accepted.
-    fn note_problems(&self, destination: &Destination, round: &mut Round) -> Result<()> {
+    fn note_problems(&self, destination: &Destination, round: &mut RoundOutcome) -> Result<()> {
         let notes = self.rejections.iter().map(|(text, requests)| match requests {
             1 => text.clone(),
             _ => format!("{text} ({requests} times)"),

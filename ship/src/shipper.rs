@@ -22,7 +22,7 @@ pub struct Sent {
 
 /// The outcome of a round: the data that was sent, and the reasons why not everything was.
 #[derive(Debug, Default)]
-pub struct Round {
+pub struct RoundOutcome {
     pub sent: Sent,
     pub errors: Vec<Error>,
     /// Problems that do not keep anything from being sent.

@@ -15,7 +15,7 @@ use teamkeep_core::sys::clock::{self, Timestamp};
 use crate::run_telemetry::signal_names;
 use crate::setup::Setup;
 use crate::shipper::unshipped_segments;
-use crate::unsent_runs::unshipped_runs;
+use crate::unsent_runs::unsent_runs;
 
 /// The format of `--json`.
 #[derive(Debug, Serialize)]
@@ -74,7 +74,7 @@ impl Status {
         let of_destination = |destination: Destination| {
             // A receiver gets no segments: its data is of ended runs.
             let segments = match destination.kind {
-                DestinationKind::Store => unshipped_segments(setup, &state, &destination)?,
+                DestinationKind::ObjectStore => unshipped_segments(setup, &state, &destination)?,
                 DestinationKind::Otlp => Vec::new(),
             };
             let shipped = state.destinations.get(&destination.id);
@@ -84,7 +84,7 @@ impl Status {
                 runs: shipped.map_or(0, |shipped| shipped.runs.len()),
                 unsupported: shipped.map(|shipped| shipped.unsupported.clone()).unwrap_or_default(),
                 too_large_runs: shipped.map_or(0, |shipped| shipped.too_large.len()),
-                unsent_runs: unshipped_runs(&catalog, &state, &destination).len(),
+                unsent_runs: unsent_runs(&catalog, &state, &destination).len(),
                 unsent_segments: segments.len(),
                 unsent_bytes: segments.iter().map(|segment| segment.size).sum(),
                 address: destination.address,

@@ -9,11 +9,11 @@ use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::store::shipping::{Destination, RunStanding, ShippingState};
 
 use crate::batches::{Batches, MAX_RUN_BYTES};
-use crate::run_data::ShippedRun;
-use crate::shipper::{Round, Shipper};
+use crate::shipped_run::ShippedRun;
+use crate::shipper::{RoundOutcome, Shipper};
 
 /// The ended runs that a destination does not have, oldest first.
-pub fn unshipped_runs<'a>(
+pub fn unsent_runs<'a>(
     catalog: &'a RunCatalog,
     state: &ShippingState,
     destination: &Destination,
@@ -37,36 +37,37 @@ pub enum Sending {
 pub fn each_run(
     shipper: &Shipper<'_>,
     destination: &Destination,
-    round: &mut Round,
-    mut send: impl FnMut(&ShippedRun, Option<i64>, &mut Round) -> Result<Sending>,
+    round: &mut RoundOutcome,
+    mut send: impl FnMut(&ShippedRun, Option<i64>, &mut RoundOutcome) -> Result<Sending>,
 ) -> Result<()> {
     let (setup, state) = (shipper.setup, shipper.state()?);
     let catalog = setup.catalog();
     if let Some(error) = catalog.listing_error() {
         return Err(error);
     }
-    let wanted = unshipped_runs(&catalog, &state, destination);
+    let wanted = unsent_runs(&catalog, &state, destination);
     let Batches { batches, too_large } = Batches::of(&catalog, wanted, MAX_RUN_BYTES)?;
     note_too_large(shipper, destination, &too_large)?;
     round.notes.extend(too_large.into_iter().map(too_large_note));
     let shipped = state.destinations.get(&destination.id);
-    let mut visit = |data: RunData, done: &mut BTreeMap<String, i64>, round: &mut Round| -> Result<Sending> {
-        let id = data.run.run.clone();
-        let texts = setup.texts(&setup.homes_of(&data.run));
-        let run =
-            texts.and_then(|texts| ShippedRun::of(&data, &setup.context.config, &texts, &shipper.identity));
-        let run = match run {
-            Ok(run) => run,
-            Err(error) => return Ok(Sending::Failed(error.within(format!("run {id} was not sent")))),
+    let mut visit =
+        |data: RunData, done: &mut BTreeMap<String, i64>, round: &mut RoundOutcome| -> Result<Sending> {
+            let id = data.run.run.clone();
+            let texts = setup.texts(&setup.homes_of(&data.run));
+            let run = texts
+                .and_then(|texts| ShippedRun::of(&data, &setup.context.config, &texts, &shipper.identity));
+            let run = match run {
+                Ok(run) => run,
+                Err(error) => return Ok(Sending::Failed(error.within(format!("run {id} was not sent")))),
+            };
+            let previous = shipped.and_then(|shipped| shipped.runs.get(&id)).copied();
+            let sending = send(&run, previous, round)?;
+            if let Sending::Sent = sending {
+                round.sent.runs += 1;
+                done.insert(id, run.key.revision);
+            }
+            Ok(sending)
         };
-        let previous = shipped.and_then(|shipped| shipped.runs.get(&id)).copied();
-        let sending = send(&run, previous, round)?;
-        if let Sending::Sent = sending {
-            round.sent.runs += 1;
-            done.insert(id, run.key.revision);
-        }
-        Ok(sending)
-    };
     let (mut failed, mut first) = (0_usize, None);
     for batch in batches {
         let mut done = BTreeMap::new();

@@ -16,7 +16,7 @@ use crate::view::{self, Document, count};
 use teamkeep_core::config;
 use teamkeep_core::error::Result;
 use teamkeep_core::store::retention::Recording;
-use teamkeep_core::store::shipping::{RunStanding, Shipping, Unshipped};
+use teamkeep_core::store::shipping::{RunStanding, Shipping, UnshippedSegments};
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -73,7 +73,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let catalog = catalog::lenient_catalog(context);
     let mut progress = context.ui.progress("looking", 0);
     let mut survey = survey(&catalog, &log, now, &mut |bytes| progress.add(bytes))?;
-    survey.unshipped = Unshipped::find(&Shipping::of(&context.paths), &context.config.ship, now)?;
+    survey.unshipped = UnshippedSegments::find(&Shipping::of(&context.paths), &context.config.ship, now)?;
     let planned = |survey: &Inventory| plan(survey, &bounds, limits, now);
     let plan = plan_verified(&mut survey, &archive, planned, &mut |bytes| progress.add(bytes))?;
     drop(progress);

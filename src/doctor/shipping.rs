@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use teamkeep_core::client::settings::command::quoted;
 use teamkeep_core::hook::find_shipper;
 use teamkeep_core::store::shipping::{
-    Destination, PROGRAM, RemovedUnshipped, Shipping, ShippingState, Unshipped,
+    Destination, PROGRAM, RemovedUnshipped, Shipping, ShippingState, UnshippedSegments,
 };
 use teamkeep_core::sys::fs::read_private;
 
@@ -80,7 +80,7 @@ fn last_problem(facts: &Facts<'_>, state: &ShippingState) -> Option<Diagnosis> {
 /// The backlog, once it needs more than half of the room for it.
 fn backlog_problem(facts: &Facts<'_>, shipping: &Shipping) -> Option<Diagnosis> {
     let ship = &facts.policy.config.ship;
-    let backlog = match Unshipped::find(shipping, ship, facts.now) {
+    let backlog = match UnshippedSegments::find(shipping, ship, facts.now) {
         Ok(backlog) => backlog,
         Err(error) => return Some(bad(format!("cannot list the segments that are not shipped: {error}"))),
     };

@@ -11,7 +11,7 @@ use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::{Archive, ObjectInfo, Objects, RunRecord};
 use teamkeep_core::store::log::{self, Contents, SegmentName};
 use teamkeep_core::store::retention;
-use teamkeep_core::store::shipping::Unshipped;
+use teamkeep_core::store::shipping::UnshippedSegments;
 use teamkeep_core::sys::clock::{self, Timestamp};
 use teamkeep_core::sys::fs::Stamp;
 
@@ -70,7 +70,7 @@ pub struct Inventory {
     pub log: Vec<log::Segment>,
     pub current: Option<SegmentName>,
     /// The segments that are not shipped, if shipping is configured.
-    pub unshipped: Unshipped,
+    pub unshipped: UnshippedSegments,
     /// Runs whose `run.json` cannot be read.
     pub damaged: Vec<String>,
     /// A run that names a missing content. Its hash may be damaged, so an unneeded content may be the one.

@@ -6,12 +6,12 @@
 mod board;
 mod line;
 mod observation;
-mod store;
+mod store_size;
 
 pub use board::{AgentState, Board, Item, Member, count_states};
 pub use line::{Attention, StatusLine};
 pub use observation::{Observation, Surroundings};
-pub use store::StoreStats;
+pub use store_size::StoreStats;
 
 use std::collections::BTreeMap;
 

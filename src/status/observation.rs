@@ -2,7 +2,7 @@
 
 use super::board::{AgentState, Board, Item, Member, items, lasts_at};
 use crate::report::{ActivityTimes, BurnRate, Incident, Report};
-use crate::timeline::{InboxHistory, LiveState, RunData, TaskState, Timeline, merge, open_index};
+use crate::timeline::{LiveState, RunData, TaskState, Timeline, UnreadCounts, merge, open_index};
 use teamkeep_core::config::{Config, Price};
 use teamkeep_core::enforcement::SnapshotReader;
 use teamkeep_core::model::TaskStatus;
@@ -22,7 +22,7 @@ pub struct Observation {
     /// Roster, tasks and messages from the files on disk, or else from the last snapshots.
     pub files: TeamState,
     activity: ActivityTimes,
-    inboxes: InboxHistory,
+    inboxes: UnreadCounts,
     prices: Vec<Price>,
 }
 
@@ -48,7 +48,7 @@ impl Observation {
             is_running,
             report: Report::of(data, &timeline, around.config, now),
             activity: ActivityTimes::of(data, &timeline),
-            inboxes: InboxHistory::of(archive, data),
+            inboxes: UnreadCounts::of(archive, data),
             prices: around.config.report.price.clone(),
             timeline,
             files,

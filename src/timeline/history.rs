@@ -14,14 +14,14 @@ pub struct History {
     pub rosters: Vec<(Timestamp, TeamConfig)>,
     /// States of tasks: time, id, state; `None` if the file was gone.
     pub tasks: Vec<(Timestamp, String, Option<Task>)>,
-    pub copies: Vec<Sighting>,
+    pub copies: Vec<InboxCopy>,
     pub presence: Vec<(Timestamp, bool)>,
     pub ids: TaskIds,
     pub problems: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sighting {
+pub struct InboxCopy {
     pub inbox: String,
     /// When it was first seen there, by teamkeep's clock.
     pub seen_at: Timestamp,
@@ -164,7 +164,7 @@ impl HistoryReader<'_> {
             let sent = entry.timestamp.as_deref().and_then(clock::parse);
             let is_older = sent.zip(since).is_some_and(|(sent, since)| sent < since);
             if known.insert(hasher.hash_one(entry.identity())) && !is_older {
-                self.history.copies.push(Sighting { inbox: owner.to_owned(), seen_at: at, entry });
+                self.history.copies.push(InboxCopy { inbox: owner.to_owned(), seen_at: at, entry });
             }
         }
         Some(())

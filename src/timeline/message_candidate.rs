@@ -101,7 +101,7 @@ impl MessageCandidate {
     }
 
     /// A message that is known only from its copy: Claude Code's own, or one without a hook call.
-    pub fn from_sighting(copy: &MessageCopy<'_>, notice: Option<Notice>) -> MessageCandidate {
+    pub fn from_copy(copy: &MessageCopy<'_>, notice: Option<Notice>) -> MessageCandidate {
         let word = notice.as_ref().map_or_else(|| "message".to_owned(), |notice| notice.kind.clone());
         let event = event_of(&word);
         let mut message = MessageEntry::new(event.unwrap_or(MessageEvent::Sent), word, copy.text.to_owned());

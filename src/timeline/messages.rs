@@ -71,7 +71,7 @@ pub fn messages(data: &RunData, when: &ClockMap) -> Vec<Entry> {
             || (is_known && drafts.has_repeated(copy))
             || drafts.add_to_blocked(copy, notice.as_ref());
         if !is_known_message {
-            drafts.push(MessageCandidate::from_sighting(copy, notice));
+            drafts.push(MessageCandidate::from_copy(copy, notice));
         }
     }
     drafts.finish()

@@ -5,7 +5,6 @@ mod entry_json;
 mod events;
 mod filter;
 mod history;
-mod inbox_history;
 mod lifecycle;
 mod live_state;
 mod loaded_event;
@@ -21,6 +20,7 @@ mod summary;
 mod tasks;
 mod transcript_owners;
 mod transcripts;
+mod unread_counts;
 
 pub use entry::{
     Entry, EntryKind, JoinEntry, Kind, MessageEntry, MessageEvent, SessionEntry, Source, TaskEntry,
@@ -28,8 +28,7 @@ pub use entry::{
 };
 pub use events::{DetailLevel, by_run};
 pub use filter::Filter;
-pub use history::{History, Sighting, TaskIds};
-pub use inbox_history::InboxHistory;
+pub use history::{History, InboxCopy, TaskIds};
 pub use live_state::{LiveState, MemberState, Removal, TaskState};
 pub use loaded_event::LoadedEvent;
 pub use new_entries::NewEntries;
@@ -38,6 +37,7 @@ pub use run_data::{ClockMap, RunData, is_client_gone, open_index};
 pub use state::{Departures, Diff, State, Things, diff, state};
 pub use summary::{Summary, project};
 pub use transcripts::{Cost, DeliveredMessage, Outcome, ToolUse, Transcript, Transcripts, read_note};
+pub use unread_counts::UnreadCounts;
 
 use std::collections::HashSet;
 

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::document::Document;
-use super::format::{count, decision, elapsed, first_line, name_style};
 use super::line::{DIM, Span, bold, dim, plain, styled};
+use super::values::{count, decision, elapsed, first_line, name_style};
 use crate::backtest::{Counts, Difference, Found, Record};
 use teamkeep_core::model::event::Recorded;
 use teamkeep_core::policy::Verdict;

@@ -1,6 +1,6 @@
 //! The text of a brief. Its size is limited, and the most important lines come first.
 
-use super::format::{count, whole_seconds};
+use super::values::{count, whole_seconds};
 use crate::brief::{Brief, Colleague, Said};
 use crate::status::{AgentState, Item};
 use crate::timeline::{Entry, EntryKind, TaskEvent};

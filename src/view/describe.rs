@@ -3,8 +3,8 @@
 use anstyle::Style;
 use serde_json::Value;
 
-use super::format::{count, decision, first_line, one_line, size, strip_tags, text_field};
 use super::line::{BLUE, DIM, GREEN, RED, YELLOW};
+use super::values::{count, decision, first_line, one_line, size, strip_tags, text_field};
 use crate::timeline::{
     Entry, EntryKind, MessageEntry, MessageEvent, TaskEntry, TaskEvent, TurnEvent, VerdictEntry,
 };

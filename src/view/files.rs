@@ -1,7 +1,7 @@
 //! Text output of `teamkeep files` and `teamkeep blame`.
 
 use super::document::{Document, Table};
-use super::format::{count, one_line, since, thousands};
+use super::values::{count, one_line, since, thousands};
 use crate::files::{Change, FileHistory, MadeCommit, TaskRef};
 use teamkeep_core::sys::clock::{self, Timestamp};
 

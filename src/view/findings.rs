@@ -4,8 +4,8 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 use anstyle::Style;
 
 use super::document::Document;
-use super::format::{count, size};
 use super::line::{GREEN, RED, YELLOW, bold, dim, plain, styled};
+use super::values::{count, size};
 use crate::doctor::{Code, Finding, Health, Verdict};
 use crate::ui::escape;
 use crate::verify::{Findings, VerifyStats};

@@ -1,7 +1,7 @@
 //! Incidents for people.
 
 use super::document::{Document, Table};
-use super::format::{count, since, thousands};
+use super::values::{count, since, thousands};
 use crate::report::Incident;
 use teamkeep_core::spending::dollars;
 use teamkeep_core::sys::clock::Timestamp;

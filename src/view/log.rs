@@ -7,8 +7,8 @@ use anstyle::Style;
 use chrono::{FixedOffset, NaiveDate};
 use serde_json::Value;
 
-use super::format::{decision, text_field};
 use super::line::{BLUE, CYAN, DIM, GREEN, Line, YELLOW, bold, dim, plain, styled};
+use super::values::{decision, text_field};
 use teamkeep_core::client::payload::{Kind, Message, MessageKind, Payload, TaskUpdate};
 use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::{ActorKind, Recorded};

@@ -1,8 +1,8 @@
 //! A run as a Mermaid sequence diagram.
 
 use super::describe::{ShownEntry, phrase};
-use super::format::{actor, elapsed, first_line};
 use super::timeline::{TimelineOptions, merge_idles};
+use super::values::{actor, elapsed, first_line};
 use crate::timeline::{Entry, Kind, LiveState, RunData};
 use crate::ui;
 use teamkeep_core::policy::Decision;

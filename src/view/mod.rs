@@ -6,7 +6,6 @@ mod describe;
 mod document;
 mod files;
 mod findings;
-mod format;
 mod html;
 mod incidents;
 mod line;
@@ -20,6 +19,7 @@ mod state;
 mod status;
 mod teams;
 mod timeline;
+mod values;
 
 pub use backtest_row::{BacktestRow, backtest_rows, counts};
 pub use brief::brief;
@@ -27,9 +27,6 @@ pub use describe::{ShownEntry, phrase};
 pub use document::Document;
 pub use files::{blame, files};
 pub use findings::{Commands, findings, health, problems};
-pub use format::{
-    count, elapsed, first_line, moment_since, name_style, one_line, redaction_summary, size, span, thousands,
-};
 pub use html::page;
 pub use incidents::incident_cost;
 pub use line::{DIM, GREEN, RED, Span, YELLOW, bold, dim, plain, styled, wrap_options};
@@ -42,3 +39,6 @@ pub use state::{diff, state};
 pub use status::{status, status_line};
 pub use teams::teams;
 pub use timeline::{EntryLines, TimelineOptions, ending, heading, timeline};
+pub use values::{
+    count, elapsed, first_line, moment_since, name_style, one_line, redaction_summary, size, span, thousands,
+};

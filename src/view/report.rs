@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use super::document::{Block, Document, Graph, Table};
 use super::files::file_table;
-use super::format::{
+use super::incidents::incidents;
+use super::values::{
     actor, count, elapsed, first_line, redaction_summary, since, span, strip_tags, thousands,
 };
-use super::incidents::incidents;
 use crate::report::{Change, MessageRow, Outcome, PRICES_AS_OF, Report, Role, TaskHistory, Topology};
 use crate::timeline::Kind;
 use teamkeep_core::client::json::serde_name;

@@ -3,8 +3,8 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::document::Document;
-use super::format::{count, first_line};
 use super::line::{GREEN, bold, dim, plain, styled};
+use super::values::{count, first_line};
 use crate::restore::{FilePlan, Plan, TaskWrite, Undone, WorktreeBranch, WorktreePlan};
 use teamkeep_core::sys::clock::{self, Timestamp};
 

@@ -1,8 +1,8 @@
 //! Text output of `teamkeep search`.
 
 use super::document::Document;
-use super::format::{actor, one_line};
 use super::line::{DIM, Line, YELLOW, bold, dim, plain, styled};
+use super::values::{actor, one_line};
 use crate::search::{Hit, Kind};
 use teamkeep_core::sys::clock;
 

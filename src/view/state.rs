@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use super::describe::message_text;
 use super::document::Document;
-use super::format::{
+use super::line::{BLUE, GREEN, RED, Span, bold, dim, plain, styled};
+use super::values::{
     actor, blocked_by, count, first_line, moment_since, name_style, since, task_style, text_field,
 };
-use super::line::{BLUE, GREEN, RED, Span, bold, dim, plain, styled};
 use crate::timeline::{Diff, RunData, State, Things};
 
 /// The members, tasks and messages of a run at a moment.

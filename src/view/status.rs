@@ -3,8 +3,8 @@
 use anstyle::Style;
 
 use super::document::Document;
-use super::format::{blocked_by, count, name_style, size, task_style, whole_seconds};
 use super::line::{DIM, GREEN, RED, YELLOW, bold, dim, plain, styled};
+use super::values::{blocked_by, count, name_style, size, task_style, whole_seconds};
 use crate::report::{Incident, Severity};
 use crate::status::{AgentState, Board, Status, StatusLine, StoreStats, TeamStatus, count_states};
 use crate::ui;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use anstyle::Style;
 
 use super::document::{Column, Document, Table};
-use super::format::{end_label, minute, short_id, span};
 use super::line::{GREEN, Span, bold, dim, plain, styled};
+use super::values::{end_label, minute, short_id, span};
 use crate::timeline::Summary;
 use teamkeep_core::sys::clock::{self, Timestamp};
 

@@ -7,8 +7,8 @@ use anstyle::Style;
 
 use super::describe::{ShownEntry, phrase, phrase_with};
 use super::document::Document;
-use super::format::{actor, count, elapsed, end_label, events_missing, name_style};
 use super::line::{DIM, Line, bold, dim, plain, styled};
+use super::values::{actor, count, elapsed, end_label, events_missing, name_style};
 use crate::timeline::{Entry, EntryKind, Kind, RunData, Summary, Timeline, TurnEvent};
 use teamkeep_core::model::event::LEAD;
 use teamkeep_core::sys::clock::{self, Timestamp};

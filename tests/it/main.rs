@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 mod docs;
+mod doctor;
 mod history;
 mod hook;
 mod mcp;

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::store::archive::{Archive, EndedBy, RunRecord};
 use crate::store::log::{self, Contents, Range};
 use crate::store::retention::{self, Facts, Needs, Recording, RetentionLock};
-use crate::store::shipping::{Shipping, Unshipped};
+use crate::store::shipping::{Shipping, UnshippedSegments};
 use crate::sys::clock::Timestamp;
 use crate::sys::fs;
 use crate::sys::paths::PARTS;
@@ -209,7 +209,7 @@ fn try_prune(recorder: &Recorder) -> Result<Vec<String>> {
     Contents::sweep(log, &segments);
     let current = log::active_segment(log);
     let (shipping, now) = (Shipping::of(&recorder.paths), recorder.clock.now());
-    let unshipped = Unshipped::find(&shipping, &recorder.config.ship, now)?;
+    let unshipped = UnshippedSegments::find(&shipping, &recorder.config.ship, now)?;
     let (mut left, mut is_whole, mut unshipped_bytes) = (MAX_READ_BYTES, true, 0);
     let mut facts = |segment: &log::Segment| {
         if unshipped.kept.contains(&segment.name) {

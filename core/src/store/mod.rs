@@ -1,4 +1,5 @@
-//! The data directory: event log, archive and retention.
+//! The data directory: the event log with its hash chain, the archive, retention, and the state of shipping. With [`metadata_only`],
+//! no texts are recorded.
 
 pub mod archive;
 pub mod chain;

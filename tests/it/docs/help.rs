@@ -94,7 +94,7 @@ fn every(command: &clap::Command, before: &[String], found: &mut Vec<Vec<String>
     }
 }
 
-/// `TEAMKEEP_GENERATE=1 cargo test --test it help` writes them anew.
+/// `TEAMKEEP_GENERATE=1 cargo test --test it docs` writes them anew.
 #[test]
 fn the_man_pages_and_completions_are_those_of_the_parser() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -109,7 +109,7 @@ fn the_man_pages_and_completions_are_those_of_the_parser() {
     }
     for (path, text) in &files {
         let there = std::fs::read(root.join(path)).unwrap_or_default();
-        assert!(there == *text, "{path} is stale: TEAMKEEP_GENERATE=1 cargo test --test it help");
+        assert!(there == *text, "{path} is stale: TEAMKEEP_GENERATE=1 cargo test --test it docs");
     }
     let there = ["docs/man", "docs/completions"].iter().flat_map(|dir| root.join(dir).read_dir().unwrap());
     assert_eq!(there.count(), files.len(), "files of commands that are no longer there");

@@ -100,7 +100,7 @@ fn the_doctor_s_page_has_every_check_and_every_verdict() {
     assert_eq!(rows, wanted, "in the order in which they are told");
     let kebab = |name: &str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
     assert!(teamkeep::doctor::Code::ALL.iter().all(|code| kebab(code.name())));
-    for verdict in crate::settings::doctor::VERDICTS {
+    for verdict in crate::doctor::checks::VERDICTS {
         assert!(doctor.contains(&format!("| `{verdict}` | ")), "{verdict}");
     }
 }
@@ -110,7 +110,7 @@ fn the_formats_name_every_key_of_the_doctor_s_answer() {
     let formats = page("docs/formats.md");
     let (_, part) = formats.split_once("## `doctor --json`\n").unwrap();
     let part = part.split("\n## ").next().unwrap();
-    let answer = crate::settings::doctor::examined(&crate::settings::doctor::well(), "doctor --json");
+    let answer = crate::doctor::checks::examined(&crate::doctor::checks::well(), "doctor --json");
     let mut found = std::collections::BTreeSet::new();
     keys(&answer, &mut found);
     assert!(found.contains("mend") && found.len() == 12, "{found:?}");

@@ -1,4 +1,4 @@
-//! The reference pages that are generated from the program: `TEAMKEEP_GENERATE=1 cargo test --test it help`
+//! The reference pages that are generated from the program: `TEAMKEEP_GENERATE=1 cargo test --test it docs`
 //! writes them.
 
 use std::fmt::Write as _;
@@ -27,7 +27,7 @@ fn pages() -> [(&'static str, String); 6] {
 /// The line that says where a page comes from.
 pub fn notice(title: &str) -> String {
     format!(
-        "# {title}\n\n<!-- Generated from the program by `TEAMKEEP_GENERATE=1 cargo test --test it help`. -->\n\n"
+        "# {title}\n\n<!-- Generated from the program by `TEAMKEEP_GENERATE=1 cargo test --test it docs`. -->\n\n"
     )
 }
 
@@ -153,6 +153,6 @@ fn generated_pages_are_up_to_date() {
             std::fs::write(root.join(path), &text).unwrap();
         }
         let found = std::fs::read_to_string(root.join(path)).unwrap_or_default();
-        assert!(found == text, "{path} is stale: TEAMKEEP_GENERATE=1 cargo test --test it help");
+        assert!(found == text, "{path} is stale: TEAMKEEP_GENERATE=1 cargo test --test it docs");
     }
 }

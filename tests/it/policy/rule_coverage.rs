@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::settings::doctor::TEAMS;
+use crate::doctor::checks::TEAMS;
 use crate::support::install_home::{CommandResult, Home, result};
 use crate::support::sandbox::feed;
 

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::settings::doctor::one;
+use crate::doctor::checks::one;
 use crate::support::install_home::Home;
 
 /// What somebody may have written that is not what `install` writes.

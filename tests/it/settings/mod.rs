@@ -1,10 +1,6 @@
-//! `install`, `uninstall`, `doctor`, `install.sh` and the plugin.
+//! `install`, `uninstall`, `install.sh` and the plugin.
 
 pub mod custom_hooks;
-pub mod doctor;
-pub mod doctor_hooks;
-pub mod doctor_settings;
-pub mod doctor_store;
 pub mod install;
 pub mod install_client;
 pub mod install_odd_files;
@@ -14,7 +10,6 @@ pub mod install_sh_release;
 pub mod install_sh_sandbox;
 pub mod install_sh_tools;
 pub mod managed;
-pub mod managed_doctor;
 pub mod managed_pauses;
 pub mod plugin;
 pub mod plugin_twice;

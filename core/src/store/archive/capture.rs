@@ -4,12 +4,12 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
+use super::directory::Archive;
 use super::index::Index;
 use super::run::CaptureScope;
 use super::run_lock::LockedSubject;
 use super::scan::{Directories, Scan, ScannedEntry, scan, scan_erasing};
 use super::session::{CaptureRequest, CaptureSession, Target};
-use super::store::Archive;
 use crate::client::team::TeamConfig;
 use crate::model::event::SafeName;
 use crate::model::{Note, Severity};

@@ -10,10 +10,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::directory::Archive;
 use super::index::Index;
 use super::journal_points::MAIN;
 use super::pack;
-use super::store::Archive;
 use crate::model::event::{Id, SafeName};
 use crate::sys::clock::Timestamp;
 use crate::sys::fs;

@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::directory::{Archive, read_index};
 use super::object::ObjectInfo;
 use super::pack;
 use super::run::RunRecord;
-use super::store::{Archive, read_index};
 use crate::error::{Error, Result};
 use crate::model::event::Id;
 use crate::sys::fs::{self, Lock};

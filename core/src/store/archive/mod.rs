@@ -5,6 +5,7 @@
 //! the run. `open/` and `closed/` have an index of each team, so that an unchanged file costs only a `stat` call.
 
 mod capture;
+mod directory;
 mod index;
 mod journal;
 mod journal_points;
@@ -15,12 +16,12 @@ mod run;
 mod run_lock;
 mod scan;
 mod session;
-mod store;
 mod store_files;
 mod transcripts;
 mod write;
 
 pub use capture::Captured;
+pub use directory::Archive;
 pub use index::{CapturedFile, Index, RosterEntry};
 pub use journal::{Change, FileState, FileTree, Journal, Snapshot, apply, work_path, worktree_of};
 pub use journal_points::{JournalPoint, JournalPoints};
@@ -28,5 +29,4 @@ pub use maintenance::{ExclusiveArchive, Staging};
 pub use object::{Contents, Durability, ObjectError, ObjectInfo, Objects, VerifyingReader};
 pub use run::{CaptureScope, Claims, EndedBy, Imported, RunRecord, SessionRecord, SessionRole};
 pub use session::CaptureRequest;
-pub use store::Archive;
 pub use transcripts::{Interval, StoredTranscript, TranscriptNote, agent_of, is_agent_transcript};

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::directory::Archive;
 use super::index::Index;
 use super::run::{CaptureScope, EndedBy, RunRecord};
-use super::store::Archive;
 use crate::client::json;
 use crate::sys::clock::Timestamp;
 use crate::sys::fs::{self, Document, JsonFile, Lock, LockBudget};

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 
+use super::directory::Archive;
 use super::index::{CapturedFile, Index};
 use super::journal::{Change, FileState, FileTree, Snapshot};
 use super::pack::{Pack, StoredContents};
 use super::run::{CaptureScope, run_id};
 use super::run_lock::LockedSubject;
 use super::scan::{Scan, ScannedEntry};
-use super::store::Archive;
 use crate::client::team::{TeamConfig, is_of};
 use crate::model::Note;
 use crate::model::event::{Id, SafeName};

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::directory::Archive;
 use super::run::{RunRecord, SessionRole};
-use super::store::Archive;
 use crate::client::json;
 use crate::sys::clock::Timestamp;
 use crate::sys::fs;

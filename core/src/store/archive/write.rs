@@ -4,6 +4,7 @@
 use std::io;
 use std::path::Path;
 
+use super::directory::Archive;
 use super::index::CapturedFile;
 use super::journal::{Change, Snapshot};
 use super::journal_points::{JournalPoint, MAIN, point_after, single_journal};
@@ -13,7 +14,6 @@ use super::run::{CaptureScope, EndedBy, RunRecord};
 use super::run_lock::LockedSubject;
 use super::scan::{Scan, ScannedEntry};
 use super::session::{CaptureRequest, CaptureSession, Target};
-use super::store::Archive;
 use crate::model::Note;
 use crate::sys::clock::Timestamp;
 use crate::sys::fs::{self, Appender};

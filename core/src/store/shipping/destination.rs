@@ -9,7 +9,7 @@ named_enum! {
     /// The kind of a receiver of data.
     pub enum DestinationKind {
         /// Parquet tables in an object store.
-        Store = "store",
+        ObjectStore = "store",
         /// An OTLP/HTTP receiver.
         Otlp = "otlp",
     }
@@ -44,7 +44,7 @@ pub struct Destination {
 impl Destination {
     /// The configured destinations of this host.
     pub fn all(ship: &Ship, host: &str) -> Vec<Destination> {
-        let store = ship.store.as_ref().map(|store| (DestinationKind::Store, store.to_string()));
+        let store = ship.store.as_ref().map(|store| (DestinationKind::ObjectStore, store.to_string()));
         let otlp = ship.otlp_base().map(|base| (DestinationKind::Otlp, base.to_owned()));
         let destination = |(kind, address): (DestinationKind, String)| {
             let parts = [kind.name(), &address, &ship.organization, host];

@@ -6,7 +6,7 @@
 
 mod destination;
 mod state;
-mod unshipped;
+mod unshipped_segments;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::sys::process;
 
 pub use destination::{Destination, DestinationId, DestinationKind, Signal};
 pub use state::{Last, Part, RunStanding, Shipped, ShippingState};
-pub use unshipped::{RemovedUnshipped, Unshipped};
+pub use unshipped_segments::{RemovedUnshipped, UnshippedSegments};
 
 /// The program that ships.
 pub const PROGRAM: &str = "teamkeep-ship";

@@ -140,8 +140,10 @@ impl ShippingState {
 
     /// The segments of these that an object store does not have. A receiver gets its data from ended runs, not from the log.
     pub fn unshipped(&self, destinations: &[Destination], segments: &[Segment]) -> Vec<Segment> {
-        let stores: Vec<&Destination> =
-            destinations.iter().filter(|destination| destination.kind == DestinationKind::Store).collect();
+        let stores: Vec<&Destination> = destinations
+            .iter()
+            .filter(|destination| destination.kind == DestinationKind::ObjectStore)
+            .collect();
         let lacks = |segment: &&Segment| stores.iter().any(|store| self.lacks_segment(store, segment));
         segments.iter().filter(lacks).cloned().collect()
     }

@@ -143,15 +143,15 @@ fn a_request_during_a_round_is_kept_for_the_next_one() {
 fn the_newest_unshipped_segments_are_kept_up_to_the_limit() {
     let dir = tempfile::tempdir().unwrap();
     let all = segments(dir.path(), 5);
-    let of = |limit| Unshipped::of(&ShippingState::default(), &ship(limit), &all);
+    let of = |limit| UnshippedSegments::of(&ShippingState::default(), &ship(limit), &all);
     let found = of(35);
     assert_eq!((found.kept_bytes, found.beyond_bytes), (30, 20));
     assert!(found.kept.contains(&all[2].name) && found.beyond.contains(&all[1].name));
     assert_eq!((of(50).beyond.len(), of(0).kept.len()), (0, 0));
     let off = Ship { store: None, otlp: String::new(), ..ship(35) };
     let now = parse("2026-03-01T00:00:00Z").unwrap();
-    let find = |ship: &Ship| Unshipped::find(&shipping(dir.path()), ship, now).unwrap();
-    assert_eq!(find(&off), Unshipped::default());
+    let find = |ship: &Ship| UnshippedSegments::find(&shipping(dir.path()), ship, now).unwrap();
+    assert_eq!(find(&off), UnshippedSegments::default());
     assert_eq!(find(&ship(35)).count(), 4, "the newest is current");
 }
 

@@ -13,9 +13,9 @@ use fs_err::os::unix::fs::FileExt;
 
 use super::recipe::Extents;
 use super::{MAX_BYTES, RECIPES};
+use crate::store::archive::directory::Archive;
 use crate::store::archive::journal_points::MAIN;
 use crate::store::archive::run::RunRecord;
-use crate::store::archive::store::Archive;
 use crate::sys::fs::{self, Draft};
 
 /// A file of the pack, open for reading.

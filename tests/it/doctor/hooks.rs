@@ -4,7 +4,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use insta::assert_snapshot;
 
-use crate::settings::doctor::{TEAMS, examined, of, one, well};
+use crate::doctor::checks::{TEAMS, examined, of, one, well};
 use crate::support::install_home::{Home, result};
 
 /// Writes a program of this name that does this.

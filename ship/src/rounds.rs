@@ -9,11 +9,11 @@ use teamkeep_core::sys::clock::Timestamp;
 
 use crate::objects::Objects;
 use crate::setup::{Setup, profiles};
-use crate::shipper::{Round, Shipper};
+use crate::shipper::{RoundOutcome, Shipper};
 use crate::{event_objects, run_objects, run_telemetry};
 
 /// Ships until nothing more is requested. Returns the last round; `None` if another process ships.
-pub fn ship(setup: &Setup, since: Option<Timestamp>) -> Result<Option<Round>> {
+pub fn ship(setup: &Setup, since: Option<Timestamp>) -> Result<Option<RoundOutcome>> {
     let shipping = Shipping::of(&setup.context.paths);
     let mut last = None;
     loop {
@@ -44,10 +44,10 @@ pub fn ship(setup: &Setup, since: Option<Timestamp>) -> Result<Option<Round>> {
 }
 
 /// Sends the data that each destination lacks. One that is out of reach does not keep the other from getting its data.
-fn round(shipper: &Shipper<'_>) -> Result<Round> {
+fn round(shipper: &Shipper<'_>) -> Result<RoundOutcome> {
     shipper.lock.begin()?;
     let head = close_segment(shipper.setup)?;
-    let mut round = Round::default();
+    let mut round = RoundOutcome::default();
     for destination in &shipper.destinations {
         if let Err(error) = ship_to(shipper, destination, head.as_ref(), &mut round) {
             round.errors.push(error);
@@ -60,10 +60,10 @@ fn ship_to(
     shipper: &Shipper<'_>,
     destination: &Destination,
     head: Option<&Head>,
-    round: &mut Round,
+    round: &mut RoundOutcome,
 ) -> Result<()> {
     match destination.kind {
-        DestinationKind::Store => {
+        DestinationKind::ObjectStore => {
             let objects = Objects::open(&destination.address, &profiles(&shipper.setup.context.env))?;
             event_objects::ship(shipper, destination, &objects, round)?;
             event_objects::ship_head(shipper, &objects, head, round)?;

@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::settings::doctor::{TEAMS, one, well};
+use crate::doctor::checks::{TEAMS, one, well};
 use crate::settings::text_properties;
 use crate::support::install_home::Home;
 

@@ -11,7 +11,7 @@ use teamkeep_core::store::archive::Archive;
 use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug)]
-pub struct InboxHistory {
+pub struct UnreadCounts {
     archive: Archive,
     states: Vec<InboxState>,
     /// The number of unread messages in each content that was needed so far; `None` if it cannot be read.
@@ -26,8 +26,8 @@ struct InboxState {
     object: Option<String>,
 }
 
-impl InboxHistory {
-    pub fn of(archive: &Archive, data: &RunData) -> InboxHistory {
+impl UnreadCounts {
+    pub fn of(archive: &Archive, data: &RunData) -> UnreadCounts {
         let owner = |path: &str| match TeamPath::of(path) {
             TeamPath::Inbox(file) if file.ends_with(".json") => {
                 Some(owner_of(inbox_of(file), &data.members).to_owned())
@@ -43,7 +43,7 @@ impl InboxHistory {
             let found = changed.chain(gone).filter_map(|(path, object)| Some((owner(path)?, object)));
             states.extend(found.map(|(owner, object)| InboxState { at, owner, object }));
         }
-        InboxHistory { archive: archive.clone(), states, counts: RefCell::default() }
+        UnreadCounts { archive: archive.clone(), states, counts: RefCell::default() }
     }
 
     /// The number of unread messages of each agent at that moment, where there were any.

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::settings::doctor::{examined, of, one, well};
+use crate::doctor::checks::{examined, of, one, well};
 use crate::support::install_home::{Home, result};
 use crate::support::sandbox::feed;
 

@@ -13,7 +13,7 @@ use crate::sys::fs::{Document, Layout};
 
 /// The segments that some destination does not have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Unshipped {
+pub struct UnshippedSegments {
     /// The newest, up to `ship.keep-unshipped`: retention keeps them.
     pub kept: BTreeSet<SegmentName>,
     pub kept_bytes: u64,
@@ -22,20 +22,20 @@ pub struct Unshipped {
     pub beyond_bytes: u64,
 }
 
-impl Unshipped {
+impl UnshippedSegments {
     /// Finds those of the closed segments; none while `[ship]` is not configured. With a damaged state nothing is shipped.
-    pub fn find(shipping: &Shipping, ship: &Ship, now: Timestamp) -> io::Result<Unshipped> {
+    pub fn find(shipping: &Shipping, ship: &Ship, now: Timestamp) -> io::Result<UnshippedSegments> {
         if !ship.is_configured() {
-            return Ok(Unshipped::default());
+            return Ok(UnshippedSegments::default());
         }
         let (state, _) = shipping.read()?;
-        Ok(Unshipped::of(&state, ship, &closed_segments(&shipping.log, now)?))
+        Ok(UnshippedSegments::of(&state, ship, &closed_segments(&shipping.log, now)?))
     }
 
-    pub fn of(state: &ShippingState, ship: &Ship, segments: &[Segment]) -> Unshipped {
+    pub fn of(state: &ShippingState, ship: &Ship, segments: &[Segment]) -> UnshippedSegments {
         let mut unshipped = state.unshipped(&state.configured(ship), segments);
         unshipped.sort_by(|one, other| other.name.cmp(&one.name));
-        let mut found = Unshipped::default();
+        let mut found = UnshippedSegments::default();
         for Segment { name, size } in unshipped {
             // Without gaps: segments older than one that is given up are given up, too.
             if found.beyond.is_empty() && found.kept_bytes.saturating_add(size) <= ship.keep_unshipped {

@@ -1,4 +1,4 @@
-//! Formats times, sizes and counts for people.
+//! Formats single values for people: times, sizes, counts, names.
 
 use std::collections::BTreeMap;
 

@@ -1,0 +1,7 @@
+//! `doctor`: its checks, and the fixes of `--fix`.
+
+pub mod checks;
+pub mod hooks;
+pub mod managed;
+pub mod settings;
+pub mod store;
