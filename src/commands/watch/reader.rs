@@ -128,11 +128,11 @@ impl Reader<'_> {
         if files == shown.files && !is_judged_again {
             return Ok(None);
         }
-        shown.files = files;
         let start = Instant::now();
         let catalog = catalog(self.context)?;
         let run = if shown.is_running { catalog.find(&shown.run.run)? } else { self.choose(&catalog)? };
         if !shown.is_running && run.run == shown.run.run {
+            shown.files = files;
             return Ok(None);
         }
         let run = run.clone();
