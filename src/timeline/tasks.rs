@@ -9,7 +9,7 @@ use super::messages::names;
 use super::run_data::{Call, RunData};
 use super::transcripts::Outcome;
 use teamkeep_core::client::payload::{Kind as Event, TaskUpdate};
-use teamkeep_core::client::team::reached;
+use teamkeep_core::client::team::spelled;
 use teamkeep_core::model::{TaskStatus, Tool};
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -68,7 +68,7 @@ fn owner_of(text: &str, data: &RunData, names: &HashMap<String, String>) -> Opti
     let name = address.split_once('@').map_or(address, |(name, _)| name);
     let name = names.get(name).map_or(name, String::as_str);
     let members = || data.members.iter().map(String::as_str).chain([data.lead()]);
-    (!name.is_empty()).then(|| reached(name, members).unwrap_or(name).to_owned())
+    (!name.is_empty()).then(|| spelled(name, members).unwrap_or(name).to_owned())
 }
 
 fn from_files(data: &RunData) -> BTreeMap<String, Vec<Change>> {
