@@ -51,9 +51,12 @@ struct Cli {
 enum Command {
     #[command(flatten)]
     Documented(ShipCommand),
-    /// Send all new data, print nothing, and report problems in the diagnostics; a hook starts this
+    /// Send all new data without output; problems go to the diagnostics. Hooks run this
     #[command(hide = true)]
-    AfterHook,
+    Run {
+        #[arg(long, required = true)]
+        after_hook: bool,
+    },
     /// Write an object to a file
     #[command(hide = true)]
     Fetch {
@@ -85,10 +88,12 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
         clock::use_local();
     }
     let ui = Ui { quiet: cli.quiet, unpaged: true };
+    // These use no network, where a connection can break.
+    let prints = cli.send.dry_run || matches!(cli.command, Some(Command::Documented(_)));
     match run(cli, ui) {
         Ok(code) => code,
         // The reader has stopped reading.
-        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if prints && is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             ui.report(&error);
             ExitCode::from(error.exit_code())
@@ -106,7 +111,7 @@ fn run(cli: Cli, ui: Ui) -> Result<ExitCode> {
     match cli.command {
         Some(Command::Documented(ShipCommand::Status { json })) => status::print(Context::new(ui)?, json)?,
         Some(Command::Fetch { address, output }) => fetch::fetch(&Context::bare(ui)?, &address, &output)?,
-        Some(Command::AfterHook) => after_hook()?,
+        Some(Command::Run { .. }) => after_hook()?,
         None => return send(&cli.send, ui),
     }
     Ok(ExitCode::SUCCESS)

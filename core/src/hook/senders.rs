@@ -104,7 +104,7 @@ impl Recorder {
         };
         // It must not keep the project's directory in use.
         let mut command = Command::new(program);
-        command.arg("after-hook").current_dir("/").env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
+        command.args(["run", "--after-hook"]).current_dir("/").env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
         process::start(&mut command)
     }
 }

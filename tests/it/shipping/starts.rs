@@ -34,7 +34,7 @@ fn the_shipper_is_started_once_an_interval() {
     for _ in 0..3 {
         ship.hook("UserPromptSubmit", json!({"prompt": "go"}));
     }
-    wait(|| ship.calls() == ["after-hook unfinished=0"]);
+    wait(|| ship.calls() == ["run --after-hook unfinished=0"]);
     let_interval_pass(&ship);
     for _ in 0..3 {
         ship.hook("Stop", json!({}));
@@ -73,7 +73,7 @@ fn after_the_end_of_a_run_its_transcripts_are_archived_first() {
     lead.erase();
     hook("SessionEnd", json!({"reason": "other"}));
     wait(|| ship.calls().len() > before);
-    assert_eq!(ship.calls().last().unwrap(), "after-hook unfinished=0");
+    assert_eq!(ship.calls().last().unwrap(), "run --after-hook unfinished=0");
     assert_eq!(ship.calls().len(), before + 1);
 }
 
