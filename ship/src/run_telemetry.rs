@@ -149,14 +149,14 @@ impl Receiver<'_> {
         Ok(())
     }
 
-    /// Whether other runs would fail in the same way now. A run without a response can itself be the reason: a proxy can cut off a
-    /// large request. So an empty request decides.
+    /// Whether other runs would fail in the same way now. The run itself can be the reason that there was no response: a proxy can
+    /// cut off a large request. So an empty request decides.
     fn affects_other_runs(&self, kind: SendErrorKind) -> bool {
-        let is_lost = |kind| matches!(kind, SendErrorKind::Retry { .. });
         let probe = || self.shipper.runtime.block_on(self.sender.send(&otlp::Request::empty()));
         match kind {
-            SendErrorKind::Unauthorized => true,
-            kind => is_lost(kind) && probe().is_err_and(|error| is_lost(error.kind)),
+            SendErrorKind::Unauthorized | SendErrorKind::Retry { .. } => true,
+            SendErrorKind::Lost => probe().is_err_and(|error| error.kind.affects_other_requests()),
+            _ => false,
         }
     }
 
@@ -207,7 +207,11 @@ impl Receiver<'_> {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
-            let SendErrorKind::Retry { after } = error.kind else { return Err(error) };
+            let after = match error.kind {
+                SendErrorKind::Retry { after } => after,
+                SendErrorKind::Lost => None,
+                _ => return Err(error),
+            };
             attempts += 1;
             match self.patience.pause(attempts, start.elapsed(), after) {
                 Some(pause) => std::thread::sleep(pause),

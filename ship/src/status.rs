@@ -7,8 +7,9 @@ use serde::Serialize;
 use teamkeep::context::Context;
 use teamkeep::view::count;
 use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::store::shipping::{
-    Destination, DestinationKind, Last, RemovedUnshipped, Shipping, Signal,
+    Destination, DestinationKind, Last, RemovedUnshipped, RunStanding, Shipping, Signal,
 };
 use teamkeep_core::sys::clock::{self, Timestamp};
 
@@ -78,12 +79,13 @@ impl Status {
                 DestinationKind::Otlp => Vec::new(),
             };
             let shipped = state.destinations.get(&destination.id);
+            let is_too_large = |run: &&RunRecord| state.standing(&destination, run) == RunStanding::TooLarge;
             Ok(DestinationStatus {
                 kind: destination.kind.name(),
                 since: state.since(&destination),
                 runs: shipped.map_or(0, |shipped| shipped.runs.len()),
                 unsupported: shipped.map(|shipped| shipped.unsupported.clone()).unwrap_or_default(),
-                too_large_runs: shipped.map_or(0, |shipped| shipped.too_large.len()),
+                too_large_runs: catalog.runs.iter().filter(is_too_large).count(),
                 unsent_runs: unsent_runs(&catalog, &state, &destination).len(),
                 unsent_segments: segments.len(),
                 unsent_bytes: segments.iter().map(|segment| segment.size).sum(),
@@ -126,7 +128,7 @@ impl Status {
         }
         if let Some(first) = self.unreadable_runs.first() {
             let runs = count(self.unreadable_runs.len(), "run");
-            text.push_str(&format!("not readable: {runs}; for the reason: teamkeep verify {first}\n"));
+            text.push_str(&format!("unreadable: {runs}; to see why: teamkeep verify {first}\n"));
         }
         match &self.last {
             None => text.push_str("nothing has been sent yet\n"),

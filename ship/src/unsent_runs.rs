@@ -122,6 +122,6 @@ fn note_too_large(
 
 /// Why a run is not sent, with the size of its data in bytes.
 pub fn too_large_note((run, size): (&RunRecord, u64)) -> String {
-    let (id, size, most) = (&run.run, size >> 20, MAX_RUN_BYTES >> 20);
-    format!("run {id} is too large to send: its data counts as {size} MiB, more than {most}")
+    let (id, size, most) = (&run.run, size.div_ceil(1 << 20), MAX_RUN_BYTES >> 20);
+    format!("run {id} is too large to send: its data counts as {size} MiB; the limit is {most} MiB")
 }

@@ -165,10 +165,10 @@ fn a_run_that_cannot_be_read_is_in_the_status() {
     machine.configure_lake("");
     let run = machine.catalog().runs[0].run.clone();
     let status = || String::from_utf8(machine.ship(&["status"]).stdout).unwrap();
-    assert!(!status().contains("not readable"), "{}", status());
+    assert!(!status().contains("unreadable"), "{}", status());
     std::fs::write(machine.store().join("archive/runs").join(&run).join("run.json"), "{").unwrap();
     machine.ship_all();
-    let expected = format!("not readable: 1 run; for the reason: teamkeep verify {run}\n");
+    let expected = format!("unreadable: 1 run; to see why: teamkeep verify {run}\n");
     assert!(status().contains(&expected), "{}", status());
 }
 
@@ -203,7 +203,7 @@ fn the_account_names_the_user_without_a_variable() {
     machine.record("v328-inprocess");
     machine.configure_lake("");
     assert!(machine.shipper(&["--once"]).env_remove("USER").status().unwrap().success());
-    let account = Command::new("id").arg("--user").arg("--name").output().unwrap();
+    let account = Command::new("id").arg("-un").output().unwrap();
     let account = String::from_utf8(account.stdout).unwrap();
     let users = texts(&machine.rows("runs"), "user_name");
     assert_eq!(users, BTreeSet::from([account.trim().to_owned()]));

@@ -176,7 +176,7 @@ fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
     document
 }
 
-/// How many of the runs to delete a destination should have and does not have.
+/// Counts the runs to delete that a destination still lacks.
 fn unshipped(context: &Context, survey: &Inventory, plan: &Plan) -> Result<Option<String>> {
     let ship = &context.config.ship;
     if !ship.is_configured() {
@@ -187,7 +187,9 @@ fn unshipped(context: &Context, survey: &Inventory, plan: &Plan) -> Result<Optio
     let is_unshipped = |(index, _): &&(usize, Reason)| {
         let run = &survey.runs[*index].run;
         let mut standings = destinations.iter().map(|destination| state.standing(destination, run));
-        standings.any(|standing| matches!(standing, RunStanding::Unsent | RunStanding::TooLarge))
+        standings.any(|standing| {
+            matches!(standing, RunStanding::Unsent | RunStanding::NotEnded | RunStanding::TooLarge)
+        })
     };
     let runs = plan.runs.iter().filter(is_unshipped).count();
     Ok((runs > 0).then(|| format!("{} not shipped; see: teamkeep ship status", count(runs, "run"))))

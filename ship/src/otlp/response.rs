@@ -53,7 +53,7 @@ impl Secrets {
 pub fn refusal(signal: Signal, answer: &Answer, secrets: &Secrets) -> Option<SendError> {
     let status = answer.status;
     if status.is_success() && !answer.is_protobuf && answer.body.trim_ascii_start().starts_with(b"<") {
-        let page = SendError::retry("the response is a web page, not an OTLP response");
+        let page = SendError::lost("the response is a web page, not an OTLP response");
         return Some(SendError {
             hint: Some("check ship.otlp, and whether the network needs a login"),
             ..page
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn a_web_page_is_not_the_response_of_a_receiver() {
         let (kind, text) = refused(200, "\n<!DOCTYPE html><title>Log in</title>").unwrap();
-        assert_eq!(kind, SendErrorKind::Retry { after: None });
+        assert_eq!(kind, SendErrorKind::Lost);
         assert!(text.contains("web page"), "{text}");
         // The first two bytes of this valid response are a line break and `<`.
         let success = ExportTracePartialSuccess { rejected_spans: 2, error_message: "x".repeat(56) };

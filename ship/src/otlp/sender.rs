@@ -36,8 +36,10 @@ pub struct SendError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SendErrorKind {
-    /// The receiver was not reached, or is busy: send the same request again, at the earliest after that time.
+    /// The receiver is busy: send the same request again, at the earliest after that time.
     Retry { after: Option<Duration> },
+    /// There was no response, or one that is not from a receiver: send the same request again.
+    Lost,
     /// The receiver does not accept the request. Sending it again does not help.
     Rejected,
     /// The receiver failed. The specification forbids sending the request again soon; a later round does.
@@ -53,7 +55,7 @@ pub enum SendErrorKind {
 impl SendErrorKind {
     /// Whether other requests would fail in the same way now.
     pub fn affects_other_requests(self) -> bool {
-        matches!(self, SendErrorKind::Retry { .. } | SendErrorKind::Unauthorized)
+        matches!(self, SendErrorKind::Retry { .. } | SendErrorKind::Lost | SendErrorKind::Unauthorized)
     }
 }
 
@@ -62,8 +64,8 @@ impl SendError {
         SendError { kind, text: text.into(), hint: None }
     }
 
-    pub(super) fn retry(text: impl Into<String>) -> SendError {
-        SendError::new(SendErrorKind::Retry { after: None }, text)
+    pub(super) fn lost(text: impl Into<String>) -> SendError {
+        SendError::new(SendErrorKind::Lost, text)
     }
 }
 
@@ -147,7 +149,7 @@ impl Sender {
             .header(CONTENT_TYPE, content_type)
             .header(CONTENT_ENCODING, "gzip")
             .body(body);
-        let lost = |error: reqwest::Error| SendError::retry(format!("{what}: {}", cause(error)));
+        let lost = |error: reqwest::Error| SendError::lost(format!("{what}: {}", cause(error)));
         let response = post.send().await.map_err(lost)?;
         let answer = self.read(response).await.map_err(lost)?;
         match refusal(signal, &answer, &self.secrets) {

@@ -47,7 +47,7 @@ pub struct Shipped {
     pub since: Option<Timestamp>,
 }
 
-/// Whether a destination has a run, or will get it.
+/// The delivery of a run to a destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunStanding {
     /// All data of the run until its end.
@@ -56,7 +56,9 @@ pub enum RunStanding {
     Unsent,
     /// It is not sent, because opening it would take too much memory.
     TooLarge,
-    /// It is never sent: it has not ended, was imported or began too early, or no session took part in it.
+    /// It is sent after its end.
+    NotEnded,
+    /// It is never sent: it was imported or began too early, or no session took part in it.
     Excluded,
 }
 
@@ -107,7 +109,7 @@ impl ShippingState {
         Destination::all(ship, &self.host(ship))
     }
 
-    /// Never sends data to these destinations that began before this time.
+    /// Stores the time of `--since` for each configured destination.
     pub fn set_since(&mut self, ship: &Ship, since: Timestamp) {
         for destination in self.configured(ship) {
             self.destinations.entry(destination.id).or_default().since = Some(since);
@@ -121,16 +123,18 @@ impl ShippingState {
     }
 
     pub fn standing(&self, destination: &Destination, run: &RunRecord) -> RunStanding {
-        let Some(revision) = run.ended_at.map(Timestamp::millis) else { return RunStanding::Excluded };
+        let revision = run.ended_at.map(Timestamp::millis);
         let shipped = self.destinations.get(&destination.id);
         let has = |runs: fn(&Shipped) -> &BTreeMap<String, i64>| {
-            shipped.and_then(|shipped| runs(shipped).get(&run.run)) == Some(&revision)
+            revision.is_some() && shipped.and_then(|shipped| runs(shipped).get(&run.run)).copied() == revision
         };
         let is_too_old = || self.since(destination).is_some_and(|since| run.started_at < since);
         if has(|shipped| &shipped.runs) {
             RunStanding::Sent
         } else if run.imported.is_some() || run.is_stray() || is_too_old() {
             RunStanding::Excluded
+        } else if revision.is_none() {
+            RunStanding::NotEnded
         } else if has(|shipped| &shipped.too_large) {
             RunStanding::TooLarge
         } else {
