@@ -9,7 +9,7 @@ use super::messages::names;
 use super::run_data::{Call, RunData};
 use super::transcripts::Outcome;
 use teamkeep_core::client::payload::{Kind as Event, TaskUpdate};
-use teamkeep_core::client::team::spelled;
+use teamkeep_core::client::team::{spelled, without_team};
 use teamkeep_core::model::{TaskStatus, Tool};
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -64,8 +64,7 @@ pub fn tasks(data: &RunData) -> Vec<Entry> {
 /// The agent that owns a task. A file can have `@bob`, `bob@team` or bob's agent id; an owner without a name means
 /// unassigned.
 fn owner_of(text: &str, data: &RunData, names: &HashMap<String, String>) -> Option<String> {
-    let address = text.trim().trim_start_matches('@');
-    let name = address.split_once('@').map_or(address, |(name, _)| name);
+    let name = names.get(text).map_or_else(|| without_team(text), String::as_str);
     let name = names.get(name).map_or(name, String::as_str);
     let members = || data.members.iter().map(String::as_str).chain([data.lead()]);
     (!name.is_empty()).then(|| spelled(name, members).unwrap_or(name).to_owned())

@@ -9,9 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::{Activity, FileHistory, Sign, TaskTimes};
-use crate::client::team::{reached, spelled, without_reference};
+use crate::client::team::{reached, spelled, without_reference, without_team};
 use crate::sys::clock::Timestamp;
-use crate::sys::unicode::{fold, is_invisible};
+use crate::sys::unicode::fold;
 
 /// The history of one team, folded over its events ([`Ledger::observe`]).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -155,10 +155,7 @@ impl Ledger {
         if let Some(name) = self.handles.get(text).or_else(folded) {
             return name;
         }
-        let is_at = |c: char| matches!(c, '@' | '＠' | '﹫');
-        let is_blank = |c: char| c.is_whitespace() || is_invisible(c);
-        let text = text.trim_matches(is_blank).trim_start_matches(is_at);
-        text.split_once(is_at).map_or(text, |(name, _)| name)
+        without_team(text)
     }
 }
 

@@ -11,7 +11,7 @@ mod transcript;
 use serde_json::Value;
 
 use crate::client::compat;
-use crate::sys::unicode::fold;
+use crate::sys::unicode::{fold, is_invisible};
 
 pub use crate::client::compat::is_of_team as is_of;
 pub use config::{Member, Task, TeamConfig};
@@ -61,6 +61,14 @@ pub fn reached<'a, I: Iterator<Item = &'a str>>(word: &str, known: impl Fn() -> 
         let inbox = mailbox(word);
         known().find(|name| mailbox(name) == inbox)
     })
+}
+
+/// The name in an address such as `@bob` or `bob@team`.
+pub fn without_team(address: &str) -> &str {
+    let is_at = |c: char| matches!(c, '@' | '＠' | '﹫');
+    let is_blank = |c: char| c.is_whitespace() || is_invisible(c);
+    let address = address.trim_matches(is_blank).trim_start_matches(is_at);
+    address.split_once(is_at).map_or(address, |(name, _)| name)
 }
 
 /// A recipient without the reference that Claude Code (2.1.330) shows after names: `bob [d19019]`.
