@@ -20,7 +20,7 @@
 //!   completion checks and counts blocks.
 //! - [`model`]: ids, events, tasks, tools. [`sys`]: files, processes, clock, environment.
 
-/// Defines an enum of words. Each variant has a stable name, which is also its name in JSON.
+/// Defines an enum without data. Each variant has a stable name, which is also its name in JSON.
 #[macro_export]
 macro_rules! named_enum {
     ($(#[$about:meta])* pub enum $Enum:ident { $($(#[$attribute:meta])* $Variant:ident = $name:literal,)+ }) => {

@@ -124,7 +124,7 @@ impl Objects {
             name => format!("cannot {verb} {name} in {}", self.address),
         };
         let error = Error::caused(what, error);
-        if is_refused { error.hint("check the credentials, and what they permit") } else { error }
+        if is_refused { error.hint("check the credentials and their permissions") } else { error }
     }
 }
 
@@ -162,7 +162,7 @@ fn is_on(value: Option<&str>) -> bool {
     value.is_some_and(|value| !matches!(value, "" | "false"))
 }
 
-/// Checks that there are credentials. `why` is the reason why there may be none.
+/// Checks that there are credentials. `why` explains why there may be none.
 fn require<K>(keys: &[K], value: impl Fn(&K) -> Option<String>, why: Option<String>) -> Result<()> {
     if keys.iter().any(|key| is_on(value(key).as_deref())) {
         return Ok(());

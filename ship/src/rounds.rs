@@ -43,7 +43,7 @@ pub fn ship(setup: &Setup, since: Option<Timestamp>) -> Result<Option<RoundOutco
     }
 }
 
-/// Sends the data that each destination lacks. One that is out of reach does not keep the other from getting its data.
+/// Sends the data that each destination lacks. An unreachable destination does not block the others.
 fn round(shipper: &Shipper<'_>) -> Result<RoundOutcome> {
     shipper.lock.begin()?;
     let head = close_segment(shipper.setup)?;

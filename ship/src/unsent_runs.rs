@@ -12,7 +12,7 @@ use crate::batches::{Batches, MAX_RUN_BYTES};
 use crate::shipped_run::ShippedRun;
 use crate::shipper::{RoundOutcome, Shipper};
 
-/// The ended runs that a destination does not have, oldest first.
+/// The ended runs that are to be sent to a destination, oldest first.
 pub fn unsent_runs<'a>(
     catalog: &'a RunCatalog,
     state: &ShippingState,
@@ -32,8 +32,8 @@ pub enum Sending {
     Failed(Error),
 }
 
-/// Visits each run that the destination does not have, with the revision that was sent before, and notes those that are sent. An
-/// error of `send` ends the visits.
+/// Calls `send` for each unsent run, with the revision that was sent before, and notes those that are sent. Stops at the first
+/// error of `send`.
 pub fn each_run(
     shipper: &Shipper<'_>,
     destination: &Destination,

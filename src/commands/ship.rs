@@ -19,7 +19,7 @@ Examples:
   teamkeep ship --once
   teamkeep ship status
 
-  # Send only data from this month on, now and later
+  # Send only data from this date on, in this and later shipments
   teamkeep ship --once --since 2026-11-01
 
 Destinations are set under [ship] in the configuration. The events of the log and the runs that have ended are sent.
@@ -36,23 +36,23 @@ pub struct Args {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 pub struct SendArgs {
-    /// Send all new data, and end; without it, all new data is sent every `ship.interval` until you press Ctrl-C
+    /// Send all new data once, then exit; without this option, repeat every `ship.interval` until Ctrl-C
     #[arg(long)]
     pub once: bool,
-    /// Send no data that began before this time, now and later, until another --since replaces it
+    /// Exclude data that began before this time, in this and later shipments, until another --since
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
     /// Show what would be sent, and send nothing
     #[arg(long, conflicts_with = "once")]
     pub dry_run: bool,
-    /// With --dry-run: print each row as a JSON object on a line of its own
+    /// With --dry-run: print each row as one line of JSON
     #[arg(long, requires = "dry_run")]
     pub json: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, clap::Subcommand)]
 pub enum ShipCommand {
-    /// Show what each destination has and lacks, and the last error
+    /// Show the sent and unsent data of each destination, and the last error
     #[command(
         after_help = "Examples:\n  teamkeep ship status\n  teamkeep ship status --json | jq '.destinations[].unsent_runs'"
     )]
@@ -96,7 +96,7 @@ pub fn command(context: &Context, args: &[OsString]) -> Result<Command> {
 /// Replaces this process by the program. `global` are the global options of this call.
 pub fn run(context: &Context, global: &[OsString], args: &Args) -> Result<ExitCode> {
     if args.command.is_some() && args.send != SendArgs::default() {
-        let error = Error::usage("`ship status` sends nothing, so it has no options but --json");
+        let error = Error::usage("`ship status` accepts only --json");
         return Err(error.hint("see: teamkeep ship status --help"));
     }
     let mut command = command(context, global)?;

@@ -221,7 +221,7 @@ pub(super) fn parse_since(text: &str) -> Result<Option<Timestamp>, String> {
     }
     let time = clock::parse(text).or_else(|| clock::parse(&format!("{text}T00:00:00Z")));
     time.map(Some).ok_or_else(|| {
-        "invalid time; expected a value such as \"2026-11-01\" or \"2026-11-01T08:00:00Z\"".to_owned()
+        "invalid time; expected a date such as \"2026-11-01\" (in UTC), or a time with its zone such as \"2026-11-01T08:00:00Z\"".to_owned()
     })
 }
 

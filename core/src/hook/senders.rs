@@ -1,4 +1,4 @@
-//! Starts the processes that send something: notifications about a running team, and recorded data. A hook call itself never
+//! Starts the background processes that send notifications about a running team, and recorded data. A hook call itself never
 //! sends anything.
 
 use std::io;

@@ -123,8 +123,8 @@ pub fn program(name: &str) -> Command {
     command
 }
 
-/// Starts a process that this one does not wait for. It has no process group of its own: the leader of a group cannot call
-/// `setsid`, which is the first thing that it does.
+/// Starts a process without waiting for it. It stays in this process group, because it calls `setsid` first, which the leader of a
+/// group cannot.
 pub fn start(command: &mut Command) -> io::Result<()> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
 }

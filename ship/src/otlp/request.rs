@@ -17,7 +17,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// A request without data, which every receiver of traces accepts.
+    /// A request without data, to find out whether a receiver responds at all.
     pub fn empty() -> Request {
         Request::Traces(ExportTraceServiceRequest::default())
     }

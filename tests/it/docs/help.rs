@@ -94,7 +94,7 @@ fn every(command: &clap::Command, before: &[String], found: &mut Vec<Vec<String>
     }
 }
 
-/// `TEAMKEEP_GENERATE=1 cargo test --test it docs` writes them anew.
+/// `TEAMKEEP_GENERATE=1 cargo test --test it docs` updates them.
 #[test]
 fn the_man_pages_and_completions_are_those_of_the_parser() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -89,7 +89,7 @@ pub fn entries(dir: &Path) -> impl Iterator<Item = std::fs::DirEntry> + use<> {
     std::fs::read_dir(dir).into_iter().flatten().flatten()
 }
 
-/// `None` for a missing file.
+/// Turns the error of a missing file into `None`.
 pub fn if_exists<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
