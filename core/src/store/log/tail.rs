@@ -23,9 +23,8 @@ pub(super) struct Tail {
 impl Tail {
     pub fn open(dir: &Path, name: &SegmentName) -> io::Result<Tail> {
         let file = Appender::open(&dir.join(name.as_str()))?;
-        let end = file.last_bytes(MAX_MARK_BYTES + 1)?;
-        let is_torn = end.last().is_some_and(|last| *last != b'\n');
-        Ok(Tail { name: name.clone(), file, is_torn, last: point_at(&end) })
+        let (is_torn, last) = (file.is_torn()?, last_in(|most| file.last_bytes(most))?);
+        Ok(Tail { name: name.clone(), file, is_torn, last })
     }
 
     /// Appends a line. An incomplete line before it is ended in the same write.
@@ -42,31 +41,23 @@ pub(super) fn chain_end(
     tail: &Tail,
     former: Option<&SegmentName>,
 ) -> ChainPoint {
-    let last = match tail.file.length {
-        0 => last_before(dir, &tail.name, former),
-        _ => tail.last,
-    };
-    end(dir, state, last)
+    end(dir, state, tail.last.or_else(|| last_before(dir, &tail.name, former)))
 }
 
 /// The same for a line that is not in a segment; `current` is the segment that is written to.
 pub(super) fn last_point(dir: &Path, state: &LockState, current: Option<&SegmentName>) -> ChainPoint {
-    let path = current.map(|name| dir.join(name.as_str()));
-    let is_empty = |path: &Path| path.metadata().map_or(true, |there| there.len() == 0);
-    let last = match (current, path) {
-        (Some(name), Some(path)) if is_empty(&path) => last_before(dir, name, current),
-        (_, path) => path.and_then(|path| point_in(&path)),
-    };
+    let last = current
+        .and_then(|name| point_in(&dir.join(name.as_str())).or_else(|| last_before(dir, name, current)));
     end(dir, state, last)
 }
 
-/// The last line before an empty segment. A writer that was killed may not have stored it as the head.
-fn last_before(dir: &Path, empty: &SegmentName, former: Option<&SegmentName>) -> Option<ChainPoint> {
-    if let Some(former) = former.filter(|former| *former != empty) {
+/// The last line before a segment without complete lines. A writer that was killed may not have stored it as the head.
+fn last_before(dir: &Path, next: &SegmentName, former: Option<&SegmentName>) -> Option<ChainPoint> {
+    if let Some(former) = former.filter(|former| *former != next) {
         return point_in(&dir.join(former.as_str()));
     }
     let segments = segments::list(dir).unwrap_or_default();
-    let is_before = |name: &SegmentName| !name.is_single_line() && name < empty;
+    let is_before = |name: &SegmentName| !name.is_single_line() && name < next;
     let before = segments.iter().rfind(|segment| is_before(&segment.name))?;
     point_in(&before.path(dir))
 }
@@ -87,14 +78,31 @@ fn end(dir: &Path, state: &LockState, last: Option<ChainPoint>) -> ChainPoint {
     }
 }
 
-/// The last line of a file, if it is complete and in the chain.
+/// The last line of a file that is in the chain.
 fn point_in(path: &Path) -> Option<ChainPoint> {
-    point_at(&fs::read_end(path, MAX_MARK_BYTES + 1).ok()?)
+    last_in(|most| fs::read_end(path, most)).ok().flatten()
 }
 
-fn point_at(end: &[u8]) -> Option<ChainPoint> {
-    match Sealed::read(end.strip_suffix(b"\n")?)?.mark {
-        Mark::Chained(link) => Some(link.point()),
-        Mark::Single(_) => None,
+/// The last line of a file that is in the chain. `read_end` reads at most so many bytes from the end of the file. Lines that
+/// killed writers left incomplete are skipped, unless only the line break is missing: then readers take the line, too.
+fn last_in(read_end: impl Fn(usize) -> io::Result<Vec<u8>>) -> io::Result<Option<ChainPoint>> {
+    let mut most = MAX_MARK_BYTES + 1;
+    loop {
+        let bytes = read_end(most)?;
+        let is_whole_file = bytes.len() < most;
+        let mut lines = bytes.rsplit(|byte| *byte == b'\n').peekable();
+        let mut has_line_break = false;
+        while let Some(line) = lines.next() {
+            let is_whole = is_whole_file || lines.peek().is_some();
+            let sealed = Sealed::read(line);
+            match sealed.filter(|sealed| has_line_break || is_whole && sealed.is_intact()) {
+                Some(Sealed { mark: Mark::Chained(link), .. }) => return Ok(Some(link.point())),
+                _ => has_line_break = true,
+            }
+        }
+        if is_whole_file {
+            return Ok(None);
+        }
+        most = most.saturating_mul(16);
     }
 }

@@ -134,13 +134,14 @@ const EVENT: &[u8] = b"{\"v\":1,\"payload\":null}";
 
 /// The marks of all lines, oldest segment first.
 fn links(dir: &Path) -> Vec<Link> {
-    let all = contents(dir).concat();
-    let marks = all.lines().map(|line| Sealed::read(line.as_bytes()).filter(Sealed::is_intact).unwrap().mark);
-    let link = |mark| match mark {
-        Mark::Chained(link) => link,
+    contents(dir).concat().lines().map(|line| link(line).unwrap()).collect()
+}
+
+fn link(line: &str) -> Option<Link> {
+    match Sealed::read(line.as_bytes()).filter(Sealed::is_intact)?.mark {
+        Mark::Chained(link) => Some(link),
         Mark::Single(_) => panic!("written without the lock"),
-    };
-    marks.map(link).collect()
+    }
 }
 
 fn is_one_chain(links: &[Link]) -> bool {
@@ -182,12 +183,7 @@ fn the_chain_continues_after_a_writer_that_was_killed_before_it_stored_the_head(
         let log = Log::open(dir.path(), &limits(size));
         for _ in 0..4 {
             log.append(EVENT, noon()).unwrap();
-            let before = head(dir.path());
-            log.append(EVENT, noon()).unwrap();
-            let lock = fs::lock(&dir.path().join(LOCK), Duration::from_secs(60)).unwrap().unwrap();
-            let mut state = LockState::read(&lock.file);
-            state.head = before;
-            state.write(&lock.file).unwrap();
+            append_without_head(dir.path(), &log);
         }
     }
     let exclusive = ExclusiveLog::take(dir.path(), Duration::from_secs(60)).unwrap().unwrap();
@@ -210,6 +206,62 @@ fn the_chain_continues_after_a_writer_that_was_killed_before_it_stored_the_head(
     let next = self::links(dir.path()).pop().unwrap();
     assert_eq!((next.after, next.number), (settled.hash, settled.count + 1));
     assert!(is_one_chain(&links));
+}
+
+/// Writes a line and leaves the former head, as a writer does that is killed before it stores its own.
+fn append_without_head(dir: &Path, log: &Log) {
+    let before = head(dir);
+    log.append(EVENT, noon()).unwrap();
+    let lock = fs::lock(&dir.join(LOCK), Duration::from_secs(60)).unwrap().unwrap();
+    let mut state = LockState::read(&lock.file);
+    state.head = before;
+    state.write(&lock.file).unwrap();
+}
+
+#[test]
+fn the_chain_continues_after_several_writers_that_were_killed_one_after_the_other() {
+    let whole = seal(&[EVENT, b"\n"].concat(), ChainPoint::default()).unwrap().0;
+    let long = format!("{{\"v\":1,\"payload\":\"{}", "x".repeat(100_000)).into_bytes();
+    // What the second writer left of its line, and whether readers take it as a line.
+    for (left, size) in [
+        (&whole[..1], 1_000_000),
+        (&whole[..whole.len() - 2], 1_000_000),
+        (&long, 1_000_000),
+        (b"half\nanother half", 1_000_000),
+        (b"half\n", 1_000_000),
+        // The second writer began a segment.
+        (b"half", 1),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let log = Log::open(dir.path(), &limits(size));
+        log.append(EVENT, noon()).unwrap();
+        append_without_head(dir.path(), &log);
+        if size == 1 {
+            let exclusive = ExclusiveLog::take(dir.path(), Duration::from_secs(60)).unwrap().unwrap();
+            exclusive.close_current(noon()).unwrap();
+        }
+        let current = active_segment(dir.path()).unwrap();
+        fs::Appender::open(&dir.path().join(current.as_str())).unwrap().append(left).unwrap();
+        let next = Log::open(dir.path(), &limits(1_000_000));
+        next.append(EVENT, noon()).unwrap();
+        next.append(EVENT, noon()).unwrap();
+        let links: Vec<Link> = contents(dir.path()).concat().lines().filter_map(link).collect();
+        assert!(is_one_chain(&links) && links.len() == 4, "{links:?}");
+    }
+}
+
+#[test]
+fn a_line_without_its_line_break_is_in_the_chain() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Log::open(dir.path(), &limits(1_000_000));
+    log.append(EVENT, noon()).unwrap();
+    append_without_head(dir.path(), &log);
+    let path = dir.path().join(active_segment(dir.path()).unwrap().as_str());
+    let lines = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &lines[..lines.len() - 1]).unwrap();
+    log.append(EVENT, noon()).unwrap();
+    let links = links(dir.path());
+    assert!(is_one_chain(&links) && links.len() == 3, "{links:?}");
 }
 
 #[test]
