@@ -19,6 +19,8 @@ const RECORD: &str =
 const JOURNAL: &str = "the recorded files of this run are lost; if you have an export of the run, remove its directory and \
                        `teamkeep import FILE`";
 const LINE: &str = "the changes at that moment are lost, with the states that only this line names; all other lines are intact";
+const CUT_LINE: &str =
+    "the next hook call of the team stored the files that were still there; all other lines are intact";
 const TRANSCRIPTS: &str = "transcripts that Claude Code still has are read from there; the others are lost";
 
 impl Check<'_> {
@@ -79,11 +81,19 @@ impl Check<'_> {
                 return;
             }
             check.findings.checked.manifests += 1;
+            let at_line = |kind, what, hint| Finding::new(kind, file, what, hint).of_run(run).at(number);
+            let parsed = Snapshot::parse(&line);
+            // No event names the state after it, so it explains no other difference.
+            if parsed.as_ref().is_err_and(serde_json::Error::is_eof) {
+                let cut = at_line(Kind::DamagedLine, log::CUT_OFF.to_owned(), CUT_LINE);
+                check.findings.add(cut);
+                return;
+            }
             let mut add = |kind, what, hint| {
                 check.journals.of(run, file).is_damaged = true;
-                check.findings.add(Finding::new(kind, file, what, hint).of_run(run).at(number));
+                check.findings.add(at_line(kind, what, hint));
             };
-            let snapshot = match Snapshot::parse(&line) {
+            let snapshot = match parsed {
                 Ok(snapshot) => snapshot,
                 Err(error) => return add(Kind::DamagedLine, error.to_string(), LINE),
             };

@@ -194,7 +194,7 @@ fn verify_finds_damaged_files_of_the_store() {
         (journal.clone(), "damaged-line"),
     ] {
         let before = std::fs::read_to_string(&path).unwrap();
-        std::fs::write(&path, "{\"v\":1,").unwrap();
+        std::fs::write(&path, "{\"v\":1,x").unwrap();
         let (result, found) = only(&sandbox, &[]);
         assert_eq!((&found["kind"], &found["path"]), (&json!(kind), &json!(path)), "{}", result.out);
         std::fs::write(&path, before).unwrap();
@@ -207,6 +207,23 @@ fn verify_finds_damaged_files_of_the_store() {
     );
     std::fs::write(sandbox.keep(&format!("archive/runs/{run}/run.json")), "{").unwrap();
     assert!(findings(&sandbox, &[&run]).1.len() > 1, "a run that cannot be read is found by its id");
+}
+
+#[test]
+fn a_line_of_a_journal_that_a_killed_writer_left_explains_no_other_change() {
+    let sandbox = ended();
+    let journal = sandbox.keep(&format!("archive/runs/{}/snapshots.jsonl", run_of(&sandbox)));
+    change(&journal, |text| format!("{text}[2,\"\",\"01m8"));
+    let (result, found) = only(&sandbox, &[]);
+    assert_eq!(
+        (&found["kind"], &found["what"]),
+        (&json!("damaged-line"), &json!("cut off; its writer must have been killed"))
+    );
+    assert!(result.out.contains("hint: the next hook call of the team stored"), "{}", result.out);
+    change(&journal, |text| text.replacen("1.json", "2.json", 1));
+    let (_, found) = findings(&sandbox, &[]);
+    let kinds: Vec<&Value> = found.iter().map(|found| &found["kind"]).collect();
+    assert_eq!(kinds, ["damaged-line", "altered-journal"]);
 }
 
 #[test]

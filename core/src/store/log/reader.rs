@@ -172,6 +172,9 @@ pub(super) fn growing(segments: &[Segment]) -> Option<&SegmentName> {
     many.or(segments.first()).map(|segment| &segment.name)
 }
 
+/// What a line is that ends too early.
+pub const CUT_OFF: &str = "cut off; its writer must have been killed";
+
 /// Parses one line; `None` for a blank one. The bytes are `None` if there are too many.
 pub fn parse(bytes: Option<Vec<u8>>) -> Parsed {
     let damaged = |why: &str| LineError::Damaged(why.to_owned());
@@ -186,7 +189,7 @@ pub fn parse(bytes: Option<Vec<u8>>) -> Parsed {
         return Err(damaged("no JSON object"));
     }
     let recorded: Recorded = serde_json::from_str(trimmed).map_err(|error| match error.is_eof() {
-        true => damaged("cut off; its writer must have been killed"),
+        true => damaged(CUT_OFF),
         false => damaged(&format!("no record: {error}")),
     })?;
     match recorded.v {
