@@ -45,32 +45,11 @@ impl Browser {
             return None;
         }
         let turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let spawned = Command::new("chromedriver")
-            .arg("--port=0")
-            .env("TZ", "UTC")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn();
-        let missing = matches!(&spawned, Err(error) if error.kind() == std::io::ErrorKind::NotFound);
-        if missing && !is_set("TEAMKEEP_NEED_BROWSER") {
-            return None;
-        }
-        let mut driver = spawned.unwrap_or_else(|error| {
-            panic!(
-                "chromedriver cannot be run ({error}): install Debian's packages chromium and chromium-driver, \
-                 or set TEAMKEEP_SKIP_BROWSER=1 to go without the tests of the HTML report"
-            )
-        });
-        let mut result = BufReader::new(driver.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let port = result
-            .find_map(|line| line.split("successfully on port ").nth(1)?.trim_end_matches('.').parse().ok());
-        // Whoever writes to a pipe that nobody reads stops.
-        std::thread::spawn(move || result.for_each(drop));
+        let (driver, port) = start_driver(is_set("TEAMKEEP_NEED_BROWSER"))?;
         let profile = tempfile::tempdir().unwrap();
         let mut browser = Browser {
             driver,
-            port: port.expect("chromedriver tells its port"),
+            port,
             session: String::new(),
             page: String::new(),
             _profile: profile,
@@ -217,6 +196,48 @@ impl Browser {
         assert!(!asked.is_empty() && asked.iter().all(|url| *url == self.page), "{asked:?}");
         assert_eq!(self.run("return performance.getEntriesByType('resource').length"), 0);
     }
+}
+
+/// How often to start chromedriver: it picks a free port, and ends if another process takes that port first.
+const ATTEMPTS: u32 = 5;
+
+/// Starts chromedriver and returns its port. `None` if it is not installed and not needed.
+fn start_driver(is_needed: bool) -> Option<(Child, u16)> {
+    let mut output = String::new();
+    for _ in 0..ATTEMPTS {
+        let spawned = Command::new("chromedriver")
+            .arg("--port=0")
+            .env("TZ", "UTC")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut driver = match spawned {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !is_needed => return None,
+            spawned => spawned.unwrap_or_else(|error| {
+                panic!(
+                    "chromedriver cannot be run ({error}): install Debian's packages chromium and chromium-driver, \
+                     or set TEAMKEEP_SKIP_BROWSER=1 to go without the tests of the HTML report"
+                )
+            }),
+        };
+        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let port = lines
+            .by_ref()
+            .inspect(|line| output += &format!("{line}\n"))
+            .find_map(|line| line.split("successfully on port ").nth(1)?.trim_end_matches('.').parse().ok());
+        let mut errors = driver.stderr.take().unwrap();
+        if let Some(port) = port {
+            // Whoever writes to a pipe that nobody reads stops.
+            std::thread::spawn(move || lines.for_each(drop));
+            std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
+            return Some((driver, port));
+        }
+        let _ = driver.kill();
+        let _ = errors.read_to_string(&mut output);
+        output += &format!("{}\n", driver.wait().unwrap());
+    }
+    panic!("chromedriver named no port in {ATTEMPTS} attempts:\n{output}")
 }
 
 impl Drop for Browser {
