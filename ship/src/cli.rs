@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use teamkeep::context::Context;
@@ -130,7 +129,7 @@ fn send(args: &SendArgs, ui: Ui) -> Result<ExitCode> {
         if args.once {
             return Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
-        std::thread::sleep(setup.context.config.ship.interval.max(MIN_INTERVAL));
+        std::thread::sleep(setup.context.config.ship.interval);
     }
 }
 
@@ -154,9 +153,6 @@ fn after_hook() -> Result<()> {
     }
     Ok(())
 }
-
-/// The shortest time between two rounds.
-const MIN_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Sends all new data and reports it. Returns whether everything was sent.
 fn send_round(setup: &Setup, since: Option<Timestamp>, ui: Ui) -> Result<bool> {

@@ -16,7 +16,7 @@ use super::parse_duration;
 use super::parse_value::{Checker, Validation, blockable_events, quoted};
 use super::problem::{Code, Problem};
 use super::settings::{Entry, words};
-use super::ship::{StoreAddress, check_host, check_organization, check_otlp, parse_since};
+use super::ship::{StoreAddress, check_host, check_interval, check_organization, check_otlp, parse_since};
 use super::source::Source;
 use crate::client::payload::Kind;
 use crate::error::nearest;
@@ -198,6 +198,7 @@ impl Checker<'_> {
                 "ship.organization" => check_organization(text),
                 "ship.host" => check_host(text),
                 "ship.since" => parse_since(text).map(drop),
+                "ship.interval" => check_interval(text),
                 "organization.fixed" => check_fixed(entry),
                 _ => continue,
             };

@@ -7,6 +7,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use super::notify::{below_home, check_url};
+use super::parse_duration;
 use super::units::{duration, size};
 use crate::sys::clock::{self, Timestamp};
 
@@ -253,6 +254,17 @@ pub(super) fn check_host(name: &str) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// The shortest [`Ship::interval`]: hook calls start the shipper.
+const MIN_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Checks the time between two starts.
+pub(super) fn check_interval(text: &str) -> Result<(), String> {
+    match parse_duration(text) {
+        Some(interval) if interval < MIN_INTERVAL => Err("expected at least \"1m\"".to_owned()),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

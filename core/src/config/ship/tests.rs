@@ -50,7 +50,7 @@ fn a_user_can_only_tighten_the_privacy_that_the_organization_has_fixed() {
 
 #[test]
 fn a_project_cannot_set_anything() {
-    for line in ["store = \"s3://b\"", "privacy = \"metadata\"", "bundles = true", "interval = \"1s\""] {
+    for line in ["store = \"s3://b\"", "privacy = \"metadata\"", "bundles = true", "interval = \"2m\""] {
         let effective = loaded("", "", &format!("[ship]\n{line}"));
         assert_eq!(effective.problems[0].code.name(), "not-in-project", "{line}");
         assert_eq!(effective.config.ship, Ship::default());
@@ -128,6 +128,14 @@ fn names_are_safe_in_the_name_of_an_object() {
         assert_eq!(safe_name(name), safe);
     }
     assert_eq!(Ship { host: "build-7".to_owned(), ..Ship::default() }.host_name("x"), "build-7");
+}
+
+#[test]
+fn hook_calls_do_not_start_the_shipper_more_often_than_every_minute() {
+    for (text, is_valid) in [("15m", true), ("60s", true), ("59s", false), ("0s", false)] {
+        let checked = loaded("", &format!("[ship]\ninterval = \"{text}\""), "");
+        assert_eq!(checked.problems.is_empty(), is_valid, "{text}: {:?}", checked.problems);
+    }
 }
 
 #[test]
