@@ -172,7 +172,7 @@ pub(super) fn growing(segments: &[Segment]) -> Option<&SegmentName> {
     many.or(segments.first()).map(|segment| &segment.name)
 }
 
-/// What a line is that ends too early.
+/// The problem of a line that ends too early.
 pub const CUT_OFF: &str = "cut off; its writer must have been killed";
 
 /// Parses one line; `None` for a blank one. The bytes are `None` if there are too many.

@@ -222,7 +222,7 @@ fn append_without_head(dir: &Path, log: &Log) {
 fn the_chain_continues_after_several_writers_that_were_killed_one_after_the_other() {
     let whole = seal(&[EVENT, b"\n"].concat(), ChainPoint::default()).unwrap().0;
     let long = format!("{{\"v\":1,\"payload\":\"{}", "x".repeat(100_000)).into_bytes();
-    // What the second writer left of its line, and whether readers take it as a line.
+    // The part of its line that the second writer left, and the size of a segment.
     for (left, size) in [
         (&whole[..1], 1_000_000),
         (&whole[..whole.len() - 2], 1_000_000),
