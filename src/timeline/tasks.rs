@@ -50,15 +50,13 @@ struct Update {
 
 /// The entries of all tasks, without the trackers of 2.1.47.
 pub fn tasks(data: &RunData) -> Vec<Entry> {
-    let mut lives = from_files(data);
-    from_creation(data, &mut lives);
-    let updates = updates(data);
-    for update in &updates {
-        apply_tool_call(lives.entry(update.task.clone()).or_default(), update);
-    }
     let names = names(data);
-    let owner = |text: &String| owner_of(text, data, &names);
-    lives.iter().flat_map(|(id, changes)| to_entries(id, changes, data, owner)).collect()
+    let mut lives = from_files(data, &names);
+    from_creation(data, &mut lives);
+    for update in updates(data, &names) {
+        apply_tool_call(lives.entry(update.task.clone()).or_default(), &update);
+    }
+    lives.iter().flat_map(|(id, changes)| to_entries(id, changes, data)).collect()
 }
 
 /// The agent that owns a task. A file can have `@bob`, `bob@team` or bob's agent id; an owner without a name means
@@ -70,7 +68,7 @@ fn owner_of(text: &str, data: &RunData, names: &HashMap<String, String>) -> Opti
     (!name.is_empty()).then(|| spelled(name, members).unwrap_or(name).to_owned())
 }
 
-fn from_files(data: &RunData) -> BTreeMap<String, Vec<Change>> {
+fn from_files(data: &RunData, names: &HashMap<String, String>) -> BTreeMap<String, Vec<Change>> {
     let internal: HashSet<&String> = (data.history.tasks.iter())
         .filter(|(_, _, task)| task.as_ref().is_some_and(|task| task.internal))
         .map(|(_, id, _)| id)
@@ -85,7 +83,7 @@ fn from_files(data: &RunData) -> BTreeMap<String, Vec<Change>> {
         let after = match task {
             Some(task) => TaskValues {
                 status: Some(task.status.clone().unwrap_or_else(TaskStatus::unknown)),
-                owner: task.owner.clone(),
+                owner: task.owner.as_ref().and_then(|owner| owner_of(owner, data, names)),
                 subject: task.subject.clone(),
             },
             None => {
@@ -142,12 +140,13 @@ fn from_creation(data: &RunData, lives: &mut BTreeMap<String, Vec<Change>>) {
     }
 }
 
-fn updates(data: &RunData) -> Vec<Update> {
+fn updates(data: &RunData, names: &HashMap<String, String>) -> Vec<Update> {
     let read = |call: Call<'_>| -> Option<(String, TaskUpdate, Option<String>)> {
         let used = call.id.and_then(|id| data.transcripts.uses.get(id));
         let is_done = used.is_some_and(|used| used.result == Some(Outcome::Done));
         let event = call.after.or(call.before.filter(|_| is_done))?;
-        let update = TaskUpdate::of(event.tool_input(), event.tool_response())?;
+        let mut update = TaskUpdate::of(event.tool_input(), event.tool_response())?;
+        update.owner = update.owner.map(|owner| owner_of(&owner, data, names).unwrap_or_default());
         let by = call.who().map(str::to_owned).or_else(|| used.map(|used| used.transcript.by.clone()));
         let task = data.history.ids.of_event(event.task_list(), &update.task);
         (update.success != Some(false)).then_some((task, update, by))
@@ -227,12 +226,7 @@ fn apply_tool_call(life: &mut Vec<Change>, update: &Update) {
     }
 }
 
-fn to_entries(
-    id: &str,
-    changes: &[Change],
-    data: &RunData,
-    owner: impl Fn(&String) -> Option<String>,
-) -> Vec<Entry> {
+fn to_entries(id: &str, changes: &[Change], data: &RunData) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut before: Option<&TaskValues> = None;
     for change in changes {
@@ -270,7 +264,7 @@ fn to_entries(
                 subject: after.subject.clone(),
                 from: was,
                 to: after.status.clone(),
-                owner: after.owner.as_ref().and_then(&owner),
+                owner: after.owner.clone(),
                 is_renamed: before
                     .is_some_and(|before| before.status == after.status && before.owner == after.owner),
             });

@@ -16,5 +16,6 @@ pub mod replay;
 pub mod resumed;
 pub mod runs;
 pub mod subagents;
+mod task_owners;
 pub mod time_origin;
 pub mod traces;
