@@ -6,6 +6,7 @@ use teamkeep::cli::{Cli, GROUPS};
 use teamkeep_core::error::EXIT_CODES;
 
 use crate::support::client_files::Lead;
+use crate::support::programs::write_program;
 use crate::support::sandbox::Sandbox;
 use crate::support::terminal::Terminal;
 
@@ -248,9 +249,7 @@ fn a_report_is_opened_in_the_browser() {
         "#!/bin/sh\nls -l \"$1\" | cut -c1-10 > {0}; head -c 15 \"$1\" >> {0}; rm \"$1\"\n",
         opened.display()
     );
-    std::fs::write(bin.join("xdg-open"), script).unwrap();
-    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(bin.join("xdg-open"), executable).unwrap();
+    write_program(&bin.join("xdg-open"), script);
     let path = format!("{}:/usr/bin:/bin", bin.display());
     let output = sandbox.command(&["report", "--open"]).env("PATH", path).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

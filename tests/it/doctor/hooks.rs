@@ -1,20 +1,17 @@
 //! `teamkeep doctor` on hooks and the program that they run.
 
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 
 use insta::assert_snapshot;
 
 use crate::doctor::checks::{TEAMS, examined, of, one, well};
 use crate::support::install_home::{Home, result};
+use crate::support::programs::write_program;
 
 /// Writes a program of this name that does this.
 fn program(home: &Home, path: &str, script: &str) {
     std::fs::create_dir_all(home.at(path).parent().unwrap()).unwrap();
-    // Renamed into place, as a file that another test's child has open cannot be run.
-    let new = home.at("program.new");
-    std::fs::write(&new, format!("#!/bin/sh\n{script}\n")).unwrap();
-    std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).unwrap();
-    std::fs::rename(&new, home.at(path)).unwrap();
+    write_program(&home.at(path), format!("#!/bin/sh\n{script}\n"));
 }
 
 #[test]

@@ -2,13 +2,13 @@
 #![cfg(target_os = "linux")]
 
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::store::run_sandbox::{ONE, TWO};
 use crate::support::client_files::Lead;
+use crate::support::programs::write_program;
 use crate::support::sandbox::Sandbox;
 
 /// A process of the client's name that runs a hook, as a line of a shell, for each payload that it is handed.
@@ -26,8 +26,7 @@ impl<'a> Claude<'a> {
             "#!/bin/sh\nwhile read -r now line; do\n export TEAMKEEP_NOW=\"$now\"\n \
              printf '%s' \"$line\" | /bin/sh -c \"{hook}\" >&2\n echo done\ndone\n"
         );
-        std::fs::write(&path, script).unwrap();
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        write_program(&path, script);
         let mut command = Command::new(path);
         sandbox.dress(&mut command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());

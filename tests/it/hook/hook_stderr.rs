@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::unusable_paths::team;
 use crate::support::client_files::Lead;
+use crate::support::programs::copy_teamkeep;
 use crate::support::sandbox::{CommandResult, Sandbox, below, feed};
 
 const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
@@ -104,7 +105,7 @@ fn by_user(sandbox: &Sandbox, dress: impl Fn(&mut Command)) -> Option<CommandRes
     if rustix::process::getuid().is_root() {
         let binary = sandbox.home().join("teamkeep");
         if !binary.exists() {
-            std::fs::copy(env!("CARGO_BIN_EXE_teamkeep"), &binary).unwrap();
+            copy_teamkeep(&binary);
         }
         let root = sandbox.home().parent().unwrap().to_path_buf();
         for path in below(&root).into_iter().chain([root]) {
@@ -117,7 +118,10 @@ fn by_user(sandbox: &Sandbox, dress: impl Fn(&mut Command)) -> Option<CommandRes
     dress(&mut command);
     command.args(["hook", "stop"]);
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = piped.spawn().ok()?;
+    let mut child = match piped.spawn() {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return None,
+        spawned => spawned.unwrap(),
+    };
     child.stdin.take().unwrap().write_all(STOP).unwrap();
     Some(CommandResult::from(child.wait_with_output().unwrap()))
 }

@@ -1,7 +1,6 @@
 //! A client that leaves ends the hooks that still run: their payloads are on record all the same.
 
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -9,6 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::policy::gate_sandbox::{SESSION, TEAM, busy, told};
+use crate::support::programs::write_program;
 use crate::support::sandbox::{CommandResult, Sandbox};
 
 /// Waits until the process has a handler for a signal, or has gone.
@@ -86,8 +86,7 @@ fn a_hook_that_waits_for_git_ends_it_at_a_signal_and_starts_no_check() {
             at("started").display(),
             at("ended").display()
         );
-        std::fs::write(at("git"), script).unwrap();
-        std::fs::set_permissions(at("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&at("git"), script);
         let check = format!("run = \"touch {}\"\n", at("checked").display());
         let sandbox = busy(&format!("[[policy.completion-check.check]]\n{check}"));
         let result = complete(&sandbox, &[("PATH", &search)]);

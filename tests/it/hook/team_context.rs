@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::store::run_sandbox::ended_process;
 use crate::support::client_files::Lead;
+use crate::support::programs::copy_teamkeep;
 use crate::support::sandbox::Sandbox;
 
 const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
@@ -199,7 +200,7 @@ fn session_starts_without_the_facts_if_the_program_was_removed_meanwhile() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let program = sandbox.home().join("teamkeep");
-    std::fs::copy(env!("CARGO_BIN_EXE_teamkeep"), &program).unwrap();
+    copy_teamkeep(&program);
     let mut command = Command::new(&program);
     sandbox.dress(&mut command);
     command.args(["hook", "session-start"]).stdin(Stdio::piped()).stdout(Stdio::piped());

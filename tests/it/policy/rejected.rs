@@ -1,10 +1,9 @@
 //! What a policy refuses of its user: settings, words and lists that would mean nothing; and what it says where it refuses.
 
-use std::os::unix::fs::PermissionsExt;
-
 use serde_json::json;
 
 use super::team_sandbox::{SESSION, TEAM, Team};
+use crate::support::programs::write_program;
 use crate::support::sandbox::{Sandbox, feed};
 
 fn check(text: &str) -> String {
@@ -109,8 +108,7 @@ fn no_program_is_run_from_the_current_directory() {
     team.task(1, "in_progress", "bob", &[]);
     let project = team.sandbox.home().join("parser");
     let (git, trace) = (project.join("git"), team.sandbox.home().join("trace"));
-    std::fs::write(&git, format!("#!/bin/sh\necho \"$@\" >> {}\n", trace.display())).unwrap();
-    std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&git, format!("#!/bin/sh\necho \"$@\" >> {}\n", trace.display()));
     let payload = json!({"session_id": SESSION, "cwd": project, "hook_event_name": "TaskCompleted",
         "teammate_name": "bob", "team_name": TEAM, "task_id": "1", "task_subject": "Subject"});
     for search in [".:/usr/bin:/bin", ":/usr/bin:/bin", ""] {

@@ -8,6 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::support::client_files::Lead;
+use crate::support::programs::write_program;
 use crate::support::sandbox::{CommandResult, Sandbox};
 
 const SESSION: &str = "1353b3db-15db-4165-b1fb-ed39ac7e091c";
@@ -223,8 +224,7 @@ fn sign_head(worktree: &Path) {
 /// A program that creates the file `trap`.
 fn trap_program(trap: &Path) -> PathBuf {
     let program = trap.with_extension("sh");
-    std::fs::write(&program, format!("#!/bin/sh\ntouch '{}'\n", trap.display())).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&program, format!("#!/bin/sh\ntouch '{}'\n", trap.display()));
     program
 }
 
@@ -253,8 +253,7 @@ fn no_program_of_the_repository_is_run_and_a_broken_worktree_harms_nothing() {
     }
     let hook = scene.repository.join(".git/hooks/post-index-change");
     std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
-    std::fs::write(&hook, format!("#!/bin/sh\n{command}\n")).unwrap();
-    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&hook, format!("#!/bin/sh\n{command}\n"));
     scene.stops();
     assert_eq!((scene.stored(), trap.exists()), (1, false));
 

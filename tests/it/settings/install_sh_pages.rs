@@ -7,6 +7,7 @@ use insta::assert_snapshot;
 
 use super::install_sh_sandbox::{Clone, ROOT};
 use crate::support::install_home::result;
+use crate::support::programs::write_program;
 
 /// Puts the man pages and completions into the clone.
 fn with_pages(clone: &Clone) {
@@ -103,8 +104,7 @@ fn install_sh_runs_nothing_from_the_current_directory_and_follows_no_link() {
     std::fs::create_dir(clone.at("here")).unwrap();
     for tool in ["cat", "sed", "dirname", "cp", "mv"] {
         let trap = clone.at("here").join(tool);
-        std::fs::write(&trap, format!("#!/bin/sh\n: >{}/ran\n", clone.at("").display())).unwrap();
-        std::fs::set_permissions(&trap, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        write_program(&trap, format!("#!/bin/sh\n: >{}/ran\n", clone.at("").display()));
     }
     let mut command = clone.command("clone/install.sh", &[]);
     let search = command.get_envs().find(|(name, _)| *name == "PATH").and_then(|(_, value)| value);

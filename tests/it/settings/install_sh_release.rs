@@ -8,12 +8,13 @@ use insta::assert_snapshot;
 
 use super::install_sh_sandbox::Clone;
 use crate::support::install_home::MINE;
+use crate::support::programs::{copy_teamkeep, write_program};
 
 #[test]
 fn binary_next_to_the_script_is_installed_without_a_build() {
     let clone = Clone::new();
     std::fs::remove_file(clone.at("bin/cargo")).unwrap();
-    std::fs::copy(env!("CARGO_BIN_EXE_teamkeep"), clone.at("clone/teamkeep")).unwrap();
+    copy_teamkeep(&clone.at("clone/teamkeep"));
     let result = clone.ok(&[]);
     assert!(result.starts_with("using ~/clone/teamkeep\ninstalled teamkeep"), "{result}");
     clone.ok(&["--uninstall"]);
@@ -27,7 +28,7 @@ fn binary_next_to_the_script_is_installed_without_a_build() {
 #[test]
 fn binary_with_a_wrong_checksum_is_rejected() {
     let clone = Clone::new();
-    std::fs::copy(env!("CARGO_BIN_EXE_teamkeep"), clone.at("clone/teamkeep")).unwrap();
+    copy_teamkeep(&clone.at("clone/teamkeep"));
     let sum = Command::new("sha256sum").arg("teamkeep").current_dir(clone.at("clone")).output().unwrap();
     std::fs::write(clone.at("clone/teamkeep.sha256"), &sum.stdout).unwrap();
     assert!(clone.ok(&[]).starts_with("using ~/clone/teamkeep\n"));
@@ -72,15 +73,14 @@ fn binary_for_another_machine_is_rejected_and_not_run() {
 #[test]
 fn a_release_without_teamkeep_ship_cannot_install_it() {
     let clone = Clone::new();
-    std::fs::copy(env!("CARGO_BIN_EXE_teamkeep"), clone.at("clone/teamkeep")).unwrap();
+    copy_teamkeep(&clone.at("clone/teamkeep"));
     assert_eq!(
         clone.fails(&["--with-ship"]),
         "using ~/clone/teamkeep\nerror: this release has no teamkeep-ship\nhint: build teamkeep from source\n"
     );
     assert!(!clone.at(".local/bin").exists());
     let ship = clone.at("clone/teamkeep-ship");
-    std::fs::write(&ship, "#!/bin/sh\n").unwrap();
-    std::fs::set_permissions(&ship, Permissions::from_mode(0o755)).unwrap();
+    write_program(&ship, "#!/bin/sh\n");
     assert!(clone.ok(&["--with-ship"]).contains("\ninstalled ~/.local/bin/teamkeep-ship\n"));
     std::fs::write(clone.at("clone/teamkeep-ship.sha256"), "0").unwrap();
     assert!(clone.fails(&["--with-ship"]).contains("teamkeep-ship does not match teamkeep-ship.sha256\n"));

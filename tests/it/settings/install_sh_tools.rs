@@ -1,10 +1,9 @@
 //! `install.sh` in other shells, and with a toolchain that lacks something.
 
-use std::os::unix::fs::PermissionsExt;
-
 use insta::assert_snapshot;
 
 use crate::support::install_home::{MINE, result};
+use crate::support::programs::write_program;
 
 use super::install_sh_sandbox::Clone;
 
@@ -14,8 +13,7 @@ fn install_sh_reports_toolchain_changes_and_how_to_undo_them() {
     let tool = |name: &str, script: &str| {
         let path = clone.at("bin").join(name);
         let _ = std::fs::remove_file(&path);
-        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&path, format!("#!/bin/sh\n{script}\n"));
     };
     let musl = "m68k-unknown-linux-musl";
     tool("rustc", "[ \"$1\" = --print ] && echo \"$HOME/sysroot\" || echo 'host: m68k-unknown-linux-gnu'");

@@ -10,6 +10,7 @@ use teamkeep_core::client::settings::version::{Version, since};
 use tempfile::TempDir;
 
 use crate::support::client_files::Lead;
+use crate::support::programs::write_program;
 use crate::support::sandbox::{CommandResult, Sandbox, feed, kebab};
 
 pub const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
@@ -313,8 +314,7 @@ fn plugin_reports_a_foreign_binary_once_and_no_hook_fails() {
     let (sandbox, plugin) = (Sandbox::new(), Plugin::new(false));
     let mut binary = b"\x7fELF\x02\x01\x01".to_vec();
     binary.resize(4096, 0);
-    std::fs::write(plugin.at("bin/teamkeep"), binary).unwrap();
-    std::fs::set_permissions(plugin.at("bin/teamkeep"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&plugin.at("bin/teamkeep"), binary);
     let lead = Lead::of(&sandbox, ONE);
     let result = plugin.hook(&sandbox, &lead.payload("SessionStart", json!({"source": "startup"})));
     assert_eq!(result.code, Some(0), "{}", result.err);

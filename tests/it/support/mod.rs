@@ -6,6 +6,7 @@ pub mod browser;
 pub mod client_files;
 pub mod install_home;
 pub mod machine;
+pub mod programs;
 pub mod receiver;
 pub mod reenact;
 pub mod sandbox;
