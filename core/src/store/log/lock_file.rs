@@ -78,14 +78,12 @@ impl LockState {
         self.is_unsettled = false;
     }
 
-    /// Names the segment and keeps the head. After an error, the name may be any.
-    pub fn set_segment(&mut self, file: &File, name: &SegmentName) -> io::Result<()> {
+    /// Names the segment that begins after this end of the chain.
+    pub fn begin_segment(&mut self, name: &SegmentName, end: ChainPoint, at: Timestamp) {
         self.segment = Some(name.clone());
-        if std::mem::take(&mut self.is_too_long) {
-            file.set_len(0)?;
-            return self.write(file);
+        if self.head.is_none_or(|head| head.point() != end) {
+            self.settle(end, at);
         }
-        set_current_name(file, name)
     }
 
     /// Writes the whole state in one write.
@@ -101,11 +99,6 @@ impl LockState {
         let text = format!("{name:NAME_BYTES$}{}", head.unwrap_or_default());
         file.write_all_at(text.as_bytes(), 0)
     }
-}
-
-/// Names the segment that is written to. The head after the name is kept.
-pub(super) fn set_current_name(lock: &File, name: &SegmentName) -> io::Result<()> {
-    lock.write_all_at(format!("{name}\n").as_bytes(), 0)
 }
 
 fn parse_name(bytes: &[u8]) -> Option<SegmentName> {
@@ -154,7 +147,9 @@ mod tests {
         LockState { segment: Some(name.clone()), head: Some(known), ..LockState::default() }
             .write(&file)
             .unwrap();
-        set_current_name(&file, &name).unwrap();
+        let mut state = LockState::read(&file);
+        state.begin_segment(&name, known.point(), known.at);
+        state.write(&file).unwrap();
         assert_eq!(head(dir.path()), Some(known));
         let whole = std::fs::read(&path).unwrap();
         assert_eq!(whole.len(), MAX_BYTES);
@@ -163,7 +158,9 @@ mod tests {
         std::fs::write(&path, "x".repeat(999)).unwrap();
         let mut state = LockState::read(&file);
         assert_eq!((state.segment.clone(), state.head), (None, None));
-        state.set_segment(&file, &name).unwrap();
-        assert_eq!(std::fs::read(&path).unwrap().len(), NAME_BYTES);
+        state.begin_segment(&name, ChainPoint::default(), known.at);
+        state.write(&file).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap().len(), MAX_BYTES);
+        assert_eq!(head(dir.path()), Some(Head { at: known.at, ..Head::default() }));
     }
 }

@@ -3,10 +3,10 @@
 use std::io;
 use std::path::Path;
 
+use super::SegmentName;
 use super::changes::changes_path;
 use super::lock_file::{Head, LockState};
 use super::seal::{MAX_MARK_BYTES, Mark, Sealed};
-use super::{SegmentName, segments};
 use crate::store::chain::{ChainHash, ChainPoint};
 use crate::sys::fs::{self, Appender};
 
@@ -17,7 +17,8 @@ pub(super) struct Tail {
     pub file: Appender,
     /// Whether the last line has no line break, because its writer was killed.
     pub is_torn: bool,
-    last: Option<ChainPoint>,
+    /// The last line that is in the chain.
+    pub last: Option<ChainPoint>,
 }
 
 impl Tail {
@@ -34,36 +35,14 @@ impl Tail {
     }
 }
 
-/// The point after which a line of this segment comes.
-pub(super) fn chain_end(
-    dir: &Path,
-    state: &LockState,
-    tail: &Tail,
-    former: Option<&SegmentName>,
-) -> ChainPoint {
-    end(dir, state, tail.last.or_else(|| last_before(dir, &tail.name, former)))
+/// The end of the chain if this segment is written to.
+pub(super) fn chain_end(dir: &Path, state: &LockState, current: Option<&SegmentName>) -> ChainPoint {
+    chain_end_after(dir, state, current.and_then(|name| point_in(&dir.join(name.as_str()))))
 }
 
-/// The same for a line that is not in a segment; `current` is the segment that is written to.
-pub(super) fn last_point(dir: &Path, state: &LockState, current: Option<&SegmentName>) -> ChainPoint {
-    let last = current
-        .and_then(|name| point_in(&dir.join(name.as_str())).or_else(|| last_before(dir, name, current)));
-    end(dir, state, last)
-}
-
-/// The last line before a segment without complete lines. A writer that was killed may not have stored it as the head.
-fn last_before(dir: &Path, next: &SegmentName, former: Option<&SegmentName>) -> Option<ChainPoint> {
-    if let Some(former) = former.filter(|former| *former != next) {
-        return point_in(&dir.join(former.as_str()));
-    }
-    let segments = segments::list(dir).unwrap_or_default();
-    let is_before = |name: &SegmentName| !name.is_single_line() && name < next;
-    let before = segments.iter().rfind(|segment| is_before(&segment.name))?;
-    point_in(&before.path(dir))
-}
-
-/// The end of the chain, from the head and the last line that is there.
-fn end(dir: &Path, state: &LockState, last: Option<ChainPoint>) -> ChainPoint {
+/// The end of the chain, from the head and the last line of the segment that is written to: the head that is stored when a
+/// segment begins includes those before it.
+pub(super) fn chain_end_after(dir: &Path, state: &LockState, last: Option<ChainPoint>) -> ChainPoint {
     let head = state.head.as_ref().map(Head::point);
     let reads_changes = state.is_unsettled || head.is_none();
     let recorded = reads_changes.then(|| point_in(&changes_path(dir))).flatten();

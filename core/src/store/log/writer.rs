@@ -9,9 +9,9 @@ use chrono::TimeDelta;
 
 use super::SegmentName;
 use super::changes::{LogChange, changes_path};
-use super::lock_file::{Head, LOCK, LockState, set_current_name};
+use super::lock_file::{Head, LOCK, LockState};
 use super::seal::{seal, seal_single, sealed_size};
-use super::tail::{Tail, chain_end, last_point};
+use super::tail::{Tail, chain_end, chain_end_after};
 use crate::config;
 use crate::error::Result;
 use crate::model::{Note, Severity};
@@ -83,9 +83,15 @@ impl Log {
                 notes.extend(other.and_then(io::Result::err).map(|error| error.to_string()));
                 // Named before it is made: a writer that is killed in between leaves a name to be made later.
                 let name = SegmentName::after(former.as_ref(), at);
-                let named = state.set_segment(&lock.file, &name);
-                notes
-                    .extend(named.err().map(|error| format!("cannot name the segment in the lock: {error}")));
+                state.begin_segment(&name, chain_end(&self.dir, &state, former.as_ref()), at);
+                if let Err(error) = state.write(&lock.file) {
+                    // The next writer would not see a line in a segment without a name.
+                    let segment = self.append_alone(line, at)?;
+                    notes.push(format!(
+                        "cannot name a new segment in the lock: {error}; the line went to {segment}"
+                    ));
+                    return Ok(Appended { segment, notes: notes.into_iter().map(Note::problem).collect() });
+                }
                 open(&name)?
             }
         };
@@ -95,7 +101,7 @@ impl Log {
                 tail.name
             ));
         }
-        match seal(line, chain_end(&self.dir, &state, &tail, former.as_ref())) {
+        match seal(line, chain_end_after(&self.dir, &state, tail.last)) {
             Some((sealed, point)) => {
                 tail.append(&sealed)?;
                 state.settle(point, at);
@@ -154,7 +160,7 @@ impl ExclusiveLog {
     pub fn record(&self, change: &LogChange) -> io::Result<()> {
         let mut state = LockState::read(&self.lock.file);
         let mut to = fs::Appender::open(&changes_path(&self.dir))?;
-        let previous = last_point(&self.dir, &state, state.current(&self.dir).as_ref());
+        let previous = chain_end(&self.dir, &state, state.current(&self.dir).as_ref());
         let line = fs::json_lines(&[change])?;
         let (sealed, point) = seal(&line, previous).ok_or(io::ErrorKind::InvalidData)?;
         // Hook calls do not read this file, unless its writer was killed.
@@ -175,7 +181,9 @@ impl ExclusiveLog {
             return Ok(None);
         }
         let next = SegmentName::after(Some(&former), at);
-        set_current_name(&self.lock.file, &next)?;
+        let mut state = LockState::read(&self.lock.file);
+        state.begin_segment(&next, chain_end(&self.dir, &state, Some(&former)), at);
+        state.write(&self.lock.file)?;
         // Without the lock's file, the newest segment is the current one.
         fs::Appender::open(&self.dir.join(next.as_str()))?;
         Ok(Some(former))

@@ -265,18 +265,36 @@ fn a_line_without_its_line_break_is_in_the_chain() {
 }
 
 #[test]
-fn an_empty_current_segment_continues_the_one_before() {
+fn a_new_segment_continues_the_chain_although_its_writer_or_the_one_before_was_killed() {
+    let two_days_before = noon() - TimeDelta::days(2);
+    for now in [noon(), noon() + TimeDelta::days(1), two_days_before] {
+        let dir = tempfile::tempdir().unwrap();
+        let log = Log::open(dir.path(), &limits(10_000));
+        log.append(EVENT, noon()).unwrap();
+        append_without_head(dir.path(), &log);
+        let exclusive = ExclusiveLog::take(dir.path(), Duration::from_secs(60)).unwrap().unwrap();
+        exclusive.close_current(now).unwrap();
+        let named = exclusive.current().unwrap();
+        std::fs::remove_file(dir.path().join(named.as_str())).unwrap();
+        drop(exclusive);
+        assert_eq!(log.append(EVENT, now).unwrap().segment, named);
+        let mut links = links(dir.path());
+        links.sort_by_key(|link| link.number);
+        assert!(is_one_chain(&links) && links.len() == 3, "{links:?}");
+    }
+}
+
+#[test]
+fn the_first_writer_that_was_killed_before_it_stored_the_head_did_not_remove_one() {
     let dir = tempfile::tempdir().unwrap();
     let log = Log::open(dir.path(), &limits(10_000));
-    let first = log.append(EVENT, noon()).unwrap().segment;
-    let before = std::fs::read(dir.path().join(LOCK)).unwrap();
     log.append(EVENT, noon()).unwrap();
-    std::fs::write(dir.path().join(LOCK), before).unwrap();
-    let exclusive = ExclusiveLog::take(dir.path(), Duration::from_secs(60)).unwrap().unwrap();
-    let next = SegmentName::after(Some(&first), noon());
-    super::super::lock_file::set_current_name(&exclusive.lock.file, &next).unwrap();
-    drop(exclusive);
-    assert_eq!(log.append(EVENT, noon()).unwrap().segment, next);
+    let lock = fs::lock(&dir.path().join(LOCK), Duration::from_secs(60)).unwrap().unwrap();
+    let mut state = LockState::default();
+    state.begin_segment(&LockState::read(&lock.file).segment.unwrap(), ChainPoint::default(), noon());
+    state.write(&lock.file).unwrap();
+    drop(lock);
+    log.append(EVENT, noon()).unwrap();
     assert!(is_one_chain(&links(dir.path())));
 }
 
