@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{Finding, Kind};
 pub(super) use links::Heads;
 use teamkeep_core::store::chain::{ChainHash, ChainPoint};
-use teamkeep_core::store::log::{Head, LinkedLines, LogChange, Mark, Sealed, SegmentName};
+use teamkeep_core::store::log::{CUT_OFF, Head, LinkedLines, LogChange, Mark, Sealed, SegmentName};
 use teamkeep_core::sys::clock::Timestamp;
 
 pub(super) const ALTERED: &str =
@@ -148,6 +148,7 @@ impl ChainCheck {
     pub fn change(&mut self, (number, line): (u64, &[u8])) -> Option<LineProblem> {
         let change = match LogChange::parse(line) {
             Ok(change) => change,
+            Err(error) if error.is_eof() => return Some((Kind::DamagedLine, CUT_OFF.to_owned())),
             Err(error) => return Some((Kind::DamagedLine, error.to_string())),
         };
         let Some(sealed) = Sealed::read(line) else {
@@ -227,7 +228,8 @@ impl PartCheck {
         let Mark::Chained(link) = sealed.mark else { return problem(&sealed, false) };
         let before = self.before.replace(link.into());
         let is_misplaced = before.is_some_and(|mut before| match before.last.checked_add(1) {
-            Some(next) if next == link.number => !before.extend(link),
+            // The log itself has the finding about a chain that starts again.
+            Some(next) if next == link.number => link.after != ChainHash::START && !before.extend(link),
             next => next.is_none_or(|next| next > link.number),
         });
         problem(&sealed, is_misplaced)

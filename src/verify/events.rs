@@ -25,6 +25,7 @@ use teamkeep_core::sys::fs::{self, JsonFile};
 const MAX_BYTES: u64 = 1 << 28;
 
 const EVENT: &str = "this event is lost; all other events are intact, and recording continues";
+const CHANGE: &str = "if its writer was killed, nothing was removed; otherwise verify also reports the removed lines as missing";
 const INDEX: &str = "the next hook call of its team rebuilds this cache from the journal";
 const GATES: &str =
     "the counts since its last intact line are lost; the next judged hook call of the run repairs it";
@@ -78,7 +79,8 @@ impl Check<'_> {
         self.chain.open_file(&changes);
         let problem = self.each_line(&changes, |check, number, line| {
             if let Some((kind, what)) = check.chain.change((number, &line)) {
-                check.findings.add(Finding::new(kind, &changes, what, ALTERED).at(number));
+                let hint = if kind == Kind::DamagedLine { CHANGE } else { ALTERED };
+                check.findings.add(Finding::new(kind, &changes, what, hint).at(number));
             }
         });
         if let Some(why) = problem {

@@ -92,7 +92,10 @@ impl ChainCheck {
     }
 
     fn sighting(&self, head: ChainPoint) -> Sighting {
-        self.sightings.get(&head).copied().unwrap_or_default()
+        match head.count {
+            0 => Sighting::Same,
+            _ => self.sightings.get(&head).copied().unwrap_or_default(),
+        }
     }
 
     /// The number of the newest line.

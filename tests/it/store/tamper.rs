@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::retention::{act, end};
 use super::tamper_attacks::{AFTER_RETENTION, Attack, Found, OF_THE_LOG};
 use super::tamper_scene::{Scene, gunzip, gzip, lines_of, write_lines};
 use crate::support::client_files::Lead;
@@ -207,4 +208,31 @@ fn gzip_of_the_tests_is_read_as_the_file_of_a_run() {
     let path: &Path = &dir.path().join("x.gz");
     gzip(path, "one\ntwo\n");
     assert_eq!(gunzip(path), "one\ntwo\n");
+}
+
+#[test]
+fn a_removal_whose_record_was_cut_off_was_not_made() {
+    let scene = Scene::retained();
+    let mut changes = std::fs::read(scene.changes()).unwrap();
+    changes.extend_from_slice(b"{\"v\":1,\"at\":\"2026-02");
+    std::fs::write(scene.changes(), changes).unwrap();
+    let (_, found, value) = kinds(&scene, &[]);
+    assert_eq!(found, ["damaged-line"]);
+    assert_eq!(value["findings"][0]["what"], "cut off; its writer must have been killed");
+    scene.sandbox.set_clock(scene.sandbox.millis() + 86_400_000);
+    scene.call("on the next day");
+    scene.retain();
+    assert!(lines_of(&scene.changes()).last().unwrap().contains("\"removed\":"));
+    assert_eq!(kinds(&scene, &[]).1, ["damaged-line"], "later removals are recorded after it");
+}
+
+#[test]
+fn a_chain_that_starts_again_is_found_once_although_the_run_has_a_copy_of_the_line() {
+    let scene = Scene::recorded();
+    std::fs::remove_file(scene.lock()).unwrap();
+    act(&scene.sandbox, 1);
+    end(&scene.sandbox, &Lead::of(&scene.sandbox, "00000001-0000-4000-8000-000000000001"));
+    scene.sandbox.finish();
+    assert!(scene.part().exists());
+    assert_eq!(kinds(&scene, &[]).1, ["restarted-chain"]);
 }

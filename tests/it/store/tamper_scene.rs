@@ -55,7 +55,7 @@ impl Scene {
         self.retain();
     }
 
-    fn retain(&self) {
+    pub fn retain(&self) {
         self.sandbox.configure(&format!("{ROOMY}keep-size = \"1 B\"\n"));
         let result = self.sandbox.run(&["finish"]);
         assert_eq!(result.code, Some(0), "{}", self.sandbox.diagnostics());
