@@ -30,6 +30,7 @@ mod setup;
 mod shipped_run;
 mod shipper;
 mod status;
+mod store_settings;
 pub mod tables;
 mod unsent_runs;
 pub mod verdicts;
