@@ -22,6 +22,7 @@ pub mod parquet_file;
 mod patience;
 mod privacy;
 mod profile;
+mod receiver_problems;
 mod rounds;
 mod run_objects;
 mod run_telemetry;
