@@ -1,6 +1,6 @@
 //! Sends ended runs to an OTLP receiver.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::time::Instant;
 
@@ -82,7 +82,8 @@ struct Receiver<'a> {
 
 impl Receiver<'_> {
     /// Sends a run. It counts as sent if the receiver accepted a part of it and rejected the rest, which is noted, because sending
-    /// it again would not help. A signal at which the receiver failed is sent again in the next round, without the others.
+    /// it again would not help. A request that is too large is sent in halves. A signal at which the receiver failed is sent again
+    /// in the next round, without the others.
     fn send(&mut self, run: &ShippedRun, previous: Option<i64>) -> std::result::Result<(), SendError> {
         let identity = &self.shipper.identity;
         let resource = otlp::Resource {
@@ -103,7 +104,8 @@ impl Receiver<'_> {
         let had = self.shipped.parts.get(&run.key.run).filter(|part| part.revision == run.key.revision);
         let had = had.map(|part| part.signals.clone()).unwrap_or_default();
         let (mut accepted, mut errors, mut failed) = (had.clone(), Vec::new(), Vec::new());
-        for request in otlp::requests(&resource, &export) {
+        let mut requests: VecDeque<Request> = otlp::requests(&resource, &export).into();
+        while let Some(request) = requests.pop_front() {
             let signal = request.signal();
             if self.problems.is_unsupported(signal) || had.contains(&signal) {
                 continue;
@@ -113,6 +115,14 @@ impl Receiver<'_> {
                 continue;
             };
             match error.kind {
+                SendErrorKind::TooLarge if let Some(halves) = request.halves() => {
+                    halves.into_iter().rev().for_each(|half| requests.push_front(half));
+                }
+                // Otherwise each item of each run would be sent.
+                SendErrorKind::TooLarge if accepted.is_empty() && self.affects_other_runs(error.kind) => {
+                    failed.push((signal, error));
+                    break;
+                }
                 kind if kind.affects_other_requests() => {
                     failed.push((signal, error));
                     break;
@@ -143,11 +153,12 @@ impl Receiver<'_> {
     }
 
     /// Whether other runs would fail in the same way now. The run itself can be the reason that there was no response: a proxy can
-    /// cut off a large request. So an empty request decides.
+    /// cut off a large request, or have an item that is too large. So an empty request decides.
     fn affects_other_runs(&self, kind: SendErrorKind) -> bool {
         let probe = || self.shipper.runtime.block_on(self.sender.send(&Request::empty()));
         match kind {
             SendErrorKind::Unauthorized | SendErrorKind::Retry { .. } => true,
+            SendErrorKind::TooLarge => probe().is_err_and(|error| error.kind == kind),
             SendErrorKind::Lost => probe().is_err_and(|error| error.kind.affects_other_requests()),
             _ => false,
         }

@@ -42,6 +42,8 @@ pub enum SendErrorKind {
     Lost,
     /// The receiver does not accept the request. Sending it again does not help.
     Rejected,
+    /// The request is larger than the receiver accepts: send its halves.
+    TooLarge,
     /// The receiver failed. The specification forbids sending the request again soon; a later round does.
     Failed,
     /// The receiver does not accept the credentials, so it accepts no other request either.
@@ -154,6 +156,10 @@ impl Sender {
         let answer = self.read(response).await.map_err(lost)?;
         match refusal(signal, &answer, &self.secrets) {
             None => Ok(()),
+            Some(error) if error.kind == SendErrorKind::TooLarge && request.items() == 1 => {
+                let item = format!("cannot send a single {} to {}", item_name(signal), shown(address));
+                Err(SendError { text: format!("{item}: {}", error.text), ..error })
+            }
             Some(error) => Err(SendError { text: format!("{what}: {}", error.text), ..error }),
         }
     }
@@ -181,6 +187,14 @@ impl Sender {
             }
         }
         Ok(Answer { status, after, is_protobuf, body })
+    }
+}
+
+fn item_name(signal: Signal) -> &'static str {
+    match signal {
+        Signal::Traces => "span",
+        Signal::Logs => "log record",
+        Signal::Metrics => "metric",
     }
 }
 
