@@ -33,5 +33,6 @@ mod shipper;
 mod status;
 mod store_settings;
 pub mod tables;
+mod tls_problem;
 mod unsent_runs;
 pub mod verdicts;

@@ -15,7 +15,7 @@ use teamkeep_core::error::{Error, Result};
 use url::Url;
 
 use crate::profile::ProfileFiles;
-use crate::store_settings;
+use crate::{store_settings, tls_problem};
 
 /// How long one request may take, in the notation of `object_store`. Objects have up to some 32 MiB.
 const REQUEST_TIMEOUT: &str = "120 seconds";
@@ -42,9 +42,13 @@ impl Objects {
     /// Opens the store at an address such as `s3://bucket/prefix`. This makes no request.
     pub fn open(address: &str, profiles: &ProfileFiles) -> Result<Objects> {
         let failed = |error: object_store::Error| {
-            Error::caused(format!("cannot use the object store {address}"), error).hint(
-                "check `ship.store` in the configuration, and the environment: AWS_*, GOOGLE_* or AZURE_*",
-            )
+            let hint = match tls_problem::is_tls(&error) {
+                true => tls_problem::NO_CERTIFICATES,
+                false => {
+                    "check `ship.store` in the configuration, and the environment: AWS_*, GOOGLE_* or AZURE_*"
+                }
+            };
+            Error::caused(format!("cannot use the object store {address}"), in_full(&error)).hint(hint)
         };
         let url = Url::parse(address).map_err(|error| {
             Error::caused(format!("invalid address {address:?} of an object store"), error)
@@ -117,12 +121,18 @@ impl Objects {
             object_store::Error::NotFound { .. } => {
                 Some("check the address; teamkeep does not create buckets and containers")
             }
-            _ => None,
+            _ => tls_problem::hint(&error),
         };
-        let error = Error::caused(what, error);
+        let error = Error::caused(what, in_full(&error));
         match hint {
             Some(hint) => error.hint(hint),
             None => error,
         }
     }
+}
+
+/// An error with its innermost cause, which those of `object_store` can leave out.
+fn in_full(error: &object_store::Error) -> String {
+    let (text, cause) = (error.to_string(), tls_problem::innermost(error).to_string());
+    if text.contains(&cause) { text } else { format!("{text}: {cause}") }
 }

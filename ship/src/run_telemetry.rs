@@ -157,7 +157,7 @@ impl Receiver<'_> {
     fn affects_other_runs(&self, kind: SendErrorKind) -> bool {
         let probe = || self.shipper.runtime.block_on(self.sender.send(&Request::empty()));
         match kind {
-            SendErrorKind::Unauthorized | SendErrorKind::Retry { .. } => true,
+            SendErrorKind::Unauthorized | SendErrorKind::Tls | SendErrorKind::Retry { .. } => true,
             SendErrorKind::TooLarge => probe().is_err_and(|error| error.kind == kind),
             SendErrorKind::Lost => probe().is_err_and(|error| error.kind.affects_other_requests()),
             _ => false,

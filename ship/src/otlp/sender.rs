@@ -17,6 +17,7 @@ use super::target::shown;
 use teamkeep_core::config::OtlpEncoding;
 
 use super::{OtlpTarget, Request, Signal};
+use crate::tls_problem;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time for a whole request and its response.
@@ -46,6 +47,8 @@ pub enum SendErrorKind {
     TooLarge,
     /// The receiver failed. The specification forbids sending the request again soon; a later round does.
     Failed,
+    /// There was no TLS connection that can be trusted. Trying again soon does not help.
+    Tls,
     /// The receiver does not accept the credentials, so it accepts no other request either.
     Unauthorized,
     /// The receiver does not have the address of this signal.
@@ -57,7 +60,13 @@ pub enum SendErrorKind {
 impl SendErrorKind {
     /// Whether other requests would fail in the same way now.
     pub fn affects_other_requests(self) -> bool {
-        matches!(self, SendErrorKind::Retry { .. } | SendErrorKind::Lost | SendErrorKind::Unauthorized)
+        matches!(
+            self,
+            SendErrorKind::Retry { .. }
+                | SendErrorKind::Lost
+                | SendErrorKind::Tls
+                | SendErrorKind::Unauthorized
+        )
     }
 }
 
@@ -112,19 +121,29 @@ impl Sender {
             headers.append(name, value);
         }
         // The sender's own headers are set on each request and replace these.
-        let client = Client::builder()
-            .user_agent(concat!("teamkeep-ship/", env!("CARGO_PKG_VERSION")))
-            .default_headers(headers)
-            .connect_timeout(connect)
-            .timeout(total)
-            .redirect(Policy::none())
-            .build()
-            .map_err(|error| Error::caused("cannot prepare the connection to the OTLP receiver", error))?;
+        let builder = || {
+            Client::builder()
+                .user_agent(concat!("teamkeep-ship/", env!("CARGO_PKG_VERSION")))
+                .default_headers(headers.clone())
+                .connect_timeout(connect)
+                .timeout(total)
+                .redirect(Policy::none())
+        };
         let addresses = Addresses {
             traces: target.address(Signal::Traces)?,
             logs: target.address(Signal::Logs)?,
             metrics: target.address(Signal::Metrics)?,
         };
+        let client = match builder().build() {
+            // The system has no certificates, and none are needed.
+            Err(_) if addresses.traces.scheme() == "http" => builder().tls_certs_only([]).build(),
+            client => client,
+        };
+        let client = client.map_err(|error| {
+            let is_tls = tls_problem::is_tls(&error);
+            let error = Error::caused("cannot prepare the connection to the OTLP receiver", cause(error));
+            if is_tls { error.hint(tls_problem::NO_CERTIFICATES) } else { error }
+        })?;
         let secrets = Secrets::of(&target.headers, &addresses.traces);
         Ok(Sender { client, encoding: target.encoding, addresses, secrets })
     }
@@ -151,7 +170,12 @@ impl Sender {
             .header(CONTENT_TYPE, content_type)
             .header(CONTENT_ENCODING, "gzip")
             .body(body);
-        let lost = |error: reqwest::Error| SendError::lost(format!("{what}: {}", cause(error)));
+        let lost = |error: reqwest::Error| {
+            let is_tls = tls_problem::is_tls(&error);
+            let (kind, hint) =
+                (if is_tls { SendErrorKind::Tls } else { SendErrorKind::Lost }, tls_problem::hint(&error));
+            SendError { hint, ..SendError::new(kind, format!("{what}: {}", cause(error))) }
+        };
         let response = post.send().await.map_err(lost)?;
         let answer = self.read(response).await.map_err(lost)?;
         match refusal(signal, &answer, &self.secrets) {
@@ -203,10 +227,5 @@ fn cause(error: reqwest::Error) -> String {
     if error.is_timeout() {
         return "timed out".to_owned();
     }
-    let error = error.without_url();
-    let mut cause: &dyn std::error::Error = &error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string()
+    tls_problem::innermost(&error.without_url()).to_string()
 }
