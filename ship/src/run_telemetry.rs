@@ -1,18 +1,19 @@
 //! Sends ended runs to an OTLP receiver.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::time::Instant;
 
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::shipping::{Destination, Part, Shipped};
 
-use crate::otlp::{self, Headers, OtlpTarget, RunExport, SendError, SendErrorKind, Sender, Signal};
+use crate::otlp::{self, Headers, OtlpTarget, Request, RunExport, SendError, SendErrorKind, Sender};
 use crate::patience::Patience;
+use crate::receiver_problems::ReceiverProblems;
 use crate::setup::{Setup, secret_file};
 use crate::shipped_run::ShippedRun;
 use crate::shipper::{RoundOutcome, Shipper};
-use crate::unsent_runs::{Sending, each_run};
+use crate::unsent_runs::{Sending, each_run, short};
 
 pub fn ship(shipper: &Shipper<'_>, destination: &Destination, round: &mut RoundOutcome) -> Result<()> {
     let shipped = shipper.state()?.destinations.remove(&destination.id).unwrap_or_default();
@@ -22,8 +23,7 @@ pub fn ship(shipper: &Shipper<'_>, destination: &Destination, round: &mut RoundO
         patience: Patience::default(),
         shipped,
         incomplete: BTreeMap::new(),
-        unsupported: BTreeMap::new(),
-        rejections: BTreeMap::new(),
+        problems: ReceiverProblems::default(),
     };
     let mut sent = 0;
     let visited =
@@ -37,7 +37,7 @@ pub fn ship(shipper: &Shipper<'_>, destination: &Destination, round: &mut RoundO
             Err(error) => Ok(Sending::Failed(as_error(error))),
         });
     if sent > 0 {
-        receiver.note_problems(destination, round)?;
+        receiver.problems.note(shipper, destination, &receiver.shipped, round)?;
     }
     receiver.note_parts(destination)?;
     visited
@@ -77,15 +77,13 @@ struct Receiver<'a> {
     shipped: Shipped,
     /// The signals that it has of runs that this round did not send completely.
     incomplete: BTreeMap<String, Part>,
-    /// The signals that the receiver has no address for, with the status of its response. They are not sent again in this round.
-    unsupported: BTreeMap<Signal, u16>,
-    /// The rejections of single requests, and how many requests each concerns.
-    rejections: BTreeMap<String, usize>,
+    problems: ReceiverProblems,
 }
 
 impl Receiver<'_> {
     /// Sends a run. It counts as sent if the receiver accepted a part of it and rejected the rest, which is noted, because sending
-    /// it again would not help. A signal at which the receiver failed is sent again in the next round, without the others.
+    /// it again would not help. A request that is too large is sent in halves. A signal at which the receiver failed is sent again
+    /// in the next round, without the others.
     fn send(&mut self, run: &ShippedRun, previous: Option<i64>) -> std::result::Result<(), SendError> {
         let identity = &self.shipper.identity;
         let resource = otlp::Resource {
@@ -106,9 +104,10 @@ impl Receiver<'_> {
         let had = self.shipped.parts.get(&run.key.run).filter(|part| part.revision == run.key.revision);
         let had = had.map(|part| part.signals.clone()).unwrap_or_default();
         let (mut accepted, mut errors, mut failed) = (had.clone(), Vec::new(), Vec::new());
-        for request in otlp::requests(&resource, &export) {
+        let mut requests: VecDeque<Request> = otlp::requests(&resource, &export).into();
+        while let Some(request) = requests.pop_front() {
             let signal = request.signal();
-            if self.unsupported.contains_key(&signal) || had.contains(&signal) {
+            if self.problems.is_unsupported(signal) || had.contains(&signal) {
                 continue;
             }
             let Err(error) = self.send_patiently(&request) else {
@@ -116,6 +115,14 @@ impl Receiver<'_> {
                 continue;
             };
             match error.kind {
+                SendErrorKind::TooLarge if let Some(halves) = request.halves() => {
+                    halves.into_iter().rev().for_each(|half| requests.push_front(half));
+                }
+                // Otherwise each item of each run would be sent.
+                SendErrorKind::TooLarge if accepted.is_empty() && self.affects_other_runs(error.kind) => {
+                    failed.push((signal, error));
+                    break;
+                }
                 kind if kind.affects_other_requests() => {
                     failed.push((signal, error));
                     break;
@@ -140,21 +147,18 @@ impl Receiver<'_> {
         if accepted.is_empty() && !errors.is_empty() {
             return Err(errors.swap_remove(0).1);
         }
-        for (signal, error) in errors {
-            match error.kind {
-                SendErrorKind::Unsupported { status } => drop(self.unsupported.insert(signal, status)),
-                _ => *self.rejections.entry(error.to_string()).or_default() += 1,
-            }
-        }
+        let id = short(&run.record);
+        errors.iter().for_each(|(signal, error)| self.problems.add(*signal, error, &id));
         Ok(())
     }
 
     /// Whether other runs would fail in the same way now. The run itself can be the reason that there was no response: a proxy can
-    /// cut off a large request. So an empty request decides.
+    /// cut off a large request, or have an item that is too large. So an empty request decides.
     fn affects_other_runs(&self, kind: SendErrorKind) -> bool {
-        let probe = || self.shipper.runtime.block_on(self.sender.send(&otlp::Request::empty()));
+        let probe = || self.shipper.runtime.block_on(self.sender.send(&Request::empty()));
         match kind {
-            SendErrorKind::Unauthorized | SendErrorKind::Retry { .. } => true,
+            SendErrorKind::Unauthorized | SendErrorKind::Tls | SendErrorKind::Retry { .. } => true,
+            SendErrorKind::TooLarge => probe().is_err_and(|error| error.kind == kind),
             SendErrorKind::Lost => probe().is_err_and(|error| error.kind.affects_other_requests()),
             _ => false,
         }
@@ -170,36 +174,7 @@ impl Receiver<'_> {
         Ok(())
     }
 
-    /// Notes what the receiver rejected: an unsupported signal once, until it is accepted.
-    fn note_problems(&self, destination: &Destination, round: &mut RoundOutcome) -> Result<()> {
-        let notes = self.rejections.iter().map(|(text, requests)| match requests {
-            1 => text.clone(),
-            _ => format!("{text} ({requests} times)"),
-        });
-        round.notes.extend(notes);
-        let unsupported: BTreeSet<Signal> = self.unsupported.keys().copied().collect();
-        if self.shipped.unsupported == unsupported {
-            return Ok(());
-        }
-        round.notes.extend(self.unsupported_note());
-        self.shipper.lock.update(|state| {
-            state.destinations.entry(destination.id.clone()).or_default().unsupported = unsupported;
-        })?;
-        Ok(())
-    }
-
-    fn unsupported_note(&self) -> Option<String> {
-        let status = self.unsupported.values().next()?;
-        let accepted = Signal::ALL.into_iter().filter(|signal| !self.unsupported.contains_key(signal));
-        Some(format!(
-            "the OTLP receiver does not accept {} (HTTP status {status}), so only {} were sent; \
-             `teamkeep ship status` shows this from now on",
-            signal_names(self.unsupported.keys().copied()),
-            signal_names(accepted)
-        ))
-    }
-
-    fn send_patiently(&mut self, request: &otlp::Request) -> std::result::Result<(), SendError> {
+    fn send_patiently(&mut self, request: &Request) -> std::result::Result<(), SendError> {
         let mut attempts = 0;
         loop {
             let start = Instant::now();
@@ -219,9 +194,4 @@ impl Receiver<'_> {
             }
         }
     }
-}
-
-/// `logs and metrics`.
-pub fn signal_names(signals: impl IntoIterator<Item = Signal>) -> String {
-    signals.into_iter().map(Signal::name).collect::<Vec<_>>().join(" and ")
 }

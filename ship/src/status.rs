@@ -13,7 +13,7 @@ use teamkeep_core::store::shipping::{
 };
 use teamkeep_core::sys::clock::{self, Timestamp};
 
-use crate::run_telemetry::signal_names;
+use crate::receiver_problems::signal_names;
 use crate::setup::Setup;
 use crate::shipper::unshipped_segments;
 use crate::unsent_runs::unsent_runs;

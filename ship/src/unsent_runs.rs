@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use teamkeep::timeline::{RunCatalog, RunData};
-use teamkeep::view::count;
+use teamkeep::view::{count, short_id};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::store::shipping::{Destination, RunStanding, ShippingState};
@@ -28,12 +28,12 @@ pub fn unsent_runs<'a>(
 pub enum Sending {
     /// The destination has the run.
     Sent,
-    /// It does not have all of it. Other runs can be sent.
+    /// It does not have all of it. Other runs can be sent. The error does not name the run.
     Failed(Error),
 }
 
 /// Calls `send` for each unsent run, with the revision that was sent before, and notes those that are sent. Stops at the first
-/// error of `send`.
+/// error of `send`. Errors get the name of the run.
 pub fn each_run(
     shipper: &Shipper<'_>,
     destination: &Destination,
@@ -58,7 +58,7 @@ pub fn each_run(
                 .and_then(|texts| ShippedRun::of(&data, &setup.context.config, &texts, &shipper.identity));
             let run = match run {
                 Ok(run) => run,
-                Err(error) => return Ok(Sending::Failed(error.within(format!("run {id} was not sent")))),
+                Err(error) => return Ok(Sending::Failed(error)),
             };
             let previous = shipped.and_then(|shipped| shipped.runs.get(&id)).copied();
             let sending = send(&run, previous, round)?;
@@ -73,14 +73,15 @@ pub fn each_run(
         let mut done = BTreeMap::new();
         let mut end = Ok(());
         for data in catalog.open_runs(&batch)?.runs {
+            let id = short(&data.run);
             match visit(data, &mut done, round) {
                 Ok(Sending::Sent) => {}
                 Ok(Sending::Failed(error)) => {
                     failed += 1;
-                    first.get_or_insert(error);
+                    first.get_or_insert((id, error));
                 }
                 Err(error) => {
-                    end = Err(error);
+                    end = Err(error.within(format!("run {id} was not sent")));
                     break;
                 }
             }
@@ -89,9 +90,17 @@ pub fn each_run(
         end?;
     }
     match first {
-        Some(error) => Err(error.within(format!("{} not sent completely", count(failed, "run")))),
         None => Ok(()),
+        Some((id, error)) if failed == 1 => Err(error.within(format!("run {id} was not sent"))),
+        Some((id, error)) => {
+            Err(error.within(format!("{} were not sent; the first is {id}", count(failed, "run"))))
+        }
     }
+}
+
+/// The ID of a run for people.
+pub fn short(run: &RunRecord) -> String {
+    short_id(&run.run, &[]).to_owned()
 }
 
 fn note_shipped(shipper: &Shipper<'_>, destination: &Destination, runs: BTreeMap<String, i64>) -> Result<()> {

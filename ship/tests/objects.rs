@@ -226,6 +226,20 @@ fn an_address_without_tls_has_to_be_allowed_and_a_profile_without_keys_is_named(
     ];
     let plain = error(&keys);
     assert!(plain.contains("is without TLS") && plain.contains("AWS_ALLOW_HTTP=true"), "{plain}");
+    for off in ["", "0", "false", "FALSE", "off", "no"] {
+        assert_eq!(error(&[&keys[..], &[("AWS_ALLOW_HTTP", off)]].concat()), plain, "{off:?}");
+    }
+    machine.configure("store = \"az://container\"");
+    let azure = error(&[
+        ("AZURE_STORAGE_ACCOUNT_NAME", "a"),
+        ("AZURE_STORAGE_ACCOUNT_KEY", "a2V5"),
+        ("AZURE_STORAGE_ENDPOINT", "http://127.0.0.1:9"),
+        ("AZURE_ALLOW_HTTP", "0"),
+    ]);
+    assert!(azure.contains("AZURE_STORAGE_ENDPOINT") && azure.contains("AZURE_ALLOW_HTTP=true"), "{azure}");
+    let account = error(&[("AZURE_STORAGE_ACCOUNT_KEY", "a2V5")]);
+    assert!(account.contains("set AZURE_STORAGE_ACCOUNT_NAME"), "{account}");
+    machine.configure("store = \"s3://bucket\"");
     let profile = error(&[("AWS_PROFILE", "sso")]);
     assert!(profile.contains("the profile \"sso\" has no keys"), "{profile}");
 }
@@ -418,6 +432,15 @@ fn without_credentials_no_request_is_made() {
         let message = String::from_utf8(output.stderr).unwrap();
         assert!(message.contains("no credentials") && message.contains("hint: "), "{store}: {message}");
     }
+}
+
+#[test]
+fn an_object_that_does_not_exist_has_a_hint() {
+    let machine = Machine::new();
+    let address = format!("file://{}/none", machine.dir.display());
+    let output = machine.ship(&["fetch", &address, "--output", "/dev/null"]);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && message.contains("hint: check the address"), "{message}");
 }
 
 #[test]

@@ -134,7 +134,7 @@ fn the_same_rejection_of_many_runs_is_one_warning() {
     machine.record("v328-panes");
     let text = machine.ship_all();
     assert_eq!(text.matches("warning: ").count(), 1, "{text}");
-    assert!(text.contains("HTTP status 400 Bad Request (2 times)"), "{text}");
+    assert!(text.contains("HTTP status 400 Bad Request (2 times, first in run "), "{text}");
 }
 
 #[test]
@@ -198,10 +198,7 @@ fn a_run_without_a_response_does_not_keep_the_others_from_being_sent() {
     machine.record("v328-panes");
     let output = machine.ship(&["--once"]);
     let text = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        !output.status.success() && text.contains("1 run not sent completely: cannot send traces"),
-        "{text}"
-    );
+    assert!(!output.status.success() && text.contains(" was not sent: cannot send traces"), "{text}");
     assert!(text.contains("sent 1 run\n") && status(&machine).contains("not sent: 1 run\n"), "{text}");
     // After the attempts comes an empty request, which asks whether the receiver responds at all.
     let requests = receiver.requests();
@@ -248,6 +245,20 @@ fn a_signal_at_which_the_receiver_failed_is_sent_again_without_the_others() {
 }
 
 #[test]
+fn runs_that_were_not_sent_are_one_error_that_names_the_first() {
+    let receiver = Receiver::start(&[ALL[0], ALL[2]], "500 Internal Server Error");
+    let machine = machine(&receiver);
+    machine.record("v328-inprocess");
+    machine.record("v328-panes");
+    let output = machine.ship(&["--once"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    let runs = machine.catalog().runs;
+    let first = runs.iter().min_by_key(|run| run.ended_at).unwrap();
+    let expected = format!("2 runs were not sent; the first is {}: cannot send logs to ", &first.run[..8]);
+    assert!(text.contains(&expected) && text.matches("error: ").count() == 1, "{expected}: {text}");
+}
+
+#[test]
 fn what_a_receiver_had_before_it_became_busy_is_not_sent_again() {
     let receiver = Receiver::responding(Responses {
         paths: vec![ALL[0]],
@@ -277,6 +288,7 @@ fn a_run_that_cannot_be_redacted_does_not_keep_the_others_from_being_sent() {
         let text = String::from_utf8(output.stderr).unwrap();
         assert!(!output.status.success() && text.contains(sent), "{text}");
         assert!(text.contains("was not sent: cannot redact a run"), "{text}");
+        assert_eq!(text.matches("not sent").count(), 1, "{text}");
         assert_eq!(receiver.requests().len(), requests);
     }
 }

@@ -68,6 +68,7 @@ pub fn refusal(signal: Signal, answer: &Answer, secrets: &Secrets) -> Option<Sen
     let kind = match status.as_u16() {
         429 | 502 | 503 | 504 => SendErrorKind::Retry { after: answer.after },
         401 | 403 => SendErrorKind::Unauthorized,
+        413 => SendErrorKind::TooLarge,
         status @ (404 | 405 | 501) => SendErrorKind::Unsupported { status },
         500.. => SendErrorKind::Failed,
         _ => SendErrorKind::Rejected,
@@ -80,6 +81,7 @@ fn hint(status: StatusCode) -> Option<&'static str> {
         300..=399 => Some("redirects are not followed: set ship.otlp to the final address"),
         401 | 403 => Some("check the credentials in ship.otlp-headers-file"),
         404 | 405 | 501 => Some("check ship.otlp: /v1/traces, /v1/logs and /v1/metrics are appended to it"),
+        413 => Some("raise the receiver's limit for the size of a request"),
         406 | 415 => Some("set ship.otlp-encoding to the other encoding: protobuf or json"),
         _ => None,
     }
@@ -218,7 +220,8 @@ mod tests {
         for status in [500, 507, 521] {
             assert_eq!(refused(status, "").unwrap().0, SendErrorKind::Failed, "{status}");
         }
-        for status in [301, 307, 400, 413, 415] {
+        assert_eq!(refused(413, "").unwrap().0, SendErrorKind::TooLarge);
+        for status in [301, 307, 400, 415] {
             assert_eq!(refused(status, "").unwrap().0, SendErrorKind::Rejected, "{status}");
         }
         for status in [404, 405, 501] {

@@ -17,6 +17,7 @@ use super::target::shown;
 use teamkeep_core::config::OtlpEncoding;
 
 use super::{OtlpTarget, Request, Signal};
+use crate::tls_problem;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time for a whole request and its response.
@@ -42,8 +43,12 @@ pub enum SendErrorKind {
     Lost,
     /// The receiver does not accept the request. Sending it again does not help.
     Rejected,
+    /// The request is larger than the receiver accepts: send its halves.
+    TooLarge,
     /// The receiver failed. The specification forbids sending the request again soon; a later round does.
     Failed,
+    /// There was no TLS connection that can be trusted. Trying again soon does not help.
+    Tls,
     /// The receiver does not accept the credentials, so it accepts no other request either.
     Unauthorized,
     /// The receiver does not have the address of this signal.
@@ -55,7 +60,13 @@ pub enum SendErrorKind {
 impl SendErrorKind {
     /// Whether other requests would fail in the same way now.
     pub fn affects_other_requests(self) -> bool {
-        matches!(self, SendErrorKind::Retry { .. } | SendErrorKind::Lost | SendErrorKind::Unauthorized)
+        matches!(
+            self,
+            SendErrorKind::Retry { .. }
+                | SendErrorKind::Lost
+                | SendErrorKind::Tls
+                | SendErrorKind::Unauthorized
+        )
     }
 }
 
@@ -110,19 +121,29 @@ impl Sender {
             headers.append(name, value);
         }
         // The sender's own headers are set on each request and replace these.
-        let client = Client::builder()
-            .user_agent(concat!("teamkeep-ship/", env!("CARGO_PKG_VERSION")))
-            .default_headers(headers)
-            .connect_timeout(connect)
-            .timeout(total)
-            .redirect(Policy::none())
-            .build()
-            .map_err(|error| Error::caused("cannot prepare the connection to the OTLP receiver", error))?;
+        let builder = || {
+            Client::builder()
+                .user_agent(concat!("teamkeep-ship/", env!("CARGO_PKG_VERSION")))
+                .default_headers(headers.clone())
+                .connect_timeout(connect)
+                .timeout(total)
+                .redirect(Policy::none())
+        };
         let addresses = Addresses {
             traces: target.address(Signal::Traces)?,
             logs: target.address(Signal::Logs)?,
             metrics: target.address(Signal::Metrics)?,
         };
+        let client = match builder().build() {
+            // The system has no certificates, and none are needed.
+            Err(_) if addresses.traces.scheme() == "http" => builder().tls_certs_only([]).build(),
+            client => client,
+        };
+        let client = client.map_err(|error| {
+            let is_tls = tls_problem::is_tls(&error);
+            let error = Error::caused("cannot prepare the connection to the OTLP receiver", cause(error));
+            if is_tls { error.hint(tls_problem::NO_CERTIFICATES) } else { error }
+        })?;
         let secrets = Secrets::of(&target.headers, &addresses.traces);
         Ok(Sender { client, encoding: target.encoding, addresses, secrets })
     }
@@ -149,11 +170,20 @@ impl Sender {
             .header(CONTENT_TYPE, content_type)
             .header(CONTENT_ENCODING, "gzip")
             .body(body);
-        let lost = |error: reqwest::Error| SendError::lost(format!("{what}: {}", cause(error)));
+        let lost = |error: reqwest::Error| {
+            let is_tls = tls_problem::is_tls(&error);
+            let (kind, hint) =
+                (if is_tls { SendErrorKind::Tls } else { SendErrorKind::Lost }, tls_problem::hint(&error));
+            SendError { hint, ..SendError::new(kind, format!("{what}: {}", cause(error))) }
+        };
         let response = post.send().await.map_err(lost)?;
         let answer = self.read(response).await.map_err(lost)?;
         match refusal(signal, &answer, &self.secrets) {
             None => Ok(()),
+            Some(error) if error.kind == SendErrorKind::TooLarge && request.items() == 1 => {
+                let item = format!("cannot send a single {} to {}", item_name(signal), shown(address));
+                Err(SendError { text: format!("{item}: {}", error.text), ..error })
+            }
             Some(error) => Err(SendError { text: format!("{what}: {}", error.text), ..error }),
         }
     }
@@ -184,15 +214,18 @@ impl Sender {
     }
 }
 
+fn item_name(signal: Signal) -> &'static str {
+    match signal {
+        Signal::Traces => "span",
+        Signal::Logs => "log record",
+        Signal::Metrics => "metric",
+    }
+}
+
 /// The innermost cause, without the address.
 fn cause(error: reqwest::Error) -> String {
     if error.is_timeout() {
         return "timed out".to_owned();
     }
-    let error = error.without_url();
-    let mut cause: &dyn std::error::Error = &error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string()
+    tls_problem::innermost(&error.without_url()).to_string()
 }

@@ -159,14 +159,19 @@ fn lost_connections_are_tried_again() {
     assert_eq!(Fake::answering("SSH-2.0-OpenSSH\r\n").send().unwrap_err().kind, retry);
     let closed = Fake { base: "http://127.0.0.1:1".to_owned(), got: channel().1 };
     assert_eq!(closed.send().unwrap_err().kind, retry);
-    // TLS is built in, and fails where the receiver has none.
+}
+
+#[test]
+fn a_receiver_without_tls_is_not_tried_again_with_tls() {
     let plain = Fake::new(false, |mut stream| drop(stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")));
     let target = OtlpTarget {
         base: plain.base.replace("http:", "https:"),
         encoding: OtlpEncoding::Protobuf,
         headers: Headers::default(),
     };
-    assert_eq!(send(&target, LONG).unwrap_err().kind, retry);
+    let error = send(&target, LONG).unwrap_err();
+    assert_eq!(error.kind, SendErrorKind::Tls);
+    assert!(error.hint.unwrap().contains("does not use TLS"), "{error}");
 }
 
 #[test]

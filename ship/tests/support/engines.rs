@@ -100,23 +100,41 @@ impl Drop for Server {
     }
 }
 
+/// A port with TLS, and the files of its certificate and key.
+struct Tls {
+    port: u16,
+    certificate: PathBuf,
+    key: PathBuf,
+}
+
 /// SeaweedFS with its S3 interface, and an access key.
 pub struct S3 {
     weed: PathBuf,
     dir: PathBuf,
     ports: [u16; 4],
+    tls: Option<Tls>,
     server: Option<Server>,
 }
 
 impl S3 {
     /// Starts a server that stores everything in this directory.
     pub fn start(weed: &Path, dir: &Path) -> S3 {
+        S3::started(weed, dir, None)
+    }
+
+    /// The same with TLS, with the files of a certificate and its key.
+    pub fn start_with_tls(weed: &Path, dir: &Path, certificate: &Path, key: &Path) -> S3 {
+        let (certificate, key) = (certificate.to_owned(), key.to_owned());
+        S3::started(weed, dir, Some(Tls { port: lasting_port(), certificate, key }))
+    }
+
+    fn started(weed: &Path, dir: &Path, tls: Option<Tls>) -> S3 {
         std::fs::create_dir_all(dir.join("data")).unwrap();
         let identity = r#"{"identities":[{"name":"t","credentials":[{"accessKey":"AK","secretKey":"SK"}],"actions":["Admin","Read","Write","List"]}]}"#;
         std::fs::write(dir.join("s3.json"), identity).unwrap();
         // Each server also listens at its port plus 10,000.
         let ports = std::array::from_fn(|_| lasting_port());
-        let mut s3 = S3 { weed: weed.to_owned(), dir: dir.to_owned(), ports, server: None };
+        let mut s3 = S3 { weed: weed.to_owned(), dir: dir.to_owned(), ports, tls, server: None };
         s3.restart();
         s3
     }
@@ -143,9 +161,15 @@ impl S3 {
         command.arg(format!("-s3.config={}", self.dir.join("s3.json").display()));
         command.args([format!("-master.port={master}"), format!("-volume.port={volume}")]);
         command.args([format!("-filer.port={filer}"), format!("-s3.port={s3}")]);
+        if let Some(Tls { port, certificate, key }) = &self.tls {
+            command.arg(format!("-s3.port.https={port}"));
+            command.arg(format!("-s3.cert.file={}", certificate.display()));
+            command.arg(format!("-s3.key.file={}", key.display()));
+        }
         command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         self.server = Some(Server(command.spawn().unwrap()));
-        self.ports.iter().for_each(|port| wait_for_port(*port));
+        let tls = self.tls.iter().map(|tls| &tls.port);
+        self.ports.iter().chain(tls).for_each(|port| wait_for_port(*port));
     }
 
     pub fn pid(&self) -> u32 {
@@ -164,6 +188,9 @@ impl S3 {
     }
 
     pub fn endpoint(&self) -> String {
-        format!("http://127.0.0.1:{}", self.ports[3])
+        match &self.tls {
+            Some(tls) => format!("https://127.0.0.1:{}", tls.port),
+            None => format!("http://127.0.0.1:{}", self.ports[3]),
+        }
     }
 }

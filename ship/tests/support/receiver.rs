@@ -4,7 +4,7 @@
 
 use std::io;
 use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use prost::Message;
@@ -21,6 +21,9 @@ pub struct Receiver {
 #[derive(Default)]
 struct Kept {
     is_busy: AtomicBool,
+    /// The size, decompressed, from which on it refuses a request.
+    limit: Mutex<Option<usize>>,
+    refused: AtomicUsize,
     requests: Mutex<Vec<Got>>,
 }
 
@@ -44,6 +47,16 @@ impl Receiver {
         self.kept.is_busy.store(is_busy, Ordering::Relaxed);
     }
 
+    /// Refuses requests from this size on, decompressed.
+    pub fn set_limit(&self, bytes: usize) {
+        *self.kept.limit.lock().unwrap() = Some(bytes);
+    }
+
+    /// The number of requests that were too large.
+    pub fn refused(&self) -> usize {
+        self.kept.refused.load(Ordering::Relaxed)
+    }
+
     /// The requests that it has accepted.
     pub fn requests(&self) -> Vec<Request> {
         self.kept.requests.lock().unwrap().iter().map(decoded).collect()
@@ -55,6 +68,10 @@ impl Kept {
         let request = Got::read(&stream)?;
         if self.is_busy.load(Ordering::Relaxed) {
             return answer(stream, "503 Service Unavailable", "Retry-After: 600\r\n");
+        }
+        if self.limit.lock().unwrap().is_some_and(|limit| request.content().len() >= limit) {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return answer(stream, "413 Content Too Large", "");
         }
         self.requests.lock().unwrap().push(request);
         answer(stream, "200 OK", "Content-Type: application/x-protobuf\r\n")

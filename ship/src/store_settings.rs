@@ -1,0 +1,141 @@
+//! The settings of object stores: those of the environment, and of profile files.
+
+use object_store::ClientConfigKey;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use teamkeep_core::error::{Error, Result};
+
+use crate::profile::{self, ProfileFiles};
+
+/// The settings for an address `s3://…`.
+pub fn s3(address: &str, profiles: &ProfileFiles) -> Result<AmazonS3Builder> {
+    let builder = with_profile(AmazonS3Builder::from_env(), profiles).with_url(address);
+    let of_profile = profiles.profile.as_ref().map(|profile| format!("the profile {profile:?} has no keys"));
+    require(S3_CREDENTIALS, |key| builder.get_config_value(key), of_profile)?;
+    let allow_http = AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp);
+    let allowed = builder.get_config_value(&allow_http);
+    let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
+    check_tls(endpoint, allowed.as_deref(), ["AWS_ENDPOINT_URL", "AWS_ALLOW_HTTP"])?;
+    Ok(if is_on(allowed.as_deref()) { builder } else { builder.with_config(allow_http, "false") })
+}
+
+/// The settings for an address `gs://…`.
+pub fn google(address: &str, profiles: &ProfileFiles) -> Result<GoogleCloudStorageBuilder> {
+    let builder = GoogleCloudStorageBuilder::from_env().with_url(address);
+    if !profiles.google.as_ref().is_some_and(|file| file.is_file()) {
+        require(GOOGLE_CREDENTIALS, |key| builder.get_config_value(key), None)?;
+    }
+    Ok(builder)
+}
+
+/// The settings for an address `az://…`.
+pub fn azure(address: &str) -> Result<MicrosoftAzureBuilder> {
+    let builder = MicrosoftAzureBuilder::from_env().with_url(address);
+    require(AZURE_CREDENTIALS, |key| builder.get_config_value(key), None)?;
+    let account = builder.get_config_value(&AzureConfigKey::AccountName);
+    if account.is_none() && !is_on(builder.get_config_value(&AzureConfigKey::UseEmulator).as_deref()) {
+        let error = Error::new(format!("the storage account of {address} is not known"));
+        return Err(error.hint("set AZURE_STORAGE_ACCOUNT_NAME in the environment"));
+    }
+    let allow_http = AzureConfigKey::Client(ClientConfigKey::AllowHttp);
+    let allowed = builder.get_config_value(&allow_http);
+    let endpoint = builder.get_config_value(&AzureConfigKey::Endpoint);
+    check_tls(endpoint, allowed.as_deref(), ["AZURE_STORAGE_ENDPOINT", "AZURE_ALLOW_HTTP"])?;
+    Ok(if is_on(allowed.as_deref()) { builder } else { builder.with_config(allow_http, "false") })
+}
+
+/// The settings of which one must be there. Without credentials, `object_store` would ask a server of the cloud for
+/// some, which on other machines is an address that does not answer.
+const S3_CREDENTIALS: &[AmazonS3ConfigKey] = &[
+    AmazonS3ConfigKey::AccessKeyId,
+    AmazonS3ConfigKey::WebIdentityTokenFile,
+    AmazonS3ConfigKey::ContainerCredentialsRelativeUri,
+    AmazonS3ConfigKey::ContainerCredentialsFullUri,
+    AmazonS3ConfigKey::MetadataEndpoint,
+    AmazonS3ConfigKey::SkipSignature,
+];
+const GOOGLE_CREDENTIALS: &[GoogleConfigKey] = &[
+    GoogleConfigKey::ServiceAccount,
+    GoogleConfigKey::ServiceAccountKey,
+    GoogleConfigKey::ApplicationCredentials,
+    GoogleConfigKey::BearerToken,
+    GoogleConfigKey::SkipSignature,
+];
+const AZURE_CREDENTIALS: &[AzureConfigKey] = &[
+    AzureConfigKey::AccessKey,
+    AzureConfigKey::SasKey,
+    AzureConfigKey::Token,
+    AzureConfigKey::ClientSecret,
+    AzureConfigKey::FederatedTokenFile,
+    AzureConfigKey::MsiEndpoint,
+    AzureConfigKey::UseAzureCli,
+    AzureConfigKey::UseEmulator,
+    AzureConfigKey::SkipSignature,
+];
+
+/// Whether a setting is there. Flags that are off do not count: `object_store` reads them in this way, but an empty one is an
+/// error to it.
+fn is_on(value: Option<&str>) -> bool {
+    value.is_some_and(|value| {
+        !matches!(value.to_ascii_lowercase().as_str(), "" | "0" | "false" | "off" | "no" | "n")
+    })
+}
+
+/// Checks that there are credentials. `why` explains why there may be none.
+fn require<K>(keys: &[K], value: impl Fn(&K) -> Option<String>, why: Option<String>) -> Result<()> {
+    if keys.iter().any(|key| is_on(value(key).as_deref())) {
+        return Ok(());
+    }
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+    Err(Error::new(format!("there are no credentials for the object store{why}")).hint(
+        "set them in the environment (AWS_*, GOOGLE_* or AZURE_*), or in a profile file such as ~/.aws/credentials",
+    ))
+}
+
+/// Checks that an address without TLS is allowed: later, the error of a request would not name the reason. `names` has the
+/// variables of the address and of the permission.
+fn check_tls(endpoint: Option<String>, allowed: Option<&str>, names: [&str; 2]) -> Result<()> {
+    if !endpoint.unwrap_or_default().starts_with("http://") || is_on(allowed) {
+        return Ok(());
+    }
+    let [address, permission] = names;
+    let error = Error::new(format!("the address of the object store ({address}) is without TLS"));
+    Err(error.hint(format!("use https://, or allow it with {permission}=true")))
+}
+
+/// Adds what the environment does not set: credentials only as a whole.
+fn with_profile(env: AmazonS3Builder, profiles: &ProfileFiles) -> AmazonS3Builder {
+    let is_set = |key: &AmazonS3ConfigKey| env.get_config_value(key).is_some();
+    let has_credentials = S3_CREDENTIALS.iter().any(|key| is_on(env.get_config_value(key).as_deref()));
+    let missing = profile::settings(profiles).into_iter().filter(|(key, _)| match key {
+        AmazonS3ConfigKey::Region | AmazonS3ConfigKey::Endpoint => !is_set(key),
+        _ => !has_credentials,
+    });
+    let missing: Vec<_> = missing.collect();
+    missing.into_iter().fold(env, |builder, (key, value)| builder.with_config(key, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_of_any_kind_in_the_environment_come_before_a_profile() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("credentials");
+        std::fs::write(&path, "[default]\naws_access_key_id = A\naws_secret_access_key = B\nregion = r\n")
+            .unwrap();
+        let profiles = ProfileFiles { credentials: Some(path), ..ProfileFiles::default() };
+        let key = |environment: AmazonS3Builder| {
+            let all = with_profile(environment, &profiles);
+            assert_eq!(all.get_config_value(&AmazonS3ConfigKey::Region).as_deref(), Some("r"));
+            all.get_config_value(&AmazonS3ConfigKey::AccessKeyId)
+        };
+        let set = |name, value: &str| AmazonS3Builder::new().with_config(name, value);
+        assert_eq!(key(AmazonS3Builder::new()).as_deref(), Some("A"));
+        assert_eq!(key(set(AmazonS3ConfigKey::SkipSignature, "false")).as_deref(), Some("A"));
+        assert_eq!(key(set(AmazonS3ConfigKey::AccessKeyId, "E")).as_deref(), Some("E"));
+        assert_eq!(key(set(AmazonS3ConfigKey::WebIdentityTokenFile, "/token")), None);
+    }
+}
