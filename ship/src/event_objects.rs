@@ -41,14 +41,18 @@ pub fn ship(
     Sending { shipper, destination, objects }.segments(&segments, round)
 }
 
-/// Sends the head of the log's hash chain. It is named by its place in the chain, so that it is sent once.
+/// Sends the head of the log's hash chain, unless the destination has it. A store that allows nothing but to create objects
+/// can refuse one that exists.
 pub fn ship_head(
     shipper: &Shipper<'_>,
+    destination: &Destination,
     objects: &Objects,
-    head: Option<&Head>,
-    round: &mut RoundOutcome,
+    (head, round): (&Head, &mut RoundOutcome),
 ) -> Result<()> {
-    let Some(head) = head else { return Ok(()) };
+    let shipped = shipper.state()?.destinations.remove(&destination.id).unwrap_or_default();
+    if shipped.head == Some(head.point()) {
+        return Ok(());
+    }
     let row = HeadRow {
         at: head.at,
         user: shipper.identity.user.clone(),
@@ -58,7 +62,11 @@ pub fn ship_head(
     let file = format!("{}-{}.parquet", head.count, head.hash);
     let name = shipper.identity.object_name("heads", &day(head.at), &file);
     let Some(content) = parquet_file::encode(&heads(), [row])? else { return Ok(()) };
-    shipper.create(objects, &name, content, round)
+    shipper.create(objects, &name, content, round)?;
+    shipper.lock.update(|state| {
+        state.destinations.entry(destination.id.clone()).or_default().head = Some(head.point());
+    })?;
+    Ok(())
 }
 
 /// Creates an object without rows for each table, so that a query finds a table that has no rows yet.

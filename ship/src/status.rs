@@ -9,7 +9,7 @@ use teamkeep::view::count;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::store::shipping::{
-    Destination, DestinationKind, Last, RemovedUnshipped, RunStanding, Shipping, Signal,
+    Destination, DestinationKind, Last, RemovedUnshipped, RunDelivery, Shipping, Signal,
 };
 use teamkeep_core::sys::clock::{self, Timestamp};
 
@@ -79,7 +79,7 @@ impl Status {
                 DestinationKind::Otlp => Vec::new(),
             };
             let shipped = state.destinations.get(&destination.id);
-            let is_too_large = |run: &&RunRecord| state.standing(&destination, run) == RunStanding::TooLarge;
+            let is_too_large = |run: &&RunRecord| state.delivery(&destination, run) == RunDelivery::TooLarge;
             Ok(DestinationStatus {
                 kind: destination.kind.name(),
                 since: state.since(&destination),

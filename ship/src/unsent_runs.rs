@@ -6,7 +6,7 @@ use teamkeep::timeline::{RunCatalog, RunData};
 use teamkeep::view::{count, short_id};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::store::shipping::{Destination, RunStanding, ShippingState};
+use teamkeep_core::store::shipping::{Destination, RunDelivery, ShippingState};
 
 use crate::batches::{Batches, MAX_RUN_BYTES};
 use crate::shipped_run::ShippedRun;
@@ -20,7 +20,7 @@ pub fn unsent_runs<'a>(
 ) -> Vec<&'a RunRecord> {
     let is_complete = |run: &RunRecord| run.finished && !catalog.archive.is_unfinished(&run.run);
     let lacks =
-        |run: &&RunRecord| state.standing(destination, run) == RunStanding::Unsent && is_complete(run);
+        |run: &&RunRecord| state.delivery(destination, run) == RunDelivery::Unsent && is_complete(run);
     catalog.runs.iter().filter(lacks).collect()
 }
 

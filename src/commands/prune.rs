@@ -16,7 +16,7 @@ use crate::view::{self, Document, count};
 use teamkeep_core::config;
 use teamkeep_core::error::Result;
 use teamkeep_core::store::retention::Recording;
-use teamkeep_core::store::shipping::{RunStanding, Shipping, UnshippedSegments};
+use teamkeep_core::store::shipping::{RunDelivery, Shipping, UnshippedSegments};
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -186,9 +186,9 @@ fn unshipped(context: &Context, survey: &Inventory, plan: &Plan) -> Result<Optio
     let destinations = state.configured(ship);
     let is_unshipped = |(index, _): &&(usize, Reason)| {
         let run = &survey.runs[*index].run;
-        let mut standings = destinations.iter().map(|destination| state.standing(destination, run));
-        standings.any(|standing| {
-            matches!(standing, RunStanding::Unsent | RunStanding::NotEnded | RunStanding::TooLarge)
+        let mut deliveries = destinations.iter().map(|destination| state.delivery(destination, run));
+        deliveries.any(|delivery| {
+            matches!(delivery, RunDelivery::Unsent | RunDelivery::NotEnded | RunDelivery::TooLarge)
         })
     };
     let runs = plan.runs.iter().filter(is_unshipped).count();

@@ -18,7 +18,7 @@ use crate::sys::paths::Paths;
 use crate::sys::process;
 
 pub use destination::{Destination, DestinationId, DestinationKind, Signal};
-pub use state::{Last, Part, RunStanding, Shipped, ShippingState};
+pub use state::{Last, Part, RunDelivery, Shipped, ShippingState};
 pub use unshipped_segments::{RemovedUnshipped, UnshippedSegments};
 
 /// The program that ships.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Destination, DestinationId, DestinationKind, Signal};
 use crate::config::Ship;
 use crate::store::archive::RunRecord;
+use crate::store::chain::ChainPoint;
 use crate::store::log::{Segment, SegmentName};
 use crate::sys::clock::Timestamp;
 use crate::sys::fs::{Document, Layout};
@@ -45,11 +46,14 @@ pub struct Shipped {
     /// The time of `--since`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
+    /// The newest head of the log's hash chain that it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head: Option<ChainPoint>,
 }
 
 /// The delivery of a run to a destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunStanding {
+pub enum RunDelivery {
     /// All data of the run until its end.
     Sent,
     /// Not all, and it is to be sent.
@@ -122,7 +126,8 @@ impl ShippingState {
         stored.max(destination.since)
     }
 
-    pub fn standing(&self, destination: &Destination, run: &RunRecord) -> RunStanding {
+    /// The delivery of a run to this destination.
+    pub fn delivery(&self, destination: &Destination, run: &RunRecord) -> RunDelivery {
         let revision = run.ended_at.map(Timestamp::millis);
         let shipped = self.destinations.get(&destination.id);
         let has = |runs: fn(&Shipped) -> &BTreeMap<String, i64>| {
@@ -130,15 +135,15 @@ impl ShippingState {
         };
         let is_too_old = || self.since(destination).is_some_and(|since| run.started_at < since);
         if has(|shipped| &shipped.runs) {
-            RunStanding::Sent
+            RunDelivery::Sent
         } else if run.imported.is_some() || run.is_stray() || is_too_old() {
-            RunStanding::Excluded
+            RunDelivery::Excluded
         } else if revision.is_none() {
-            RunStanding::NotEnded
+            RunDelivery::NotEnded
         } else if has(|shipped| &shipped.too_large) {
-            RunStanding::TooLarge
+            RunDelivery::TooLarge
         } else {
-            RunStanding::Unsent
+            RunDelivery::Unsent
         }
     }
 
