@@ -1,0 +1,179 @@
+//! All data arrives, once.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::texts;
+use crate::support::{Machine, TRACES};
+
+fn sum(rows: &[Value], key: &str) -> i64 {
+    rows.iter().filter_map(|row| row[key].as_i64()).sum()
+}
+
+/// Compares what arrived with the log and the reports of the runs.
+pub fn assert_complete(machine: &Machine) {
+    let (events, lines) = (machine.rows("events"), machine.log_lines());
+    assert_eq!(events.len(), lines.len());
+    assert_eq!(texts(&events, "id"), texts(&lines, "id"));
+    let (runs, reports) = (machine.rows("runs"), machine.reports());
+    assert_eq!(runs.len(), reports.len());
+    for report in reports {
+        let of_run = |table: &str| -> Vec<Value> {
+            machine.rows(table).into_iter().filter(|row| row["run"] == report.overview.run.as_str()).collect()
+        };
+        let run = &of_run("runs")[0];
+        let count = &report.overview.count;
+        for (key, number) in [
+            ("messages", count.messages),
+            ("tasks", count.tasks),
+            ("completed_tasks", count.completed),
+            ("turns", count.turns),
+            ("events", count.events),
+            ("members", count.members),
+        ] {
+            assert_eq!(run[key], number, "{key} of {}", report.overview.run);
+        }
+        assert_eq!(of_run("messages").len(), report.mail.messages.len());
+        assert_eq!(of_run("tasks").len(), report.tasks.len());
+        assert_eq!(of_run("agents").len(), report.agents.len());
+        assert_eq!(of_run("incidents").len(), report.incidents.len());
+        let usage = of_run("usage");
+        let tokens = report.spending.agents.iter().map(|agent| agent.tokens.output as i64).sum::<i64>();
+        assert_eq!(sum(&usage, "output_tokens"), tokens);
+        let calls: usize = report.tools.total.values().sum();
+        assert_eq!(sum(&of_run("tools"), "calls"), calls as i64);
+    }
+}
+
+#[test]
+fn every_event_and_every_run_of_seven_traces_arrives() {
+    let machine = Machine::new();
+    TRACES.iter().for_each(|trace| machine.record(trace));
+    machine.configure_lake("");
+    machine.ship_all();
+    assert_complete(&machine);
+    let verdicts = machine.rows("verdicts");
+    let recorded = machine.log_lines().into_iter().filter(|line| line["event"] == "Verdict").count();
+    assert!(recorded > 0);
+    assert_eq!(verdicts.len(), recorded);
+    assert!(
+        machine.objects().iter().all(|name| name.contains("/org=acme/date=") && name.contains("/host=m1/"))
+    );
+    assert_eq!(machine.rows("runs")[0]["user_name"], "dev");
+}
+
+#[test]
+fn sending_again_creates_nothing_even_without_the_state() {
+    let machine = Machine::new();
+    machine.record("v328-inprocess");
+    machine.configure_lake("");
+    machine.ship_all();
+    let first = machine.objects();
+    assert!(machine.ship_all().contains("sent 0 events and 0 runs"));
+    std::fs::remove_dir_all(machine.store().join("ship")).unwrap();
+    assert!(machine.ship_all().contains("(0 new objects, 0 KiB)"));
+    std::fs::write(machine.store().join("ship/state.json"), "{\"v\":1,\"dest").unwrap();
+    assert!(machine.ship_all().contains("(0 new objects, 0 KiB)"));
+    assert_eq!(machine.objects(), first);
+    assert_complete(&machine);
+}
+
+#[test]
+fn a_shipper_that_is_killed_at_any_point_loses_nothing_and_sends_nothing_twice() {
+    let machine = Machine::new();
+    TRACES.iter().for_each(|trace| machine.record(trace));
+    machine.configure_lake("");
+    let mut killed = 0;
+    for round in 0..40 {
+        let mut child = machine.shipper(&["--once"]).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(round * 7));
+        killed += usize::from(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert!(killed > 5, "only {killed} were killed at work");
+    machine.ship_all();
+    assert_complete(&machine);
+}
+
+#[test]
+fn of_two_shippers_at_once_one_sends() {
+    let machine = Machine::new();
+    TRACES.iter().for_each(|trace| machine.record(trace));
+    machine.configure_lake("");
+    let spawn = || machine.shipper(&["--once"]).stderr(Stdio::piped()).spawn().unwrap();
+    let children: Vec<_> = (0..4).map(|_| spawn()).collect();
+    let mut messages = Vec::new();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success());
+        messages.push(String::from_utf8(output.stderr).unwrap());
+    }
+    assert!(messages.iter().any(|message| message.contains("runs (") && !message.contains("sent 0 events")));
+    assert_complete(&machine);
+}
+
+#[test]
+fn a_dry_run_sends_nothing_and_shows_the_rows_that_are_sent() {
+    let machine = Machine::new();
+    machine.record("v328-inprocess");
+    machine.configure_lake("");
+    let output = machine.ship(&["--dry-run", "--json"]);
+    assert!(!machine.lake().exists() && !machine.store().join("ship").exists());
+    let shown: Vec<Value> = String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    machine.ship_all();
+    for table in ["runs", "agents", "tasks", "messages", "verdicts", "usage", "tools", "events"] {
+        let rows = machine.rows(table);
+        let of_table = shown.iter().filter(|row| row["table"] == table).count();
+        assert_eq!(of_table, rows.len(), "{table}");
+    }
+}
+
+#[test]
+fn each_shipment_of_new_lines_has_the_head_of_the_log() {
+    let machine = Machine::new();
+    machine.record("v328-headless");
+    machine.configure_lake("");
+    machine.ship_all();
+    let heads = machine.rows("heads");
+    assert_eq!(heads.len(), 1);
+    let last = machine.log_lines().pop().unwrap();
+    let chain = last["chain"].as_str().unwrap();
+    assert!(chain.starts_with(&format!("{}:", heads[0]["lines"])), "{chain}");
+    assert!(chain.ends_with(heads[0]["hash"].as_str().unwrap()), "{chain}");
+    // A head that it has is not sent again.
+    std::fs::remove_dir_all(machine.lake().join("heads")).unwrap();
+    machine.ship_all();
+    assert!(!machine.lake().join("heads").exists());
+    machine.record("v328-notasks");
+    machine.ship_all();
+    assert_eq!(machine.rows("heads").len(), 1);
+}
+
+#[test]
+fn earlier_data_than_since_is_never_sent() {
+    let machine = Machine::new();
+    machine.record("v47-inprocess");
+    machine.configure_lake("");
+    let output = machine.ship(&["--once", "--since", "2099-01-01"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    machine.ship_all();
+    assert_eq!((machine.rows("events").len(), machine.rows("runs").len()), (0, 0));
+    assert_eq!(machine.objects().iter().filter(|name| name.ends_with("no-rows.parquet")).count(), 10);
+    assert_eq!(machine.ship(&["--dry-run", "--json"]).stdout, b"");
+    let status = String::from_utf8(machine.ship(&["status"]).stdout).unwrap();
+    assert!(status.contains("only data from 2099-01-01"), "{status}");
+    let configured = Machine::new();
+    configured.record("v47-inprocess");
+    configured.configure_lake("since = \"2099-01-01\"");
+    let status = String::from_utf8(configured.ship(&["status"]).stdout).unwrap();
+    assert!(status.contains("only data from 2099-01-01") && status.contains("not sent: nothing"), "{status}");
+    configured.ship_all();
+    assert_eq!((configured.rows("events").len(), configured.rows("runs").len()), (0, 0));
+}
