@@ -125,8 +125,9 @@ mod tests {
     fn a_state_is_read_as_it_was_written_and_a_damaged_one_in_parts() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(LOCK);
-        let file = fs::lock(&path, std::time::Duration::ZERO).unwrap().unwrap().file;
-        assert_eq!((LockState::read(&file), head(dir.path())), (LockState::default(), None));
+        let lock = fs::lock(&path, std::time::Duration::ZERO).unwrap().unwrap();
+        let file = &lock.file;
+        assert_eq!((LockState::read(file), head(dir.path())), (LockState::default(), None));
         let name = SegmentName::parse("2026-02-03T040506789Z-aaaaaaaa.jsonl").unwrap();
         let known = Head {
             count: u64::MAX,
@@ -141,25 +142,25 @@ mod tests {
         ] {
             file.set_len(0).unwrap();
             let mut state = LockState { segment, head, is_unsettled, is_too_long: false };
-            state.write(&file).unwrap();
-            assert_eq!(LockState::read(&file), state);
+            state.write(file).unwrap();
+            assert_eq!(LockState::read(file), state);
         }
         LockState { segment: Some(name.clone()), head: Some(known), ..LockState::default() }
-            .write(&file)
+            .write(file)
             .unwrap();
-        let mut state = LockState::read(&file);
+        let mut state = LockState::read(file);
         state.begin_segment(&name, known.point(), known.at);
-        state.write(&file).unwrap();
+        state.write(file).unwrap();
         assert_eq!(head(dir.path()), Some(known));
         let whole = std::fs::read(&path).unwrap();
         assert_eq!(whole.len(), MAX_BYTES);
         std::fs::write(&path, &whole[..MAX_BYTES - 1]).unwrap();
-        assert_eq!(LockState::read(&file), LockState { segment: Some(name.clone()), ..LockState::default() });
+        assert_eq!(LockState::read(file), LockState { segment: Some(name.clone()), ..LockState::default() });
         std::fs::write(&path, "x".repeat(999)).unwrap();
-        let mut state = LockState::read(&file);
+        let mut state = LockState::read(file);
         assert_eq!((state.segment.clone(), state.head), (None, None));
         state.begin_segment(&name, ChainPoint::default(), known.at);
-        state.write(&file).unwrap();
+        state.write(file).unwrap();
         assert_eq!(std::fs::read(&path).unwrap().len(), MAX_BYTES);
         assert_eq!(head(dir.path()), Some(Head { at: known.at, ..Head::default() }));
     }
