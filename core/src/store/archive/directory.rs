@@ -124,6 +124,20 @@ impl Archive {
         self.run_file(run)?.read().ok()?.valid().ok()?
     }
 
+    /// The description of a run, for a change; `None` if it is missing or damaged, so that it must be written again.
+    ///
+    /// # Errors
+    /// When it cannot be read now. It may be intact.
+    pub(super) fn run_to_change(&self, run: &str) -> io::Result<Option<RunRecord>> {
+        let Some(file) = self.run_file(run) else { return Ok(None) };
+        match file.read() {
+            Ok(content) => Ok(content.valid().ok().flatten()),
+            // A link or a special file was never intact.
+            Err(_) if file.path().symlink_metadata().is_ok_and(|found| !found.is_file()) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The file with the description of a run; `None` if the ID is not valid.
     pub(super) fn run_file(&self, run: &str) -> Option<JsonFile<RunRecord>> {
         Some(JsonFile::at(self.run_dir(run)?.join("run.json")))

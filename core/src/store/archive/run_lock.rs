@@ -39,7 +39,7 @@ impl Archive {
             return Err(fs::held_error(io::ErrorKind::TimedOut, "the archive's"));
         };
         let Some(mut index) = self.index(subject) else { return Ok(false) };
-        let mut run = self.run(&index.run).unwrap_or_else(|| self.rebuilt_run(subject, &index));
+        let mut run = self.run_to_change(&index.run)?.unwrap_or_else(|| self.rebuilt_run(subject, &index));
         if !change(&mut index, &mut run) {
             return Ok(false);
         }

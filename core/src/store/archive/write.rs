@@ -171,9 +171,7 @@ impl CaptureSession<'_> {
         if call.durable {
             self.sync_contents(&dir)?;
         }
-        if let Some(lock) = lock {
-            self.write_records(lock, &dir)?;
-        }
+        let described = lock.map_or(Ok(()), |lock| self.write_records(lock, &dir));
         if let Some(snapshot) = snapshot {
             self.append(snapshot, &dir)?;
         }
@@ -183,6 +181,8 @@ impl CaptureSession<'_> {
             }
             fs::sync(&dir)?;
         }
+        // Without a new index, the next call writes the descriptions again.
+        described?;
         if let Some(lock) = lock.filter(|_| snapshot.is_some() || self.index_changed) {
             self.index.journal = Some(archive.journal_length(&self.index.run));
             // The index can be rebuilt from the journal, so this loses nothing.
@@ -197,14 +197,14 @@ impl CaptureSession<'_> {
     fn write_records(&self, lock: &LockedSubject<'_>, dir: &Path) -> io::Result<()> {
         let Target { archive, subject, call, .. } = self.target;
         if let Some(old) = &self.replaced
-            && let Some(mut record) = archive.run(old)
+            && let Some(mut record) = archive.run_to_change(old)?
             && record.end(EndedBy::Replaced, None, call.at)
         {
             lock.run_file(&record)?.write(&record)?;
             archive.mark_unfinished(old)?;
         }
         // Metadata-only mode may have been turned on since the run began.
-        let known = archive.run(&self.index.run);
+        let known = archive.run_to_change(&self.index.run)?;
         let is_stale = known.as_ref().is_none_or(|run| archive.metadata_only && !run.metadata_only);
         if self.run_changed || is_stale {
             let rebuilt = || dir.exists().then(|| archive.rebuilt_run(subject, &self.index));

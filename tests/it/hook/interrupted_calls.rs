@@ -1,0 +1,48 @@
+//! Hook calls that failed or were killed between two changes of the store: what they leave on disk, and how it is used.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::support::client_files::Lead;
+use crate::support::sandbox::Sandbox;
+
+const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+const TEAM: &str = "session-aaaaaaaa";
+
+fn team(sandbox: &Sandbox) -> Lead<'_> {
+    let lead = Lead::of(sandbox, ONE);
+    lead.roster(1_000, &["alice"]);
+    lead.task("1", "pending", None);
+    lead
+}
+
+/// A path in the directory of the only run.
+fn in_run(sandbox: &Sandbox, name: &str) -> PathBuf {
+    sandbox.archive().run_dir(&sandbox.archive().run_names()[0]).unwrap().join(name)
+}
+
+#[test]
+fn a_run_description_that_cannot_be_read_at_a_call_is_not_replaced() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    lead.start("startup");
+    let path = in_run(&sandbox, "run.json");
+    let before = std::fs::read_to_string(&path).unwrap();
+    assert!(before.contains(ONE), "the session is in it");
+    // No call reads a file of this size.
+    let file = std::fs::File::options().write(true).open(&path).unwrap();
+    file.set_len(1 << 30).unwrap();
+    lead.task("2", "pending", None);
+    lead.hook("UserPromptSubmit", json!({"prompt": "go"}));
+    assert!(sandbox.diagnostics().contains("run.json"), "{}", sandbox.diagnostics());
+    assert!(!path.with_file_name("run.json.damaged").exists());
+    file.set_len(before.len() as u64).unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+    assert_eq!(sandbox.show(&[TEAM])["tasks"]["2"]["status"], "pending", "its files are stored");
+    lead.end("other");
+    sandbox.finish();
+    let run = &sandbox.library().runs[0];
+    assert_eq!((run.sessions.len(), run.ended_at.is_some()), (1, true), "{run:?}");
+    assert_eq!(sandbox.run(&["verify"]).code, Some(0));
+}
