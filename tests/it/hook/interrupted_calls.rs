@@ -8,6 +8,7 @@ use crate::support::client_files::Lead;
 use crate::support::sandbox::Sandbox;
 
 const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+const TWO: &str = "bbbbbbbb-0000-4000-8000-000000000002";
 const TEAM: &str = "session-aaaaaaaa";
 
 fn team(sandbox: &Sandbox) -> Lead<'_> {
@@ -45,4 +46,32 @@ fn a_run_description_that_cannot_be_read_at_a_call_is_not_replaced() {
     let run = &sandbox.library().runs[0];
     assert_eq!((run.sessions.len(), run.ended_at.is_some()), (1, true), "{run:?}");
     assert_eq!(sandbox.run(&["verify"]).code, Some(0));
+}
+
+/// Before 2.1.178, teams have names that can be used again.
+#[test]
+fn a_team_with_the_name_of_an_ended_one_is_recorded_without_the_call_that_created_it() {
+    let sandbox = Sandbox::new();
+    let first = Lead::named(&sandbox, ONE, "parser-team");
+    first.roster(1_000, &["alice"]);
+    first.start("startup");
+    first.erase();
+    first.end("other");
+    sandbox.finish();
+    let second = Lead::named(&sandbox, TWO, "parser-team");
+    second.start("startup");
+    second.roster(2_000, &["bob"]);
+    second.task("1", "pending", None);
+    second.hook("Stop", json!({}));
+    second.task("1", "completed", None);
+    second.hook("Stop", json!({}));
+    let runs: Vec<_> = sandbox.library().runs.iter().map(|run| run.lead_session.clone()).collect();
+    assert_eq!(runs, [Some(ONE.to_owned()), Some(TWO.to_owned())]);
+    let events = sandbox.log();
+    assert_eq!(events.last().unwrap()["team"], "parser-team");
+    let tasks = sandbox.replay("parser-team").into_iter().filter(|entry| entry["task"] == "1");
+    assert_eq!(
+        tasks.map(|entry| entry["kind"].clone()).collect::<Vec<_>>(),
+        ["task-created", "task-completed"]
+    );
 }

@@ -12,7 +12,7 @@ use super::pack::StoredContents;
 use super::run::{CaptureScope, LONG_NAME_PREFIX, RunRecord};
 use crate::config::{Config, RecordMode};
 use crate::model::event::SafeName;
-use crate::sys::fs::{self, Content, Draft, JsonFile, LockBudget};
+use crate::sys::fs::{self, Content, Draft, JsonFile, LockBudget, Stamp};
 
 /// The archive. Opening it does not access the disk.
 #[derive(Debug, Clone)]
@@ -26,6 +26,15 @@ pub struct Archive {
     pub lock_budget: LockBudget,
     pub journal_points: JournalPoints,
     pub(super) root: PathBuf,
+}
+
+/// The state of a subject's last run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LastRun {
+    None,
+    Running,
+    /// With the time of its last capture or change, by the file system's clock.
+    Ended(i64),
 }
 
 impl Archive {
@@ -50,6 +59,15 @@ impl Archive {
     /// Whether any files of the subject were ever captured.
     pub fn knows(&self, subject: &CaptureScope) -> bool {
         self.index_paths(subject).iter().any(|path| path.exists())
+    }
+
+    /// Like [`Archive::knows`], with the state of the last run.
+    pub fn last_run(&self, subject: &CaptureScope) -> LastRun {
+        let [open, closed] = self.index_paths(subject);
+        if open.exists() {
+            return LastRun::Running;
+        }
+        closed.metadata().map_or(LastRun::None, |found| LastRun::Ended(Stamp::of(&found).modified))
     }
 
     /// The subjects with a running run.
