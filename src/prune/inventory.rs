@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::MIN_AGE;
 use crate::timeline::{RunCatalog, is_client_gone, open_index};
 use crate::verify::{Scope, Verifier};
 use teamkeep_core::error::{Error, Result};
@@ -79,9 +80,6 @@ pub struct Inventory {
     pub obstacle: Option<String>,
 }
 
-/// Nanoseconds for which a content that no run names is kept, because its writer may be about to name it.
-const MIN_AGE_NS: i64 = 3_600 * 1_000_000_000;
-
 pub fn survey(
     catalog: &RunCatalog,
     log: &Path,
@@ -102,7 +100,7 @@ pub fn survey(
             survey.contents.len() - 1
         });
         let young = stored.path.symlink_metadata().is_ok_and(|metadata| {
-            Stamp::of(&metadata).modified.saturating_add(MIN_AGE_NS) > clock::file_time()
+            Stamp::of(&metadata).modified.saturating_add(MIN_AGE.as_nanos() as i64) > clock::file_time()
         });
         let content = &mut survey.contents[index];
         content.pinned |= young;

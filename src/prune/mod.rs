@@ -18,6 +18,9 @@ use teamkeep_core::store::retention::{self, Needs, Recording, RetentionLock};
 pub use inventory::{Inventory, RunInventory, RunState, survey};
 pub use plan::{Bounds, Plan, Reason, plan, plan_verified};
 
+/// Minimum age of what no run needs yet: its writer may be about to name it.
+const MIN_AGE: Duration = Duration::from_secs(3_600);
+
 #[derive(Debug, Default)]
 pub struct Pruned {
     pub runs: usize,
@@ -52,6 +55,7 @@ pub fn apply(
     let needed = named(ground);
     ground.right.restore_quarantined(|hash| is_needed(needed.as_ref(), hash))?;
     ground.right.purge()?;
+    ground.right.remove_empty_runs(MIN_AGE)?;
     let mut has_kept = false;
     let runs: Vec<String> = plan.runs.iter().map(|(index, _)| survey.runs[*index].run.run.clone()).collect();
     if !ground.recording.record_pruned_runs(ground.log, runs)? {

@@ -1,6 +1,7 @@
 //! Hook calls that failed or were killed between two changes of the store: what they leave on disk, and how it is used.
 
 use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
 
 use serde_json::json;
 
@@ -74,4 +75,51 @@ fn a_team_with_the_name_of_an_ended_one_is_recorded_without_the_call_that_create
         tasks.map(|entry| entry["kind"].clone()).collect::<Vec<_>>(),
         ["task-created", "task-completed"]
     );
+}
+
+#[test]
+fn a_call_that_was_killed_before_it_stored_anything_leaves_no_run() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    lead.start("startup");
+    lead.erase();
+    lead.end("other");
+    sandbox.finish();
+    let dir = sandbox.keep("archive/runs/0123456789abcdef");
+    std::fs::create_dir(&dir).unwrap();
+    std::fs::write(dir.join(".run.json.0123456789abcdef.tmp"), "{").unwrap();
+    assert_eq!(sandbox.teams().len(), 1);
+    assert_eq!(sandbox.run(&["verify"]).code, Some(0));
+    sandbox.told(&["prune", "--yes"]);
+    assert!(dir.exists(), "the call may be running");
+    for path in [dir.join(".run.json.0123456789abcdef.tmp"), dir.clone()] {
+        std::fs::File::open(path).unwrap().set_modified(UNIX_EPOCH).unwrap();
+    }
+    sandbox.set_clock(10_000_000_000);
+    let pruned = sandbox.told(&["prune", "--yes", "--keep", "0"]);
+    assert!(pruned.contains("removed 1 run, 2 objects"), "{pruned}");
+    assert!(!dir.exists() && sandbox.teams().is_empty());
+}
+
+#[test]
+fn a_run_directory_that_lost_its_description_is_reported() {
+    let sandbox = Sandbox::new();
+    team(&sandbox).start("startup");
+    std::fs::remove_file(in_run(&sandbox, "run.json")).unwrap();
+    let result = sandbox.run(&["list"]);
+    assert!(result.code == Some(1) && result.err.contains("run.json"), "{result:?}");
+    assert_eq!(sandbox.run(&["verify"]).code, Some(1));
+}
+
+#[test]
+fn an_empty_directory_of_objects_is_no_reason_to_miss_runs() {
+    let sandbox = Sandbox::new();
+    let objects = sandbox.keep("archive/objects");
+    std::fs::create_dir_all(&objects).unwrap();
+    let result = sandbox.run(&["list"]);
+    assert!(result.err.contains("no runs recorded yet"), "{result:?}");
+    sandbox.told(&["prune", "--yes"]);
+    std::fs::write(objects.join("0"), "").unwrap();
+    let result = sandbox.run(&["list"]);
+    assert!(result.err.contains("runs is missing, although objects/ has files"), "{result:?}");
 }

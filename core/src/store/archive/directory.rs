@@ -175,14 +175,33 @@ impl Archive {
         (runs, damaged)
     }
 
-    /// The sorted names of all runs' directories. Errors of listing are ignored.
+    /// The sorted names of all runs' directories, without empty ones. Errors of listing are ignored.
     pub fn run_names(&self) -> Vec<String> {
+        self.names_where(|run| !self.is_empty_run(run))
+    }
+
+    fn names_where(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
         // A name that is not UTF-8 is reported as damaged and not skipped.
         let names =
             fs::entries(&self.runs_dir()).map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let mut names: Vec<String> = names.collect();
+        let mut names: Vec<String> = names.filter(|name| is_wanted(name)).collect();
         names.sort();
         names
+    }
+
+    /// The directories without any file of a run. See [`Archive::run_names`].
+    pub(super) fn empty_runs(&self) -> Vec<PathBuf> {
+        let names = self.names_where(|run| self.is_empty_run(run));
+        names.iter().filter_map(|run| self.run_dir(run)).collect()
+    }
+
+    /// Whether nothing is stored in a run's directory yet: its first hook call is running, or was killed.
+    fn is_empty_run(&self, run: &str) -> bool {
+        let Some(dir) = self.run_dir(run) else { return false };
+        let is_dir = || dir.symlink_metadata().is_ok_and(|found| found.is_dir());
+        let is_empty =
+            |entries: Vec<_>| entries.iter().all(|entry: &fs_err::DirEntry| fs::is_draft(&entry.file_name()));
+        dir.join("run.json").symlink_metadata().is_err() && is_dir() && fs::list(&dir).is_ok_and(is_empty)
     }
 
     /// Why the runs cannot be listed; `None` when their directory can be listed or the store is new.
@@ -193,8 +212,10 @@ impl Archive {
             let listed = fs_err::read_dir(&dir).and_then(Iterator::collect::<io::Result<Vec<_>>>);
             return listed.err().map(|error| error.to_string());
         }
-        let other = ["objects", "open", "closed"].into_iter().find(|name| self.root.join(name).exists())?;
-        Some(format!("{} is missing, although {other}/ exists", dir.display()))
+        // A hook call that was killed may have created the others.
+        let has_files = |name: &&str| fs::entries(&self.root.join(name)).next().is_some();
+        let other = ["objects", "open", "closed"].into_iter().find(has_files)?;
+        Some(format!("{} is missing, although {other}/ has files", dir.display()))
     }
 
     /// Why the description of a run cannot be read, and its path.

@@ -1,5 +1,5 @@
-//! Writes what a capture found: contents (as an object, as a delta of a large content, or together with many others), then
-//! the manifest, and the index last.
+//! Writes what a capture found: the description of a new run, then contents (as an object, as a delta of a large content, or
+//! together with many others), the manifest, and the index last.
 
 use std::io;
 use std::path::Path;
@@ -45,6 +45,7 @@ impl Archive {
         let (client, scan) = (Path::new(""), Scan::default());
         let target = Target { archive: self, subject, client, call, lock: Some(&lock) };
         let mut session = CaptureSession::new(target, Some(index), &scan);
+        session.describe();
         let object = session.put_object(bytes, Durability::Usual)?;
         session.add(Change { path, object: Some(object), size: bytes.len() as u64, ..Change::default() });
         let snapshot = session.snapshot();
@@ -163,7 +164,7 @@ impl CaptureSession<'_> {
         self.pack(dir).sync()
     }
 
-    /// Writes the result: the objects already exist, so the manifest comes next and the index last.
+    /// Writes the result: the description and the objects already exist, so the manifest comes next and the index last.
     pub fn write(&mut self, snapshot: Option<&Snapshot>) -> io::Result<()> {
         let Target { archive, call, lock, .. } = self.target;
         let dir = archive.run_dir(&self.index.run).ok_or(io::ErrorKind::InvalidInput)?;
@@ -171,7 +172,6 @@ impl CaptureSession<'_> {
         if call.durable {
             self.sync_contents(&dir)?;
         }
-        let described = lock.map_or(Ok(()), |lock| self.write_records(lock, &dir));
         if let Some(snapshot) = snapshot {
             self.append(snapshot, &dir)?;
         }
@@ -181,8 +181,10 @@ impl CaptureSession<'_> {
             }
             fs::sync(&dir)?;
         }
-        // Without a new index, the next call writes the descriptions again.
-        described?;
+        if let Some(error) = self.undescribed.take() {
+            // Without a new index, the next call writes the descriptions again.
+            return Err(error);
+        }
         if let Some(lock) = lock.filter(|_| snapshot.is_some() || self.index_changed) {
             self.index.journal = Some(archive.journal_length(&self.index.run));
             // The index can be rebuilt from the journal, so this loses nothing.
@@ -193,9 +195,15 @@ impl CaptureSession<'_> {
         Ok(())
     }
 
-    /// Writes the descriptions of the run, and of the one that it replaces.
-    fn write_records(&self, lock: &LockedSubject<'_>, dir: &Path) -> io::Result<()> {
+    /// Writes the descriptions of the run, and of the one that it replaces. They come before the contents, so that a call
+    /// that is killed leaves no contents of an unknown run. [`CaptureSession::write`] returns a failure.
+    pub fn describe(&mut self) {
+        self.undescribed = self.target.lock.and_then(|lock| self.write_records(lock).err());
+    }
+
+    fn write_records(&self, lock: &LockedSubject<'_>) -> io::Result<()> {
         let Target { archive, subject, call, .. } = self.target;
+        let dir = archive.run_dir(&self.index.run).ok_or(io::ErrorKind::InvalidInput)?;
         if let Some(old) = &self.replaced
             && let Some(mut record) = archive.run_to_change(old)?
             && record.end(EndedBy::Replaced, None, call.at)

@@ -155,6 +155,11 @@ fn remove_if_old(entry: &std::fs::DirEntry, age: Duration) {
     }
 }
 
+/// Whether this is the name of a temporary file, which its writer may have left behind.
+pub fn is_draft(name: &OsStr) -> bool {
+    target_name(name).is_some()
+}
+
 /// The name of the target file, if this is a name from [`temporary_path`].
 fn target_name(name: &OsStr) -> Option<&str> {
     let (target, number) = name.to_str()?.strip_prefix('.')?.strip_suffix(".tmp")?.rsplit_once('.')?;
