@@ -1,12 +1,15 @@
 //! Hook calls that failed or were killed between two changes of the store: what they leave on disk, and how it is used.
 
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::UNIX_EPOCH;
 
-use serde_json::json;
+use serde_json::{Value, json};
+use teamkeep_core::store::archive::EndedBy;
 
+use crate::store::run_sandbox::ended_process;
 use crate::support::client_files::Lead;
-use crate::support::sandbox::Sandbox;
+use crate::support::sandbox::{START, Sandbox, feed};
 
 const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const TWO: &str = "bbbbbbbb-0000-4000-8000-000000000002";
@@ -122,4 +125,79 @@ fn an_empty_directory_of_objects_is_no_reason_to_miss_runs() {
     std::fs::write(objects.join("0"), "").unwrap();
     let result = sandbox.run(&["list"]);
     assert!(result.err.contains("runs is missing, although objects/ has files"), "{result:?}");
+}
+
+/// The only run, as a call leaves it that is killed before its index. Its team is deleted then.
+fn without_index(sandbox: &Sandbox, process: u32) -> String {
+    let lead = team(sandbox);
+    lead.config(1_000, &["alice"], json!({"leadProcess": {"pid": process}}));
+    lead.start("startup");
+    std::fs::remove_file(sandbox.keep("archive/open/team-session-aaaaaaaa.json")).unwrap();
+    let path = in_run(sandbox, "run.json");
+    let mut run: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    run["sessions"] = json!([]);
+    std::fs::write(path, run.to_string()).unwrap();
+    std::fs::remove_dir_all(sandbox.keep("sessions")).unwrap();
+    sandbox.remove_dir("teams/session-aaaaaaaa");
+    run["run"].as_str().unwrap().to_owned()
+}
+
+/// What another session leaves, whose end starts the background process.
+fn end_another(sandbox: &Sandbox) {
+    let lead = Lead::of(sandbox, TWO);
+    lead.roster(2_000, &["bob"]);
+    lead.start("startup");
+    lead.end("other");
+    sandbox.finish();
+}
+
+#[test]
+fn a_run_without_an_index_is_closed_when_its_team_and_claude_code_are_gone() {
+    let sandbox = Sandbox::new();
+    let run = without_index(&sandbox, ended_process());
+    end_another(&sandbox);
+    let closed = sandbox.archive().run(&run).unwrap();
+    assert_eq!((closed.ended_by, closed.finished), (Some(EndedBy::Disappeared), true));
+    assert_eq!(closed.ended_at.unwrap().to_string(), START, "when it was last seen");
+    assert_eq!(sandbox.run(&["verify"]).code, Some(0));
+}
+
+#[test]
+fn a_run_without_an_index_is_not_closed_while_claude_code_runs() {
+    let sandbox = Sandbox::new();
+    let run = without_index(&sandbox, std::process::id());
+    end_another(&sandbox);
+    assert_eq!(sandbox.archive().run(&run).unwrap().ended_at, None);
+}
+
+#[test]
+fn a_run_without_an_index_that_was_closed_too_early_continues() {
+    let sandbox = Sandbox::new();
+    let run = without_index(&sandbox, ended_process());
+    end_another(&sandbox);
+    let lead = team(&sandbox);
+    lead.hook("UserPromptSubmit", json!({"prompt": "go"}));
+    let record = sandbox.archive().run(&run).unwrap();
+    assert_eq!((record.ended_at, record.sessions.len()), (None, 1));
+}
+
+#[test]
+fn an_index_that_is_written_only_partly_is_removed() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    lead.start("startup");
+    let index = sandbox.keep("archive/open/team-session-aaaaaaaa.json");
+    let blocks = index.metadata().unwrap().len().div_ceil(512);
+    (2..7).for_each(|id| lead.task(&id.to_string(), "pending", None));
+    let mut command = Command::new("/bin/sh");
+    sandbox.dress(&mut command);
+    let script = format!("ulimit -f {blocks}; exec \"$0\" hook");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_teamkeep")]);
+    feed(&mut command, lead.payload("Stop", json!({})).to_string().as_bytes());
+    assert!(sandbox.diagnostics().contains("cannot write the index"), "{}", sandbox.diagnostics());
+    assert!(!index.exists());
+    assert_eq!(sandbox.run(&["verify"]).code, Some(0));
+    lead.hook("Stop", json!({}));
+    assert!(index.exists());
+    assert_eq!(sandbox.show(&[TEAM])["tasks"].as_object().unwrap().len(), 6);
 }

@@ -235,7 +235,8 @@ impl CaptureSession<'_> {
         }
         record.metadata_only |= archive.metadata_only;
         record.continues = record.continues.or_else(|| self.continues.clone());
-        record.lead_session = self.index.lead_session.clone().or(record.lead_session);
+        let session = || subject.team().is_none().then(|| subject.name().to_string());
+        record.lead_session = self.index.lead_session.clone().or(record.lead_session).or_else(session);
         record.created_at = self.index.created_at.and_then(Timestamp::from_millis).or(record.created_at);
         record.client_pid = self.index.lead_pid.or(record.client_pid);
         record.called = self.index.called.clone().or(record.called);

@@ -121,7 +121,12 @@ pub fn overwrite_in_place(path: &Path, mut bytes: Vec<u8>) -> io::Result<bool> {
     };
     let length = regular(&file)?.len();
     bytes.resize(bytes.len().max(length as usize), b' ');
-    file.write_all_at(&bytes, 0).map(|()| true)
+    if let Err(error) = file.write_all_at(&bytes, 0) {
+        // No file is better than a damaged one.
+        let _ = std::fs::remove_file(path);
+        return Err(error);
+    }
+    Ok(true)
 }
 
 /// Removes temporary files below a directory that were last written more than `age` ago. Follows no links.
