@@ -37,6 +37,8 @@ pub struct RunInventory {
     pub since: Option<Timestamp>,
     /// The bytes of its own files.
     pub bytes: u64,
+    /// The uncompressed bytes of its journals, from before they were read.
+    pub journal: u64,
     /// The contents that it needs, by index in [`Inventory::contents`].
     pub needs: Vec<usize>,
 }
@@ -109,6 +111,7 @@ pub fn survey(
     })?;
     let cached = archive.cached_objects();
     for run in &catalog.runs {
+        let journal = archive.journal_size(&run.run);
         let needs = reachable_from(archive, run, &cached);
         if let Some(why) = needs.unread {
             survey.obstacle.get_or_insert(why);
@@ -127,6 +130,7 @@ pub fn survey(
             state: state(archive, run),
             since: since(archive, run),
             bytes: archive.run_size(&run.run),
+            journal,
             needs: needs.into_iter().collect(),
             run: run.clone(),
         });

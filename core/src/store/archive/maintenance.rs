@@ -117,16 +117,18 @@ impl ExclusiveArchive {
         fs::sync(&runs)
     }
 
-    /// Removes a run, unless it changed since it was planned: it may have been reopened. Returns whether it was
-    /// removed.
-    pub fn remove_run(&self, planned: &RunRecord) -> io::Result<bool> {
+    /// Removes a run, unless it changed since it was planned: it may have been reopened, or a late hook call may have added
+    /// to its journal, which had this size. Returns whether it was removed.
+    pub fn remove_run(&self, planned: &RunRecord, journal_size: u64) -> io::Result<bool> {
         let archive = &self.archive;
         let subject = planned.subject();
         let lock = subject.as_ref().map(|subject| archive.lock(subject)).transpose()?;
         if matches!(lock, Some(None)) {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "a hook is writing it"));
         }
-        if archive.run(&planned.run).as_ref() != Some(planned) || archive.is_unfinished(&planned.run) {
+        let is_same = archive.run(&planned.run).as_ref() == Some(planned)
+            && archive.journal_size(&planned.run) == journal_size;
+        if !is_same || archive.is_unfinished(&planned.run) {
             return Ok(false);
         }
         let Some(dir) = archive.run_dir(&planned.run) else { return Ok(false) };
