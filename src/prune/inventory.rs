@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::MIN_AGE;
 use crate::timeline::{RunCatalog, is_client_gone, open_index};
 use crate::verify::{Scope, Verifier};
 use teamkeep_core::error::{Error, Result};
@@ -36,6 +37,8 @@ pub struct RunInventory {
     pub since: Option<Timestamp>,
     /// The bytes of its own files.
     pub bytes: u64,
+    /// The uncompressed bytes of its journals, from before they were read.
+    pub journal: u64,
     /// The contents that it needs, by index in [`Inventory::contents`].
     pub needs: Vec<usize>,
 }
@@ -79,9 +82,6 @@ pub struct Inventory {
     pub obstacle: Option<String>,
 }
 
-/// Nanoseconds for which a content that no run names is kept, because its writer may be about to name it.
-const MIN_AGE_NS: i64 = 3_600 * 1_000_000_000;
-
 pub fn survey(
     catalog: &RunCatalog,
     log: &Path,
@@ -102,7 +102,7 @@ pub fn survey(
             survey.contents.len() - 1
         });
         let young = stored.path.symlink_metadata().is_ok_and(|metadata| {
-            Stamp::of(&metadata).modified.saturating_add(MIN_AGE_NS) > clock::file_time()
+            Stamp::of(&metadata).modified.saturating_add(MIN_AGE.as_nanos() as i64) > clock::file_time()
         });
         let content = &mut survey.contents[index];
         content.pinned |= young;
@@ -111,6 +111,7 @@ pub fn survey(
     })?;
     let cached = archive.cached_objects();
     for run in &catalog.runs {
+        let journal = archive.journal_size(&run.run);
         let needs = reachable_from(archive, run, &cached);
         if let Some(why) = needs.unread {
             survey.obstacle.get_or_insert(why);
@@ -129,6 +130,7 @@ pub fn survey(
             state: state(archive, run),
             since: since(archive, run),
             bytes: archive.run_size(&run.run),
+            journal,
             needs: needs.into_iter().collect(),
             run: run.clone(),
         });

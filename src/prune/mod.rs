@@ -6,7 +6,7 @@ mod inventory;
 mod plan;
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::timeline::RunCatalog;
@@ -17,6 +17,9 @@ use teamkeep_core::store::retention::{self, Needs, Recording, RetentionLock};
 
 pub use inventory::{Inventory, RunInventory, RunState, survey};
 pub use plan::{Bounds, Plan, Reason, plan, plan_verified};
+
+/// Minimum age of what no run needs yet: its writer may be about to name it.
+const MIN_AGE: Duration = Duration::from_secs(3_600);
 
 #[derive(Debug, Default)]
 pub struct Pruned {
@@ -52,15 +55,20 @@ pub fn apply(
     let needed = named(ground);
     ground.right.restore_quarantined(|hash| is_needed(needed.as_ref(), hash))?;
     ground.right.purge()?;
+    ground.right.remove_empty_runs(MIN_AGE)?;
     let mut has_kept = false;
+    // A late hook call of an ended run may be about to record the event that names its last change of the journal.
+    if plan.runs.iter().any(|(index, _)| is_young(&survey.runs[*index], ground)) {
+        std::thread::sleep(ground.grace);
+    }
     let runs: Vec<String> = plan.runs.iter().map(|(index, _)| survey.runs[*index].run.run.clone()).collect();
     if !ground.recording.record_pruned_runs(ground.log, runs)? {
         pruned.problems.push("nothing was removed because a hook is writing; run prune again".to_owned());
         return Ok(pruned);
     }
     for (index, _) in &plan.runs {
-        let RunInventory { run, bytes, .. } = &survey.runs[*index];
-        let why = match ground.right.remove_run(run) {
+        let RunInventory { run, bytes, journal, .. } = &survey.runs[*index];
+        let why = match ground.right.remove_run(run, *journal) {
             Ok(true) => {
                 pruned.runs += 1;
                 pruned.bytes += bytes;
@@ -85,6 +93,14 @@ pub fn apply(
     }
     ground.right.purge()?;
     Ok(pruned)
+}
+
+/// Whether the journal of a run was written within the time that a hook call can take.
+fn is_young(held: &RunInventory, ground: &PruneContext<'_>) -> bool {
+    let modified = |path: &PathBuf| path.symlink_metadata().and_then(|found| found.modified()).ok();
+    let journals = ground.right.archive.journal_files(&held.run.run);
+    let mut times = journals.iter().filter_map(modified);
+    times.any(|time| time.elapsed().is_ok_and(|age| age < ground.grace))
 }
 
 fn contents(

@@ -12,7 +12,7 @@ use crate::client::payload::{Kind, Message, MessageKind};
 use crate::client::team;
 use crate::model::Tool;
 use crate::model::event::{Actor, ActorKind, LEAD, SafeName};
-use crate::store::archive::{Archive, CaptureScope, Index};
+use crate::store::archive::{Archive, CaptureScope, Index, LastRun};
 use crate::sys::fs::Stamp;
 use crate::sys::{clock, process};
 
@@ -35,8 +35,9 @@ pub struct CandidateTeams {
 
 const UNSAFE_NAME: &str = "not a team name that teamkeep can record";
 
-/// The teams that a call may concern: those that the evidence names and new ones. If the session's team is unknown, or the
-/// session begins or ends, all running teams; if it is known to be in no team, those that changed since then.
+/// The teams that a call may concern: those that the evidence names, new ones, and those that changed after their end. If the
+/// session's team is unknown, or the session begins or ends, all running teams; if it is known to be in no team, those that
+/// changed since then.
 pub fn candidate_teams(call: &CallContext<'_>, archive: &Archive) -> CandidateTeams {
     let teams = call.client.join("teams");
     // A task list does not prove a team: `-p` creates one, and `/clear` creates one beside the team's (2.1.328).
@@ -55,17 +56,23 @@ pub fn candidate_teams(call: &CallContext<'_>, archive: &Archive) -> CandidateTe
     let (mut changed, mut listed) = (false, Vec::new());
     for (name, directory, is_special) in list_team_dirs(&teams, &mut candidates.unseen) {
         let subject = CaptureScope::Team(name);
-        let is_new = !archive.knows(&subject);
+        let last_run = archive.last_run(&subject);
+        let is_new = last_run == LastRun::None;
         if is_new && !is_team(&teams.join(directory)) {
             continue;
         }
         changed |= is_new;
         let is_changed = || {
-            let config = teams.join(subject.name()).join("config.json").symlink_metadata();
-            // A roster that cannot be read may have the session in it.
-            config.ok().zip(teamless).is_some_and(|(config, since)| {
-                !config.is_file() || Stamp::of(&config).changed > since - MTIME_GRANULARITY
-            })
+            let config = || teams.join(subject.name()).join("config.json").symlink_metadata().ok();
+            match (teamless, last_run) {
+                // A roster that cannot be read may have the session in it.
+                (Some(since), _) => config().is_some_and(|config| {
+                    !config.is_file() || Stamp::of(&config).changed > since - MTIME_GRANULARITY
+                }),
+                // A new team may have the name.
+                (None, LastRun::Ended(at)) => config().is_some_and(|config| Stamp::of(&config).changed >= at),
+                (None, _) => false,
+            }
         };
         if is_special || is_new || is_changed() {
             changed |= !is_special;

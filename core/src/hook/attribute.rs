@@ -80,10 +80,11 @@ impl<'a> Captured<'a> {
             return self.archive_session(subject);
         }
         let request = call.capture_request();
-        let index = match call.archive.index(&subject) {
-            Some(_) => call.archive.capture(&subject, &call.client, &request).index?,
-            None => call.archive.begin(&subject, &request).ok()?,
-        };
+        if call.archive.index(&subject).is_none() {
+            call.archive.begin(&subject, &request).ok()?;
+        }
+        // At the next call, files that exist now may be overwritten or deleted.
+        let index = call.archive.capture(&subject, &call.client, &request).index?;
         Some((subject, index.run))
     }
 
@@ -94,7 +95,9 @@ impl<'a> Captured<'a> {
             && recorder.config.archive.sessions == ArchivedSessions::All
             && !recorder.is_metadata_only();
         let start = if is_wanted { call.context().transcript_start()? } else { return None };
-        let index = call.archive.begin(&subject, &call.capture_request()).ok()?;
+        let request = call.capture_request();
+        call.archive.begin(&subject, &request).ok()?;
+        let index = call.archive.capture(&subject, &call.client, &request).index?;
         let set_start = |_: &mut Index, run: &mut RunRecord| {
             run.started_at = start.min(run.started_at);
             true

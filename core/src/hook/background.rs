@@ -95,6 +95,8 @@ pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
     }
     archive.close_pending_runs(recorder.config.log.lock_patience);
     let now = recorder.clock.now();
+    let closed = archive.close_runs_without_index(|run| is_over_without_index(recorder, &archive, run));
+    notes.extend(closed.err().map(|error| format!("cannot close a run without an index: {error}")));
     let yields = started.in_session || started.client.is_some();
     let (mut more, ended) =
         archive_transcripts(&archive, |run| !(yields && belongs_to_other(run, started.client, now)));
@@ -109,6 +111,23 @@ pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
         notes.push(format!("cannot copy the events of ended runs from the log into the runs: {error}"));
     }
     notes
+}
+
+/// Whether a run that no index names has ended. If not, its next hook call opens it again.
+fn is_over_without_index(recorder: &Recorder, archive: &Archive, run: &RunRecord) -> bool {
+    let Some(subject) = run.subject() else { return false };
+    if !run.client_pid.is_none_or(|pid| process::is_gone(pid, None, None)) {
+        return false;
+    }
+    let Some(team) = subject.team() else {
+        // Nothing else shows the end of a session without a team.
+        return (recorder.clock.now() - run.started_at).to_std().is_ok_and(|age| age > PRUNE_EVERY);
+    };
+    let dir = recorder.paths.client_for(None).map(|client| client.join("teams").join(team));
+    let is_gone =
+        |dir: PathBuf| dir.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    let last = archive.index(&subject).and_then(|index| archive.run(&index.run));
+    dir.is_some_and(is_gone) || last.is_some_and(|last| last.started_at > run.started_at)
 }
 
 /// Whether the process started by this run's SessionEnd still waits. Two may run when one session ends as another begins.

@@ -32,7 +32,14 @@ fn held(name: &str, days: i64, needs: &[usize]) -> RunInventory {
         sessions: vec![session],
         ..RunRecord::default()
     };
-    RunInventory { run, state: RunState::Over, since: Some(since), bytes: 10, needs: needs.to_vec() }
+    RunInventory {
+        run,
+        state: RunState::Over,
+        since: Some(since),
+        bytes: 10,
+        journal: 0,
+        needs: needs.to_vec(),
+    }
 }
 
 fn contents(sizes: &[u64]) -> Vec<StoredObject> {

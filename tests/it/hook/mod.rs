@@ -9,6 +9,7 @@ pub mod crashes_legacy;
 pub mod deleted_teams;
 pub mod fallback_store;
 pub mod hook_stderr;
+pub mod interrupted_calls;
 pub mod long_names;
 pub mod properties;
 pub mod signals;

@@ -367,3 +367,18 @@ fn hooks_continue_during_a_prune() {
     is_whole(&sandbox);
     assert_eq!(teams(&sandbox), ["session-99999999"]);
 }
+
+#[test]
+fn a_run_whose_journal_a_late_hook_call_has_changed_is_kept() {
+    let sandbox = Sandbox::new();
+    run(&sandbox, 1, 0);
+    let archive = sandbox.archive();
+    let planned = archive.runs().0.remove(0);
+    let size = archive.journal_size(&planned.run);
+    // A call that did not get the lock.
+    let path = archive.run_dir(&planned.run).unwrap().join("snapshots-late.jsonl");
+    std::fs::write(&path, "[2,\"\",\"x\"]\n").unwrap();
+    let right = archive.maintain(Duration::ZERO).unwrap();
+    assert!(!right.remove_run(&planned, size).unwrap() && path.exists());
+    assert!(right.remove_run(&planned, archive.journal_size(&planned.run)).unwrap() && !path.exists());
+}

@@ -1,4 +1,4 @@
-//! `[archive] sessions`: transcripts of sessions without a team.
+//! Sessions without a team: `[archive] sessions`, and their tasks.
 
 use serde_json::{Value, json};
 
@@ -56,6 +56,38 @@ fn a_resumed_session_is_archived_again_with_its_new_end() {
     lead.says("assistant", json!("another needle"));
     assert_eq!(end(&sandbox, &lead).len(), 2);
     assert_eq!(sandbox.teams().len(), 1);
+}
+
+/// The content of a file when the first run began.
+fn first_content(sandbox: &Sandbox, path: &str) -> Value {
+    let library = sandbox.library();
+    let run = &library.runs[0].run;
+    let journal = library.archive.journal(run);
+    let mut changes = journal.snapshots.iter().flat_map(|snapshot| &snapshot.changed);
+    let first = changes.find(|change| change.path == path).and_then(|change| change.object.clone()).unwrap();
+    serde_json::from_slice(&library.archive.objects.get(&first).unwrap()).unwrap()
+}
+
+#[test]
+fn the_first_call_of_a_session_without_a_team_captures_its_tasks() {
+    let helper = json!({"agent_id": "a5987ccde93909e4a", "agent_type": "general-purpose"});
+    for (config, event, more) in
+        [("", "SubagentStart", helper), (ALL, "SessionEnd", json!({"reason": "other"}))]
+    {
+        let sandbox = Sandbox::new();
+        sandbox.configure(config);
+        let lead = Lead::of(&sandbox, SESSION);
+        let path = format!("tasks/{SESSION}/1.json");
+        sandbox.write(&path, json!({"id": "1", "subject": "Before"}));
+        lead.start("startup");
+        lead.says("user", json!("go"));
+        lead.hook(event, more);
+        sandbox.finish();
+        sandbox.write(&path, json!({"id": "1", "subject": "After"}));
+        lead.hook("UserPromptSubmit", json!({"prompt": "again"}));
+        assert_eq!(first_content(&sandbox, &path)["subject"], "Before", "{event}");
+        assert_eq!(sandbox.run(&["verify"]).code, Some(0));
+    }
 }
 
 #[test]

@@ -94,6 +94,7 @@ impl Archive {
         let seen = Scan::default();
         let mut session = CaptureSession::new(target, None, &seen);
         session.resolve_run();
+        session.describe();
         session.write(None)?;
         Ok(session.index)
     }
@@ -139,6 +140,7 @@ impl Target<'_> {
     fn capture_scan(self, known: Option<Index>, seen: &Scan) -> Captured {
         let mut session = CaptureSession::new(self, known, seen);
         session.resolve_run();
+        session.describe();
         session.reconcile();
         session.store_files();
         session.find_deleted();

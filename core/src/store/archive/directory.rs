@@ -12,7 +12,7 @@ use super::pack::StoredContents;
 use super::run::{CaptureScope, LONG_NAME_PREFIX, RunRecord};
 use crate::config::{Config, RecordMode};
 use crate::model::event::SafeName;
-use crate::sys::fs::{self, Content, Draft, JsonFile, LockBudget};
+use crate::sys::fs::{self, Content, Draft, JsonFile, LockBudget, Stamp};
 
 /// The archive. Opening it does not access the disk.
 #[derive(Debug, Clone)]
@@ -26,6 +26,15 @@ pub struct Archive {
     pub lock_budget: LockBudget,
     pub journal_points: JournalPoints,
     pub(super) root: PathBuf,
+}
+
+/// The state of a subject's last run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LastRun {
+    None,
+    Running,
+    /// With the time of its last capture or change, by the file system's clock.
+    Ended(i64),
 }
 
 impl Archive {
@@ -50,6 +59,15 @@ impl Archive {
     /// Whether any files of the subject were ever captured.
     pub fn knows(&self, subject: &CaptureScope) -> bool {
         self.index_paths(subject).iter().any(|path| path.exists())
+    }
+
+    /// Like [`Archive::knows`], with the state of the last run.
+    pub fn last_run(&self, subject: &CaptureScope) -> LastRun {
+        let [open, closed] = self.index_paths(subject);
+        if open.exists() {
+            return LastRun::Running;
+        }
+        closed.metadata().map_or(LastRun::None, |found| LastRun::Ended(Stamp::of(&found).modified))
     }
 
     /// The subjects with a running run.
@@ -124,6 +142,20 @@ impl Archive {
         self.run_file(run)?.read().ok()?.valid().ok()?
     }
 
+    /// The description of a run, for a change; `None` if it is missing or damaged, so that it must be written again.
+    ///
+    /// # Errors
+    /// When it cannot be read now. It may be intact.
+    pub(super) fn run_to_change(&self, run: &str) -> io::Result<Option<RunRecord>> {
+        let Some(file) = self.run_file(run) else { return Ok(None) };
+        match file.read() {
+            Ok(content) => Ok(content.valid().ok().flatten()),
+            // A link or a special file was never intact.
+            Err(_) if file.path().symlink_metadata().is_ok_and(|found| !found.is_file()) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The file with the description of a run; `None` if the ID is not valid.
     pub(super) fn run_file(&self, run: &str) -> Option<JsonFile<RunRecord>> {
         Some(JsonFile::at(self.run_dir(run)?.join("run.json")))
@@ -143,14 +175,33 @@ impl Archive {
         (runs, damaged)
     }
 
-    /// The sorted names of all runs' directories. Errors of listing are ignored.
+    /// The sorted names of all runs' directories, without empty ones. Errors of listing are ignored.
     pub fn run_names(&self) -> Vec<String> {
+        self.names_where(|run| !self.is_empty_run(run))
+    }
+
+    fn names_where(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
         // A name that is not UTF-8 is reported as damaged and not skipped.
         let names =
             fs::entries(&self.runs_dir()).map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let mut names: Vec<String> = names.collect();
+        let mut names: Vec<String> = names.filter(|name| is_wanted(name)).collect();
         names.sort();
         names
+    }
+
+    /// The directories without any file of a run. See [`Archive::run_names`].
+    pub(super) fn empty_runs(&self) -> Vec<PathBuf> {
+        let names = self.names_where(|run| self.is_empty_run(run));
+        names.iter().filter_map(|run| self.run_dir(run)).collect()
+    }
+
+    /// Whether nothing is stored in a run's directory yet: its first hook call is running, or was killed.
+    fn is_empty_run(&self, run: &str) -> bool {
+        let Some(dir) = self.run_dir(run) else { return false };
+        let is_dir = || dir.symlink_metadata().is_ok_and(|found| found.is_dir());
+        let is_empty =
+            |entries: Vec<_>| entries.iter().all(|entry: &fs_err::DirEntry| fs::is_draft(&entry.file_name()));
+        dir.join("run.json").symlink_metadata().is_err() && is_dir() && fs::list(&dir).is_ok_and(is_empty)
     }
 
     /// Why the runs cannot be listed; `None` when their directory can be listed or the store is new.
@@ -161,8 +212,10 @@ impl Archive {
             let listed = fs_err::read_dir(&dir).and_then(Iterator::collect::<io::Result<Vec<_>>>);
             return listed.err().map(|error| error.to_string());
         }
-        let other = ["objects", "open", "closed"].into_iter().find(|name| self.root.join(name).exists())?;
-        Some(format!("{} is missing, although {other}/ exists", dir.display()))
+        // A hook call that was killed may have created the others.
+        let has_files = |name: &&str| fs::entries(&self.root.join(name)).next().is_some();
+        let other = ["objects", "open", "closed"].into_iter().find(has_files)?;
+        Some(format!("{} is missing, although {other}/ has files", dir.display()))
     }
 
     /// Why the description of a run cannot be read, and its path.

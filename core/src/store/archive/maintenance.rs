@@ -117,16 +117,18 @@ impl ExclusiveArchive {
         fs::sync(&runs)
     }
 
-    /// Removes a run, unless it changed since it was planned: it may have been reopened. Returns whether it was
-    /// removed.
-    pub fn remove_run(&self, planned: &RunRecord) -> io::Result<bool> {
+    /// Removes a run, unless it changed since it was planned: it may have been reopened, or a late hook call may have added
+    /// to its journal, which had this size. Returns whether it was removed.
+    pub fn remove_run(&self, planned: &RunRecord, journal_size: u64) -> io::Result<bool> {
         let archive = &self.archive;
         let subject = planned.subject();
         let lock = subject.as_ref().map(|subject| archive.lock(subject)).transpose()?;
         if matches!(lock, Some(None)) {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "a hook is writing it"));
         }
-        if archive.run(&planned.run).as_ref() != Some(planned) || archive.is_unfinished(&planned.run) {
+        let is_same = archive.run(&planned.run).as_ref() == Some(planned)
+            && archive.journal_size(&planned.run) == journal_size;
+        if !is_same || archive.is_unfinished(&planned.run) {
             return Ok(false);
         }
         let Some(dir) = archive.run_dir(&planned.run) else { return Ok(false) };
@@ -142,6 +144,21 @@ impl ExclusiveArchive {
         fs::allow_missing(fs_err::remove_dir_all(&to))?;
         fs_err::rename(&dir, &to)?;
         Ok(true)
+    }
+
+    /// Removes the directories of runs whose first hook call was killed before it stored anything, this long ago. Returns
+    /// how many there were.
+    pub fn remove_empty_runs(&self, age: Duration) -> io::Result<usize> {
+        let mut count = 0;
+        for dir in self.archive.empty_runs() {
+            // A hook call that writes to the directory changes this time, and creates the directory if it is missing.
+            let changed = fs_err::metadata(&dir)?.modified()?;
+            if changed.elapsed().is_ok_and(|since| since > age) {
+                fs::remove_old_drafts(&dir, age);
+                count += usize::from(fs_err::remove_dir(&dir).is_ok());
+            }
+        }
+        Ok(count)
     }
 
     /// Takes the locks of all running teams, so that no hook call captures them; `None` if a lock is not available in

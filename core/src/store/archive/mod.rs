@@ -21,7 +21,7 @@ mod transcripts;
 mod write;
 
 pub use capture::Captured;
-pub use directory::Archive;
+pub use directory::{Archive, LastRun};
 pub use index::{CapturedFile, Index, RosterEntry};
 pub use journal::{Change, FileState, FileTree, Journal, Snapshot, apply, work_path, worktree_of};
 pub use journal_points::{JournalPoint, JournalPoints};

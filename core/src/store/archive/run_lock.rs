@@ -39,7 +39,7 @@ impl Archive {
             return Err(fs::held_error(io::ErrorKind::TimedOut, "the archive's"));
         };
         let Some(mut index) = self.index(subject) else { return Ok(false) };
-        let mut run = self.run(&index.run).unwrap_or_else(|| self.rebuilt_run(subject, &index));
+        let mut run = self.run_to_change(&index.run)?.unwrap_or_else(|| self.rebuilt_run(subject, &index));
         if !change(&mut index, &mut run) {
             return Ok(false);
         }
@@ -50,6 +50,52 @@ impl Archive {
         locked.run_file(&run)?.write(&run)?;
         locked.save_index(&index)?;
         Ok(true)
+    }
+
+    /// Changes the description of a run that may not be its subject's latest, or whose index may be lost.
+    fn update_any_run(
+        &self,
+        run: &RunRecord,
+        change: impl FnOnce(&mut RunRecord) -> bool,
+    ) -> io::Result<bool> {
+        let Some(subject) = run.subject() else { return Ok(false) };
+        if self.has_index(run) {
+            return self.update_run(&subject, |_, known| known.run == run.run && change(known));
+        }
+        let Some(locked) = self.lock(&subject)? else {
+            return Err(fs::held_error(io::ErrorKind::TimedOut, "the archive's"));
+        };
+        // A hook call may have written its index meanwhile.
+        let known = self.run_to_change(&run.run)?.filter(|_| !self.has_index(run));
+        let Some(mut known) = known else { return Ok(false) };
+        if !change(&mut known) {
+            return Ok(false);
+        }
+        if known.ended_at.is_some() && run.ended_at.is_none() {
+            self.mark_unfinished(&known.run)?;
+        }
+        locked.run_file(&known)?.write(&known).map(|_| true)
+    }
+
+    /// Whether the index of the subject belongs to this run.
+    fn has_index(&self, run: &RunRecord) -> bool {
+        let index = run.subject().and_then(|subject| self.index(&subject));
+        index.is_some_and(|index| index.run == run.run)
+    }
+
+    /// Closes the runs that no index names and that have ended: hook calls see the end of a run in its index, which is
+    /// missing if the first call of the run was killed.
+    ///
+    /// # Errors
+    /// When one cannot be written.
+    pub fn close_runs_without_index(&self, is_over: impl Fn(&RunRecord) -> bool) -> io::Result<()> {
+        let is_open = |run: &&RunRecord| run.ended_at.is_none() && run.imported.is_none();
+        for run in self.runs().0.iter().filter(is_open).filter(|run| !self.has_index(run) && is_over(run)) {
+            let last = self.journal(&run.run).snapshots.last().map(|last| last.at);
+            let at = last.unwrap_or(run.started_at);
+            self.update_any_run(run, |known| known == run && known.end(EndedBy::Disappeared, None, at))?;
+        }
+        Ok(())
     }
 
     /// Rebuilds the description of a run from its journal. Keeps the damaged file beside it.
@@ -184,14 +230,12 @@ impl Archive {
     /// Marks a run as completely archived, unless it ended or began again since it was read.
     pub fn mark_finished(&self, run: &RunRecord) -> io::Result<()> {
         let mut is_other = false;
-        if let Some(subject) = run.subject() {
-            self.update_run(&subject, |_, known| {
-                is_other = known.run == run.run && known.ended_at != run.ended_at;
-                let is_same = known.run == run.run && known.ended_at.is_some() && !is_other;
-                known.finished |= is_same;
-                is_same
-            })?;
-        }
+        self.update_any_run(run, |known| {
+            is_other = known.ended_at != run.ended_at;
+            let is_same = known.ended_at.is_some() && !is_other;
+            known.finished |= is_same;
+            is_same
+        })?;
         let mark = self.root.join("unfinished").join(&run.run);
         if is_other { Ok(()) } else { fs::allow_missing(fs_err::remove_file(mark)) }
     }

@@ -93,6 +93,8 @@ pub(super) struct CaptureSession<'a> {
     pub run_changed: bool,
     pub index_changed: bool,
     pub disappeared: bool,
+    /// Why the descriptions of the runs could not be written.
+    pub undescribed: Option<std::io::Error>,
     was_present: Option<bool>,
 }
 
@@ -120,6 +122,7 @@ impl<'a> CaptureSession<'a> {
             left: 0,
             run_changed: false,
             index_changed: false,
+            undescribed: None,
             was_present,
         }
     }

@@ -1,5 +1,5 @@
-//! Writes what a capture found: contents (as an object, as a delta of a large content, or together with many others), then
-//! the manifest, and the index last.
+//! Writes what a capture found: the description of a new run, then contents (as an object, as a delta of a large content, or
+//! together with many others), the manifest, and the index last.
 
 use std::io;
 use std::path::Path;
@@ -45,6 +45,7 @@ impl Archive {
         let (client, scan) = (Path::new(""), Scan::default());
         let target = Target { archive: self, subject, client, call, lock: Some(&lock) };
         let mut session = CaptureSession::new(target, Some(index), &scan);
+        session.describe();
         let object = session.put_object(bytes, Durability::Usual)?;
         session.add(Change { path, object: Some(object), size: bytes.len() as u64, ..Change::default() });
         let snapshot = session.snapshot();
@@ -163,16 +164,13 @@ impl CaptureSession<'_> {
         self.pack(dir).sync()
     }
 
-    /// Writes the result: the objects already exist, so the manifest comes next and the index last.
+    /// Writes the result: the description and the objects already exist, so the manifest comes next and the index last.
     pub fn write(&mut self, snapshot: Option<&Snapshot>) -> io::Result<()> {
         let Target { archive, call, lock, .. } = self.target;
         let dir = archive.run_dir(&self.index.run).ok_or(io::ErrorKind::InvalidInput)?;
         // Sync the contents before writing the manifest that names them.
         if call.durable {
             self.sync_contents(&dir)?;
-        }
-        if let Some(lock) = lock {
-            self.write_records(lock, &dir)?;
         }
         if let Some(snapshot) = snapshot {
             self.append(snapshot, &dir)?;
@@ -182,6 +180,10 @@ impl CaptureSession<'_> {
                 fs::sync(&dir.join(MAIN))?;
             }
             fs::sync(&dir)?;
+        }
+        if let Some(error) = self.undescribed.take() {
+            // Without a new index, the next call writes the descriptions again.
+            return Err(error);
         }
         if let Some(lock) = lock.filter(|_| snapshot.is_some() || self.index_changed) {
             self.index.journal = Some(archive.journal_length(&self.index.run));
@@ -193,18 +195,24 @@ impl CaptureSession<'_> {
         Ok(())
     }
 
-    /// Writes the descriptions of the run, and of the one that it replaces.
-    fn write_records(&self, lock: &LockedSubject<'_>, dir: &Path) -> io::Result<()> {
+    /// Writes the descriptions of the run, and of the one that it replaces. They come before the contents, so that a call
+    /// that is killed leaves no contents of an unknown run. [`CaptureSession::write`] returns a failure.
+    pub fn describe(&mut self) {
+        self.undescribed = self.target.lock.and_then(|lock| self.write_records(lock).err());
+    }
+
+    fn write_records(&self, lock: &LockedSubject<'_>) -> io::Result<()> {
         let Target { archive, subject, call, .. } = self.target;
+        let dir = archive.run_dir(&self.index.run).ok_or(io::ErrorKind::InvalidInput)?;
         if let Some(old) = &self.replaced
-            && let Some(mut record) = archive.run(old)
+            && let Some(mut record) = archive.run_to_change(old)?
             && record.end(EndedBy::Replaced, None, call.at)
         {
             lock.run_file(&record)?.write(&record)?;
             archive.mark_unfinished(old)?;
         }
         // Metadata-only mode may have been turned on since the run began.
-        let known = archive.run(&self.index.run);
+        let known = archive.run_to_change(&self.index.run)?;
         let is_stale = known.as_ref().is_none_or(|run| archive.metadata_only && !run.metadata_only);
         if self.run_changed || is_stale {
             let rebuilt = || dir.exists().then(|| archive.rebuilt_run(subject, &self.index));
@@ -227,7 +235,8 @@ impl CaptureSession<'_> {
         }
         record.metadata_only |= archive.metadata_only;
         record.continues = record.continues.or_else(|| self.continues.clone());
-        record.lead_session = self.index.lead_session.clone().or(record.lead_session);
+        let session = || subject.team().is_none().then(|| subject.name().to_string());
+        record.lead_session = self.index.lead_session.clone().or(record.lead_session).or_else(session);
         record.created_at = self.index.created_at.and_then(Timestamp::from_millis).or(record.created_at);
         record.client_pid = self.index.lead_pid.or(record.client_pid);
         record.called = self.index.called.clone().or(record.called);

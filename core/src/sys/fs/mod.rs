@@ -23,7 +23,7 @@ pub use read::{
     read_stable, sync,
 };
 pub use replace::{
-    Appender, Draft, overwrite_in_place, remove_old_drafts, remove_old_drafts_of, temporary_path,
+    Appender, Draft, is_draft, overwrite_in_place, remove_old_drafts, remove_old_drafts_of, temporary_path,
     write_atomic, write_synced,
 };
 

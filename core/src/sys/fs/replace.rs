@@ -121,7 +121,12 @@ pub fn overwrite_in_place(path: &Path, mut bytes: Vec<u8>) -> io::Result<bool> {
     };
     let length = regular(&file)?.len();
     bytes.resize(bytes.len().max(length as usize), b' ');
-    file.write_all_at(&bytes, 0).map(|()| true)
+    if let Err(error) = file.write_all_at(&bytes, 0) {
+        // No file is better than a damaged one.
+        let _ = std::fs::remove_file(path);
+        return Err(error);
+    }
+    Ok(true)
 }
 
 /// Removes temporary files below a directory that were last written more than `age` ago. Follows no links.
@@ -153,6 +158,11 @@ fn remove_if_old(entry: &std::fs::DirEntry, age: Duration) {
     if modified.is_ok_and(|time| time.elapsed().is_ok_and(|since| since > age)) {
         let _ = std::fs::remove_file(entry.path());
     }
+}
+
+/// Whether this is the name of a temporary file, which its writer may have left behind.
+pub fn is_draft(name: &OsStr) -> bool {
+    target_name(name).is_some()
 }
 
 /// The name of the target file, if this is a name from [`temporary_path`].

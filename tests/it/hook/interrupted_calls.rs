@@ -1,0 +1,203 @@
+//! Hook calls that failed or were killed between two changes of the store: what they leave on disk, and how it is used.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::UNIX_EPOCH;
+
+use serde_json::{Value, json};
+use teamkeep_core::store::archive::EndedBy;
+
+use crate::store::run_sandbox::ended_process;
+use crate::support::client_files::Lead;
+use crate::support::sandbox::{START, Sandbox, feed};
+
+const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+const TWO: &str = "bbbbbbbb-0000-4000-8000-000000000002";
+const TEAM: &str = "session-aaaaaaaa";
+
+fn team(sandbox: &Sandbox) -> Lead<'_> {
+    let lead = Lead::of(sandbox, ONE);
+    lead.roster(1_000, &["alice"]);
+    lead.task("1", "pending", None);
+    lead
+}
+
+/// A path in the directory of the only run.
+fn in_run(sandbox: &Sandbox, name: &str) -> PathBuf {
+    sandbox.archive().run_dir(&sandbox.archive().run_names()[0]).unwrap().join(name)
+}
+
+#[test]
+fn a_run_description_that_cannot_be_read_at_a_call_is_not_replaced() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    lead.start("startup");
+    let path = in_run(&sandbox, "run.json");
+    let before = std::fs::read_to_string(&path).unwrap();
+    assert!(before.contains(ONE), "the session is in it");
+    // No call reads a file of this size.
+    let file = std::fs::File::options().write(true).open(&path).unwrap();
+    file.set_len(1 << 30).unwrap();
+    lead.task("2", "pending", None);
+    lead.hook("UserPromptSubmit", json!({"prompt": "go"}));
+    assert!(sandbox.diagnostics().contains("run.json"), "{}", sandbox.diagnostics());
+    assert!(!path.with_file_name("run.json.damaged").exists());
+    file.set_len(before.len() as u64).unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+    assert_eq!(sandbox.show(&[TEAM])["tasks"]["2"]["status"], "pending", "its files are stored");
+    lead.end("other");
+    sandbox.finish();
+    let run = &sandbox.library().runs[0];
+    assert_eq!((run.sessions.len(), run.ended_at.is_some()), (1, true), "{run:?}");
+    assert_eq!(sandbox.run(&["verify"]).code, Some(0));
+}
+
+/// Before 2.1.178, teams have names that can be used again.
+#[test]
+fn a_team_with_the_name_of_an_ended_one_is_recorded_without_the_call_that_created_it() {
+    let sandbox = Sandbox::new();
+    let first = Lead::named(&sandbox, ONE, "parser-team");
+    first.roster(1_000, &["alice"]);
+    first.start("startup");
+    first.erase();
+    first.end("other");
+    sandbox.finish();
+    let second = Lead::named(&sandbox, TWO, "parser-team");
+    second.start("startup");
+    second.roster(2_000, &["bob"]);
+    second.task("1", "pending", None);
+    second.hook("Stop", json!({}));
+    second.task("1", "completed", None);
+    second.hook("Stop", json!({}));
+    let runs: Vec<_> = sandbox.library().runs.iter().map(|run| run.lead_session.clone()).collect();
+    assert_eq!(runs, [Some(ONE.to_owned()), Some(TWO.to_owned())]);
+    let events = sandbox.log();
+    assert_eq!(events.last().unwrap()["team"], "parser-team");
+    let tasks = sandbox.replay("parser-team").into_iter().filter(|entry| entry["task"] == "1");
+    assert_eq!(
+        tasks.map(|entry| entry["kind"].clone()).collect::<Vec<_>>(),
+        ["task-created", "task-completed"]
+    );
+}
+
+#[test]
+fn a_call_that_was_killed_before_it_stored_anything_leaves_no_run() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    lead.start("startup");
+    lead.erase();
+    lead.end("other");
+    sandbox.finish();
+    let dir = sandbox.keep("archive/runs/0123456789abcdef");
+    std::fs::create_dir(&dir).unwrap();
+    std::fs::write(dir.join(".run.json.0123456789abcdef.tmp"), "{").unwrap();
+    assert_eq!(sandbox.teams().len(), 1);
+    assert_eq!(sandbox.run(&["verify"]).code, Some(0));
+    sandbox.told(&["prune", "--yes"]);
+    assert!(dir.exists(), "the call may be running");
+    for path in [dir.join(".run.json.0123456789abcdef.tmp"), dir.clone()] {
+        std::fs::File::open(path).unwrap().set_modified(UNIX_EPOCH).unwrap();
+    }
+    sandbox.set_clock(10_000_000_000);
+    let pruned = sandbox.told(&["prune", "--yes", "--keep", "0"]);
+    assert!(pruned.contains("removed 1 run, 2 objects"), "{pruned}");
+    assert!(!dir.exists() && sandbox.teams().is_empty());
+}
+
+#[test]
+fn a_run_directory_that_lost_its_description_is_reported() {
+    let sandbox = Sandbox::new();
+    team(&sandbox).start("startup");
+    std::fs::remove_file(in_run(&sandbox, "run.json")).unwrap();
+    let result = sandbox.run(&["list"]);
+    assert!(result.code == Some(1) && result.err.contains("run.json"), "{result:?}");
+    assert_eq!(sandbox.run(&["verify"]).code, Some(1));
+}
+
+#[test]
+fn an_empty_directory_of_objects_is_no_reason_to_miss_runs() {
+    let sandbox = Sandbox::new();
+    let objects = sandbox.keep("archive/objects");
+    std::fs::create_dir_all(&objects).unwrap();
+    let result = sandbox.run(&["list"]);
+    assert!(result.err.contains("no runs recorded yet"), "{result:?}");
+    sandbox.told(&["prune", "--yes"]);
+    std::fs::write(objects.join("0"), "").unwrap();
+    let result = sandbox.run(&["list"]);
+    assert!(result.err.contains("runs is missing, although objects/ has files"), "{result:?}");
+}
+
+/// The only run, as a call leaves it that is killed before its index. Its team is deleted then.
+fn without_index(sandbox: &Sandbox, process: u32) -> String {
+    let lead = team(sandbox);
+    lead.config(1_000, &["alice"], json!({"leadProcess": {"pid": process}}));
+    lead.start("startup");
+    std::fs::remove_file(sandbox.keep("archive/open/team-session-aaaaaaaa.json")).unwrap();
+    let path = in_run(sandbox, "run.json");
+    let mut run: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    run["sessions"] = json!([]);
+    std::fs::write(path, run.to_string()).unwrap();
+    std::fs::remove_dir_all(sandbox.keep("sessions")).unwrap();
+    sandbox.remove_dir("teams/session-aaaaaaaa");
+    run["run"].as_str().unwrap().to_owned()
+}
+
+/// What another session leaves, whose end starts the background process.
+fn end_another(sandbox: &Sandbox) {
+    let lead = Lead::of(sandbox, TWO);
+    lead.roster(2_000, &["bob"]);
+    lead.start("startup");
+    lead.end("other");
+    sandbox.finish();
+}
+
+#[test]
+fn a_run_without_an_index_is_closed_when_its_team_and_claude_code_are_gone() {
+    let sandbox = Sandbox::new();
+    let run = without_index(&sandbox, ended_process());
+    end_another(&sandbox);
+    let closed = sandbox.archive().run(&run).unwrap();
+    assert_eq!((closed.ended_by, closed.finished), (Some(EndedBy::Disappeared), true));
+    assert_eq!(closed.ended_at.unwrap().to_string(), START, "when it was last seen");
+    assert_eq!(sandbox.run(&["verify"]).code, Some(0));
+}
+
+#[test]
+fn a_run_without_an_index_is_not_closed_while_claude_code_runs() {
+    let sandbox = Sandbox::new();
+    let run = without_index(&sandbox, std::process::id());
+    end_another(&sandbox);
+    assert_eq!(sandbox.archive().run(&run).unwrap().ended_at, None);
+}
+
+#[test]
+fn a_run_without_an_index_that_was_closed_too_early_continues() {
+    let sandbox = Sandbox::new();
+    let run = without_index(&sandbox, ended_process());
+    end_another(&sandbox);
+    let lead = team(&sandbox);
+    lead.hook("UserPromptSubmit", json!({"prompt": "go"}));
+    let record = sandbox.archive().run(&run).unwrap();
+    assert_eq!((record.ended_at, record.sessions.len()), (None, 1));
+}
+
+#[test]
+fn an_index_that_is_written_only_partly_is_removed() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    lead.start("startup");
+    let index = sandbox.keep("archive/open/team-session-aaaaaaaa.json");
+    let blocks = index.metadata().unwrap().len().div_ceil(512);
+    (2..7).for_each(|id| lead.task(&id.to_string(), "pending", None));
+    let mut command = Command::new("/bin/sh");
+    sandbox.dress(&mut command);
+    let script = format!("ulimit -f {blocks}; exec \"$0\" hook");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_teamkeep")]);
+    feed(&mut command, lead.payload("Stop", json!({})).to_string().as_bytes());
+    assert!(sandbox.diagnostics().contains("cannot write the index"), "{}", sandbox.diagnostics());
+    assert!(!index.exists());
+    assert_eq!(sandbox.run(&["verify"]).code, Some(0));
+    lead.hook("Stop", json!({}));
+    assert!(index.exists());
+    assert_eq!(sandbox.show(&[TEAM])["tasks"].as_object().unwrap().len(), 6);
+}
