@@ -27,7 +27,7 @@ pub struct Head {
     pub count: u64,
     /// The hash of this line and, by that, of all before it.
     pub hash: ChainHash,
-    /// When it was written.
+    /// When it was written, or when a segment began after a writer that was killed.
     pub at: Timestamp,
 }
 
@@ -39,6 +39,11 @@ impl Head {
 
 /// The head of the log's chain; `None` if there is none, or if the lock file is damaged. Takes no lock.
 pub fn head(dir: &Path) -> Option<Head> {
+    stored_head(dir).filter(|head| head.count > 0)
+}
+
+/// Like [`head`]; it has the number 0 while the first line is written.
+pub fn stored_head(dir: &Path) -> Option<Head> {
     LockState::read(&fs::open_regular(&dir.join(LOCK)).ok()?).head
 }
 
@@ -78,26 +83,29 @@ impl LockState {
         self.is_unsettled = false;
     }
 
-    /// Names the segment that begins after this end of the chain.
+    /// Sets the current segment, and the head to the end of the chain, so that the next writer need not read earlier segments.
+    /// A head that is missing stays so: the chain then starts again.
     pub fn begin_segment(&mut self, name: &SegmentName, end: ChainPoint, at: Timestamp) {
         self.segment = Some(name.clone());
-        if self.head.is_none_or(|head| head.point() != end) {
+        let is_known = end.count == 0 || end.hash != ChainHash::START;
+        if is_known && self.head.is_none_or(|head| head.point() != end) {
             self.settle(end, at);
         }
     }
 
     /// Writes the whole state in one write.
     pub fn write(&mut self, file: &File) -> io::Result<()> {
-        if std::mem::take(&mut self.is_too_long) {
-            file.set_len(0)?;
-        }
         let head = self.head.map(|head| {
             let (mark, millis) = (if self.is_unsettled { '+' } else { '=' }, head.at.millis());
             format!("{mark}{:>20} {} {millis:>20}\n", head.count, head.hash)
         });
         let name = self.segment.as_ref().map(|name| format!("{name}\n")).unwrap_or_default();
         let text = format!("{name:NAME_BYTES$}{}", head.unwrap_or_default());
-        file.write_all_at(text.as_bytes(), 0)
+        file.write_all_at(text.as_bytes(), 0)?;
+        if std::mem::take(&mut self.is_too_long) {
+            file.set_len(text.len() as u64)?;
+        }
+        Ok(())
     }
 }
 
@@ -162,6 +170,7 @@ mod tests {
         state.begin_segment(&name, ChainPoint::default(), known.at);
         state.write(file).unwrap();
         assert_eq!(std::fs::read(&path).unwrap().len(), MAX_BYTES);
-        assert_eq!(head(dir.path()), Some(Head { at: known.at, ..Head::default() }));
+        let first = Head { at: known.at, ..Head::default() };
+        assert_eq!((head(dir.path()), stored_head(dir.path())), (None, Some(first)));
     }
 }

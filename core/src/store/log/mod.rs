@@ -24,7 +24,7 @@ pub use closed::closed_segments;
 pub use contents::Contents;
 pub use follow::{Follower, last, tail};
 pub use lines::{Lines, Position, Raw, ReadError, ReadErrors};
-pub use lock_file::{Head, head};
+pub use lock_file::{Head, head, stored_head};
 pub use reader::{CUT_OFF, Line, LineError, LineHeader, Parsed, Reader, filter_parallel, parse, read_lines};
 pub use seal::{Link, Mark, Sealed};
 pub use segments::{Parts, Range, Segment, SegmentName, list, part_name, parts_in, size};

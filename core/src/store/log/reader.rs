@@ -173,7 +173,7 @@ pub(super) fn growing(segments: &[Segment]) -> Option<&SegmentName> {
 }
 
 /// The problem of a line that ends too early.
-pub const CUT_OFF: &str = "cut off; its writer must have been killed";
+pub const CUT_OFF: &str = "cut off: its writer was probably killed";
 
 /// Parses one line; `None` for a blank one. The bytes are `None` if there are too many.
 pub fn parse(bytes: Option<Vec<u8>>) -> Parsed {

@@ -3,10 +3,10 @@
 use std::io;
 use std::path::Path;
 
-use super::SegmentName;
 use super::changes::changes_path;
 use super::lock_file::{Head, LockState};
 use super::seal::{MAX_MARK_BYTES, Mark, Sealed};
+use super::{SegmentName, segments};
 use crate::store::chain::{ChainHash, ChainPoint};
 use crate::sys::fs::{self, Appender};
 
@@ -36,34 +36,61 @@ impl Tail {
 }
 
 /// The end of the chain if this segment is written to.
-pub(super) fn chain_end(dir: &Path, state: &LockState, current: Option<&SegmentName>) -> ChainPoint {
-    chain_end_after(dir, state, current.and_then(|name| point_in(&dir.join(name.as_str()))))
+pub(super) fn chain_end(
+    dir: &Path,
+    state: &LockState,
+    current: Option<&SegmentName>,
+) -> io::Result<ChainPoint> {
+    let last = current.map(|name| point_in(&dir.join(name.as_str()))).transpose()?;
+    chain_end_after(dir, state, last.flatten())
 }
 
-/// The end of the chain, from the head and the last line of the segment that is written to: the head that is stored when a
-/// segment begins includes those before it.
-pub(super) fn chain_end_after(dir: &Path, state: &LockState, last: Option<ChainPoint>) -> ChainPoint {
+/// The end of the chain, from the head and the last line of the segment that is written to. The head that is stored when a
+/// segment begins includes the segments before it.
+pub(super) fn chain_end_after(
+    dir: &Path,
+    state: &LockState,
+    last: Option<ChainPoint>,
+) -> io::Result<ChainPoint> {
     let head = state.head.as_ref().map(Head::point);
-    let reads_changes = state.is_unsettled || head.is_none();
-    let recorded = reads_changes.then(|| point_in(&changes_path(dir))).flatten();
-    let found = [last, recorded].into_iter().flatten().max_by_key(|point| point.count);
-    match (head, found) {
+    let mut found = last;
+    if state.is_unsettled || head.is_none() {
+        found = later(found, point_in(&changes_path(dir))?);
+    }
+    if head.is_none() && last.is_none() {
+        found = later(found, last_in_segments(dir)?);
+    }
+    Ok(match (head, found) {
         // Its writer was killed before it stored the head.
         (Some(head), Some(found)) if found.count > head.count => found,
         (Some(head), _) => head,
         // The head was removed or damaged. A line that continues as if nothing had happened would hide that others were removed with it.
         (None, Some(found)) => ChainPoint { hash: ChainHash::START, ..found },
         (None, None) => ChainPoint::default(),
-    }
+    })
 }
 
-/// The last line of a file that is in the chain.
-fn point_in(path: &Path) -> Option<ChainPoint> {
-    last_in(|most| fs::read_end(path, most)).ok().flatten()
+fn later(one: Option<ChainPoint>, other: Option<ChainPoint>) -> Option<ChainPoint> {
+    [one, other].into_iter().flatten().max_by_key(|point| point.count)
 }
 
-/// The last line of a file that is in the chain. `read_end` reads at most so many bytes from the end of the file. Lines that
-/// killed writers left incomplete are skipped, unless only the line break is missing: then readers take the line, too.
+/// How many of the newest segments are searched if the head is missing: a log that an older version wrote can be large.
+const MAX_SEARCHED: usize = 2;
+
+/// The last line in the chain of the newest segments.
+fn last_in_segments(dir: &Path) -> io::Result<Option<ChainPoint>> {
+    let segments = segments::list(dir)?;
+    let written = segments.iter().rev().filter(|segment| !segment.name.is_single_line() && segment.size > 0);
+    written.take(MAX_SEARCHED).try_fold(None, |last, segment| Ok(later(last, point_in(&segment.path(dir))?)))
+}
+
+/// The last line of a file that is in the chain; `None` if there is no such file.
+fn point_in(path: &Path) -> io::Result<Option<ChainPoint>> {
+    Ok(fs::if_exists(last_in(|most| fs::read_end(path, most)))?.flatten())
+}
+
+/// The last line of a file that is in the chain. `read_end` reads at most so many bytes from the end of the file. Skips lines
+/// that killed writers cut off. A line that lacks only its line break counts, as it does for readers.
 fn last_in(read_end: impl Fn(usize) -> io::Result<Vec<u8>>) -> io::Result<Option<ChainPoint>> {
     let mut most = MAX_MARK_BYTES + 1;
     loop {

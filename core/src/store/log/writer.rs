@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use fs_err::File;
 
 use super::SegmentName;
 use super::changes::{LogChange, changes_path};
@@ -81,18 +82,17 @@ impl Log {
             Some(Ok(tail)) if has_room(&tail) => tail,
             other => {
                 notes.extend(other.and_then(io::Result::err).map(|error| error.to_string()));
-                // Named before it is made: a writer that is killed in between leaves a name to be made later.
-                let name = SegmentName::after(former.as_ref(), at);
-                state.begin_segment(&name, chain_end(&self.dir, &state, former.as_ref()), at);
-                if let Err(error) = state.write(&lock.file) {
-                    // The next writer would not see a line in a segment without a name.
-                    let segment = self.append_alone(line, at)?;
-                    notes.push(format!(
-                        "cannot name a new segment in the lock: {error}; the line went to {segment}"
-                    ));
-                    return Ok(Appended { segment, notes: notes.into_iter().map(Note::problem).collect() });
+                match begin_segment(&self.dir, &lock.file, &mut state, at) {
+                    Ok(name) => open(&name)?,
+                    Err(error) => {
+                        // The next writer would not see a line in a segment that the lock does not name.
+                        let segment = self.append_alone(line, at)?;
+                        notes
+                            .push(format!("cannot begin a new segment: {error}; the line went to {segment}"));
+                        let notes = notes.into_iter().map(Note::problem).collect();
+                        return Ok(Appended { segment, notes });
+                    }
                 }
-                open(&name)?
             }
         };
         if tail.is_torn {
@@ -101,7 +101,7 @@ impl Log {
                 tail.name
             ));
         }
-        match seal(line, chain_end_after(&self.dir, &state, tail.last)) {
+        match seal(line, chain_end_after(&self.dir, &state, tail.last)?) {
             Some((sealed, point)) => {
                 tail.append(&sealed)?;
                 state.settle(point, at);
@@ -134,6 +134,17 @@ impl Log {
     }
 }
 
+/// Names the segment after the current one in the lock, with the head of the chain. The segment is made later: a writer that
+/// is killed in between leaves only its name.
+fn begin_segment(dir: &Path, lock: &File, state: &mut LockState, at: Timestamp) -> io::Result<SegmentName> {
+    let former = state.current(dir);
+    let name = SegmentName::after(former.as_ref(), at);
+    let end = chain_end(dir, state, former.as_ref())?;
+    state.begin_segment(&name, end, at);
+    state.write(lock)?;
+    Ok(name)
+}
+
 /// The log's lock: no other process appends or prunes while this exists.
 #[derive(Debug)]
 pub struct ExclusiveLog {
@@ -160,7 +171,7 @@ impl ExclusiveLog {
     pub fn record(&self, change: &LogChange) -> io::Result<()> {
         let mut state = LockState::read(&self.lock.file);
         let mut to = fs::Appender::open(&changes_path(&self.dir))?;
-        let previous = chain_end(&self.dir, &state, state.current(&self.dir).as_ref());
+        let previous = chain_end(&self.dir, &state, state.current(&self.dir).as_ref())?;
         let line = fs::json_lines(&[change])?;
         let (sealed, point) = seal(&line, previous).ok_or(io::ErrorKind::InvalidData)?;
         // Hook calls do not read this file, unless its writer was killed.
@@ -180,10 +191,8 @@ impl ExclusiveLog {
         if !has_lines {
             return Ok(None);
         }
-        let next = SegmentName::after(Some(&former), at);
         let mut state = LockState::read(&self.lock.file);
-        state.begin_segment(&next, chain_end(&self.dir, &state, Some(&former)), at);
-        state.write(&self.lock.file)?;
+        let next = begin_segment(&self.dir, &self.lock.file, &mut state, at)?;
         // Without the lock's file, the newest segment is the current one.
         fs::Appender::open(&self.dir.join(next.as_str()))?;
         Ok(Some(former))

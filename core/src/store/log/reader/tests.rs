@@ -56,7 +56,7 @@ fn unreadable_lines_are_reported_and_skipped() {
             place(3, "no record: it has no version"),
             place(4, "no UTF-8: invalid utf-8 sequence of 1 bytes from index 0"),
             place(6, "format version 9: a newer teamkeep wrote it, and is needed to read it"),
-            place(7, "cut off; its writer must have been killed"),
+            place(7, "cut off: its writer was probably killed"),
         ]
     );
 }

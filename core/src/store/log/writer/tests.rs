@@ -333,6 +333,29 @@ fn a_chain_whose_head_is_missing_starts_again_and_keeps_counting() {
 }
 
 #[test]
+fn a_head_that_is_missing_is_not_made_up_when_a_segment_begins() {
+    for removes_before in [true, false] {
+        let dir = tempfile::tempdir().unwrap();
+        let log = Log::open(dir.path(), &limits(10_000));
+        (0..3).for_each(|_| drop(log.append(EVENT, noon()).unwrap()));
+        let remove = || std::fs::remove_file(dir.path().join(LOCK)).unwrap();
+        if removes_before {
+            remove();
+        }
+        let exclusive = ExclusiveLog::take(dir.path(), Duration::from_secs(60)).unwrap().unwrap();
+        exclusive.close_current(noon()).unwrap();
+        drop(exclusive);
+        assert_eq!(head(dir.path()).is_none(), removes_before);
+        if !removes_before {
+            remove();
+        }
+        log.append(EVENT, noon()).unwrap();
+        let last = links(dir.path()).pop().unwrap();
+        assert_eq!((last.number, last.after), (4, ChainHash::START), "{removes_before}");
+    }
+}
+
+#[test]
 fn a_line_without_the_lock_has_its_own_hash_and_is_adopted_once() {
     let dir = tempfile::tempdir().unwrap();
     let log = Log::open(dir.path(), &config::Log { lock_patience: Duration::ZERO, ..limits(1000) });
