@@ -16,6 +16,8 @@ use teamkeep_core::sys::clock::Timestamp;
 pub(super) const ALTERED: &str =
     "somebody or something changed the recorded data; compare it with a copy, an export or shipped data";
 
+const CUT_CHANGE: &str = "if its writer was killed, nothing was removed; otherwise somebody or something changed the recorded data";
+
 /// The size and the age of the log's chain.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ChainStats {
@@ -144,22 +146,27 @@ impl ChainCheck {
         is_later
     }
 
-    /// Takes one line of the file of changes.
-    pub fn change(&mut self, (number, line): (u64, &[u8])) -> Option<LineProblem> {
+    /// Takes one line of the file of changes. Returns a problem with its hint.
+    pub fn change(&mut self, (number, line): (u64, &[u8])) -> Option<(LineProblem, &'static str)> {
+        if line.trim_ascii().is_empty() {
+            return None;
+        }
         let change = match LogChange::parse(line) {
             Ok(change) => change,
-            Err(error) if error.is_eof() => return Some((Kind::DamagedLine, CUT_OFF.to_owned())),
-            Err(error) => return Some((Kind::DamagedLine, error.to_string())),
+            Err(error) if error.is_eof() => {
+                return Some(((Kind::DamagedLine, CUT_OFF.to_owned()), CUT_CHANGE));
+            }
+            Err(error) => return Some(((Kind::DamagedLine, error.to_string()), ALTERED)),
         };
         let Some(sealed) = Sealed::read(line) else {
-            return Some((Kind::UnchainedLine, "the line is not in the chain".to_owned()));
+            return Some(((Kind::UnchainedLine, "the line is not in the chain".to_owned()), ALTERED));
         };
         let is_misplaced = !self.add(sealed, number);
         let found = problem(&sealed, is_misplaced);
         if found.is_none() {
             self.apply(change);
         }
-        found
+        found.map(|found| (found, ALTERED))
     }
 
     fn apply(&mut self, change: LogChange) {

@@ -25,7 +25,6 @@ use teamkeep_core::sys::fs::{self, JsonFile};
 const MAX_BYTES: u64 = 1 << 28;
 
 const EVENT: &str = "this event is lost; all other events are intact, and recording continues";
-const CHANGE: &str = "if its writer was killed, nothing was removed; otherwise verify also reports the removed lines as missing";
 const INDEX: &str = "the next hook call of its team rebuilds this cache from the journal";
 const GATES: &str =
     "the counts since its last intact line are lost; the next judged hook call of the run repairs it";
@@ -68,7 +67,7 @@ impl Check<'_> {
             since: Some(record.started_at),
             until: record.ended_at,
         });
-        let before = log::head(verifier.log);
+        let before = log::stored_head(verifier.log);
         let noted = verifier.against;
         self.chain.look_for(before.map(|head| head.point()).into_iter().chain(noted.iter().copied()));
         let mut ids = SeenIds::default();
@@ -78,8 +77,7 @@ impl Check<'_> {
         let changes = changes_path(verifier.log);
         self.chain.open_file(&changes);
         let problem = self.each_line(&changes, |check, number, line| {
-            if let Some((kind, what)) = check.chain.change((number, &line)) {
-                let hint = if kind == Kind::DamagedLine { CHANGE } else { ALTERED };
+            if let Some(((kind, what), hint)) = check.chain.change((number, &line)) {
                 check.findings.add(Finding::new(kind, &changes, what, hint).at(number));
             }
         });
@@ -88,7 +86,7 @@ impl Check<'_> {
         }
         self.parts();
         if verifier.scope == Scope::All {
-            let heads = Heads { before, after: log::head(verifier.log) };
+            let heads = Heads { before, after: log::stored_head(verifier.log) };
             for finding in self.chain.finish(verifier.log, heads, noted) {
                 self.findings.add(finding);
             }

@@ -20,7 +20,7 @@ const JOURNAL: &str = "the recorded files of this run are lost; if you have an e
                        `teamkeep import FILE`";
 const LINE: &str = "the changes at that moment are lost, with the states that only this line names; all other lines are intact";
 const CUT_LINE: &str =
-    "the next hook call of the team stored the files that were still there; all other lines are intact";
+    "the next hook call of the team stores the files that still exist; all other lines are intact";
 const TRANSCRIPTS: &str = "transcripts that Claude Code still has are read from there; the others are lost";
 
 impl Check<'_> {
@@ -83,7 +83,7 @@ impl Check<'_> {
             check.findings.checked.manifests += 1;
             let at_line = |kind, what, hint| Finding::new(kind, file, what, hint).of_run(run).at(number);
             let parsed = Snapshot::parse(&line);
-            // No event names the state after it, so it explains no other difference.
+            // No event refers to the state after this line, so it excuses no other difference.
             if parsed.as_ref().is_err_and(serde_json::Error::is_eof) {
                 let cut = at_line(Kind::DamagedLine, log::CUT_OFF.to_owned(), CUT_LINE);
                 check.findings.add(cut);

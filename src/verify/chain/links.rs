@@ -92,10 +92,7 @@ impl ChainCheck {
     }
 
     fn sighting(&self, head: ChainPoint) -> Sighting {
-        match head.count {
-            0 => Sighting::Same,
-            _ => self.sightings.get(&head).copied().unwrap_or_default(),
-        }
+        self.sightings.get(&head).copied().unwrap_or_default()
     }
 
     /// The number of the newest line.

@@ -94,7 +94,16 @@ const CORE: &[(&str, &[&str])] = &[
     ),
     (
         "store/shipping",
-        &["config", "store/archive", "store/log", "sys/clock", "sys/fs", "sys/paths", "sys/process"],
+        &[
+            "config",
+            "store/archive",
+            "store/chain",
+            "store/log",
+            "sys/clock",
+            "sys/fs",
+            "sys/paths",
+            "sys/process",
+        ],
     ),
     (
         "store/retention",

@@ -8,7 +8,7 @@ use crate::support::sandbox::Sandbox;
 const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 
 #[test]
-fn another_spelling_of_an_owner_is_no_other_owner() {
+fn spellings_of_an_owner_are_one_owner() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, SESSION);
     lead.roster(1_000, &["alice", "bob"]);

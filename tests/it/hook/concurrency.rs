@@ -95,7 +95,7 @@ fn verify(sandbox: &Sandbox) -> usize {
     let verified = sandbox.run(&["verify", "--json"]);
     let verified: Value = serde_json::from_str(&verified.out).unwrap();
     // A call that is killed within its write leaves half a line.
-    let is_half = |found: &Value| found["what"].as_str().unwrap().starts_with("cut off; its writer");
+    let is_half = |found: &Value| found["what"].as_str().unwrap().starts_with("cut off: its writer");
     assert!(verified["findings"].as_array().unwrap().iter().all(is_half), "{verified:#}");
     let library = sandbox.library();
     assert_eq!(library.damaged, Vec::<String>::new());

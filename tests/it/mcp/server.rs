@@ -1,7 +1,6 @@
 //! The server on its pipes: what it answers, what it leaves out, and what it never does.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
@@ -10,6 +9,7 @@ use crate::history::traces::{V328, play};
 use crate::search::hits;
 use crate::store::bundle_sandbox::{SESSION, ended};
 use crate::support::client_files::Lead;
+use crate::support::programs::copy_teamkeep;
 use crate::support::sandbox::{Sandbox, below};
 use crate::support::terminal::Terminal;
 
@@ -74,22 +74,16 @@ impl Client {
     }
 }
 
-/// Copies this program. Another process writes the copy: a file that this one has open for writing cannot be run.
-fn copy_program(to: &Path) {
-    let copied = Command::new("cp").args([Path::new(env!("CARGO_BIN_EXE_teamkeep")), to]).status();
-    assert!(copied.unwrap().success());
-}
-
 #[test]
 fn a_server_answers_after_an_upgrade_of_the_program() {
     let told = play(V328, 1);
     let [program, new] = ["teamkeep", "new"].map(|name| told.sandbox.home().join(name));
-    copy_program(&program);
+    copy_teamkeep(&program);
     let mut command = Command::new(&program);
     told.sandbox.dress(&mut command);
     command.arg("mcp");
     let mut client = Client::of(command);
-    copy_program(&new);
+    copy_teamkeep(&new);
     std::fs::rename(&new, &program).unwrap();
     let brief = client.call("brief", json!({}));
     assert_eq!(brief["data"]["v"], 1, "{brief}");

@@ -218,7 +218,7 @@ fn a_removal_whose_record_was_cut_off_was_not_made() {
     std::fs::write(scene.changes(), changes).unwrap();
     let (_, found, value) = kinds(&scene, &[]);
     assert_eq!(found, ["damaged-line"]);
-    assert_eq!(value["findings"][0]["what"], "cut off; its writer must have been killed");
+    assert_eq!(value["findings"][0]["what"], "cut off: its writer was probably killed");
     scene.sandbox.set_clock(scene.sandbox.millis() + 86_400_000);
     scene.call("on the next day");
     scene.retain();

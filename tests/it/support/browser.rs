@@ -221,20 +221,24 @@ fn start_driver(is_needed: bool) -> Option<(Child, u16)> {
                 )
             }),
         };
+        // A process stops when it writes to a pipe that nobody reads.
+        let mut stderr = driver.stderr.take().unwrap();
+        let errors = std::thread::spawn(move || {
+            let mut text = String::new();
+            let _ = stderr.read_to_string(&mut text);
+            text
+        });
         let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines().map_while(Result::ok);
         let port = lines
             .by_ref()
             .inspect(|line| output += &format!("{line}\n"))
             .find_map(|line| line.split("successfully on port ").nth(1)?.trim_end_matches('.').parse().ok());
-        let mut errors = driver.stderr.take().unwrap();
         if let Some(port) = port {
-            // Whoever writes to a pipe that nobody reads stops.
             std::thread::spawn(move || lines.for_each(drop));
-            std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
             return Some((driver, port));
         }
         let _ = driver.kill();
-        let _ = errors.read_to_string(&mut output);
+        output += &errors.join().unwrap();
         output += &format!("{}\n", driver.wait().unwrap());
     }
     panic!("chromedriver named no port in {ATTEMPTS} attempts:\n{output}")

@@ -9,20 +9,16 @@ use std::process::{Command, Stdio};
 
 /// Writes a program.
 pub fn write_program(path: &Path, content: impl AsRef<[u8]>) {
-    let mut command = Command::new("install");
-    let mut child =
-        command.args(["-m", "755", "/dev/stdin"]).arg(path).stdin(Stdio::piped()).spawn().unwrap();
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "cat > \"$0\" && chmod 755 \"$0\""]).arg(path);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(content.as_ref()).unwrap();
     assert!(child.wait().unwrap().success(), "{}", path.display());
 }
 
-/// Copies a program.
-pub fn copy_program(from: &Path, to: &Path) {
-    let status = Command::new("install").args(["-m", "755"]).arg(from).arg(to).status().unwrap();
-    assert!(status.success(), "{}", to.display());
-}
-
 /// Copies the program under test.
 pub fn copy_teamkeep(to: &Path) {
-    copy_program(Path::new(env!("CARGO_BIN_EXE_teamkeep")), to);
+    let mut command = Command::new("cp");
+    let status = command.args([Path::new(env!("CARGO_BIN_EXE_teamkeep")), to]).status().unwrap();
+    assert!(status.success(), "{}", to.display());
 }
