@@ -50,11 +50,11 @@ impl Attributed<'_> {
         }
         let loss =
             ContextLoss::named(call.payload.text("source")?).filter(|loss| wanted.after.contains(loss))?;
-        // A resumed session has no run until it has a team again.
+        // A resumed session has no run until it has a team again, which can be before or after this call.
         let earlier =
             call.before.run.as_ref().filter(|_| loss == ContextLoss::Resume && call.before.team.is_some());
         let in_team = by.own.as_ref().is_some_and(|own| own.team().is_some());
-        let run = by.run.as_ref().filter(|_| in_team).or(earlier)?.clone();
+        let run = earlier.or(by.run.as_ref().filter(|_| in_team))?.clone();
         let name = match by.actor.kind {
             ActorKind::Lead if loss == ContextLoss::Compact && !self.names_agents() => None,
             ActorKind::Lead => Some(LEAD.to_owned()),

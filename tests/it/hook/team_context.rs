@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
+use teamkeep_core::store::archive::EndedBy;
 
 use crate::store::run_sandbox::ended_process;
 use crate::support::client_files::Lead;
@@ -81,19 +82,27 @@ fn compacted_lead_reads_what_brief_prints() {
 
 #[test]
 fn resumed_lead_reads_who_is_gone_with_what_work() {
-    let sandbox = Sandbox::new();
-    let lead = team_of(&sandbox, ended_process());
-    sandbox.set_clock(600_000);
-    let answer = begins(&lead, "resume", std::process::id());
-    let facts = context(&answer);
-    for fact in [
-        "Its agents are gone, and messages do not reach them.",
-        "Agents, all gone:",
-        "- alice: gone; last message",
-        "- bob: gone; #2 in progress",
-        "- #2 \"Task 2\": in progress for",
-    ] {
-        assert!(facts.contains(fact), "{fact}: {facts}");
+    for has_new_team in [false, true] {
+        let sandbox = Sandbox::new();
+        let lead = team_of(&sandbox, ended_process());
+        sandbox.set_clock(600_000);
+        if has_new_team {
+            // Claude Code can create the team before or after the hook call.
+            lead.config(600_000, &[], json!({"leadProcess": {"pid": std::process::id()}}));
+        }
+        let answer = begins(&lead, "resume", std::process::id());
+        let facts = context(&answer);
+        for fact in [
+            "Its agents are gone, and messages do not reach them.",
+            "Agents, all gone:",
+            "- alice: gone; last message",
+            "- bob: gone; #2 in progress",
+            "- #2 \"Task 2\": in progress for",
+        ] {
+            assert!(facts.contains(fact), "{has_new_team}: {fact}: {facts}");
+        }
+        let first = &sandbox.library().runs[0];
+        assert_eq!(first.ended_by, Some(EndedBy::Crashed), "{has_new_team}");
     }
 }
 

@@ -10,7 +10,7 @@ use super::directory::Archive;
 use super::index::{CapturedFile, Index};
 use super::journal::{Change, FileState, FileTree, Snapshot};
 use super::pack::{Pack, StoredContents};
-use super::run::{CaptureScope, run_id};
+use super::run::{CaptureScope, EndedBy, run_id};
 use super::run_lock::LockedSubject;
 use super::scan::{Scan, ScannedEntry};
 use crate::client::team::{TeamConfig, is_of};
@@ -18,6 +18,7 @@ use crate::model::Note;
 use crate::model::event::{Id, SafeName};
 use crate::sys::clock::Timestamp;
 use crate::sys::fs::Stamp;
+use crate::sys::process;
 
 /// The hook call that captures.
 #[derive(Debug, Clone, Copy)]
@@ -69,7 +70,7 @@ pub(super) struct CaptureSession<'a> {
     pub scan: &'a Scan,
     pub index: Index,
     /// The run that had the name before.
-    pub replaced: Option<String>,
+    pub replaced: Option<ReplacedRun>,
     pub continues: Option<String>,
     pub config: Option<FileContent>,
     /// The state according to the journal, if the index is not sufficient.
@@ -96,6 +97,23 @@ pub(super) struct CaptureSession<'a> {
     /// Why the descriptions of the runs could not be written.
     pub undescribed: Option<std::io::Error>,
     was_present: Option<bool>,
+}
+
+/// A run whose team has been replaced by another one with its name.
+#[derive(Debug)]
+pub(super) struct ReplacedRun {
+    pub run: String,
+    pub by: EndedBy,
+}
+
+impl From<Index> for ReplacedRun {
+    /// The end of the run with this index. A session that is resumed after a crash creates its team again.
+    fn from(index: Index) -> ReplacedRun {
+        let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
+        let is_crashed = index.lead_pid.is_some_and(|pid| process::is_gone(pid, space, start));
+        let by = if is_crashed { EndedBy::Crashed } else { EndedBy::Replaced };
+        ReplacedRun { run: index.run, by }
+    }
 }
 
 impl<'a> CaptureSession<'a> {
@@ -153,7 +171,7 @@ impl<'a> CaptureSession<'a> {
             if old.lead_session.is_some() && old.lead_session == config.lead_session {
                 self.continues = Some(old.run.clone());
             }
-            self.replaced = (!old.ended).then_some(old.run);
+            self.replaced = (!old.ended).then(|| old.into());
             (self.was_present, self.disappeared) = (None, false);
             self.begin(self.id_of(team, &config));
         }

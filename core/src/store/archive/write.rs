@@ -10,7 +10,7 @@ use super::journal::{Change, Snapshot};
 use super::journal_points::{JournalPoint, MAIN, point_after, single_journal};
 use super::object::{self, Durability};
 use super::pack::{NewContent, Pack, SMALL, StoredContents, thaw};
-use super::run::{CaptureScope, EndedBy, RunRecord};
+use super::run::{CaptureScope, RunRecord};
 use super::run_lock::LockedSubject;
 use super::scan::{Scan, ScannedEntry};
 use super::session::{CaptureRequest, CaptureSession, Target};
@@ -205,11 +205,11 @@ impl CaptureSession<'_> {
         let Target { archive, subject, call, .. } = self.target;
         let dir = archive.run_dir(&self.index.run).ok_or(io::ErrorKind::InvalidInput)?;
         if let Some(old) = &self.replaced
-            && let Some(mut record) = archive.run_to_change(old)?
-            && record.end(EndedBy::Replaced, None, call.at)
+            && let Some(mut record) = archive.run_to_change(&old.run)?
+            && record.end(old.by, None, call.at)
         {
             lock.run_file(&record)?.write(&record)?;
-            archive.mark_unfinished(old)?;
+            archive.mark_unfinished(&old.run)?;
         }
         // Metadata-only mode may have been turned on since the run began.
         let known = archive.run_to_change(&self.index.run)?;
