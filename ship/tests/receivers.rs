@@ -19,18 +19,35 @@ struct Receiver {
     got: Arc<Mutex<Vec<String>>>,
 }
 
-/// The paths with the status 200, and the status and the headers of all others; after that many requests, all are accepted.
+/// The paths with the status 200 and those with the status 400, and the status and the headers of all others; after that many
+/// requests, all are accepted.
 struct Responses {
     paths: Vec<&'static str>,
+    rejected: Vec<&'static str>,
+    /// The number of rejections, after which the rejected paths are like the others.
+    rejections_left: usize,
     otherwise: &'static str,
     headers: &'static str,
     remaining: usize,
 }
 
+impl Responses {
+    /// The same to all requests.
+    fn with(otherwise: &'static str) -> Responses {
+        Responses {
+            paths: Vec::new(),
+            rejected: Vec::new(),
+            rejections_left: usize::MAX,
+            otherwise,
+            headers: "",
+            remaining: usize::MAX,
+        }
+    }
+}
+
 impl Receiver {
     fn start(paths: &[&'static str], otherwise: &'static str) -> Receiver {
-        let (paths, remaining) = (paths.to_vec(), usize::MAX);
-        Receiver::responding(Responses { paths, otherwise, headers: "", remaining })
+        Receiver::responding(Responses { paths: paths.to_vec(), ..Responses::with(otherwise) })
     }
 
     fn responding(responses: Responses) -> Receiver {
@@ -64,7 +81,14 @@ fn respond(stream: TcpStream, responses: &Mutex<Responses>, got: &Mutex<Vec<Stri
         let mut responses = responses.lock().unwrap();
         let is_accepted = responses.remaining == 0 || responses.paths.contains(&request.path());
         responses.remaining = responses.remaining.saturating_sub(1);
-        if is_accepted { ("200 OK", "") } else { (responses.otherwise, responses.headers) }
+        match is_accepted {
+            true => ("200 OK", ""),
+            false if responses.rejections_left > 0 && responses.rejected.contains(&request.path()) => {
+                responses.rejections_left -= 1;
+                ("400 Bad Request", "")
+            }
+            false => (responses.otherwise, responses.headers),
+        }
     };
     got.lock().unwrap().push(request.path().to_owned());
     if status != NO_RESPONSE {
@@ -187,12 +211,7 @@ const BUSY: &str = "Retry-After: 600\r\n";
 #[test]
 fn a_run_without_a_response_does_not_keep_the_others_from_being_sent() {
     let attempts = 7;
-    let receiver = Receiver::responding(Responses {
-        paths: Vec::new(),
-        otherwise: NO_RESPONSE,
-        headers: "",
-        remaining: attempts,
-    });
+    let receiver = Receiver::responding(Responses { remaining: attempts, ..Responses::with(NO_RESPONSE) });
     let machine = machine(&receiver);
     machine.record("v328-inprocess");
     machine.record("v328-panes");
@@ -209,12 +228,8 @@ fn a_run_without_a_response_does_not_keep_the_others_from_being_sent() {
 
 #[test]
 fn a_busy_receiver_is_not_asked_for_each_run() {
-    let receiver = Receiver::responding(Responses {
-        paths: Vec::new(),
-        otherwise: "503 Service Unavailable",
-        headers: BUSY,
-        remaining: usize::MAX,
-    });
+    let receiver =
+        Receiver::responding(Responses { headers: BUSY, ..Responses::with("503 Service Unavailable") });
     let machine = machine(&receiver);
     for trace in ["v328-inprocess", "v328-panes", "v328-gc", "v328-notasks", "v177-inprocess"] {
         machine.record(trace);
@@ -231,7 +246,8 @@ fn a_signal_at_which_the_receiver_failed_is_sent_again_without_the_others() {
     for requests in [&ALL[..], &ALL[1..2], &ALL[1..2]] {
         let output = machine.ship(&["--once"]);
         let text = String::from_utf8(output.stderr).unwrap();
-        assert!(!output.status.success() && text.contains("cannot send logs"), "{text}");
+        assert!(!output.status.success(), "{text}");
+        assert!(text.contains(" was not sent completely: cannot send logs"), "{text}");
         assert_eq!(receiver.requests(), requests);
         assert!(status(&machine).contains("sent: 0 runs\n  not sent: 1 run\n"));
     }
@@ -245,6 +261,39 @@ fn a_signal_at_which_the_receiver_failed_is_sent_again_without_the_others() {
 }
 
 #[test]
+fn a_rejection_is_reported_also_if_the_receiver_failed_at_another_signal_of_the_run() {
+    let receiver = Receiver::responding(Responses {
+        paths: vec![ALL[0]],
+        rejected: vec![ALL[2]],
+        ..Responses::with("500 Internal Server Error")
+    });
+    let machine = machine(&receiver);
+    machine.record("v328-inprocess");
+    let output = machine.ship(&["--once"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && text.contains("was not sent completely: cannot send logs"), "{text}");
+    assert!(text.contains("warning: cannot send metrics to ") && text.contains("status 400"), "{text}");
+}
+
+#[test]
+fn the_error_of_a_run_is_reported_also_if_a_later_run_ends_the_round() {
+    let receiver = Receiver::responding(Responses {
+        rejected: ALL.to_vec(),
+        rejections_left: ALL.len(),
+        ..Responses::with("401 Unauthorized")
+    });
+    let machine = machine(&receiver);
+    machine.record("v328-inprocess");
+    machine.record("v328-panes");
+    let output = machine.ship(&["--once"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    let (first, second) = text.split_once("status 400").unwrap();
+    assert!(!output.status.success() && first.contains(" was not sent: cannot send traces"), "{text}");
+    assert!(second.contains(" was not sent: cannot send traces") && second.contains("status 401"), "{text}");
+    assert!(status(&machine).contains("status 400"), "{}", status(&machine));
+}
+
+#[test]
 fn runs_that_were_not_sent_are_one_error_that_names_the_first() {
     let receiver = Receiver::start(&[ALL[0], ALL[2]], "500 Internal Server Error");
     let machine = machine(&receiver);
@@ -254,7 +303,7 @@ fn runs_that_were_not_sent_are_one_error_that_names_the_first() {
     let text = String::from_utf8(output.stderr).unwrap();
     let runs = machine.catalog().runs;
     let first = runs.iter().min_by_key(|run| run.ended_at).unwrap();
-    let expected = format!("2 runs were not sent; the first is {}: cannot send logs to ", &first.run[..8]);
+    let expected = format!("2 runs were not sent completely; run {}: cannot send logs to ", &first.run[..8]);
     assert!(text.contains(&expected) && text.matches("error: ").count() == 1, "{expected}: {text}");
 }
 
@@ -262,9 +311,9 @@ fn runs_that_were_not_sent_are_one_error_that_names_the_first() {
 fn what_a_receiver_had_before_it_became_busy_is_not_sent_again() {
     let receiver = Receiver::responding(Responses {
         paths: vec![ALL[0]],
-        otherwise: "503 Service Unavailable",
         headers: BUSY,
         remaining: 2,
+        ..Responses::with("503 Service Unavailable")
     });
     let machine = machine(&receiver);
     machine.record("v328-inprocess");
