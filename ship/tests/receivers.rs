@@ -7,6 +7,7 @@ mod http;
 mod support;
 
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use http::Got;
@@ -224,6 +225,28 @@ fn a_run_without_a_response_does_not_keep_the_others_from_being_sent() {
     assert_eq!(requests[..attempts], vec![ALL[0]; attempts]);
     assert_eq!(requests[attempts..], [ALL[0], ALL[0], ALL[1], ALL[2]]);
     assert!(machine.ship_all().contains("sent 1 run\n"));
+}
+
+#[test]
+fn a_receiver_without_tls_is_not_tried_again_with_tls() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("https://{}", listener.local_addr().unwrap());
+    let connections = Arc::new(AtomicUsize::new(0));
+    let count = connections.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            count.fetch_add(1, Ordering::Relaxed);
+            let _ = http::answer(stream.unwrap(), "400 Bad Request", "");
+        }
+    });
+    let machine = Machine::new();
+    machine.configure(&format!("otlp = \"{base}\""));
+    machine.record("v328-inprocess");
+    machine.record("v328-panes");
+    let output = machine.ship(&["--once"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && text.contains("hint: the server does not use TLS"), "{text}");
+    assert_eq!(connections.load(Ordering::Relaxed), 1);
 }
 
 #[test]
