@@ -4,98 +4,16 @@
 
 #[path = "support/http.rs"]
 mod http;
+#[path = "support/responses.rs"]
+mod responses;
 mod support;
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
-use http::Got;
+use responses::{NO_RESPONSE, Receiver, Responses};
 use support::Machine;
-
-/// A receiver that responds to each path with a status, and its requests.
-struct Receiver {
-    base: String,
-    responses: Arc<Mutex<Responses>>,
-    got: Arc<Mutex<Vec<String>>>,
-}
-
-/// The paths with the status 200 and those with the status 400, and the status and the headers of all others; after that many
-/// requests, all are accepted.
-struct Responses {
-    paths: Vec<&'static str>,
-    rejected: Vec<&'static str>,
-    /// The number of rejections, after which the rejected paths are like the others.
-    rejections_left: usize,
-    otherwise: &'static str,
-    headers: &'static str,
-    remaining: usize,
-}
-
-impl Responses {
-    /// The same to all requests.
-    fn with(otherwise: &'static str) -> Responses {
-        Responses {
-            paths: Vec::new(),
-            rejected: Vec::new(),
-            rejections_left: usize::MAX,
-            otherwise,
-            headers: "",
-            remaining: usize::MAX,
-        }
-    }
-}
-
-impl Receiver {
-    fn start(paths: &[&'static str], otherwise: &'static str) -> Receiver {
-        Receiver::responding(Responses { paths: paths.to_vec(), ..Responses::with(otherwise) })
-    }
-
-    fn responding(responses: Responses) -> Receiver {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let base = format!("http://{}", listener.local_addr().unwrap());
-        let receiver = Receiver { base, responses: Arc::new(Mutex::new(responses)), got: Arc::default() };
-        let (responses, got) = (receiver.responses.clone(), receiver.got.clone());
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let (responses, got) = (responses.clone(), got.clone());
-                std::thread::spawn(move || respond(stream.unwrap(), &responses, &got));
-            }
-        });
-        receiver
-    }
-
-    fn accept(&self, paths: &[&'static str]) {
-        self.responses.lock().unwrap().paths = paths.to_vec();
-    }
-
-    /// The paths of the requests since the last call.
-    fn requests(&self) -> Vec<String> {
-        std::mem::take(&mut self.got.lock().unwrap())
-    }
-}
-
-/// Reads one request and responds. The shipper may close the connection before.
-fn respond(stream: TcpStream, responses: &Mutex<Responses>, got: &Mutex<Vec<String>>) {
-    let Ok(request) = Got::read(&stream) else { return };
-    let (status, headers) = {
-        let mut responses = responses.lock().unwrap();
-        let is_accepted = responses.remaining == 0 || responses.paths.contains(&request.path());
-        responses.remaining = responses.remaining.saturating_sub(1);
-        match is_accepted {
-            true => ("200 OK", ""),
-            false if responses.rejections_left > 0 && responses.rejected.contains(&request.path()) => {
-                responses.rejections_left -= 1;
-                ("400 Bad Request", "")
-            }
-            false => (responses.otherwise, responses.headers),
-        }
-    };
-    got.lock().unwrap().push(request.path().to_owned());
-    if status != NO_RESPONSE {
-        let _ = http::answer(stream, status, headers);
-    }
-}
 
 fn machine(receiver: &Receiver) -> Machine {
     let machine = Machine::new();
@@ -204,8 +122,6 @@ fn a_time_that_could_not_be_stored_is_an_error() {
     assert!(machine.ship(&["--once"]).status.success());
 }
 
-/// Instead of a status: the connection is closed without a response.
-const NO_RESPONSE: &str = "";
 /// The header of a response after which a request is not sent again in this round.
 const BUSY: &str = "Retry-After: 600\r\n";
 
