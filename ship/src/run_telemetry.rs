@@ -57,15 +57,6 @@ fn read_headers(path: &Path) -> Result<Headers> {
     Headers::parse(&text).map_err(failed)
 }
 
-fn as_error(error: SendError) -> Error {
-    let hint = error.hint;
-    let error = Error::new(error.to_string());
-    match hint {
-        Some(hint) => error.hint(hint),
-        None => error,
-    }
-}
-
 struct Receiver<'a> {
     shipper: &'a Shipper<'a>,
     sender: Sender,
@@ -132,7 +123,8 @@ impl Receiver<'_> {
                 }
             }
         }
-        accepted.retain(|signal| failed.iter().all(|(other, _)| other != signal));
+        let has_failed = |signal: &Signal| failed.iter().any(|(other, _)| other == signal);
+        accepted.retain(|signal| !has_failed(signal));
         let is_partial = !accepted.is_empty();
         // Each item was too large.
         let is_given_up = !is_partial
@@ -143,17 +135,23 @@ impl Receiver<'_> {
             let id = short_run_id(&run.record);
             rejected.iter().for_each(|(signal, error)| self.problems.add(*signal, error, &id));
         }
+        // What was too large is given up, so it is not sent again either.
+        let too_large = rejected.iter().filter(|(_, error)| error.kind == SendErrorKind::TooLarge);
+        let too_large = too_large.map(|(signal, _)| *signal).filter(|signal| !has_failed(signal));
+        let settled = accepted.into_iter().chain(too_large).collect();
         if let Some((_, error)) = failed.pop() {
             if is_partial {
-                let part = Part { revision: run.key.revision, signals: accepted };
+                let part = Part { revision: run.key.revision, signals: settled };
                 self.incomplete.insert(run.key.run.clone(), part);
             }
-            let unsent = Unsent { error: as_error(error), is_partial };
+            let unsent = Unsent { error: error.into_error(), is_partial };
             return if is_round_over { Sending::Stopped(unsent) } else { Sending::Failed(unsent) };
         }
         match rejected.into_iter().next() {
             Some(_) if is_given_up => Sending::GivenUp,
-            Some((_, error)) if !is_partial => Sending::Failed(Unsent { error: as_error(error), is_partial }),
+            Some((_, error)) if !is_partial => {
+                Sending::Failed(Unsent { error: error.into_error(), is_partial })
+            }
             _ => Sending::Sent,
         }
     }

@@ -215,6 +215,29 @@ fn a_rejection_is_reported_also_if_the_receiver_failed_at_another_signal_of_the_
 }
 
 #[test]
+fn a_signal_that_is_too_large_in_every_size_is_given_up_also_if_the_receiver_failed_at_another_one() {
+    let receiver = Receiver::responding(Responses {
+        paths: vec![ALL[0]],
+        rejected: vec![ALL[2]],
+        rejection: "413 Content Too Large",
+        ..Responses::with("500 Internal Server Error")
+    });
+    let machine = machine(&receiver);
+    machine.record("v328-inprocess");
+    for warnings in [1, 0] {
+        let output = machine.ship(&["--once"]);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && text.contains("completely: cannot send logs"), "{text}");
+        assert_eq!(text.matches("warning: cannot send a single metric to ").count(), warnings, "{text}");
+        let requests = receiver.requests();
+        assert_eq!(requests.contains(&ALL[2].to_owned()), warnings > 0, "{requests:?}");
+    }
+    receiver.accept(&ALL);
+    assert!(machine.ship_all().contains("sent 1 run\n"));
+    assert_eq!(receiver.requests(), ALL[1..2]);
+}
+
+#[test]
 fn the_error_of_a_run_is_reported_also_if_a_later_run_ends_the_round() {
     let receiver = Receiver::responding(Responses {
         rejected: ALL.to_vec(),

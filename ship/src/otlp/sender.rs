@@ -78,6 +78,14 @@ impl SendError {
     pub(super) fn lost(text: impl Into<String>) -> SendError {
         SendError::new(SendErrorKind::Lost, text)
     }
+
+    pub fn into_error(self) -> Error {
+        let error = Error::new(self.text);
+        match self.hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
 }
 
 impl fmt::Display for SendError {

@@ -17,11 +17,13 @@ pub struct Receiver {
     got: Arc<Mutex<Vec<String>>>,
 }
 
-/// The paths with the status 200 and those with the status 400, and the status and the headers of all others; after that many
-/// requests, all are accepted.
+/// The paths with the status 200 and those that are rejected, and the status and the headers of all others; after that many requests,
+/// all are accepted.
 pub struct Responses {
     pub paths: Vec<&'static str>,
     pub rejected: Vec<&'static str>,
+    /// The status of rejected paths.
+    pub rejection: &'static str,
     /// The number of rejections, after which the rejected paths are like the others.
     pub rejections_left: usize,
     pub otherwise: &'static str,
@@ -35,6 +37,7 @@ impl Responses {
         Responses {
             paths: Vec::new(),
             rejected: Vec::new(),
+            rejection: "400 Bad Request",
             rejections_left: usize::MAX,
             otherwise,
             headers: "",
@@ -83,7 +86,7 @@ fn respond(stream: TcpStream, responses: &Mutex<Responses>, got: &Mutex<Vec<Stri
             true => ("200 OK", ""),
             false if responses.rejections_left > 0 && responses.rejected.contains(&request.path()) => {
                 responses.rejections_left -= 1;
-                ("400 Bad Request", "")
+                (responses.rejection, "")
             }
             false => (responses.otherwise, responses.headers),
         }
