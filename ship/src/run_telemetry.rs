@@ -70,7 +70,7 @@ struct Receiver<'a> {
     refuses_every_size: BTreeMap<Signal, bool>,
 }
 
-/// What to do after a request has failed.
+/// The next step after a request has failed.
 enum Next {
     /// Send its halves.
     Halve([Request; 2]),
@@ -135,7 +135,7 @@ impl Receiver<'_> {
             let id = short_run_id(&run.record);
             rejected.iter().for_each(|(signal, error)| self.problems.add(*signal, error, &id));
         }
-        // What was too large is given up, so it is not sent again either.
+        // Items that were too large are given up, so they are not sent again either.
         let too_large = rejected.iter().filter(|(_, error)| error.kind == SendErrorKind::TooLarge);
         let too_large = too_large.map(|(signal, _)| *signal).filter(|signal| !has_failed(signal));
         let settled = accepted.into_iter().chain(too_large).collect();
@@ -176,7 +176,7 @@ impl Receiver<'_> {
         otlp::requests(&resource, &export).into()
     }
 
-    /// What to do after a request has failed. The cause can be this run: a proxy can drop a large request, or an item can exceed
+    /// The next step after a request has failed. The cause can be this run: a proxy can drop a large request, or an item can exceed
     /// the limit. An empty request decides.
     fn next(&mut self, request: &Request, kind: SendErrorKind, has_accepted: bool) -> Next {
         let signal = request.signal();

@@ -1,5 +1,5 @@
-//! Hints for TLS connections that fail. Requests to a receiver are not sent again in the same round if such an error does not end by
-//! itself; `object_store` repeats them nevertheless.
+//! Hints for TLS connections that fail. After a lasting error of TLS, a receiver gets no other request in the same round;
+//! `object_store` repeats its requests nevertheless.
 
 use std::error::Error;
 use std::io;
@@ -22,7 +22,7 @@ pub fn is_tls(error: &(dyn Error + 'static)) -> bool {
     tls_error(error).is_some()
 }
 
-/// The hint for an error of TLS that does not end by itself: the certificate is invalid, or the server does not use TLS. Others,
+/// The hint for a lasting error of TLS: the certificate is invalid, or the server does not use TLS. Others,
 /// such as an alert of a load balancer that restarts, have no hint.
 pub fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
     match tls_error(error)? {

@@ -179,7 +179,7 @@ impl Sender {
             .header(CONTENT_ENCODING, "gzip")
             .body(body);
         let lost = |error: reqwest::Error| {
-            // Other errors of TLS can end by themselves.
+            // Other errors of TLS can be temporary.
             let hint = tls_problem::hint(&error);
             let kind = if hint.is_some() { SendErrorKind::Tls } else { SendErrorKind::Lost };
             SendError { hint, ..SendError::new(kind, format!("{what}: {}", cause(error))) }

@@ -173,7 +173,7 @@ fn error_with_tls(response: &'static [u8]) -> SendError {
 }
 
 #[test]
-fn only_a_tls_error_that_does_not_end_by_itself_is_not_tried_again() {
+fn only_a_lasting_tls_error_is_not_tried_again() {
     let error = error_with_tls(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     assert_eq!(error.kind, SendErrorKind::Tls);
     assert!(error.hint.unwrap().contains("does not use TLS"), "{error}");
