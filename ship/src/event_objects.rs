@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::log::{self, Head, Segment, SegmentName};
-use teamkeep_core::store::shipping::Destination;
+use teamkeep_core::store::shipping::{Destination, Shipped};
 
 use crate::objects::{Created, Objects};
 use crate::parquet_file::{self, empty};
@@ -34,20 +34,24 @@ pub fn ship(
 ) -> Result<()> {
     let state = shipper.state()?;
     let shipped = state.destinations.get(&destination.id);
-    if shipped.is_none_or(|shipped| shipped.segments.is_empty() && shipped.runs.is_empty()) {
+    let has_any = |shipped: &Shipped| {
+        !shipped.segments.is_empty() || !shipped.runs.is_empty() || shipped.head.is_some()
+    };
+    if !shipped.is_some_and(has_any) {
         each_table(&mut EmptyTables { shipper, objects, round })?;
     }
     let segments = unshipped_segments(shipper.setup, &state, destination)?;
     Sending { shipper, destination, objects }.segments(&segments, round)
 }
 
-/// Sends the head of the log's hash chain, unless the destination has it. A store that allows nothing but to create objects
-/// can refuse one that exists.
+/// Sends the head of the log's hash chain, unless the destination has it. Some stores answer 403, not 409, for an existing object
+/// if the credential can only create.
 pub fn ship_head(
     shipper: &Shipper<'_>,
     destination: &Destination,
     objects: &Objects,
-    (head, round): (&Head, &mut RoundOutcome),
+    head: &Head,
+    round: &mut RoundOutcome,
 ) -> Result<()> {
     let shipped = shipper.state()?.destinations.remove(&destination.id).unwrap_or_default();
     if shipped.head == Some(head.point()) {

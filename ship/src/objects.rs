@@ -38,6 +38,12 @@ pub enum Created {
     Before,
 }
 
+#[derive(Debug, Clone, Copy)]
+enum Verb {
+    Create,
+    Read,
+}
+
 impl Objects {
     /// Opens the store at an address such as `s3://bucket/prefix`. This makes no request.
     pub fn open(address: &str, profiles: &ProfileFiles) -> Result<Objects> {
@@ -90,7 +96,7 @@ impl Objects {
         match self.store.put_opts(&path, content.into(), options).await {
             Ok(_) => Ok(Created::Now),
             Err(object_store::Error::AlreadyExists { .. }) => Ok(Created::Before),
-            Err(error) => Err(self.failed("create", name, error)),
+            Err(error) => Err(self.failed(Verb::Create, name, error)),
         }
     }
 
@@ -98,7 +104,7 @@ impl Objects {
     pub async fn read(&self, name: &str) -> Result<Vec<u8>> {
         let path = self.path(name);
         let read = async { self.store.get(&path).await?.bytes().await };
-        read.await.map(Into::into).map_err(|error| self.failed("read", name, error))
+        read.await.map(Into::into).map_err(|error| self.failed(Verb::Read, name, error))
     }
 
     /// The path of an object. The parts of its name are separated by slashes.
@@ -109,7 +115,11 @@ impl Objects {
         self.prefix.parts().chain(Path::from(name).parts()).collect()
     }
 
-    fn failed(&self, verb: &str, name: &str, error: object_store::Error) -> Error {
+    fn failed(&self, verb: Verb, name: &str, error: object_store::Error) -> Error {
+        let (verb, missing) = match verb {
+            Verb::Create => ("create", "create the bucket or container first"),
+            Verb::Read => ("read", "check the address: no such object"),
+        };
         let what = match name {
             "" => format!("cannot {verb} {}", self.address),
             name => format!("cannot {verb} {name} in {}", self.address),
@@ -118,9 +128,7 @@ impl Objects {
             object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
                 Some("check the credentials and their permissions")
             }
-            object_store::Error::NotFound { .. } => {
-                Some("check the address; teamkeep does not create buckets and containers")
-            }
+            object_store::Error::NotFound { .. } => Some(missing),
             _ => tls_problem::hint(&error),
         };
         let error = Error::caused(what, in_full(&error));
@@ -131,7 +139,7 @@ impl Objects {
     }
 }
 
-/// An error with its innermost cause, which those of `object_store` can leave out.
+/// Formats an error with its innermost cause, which `object_store` can omit.
 fn in_full(error: &object_store::Error) -> String {
     let (text, cause) = (error.to_string(), tls_problem::innermost(error).to_string());
     if text.contains(&cause) { text } else { format!("{text}: {cause}") }

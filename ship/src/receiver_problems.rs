@@ -1,4 +1,4 @@
-//! The data of runs that a receiver did not accept, although it accepted other data of them.
+//! Problems with a receiver that accepts only a part of the data.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,19 +37,23 @@ impl ReceiverProblems {
         self.rejections.entry(error.to_string()).or_insert_with(first).requests += 1;
     }
 
-    /// Notes the problems: an unsupported signal once, until it is accepted.
-    pub fn note(
+    /// Notes the rejections of this round.
+    pub fn note_rejections(&self, round: &mut RoundOutcome) {
+        let notes = self.rejections.iter().map(|(text, Rejection { requests, first_run })| match requests {
+            1 => format!("{text} (run {first_run})"),
+            _ => format!("{text} ({requests} times, first in run {first_run})"),
+        });
+        round.notes.extend(notes);
+    }
+
+    /// Notes the unsupported signals once, until they are accepted.
+    pub fn note_unsupported(
         &self,
         shipper: &Shipper<'_>,
         destination: &Destination,
         shipped: &Shipped,
         round: &mut RoundOutcome,
     ) -> Result<()> {
-        let notes = self.rejections.iter().map(|(text, Rejection { requests, first_run })| match requests {
-            1 => format!("{text} (run {first_run})"),
-            _ => format!("{text} ({requests} times, first in run {first_run})"),
-        });
-        round.notes.extend(notes);
         let unsupported: BTreeSet<Signal> = self.unsupported.keys().copied().collect();
         if shipped.unsupported == unsupported {
             return Ok(());

@@ -66,10 +66,9 @@ fn ship_to(
         DestinationKind::ObjectStore => {
             let objects = Objects::open(&destination.address, &profiles(&shipper.setup.context.env))?;
             event_objects::ship(shipper, destination, &objects, round)?;
-            if let Some(head) = head {
-                event_objects::ship_head(shipper, destination, &objects, (head, round))?;
-            }
-            run_objects::ship(shipper, destination, &objects, round)
+            let runs = run_objects::ship(shipper, destination, &objects, round);
+            round.errors.extend(runs.err());
+            head.map_or(Ok(()), |head| event_objects::ship_head(shipper, destination, &objects, head, round))
         }
         DestinationKind::Otlp => run_telemetry::ship(shipper, destination, round),
     }

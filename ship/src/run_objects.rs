@@ -8,10 +8,10 @@ use teamkeep_core::store::shipping::Destination;
 
 use crate::objects::Objects;
 use crate::setup::Setup;
-use crate::shipped_run::TableFile;
+use crate::shipped_run::{ShippedRun, TableFile};
 use crate::shipper::{RoundOutcome, Shipper};
 use crate::tables::day;
-use crate::unsent_runs::{Sending, each_run};
+use crate::unsent_runs::{Sending, Unsent, each_run};
 
 /// A larger bundle is not sent.
 const MAX_BUNDLE_BYTES: u64 = 96 << 20;
@@ -23,20 +23,27 @@ pub fn ship(
     round: &mut RoundOutcome,
 ) -> Result<()> {
     each_run(shipper, destination, round, |run, _, round| {
-        let setup = shipper.setup;
-        let (day, file) = (day(run.started_at()), format!("{}-{}", run.key.run, run.key.revision));
-        let mut tables: Vec<TableFile> = Vec::new();
-        run.tables(&shipper.identity, &mut tables)?;
-        for table in tables {
-            let name = shipper.identity.object_name(table.table, &day, &format!("{file}.parquet"));
-            shipper.create(objects, &name, table.content, round)?;
+        let before = round.sent.objects;
+        match send(shipper, objects, run, round) {
+            Ok(()) => Sending::Sent,
+            Err(error) => Sending::Stopped(Unsent { error, is_partial: round.sent.objects > before }),
         }
-        if let Some(content) = bundle_of(setup, &run.record, round)? {
-            let name = shipper.identity.object_name("bundles", &day, &format!("{file}.teamkeep"));
-            shipper.create(objects, &name, content, round)?;
-        }
-        Ok(Sending::Sent)
     })
+}
+
+fn send(shipper: &Shipper<'_>, objects: &Objects, run: &ShippedRun, round: &mut RoundOutcome) -> Result<()> {
+    let (day, file) = (day(run.started_at()), format!("{}-{}", run.key.run, run.key.revision));
+    let mut tables: Vec<TableFile> = Vec::new();
+    run.tables(&shipper.identity, &mut tables)?;
+    for table in tables {
+        let name = shipper.identity.object_name(table.table, &day, &format!("{file}.parquet"));
+        shipper.create(objects, &name, table.content, round)?;
+    }
+    if let Some(content) = bundle_of(shipper.setup, &run.record, round)? {
+        let name = shipper.identity.object_name("bundles", &day, &format!("{file}.teamkeep"));
+        shipper.create(objects, &name, content, round)?;
+    }
+    Ok(())
 }
 
 /// The run as an export bundle, if bundles are configured. They consist of texts, so they need a privacy that allows texts.

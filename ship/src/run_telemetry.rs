@@ -7,13 +7,13 @@ use std::time::Instant;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::shipping::{Destination, Part, Shipped};
 
-use crate::otlp::{self, Headers, OtlpTarget, Request, RunExport, SendError, SendErrorKind, Sender};
+use crate::otlp::{self, Headers, OtlpTarget, Request, RunExport, SendError, SendErrorKind, Sender, Signal};
 use crate::patience::Patience;
 use crate::receiver_problems::ReceiverProblems;
 use crate::setup::{Setup, secret_file};
 use crate::shipped_run::ShippedRun;
 use crate::shipper::{RoundOutcome, Shipper};
-use crate::unsent_runs::{Sending, each_run, short};
+use crate::unsent_runs::{Sending, Unsent, each_run, short_run_id};
 
 pub fn ship(shipper: &Shipper<'_>, destination: &Destination, round: &mut RoundOutcome) -> Result<()> {
     let shipped = shipper.state()?.destinations.remove(&destination.id).unwrap_or_default();
@@ -24,20 +24,17 @@ pub fn ship(shipper: &Shipper<'_>, destination: &Destination, round: &mut RoundO
         shipped,
         incomplete: BTreeMap::new(),
         problems: ReceiverProblems::default(),
+        refuses_every_size: BTreeMap::new(),
     };
     let mut sent = 0;
-    let visited =
-        each_run(shipper, destination, round, |run, previous, _| match receiver.send(run, previous) {
-            Ok(()) => {
-                sent += 1;
-                Ok(Sending::Sent)
-            }
-            Err(error) if receiver.affects_other_runs(error.kind) => Err(as_error(error)),
-            // This run is sent again in the next round.
-            Err(error) => Ok(Sending::Failed(as_error(error))),
-        });
+    let visited = each_run(shipper, destination, round, |run, previous, _| {
+        let sending = receiver.send(run, previous);
+        sent += usize::from(matches!(sending, Sending::Sent));
+        sending
+    });
+    receiver.problems.note_rejections(round);
     if sent > 0 {
-        receiver.problems.note(shipper, destination, &receiver.shipped, round)?;
+        receiver.problems.note_unsupported(shipper, destination, &receiver.shipped, round)?;
     }
     receiver.note_parts(destination)?;
     visited
@@ -60,15 +57,6 @@ fn read_headers(path: &Path) -> Result<Headers> {
     Headers::parse(&text).map_err(failed)
 }
 
-fn as_error(error: SendError) -> Error {
-    let hint = error.hint;
-    let error = Error::new(error.to_string());
-    match hint {
-        Some(hint) => error.hint(hint),
-        None => error,
-    }
-}
-
 struct Receiver<'a> {
     shipper: &'a Shipper<'a>,
     sender: Sender,
@@ -78,13 +66,97 @@ struct Receiver<'a> {
     /// The signals that it has of runs that this round did not send completely.
     incomplete: BTreeMap<String, Part>,
     problems: ReceiverProblems,
+    /// Whether the receiver refuses even an empty request as too large, by signal. Known after the first item that is too large.
+    refuses_every_size: BTreeMap<Signal, bool>,
+}
+
+/// The next step after a request has failed.
+enum Next {
+    /// Send its halves.
+    Halve([Request; 2]),
+    /// Do not send it again.
+    GiveUp,
+    /// Do not send it again, or the other requests of the run with this signal.
+    GiveUpSignal,
+    /// Send the signal again in the next round.
+    SendLater,
+    /// Send the rest of the run in the next round.
+    EndRun,
+    /// Send the rest of the run, and the other runs, in the next round.
+    EndRound,
 }
 
 impl Receiver<'_> {
     /// Sends a run. It counts as sent if the receiver accepted a part of it and rejected the rest, which is noted, because sending
     /// it again would not help. A request that is too large is sent in halves. A signal at which the receiver failed is sent again
     /// in the next round, without the others.
-    fn send(&mut self, run: &ShippedRun, previous: Option<i64>) -> std::result::Result<(), SendError> {
+    fn send(&mut self, run: &ShippedRun, previous: Option<i64>) -> Sending {
+        let had = self.shipped.parts.get(&run.key.run).filter(|part| part.revision == run.key.revision);
+        let had = had.map(|part| part.signals.clone()).unwrap_or_default();
+        let (mut accepted, mut rejected, mut failed) = (had.clone(), Vec::new(), Vec::new());
+        let mut is_round_over = false;
+        let mut requests = self.requests(run, previous);
+        while let Some(request) = requests.pop_front() {
+            let signal = request.signal();
+            if self.problems.is_unsupported(signal) || had.contains(&signal) {
+                continue;
+            }
+            let Err(error) = self.send_patiently(&request) else {
+                accepted.insert(signal);
+                continue;
+            };
+            if matches!(error.kind, SendErrorKind::Partial { .. }) {
+                accepted.insert(signal);
+            }
+            match self.next(&request, error.kind, !accepted.is_empty()) {
+                Next::Halve(halves) => halves.into_iter().rev().for_each(|half| requests.push_front(half)),
+                Next::GiveUp => rejected.push((signal, error)),
+                Next::GiveUpSignal => {
+                    rejected.push((signal, error));
+                    requests.retain(|request| request.signal() != signal);
+                }
+                Next::SendLater => failed.push((signal, error)),
+                end @ (Next::EndRun | Next::EndRound) => {
+                    failed.push((signal, error));
+                    is_round_over = matches!(end, Next::EndRound);
+                    break;
+                }
+            }
+        }
+        let has_failed = |signal: &Signal| failed.iter().any(|(other, _)| other == signal);
+        accepted.retain(|signal| !has_failed(signal));
+        let is_partial = !accepted.is_empty();
+        // Each item was too large.
+        let is_given_up = !is_partial
+            && failed.is_empty()
+            && !rejected.is_empty()
+            && rejected.iter().all(|(_, error)| error.kind == SendErrorKind::TooLarge);
+        if is_partial || is_given_up {
+            let id = short_run_id(&run.record);
+            rejected.iter().for_each(|(signal, error)| self.problems.add(*signal, error, &id));
+        }
+        // Items that were too large are given up, so they are not sent again either.
+        let too_large = rejected.iter().filter(|(_, error)| error.kind == SendErrorKind::TooLarge);
+        let too_large = too_large.map(|(signal, _)| *signal).filter(|signal| !has_failed(signal));
+        let settled = accepted.into_iter().chain(too_large).collect();
+        if let Some((_, error)) = failed.pop() {
+            if is_partial {
+                let part = Part { revision: run.key.revision, signals: settled };
+                self.incomplete.insert(run.key.run.clone(), part);
+            }
+            let unsent = Unsent { error: error.into_error(), is_partial };
+            return if is_round_over { Sending::Stopped(unsent) } else { Sending::Failed(unsent) };
+        }
+        match rejected.into_iter().next() {
+            Some(_) if is_given_up => Sending::GivenUp,
+            Some((_, error)) if !is_partial => {
+                Sending::Failed(Unsent { error: error.into_error(), is_partial })
+            }
+            _ => Sending::Sent,
+        }
+    }
+
+    fn requests(&self, run: &ShippedRun, previous: Option<i64>) -> VecDeque<Request> {
         let identity = &self.shipper.identity;
         let resource = otlp::Resource {
             organization: &identity.organization,
@@ -101,67 +173,44 @@ impl Receiver<'_> {
             previous,
             privacy: self.shipper.setup.context.config.ship.privacy,
         };
-        let had = self.shipped.parts.get(&run.key.run).filter(|part| part.revision == run.key.revision);
-        let had = had.map(|part| part.signals.clone()).unwrap_or_default();
-        let (mut accepted, mut errors, mut failed) = (had.clone(), Vec::new(), Vec::new());
-        let mut requests: VecDeque<Request> = otlp::requests(&resource, &export).into();
-        while let Some(request) = requests.pop_front() {
-            let signal = request.signal();
-            if self.problems.is_unsupported(signal) || had.contains(&signal) {
-                continue;
-            }
-            let Err(error) = self.send_patiently(&request) else {
-                accepted.insert(signal);
-                continue;
-            };
-            match error.kind {
-                SendErrorKind::TooLarge if let Some(halves) = request.halves() => {
-                    halves.into_iter().rev().for_each(|half| requests.push_front(half));
-                }
-                // Otherwise each item of each run would be sent.
-                SendErrorKind::TooLarge if accepted.is_empty() && self.affects_other_runs(error.kind) => {
-                    failed.push((signal, error));
-                    break;
-                }
-                kind if kind.affects_other_requests() => {
-                    failed.push((signal, error));
-                    break;
-                }
-                SendErrorKind::Failed => failed.push((signal, error)),
-                kind => {
-                    if matches!(kind, SendErrorKind::Partial { .. }) {
-                        accepted.insert(signal);
-                    }
-                    errors.push((signal, error));
-                }
-            }
-        }
-        accepted.retain(|signal| failed.iter().all(|(other, _)| other != signal));
-        if let Some((_, error)) = failed.pop() {
-            let part = Part { revision: run.key.revision, signals: accepted };
-            if !part.signals.is_empty() {
-                self.incomplete.insert(run.key.run.clone(), part);
-            }
-            return Err(error);
-        }
-        if accepted.is_empty() && !errors.is_empty() {
-            return Err(errors.swap_remove(0).1);
-        }
-        let id = short(&run.record);
-        errors.iter().for_each(|(signal, error)| self.problems.add(*signal, error, &id));
-        Ok(())
+        otlp::requests(&resource, &export).into()
     }
 
-    /// Whether other runs would fail in the same way now. The run itself can be the reason that there was no response: a proxy can
-    /// cut off a large request, or have an item that is too large. So an empty request decides.
-    fn affects_other_runs(&self, kind: SendErrorKind) -> bool {
-        let probe = || self.shipper.runtime.block_on(self.sender.send(&Request::empty()));
+    /// The next step after a request has failed. The cause can be this run: a proxy can drop a large request, or an item can exceed
+    /// the limit. An empty request decides.
+    fn next(&mut self, request: &Request, kind: SendErrorKind, has_accepted: bool) -> Next {
+        let signal = request.signal();
         match kind {
-            SendErrorKind::Unauthorized | SendErrorKind::Tls | SendErrorKind::Retry { .. } => true,
-            SendErrorKind::TooLarge => probe().is_err_and(|error| error.kind == kind),
-            SendErrorKind::Lost => probe().is_err_and(|error| error.kind.affects_other_requests()),
-            _ => false,
+            SendErrorKind::TooLarge => match request.halves() {
+                Some(halves) => Next::Halve(halves),
+                None if !self.refuses_every_size(signal) => Next::GiveUp,
+                None if has_accepted => Next::GiveUpSignal,
+                // Otherwise each item of each run would be sent.
+                None => Next::EndRound,
+            },
+            SendErrorKind::Unauthorized | SendErrorKind::Tls | SendErrorKind::Retry { .. } => Next::EndRound,
+            SendErrorKind::Lost => match self.send_empty(signal) {
+                Err(error) if error.kind.affects_other_requests() => Next::EndRound,
+                _ => Next::EndRun,
+            },
+            SendErrorKind::Failed => Next::SendLater,
+            SendErrorKind::Rejected | SendErrorKind::Unsupported { .. } | SendErrorKind::Partial { .. } => {
+                Next::GiveUp
+            }
         }
+    }
+
+    fn refuses_every_size(&mut self, signal: Signal) -> bool {
+        if let Some(refuses) = self.refuses_every_size.get(&signal) {
+            return *refuses;
+        }
+        let refuses = self.send_empty(signal).is_err_and(|error| error.kind == SendErrorKind::TooLarge);
+        self.refuses_every_size.insert(signal, refuses);
+        refuses
+    }
+
+    fn send_empty(&self, signal: Signal) -> std::result::Result<(), SendError> {
+        self.shipper.runtime.block_on(self.sender.send(&Request::empty(signal)))
     }
 
     fn note_parts(&mut self, destination: &Destination) -> Result<()> {

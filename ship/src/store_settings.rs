@@ -14,10 +14,10 @@ pub fn s3(address: &str, profiles: &ProfileFiles) -> Result<AmazonS3Builder> {
     let of_profile = profiles.profile.as_ref().map(|profile| format!("the profile {profile:?} has no keys"));
     require(S3_CREDENTIALS, |key| builder.get_config_value(key), of_profile)?;
     let allow_http = AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp);
-    let allowed = builder.get_config_value(&allow_http);
+    let allowed = flag("AWS_ALLOW_HTTP", builder.get_config_value(&allow_http))?;
     let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
-    check_tls(endpoint, allowed.as_deref(), ["AWS_ENDPOINT_URL", "AWS_ALLOW_HTTP"])?;
-    Ok(if is_on(allowed.as_deref()) { builder } else { builder.with_config(allow_http, "false") })
+    check_tls(endpoint, allowed, ["AWS_ENDPOINT_URL", "AWS_ALLOW_HTTP"])?;
+    Ok(builder.with_config(allow_http, allowed.to_string()))
 }
 
 /// The settings for an address `gs://…`.
@@ -33,19 +33,19 @@ pub fn google(address: &str, profiles: &ProfileFiles) -> Result<GoogleCloudStora
 pub fn azure(address: &str) -> Result<MicrosoftAzureBuilder> {
     let builder = MicrosoftAzureBuilder::from_env().with_url(address);
     require(AZURE_CREDENTIALS, |key| builder.get_config_value(key), None)?;
-    let account = builder.get_config_value(&AzureConfigKey::AccountName);
+    let account = builder.get_config_value(&AzureConfigKey::AccountName).filter(|name| !name.is_empty());
     if account.is_none() && !is_on(builder.get_config_value(&AzureConfigKey::UseEmulator).as_deref()) {
-        let error = Error::new(format!("the storage account of {address} is not known"));
+        let error = Error::new(format!("no storage account is set for {address}"));
         return Err(error.hint("set AZURE_STORAGE_ACCOUNT_NAME in the environment"));
     }
     let allow_http = AzureConfigKey::Client(ClientConfigKey::AllowHttp);
-    let allowed = builder.get_config_value(&allow_http);
+    let allowed = flag("AZURE_ALLOW_HTTP", builder.get_config_value(&allow_http))?;
     let endpoint = builder.get_config_value(&AzureConfigKey::Endpoint);
-    check_tls(endpoint, allowed.as_deref(), ["AZURE_STORAGE_ENDPOINT", "AZURE_ALLOW_HTTP"])?;
-    Ok(if is_on(allowed.as_deref()) { builder } else { builder.with_config(allow_http, "false") })
+    check_tls(endpoint, allowed, ["AZURE_STORAGE_ENDPOINT", "AZURE_ALLOW_HTTP"])?;
+    Ok(builder.with_config(allow_http, allowed.to_string()))
 }
 
-/// The settings of which one must be there. Without credentials, `object_store` would ask a server of the cloud for
+/// At least one of these must be set. Without credentials, `object_store` would ask a server of the cloud for
 /// some, which on other machines is an address that does not answer.
 const S3_CREDENTIALS: &[AmazonS3ConfigKey] = &[
     AmazonS3ConfigKey::AccessKeyId,
@@ -74,12 +74,20 @@ const AZURE_CREDENTIALS: &[AzureConfigKey] = &[
     AzureConfigKey::SkipSignature,
 ];
 
-/// Whether a setting is there. Flags that are off do not count: `object_store` reads them in this way, but an empty one is an
-/// error to it.
+/// Whether a setting is present and not off. An empty value is off; `object_store` rejects it.
 fn is_on(value: Option<&str>) -> bool {
     value.is_some_and(|value| {
         !matches!(value.to_ascii_lowercase().as_str(), "" | "0" | "false" | "off" | "no" | "n")
     })
+}
+
+/// The value of a variable that is on or off, with the same words as in `object_store`, whose error does not name the variable.
+fn flag(variable: &str, value: Option<String>) -> Result<bool> {
+    let Some(value) = value.filter(|value| is_on(Some(value))) else { return Ok(false) };
+    match value.to_ascii_lowercase().as_str() {
+        "1" | "true" | "on" | "yes" | "y" => Ok(true),
+        _ => Err(Error::new(format!("invalid {variable} {value:?}; expected \"true\" or \"false\""))),
+    }
 }
 
 /// Checks that there are credentials. `why` explains why there may be none.
@@ -95,12 +103,12 @@ fn require<K>(keys: &[K], value: impl Fn(&K) -> Option<String>, why: Option<Stri
 
 /// Checks that an address without TLS is allowed: later, the error of a request would not name the reason. `names` has the
 /// variables of the address and of the permission.
-fn check_tls(endpoint: Option<String>, allowed: Option<&str>, names: [&str; 2]) -> Result<()> {
-    if !endpoint.unwrap_or_default().starts_with("http://") || is_on(allowed) {
+fn check_tls(endpoint: Option<String>, allowed: bool, names: [&str; 2]) -> Result<()> {
+    if !endpoint.unwrap_or_default().starts_with("http://") || allowed {
         return Ok(());
     }
     let [address, permission] = names;
-    let error = Error::new(format!("the address of the object store ({address}) is without TLS"));
+    let error = Error::new(format!("the address of the object store ({address}) does not use TLS"));
     Err(error.hint(format!("use https://, or allow it with {permission}=true")))
 }
 

@@ -1,4 +1,5 @@
-//! Hints for TLS connections that fail. Trying again soon does not help.
+//! Hints for TLS connections that fail. After a lasting error of TLS, a receiver gets no other request in the same round;
+//! `object_store` repeats its requests nevertheless.
 
 use std::error::Error;
 use std::io;
@@ -6,10 +7,10 @@ use std::io;
 use rustls::{CertificateError, Error as TlsError, InvalidMessage};
 
 /// How to trust a private CA.
-const TRUST: &str = "add the certificate of the server's CA to those of the system, or set SSL_CERT_FILE to a PEM file with all \
-                     certificates to trust";
+const TRUST: &str = "add the server's CA certificate to the system's trust store, or (Linux) set SSL_CERT_FILE to a PEM file \
+                     with all certificates to trust";
 /// The hint for a system without certificates.
-pub const NO_CERTIFICATES: &str = "install the certificates of the system (package ca-certificates), or set SSL_CERT_FILE to a PEM file with certificates";
+pub const NO_CERTIFICATES: &str = "install CA certificates (package ca-certificates), and check SSL_CERT_FILE and SSL_CERT_DIR if they are set";
 
 /// The innermost cause of an error.
 pub fn innermost<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
@@ -21,7 +22,8 @@ pub fn is_tls(error: &(dyn Error + 'static)) -> bool {
     tls_error(error).is_some()
 }
 
-/// The hint for an error that one of TLS has caused.
+/// The hint for a lasting error of TLS: the certificate is invalid, or the server does not use TLS. Others,
+/// such as an alert of a load balancer that restarts, have no hint.
 pub fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
     match tls_error(error)? {
         TlsError::InvalidCertificate(error) => Some(certificate_hint(error)),
@@ -36,15 +38,15 @@ fn certificate_hint(error: &CertificateError) -> &'static str {
     match error {
         CertificateError::UnknownIssuer => TRUST,
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-            "renew the certificate of the server, or check the clock of this machine"
+            "renew the server's certificate, or check the clock of this machine"
         }
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
             "check the clock of this machine"
         }
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "use an address with a name that the certificate of the server has"
+            "use a host name that the server's certificate lists"
         }
-        _ => "the server needs another certificate, which a CA has issued",
+        _ => "replace the server's certificate with one that a CA issued for a server",
     }
 }
 
@@ -63,6 +65,8 @@ fn source<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stat
 
 #[cfg(test)]
 mod tests {
+    use rustls::AlertDescription;
+
     use super::*;
 
     #[test]
@@ -72,7 +76,9 @@ mod tests {
         assert_eq!(hint(&error), Some(TRUST));
         assert_eq!(innermost(&error).to_string(), tls().to_string());
         let expired = TlsError::InvalidCertificate(CertificateError::Expired);
-        assert!(hint(&io::Error::other(expired)).unwrap().starts_with("renew the certificate"));
+        assert!(hint(&io::Error::other(expired)).unwrap().starts_with("renew the server's certificate"));
+        let alert = io::Error::other(TlsError::AlertReceived(AlertDescription::InternalError));
+        assert!(is_tls(&alert) && hint(&alert).is_none());
         let other = io::Error::from(io::ErrorKind::ConnectionRefused);
         assert!(!is_tls(&other) && hint(&other).is_none());
     }

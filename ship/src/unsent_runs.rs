@@ -28,17 +28,61 @@ pub fn unsent_runs<'a>(
 pub enum Sending {
     /// The destination has the run.
     Sent,
-    /// It does not have all of it. Other runs can be sent. The error does not name the run.
-    Failed(Error),
+    /// The destination accepts nothing of the run, and sending it again would not help.
+    GivenUp,
+    /// The run is sent again in the next round. Other runs can be sent.
+    Failed(Unsent),
+    /// The run is sent again in the next round. Other runs would fail in the same way now.
+    Stopped(Unsent),
 }
 
-/// Calls `send` for each unsent run, with the revision that was sent before, and notes those that are sent. Stops at the first
-/// error of `send`. Errors get the name of the run.
+/// Why a destination does not have all of a run.
+pub struct Unsent {
+    /// It does not name the run.
+    pub error: Error,
+    /// Whether the destination has a part of the run.
+    pub is_partial: bool,
+}
+
+impl Unsent {
+    fn within(self, id: &str) -> Error {
+        let completely = if self.is_partial { " completely" } else { "" };
+        self.error.within(format!("run {id} was not sent{completely}"))
+    }
+}
+
+/// The runs that failed, of which the first is reported.
+#[derive(Default)]
+struct Failures {
+    count: usize,
+    first: Option<(String, Unsent)>,
+}
+
+impl Failures {
+    fn add(&mut self, id: String, unsent: Unsent) {
+        self.count += 1;
+        self.first.get_or_insert((id, unsent));
+    }
+
+    fn into_result(self) -> Result<()> {
+        match self.first {
+            None => Ok(()),
+            Some((id, unsent)) if self.count == 1 => Err(unsent.within(&id)),
+            Some((id, Unsent { error, .. })) => {
+                let runs = count(self.count, "run");
+                Err(error.within(format!("{runs} were not sent completely; run {id}")))
+            }
+        }
+    }
+}
+
+/// Calls `send` for each unsent run, with the revision that was sent before, and notes those that are sent or given up, until
+/// `send` stops. Errors get the name of the run.
 pub fn each_run(
     shipper: &Shipper<'_>,
     destination: &Destination,
     round: &mut RoundOutcome,
-    mut send: impl FnMut(&ShippedRun, Option<i64>, &mut RoundOutcome) -> Result<Sending>,
+    mut send: impl FnMut(&ShippedRun, Option<i64>, &mut RoundOutcome) -> Sending,
 ) -> Result<()> {
     let (setup, state) = (shipper.setup, shipper.state()?);
     let catalog = setup.catalog();
@@ -50,56 +94,50 @@ pub fn each_run(
     note_too_large(shipper, destination, &too_large)?;
     round.notes.extend(too_large.into_iter().map(too_large_note));
     let shipped = state.destinations.get(&destination.id);
-    let mut visit =
-        |data: RunData, done: &mut BTreeMap<String, i64>, round: &mut RoundOutcome| -> Result<Sending> {
-            let id = data.run.run.clone();
-            let texts = setup.texts(&setup.homes_of(&data.run));
-            let run = texts
-                .and_then(|texts| ShippedRun::of(&data, &setup.context.config, &texts, &shipper.identity));
-            let run = match run {
-                Ok(run) => run,
-                Err(error) => return Ok(Sending::Failed(error)),
-            };
-            let previous = shipped.and_then(|shipped| shipped.runs.get(&id)).copied();
-            let sending = send(&run, previous, round)?;
-            if let Sending::Sent = sending {
-                round.sent.runs += 1;
-                done.insert(id, run.key.revision);
-            }
-            Ok(sending)
+    let mut visit = |data: RunData, done: &mut BTreeMap<String, i64>, round: &mut RoundOutcome| -> Sending {
+        let id = data.run.run.clone();
+        let texts = setup.texts(&setup.homes_of(&data.run));
+        let run =
+            texts.and_then(|texts| ShippedRun::of(&data, &setup.context.config, &texts, &shipper.identity));
+        let run = match run {
+            Ok(run) => run,
+            Err(error) => return Sending::Failed(Unsent { error, is_partial: false }),
         };
-    let (mut failed, mut first) = (0_usize, None);
+        let previous = shipped.and_then(|shipped| shipped.runs.get(&id)).copied();
+        let sending = send(&run, previous, round);
+        round.sent.runs += usize::from(matches!(sending, Sending::Sent));
+        if let Sending::Sent | Sending::GivenUp = sending {
+            done.insert(id, run.key.revision);
+        }
+        sending
+    };
+    let mut failures = Failures::default();
     for batch in batches {
         let mut done = BTreeMap::new();
-        let mut end = Ok(());
+        let mut end = None;
         for data in catalog.open_runs(&batch)?.runs {
-            let id = short(&data.run);
+            let id = short_run_id(&data.run);
             match visit(data, &mut done, round) {
-                Ok(Sending::Sent) => {}
-                Ok(Sending::Failed(error)) => {
-                    failed += 1;
-                    first.get_or_insert((id, error));
-                }
-                Err(error) => {
-                    end = Err(error.within(format!("run {id} was not sent")));
+                Sending::Sent | Sending::GivenUp => {}
+                Sending::Failed(unsent) => failures.add(id, unsent),
+                Sending::Stopped(unsent) => {
+                    end = Some(unsent.within(&id));
                     break;
                 }
             }
         }
         note_shipped(shipper, destination, done)?;
-        end?;
-    }
-    match first {
-        None => Ok(()),
-        Some((id, error)) if failed == 1 => Err(error.within(format!("run {id} was not sent"))),
-        Some((id, error)) => {
-            Err(error.within(format!("{} were not sent; the first is {id}", count(failed, "run"))))
+        if let Some(error) = end {
+            // The error of the runs before it comes first.
+            round.errors.extend(failures.into_result().err());
+            return Err(error);
         }
     }
+    failures.into_result()
 }
 
 /// The ID of a run for people.
-pub fn short(run: &RunRecord) -> String {
+pub fn short_run_id(run: &RunRecord) -> String {
     short_id(&run.run, &[]).to_owned()
 }
 

@@ -4,73 +4,16 @@
 
 #[path = "support/http.rs"]
 mod http;
+#[path = "support/responses.rs"]
+mod responses;
 mod support;
 
-use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use http::Got;
+use responses::{NO_RESPONSE, Receiver, Responses};
 use support::Machine;
-
-/// A receiver that responds to each path with a status, and its requests.
-struct Receiver {
-    base: String,
-    responses: Arc<Mutex<Responses>>,
-    got: Arc<Mutex<Vec<String>>>,
-}
-
-/// The paths with the status 200, and the status and the headers of all others; after that many requests, all are accepted.
-struct Responses {
-    paths: Vec<&'static str>,
-    otherwise: &'static str,
-    headers: &'static str,
-    remaining: usize,
-}
-
-impl Receiver {
-    fn start(paths: &[&'static str], otherwise: &'static str) -> Receiver {
-        let (paths, remaining) = (paths.to_vec(), usize::MAX);
-        Receiver::responding(Responses { paths, otherwise, headers: "", remaining })
-    }
-
-    fn responding(responses: Responses) -> Receiver {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let base = format!("http://{}", listener.local_addr().unwrap());
-        let receiver = Receiver { base, responses: Arc::new(Mutex::new(responses)), got: Arc::default() };
-        let (responses, got) = (receiver.responses.clone(), receiver.got.clone());
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let (responses, got) = (responses.clone(), got.clone());
-                std::thread::spawn(move || respond(stream.unwrap(), &responses, &got));
-            }
-        });
-        receiver
-    }
-
-    fn accept(&self, paths: &[&'static str]) {
-        self.responses.lock().unwrap().paths = paths.to_vec();
-    }
-
-    /// The paths of the requests since the last call.
-    fn requests(&self) -> Vec<String> {
-        std::mem::take(&mut self.got.lock().unwrap())
-    }
-}
-
-/// Reads one request and responds. The shipper may close the connection before.
-fn respond(stream: TcpStream, responses: &Mutex<Responses>, got: &Mutex<Vec<String>>) {
-    let Ok(request) = Got::read(&stream) else { return };
-    let (status, headers) = {
-        let mut responses = responses.lock().unwrap();
-        let is_accepted = responses.remaining == 0 || responses.paths.contains(&request.path());
-        responses.remaining = responses.remaining.saturating_sub(1);
-        if is_accepted { ("200 OK", "") } else { (responses.otherwise, responses.headers) }
-    };
-    got.lock().unwrap().push(request.path().to_owned());
-    if status != NO_RESPONSE {
-        let _ = http::answer(stream, status, headers);
-    }
-}
 
 fn machine(receiver: &Receiver) -> Machine {
     let machine = Machine::new();
@@ -179,20 +122,13 @@ fn a_time_that_could_not_be_stored_is_an_error() {
     assert!(machine.ship(&["--once"]).status.success());
 }
 
-/// Instead of a status: the connection is closed without a response.
-const NO_RESPONSE: &str = "";
 /// The header of a response after which a request is not sent again in this round.
 const BUSY: &str = "Retry-After: 600\r\n";
 
 #[test]
 fn a_run_without_a_response_does_not_keep_the_others_from_being_sent() {
     let attempts = 7;
-    let receiver = Receiver::responding(Responses {
-        paths: Vec::new(),
-        otherwise: NO_RESPONSE,
-        headers: "",
-        remaining: attempts,
-    });
+    let receiver = Receiver::responding(Responses { remaining: attempts, ..Responses::with(NO_RESPONSE) });
     let machine = machine(&receiver);
     machine.record("v328-inprocess");
     machine.record("v328-panes");
@@ -208,13 +144,31 @@ fn a_run_without_a_response_does_not_keep_the_others_from_being_sent() {
 }
 
 #[test]
-fn a_busy_receiver_is_not_asked_for_each_run() {
-    let receiver = Receiver::responding(Responses {
-        paths: Vec::new(),
-        otherwise: "503 Service Unavailable",
-        headers: BUSY,
-        remaining: usize::MAX,
+fn a_receiver_without_tls_is_not_tried_again_with_tls() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("https://{}", listener.local_addr().unwrap());
+    let connections = Arc::new(AtomicUsize::new(0));
+    let count = connections.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            count.fetch_add(1, Ordering::Relaxed);
+            let _ = http::answer(stream.unwrap(), "400 Bad Request", "");
+        }
     });
+    let machine = Machine::new();
+    machine.configure(&format!("otlp = \"{base}\""));
+    machine.record("v328-inprocess");
+    machine.record("v328-panes");
+    let output = machine.ship(&["--once"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && text.contains("hint: the server does not use TLS"), "{text}");
+    assert_eq!(connections.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_busy_receiver_is_not_asked_for_each_run() {
+    let receiver =
+        Receiver::responding(Responses { headers: BUSY, ..Responses::with("503 Service Unavailable") });
     let machine = machine(&receiver);
     for trace in ["v328-inprocess", "v328-panes", "v328-gc", "v328-notasks", "v177-inprocess"] {
         machine.record(trace);
@@ -231,7 +185,8 @@ fn a_signal_at_which_the_receiver_failed_is_sent_again_without_the_others() {
     for requests in [&ALL[..], &ALL[1..2], &ALL[1..2]] {
         let output = machine.ship(&["--once"]);
         let text = String::from_utf8(output.stderr).unwrap();
-        assert!(!output.status.success() && text.contains("cannot send logs"), "{text}");
+        assert!(!output.status.success(), "{text}");
+        assert!(text.contains(" was not sent completely: cannot send logs"), "{text}");
         assert_eq!(receiver.requests(), requests);
         assert!(status(&machine).contains("sent: 0 runs\n  not sent: 1 run\n"));
     }
@@ -245,6 +200,62 @@ fn a_signal_at_which_the_receiver_failed_is_sent_again_without_the_others() {
 }
 
 #[test]
+fn a_rejection_is_reported_also_if_the_receiver_failed_at_another_signal_of_the_run() {
+    let receiver = Receiver::responding(Responses {
+        paths: vec![ALL[0]],
+        rejected: vec![ALL[2]],
+        ..Responses::with("500 Internal Server Error")
+    });
+    let machine = machine(&receiver);
+    machine.record("v328-inprocess");
+    let output = machine.ship(&["--once"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && text.contains("was not sent completely: cannot send logs"), "{text}");
+    assert!(text.contains("warning: cannot send metrics to ") && text.contains("status 400"), "{text}");
+}
+
+#[test]
+fn a_signal_that_is_too_large_in_every_size_is_given_up_also_if_the_receiver_failed_at_another_one() {
+    let receiver = Receiver::responding(Responses {
+        paths: vec![ALL[0]],
+        rejected: vec![ALL[2]],
+        rejection: "413 Content Too Large",
+        ..Responses::with("500 Internal Server Error")
+    });
+    let machine = machine(&receiver);
+    machine.record("v328-inprocess");
+    for warnings in [1, 0] {
+        let output = machine.ship(&["--once"]);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && text.contains("completely: cannot send logs"), "{text}");
+        assert_eq!(text.matches("warning: cannot send a single metric to ").count(), warnings, "{text}");
+        let requests = receiver.requests();
+        assert_eq!(requests.contains(&ALL[2].to_owned()), warnings > 0, "{requests:?}");
+    }
+    receiver.accept(&ALL);
+    assert!(machine.ship_all().contains("sent 1 run\n"));
+    assert_eq!(receiver.requests(), ALL[1..2]);
+}
+
+#[test]
+fn the_error_of_a_run_is_reported_also_if_a_later_run_ends_the_round() {
+    let receiver = Receiver::responding(Responses {
+        rejected: ALL.to_vec(),
+        rejections_left: ALL.len(),
+        ..Responses::with("401 Unauthorized")
+    });
+    let machine = machine(&receiver);
+    machine.record("v328-inprocess");
+    machine.record("v328-panes");
+    let output = machine.ship(&["--once"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    let (first, second) = text.split_once("status 400").unwrap();
+    assert!(!output.status.success() && first.contains(" was not sent: cannot send traces"), "{text}");
+    assert!(second.contains(" was not sent: cannot send traces") && second.contains("status 401"), "{text}");
+    assert!(status(&machine).contains("status 400"), "{}", status(&machine));
+}
+
+#[test]
 fn runs_that_were_not_sent_are_one_error_that_names_the_first() {
     let receiver = Receiver::start(&[ALL[0], ALL[2]], "500 Internal Server Error");
     let machine = machine(&receiver);
@@ -254,7 +265,7 @@ fn runs_that_were_not_sent_are_one_error_that_names_the_first() {
     let text = String::from_utf8(output.stderr).unwrap();
     let runs = machine.catalog().runs;
     let first = runs.iter().min_by_key(|run| run.ended_at).unwrap();
-    let expected = format!("2 runs were not sent; the first is {}: cannot send logs to ", &first.run[..8]);
+    let expected = format!("2 runs were not sent completely; run {}: cannot send logs to ", &first.run[..8]);
     assert!(text.contains(&expected) && text.matches("error: ").count() == 1, "{expected}: {text}");
 }
 
@@ -262,9 +273,9 @@ fn runs_that_were_not_sent_are_one_error_that_names_the_first() {
 fn what_a_receiver_had_before_it_became_busy_is_not_sent_again() {
     let receiver = Receiver::responding(Responses {
         paths: vec![ALL[0]],
-        otherwise: "503 Service Unavailable",
         headers: BUSY,
         remaining: 2,
+        ..Responses::with("503 Service Unavailable")
     });
     let machine = machine(&receiver);
     machine.record("v328-inprocess");

@@ -106,3 +106,24 @@ fn a_receiver_that_refuses_every_size_does_not_get_each_item() {
     assert!(receiver.refused() < items / 2, "{} of {items}", receiver.refused());
     assert!(receiver.requests().is_empty());
 }
+
+#[test]
+fn runs_of_which_each_item_is_too_large_are_given_up() {
+    let machine = machine();
+    let all = items(&requests(&machine)).len();
+    let receiver = Receiver::start();
+    // Only an empty request is smaller.
+    receiver.set_limit(1);
+    let (output, text) = ship(&machine, &receiver);
+    assert!(output.status.success() && text.contains("sent 0 runs\n"), "{text}");
+    let given_up = text.lines().filter(|line| line.starts_with("warning: cannot send a single ")).count();
+    assert_eq!(given_up, 3, "{text}");
+    // One empty request for each signal.
+    let empty = receiver.requests();
+    assert!(empty.len() == 3 && items(&empty).is_empty(), "{empty:?}");
+    let refused = receiver.refused();
+    assert!((all..2 * all).contains(&refused), "{refused} of {all}");
+    let (output, text) = ship(&machine, &receiver);
+    assert!(output.status.success() && text == "sent 0 runs\n", "{text}");
+    assert_eq!((receiver.requests().len(), receiver.refused()), (3, refused));
+}

@@ -20,8 +20,12 @@ pub enum Request {
 
 impl Request {
     /// A request without data, to find out whether a receiver responds at all.
-    pub fn empty() -> Request {
-        Request::Traces(ExportTraceServiceRequest::default())
+    pub fn empty(signal: Signal) -> Request {
+        match signal {
+            Signal::Traces => Request::Traces(ExportTraceServiceRequest::default()),
+            Signal::Logs => Request::Logs(ExportLogsServiceRequest::default()),
+            Signal::Metrics => Request::Metrics(ExportMetricsServiceRequest::default()),
+        }
     }
 
     pub fn signal(&self) -> Signal {
@@ -114,6 +118,9 @@ mod tests {
         assert_eq!(request(&["a", "b", "c"]).halves(), Some([request(&["a", "b"]), request(&["c"])]));
         assert_eq!(request(&["a", "b"]).halves(), Some([request(&["a"]), request(&["b"])]));
         assert_eq!(request(&["a"]).halves(), None);
-        assert_eq!(Request::empty().halves(), None);
+        for signal in Signal::ALL {
+            let empty = Request::empty(signal);
+            assert_eq!((empty.signal(), empty.items(), empty.halves()), (signal, 0, None));
+        }
     }
 }

@@ -47,7 +47,7 @@ pub enum SendErrorKind {
     TooLarge,
     /// The receiver failed. The specification forbids sending the request again soon; a later round does.
     Failed,
-    /// There was no TLS connection that can be trusted. Trying again soon does not help.
+    /// The TLS handshake failed, or the certificate is not trusted.
     Tls,
     /// The receiver does not accept the credentials, so it accepts no other request either.
     Unauthorized,
@@ -77,6 +77,14 @@ impl SendError {
 
     pub(super) fn lost(text: impl Into<String>) -> SendError {
         SendError::new(SendErrorKind::Lost, text)
+    }
+
+    pub fn into_error(self) -> Error {
+        let error = Error::new(self.text);
+        match self.hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
     }
 }
 
@@ -171,9 +179,9 @@ impl Sender {
             .header(CONTENT_ENCODING, "gzip")
             .body(body);
         let lost = |error: reqwest::Error| {
-            let is_tls = tls_problem::is_tls(&error);
-            let (kind, hint) =
-                (if is_tls { SendErrorKind::Tls } else { SendErrorKind::Lost }, tls_problem::hint(&error));
+            // Other errors of TLS can be temporary.
+            let hint = tls_problem::hint(&error);
+            let kind = if hint.is_some() { SendErrorKind::Tls } else { SendErrorKind::Lost };
             SendError { hint, ..SendError::new(kind, format!("{what}: {}", cause(error))) }
         };
         let response = post.send().await.map_err(lost)?;

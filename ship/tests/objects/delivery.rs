@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::texts;
-use crate::support::{Machine, TRACES};
+use crate::support::{Machine, TRACES, files};
 
 fn sum(rows: &[Value], key: &str) -> i64 {
     rows.iter().filter_map(|row| row[key].as_i64()).sum()
@@ -99,7 +99,7 @@ fn a_shipper_that_is_killed_at_any_point_loses_nothing_and_sends_nothing_twice()
 }
 
 #[test]
-fn of_two_shippers_at_once_one_sends() {
+fn of_several_shippers_at_once_one_sends() {
     let machine = Machine::new();
     TRACES.iter().for_each(|trace| machine.record(trace));
     machine.configure_lake("");
@@ -111,7 +111,10 @@ fn of_two_shippers_at_once_one_sends() {
         assert!(output.status.success());
         messages.push(String::from_utf8(output.stderr).unwrap());
     }
-    assert!(messages.iter().any(|message| message.contains("runs (") && !message.contains("sent 0 events")));
+    // A shipper that starts after the one that sends finds nothing to send.
+    let is_sender =
+        |message: &&String| message.contains("runs (") && !message.contains("sent 0 events and 0 runs");
+    assert_eq!(messages.iter().filter(is_sender).count(), 1, "{messages:?}");
     assert_complete(&machine);
 }
 
@@ -157,15 +160,36 @@ fn each_shipment_of_new_lines_has_the_head_of_the_log() {
 }
 
 #[test]
+fn a_head_that_cannot_be_created_does_not_keep_events_and_runs_from_being_sent() {
+    let machine = Machine::new();
+    machine.record("v328-inprocess");
+    machine.configure_lake("since = \"2099-01-01\"");
+    machine.ship_all();
+    std::fs::remove_dir_all(machine.lake().join("heads")).unwrap();
+    std::fs::write(machine.lake().join("heads"), "in the way").unwrap();
+    machine.record("v328-panes");
+    machine.configure_lake("");
+    let output = machine.ship(&["--once"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && text.contains("cannot create heads/"), "{text}");
+    assert_complete(&machine);
+}
+
+#[test]
 fn earlier_data_than_since_is_never_sent() {
     let machine = Machine::new();
     machine.record("v47-inprocess");
     machine.configure_lake("");
     let output = machine.ship(&["--once", "--since", "2099-01-01"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let empty = files(&machine.lake().join("runs"));
+    assert_eq!(empty.len(), 1);
+    std::fs::remove_file(&empty[0]).unwrap();
     machine.ship_all();
+    // Objects without rows are created once.
+    assert!(!empty[0].exists());
     assert_eq!((machine.rows("events").len(), machine.rows("runs").len()), (0, 0));
-    assert_eq!(machine.objects().iter().filter(|name| name.ends_with("no-rows.parquet")).count(), 10);
+    assert_eq!(machine.objects().iter().filter(|name| name.ends_with("no-rows.parquet")).count(), 9);
     assert_eq!(machine.ship(&["--dry-run", "--json"]).stdout, b"");
     let status = String::from_utf8(machine.ship(&["status"]).stdout).unwrap();
     assert!(status.contains("only data from 2099-01-01"), "{status}");

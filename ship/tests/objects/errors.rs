@@ -33,7 +33,7 @@ fn global_options_come_before_a_command_or_after_it() {
 }
 
 #[test]
-fn a_reader_that_stops_reading_is_no_error() {
+fn a_reader_that_stops_reading_causes_no_error() {
     let machine = Machine::new();
     machine.record("v328-inprocess");
     machine.configure_lake("");
@@ -59,10 +59,12 @@ fn an_address_without_tls_has_to_be_allowed_and_a_profile_without_keys_is_named(
         ("AWS_ENDPOINT_URL", "http://127.0.0.1:9"),
     ];
     let plain = error(&keys);
-    assert!(plain.contains("is without TLS") && plain.contains("AWS_ALLOW_HTTP=true"), "{plain}");
+    assert!(plain.contains("does not use TLS") && plain.contains("AWS_ALLOW_HTTP=true"), "{plain}");
     for off in ["", "0", "false", "FALSE", "off", "no"] {
         assert_eq!(error(&[&keys[..], &[("AWS_ALLOW_HTTP", off)]].concat()), plain, "{off:?}");
     }
+    let invalid = error(&[&keys[..], &[("AWS_ALLOW_HTTP", "maybe")]].concat());
+    assert!(invalid.contains("invalid AWS_ALLOW_HTTP \"maybe\"; expected \"true\" or"), "{invalid}");
     machine.configure("store = \"az://container\"");
     let azure = error(&[
         ("AZURE_STORAGE_ACCOUNT_NAME", "a"),
@@ -71,8 +73,11 @@ fn an_address_without_tls_has_to_be_allowed_and_a_profile_without_keys_is_named(
         ("AZURE_ALLOW_HTTP", "0"),
     ]);
     assert!(azure.contains("AZURE_STORAGE_ENDPOINT") && azure.contains("AZURE_ALLOW_HTTP=true"), "{azure}");
-    let account = error(&[("AZURE_STORAGE_ACCOUNT_KEY", "a2V5")]);
-    assert!(account.contains("set AZURE_STORAGE_ACCOUNT_NAME"), "{account}");
+    for name in [&[][..], &[("AZURE_STORAGE_ACCOUNT_NAME", "")]] {
+        let account = error(&[&[("AZURE_STORAGE_ACCOUNT_KEY", "a2V5")], name].concat());
+        assert!(account.contains("no storage account is set for az://container"), "{account}");
+        assert!(account.contains("set AZURE_STORAGE_ACCOUNT_NAME"), "{account}");
+    }
     machine.configure("store = \"s3://bucket\"");
     let profile = error(&[("AWS_PROFILE", "sso")]);
     assert!(profile.contains("the profile \"sso\" has no keys"), "{profile}");
@@ -137,7 +142,10 @@ fn an_object_that_does_not_exist_has_a_hint() {
     let address = format!("file://{}/none", machine.dir.display());
     let output = machine.ship(&["fetch", &address, "--output", "/dev/null"]);
     let message = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success() && message.contains("hint: check the address"), "{message}");
+    assert!(
+        !output.status.success() && message.contains("hint: check the address: no such object"),
+        "{message}"
+    );
 }
 
 #[test]

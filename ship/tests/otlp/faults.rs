@@ -161,17 +161,25 @@ fn lost_connections_are_tried_again() {
     assert_eq!(closed.send().unwrap_err().kind, retry);
 }
 
-#[test]
-fn a_receiver_without_tls_is_not_tried_again_with_tls() {
-    let plain = Fake::new(false, |mut stream| drop(stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")));
+/// The error of a request with TLS to a server that sends these bytes.
+fn error_with_tls(response: &'static [u8]) -> SendError {
+    let fake = Fake::new(false, |mut stream| drop(stream.write_all(response)));
     let target = OtlpTarget {
-        base: plain.base.replace("http:", "https:"),
+        base: fake.base.replace("http:", "https:"),
         encoding: OtlpEncoding::Protobuf,
         headers: Headers::default(),
     };
-    let error = send(&target, LONG).unwrap_err();
+    send(&target, LONG).unwrap_err()
+}
+
+#[test]
+fn only_a_lasting_tls_error_is_not_tried_again() {
+    let error = error_with_tls(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     assert_eq!(error.kind, SendErrorKind::Tls);
     assert!(error.hint.unwrap().contains("does not use TLS"), "{error}");
+    // The fatal alert `internal_error`, as from a load balancer that restarts.
+    let error = error_with_tls(&[21, 3, 3, 0, 2, 2, 80]);
+    assert_eq!((error.kind, error.hint), (SendErrorKind::Lost, None), "{error}");
 }
 
 #[test]

@@ -9,9 +9,11 @@
     clippy::print_stdout
 )]
 
+use std::collections::BTreeSet;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// How long a server may take until it answers.
@@ -79,9 +81,14 @@ pub fn wait_for_port(port: u16) {
     }
 }
 
-/// A port that no outgoing connection takes while its server is down.
+/// A port that no outgoing connection takes while its server is down. SeaweedFS also uses the port plus 10,000.
 pub fn lasting_port() -> u16 {
-    10_000 + free_port() % 20_000
+    static TAKEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    let mut ports = std::iter::repeat_with(|| 10_000 + free_port() % 10_000);
+    let is_usable =
+        |port: &u16| is_free(*port) && is_free(*port + 10_000) && TAKEN.lock().unwrap().insert(*port);
+    ports.find(is_usable).unwrap()
 }
 
 /// Sends a signal, such as `STOP`, to a process that the test started.
