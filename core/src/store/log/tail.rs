@@ -24,7 +24,9 @@ pub(super) struct Tail {
 impl Tail {
     pub fn open(dir: &Path, name: &SegmentName) -> io::Result<Tail> {
         let file = Appender::open(&dir.join(name.as_str()))?;
-        let (is_torn, last) = (file.is_torn()?, last_in(|most| file.last_bytes(most))?);
+        let end = file.last_bytes(MARK_AND_BREAK)?;
+        let is_torn = end.last().is_some_and(|last| *last != b'\n');
+        let last = last_in(end, |most| file.last_bytes(most))?;
         Ok(Tail { name: name.clone(), file, is_torn, last })
     }
 
@@ -86,15 +88,22 @@ fn last_in_segments(dir: &Path) -> io::Result<Option<ChainPoint>> {
 
 /// The last line of a file that is in the chain; `None` if there is no such file.
 fn point_in(path: &Path) -> io::Result<Option<ChainPoint>> {
-    Ok(fs::if_exists(last_in(|most| fs::read_end(path, most)))?.flatten())
+    let read_end = |most| fs::read_end(path, most);
+    let Some(end) = fs::if_exists(read_end(MARK_AND_BREAK))? else { return Ok(None) };
+    last_in(end, read_end)
 }
 
-/// The last line of a file that is in the chain. `read_end` reads at most so many bytes from the end of the file. Skips lines
+/// The size of a mark and a line break, in bytes.
+const MARK_AND_BREAK: usize = MAX_MARK_BYTES + 1;
+
+/// The last line of a file that is in the chain. `bytes` is its end, up to [`MARK_AND_BREAK`]; `read_end` reads more. Skips lines
 /// that killed writers cut off. A line that lacks only its line break counts, as it does for readers.
-fn last_in(read_end: impl Fn(usize) -> io::Result<Vec<u8>>) -> io::Result<Option<ChainPoint>> {
-    let mut most = MAX_MARK_BYTES + 1;
+fn last_in(
+    mut bytes: Vec<u8>,
+    read_end: impl Fn(usize) -> io::Result<Vec<u8>>,
+) -> io::Result<Option<ChainPoint>> {
+    let mut most = MARK_AND_BREAK;
     loop {
-        let bytes = read_end(most)?;
         let is_whole_file = bytes.len() < most;
         let mut lines = bytes.rsplit(|byte| *byte == b'\n').peekable();
         let mut has_line_break = false;
@@ -110,5 +119,6 @@ fn last_in(read_end: impl Fn(usize) -> io::Result<Vec<u8>>) -> io::Result<Option
             return Ok(None);
         }
         most = most.saturating_mul(16);
+        bytes = read_end(most)?;
     }
 }
