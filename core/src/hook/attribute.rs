@@ -79,13 +79,18 @@ impl<'a> Captured<'a> {
         if !(starts || call.archive.knows(&subject)) {
             return self.archive_session(subject);
         }
-        let request = call.capture_request();
-        if call.archive.index(&subject).is_none() {
-            call.archive.begin(&subject, &request).ok()?;
+        let index = self.capture_session(&subject)?;
+        Some((subject, index.run))
+    }
+
+    /// Captures the files of a session, and begins its run if it has none.
+    fn capture_session(&self, subject: &CaptureScope) -> Option<Index> {
+        let (call, request) = (&self.call, self.call.capture_request());
+        if call.archive.index(subject).is_none() {
+            call.archive.begin(subject, &request).ok()?;
         }
         // At the next call, files that exist now may be overwritten or deleted.
-        let index = call.archive.capture(&subject, &call.client, &request).index?;
-        Some((subject, index.run))
+        call.archive.capture(subject, &call.client, &request).index
     }
 
     /// Begins the run of a session that ends. It started with its transcript; without one, there is nothing to archive.
@@ -95,9 +100,7 @@ impl<'a> Captured<'a> {
             && recorder.config.archive.sessions == ArchivedSessions::All
             && !recorder.is_metadata_only();
         let start = if is_wanted { call.context().transcript_start()? } else { return None };
-        let request = call.capture_request();
-        call.archive.begin(&subject, &request).ok()?;
-        let index = call.archive.capture(&subject, &call.client, &request).index?;
+        let index = self.capture_session(&subject)?;
         let set_start = |_: &mut Index, run: &mut RunRecord| {
             run.started_at = start.min(run.started_at);
             true

@@ -21,6 +21,8 @@ use crate::sys::process;
 /// How long the detached process waits for Claude Code to write its last lines and exit.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
+/// A run without a team and without an index is closed when it began longer ago.
+const MAX_UNSEEN: Duration = Duration::from_secs(86_400);
 /// How often the log is pruned if no run ends.
 const PRUNE_EVERY: Duration = Duration::from_secs(86_400);
 
@@ -121,7 +123,7 @@ fn is_over_without_index(recorder: &Recorder, archive: &Archive, run: &RunRecord
     }
     let Some(team) = subject.team() else {
         // Nothing else shows the end of a session without a team.
-        return (recorder.clock.now() - run.started_at).to_std().is_ok_and(|age| age > PRUNE_EVERY);
+        return (recorder.clock.now() - run.started_at).to_std().is_ok_and(|age| age > MAX_UNSEEN);
     };
     let dir = recorder.paths.client_for(None).map(|client| client.join("teams").join(team));
     let is_gone =

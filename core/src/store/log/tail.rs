@@ -72,6 +72,7 @@ pub(super) fn chain_end_after(
     })
 }
 
+/// The one with the higher number.
 fn later(one: Option<ChainPoint>, other: Option<ChainPoint>) -> Option<ChainPoint> {
     [one, other].into_iter().flatten().max_by_key(|point| point.count)
 }
@@ -86,7 +87,7 @@ fn last_in_segments(dir: &Path) -> io::Result<Option<ChainPoint>> {
     written.take(MAX_SEARCHED).try_fold(None, |last, segment| Ok(later(last, point_in(&segment.path(dir))?)))
 }
 
-/// The last line of a file that is in the chain; `None` if there is no such file.
+/// The last line of a file that is in the chain; `None` if the file is missing.
 fn point_in(path: &Path) -> io::Result<Option<ChainPoint>> {
     let read_end = |most| fs::read_end(path, most);
     let Some(end) = fs::if_exists(read_end(MARK_AND_BREAK))? else { return Ok(None) };
