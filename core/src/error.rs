@@ -70,6 +70,11 @@ impl Error {
         self
     }
 
+    /// Like [`Error::hint`], if there is a hint.
+    pub fn maybe_hint(self, hint: Option<impl Into<String>>) -> Error {
+        hint.into_iter().fold(self, Error::hint)
+    }
+
     /// The exit code of a command that fails with this error. Never 2: that would block a tool call.
     pub fn exit_code(&self) -> u8 {
         match self.kind {

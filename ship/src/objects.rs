@@ -131,11 +131,7 @@ impl Objects {
             object_store::Error::NotFound { .. } => Some(missing),
             _ => tls_problem::hint(&error),
         };
-        let error = Error::caused(what, in_full(&error));
-        match hint {
-            Some(hint) => error.hint(hint),
-            None => error,
-        }
+        Error::caused(what, in_full(&error)).maybe_hint(hint)
     }
 }
 

@@ -14,9 +14,9 @@ pub fn s3(address: &str, profiles: &ProfileFiles) -> Result<AmazonS3Builder> {
     let of_profile = profiles.profile.as_ref().map(|profile| format!("the profile {profile:?} has no keys"));
     require(S3_CREDENTIALS, |key| builder.get_config_value(key), of_profile)?;
     let allow_http = AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp);
-    let allowed = flag("AWS_ALLOW_HTTP", builder.get_config_value(&allow_http))?;
-    let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
-    check_tls(endpoint, allowed, ["AWS_ENDPOINT_URL", "AWS_ALLOW_HTTP"])?;
+    let [endpoint, allowed] =
+        [&AmazonS3ConfigKey::Endpoint, &allow_http].map(|key| builder.get_config_value(key));
+    let allowed = allows_http(endpoint, allowed, ["AWS_ENDPOINT_URL", "AWS_ALLOW_HTTP"])?;
     Ok(builder.with_config(allow_http, allowed.to_string()))
 }
 
@@ -39,9 +39,9 @@ pub fn azure(address: &str) -> Result<MicrosoftAzureBuilder> {
         return Err(error.hint("set AZURE_STORAGE_ACCOUNT_NAME in the environment"));
     }
     let allow_http = AzureConfigKey::Client(ClientConfigKey::AllowHttp);
-    let allowed = flag("AZURE_ALLOW_HTTP", builder.get_config_value(&allow_http))?;
-    let endpoint = builder.get_config_value(&AzureConfigKey::Endpoint);
-    check_tls(endpoint, allowed, ["AZURE_STORAGE_ENDPOINT", "AZURE_ALLOW_HTTP"])?;
+    let [endpoint, allowed] =
+        [&AzureConfigKey::Endpoint, &allow_http].map(|key| builder.get_config_value(key));
+    let allowed = allows_http(endpoint, allowed, ["AZURE_STORAGE_ENDPOINT", "AZURE_ALLOW_HTTP"])?;
     Ok(builder.with_config(allow_http, allowed.to_string()))
 }
 
@@ -101,13 +101,14 @@ fn require<K>(keys: &[K], value: impl Fn(&K) -> Option<String>, why: Option<Stri
     ))
 }
 
-/// Checks that an address without TLS is allowed: later, the error of a request would not name the reason. `names` has the
-/// variables of the address and of the permission.
-fn check_tls(endpoint: Option<String>, allowed: bool, names: [&str; 2]) -> Result<()> {
-    if !endpoint.unwrap_or_default().starts_with("http://") || allowed {
-        return Ok(());
-    }
+/// Whether addresses without TLS are allowed. Checks the address: later, the error of a request would not name the reason.
+/// `names` has the variables of the address and of the permission.
+fn allows_http(endpoint: Option<String>, allowed: Option<String>, names: [&str; 2]) -> Result<bool> {
     let [address, permission] = names;
+    let is_allowed = flag(permission, allowed)?;
+    if is_allowed || !endpoint.unwrap_or_default().starts_with("http://") {
+        return Ok(is_allowed);
+    }
     let error = Error::new(format!("the address of the object store ({address}) does not use TLS"));
     Err(error.hint(format!("use https://, or allow it with {permission}=true")))
 }

@@ -80,11 +80,7 @@ impl SendError {
     }
 
     pub fn into_error(self) -> Error {
-        let error = Error::new(self.text);
-        match self.hint {
-            Some(hint) => error.hint(hint),
-            None => error,
-        }
+        Error::new(self.text).maybe_hint(self.hint)
     }
 }
 
@@ -148,9 +144,8 @@ impl Sender {
             client => client,
         };
         let client = client.map_err(|error| {
-            let is_tls = tls_problem::is_tls(&error);
-            let error = Error::caused("cannot prepare the connection to the OTLP receiver", cause(error));
-            if is_tls { error.hint(tls_problem::NO_CERTIFICATES) } else { error }
+            let hint = tls_problem::is_tls(&error).then_some(tls_problem::NO_CERTIFICATES);
+            Error::caused("cannot prepare the connection to the OTLP receiver", cause(error)).maybe_hint(hint)
         })?;
         let secrets = Secrets::of(&target.headers, &addresses.traces);
         Ok(Sender { client, encoding: target.encoding, addresses, secrets })
