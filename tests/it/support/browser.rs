@@ -221,7 +221,7 @@ fn start_driver(is_needed: bool) -> Option<(Child, u16)> {
                 )
             }),
         };
-        // A process stops when it writes to a pipe that nobody reads.
+        // A process blocks when it writes to a full pipe.
         let mut stderr = driver.stderr.take().unwrap();
         let errors = std::thread::spawn(move || {
             let mut text = String::new();
