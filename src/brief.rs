@@ -57,6 +57,9 @@ pub struct Colleague {
     pub state: AgentState,
     /// When the state began.
     pub since: Timestamp,
+    /// Why its last turn failed, or that the user interrupted it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// The ids of its tasks in progress.
     pub tasks: Vec<String>,
     /// Number of unread messages in its inbox.
@@ -99,6 +102,7 @@ impl Brief {
             name: member.name.clone(),
             state: member.state,
             since: member.since,
+            why: member.why.clone(),
             tasks: member.tasks.clone(),
             unread: member.unread,
             last_message: last_message(&member.name),

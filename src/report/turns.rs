@@ -18,6 +18,16 @@ pub struct Turn {
     pub from: Option<Timestamp>,
     pub to: Option<Timestamp>,
     pub for_idlers: bool,
+    /// How it ended, unless the agent ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Ending>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ending {
+    Failed,
+    Interrupted,
 }
 
 /// The details of a sign.
@@ -27,6 +37,8 @@ enum Detail<'a> {
     IdleNotice,
     /// The id of the agent's instance.
     Instance(Option<&'a str>),
+    /// The turn of this instance did not end by itself.
+    Ended(Option<&'a str>, Ending),
 }
 
 /// The agent's name, and for plain subagents the id, because several can have the same name.
@@ -43,7 +55,14 @@ pub fn turns(case: &ReportInput<'_>) -> Vec<Turn> {
 
 impl Detail<'_> {
     fn instance(self) -> Option<String> {
-        if let Detail::Instance(id) = self { id.map(str::to_owned) } else { None }
+        match self {
+            Detail::Instance(id) | Detail::Ended(id, _) => id.map(str::to_owned),
+            Detail::IdleNotice => None,
+        }
+    }
+
+    fn ending(self) -> Option<Ending> {
+        if let Detail::Ended(_, ending) = self { Some(ending) } else { None }
     }
 }
 
@@ -52,16 +71,18 @@ type TimedSign<'a> = (Timestamp, Sign, Detail<'a>);
 fn signs<'a>(case: &ReportInput<'a>) -> BTreeMap<Who, Vec<TimedSign<'a>>> {
     let mut signs: BTreeMap<Who, Vec<TimedSign<'_>>> = BTreeMap::new();
     for entry in case.entries {
-        let sign = match entry.kind() {
-            Kind::TurnStarted => Sign::StartsTurn,
-            Kind::TurnEnded => Sign::EndsTurn,
-            Kind::MemberLeft => Sign::Leaves,
+        let id = entry.agent().map(String::as_str);
+        let (sign, detail) = match entry.kind() {
+            Kind::TurnStarted => (Sign::StartsTurn, Detail::Instance(id)),
+            Kind::TurnEnded => (Sign::EndsTurn, Detail::Instance(id)),
+            Kind::TurnFailed => (Sign::FailsTurn, Detail::Ended(id, Ending::Failed)),
+            Kind::TurnInterrupted => (Sign::EndsTurn, Detail::Ended(id, Ending::Interrupted)),
+            Kind::MemberLeft => (Sign::Leaves, Detail::Instance(id)),
             _ => continue,
         };
-        let id = entry.agent().map(String::as_str);
         let by_subagent = entry.turn().is_some_and(|turn| turn.by_subagent);
         let who = (entry.actor.clone(), id.filter(|_| by_subagent).map(str::to_owned));
-        signs.entry(who).or_default().push((entry.at, sign, Detail::Instance(id)));
+        signs.entry(who).or_default().push((entry.at, sign, detail));
     }
     let mut add = |name: &str, at: Option<Timestamp>, detail: Detail<'a>| {
         if let (Some(at), Some(own)) = (at, signs.get_mut(&(name.to_owned(), None))) {
@@ -96,7 +117,7 @@ struct OpenTurn {
 impl OpenTurn {
     fn close(&self, agent: &str, to: Option<Timestamp>) -> Turn {
         let (from, for_idlers) = (self.begun.or(self.received), self.idle_notices == Some(true));
-        Turn { agent: agent.to_owned(), instance: self.instance.clone(), from, to, for_idlers }
+        Turn { agent: agent.to_owned(), instance: self.instance.clone(), from, to, for_idlers, ending: None }
     }
 }
 
@@ -109,10 +130,11 @@ fn of_one(agent: String, signs: Vec<TimedSign<'_>>) -> Vec<Turn> {
         let before = doing;
         doing = Activity::after(before, sign);
         match sign {
-            Sign::EndsTurn => {
+            Sign::EndsTurn | Sign::FailsTurn => {
                 let open = open.take().unwrap_or_default();
                 let turn = open.close(&agent, Some(at));
-                turns.push(Turn { instance: detail.instance().or(turn.instance), ..turn });
+                let instance = detail.instance().or(turn.instance);
+                turns.push(Turn { instance, ending: detail.ending(), ..turn });
                 continue;
             }
             // The end may still be reported; before about 2.1.100 it never is.

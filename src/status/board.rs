@@ -23,6 +23,9 @@ pub struct Member {
     pub state: AgentState,
     /// When `doing` began.
     pub since: Timestamp,
+    /// Why its last turn failed, or that the user interrupted it. It may quote Claude Code, so escape it for a terminal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// The last activity of the agent: a hook call, or an entry of its transcript.
     pub active_at: Option<Timestamp>,
     /// Number of unread messages in its inbox.
@@ -35,6 +38,8 @@ pub struct Member {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgentState {
+    /// Its last turn failed.
+    Failed,
     /// It makes no progress, according to an incident.
     Stalled,
     /// It waits for permission, for approval or for another agent, according to an incident.
@@ -62,6 +67,7 @@ pub struct Item {
 impl AgentState {
     pub fn word(self) -> &'static str {
         match self {
+            AgentState::Failed => "failed",
             AgentState::Stalled => "stalled",
             AgentState::Waiting => "waiting",
             AgentState::Working => "working",
@@ -74,7 +80,7 @@ impl AgentState {
 
     /// Whether a person should look at the agent.
     pub fn needs_attention(self) -> bool {
-        matches!(self, AgentState::Stalled | AgentState::Waiting)
+        matches!(self, AgentState::Failed | AgentState::Stalled | AgentState::Waiting)
     }
 
     /// The state of an agent that does this, while these incidents last.
@@ -84,6 +90,7 @@ impl AgentState {
             Activity::Works => AgentState::Working,
             Activity::Stops => AgentState::ShuttingDown,
             Activity::Idles => AgentState::Idle,
+            Activity::Failed => AgentState::Failed,
             Activity::Here => AgentState::Joined,
         };
         let agent = (member.name.as_str(), own);
@@ -120,7 +127,8 @@ fn effect(incident: &Incident, (name, own): (&str, AgentState), tasks: &[Item]) 
 fn is_condition(kind: IncidentKind) -> bool {
     matches!(
         kind,
-        IncidentKind::StalledAgent
+        IncidentKind::FailedAgent
+            | IncidentKind::StalledAgent
             | IncidentKind::UnreadMessage
             | IncidentKind::WaitingPermission
             | IncidentKind::WaitingApproval
@@ -219,7 +227,7 @@ mod tests {
 
     /// The state of bob, who does this while the incident lasts.
     fn state(doing: Activity, incident: &Incident, owner: Option<&str>) -> AgentState {
-        let member = MemberState { name: "bob".to_owned(), doing, since: time(0), stays: Vec::new() };
+        let member = MemberState { name: "bob".to_owned(), doing, since: time(0), why: None, stays: Vec::new() };
         AgentState::of(&member, &[incident], &[task(TaskStatus::Pending, owner)])
     }
 

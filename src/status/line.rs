@@ -126,7 +126,7 @@ fn verdicts(log: &Path, run: &str) -> (usize, usize) {
 /// The file in the run's directory.
 const FILE_NAME: &str = "attention.json";
 /// Version of the content.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// How long it is used.
 const MAX_AGE: TimeDelta = TimeDelta::seconds(30);
 
@@ -136,6 +136,7 @@ const MAX_AGE: TimeDelta = TimeDelta::seconds(30);
 pub struct Attention {
     v: u32,
     at: Timestamp,
+    pub failed: Vec<String>,
     pub stalled: Vec<String>,
     pub waiting: Vec<String>,
     /// Number of incidents that are not over.
@@ -153,6 +154,7 @@ impl Attention {
         Attention {
             v: VERSION,
             at: observed.at,
+            failed: names(AgentState::Failed),
             stalled: names(AgentState::Stalled),
             waiting: names(AgentState::Waiting),
             alerts: observed.incidents().iter().filter(is_open).count(),
@@ -160,7 +162,7 @@ impl Attention {
     }
 
     pub fn has(&self, name: &String) -> bool {
-        self.stalled.contains(name) || self.waiting.contains(name)
+        [&self.failed, &self.stalled, &self.waiting].iter().any(|names| names.contains(name))
     }
 
     /// The stored one, if it is recent.

@@ -75,7 +75,7 @@ impl Observation {
             self.board_of(data, (&state, tasks), at, |name| unread.get(name).copied().unwrap_or_default());
         for member in &mut board.members {
             // Where no end is recorded, the agents were gone with their process.
-            (member.doing, member.state) = (Activity::Gone, AgentState::Left);
+            (member.doing, member.state, member.why) = (Activity::Gone, AgentState::Left, None);
         }
         board
     }
@@ -114,6 +114,7 @@ impl Observation {
             doing: member.doing,
             state: AgentState::of(member, &lasting, &tasks),
             since: member.since,
+            why: member.why.clone(),
             active_at: self.activity.last(&member.name, at),
             unread: unread(&member.name),
             tasks: in_progress(&member.name),

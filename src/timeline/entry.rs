@@ -7,6 +7,7 @@ use teamkeep_core::client::json;
 use teamkeep_core::error::{self, unknown};
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::policy::Decision;
+use teamkeep_core::store::metadata_only;
 use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -51,6 +52,8 @@ impl Entry {
             EntryKind::Turn(turn) => match turn.event {
                 TurnEvent::Started => Kind::TurnStarted,
                 TurnEvent::Ended => Kind::TurnEnded,
+                TurnEvent::Failed => Kind::TurnFailed,
+                TurnEvent::Interrupted => Kind::TurnInterrupted,
                 TurnEvent::Idle => Kind::Idle,
             },
             EntryKind::Message(message) => match message.event {
@@ -208,16 +211,49 @@ pub struct TaskEntry {
 pub enum TurnEvent {
     Started,
     Ended,
+    /// A usage limit or another error of the API ended it.
+    Failed,
+    /// The user ended it.
+    Interrupted,
     Idle,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnEntry {
     pub event: TurnEvent,
+    /// What a subagent was started for; Claude Code's word for the error of a failed turn.
     pub description: Option<String>,
+    /// The prompt, or the agent's last message; Claude Code's message about the error of a failed turn.
     pub text: Option<String>,
     pub agent: Option<String>,
     pub by_subagent: bool,
+}
+
+impl TurnEntry {
+    /// Why the turn did not end by itself, in one short line. It may quote Claude Code, so escape it for a terminal.
+    pub fn why(&self) -> Option<String> {
+        match self.event {
+            TurnEvent::Started | TurnEvent::Ended | TurnEvent::Idle => None,
+            TurnEvent::Interrupted => Some("interrupted by the user".to_owned()),
+            TurnEvent::Failed => {
+                let line = |text: &str| text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
+                // In metadata-only mode only the word of the error is recorded.
+                let text = self.text.as_deref().filter(|text| metadata_only::byte_len(text).is_none());
+                let line = text.and_then(line).or_else(|| self.description.clone());
+                Some(shortened(&line.unwrap_or_else(|| "unknown error".to_owned())))
+            }
+        }
+    }
+}
+
+/// Maximum length of the reason of a failure, in characters. The entry has its text in full.
+const MAX_REASON_CHARS: usize = 200;
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MAX_REASON_CHARS) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text.to_owned(),
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -289,6 +325,8 @@ pub enum Kind {
     ShutdownApproved,
     ShutdownRejected,
     TurnEnded,
+    TurnFailed,
+    TurnInterrupted,
     Idle,
     MemberLeft,
     SessionEnded,

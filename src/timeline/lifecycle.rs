@@ -128,12 +128,12 @@ pub fn turns(data: &RunData) -> Vec<Entry> {
     let mut entries = Vec::new();
     let launches = launches(data);
     for event in &data.events {
+        let text = |key| event.text(key).map(str::to_owned);
         let (turn, text) = match event.kind {
             Event::SubagentStart => (TurnEvent::Started, None),
-            Event::UserPromptSubmit => (TurnEvent::Started, event.text("prompt")),
-            Event::SubagentStop | Event::Stop | Event::StopFailure => {
-                (TurnEvent::Ended, event.text("last_assistant_message"))
-            }
+            Event::UserPromptSubmit => (TurnEvent::Started, text("prompt")),
+            Event::SubagentStop | Event::Stop => (TurnEvent::Ended, text("last_assistant_message")),
+            Event::StopFailure => (TurnEvent::Failed, failure(event)),
             Event::TeammateIdle => (TurnEvent::Idle, None),
             _ => continue,
         };
@@ -146,16 +146,26 @@ pub fn turns(data: &RunData) -> Vec<Entry> {
         let by_subagent = event.actor().kind == ActorKind::Subagent;
         let launched = event.actor().id.as_deref().and_then(|id| launches.get(id));
         let launched = launched.filter(|_| turn == TurnEvent::Started && by_subagent);
+        let error = || event.text("error").map(str::to_owned).filter(|_| turn == TurnEvent::Failed);
         let kind = EntryKind::Turn(TurnEntry {
             event: turn,
-            description: launched.map(|description| (*description).to_owned()),
-            text: text.map(str::to_owned),
+            description: launched.map(|description| (*description).to_owned()).or_else(error),
+            text,
             agent: event.actor().id.clone().or_else(session),
             by_subagent,
         });
         entries.push(Entry::new(event.at, event.shown(&data.run), Source::Hook, kind));
     }
     entries
+}
+
+/// Claude Code's message about a failed turn, with the details if it has others.
+fn failure(event: &LoadedEvent) -> Option<String> {
+    let text = |key| event.text(key).filter(|text| !text.is_empty());
+    match (text("last_assistant_message"), text("error_details")) {
+        (Some(message), Some(details)) if !message.contains(details) => Some(format!("{message} ({details})")),
+        (message, details) => message.or(details).map(str::to_owned),
+    }
 }
 
 fn launches(data: &RunData) -> HashMap<&str, &str> {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::entry::{Entry, EntryKind, MessageEvent, TaskEntry, TaskEvent, TurnEvent};
+use super::entry::{Entry, EntryKind, MessageEvent, TaskEntry, TaskEvent, TurnEntry, TurnEvent};
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::policy::{Activity, Sign};
 use teamkeep_core::sys::clock::Timestamp;
@@ -14,6 +14,8 @@ pub struct MemberState {
     pub doing: Activity,
     /// Start of this state.
     pub since: Timestamp,
+    /// Why its last turn did not end by itself, if it has not worked since.
+    pub why: Option<String>,
     /// When it joined the team and left it, for each of its stays; `None` if it did not leave.
     pub stays: Vec<(Timestamp, Option<Timestamp>)>,
 }
@@ -131,11 +133,16 @@ impl LiveState {
         let doing = Activity::after(place.map(|place| self.roster[place].doing), sign);
         let Some(doing) = doing else { return };
         let place = place.unwrap_or_else(|| {
-            self.roster.push(MemberState { name: name.clone(), doing, since: at, stays: Vec::new() });
+            self.roster.push(MemberState { name: name.clone(), doing, since: at, why: None, stays: Vec::new() });
             self.roster.len() - 1
         });
         let member = &mut self.roster[place];
         member.set(doing, at);
+        if matches!(doing, Activity::Failed | Activity::Idles)
+            && let Some(why) = entry.turn().and_then(TurnEntry::why)
+        {
+            member.why = Some(why);
+        }
         match (&entry.kind, member.stays.last_mut()) {
             (EntryKind::MemberJoined(_), None | Some((_, Some(_)))) => member.stays.push((at, None)),
             (EntryKind::MemberLeft, Some((_, left @ None))) => *left = Some(at),
@@ -147,19 +154,23 @@ impl LiveState {
 impl MemberState {
     fn set(&mut self, doing: Activity, at: Timestamp) {
         if self.doing != doing {
-            (self.doing, self.since) = (doing, at);
+            (self.doing, self.since, self.why) = (doing, at, None);
         }
     }
 }
 
 /// The sign that the entry is of its actor.
-fn sign(entry: &Entry) -> Option<Sign> {
+pub fn sign(entry: &Entry) -> Option<Sign> {
     match &entry.kind {
         EntryKind::SessionStarted(_) | EntryKind::MemberJoined(_) => Some(Sign::Joins),
         EntryKind::Turn(turn) => match turn.event {
             TurnEvent::Started => Some(Sign::StartsTurn),
-            TurnEvent::Ended if turn.by_subagent => Some(Sign::Leaves),
-            TurnEvent::Ended | TurnEvent::Idle => Some(Sign::EndsTurn),
+            TurnEvent::Ended | TurnEvent::Failed | TurnEvent::Interrupted if turn.by_subagent => {
+                Some(Sign::Leaves)
+            }
+            TurnEvent::Ended | TurnEvent::Interrupted => Some(Sign::EndsTurn),
+            TurnEvent::Failed => Some(Sign::FailsTurn),
+            TurnEvent::Idle => Some(Sign::GoesIdle),
         },
         EntryKind::Message(message) if message.event == MessageEvent::ShutdownApproved => {
             Some(Sign::ApprovesShutdown)
@@ -176,7 +187,7 @@ fn sign(entry: &Entry) -> Option<Sign> {
 #[cfg(test)]
 mod tests {
     use super::super::entry::Source;
-    use super::super::entry::{MessageEntry, SessionEntry, TurnEntry, VerdictEntry};
+    use super::super::entry::{MessageEntry, SessionEntry, VerdictEntry};
     use super::*;
     use teamkeep_core::policy::Decision;
 

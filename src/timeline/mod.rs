@@ -20,6 +20,7 @@ mod summary;
 mod tasks;
 mod transcript_owners;
 mod transcripts;
+mod turn_ends;
 mod unread_counts;
 
 pub use entry::{
@@ -29,7 +30,7 @@ pub use entry::{
 pub use events::{DetailLevel, by_run};
 pub use filter::Filter;
 pub use history::{History, InboxCopy, TaskIds};
-pub use live_state::{LiveState, MemberState, Removal, TaskState};
+pub use live_state::{LiveState, MemberState, Removal, TaskState, sign};
 pub use loaded_event::LoadedEvent;
 pub use new_entries::NewEntries;
 pub use run_catalog::{Fingerprint, OpenedRun, RunCatalog};
@@ -62,6 +63,8 @@ pub fn merge(data: &RunData) -> Timeline {
     entries.extend(lifecycle::verdicts(data));
     // Entries of one moment are ordered by kind: a team is created before an agent joins it.
     entries.sort_by_key(|a| (a.at, a.kind()));
+    turn_ends::add_reported(data, &when, &mut entries);
+    turn_ends::add_missing(data, &mut entries);
     Timeline { entries, when }
 }
 

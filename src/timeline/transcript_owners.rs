@@ -61,7 +61,7 @@ impl<'a> TranscriptOwners<'a> {
                 known.or_else(|| answerer(tool, input))
             }
             TranscriptItem::Delivered(message) => recipient_of_request(message),
-            TranscriptItem::Result { .. } => None,
+            TranscriptItem::Result { .. } | TranscriptItem::Interrupted => None,
         });
         let first = || {
             parts().find_map(

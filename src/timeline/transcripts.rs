@@ -18,6 +18,8 @@ use teamkeep_core::sys::fs;
 #[derive(Debug, Default)]
 pub struct Transcripts {
     pub delivered: Vec<DeliveredMessage>,
+    /// The turns that the user interrupted: the transcript, and the time by Claude Code's clock.
+    pub interruptions: Vec<(Arc<Transcript>, Timestamp)>,
     pub uses: BTreeMap<String, ToolUse>,
     /// Token usage by message id. One message is on several lines, and can be in several files.
     pub costs: BTreeMap<String, Cost>,
@@ -88,6 +90,7 @@ impl Transcripts {
     /// Removes what belongs to another run of the same session: a resumed session continues its transcript.
     fn retain_within(&mut self, span: &Interval) {
         self.delivered.retain(|delivered| span.contains(delivered.at));
+        self.interruptions.retain(|(_, at)| span.contains(Some(*at)));
         self.uses.retain(|_, used| span.contains(used.at));
         self.costs.retain(|_, cost| span.contains(cost.message.at));
     }
@@ -133,6 +136,7 @@ impl Transcripts {
             TranscriptItem::Delivered(message) => {
                 self.delivered.push(DeliveredMessage { transcript, at, message })
             }
+            TranscriptItem::Interrupted => self.interruptions.extend(at.map(|at| (transcript, at))),
             TranscriptItem::Used { id, tool, input } => {
                 let used = ToolUse { transcript, at, tool, input, result: None, changes: None };
                 self.uses.entry(id).or_insert(used);

@@ -127,6 +127,7 @@ impl Facts<'_> {
         };
         let parts = [
             Some(format!("{}: {state}", word(&agent.name))),
+            agent.why.as_ref().filter(|_| agent.state != AgentState::Left).map(|why| quoted(why)),
             (!ids.is_empty()).then(|| format!("{} in progress", ids.join(", "))),
             (agent.unread > 0).then(|| format!("{} unread", count(agent.unread, "message"))),
             agent.last_message.as_ref().map(|message| {
@@ -227,6 +228,7 @@ mod tests {
                 name: "bob".to_owned(),
                 state: AgentState::Working,
                 since: time(10),
+                why: None,
                 tasks: vec!["2".to_owned()],
                 unread: 1,
                 last_message: Some(said.clone()),

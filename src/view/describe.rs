@@ -8,7 +8,7 @@ use super::values::{count, decision, first_line, one_line, size, strip_tags, tex
 use crate::timeline::{
     Entry, EntryKind, MessageEntry, MessageEvent, TaskEntry, TaskEvent, TurnEvent, VerdictEntry,
 };
-use teamkeep_core::client::team::Notice;
+use teamkeep_core::client::team::{IdleReason, Notice};
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::policy::{Decision, without_prefix};
 
@@ -50,6 +50,8 @@ pub fn phrase_with(ShownEntry { entry, then_idle }: ShownEntry<'_>, text: &str) 
             TurnEvent::Started => (DIM, with("started a turn", brief)),
             TurnEvent::Ended if then_idle => (DIM, with("ended the turn, went idle", text)),
             TurnEvent::Ended => (DIM, with("ended the turn", text)),
+            TurnEvent::Failed => (RED, with("failed", if text.is_empty() { summary } else { text })),
+            TurnEvent::Interrupted => (YELLOW, "was interrupted by the user".to_owned()),
             TurnEvent::Idle => (DIM, "went idle".to_owned()),
         },
         EntryKind::Message(message) => message_phrase(message, &entry.actor, text),
@@ -167,24 +169,30 @@ pub fn notice(text: &str, from: &str, to: &str) -> Option<String> {
     let who = notice.from.as_deref().unwrap_or(from);
     let task = format!("task {}", notice.task.as_deref().unwrap_or("?"));
     let why = notice.text.as_deref().map(first_line).filter(|why| !why.is_empty());
-    let with = |words: String| match &why {
+    let reasoned = |words: String| match &why {
         Some(why) => format!("{words}: {why}"),
         None => words,
     };
     let words = match notice.kind.as_str() {
         // The end of the turn already shows its last message.
-        "idle_notification" => format!("{who} is idle"),
-        "task_assignment" => with(format!("{task} assigned to {to}")),
-        "task_completed" => with(format!("{task} was completed by {who}")),
-        "shutdown_request" => with(format!("{who} asks {to} to shut down")),
+        "idle_notification" => match notice.idle_reason {
+            Some(IdleReason::Failed) => {
+                with(&format!("the turn of {who} failed"), notice.failure.as_deref().unwrap_or_default())
+            }
+            Some(IdleReason::Interrupted) => format!("{who} was interrupted by the user"),
+            Some(IdleReason::Available) | None => format!("{who} is idle"),
+        },
+        "task_assignment" => reasoned(format!("{task} assigned to {to}")),
+        "task_completed" => reasoned(format!("{task} was completed by {who}")),
+        "shutdown_request" => reasoned(format!("{who} asks {to} to shut down")),
         "shutdown_approved" => format!("{who} approved its shutdown"),
-        "shutdown_rejected" => with(format!("{who} rejected its shutdown")),
+        "shutdown_rejected" => reasoned(format!("{who} rejected its shutdown")),
         "teammate_terminated" => why.unwrap_or_else(|| "a teammate has shut down".to_owned()),
-        "plan_approval_request" => with(format!("{who} asks to have a plan approved")),
-        "plan_approval_response" => with(format!("{who} answered about the plan")),
-        "permission_request" => with(format!("{who} asks for permission")),
-        "permission_response" => with(format!("{who} answered the permission request")),
-        other => with(other.replace('_', " ")),
+        "plan_approval_request" => reasoned(format!("{who} asks to have a plan approved")),
+        "plan_approval_response" => reasoned(format!("{who} answered about the plan")),
+        "permission_request" => reasoned(format!("{who} asks for permission")),
+        "permission_response" => reasoned(format!("{who} answered the permission request")),
+        other => reasoned(other.replace('_', " ")),
     };
     Some(format!("automatic: {words}"))
 }
@@ -197,6 +205,8 @@ mod tests {
     fn notices_are_described_in_words() {
         let described = [
             r#"{"type":"idle_notification","from":"alice","idleReason":"available","result":"Done."}"#,
+            r#"{"type":"idle_notification","from":"bob","idleReason":"failed","failureReason":"Credit balance is too low"}"#,
+            r#"{"type":"idle_notification","from":"bob","idleReason":"interrupted"}"#,
             r#"{"type":"task_assignment","taskId":"1","subject":"Draft","assignedBy":"team-lead"}"#,
             r#"{"type":"shutdown_request","from":"team-lead","reason":"All is done"}"#,
             r#"{"type":"shutdown_rejected","from":"alice","reason":"Two more minutes"}"#,
@@ -207,6 +217,8 @@ mod tests {
         let described = described.map(|text| notice(text, "system", "alice").unwrap_or_default());
         insta::assert_snapshot!(described.join("\n"), @"
         automatic: alice is idle
+        automatic: the turn of bob failed: Credit balance is too low
+        automatic: bob was interrupted by the user
         automatic: task 1 assigned to alice: Draft
         automatic: team-lead asks alice to shut down: All is done
         automatic: alice rejected its shutdown: Two more minutes

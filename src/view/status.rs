@@ -39,6 +39,7 @@ pub fn status_line(team: Option<&StatusLine>) -> String {
     let Some(team) = team else { return "teamkeep: no team".to_owned() };
     let attention = team.attention.as_ref();
     let states = [
+        (attention.map_or(0, |attention| attention.failed.len()), "failed"),
         (attention.map_or(0, |attention| attention.stalled.len()), "stalled"),
         (attention.map_or(0, |attention| attention.waiting.len()), "waiting"),
         (team.working.len(), "working"),
@@ -66,7 +67,7 @@ pub fn status_line(team: Option<&StatusLine>) -> String {
 /// How an agent's state is shown.
 fn style(state: AgentState) -> Style {
     match state {
-        AgentState::Stalled => RED,
+        AgentState::Failed | AgentState::Stalled => RED,
         AgentState::Waiting | AgentState::ShuttingDown => YELLOW,
         AgentState::Working => GREEN,
         AgentState::Idle | AgentState::Joined => Style::new(),
@@ -120,6 +121,7 @@ fn board(board: &Board, now: Timestamp, document: &mut Document) {
             dim(whole_seconds(member.since, now)).width(6),
             styled(YELLOW, unread),
             plain(if own.is_empty() { String::new() } else { format!("task {}", own.join(", ")) }),
+            styled(style(member.state), member.why.clone().unwrap_or_default()),
         ]);
     }
     let (done, open): (Vec<_>, Vec<_>) = tasks.iter().partition(|task| task.status == TaskStatus::Completed);

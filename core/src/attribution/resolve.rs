@@ -214,6 +214,11 @@ pub fn actor(call: &CallContext<'_>, team: Option<&Index>, name: Option<&str>) -
     if let Some(name) = name {
         return (Actor::teammate(name, None), "the session belongs to this teammate");
     }
+    // A failure of Claude Code's internal agent is not one of the session's own agent.
+    if call.kind == Kind::StopFailure && call.payload.text("agent_type") == Some("") {
+        let helper = Actor { kind: ActorKind::Helper, ..Actor::unknown() };
+        return (helper, "an agent without a type belongs to Claude Code");
+    }
     match by_session(call, team) {
         Some(actor) => (actor, "the session has no other actor of this kind"),
         None => (Actor::unknown(), "the payload names no agent, and the session has several"),

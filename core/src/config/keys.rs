@@ -87,6 +87,7 @@ pub const REDACTABLE: &[&str] = &["private-key", "api-key", "token", "secret", "
 pub const INCIDENT_KINDS: &[&str] = &[
     "crashed-lead",
     "crashed-agent",
+    "failed-agent",
     "stalled-agent",
     "lost-work",
     "tasks-deleted",

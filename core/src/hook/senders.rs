@@ -52,7 +52,8 @@ impl Attributed<'_> {
     fn may_start_notifier(&self) -> bool {
         let call = &self.call;
         match call.kind {
-            Kind::SessionStart | Kind::SubagentStart | Kind::SubagentStop | Kind::TeammateIdle => true,
+            Kind::SessionStart | Kind::SubagentStart | Kind::SubagentStop => true,
+            Kind::TeammateIdle | Kind::StopFailure => true,
             Kind::PostToolUse => matches!(call.payload.tool(), Some(Tool::Agent | Tool::TeamCreate)),
             _ => false,
         }

@@ -40,14 +40,18 @@ impl Ledger {
             Kind::PostToolUseFailure | Kind::PermissionDenied => self.fail_call(event),
             Kind::SubagentStop | Kind::Stop => {
                 self.learn_background(event.payload.field("background_tasks"));
-                self.end_turn(event, teammate);
+                self.end_turn(event, teammate, Sign::EndsTurn);
             }
-            Kind::TeammateIdle => {
-                let order = self.next();
-                if let Some(activity) = idler(event).and_then(|name| self.members.get_mut(name)) {
-                    activity.idle = activity.since.replace(order).or(Some(order));
-                }
+            // No SubagentStop and no TeammateIdle follows (2.1.332).
+            Kind::StopFailure => {
+                self.end_turn(event, teammate, Sign::FailsTurn);
+                teammate.into_iter().for_each(|name| self.go_idle(name));
             }
+            // The first hook after the user interrupted a turn.
+            Kind::Notification if event.payload.is_idle_prompt() => {
+                self.end_turn(event, teammate, Sign::GoesIdle);
+            }
+            Kind::TeammateIdle => idler(event).into_iter().for_each(|name| self.go_idle(name)),
             // In a pane the process ends with its member (2.1.328: no PostToolUse after the approval).
             Kind::SessionEnd => teammate.into_iter().for_each(|name| self.remove_member(name)),
             Kind::TaskCreated | Kind::TaskCompleted => self.tasked = true,
@@ -83,14 +87,21 @@ impl Ledger {
     }
 
     /// A call that started in a turn that has ended did not return: it failed or was denied.
-    fn end_turn(&mut self, event: &Judged<'_>, teammate: Option<&str>) {
+    fn end_turn(&mut self, event: &Judged<'_>, teammate: Option<&str>, sign: Sign) {
         if let Some(activity) = teammate.and_then(|name| self.members.get_mut(name)) {
-            activity.follow(Sign::EndsTurn);
+            activity.follow(sign);
             activity.idle = None;
         }
         if let Some(name) = member(event) {
             let lost = self.pending.extract_if(.., |_, call| call.by.as_deref() == Some(name));
             lost.for_each(|(id, _)| drop(self.pending_completions.remove(&id)));
+        }
+    }
+
+    fn go_idle(&mut self, name: &str) {
+        let order = self.next();
+        if let Some(activity) = self.members.get_mut(name) {
+            activity.idle = activity.since.replace(order).or(Some(order));
         }
     }
 

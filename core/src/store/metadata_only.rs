@@ -95,7 +95,10 @@ impl<'a> Position<'a> {
 
     /// Whether a string on the first level of a payload is kept that would be a text elsewhere.
     fn is_state(self, key: &str) -> bool {
-        matches!((key, self.event), ("file_path", Some("FileChanged")) | ("reason", Some("SessionEnd")))
+        matches!(
+            (key, self.event),
+            ("file_path", Some("FileChanged")) | ("reason", Some("SessionEnd")) | ("error", Some("StopFailure"))
+        )
     }
 }
 

@@ -5,6 +5,7 @@ mod chains;
 mod departures;
 mod dependencies;
 mod draft;
+mod failures;
 mod scene;
 mod stalls;
 mod teamwork;
@@ -14,7 +15,7 @@ mod waits;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-use crate::timeline::Entry;
+use crate::timeline::{Entry, TurnEvent};
 use draft::Draft;
 pub use draft::{count, duration};
 pub use scene::Scene;
@@ -74,6 +75,7 @@ pub struct IncidentCost {
 pub enum IncidentKind {
     CrashedLead,
     CrashedAgent,
+    FailedAgent,
     StalledAgent,
     LostWork,
     TasksDeleted,
@@ -121,8 +123,14 @@ impl Step {
 /// Finds the incidents, worst first.
 pub fn incidents(scene: &Scene<'_>) -> Vec<Incident> {
     let waits = waits::waits(scene);
+    let failed = failures::halts(scene, TurnEvent::Failed);
+    let interrupted = failures::halts(scene, TurnEvent::Interrupted);
+    let excused = waits.iter().map(|wait| (wait.agents[0].as_str(), wait.span));
+    let halts = failed.iter().chain(&interrupted).map(|halt| (halt.agent, (halt.from(), halt.until(scene))));
+    let excused: Vec<(&str, (i64, i64))> = excused.chain(halts).collect();
     let mut causes = departures::crashed_panes(scene);
-    fold(&mut causes, stalls::stalls(scene, &waits), is_about_same_agent);
+    fold(&mut causes, failures::failures(scene, &failed), is_about_same_agent);
+    fold(&mut causes, stalls::stalls(scene, &excused), is_about_same_agent);
     fold(&mut causes, departures::departures(scene), is_about_same_task);
     causes.extend(waits);
     fold(&mut causes, chains::unanswered_questions(scene), is_about_same_agent);

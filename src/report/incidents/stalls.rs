@@ -14,8 +14,11 @@ use teamkeep_core::sys::clock::Timestamp;
 /// A stall that lasted at least this many times the threshold is severe, even if nothing was lost.
 const SEVERE: i64 = 4;
 
-/// The stalls. `excused` are the times in which an agent waits for an answer of the user.
-pub fn stalls(scene: &Scene<'_>, excused: &[Draft]) -> Vec<Draft> {
+/// A time of an agent in which its silence has another reason.
+pub type Excuse<'a> = (&'a str, (i64, i64));
+
+/// The stalls. `excused` are the times in which an agent waits for the user, or after its turn failed or was interrupted.
+pub fn stalls(scene: &Scene<'_>, excused: &[Excuse<'_>]) -> Vec<Draft> {
     let mut found: Vec<Draft> = Vec::new();
     let is_crashed = |name: &str| scene.case.data.crashed_panes.iter().any(|crashed| crashed == name);
     let names: Vec<&str> = scene.case.teammates().chain([scene.case.lead]).collect();
@@ -54,10 +57,10 @@ type Silences<'a> = (Vec<(i64, i64)>, Vec<&'a TaskHistory>);
 type Silence<'a> = ((i64, i64), Vec<&'a TaskHistory>);
 
 /// The silences in which the agent had tasks in progress and did not wait for another agent or the user.
-fn silent_with_work<'a>(scene: &Scene<'a>, name: &str, excused: &[Draft]) -> Vec<Silence<'a>> {
+fn silent_with_work<'a>(scene: &Scene<'a>, name: &str, excused: &[Excuse<'_>]) -> Vec<Silence<'a>> {
     let limit = millis(scene.limits.silent);
-    let waits_for_user = excused.iter().filter(|wait| wait.agents.first().is_some_and(|agent| agent == name));
-    let waits_for_user = Spans::of(waits_for_user.map(|wait| wait.span));
+    let own = excused.iter().filter(|(agent, _)| *agent == name);
+    let excused = Spans::of(own.map(|(_, span)| *span));
     let waits_for_task = waits_for_task(scene.tasks, name, scene.end);
     let mut found = Vec::new();
     for (from, to) in scene.silences(name, limit) {
@@ -69,7 +72,7 @@ fn silent_with_work<'a>(scene: &Scene<'a>, name: &str, excused: &[Draft]) -> Vec
         let at_most = millis(scene.limits.waiting);
         let answer = answer.into_iter().filter(|question| (from - at_most..=from).contains(&question.from));
         let waits = Spans::of(answer.map(|question| (question.from, question.to)));
-        let waits = Spans::union([&waits, &waits_for_user, &waits_for_task]);
+        let waits = Spans::union([&waits, &excused, &waits_for_task]);
         let whole = Spans::of([(from, to)]);
         let of_task = |task: &&TaskHistory| task.held_by(name, scene.end).intersection(&whole).total() > 0;
         let tasks: Vec<&TaskHistory> = scene.tasks.iter().filter(of_task).collect();

@@ -94,6 +94,10 @@ impl Widths {
             }
             pieces.push(plain(format!(" {}", task.subject)));
         }
+        if let Some(why) = &member.why {
+            let space = if member.tasks.is_empty() { "" } else { "  " };
+            pieces.push(styled(style, format!("{space}{why}")));
+        }
         pieces
     }
 }

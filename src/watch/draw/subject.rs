@@ -84,6 +84,9 @@ fn agent(recording: &Recording, moment: &Moment, name: &str, page: &mut Page) {
         let unread = if member.unread > 0 { format!(", {} unread", member.unread) } else { String::new() };
         let (style, _) = panel::state(member.state);
         page.row(style, format!("{}{}{unread}", member.state.word(), active.unwrap_or_default()));
+        if let Some(why) = &member.why {
+            page.row(style, why.clone());
+        }
     }
     if let Some(person) = report.overview.members.iter().find(|person| person.name == name) {
         let about = [person.agent_type.as_deref(), person.model.as_deref()];

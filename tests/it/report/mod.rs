@@ -1,6 +1,7 @@
 //! `report` in all formats, `status`, and how output looks.
 
 pub mod contents;
+pub mod failed_turns;
 pub mod html;
 pub mod html_axe;
 pub mod html_keys;

@@ -148,6 +148,11 @@ impl Payload {
         self.fields.get("tool_input").unwrap_or(&Value::Null)
     }
 
+    /// Whether it is the notification that a session has waited for its user for a minute.
+    pub fn is_idle_prompt(&self) -> bool {
+        self.text("notification_type") == Some("idle_prompt")
+    }
+
     pub fn tool_response(&self) -> &Value {
         self.fields.get("tool_response").unwrap_or(&Value::Null)
     }

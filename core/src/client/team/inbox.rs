@@ -66,6 +66,32 @@ pub struct Notice {
     pub timestamp: Option<String>,
     pub text: Option<String>,
     pub task: Option<String>,
+    /// How the agent that is idle ended its turn.
+    pub idle_reason: Option<IdleReason>,
+    /// Why its turn failed, in words for people.
+    pub failure: Option<String>,
+}
+
+/// How the turn of an agent ended that is idle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdleReason {
+    /// It did what it was asked.
+    Available,
+    /// The user interrupted it.
+    Interrupted,
+    /// A usage limit or another error of the API ended it.
+    Failed,
+}
+
+impl IdleReason {
+    fn read(word: &str) -> Option<IdleReason> {
+        match word {
+            "available" => Some(IdleReason::Available),
+            "interrupted" => Some(IdleReason::Interrupted),
+            "failed" => Some(IdleReason::Failed),
+            _ => None,
+        }
+    }
 }
 
 impl Notice {
@@ -88,6 +114,8 @@ impl Notice {
                 &["reason", "message", "result", "subject", "summary", "feedback", "planContent"],
             ),
             task: text(&value, &["taskId", "completedTaskId"]),
+            idle_reason: text(&value, &["idleReason"]).and_then(|word| IdleReason::read(&word)),
+            failure: text(&value, &["failureReason"]),
         })
     }
 

@@ -1,6 +1,7 @@
 //! Parsers for Claude Code's team files. They tolerate missing and unknown fields, and never write.
 
 mod config;
+mod failure;
 mod file_changes;
 mod inbox;
 mod lists;
@@ -15,8 +16,9 @@ use crate::sys::unicode::{fold, is_invisible};
 
 pub use crate::client::compat::is_of_team as is_of;
 pub use config::{Member, Task, TeamConfig};
+pub use failure::FailureCause;
 pub use file_changes::{Commit, FileChanges, FileEdit, LineChange};
-pub use inbox::{Entry, Notice, entries, fresh_entries};
+pub use inbox::{Entry, IdleReason, Notice, entries, fresh_entries};
 pub use lists::{HIGHEST_NUMBER, Lists, NamedLists};
 pub use teammate_message::{Delivered, delivered, read_as};
 pub use token_usage::{Spent, Terms, Tokens};

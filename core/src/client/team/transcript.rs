@@ -41,7 +41,13 @@ pub enum TranscriptItem {
         /// Why the call failed or was denied, if it was.
         failed: Option<String>,
     },
+    /// The user interrupted the turn: with Escape, or by rejecting a tool call. No hook reports it (2.1.332).
+    Interrupted,
 }
+
+/// The beginning of the text that Claude Code writes as the user's after an interrupted turn. It is the whole text of its line:
+/// `[Request interrupted by user]`, `[Request interrupted by user for tool use]`.
+const INTERRUPTION: &str = "[Request interrupted by user";
 
 const MAX_LINE_BYTES: u64 = 64 << 20;
 
@@ -59,8 +65,8 @@ fn records_within(mut from: impl BufRead, longest: u64) -> io::Result<Vec<Record
             continue;
         }
         // Skip most lines without parsing: they contain none of these words.
-        let matters =
-            [&b"teammate-message"[..], b"tool_use", b"\"usage\""].iter().any(|word| contains(&line, word));
+        let words = [&b"teammate-message"[..], b"tool_use", b"\"usage\"", INTERRUPTION.as_bytes()];
+        let matters = words.iter().any(|word| contains(&line, word));
         if matters && let Some(value) = json::parse_lossy(&line) {
             records.extend(Record::read(&value));
         }
@@ -82,12 +88,17 @@ impl Record {
             Value::Array(blocks) => items.extend(blocks.iter().flat_map(TranscriptItem::read)),
             _ => {}
         }
+        if is_interruption(value, content) {
+            items.push(TranscriptItem::Interrupted);
+        }
         // Only user lines contain deliveries. The input of a tool may quote a message, and lines of other types quote
         // earlier conversation, even of a previous session (`api-request-blob`, 2.1.328).
         let kind = value.get("type").and_then(Value::as_str);
         items.retain(|item| match item {
             TranscriptItem::Used { .. } => matches!(kind, None | Some("assistant")),
-            TranscriptItem::Delivered(_) | TranscriptItem::Result { .. } => kind == Some("user"),
+            TranscriptItem::Delivered(_) | TranscriptItem::Result { .. } | TranscriptItem::Interrupted => {
+                kind == Some("user")
+            }
         });
         let spent = Spent::read(value);
         (!items.is_empty() || spent.is_some()).then(|| Record {
@@ -130,6 +141,24 @@ impl TranscriptItem {
         };
         item.into_iter().collect()
     }
+}
+
+/// Whether Claude Code wrote the line because the user interrupted the turn. A person or a tool can quote its text, but neither has
+/// such a line: a prompt has its source (2.1.332), and a result is a block of another type.
+fn is_interruption(line: &Value, content: &Value) -> bool {
+    let text = match content {
+        Value::String(text) => Some(text.as_str()),
+        Value::Array(blocks) => match blocks.as_slice() {
+            [only] if only.get("type").and_then(Value::as_str) == Some("text") => {
+                only.get("text").and_then(Value::as_str)
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    let rest = text.and_then(|text| text.trim().strip_prefix(INTERRUPTION)?.strip_suffix(']'));
+    let is_whole = rest.is_some_and(|rest| !rest.contains(['[', ']', '\n']));
+    is_whole && line.get("promptSource").is_none()
 }
 
 /// Why a tool call failed, from its result: Claude Code's message, or the tool's `{"success":false,"message":…}`.
@@ -210,6 +239,38 @@ mod tests {
             "\n",
         );
         assert_eq!(records(lines.as_bytes()).unwrap(), []);
+    }
+
+    #[test]
+    fn an_interruption_is_a_line_of_its_own() {
+        let is_found = |line: Value| {
+            let line = serde_json::to_string(&line).unwrap();
+            let records = records(line.as_bytes()).unwrap();
+            records.iter().any(|record| record.items.contains(&TranscriptItem::Interrupted))
+        };
+        let text = |text: &str| serde_json::json!({"type": "text", "text": text});
+        let user = |content: Value| serde_json::json!({"type": "user", "message": {"role": "user", "content": content}});
+        let interrupted = "[Request interrupted by user]";
+        assert!(is_found(user(serde_json::json!([text(interrupted)]))));
+        assert!(is_found(user(serde_json::json!([text("[Request interrupted by user for tool use]")]))));
+        assert!(is_found(user(Value::from(interrupted))));
+        let quoted = format!("Why does it print {interrupted}?");
+        let result = serde_json::json!({"type": "tool_result", "tool_use_id": "t", "content": interrupted});
+        let mut typed = user(Value::from(interrupted));
+        typed["promptSource"] = Value::from("typed");
+        let mut answer = user(serde_json::json!([text(interrupted)]));
+        answer["type"] = Value::from("assistant");
+        for other in [
+            user(Value::from(quoted.as_str())),
+            user(serde_json::json!([text(&quoted)])),
+            user(serde_json::json!([text(interrupted), text("go on")])),
+            user(Value::from(format!("{interrupted}\nGo on [a]"))),
+            user(serde_json::json!([result])),
+            typed,
+            answer,
+        ] {
+            assert!(!is_found(other.clone()), "{other}");
+        }
     }
 
     #[test]

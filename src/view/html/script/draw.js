@@ -134,7 +134,7 @@ function drawHalts(pen, view, shown, lanes, colours) {
   for (const thing of shown) {
     const lane = lanes[thing.lane];
     const [from, wide] = extent(view, thing);
-    const colour = thing.state === "silent" ? colours.bad : colours.warn;
+    const colour = thing.state === "waiting" ? colours.warn : colours.bad;
     pen.fillStyle = colours.surface;
     pen.fillRect(from, lane.turn - 2, wide, LANE.turn + 4);
     hatch(pen, [from, lane.turn - 2, wide, LANE.turn + 4], colour, 0.55);
@@ -154,7 +154,7 @@ function nameHalts(pen, view, shown, lanes, colours) {
     if (wide < room + 14) continue;
     pen.fillStyle = colours.surface;
     pen.fillRect(from + 4, lane.turn - 1, room + 6, LANE.turn + 2);
-    pen.fillStyle = thing.state === "silent" ? colours.bad : colours.warn;
+    pen.fillStyle = thing.state === "waiting" ? colours.warn : colours.bad;
     pen.textBaseline = "middle";
     pen.fillText(label, from + 7, lane.turn + LANE.turn / 2 + 0.5);
   }

@@ -38,8 +38,9 @@ function laneTurns() {
   }));
 }
 
-// The time in which an agent was silent or waited, from the incidents.
+// The time in which an agent was silent, waited or had failed, from the incidents.
 const HALTS = {
+  "failed-agent": ["failed", "failed"],
   "stalled-agent": ["silent", "silent"], "waiting-permission": ["waiting", "waiting for permission"],
   "waiting-approval": ["waiting", "waiting for an approval"],
 };
@@ -99,7 +100,8 @@ function describe(thing) {
     return [visible(turn.agent) + " working", [
       turn.begin !== null && turn.end !== null ? during(turn.end)
         : "from " + (turn.begin === null ? "unknown" : since(turn.begin)) + " to " + (turn.end === null ? "unknown" : since(turn.end)),
-      turn.for_idlers && "triggered only by idle notices",
+      turn.for_idlers && "triggered only by idle notices", turn.ending === "failed" && "failed",
+      turn.ending === "interrupted" && "interrupted by the user",
     ]];
   }
   if (thing.what === "halt") {

@@ -12,7 +12,7 @@ function startTheme() {
 
 function drawLegend() {
   const key = (look, text) => make("li", {}, make("span", { class: "swatch " + look, "aria-hidden": "true" }), text);
-  fill($("legend"), key("turn", "turn"), key("idle", "turn triggered only by idle notices"), key("silent", "silent"), key("waiting", "waiting"),
+  fill($("legend"), key("turn", "turn"), key("idle", "turn triggered only by idle notices"), key("silent", "silent or failed"), key("waiting", "waiting"),
     key("span", "task in progress"), key("owned", "task assigned, pending"), key("broken", "not completed"), key("arrow", "message"),
     key("lost", "message not delivered"), key("bars", "number of messages"), key("square", "blocked by a gate"),
     key("triangle", "allowed by the loop guard"), key("diamond", "warned"), key("dot", "other problem"));

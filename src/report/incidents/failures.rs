@@ -1,0 +1,136 @@
+//! Agents whose turn failed at a usage limit or another error of the API.
+
+use std::collections::HashMap;
+
+use super::draft::{Draft, count, task_names};
+use super::scene::Scene;
+use super::stalls::{claim, restore, wasted};
+use super::{IncidentKind, Severity};
+use crate::timeline::{Entry, Kind, TurnEntry, TurnEvent, sign};
+use teamkeep_core::client::team::FailureCause;
+use teamkeep_core::policy::{Activity, Sign};
+
+/// Turns of an agent that ended in one way, one after the other, and what the agent did next.
+pub struct Halt<'a> {
+    pub agent: &'a str,
+    ends: Vec<&'a Entry>,
+    next: Option<&'a Entry>,
+}
+
+impl Halt<'_> {
+    pub fn from(&self) -> i64 {
+        self.ends.first().map_or(0, |entry| entry.at.millis())
+    }
+
+    /// When the agent worked again or left; else the end of the run.
+    pub fn until(&self, scene: &Scene<'_>) -> i64 {
+        self.next.map_or(scene.end, |entry| entry.at.millis())
+    }
+
+    fn cause(&self) -> FailureCause {
+        self.ends.last().and_then(|entry| entry.turn()).map_or(FailureCause::Other, cause)
+    }
+}
+
+/// The times after turns that failed, or that the user interrupted. Repeated reports are one halt: an agent that starts a turn
+/// and fails again for the same cause has not worked in between.
+pub fn halts<'a>(scene: &Scene<'a>, event: TurnEvent) -> Vec<Halt<'a>> {
+    let halted = if event == TurnEvent::Failed { Activity::Failed } else { Activity::Idles };
+    let mut found: Vec<Halt<'a>> = Vec::new();
+    let mut open: HashMap<&str, usize> = HashMap::new();
+    for entry in scene.case.entries {
+        if entry.kind() == Kind::TeamErased {
+            let erased = open.drain().map(|(_, place)| place);
+            erased.for_each(|place| found[place].next = found[place].next.or(Some(entry)));
+            continue;
+        }
+        let name = entry.actor.as_str();
+        let end = entry.turn().filter(|turn| turn.event == event && !turn.by_subagent);
+        let place = open.get(name).copied();
+        if let Some(turn) = end {
+            match place.filter(|place| found[*place].cause() == cause(turn)) {
+                Some(place) => {
+                    found[place].ends.push(entry);
+                    found[place].next = None;
+                }
+                None => {
+                    open.insert(name, found.len());
+                    found.push(Halt { agent: name, ends: vec![entry], next: None });
+                }
+            }
+            continue;
+        }
+        let (Some(place), Some(sign)) = (place, sign(entry)) else { continue };
+        if Activity::after(Some(halted), sign) != Some(halted) {
+            found[place].next = found[place].next.or(Some(entry));
+        }
+        // A turn that the agent ended is the proof that it works.
+        if matches!(sign, Sign::EndsTurn | Sign::Leaves) {
+            open.remove(name);
+        }
+    }
+    found
+}
+
+fn cause(turn: &TurnEntry) -> FailureCause {
+    FailureCause::of(turn.description.as_deref(), turn.text.as_deref().unwrap_or_default())
+}
+
+pub fn failures(scene: &Scene<'_>, halts: &[Halt<'_>]) -> Vec<Draft> {
+    halts.iter().filter_map(|halt| failure(scene, halt)).collect()
+}
+
+fn failure(scene: &Scene<'_>, halt: &Halt<'_>) -> Option<Draft> {
+    let (name, first, last) = (halt.agent, halt.ends.first()?, halt.ends.last()?);
+    let (from, to) = (halt.from(), halt.until(scene));
+    let mut draft = Draft::new(IncidentKind::FailedAgent, Severity::Medium, (from, to));
+    draft.agent(name);
+    let tasks = scene.held(name, last.at.millis());
+    claim(scene, &mut draft, name, &tasks);
+    let why = last.turn().and_then(TurnEntry::why).unwrap_or_default();
+    for end in [first, last] {
+        let why = end.turn().and_then(TurnEntry::why).unwrap_or_default();
+        draft.step(end, format!("the turn of {name} failed: {why}"));
+    }
+    let works_again = halt.next.is_some_and(|next| !matches!(sign(next), Some(Sign::Leaves) | None));
+    if let Some(next) = halt.next.filter(|next| next.actor == name) {
+        draft.step(next, format!("{name} {}", if works_again { "worked again" } else { "left" }));
+    }
+    let owned = match tasks.len() {
+        0 => String::new(),
+        _ => format!(" with {} in progress", task_names(&draft.tasks)),
+    };
+    let turns = match halt.ends.len() {
+        1 => format!("the turn of {name}"),
+        ends => format!("{} of {name} in a row", count(ends, "turn")),
+    };
+    draft.summary = format!("{turns} failed{owned}: {why}");
+    let is_lost = tasks.iter().any(|task| scene.is_lost(task));
+    if !works_again && (is_lost || scene.lasts(to)) {
+        draft.severity = Severity::High;
+    }
+    draft.remedy = match scene.case.is_over() {
+        _ if works_again => None,
+        true => is_lost.then(|| restore(scene)),
+        false => Some(remedy(halt.cause(), name, name == scene.case.lead)),
+    };
+    draft.spend(wasted(scene, name, &tasks));
+    Some(draft)
+}
+
+/// What a person can do so that the agent works again.
+fn remedy(cause: FailureCause, name: &str, is_lead: bool) -> String {
+    let again = match is_lead {
+        true => "send a prompt to try again".to_owned(),
+        false => format!("send {name} a message to try again"),
+    };
+    match cause {
+        FailureCause::Limit => format!("Wait until the limit resets or select another model, then {again}"),
+        FailureCause::Server => format!("The API is overloaded: {again}"),
+        FailureCause::Model if is_lead => format!("Select a model that exists with /model, then {again}"),
+        FailureCause::Model => format!("Start {name} again with a model that exists"),
+        FailureCause::Billing => format!("Add credits, then {again}"),
+        FailureCause::Login => format!("Log in with /login, then {again}"),
+        FailureCause::Other => format!("Fix the cause, then {again}"),
+    }
+}
