@@ -227,7 +227,8 @@ mod tests {
 
     /// The state of bob, who does this while the incident lasts.
     fn state(doing: Activity, incident: &Incident, owner: Option<&str>) -> AgentState {
-        let member = MemberState { name: "bob".to_owned(), doing, since: time(0), why: None, stays: Vec::new() };
+        let member =
+            MemberState { name: "bob".to_owned(), doing, since: time(0), why: None, stays: Vec::new() };
         AgentState::of(&member, &[incident], &[task(TaskStatus::Pending, owner)])
     }
 

@@ -236,7 +236,8 @@ impl TurnEntry {
             TurnEvent::Started | TurnEvent::Ended | TurnEvent::Idle => None,
             TurnEvent::Interrupted => Some("interrupted by the user".to_owned()),
             TurnEvent::Failed => {
-                let line = |text: &str| text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
+                let line =
+                    |text: &str| text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
                 // In metadata-only mode only the word of the error is recorded.
                 let text = self.text.as_deref().filter(|text| metadata_only::byte_len(text).is_none());
                 let line = text.and_then(line).or_else(|| self.description.clone());

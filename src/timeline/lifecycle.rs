@@ -163,7 +163,9 @@ pub fn turns(data: &RunData) -> Vec<Entry> {
 fn failure(event: &LoadedEvent) -> Option<String> {
     let text = |key| event.text(key).filter(|text| !text.is_empty());
     match (text("last_assistant_message"), text("error_details")) {
-        (Some(message), Some(details)) if !message.contains(details) => Some(format!("{message} ({details})")),
+        (Some(message), Some(details)) if !message.contains(details) => {
+            Some(format!("{message} ({details})"))
+        }
         (message, details) => message.or(details).map(str::to_owned),
     }
 }

@@ -133,7 +133,13 @@ impl LiveState {
         let doing = Activity::after(place.map(|place| self.roster[place].doing), sign);
         let Some(doing) = doing else { return };
         let place = place.unwrap_or_else(|| {
-            self.roster.push(MemberState { name: name.clone(), doing, since: at, why: None, stays: Vec::new() });
+            self.roster.push(MemberState {
+                name: name.clone(),
+                doing,
+                since: at,
+                why: None,
+                stays: Vec::new(),
+            });
             self.roster.len() - 1
         });
         let member = &mut self.roster[place];

@@ -33,9 +33,8 @@ pub fn add_reported(data: &RunData, when: &ClockMap, entries: &mut Vec<Entry>) {
 
 /// Adds the end of each turn that no other source reports, at the notification that Claude Code waits for the user.
 pub fn add_missing(data: &RunData, entries: &mut Vec<Entry>) {
-    let is_prompt = |event: &&super::LoadedEvent| {
-        event.kind == Event::Notification && event.payload().is_idle_prompt()
-    };
+    let is_prompt =
+        |event: &&super::LoadedEvent| event.kind == Event::Notification && event.payload().is_idle_prompt();
     let mut prompts = data.events.iter().filter(is_prompt).peekable();
     if prompts.peek().is_none() {
         return;
@@ -113,7 +112,8 @@ struct Ends {
 
 impl Ends {
     fn of(entries: &[Entry]) -> Ends {
-        let (mut starts, mut ends) = (HashMap::<String, Vec<i64>>::new(), HashMap::<String, Vec<usize>>::new());
+        let (mut starts, mut ends) =
+            (HashMap::<String, Vec<i64>>::new(), HashMap::<String, Vec<usize>>::new());
         for (place, entry) in entries.iter().enumerate() {
             match entry.turn().map(|turn| turn.event) {
                 Some(TurnEvent::Started) => {
@@ -143,10 +143,13 @@ impl Ends {
             match turn.event {
                 _ if has_report(entry, &end) => false,
                 TurnEvent::Ended => gap(place) <= AT_ONCE,
-                event => event == end.event && (gap(place) <= AT_ONCE || gap(place) <= MAX_DELAY && !has_start()),
+                event => {
+                    event == end.event && (gap(place) <= AT_ONCE || gap(place) <= MAX_DELAY && !has_start())
+                }
             }
         };
-        let rank = |place: &usize| (entries[*place].turn().is_some_and(|turn| turn.event != end.event), gap(place));
+        let rank =
+            |place: &usize| (entries[*place].turn().is_some_and(|turn| turn.event != end.event), gap(place));
         let same = own.iter().copied().filter(is_same).min_by_key(rank);
         let Some(place) = same else {
             own.push(entries.len());

@@ -149,6 +149,10 @@ impl Ledger {
                 Move::Use { tool, input } => {
                     json!({"type": "tool_use", "id": id, "name": tool, "input": input})
                 }
+                Move::Fail { status, kind, message } => {
+                    let error = json!({"type": kind, "message": message});
+                    json!({"type": "error", "status": status, "error": error})
+                }
                 Move::Hang | Move::Fill | Move::Search(_) => Value::Null,
             });
             if let Some(cue) = &cue
@@ -159,6 +163,9 @@ impl Ledger {
         }
         if content.iter().any(Value::is_null) {
             return None;
+        }
+        if let Some(error) = content.iter().find(|block| block["type"] == "error") {
+            return Some(error.clone());
         }
         let uses = content.iter().any(|block| block["type"] == "tool_use");
         let mut usage = usage(kept.requests, self.writes);
@@ -229,6 +236,7 @@ impl Ledger {
                 Move::Say(text) => json!({"say": text}),
                 Move::Use { tool, input } => json!({"tool": tool, "input": input}),
                 Move::Hang => json!("hang"),
+                Move::Fail { status, message, .. } => json!({"fail": status, "message": message}),
                 Move::Fill => json!("fill"),
                 Move::Search(count) => json!({"searches": count}),
             };

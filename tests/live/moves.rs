@@ -18,6 +18,8 @@ pub enum Move {
     },
     /// No answer until the client closes the connection.
     Hang,
+    /// No answer but an error of the API.
+    Fail { status: u16, kind: &'static str, message: &'static str },
     /// Beside other moves: by the tokens of this answer, the context is full, and the client compacts the conversation.
     Fill,
     /// Beside other moves: this answer has this number of web searches, which cost a cent each.

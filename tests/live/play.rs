@@ -127,7 +127,7 @@ pub fn session(
     let terminal = Terminal::start(&played.home, command)?;
     terminal.wait_for_prompt()?;
     for step in steps {
-        terminal.enter(step.typed)?;
+        if step.typed == ESCAPE { terminal.press("Escape") } else { terminal.enter(step.typed) }?;
         let what = format!("what follows {:?}: {:?}", step.typed, step.until);
         terminal.wait(Duration::from_secs(120), &what, || {
             let entries = played.ledger.entries();
@@ -167,6 +167,9 @@ fn wait_for_leaving(played: &Played) -> Result<(), String> {
     Ok(())
 }
 
+/// A step in which the user interrupts the turn.
+pub const ESCAPE: &str = "(escape)";
+
 /// The piece of a step's mark for a part that does not answer.
 pub const HANGS: &str = "(hangs)";
 
@@ -177,6 +180,7 @@ pub fn is(entry: &Entry, (part, piece): (&str, &str)) -> bool {
             Move::Say(text) => text.contains(piece),
             Move::Use { input, .. } => input.to_string().contains(piece),
             Move::Hang => piece == HANGS,
+            Move::Fail { message, .. } => message.contains(piece),
             Move::Fill | Move::Search(_) => false,
         }
 }

@@ -30,32 +30,39 @@ pub fn start(script: Script, ledger: Arc<Ledger>) -> io::Result<u16> {
 fn talk(stream: &TcpStream, script: &Script, ledger: &Ledger) -> io::Result<()> {
     let mut input = BufReader::new(stream);
     while let Some(request) = Request::read(&mut input)? {
-        let Some((kind, text)) = answer(&request, script, ledger) else {
+        let Some((status, kind, text)) = answer(&request, script, ledger) else {
             io::copy(&mut input, &mut io::sink())?;
             return Ok(());
         };
         let body = if request.method == "HEAD" { "" } else { &text };
-        let head =
-            format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n", text.len());
+        let head = format!(
+            "HTTP/1.1 {status} -\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n{NO_RETRY}\r\n",
+            text.len()
+        );
         let mut out = stream;
         out.write_all(format!("{head}{body}").as_bytes())?;
     }
     Ok(())
 }
 
-fn answer(request: &Request, script: &Script, ledger: &Ledger) -> Option<(&'static str, String)> {
+/// A client that may retry an error does it for minutes.
+const NO_RETRY: &str = "x-should-retry: false\r\n";
+
+/// The status, the type and the text of the answer; `None` for none.
+fn answer(request: &Request, script: &Script, ledger: &Ledger) -> Option<(u64, &'static str, String)> {
     if request.method != "POST" {
-        return Some(("application/json", "{}".to_owned()));
+        return Some((200, "application/json", "{}".to_owned()));
     }
     if !request.path.contains("/v1/messages") || request.path.contains("count_tokens") {
-        return Some(("application/json", json!({"input_tokens": 100}).to_string()));
+        return Some((200, "application/json", json!({"input_tokens": 100}).to_string()));
     }
     let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
     let message = ledger.answer(&body, script)?;
-    Some(if body["stream"] == true {
-        ("text/event-stream", super::stream::events(&message))
+    let status = message["status"].as_u64().filter(|_| message["type"] == "error");
+    Some(if body["stream"] == true && status.is_none() {
+        (200, "text/event-stream", super::stream::events(&message))
     } else {
-        ("application/json", message.to_string())
+        (status.unwrap_or(200), "application/json", message.to_string())
     })
 }
 

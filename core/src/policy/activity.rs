@@ -76,13 +76,18 @@ mod tests {
         let failed = [Joins, StartsTurn, FailsTurn, GoesIdle];
         assert_eq!(after(&failed), Some(Activity::Failed));
         assert_eq!(after(&[failed.as_slice(), &[Joins]].concat()), Some(Activity::Failed));
-        for (sign, state) in [(StartsTurn, Activity::Works), (Acts, Activity::Works), (EndsTurn, Activity::Idles)] {
+        for (sign, state) in
+            [(StartsTurn, Activity::Works), (Acts, Activity::Works), (EndsTurn, Activity::Idles)]
+        {
             assert_eq!(after(&[failed.as_slice(), &[sign]].concat()), Some(state), "{sign:?}");
         }
     }
 
     #[test]
     fn an_agent_that_left_does_not_fail() {
-        assert_eq!(after(&[Sign::Joins, Sign::Leaves, Sign::FailsTurn, Sign::GoesIdle]), Some(Activity::Gone));
+        assert_eq!(
+            after(&[Sign::Joins, Sign::Leaves, Sign::FailsTurn, Sign::GoesIdle]),
+            Some(Activity::Gone)
+        );
     }
 }

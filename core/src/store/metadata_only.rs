@@ -97,7 +97,9 @@ impl<'a> Position<'a> {
     fn is_state(self, key: &str) -> bool {
         matches!(
             (key, self.event),
-            ("file_path", Some("FileChanged")) | ("reason", Some("SessionEnd")) | ("error", Some("StopFailure"))
+            ("file_path", Some("FileChanged"))
+                | ("reason", Some("SessionEnd"))
+                | ("error", Some("StopFailure"))
         )
     }
 }

@@ -59,7 +59,7 @@ const GROUPS: [(&str, &[(&str, &str)]); 3] = [
     (
         "Symbols",
         &[
-            ("!", "a stalled agent, or an incident"),
+            ("!", "a failed or stalled agent, or an incident"),
             ("?", "an agent that waits for permission, for approval or for another agent"),
             ("●  ○  ·", "working; idle or joined; left"),
             ("⛔#41", "the task waits for task 41"),

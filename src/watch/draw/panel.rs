@@ -68,8 +68,7 @@ pub fn short(from: Timestamp, to: Timestamp) -> String {
 /// How a state is shown: its style, and a sign that is readable without colors.
 pub fn state(state: AgentState) -> (Style, &'static str) {
     match state {
-        AgentState::Failed => (RED.bold(), "×"),
-        AgentState::Stalled => (RED.bold(), "!"),
+        AgentState::Failed | AgentState::Stalled => (RED.bold(), "!"),
         AgentState::Waiting => (YELLOW.bold(), "?"),
         AgentState::Working => (GREEN, "●"),
         AgentState::ShuttingDown => (YELLOW, "◌"),

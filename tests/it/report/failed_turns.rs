@@ -161,8 +161,16 @@ fn a_teammate_whose_turn_failed_is_failed_in_every_view_with_the_reason() {
 fn each_error_has_its_remedy() {
     let team = Team::new(&["alice"]);
     for (error, message, remedy) in [
-        ("server_error", "API Error: 529 Overloaded.", "The API is overloaded: send alice a message to try again"),
-        ("model_not_found", "There's an issue with the selected model (x).", "Start alice again with a model that exists"),
+        (
+            "server_error",
+            "API Error: 529 Overloaded.",
+            "The API is overloaded: send alice a message to try again",
+        ),
+        (
+            "model_not_found",
+            "There's an issue with the selected model (x).",
+            "Start alice again with a model that exists",
+        ),
         ("billing_error", "Credit balance is too low", "Add credits, then send alice a message to try again"),
         ("unknown", "The connection was closed", "Fix the cause, then send alice a message to try again"),
     ] {
@@ -256,7 +264,10 @@ fn a_failed_agent_is_not_stalled_and_its_unread_messages_are_a_symptom() {
     team.at(100).agent("bob", "SubagentStop");
     team.at(101).agent("bob", "SubagentStart");
     let kinds: Vec<Value> = team.incidents().iter().map(|one| one["kind"].clone()).collect();
-    assert!(!team.incidents().iter().any(|one| one["kind"] == "stalled-agent" && one["agents"][0] == "alice"), "{kinds:?}");
+    assert!(
+        !team.incidents().iter().any(|one| one["kind"] == "stalled-agent" && one["agents"][0] == "alice"),
+        "{kinds:?}"
+    );
     assert!(kinds.contains(&json!("failed-agent")), "{kinds:?}");
 }
 
@@ -338,7 +349,8 @@ fn a_hostile_reason_is_shortened_and_escaped() {
 #[test]
 fn a_notice_about_another_agent_makes_no_agent() {
     let team = Team::new(&["alice"]);
-    let notice = json!({"type": "idle_notification", "from": "mallory", "idleReason": "failed", "failureReason": "x"});
+    let notice =
+        json!({"type": "idle_notification", "from": "mallory", "idleReason": "failed", "failureReason": "x"});
     let mail = json!([{"from": "mallory", "text": notice.to_string(), "read": false}]);
     team.lead().inbox("team-lead", mail);
     team.agent("alice", "SubagentStart");

@@ -4,8 +4,10 @@ mod budget;
 mod cleared;
 mod compacted;
 mod delegate;
+mod failed;
 mod forbidden;
 mod halfway;
+mod interrupted;
 mod parser;
 mod races;
 mod served;
@@ -131,6 +133,8 @@ pub struct Scenario {
     pub verdict: &'static str,
     /// The kind and the first agent of each incident.
     pub incidents: &'static [&'static str],
+    /// The kind and the agent of each turn that its agent did not end, if that is compared.
+    pub halts: &'static [&'static str],
 }
 
 /// A whole team in one process, with our hooks in the settings: what others differ from.
@@ -150,6 +154,7 @@ const TEAM: Scenario = Scenario {
     ending: Ending::Exit,
     verdict: "completed",
     incidents: &[],
+    halts: &[],
 };
 
 /// The same in panes.
@@ -325,6 +330,33 @@ pub const ALL: &[Scenario] = &[
         incidents: trouble::INCIDENTS_IN_PANES,
         ..PANES
     },
+    Scenario {
+        name: "failed",
+        steps: failed::steps,
+        reply: failed::reply,
+        verdict: "open-work",
+        incidents: failed::INCIDENTS,
+        halts: failed::HALTS,
+        ..TEAM
+    },
+    Scenario {
+        name: "failed-panes",
+        steps: failed::steps,
+        reply: failed::reply,
+        verdict: "open-work",
+        incidents: failed::INCIDENTS,
+        halts: failed::HALTS,
+        ..PANES
+    },
+    Scenario {
+        name: "interrupted",
+        steps: interrupted::steps,
+        reply: interrupted::reply,
+        verdict: "open-work",
+        incidents: &["unfinished-work bob"],
+        halts: interrupted::HALTS,
+        ..TEAM
+    },
     Scenario { name: "telemetry", ..TEAM },
     Scenario { name: "telemetry-panes", ..PANES },
     Scenario { name: "plugin", hooks: Hooks::Plugin, ..TEAM },
@@ -387,6 +419,9 @@ impl Scenario {
         }
         if self.name == "compacted-teammate" && version.generation() == Generation::Create {
             return Some("a teammate in the lead's process was not compacted, whatever its number of tokens");
+        }
+        if self.name.starts_with("failed") && !version.knows("StopFailure") {
+            return Some("it runs no hook for a turn that failed");
         }
         if self.has_telemetry() && version.generation() == Generation::Flat {
             return Some("its hooks get no trace context");

@@ -35,7 +35,15 @@ impl FailureCause {
         let has = |words: &[&str]| words.iter().any(|word| message.contains(word));
         match () {
             () if has(&["credit"]) => FailureCause::Billing,
-            () if has(&["(429)", "error: 429", "limit · resets", "usage limit", "session limit", "rate limit"]) => {
+            () if has(&[
+                "(429)",
+                "error: 429",
+                "limit · resets",
+                "usage limit",
+                "session limit",
+                "rate limit",
+            ]) =>
+            {
                 FailureCause::Limit
             }
             () if has(&["529", "overloaded", "error: 5"]) => FailureCause::Server,
@@ -61,7 +69,11 @@ mod tests {
             (Some("model_not_found"), "", Model),
             (Some("billing_error"), "", Billing),
             (Some("authentication_failed"), "", Login),
-            (Some("unknown"), "API Error: Request rejected (429) · This request would exceed your limit", Limit),
+            (
+                Some("unknown"),
+                "API Error: Request rejected (429) · This request would exceed your limit",
+                Limit,
+            ),
             (None, "You've hit your session limit · resets 9:50am (UTC)", Limit),
             (None, "API Error: 529 Overloaded. This is a server-side issue", Server),
             (None, "There's an issue with the selected model (opus). It may not exist", Model),

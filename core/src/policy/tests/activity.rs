@@ -188,3 +188,32 @@ fn a_ledger_is_read_as_it_was_written_and_an_older_one_as_well() {
     assert_eq!(serde_json::from_str::<Ledger>(&text).unwrap(), scene.team.ledger);
     assert_eq!(serde_json::from_str::<Ledger>("{}").unwrap(), Ledger::default());
 }
+
+#[test]
+fn a_turn_that_failed_has_ended_and_its_calls_did_not_return() {
+    let mut scene = Scene::with(&[]);
+    let complete = before("TaskUpdate", json!({"taskId": "2", "status": "completed"}));
+    scene.happens(&mate("bob"), &used(complete, "u"));
+    let failed = json!({"hook_event_name": "StopFailure", "error": "rate_limit"});
+    for other in [lead(), Actor { kind: ActorKind::Helper, ..Actor::unknown() }] {
+        scene.happens(&other, &failed);
+        assert!(bob(&scene).works(), "{other:?}");
+    }
+    scene.happens(&mate("bob"), &failed);
+    let ledger = &scene.team.ledger;
+    assert!(ledger.pending.is_empty() && ledger.pending_completions.is_empty());
+    assert!(!bob(&scene).works() && bob(&scene).idle.is_some(), "no other hook reports that it is idle");
+    scene.happens(&mate("bob"), &json!({"hook_event_name": "SubagentStart"}));
+    assert!(bob(&scene).works() && bob(&scene).idle.is_none());
+}
+
+#[test]
+fn a_session_that_waits_for_its_user_has_no_open_calls() {
+    let mut scene = Scene::with(&[]);
+    scene.happens(&lead(), &used(before("SendMessage", json!({"to": "bob", "message": "Go on."})), "u"));
+    let waits = |word: &str| json!({"hook_event_name": "Notification", "notification_type": word});
+    scene.happens(&lead(), &waits("permission_prompt"));
+    assert_eq!(scene.team.ledger.pending.len(), 1);
+    scene.happens(&lead(), &waits("idle_prompt"));
+    assert!(scene.team.ledger.pending.is_empty());
+}
