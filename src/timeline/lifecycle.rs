@@ -41,7 +41,8 @@ pub fn sessions(data: &RunData) -> Vec<Entry> {
     entries
 }
 
-fn session_name(data: &RunData, event: &LoadedEvent) -> String {
+/// The session's own agent.
+pub(super) fn session_name(data: &RunData, event: &LoadedEvent) -> String {
     let part = data.run.sessions.iter().find(|session| Some(session.id.as_str()) == event.session());
     match part {
         Some(part) if part.role == SessionRole::Pane => {

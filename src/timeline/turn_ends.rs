@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::entry::{Entry, EntryKind, Source, TurnEntry, TurnEvent, add_source};
+use super::lifecycle::session_name;
 use super::live_state::sign;
 use super::run_data::{ClockMap, RunData};
 use teamkeep_core::client::payload::Kind as Event;
@@ -49,10 +50,11 @@ pub fn add_missing(data: &RunData, entries: &mut Vec<Entry>) {
                 after.into_iter().for_each(|after| drop(doing.insert(&entry.actor, after)));
             }
         }
-        let agent = event.shown(&data.run);
-        if let Some(activity) = doing.get_mut(agent).filter(|activity| **activity == Activity::Works) {
+        let agent = session_name(data, event);
+        if let Some(activity) = doing.get_mut(agent.as_str()).filter(|activity| **activity == Activity::Works)
+        {
             *activity = Activity::Idles;
-            missing.push(turn_end(event.at, agent, TurnEvent::Ended, None, Source::Hook));
+            missing.push(turn_end(event.at, &agent, TurnEvent::Ended, None, Source::Hook));
         }
     }
     if !missing.is_empty() {

@@ -296,7 +296,7 @@ fn by_session(call: &CallContext<'_>, team: Option<&Index>) -> Option<Actor> {
             | Kind::StopFailure
             | Kind::UserPromptSubmit
             | Kind::PreCompact
-    );
+    ) || (call.kind == Kind::Notification && call.payload.is_idle_prompt());
     let alone = || !call.state.company || version(call).is_some_and(|version| names_agents(&version));
     let speaks = own || (call.kind != Kind::Unknown && !call.kind.is_for_rules() && alone());
     let name = if team.is_some() { LEAD } else { "lead" };

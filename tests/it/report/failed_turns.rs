@@ -136,7 +136,7 @@ fn a_teammate_whose_turn_failed_is_failed_in_every_view_with_the_reason() {
     );
     assert_eq!(failed["sources"], json!(["hook", "inbox"]), "one entry of both reports");
     let replay = team.sandbox.told(&["replay"]);
-    assert!(replay.contains(&format!("alice      failed: {LIMIT}")), "{replay}");
+    assert!(replay.contains(&format!("alice     failed: {LIMIT}\n")), "{replay}");
     let brief = team.sandbox.told(&["brief", "--for", "team-lead"]);
     assert!(brief.contains("- alice: failed for ") && brief.contains(&format!("; \"{}\"", LIMIT)), "{brief}");
     let incident = team.only_incident();
@@ -394,7 +394,7 @@ fn the_turn_of_the_lead_ends_where_the_user_interrupted_it() {
         let lead = turns.as_array().unwrap().iter().find(|turn| turn["agent"] == "team-lead").unwrap();
         assert_eq!((&lead["ending"], lead["to"].is_string()), (&json!("interrupted"), true));
         let replay = team.sandbox.told(&["replay"]);
-        assert!(replay.contains("team-lead  was interrupted by the user"), "{replay}");
+        assert!(replay.contains("team-lead was interrupted by the user\n"), "{replay}");
         team.lead().hook("UserPromptSubmit", json!({"prompt": "another way"}));
         assert_eq!(team.state("team-lead"), pair("working", ""));
     }
