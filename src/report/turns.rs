@@ -37,7 +37,7 @@ enum Detail<'a> {
     IdleNotice,
     /// The id of the agent's instance.
     Instance(Option<&'a str>),
-    /// The turn of this instance did not end by itself.
+    /// The agent did not end the turn of this instance.
     Ended(Option<&'a str>, Ending),
 }
 

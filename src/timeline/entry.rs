@@ -230,7 +230,7 @@ pub struct TurnEntry {
 }
 
 impl TurnEntry {
-    /// Why the turn did not end by itself, in one short line. It may quote Claude Code, so escape it for a terminal.
+    /// Why the agent did not end the turn, in one short line. It may quote Claude Code, so escape it for a terminal.
     pub fn why(&self) -> Option<String> {
         match self.event {
             TurnEvent::Started | TurnEvent::Ended | TurnEvent::Idle => None,

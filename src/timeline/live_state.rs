@@ -14,7 +14,7 @@ pub struct MemberState {
     pub doing: Activity,
     /// Start of this state.
     pub since: Timestamp,
-    /// Why its last turn did not end by itself, if it has not worked since.
+    /// Why it did not end its last turn, if it has not worked since.
     pub why: Option<String>,
     /// When it joined the team and left it, for each of its stays; `None` if it did not leave.
     pub stays: Vec<(Timestamp, Option<Timestamp>)>,

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::client_files::{Lead, count, only};
 use crate::support::sandbox::Sandbox;
+use crate::watch::{Watcher, after, recording};
 
 const SESSION: &str = "7a0b9d24-0000-4000-8000-000000000001";
 const MINUTE: i64 = 60_000;
@@ -444,4 +445,49 @@ fn in_metadata_only_mode_a_failure_has_the_word_of_its_error() {
     lead.hook("StopFailure", fields);
     let status = sandbox.told(&["status"]);
     assert!(status.contains("rate_limit") && !status.contains("session limit"), "{status}");
+}
+
+#[test]
+fn a_teammate_in_a_pane_fails_in_its_own_session_until_it_ends_a_turn() {
+    let team = Team { sandbox: Sandbox::new() };
+    let (sandbox, pane) = (&team.sandbox, "8a0b9d24-0000-4000-8000-000000000002");
+    let cwd = sandbox.home().join("parser");
+    let member = |name: &str, pane: &str| json!({"agentId": format!("{name}@session-7a0b9d24"), "name": name, "joinedAt": 2, "tmuxPaneId": pane, "cwd": cwd});
+    let config = json!({"name": "session-7a0b9d24", "createdAt": 1_000, "leadSessionId": SESSION,
+        "members": [member("team-lead", "leader"), member("alice", "%1")]});
+    sandbox.write("teams/session-7a0b9d24/config.json", config);
+    let record = json!({"type": "progress", "teamName": "session-7a0b9d24", "agentName": "alice", "version": "2.1.332"});
+    sandbox.write(&format!("projects/parser/{pane}.jsonl"), format!("{record}\n"));
+    team.lead().start("startup");
+    let call = |event: &str, more: Value| {
+        let mut payload = json!({"session_id": pane, "cwd": cwd, "hook_event_name": event, "agent_type": "general-purpose",
+            "transcript_path": sandbox.client(&format!("projects/parser/{pane}.jsonl"))});
+        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        sandbox.hook(payload, &[("TMUX_PANE", "%1")]);
+    };
+    call("SessionStart", json!({"source": "startup"}));
+    for _ in 0..2 {
+        call(
+            "StopFailure",
+            json!({"error": "server_error", "last_assistant_message": "API Error: 529 Overloaded."}),
+        );
+    }
+    assert_eq!(team.state("alice"), pair("failed", "API Error: 529 Overloaded."));
+    assert_ne!(team.state("team-lead").0, "failed");
+    assert_eq!(team.only_incident()["agents"], json!(["alice"]));
+    // A message starts the next turn, and no hook reports that.
+    call("Stop", json!({"last_assistant_message": "I work again."}));
+    assert_eq!(team.state("alice"), pair("idle", ""));
+    assert!(team.only_incident()["to"].is_string());
+}
+
+#[test]
+fn a_failed_agent_is_first_in_watch_with_the_reason() {
+    let team = Team::new(&["alice", "bob"]);
+    team.fails("bob", "rate_limit", LIMIT);
+    let mut watcher = Watcher::new(recording(&team.sandbox, after(1)), after(1));
+    let screen = watcher.screen(110, 24);
+    let agents = screen.split("Agents").nth(1).unwrap();
+    let first = agents.lines().nth(1).unwrap();
+    assert!(first.contains("! bob") && first.contains("failed") && first.contains(LIMIT), "{screen}");
 }
