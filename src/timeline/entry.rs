@@ -218,6 +218,8 @@ pub struct TurnEntry {
     pub text: Option<String>,
     pub agent: Option<String>,
     pub by_subagent: bool,
+    /// Whether another agent of the same name works at that moment. The end of this turn then ends only its own agent's work.
+    pub beside_another: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

@@ -158,6 +158,8 @@ fn sign(entry: &Entry) -> Option<Sign> {
         EntryKind::SessionStarted(_) | EntryKind::MemberJoined(_) => Some(Sign::Joins),
         EntryKind::Turn(turn) => match turn.event {
             TurnEvent::Started => Some(Sign::StartsTurn),
+            // The row is of the name, under which another agent still works.
+            TurnEvent::Ended | TurnEvent::Idle if turn.beside_another => None,
             TurnEvent::Ended if turn.by_subagent => Some(Sign::Leaves),
             TurnEvent::Ended | TurnEvent::Idle => Some(Sign::EndsTurn),
         },
@@ -231,6 +233,7 @@ mod tests {
                 text: None,
                 agent: None,
                 by_subagent: false,
+                beside_another: false,
             })
         };
         let message = |automatic| {
