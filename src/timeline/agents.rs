@@ -52,21 +52,16 @@ fn launched(event: &LoadedEvent) -> Option<&str> {
 pub struct AgentTurn {
     pub id: String,
     pub from: Timestamp,
-    /// Its recorded end. Without one, a subagent is assumed to work on, and a teammate until its last hook call: old versions
-    /// of Claude Code do not report each end.
+    /// Its end, `None` while it lasts. Not each end is reported: without it, a turn ended with the agent's last hook call if
+    /// that agent, or the next one of a teammate's name, began a turn later.
     pub to: Option<Timestamp>,
     last: Timestamp,
     is_subagent: bool,
 }
 
 impl AgentTurn {
-    /// Until when it works; `None` for a subagent that works on.
-    pub fn end(&self) -> Option<Timestamp> {
-        self.to.or((!self.is_subagent).then_some(self.last))
-    }
-
     fn lasts_at(&self, at: Timestamp) -> bool {
-        self.from <= at && self.end().is_none_or(|end| at < end)
+        self.from <= at && self.to.is_none_or(|to| at < to)
     }
 
     /// Whether another agent is in this turn at that moment.
@@ -105,6 +100,7 @@ impl SharedNames {
                 }
             }
         }
+        turns.values_mut().for_each(|turns| end_superseded(turns));
         turns.retain(|_, turns| is_shared(turns));
         SharedNames(turns.into_iter().map(|(name, turns)| (name.to_owned(), turns)).collect())
     }
@@ -123,6 +119,17 @@ impl SharedNames {
     pub fn of_teammates(&self) -> impl Iterator<Item = (&str, &[AgentTurn])> {
         let shared = self.0.iter().map(|(name, turns)| (name.as_str(), turns.as_slice()));
         shared.filter(|(_, turns)| turns.iter().all(|turn| !turn.is_subagent))
+    }
+}
+
+/// Ends the turns of teammates whose end is not reported. They are sorted by start.
+fn end_superseded(turns: &mut [AgentTurn]) {
+    for place in 0..turns.len() {
+        let turn = &turns[place];
+        let next = turns.iter().rfind(|other| other.id != turn.id).map(|other| other.from);
+        if turn.to.is_none() && !turn.is_subagent && next.is_some_and(|next| turn.last < next) {
+            turns[place].to = Some(turn.last);
+        }
     }
 }
 

@@ -157,6 +157,7 @@ pub fn turns(data: &RunData) -> Vec<Entry> {
             text: text.map(str::to_owned),
             agent: event.actor().id.clone().or_else(session),
             by_subagent,
+            shares_name: !by_subagent && data.shared_names.contains(name),
             beside_another: data.shared_names.has_other(name, of, event.at),
         });
         entries.push(Entry::new(event.at, name, Source::Hook, kind));

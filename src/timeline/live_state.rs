@@ -233,6 +233,7 @@ mod tests {
                 text: None,
                 agent: None,
                 by_subagent: false,
+                shares_name: false,
                 beside_another: false,
             })
         };

@@ -228,15 +228,14 @@ fn by_agent(call: &CallContext<'_>, team: Option<&Index>, id: &str) -> (Actor, &
     if let Some(name) = call.state.agents.get(id) {
         return (Actor::teammate(name, Some(id)), "an earlier call names the agent with this id");
     }
-    let is_other = is_of_subagent(call, id);
-    let (name, id) = (role.map(str::to_owned), Some(id.to_owned()));
+    let (agent, name, id) = (id, role.map(str::to_owned), Some(id.to_owned()));
     match role {
         Some("") => {
             let helper = Actor { name: None, id, kind: ActorKind::Helper };
             (helper, "an agent without a type belongs to Claude Code")
         }
         // In-process, the type is the teammate's name. In a pane it is the role of that teammate's subagent.
-        Some(role) if is_teammate(role) && call.state.name.is_none() && !is_other => {
+        Some(role) if is_teammate(role) && call.state.name.is_none() && !is_of_subagent(call, agent) => {
             (Actor::teammate(role, id.as_deref()), "the agent's type is a member's name")
         }
         _ => (Actor { name, id, kind: ActorKind::Subagent }, "the agent's type is not a member's name"),
@@ -247,11 +246,10 @@ fn by_agent(call: &CallContext<'_>, team: Option<&Index>, id: &str) -> (Actor, &
 /// teammates have one. They do if the version is known to write it, or another teammate of the session has such an id.
 fn is_of_subagent(call: &CallContext<'_>, id: &str) -> bool {
     let is_named = |id: &str| matches!(AgentId::parse(id), AgentId::Named(_));
-    let has_names = || {
-        call.state.version.as_deref().is_some_and(has_named_ids)
-            || call.state.agents.iter().any(|(id, _)| is_named(id))
-    };
-    AgentId::parse(id) == AgentId::Plain && has_names()
+    AgentId::parse(id) == AgentId::Plain
+        && (call.state.agents.iter().any(|(id, _)| is_named(id))
+            // From the transcript if no agent has acted yet; the state then keeps it.
+            || version(call).is_some_and(|version| has_named_ids(&version)))
 }
 
 /// An actor that the payload names. Before 2.1.69 this is the only evidence that distinguishes teammates.

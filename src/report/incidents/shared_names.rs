@@ -55,10 +55,11 @@ impl<'a> Extras<'a> {
 }
 
 fn shared_name(scene: &Scene<'_>, name: &str, turns: &[AgentTurn]) -> Option<Draft> {
-    let end = |turn: &AgentTurn| turn.end().map_or(scene.end, Timestamp::millis);
+    let end = |turn: &AgentTurn| turn.to.map_or(scene.end, Timestamp::millis);
     let span = |turn: &AgentTurn| (turn.from.millis(), end(turn).min(scene.end));
     let extras = Extras::of(turns, span);
-    let overlaps = Spans::of(extras.overlaps);
+    // Before about 2.1.100, the last turn of a teammate that is shut down has no recorded end.
+    let overlaps = Spans::of(extras.overlaps).intersection(&scene.presence(name));
     let (from, to) = (overlaps.iter().next()?.0, overlaps.iter().last()?.1);
     let mut draft = Draft::new(IncidentKind::DuplicateAgents, Severity::Medium, (from, to));
     draft.lasted = Some(overlaps.total());
