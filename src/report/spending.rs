@@ -54,6 +54,8 @@ pub struct Spending<'a> {
 
 struct Spent<'a> {
     agent: &'a str,
+    /// The agent's id.
+    id: &'a str,
     model: &'a str,
     /// The start in milliseconds, by teamkeep's clock.
     at: Option<i64>,
@@ -91,6 +93,7 @@ impl<'a> Spending<'a> {
         let mut prices = PriceList::of(prices);
         let messages = costs.map(|cost| Spent {
             agent: &cost.transcript.by,
+            id: &cost.transcript.agent,
             model: cost.message.model.as_deref().unwrap_or("unknown"),
             at: case.to_local(cost.message.at).map(|at| at.millis()),
             tokens: cost.message.tokens,
@@ -106,7 +109,24 @@ impl<'a> Spending<'a> {
         agent: &str,
         times: impl IntoIterator<Item = (i64, i64)>,
     ) -> Option<(u64, Option<f64>)> {
-        let own = || self.messages.iter().filter(|one| one.agent == agent);
+        self.spent_by(|one| one.agent == agent, times)
+    }
+
+    /// The same for the agent with this id: a name can be of several agents.
+    pub fn spent_by_id(
+        &self,
+        id: &str,
+        times: impl IntoIterator<Item = (i64, i64)>,
+    ) -> Option<(u64, Option<f64>)> {
+        self.spent_by(|one| one.id == id, times)
+    }
+
+    fn spent_by(
+        &self,
+        is_own: impl Fn(&Spent<'_>) -> bool,
+        times: impl IntoIterator<Item = (i64, i64)>,
+    ) -> Option<(u64, Option<f64>)> {
+        let own = || self.messages.iter().filter(|one| is_own(one));
         own().next()?;
         let times = Vec::from_iter(times);
         let is_within = |at: i64| times.iter().any(|(from, to)| (*from..=*to).contains(&at));

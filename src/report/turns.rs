@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::input::ReportInput;
-use crate::timeline::Kind;
+use crate::timeline::{Kind, Transcript};
 use teamkeep_core::client::payload::Kind as Event;
 use teamkeep_core::client::team::Notice;
 use teamkeep_core::policy::{Activity, Sign};
@@ -41,7 +41,7 @@ enum Detail<'a> {
     Ended(Option<&'a str>, Ending),
 }
 
-/// The agent's name, and for plain subagents the id, because several can have the same name.
+/// The agent's name, and for plain subagents, and under a name of several agents at once, the id.
 type Who = (String, Option<String>);
 
 /// The turns of all agents, by start. A turn whose start no hook reports (the lead's, when a message triggers it)
@@ -70,6 +70,10 @@ type TimedSign<'a> = (Timestamp, Sign, Detail<'a>);
 
 fn signs<'a>(case: &ReportInput<'a>) -> BTreeMap<Who, Vec<TimedSign<'a>>> {
     let mut signs: BTreeMap<Who, Vec<TimedSign<'_>>> = BTreeMap::new();
+    let is_shared = |name: &str| case.data.shared_names.contains(name);
+    let who =
+        |name: &str, id: Option<&str>| (name.to_owned(), id.filter(|_| is_shared(name)).map(str::to_owned));
+    let mut departures = Vec::new();
     for entry in case.entries {
         let id = entry.agent().map(String::as_str);
         let (sign, detail) = match entry.kind() {
@@ -77,29 +81,42 @@ fn signs<'a>(case: &ReportInput<'a>) -> BTreeMap<Who, Vec<TimedSign<'a>>> {
             Kind::TurnEnded => (Sign::EndsTurn, Detail::Instance(id)),
             Kind::TurnFailed => (Sign::FailsTurn, Detail::Ended(id, Ending::Failed)),
             Kind::TurnInterrupted => (Sign::EndsTurn, Detail::Ended(id, Ending::Interrupted)),
+            Kind::MemberLeft if is_shared(&entry.actor) => {
+                departures.push(entry);
+                continue;
+            }
             Kind::MemberLeft => (Sign::Leaves, Detail::Instance(id)),
             _ => continue,
         };
         let by_subagent = entry.turn().is_some_and(|turn| turn.by_subagent);
-        let who = (entry.actor.clone(), id.filter(|_| by_subagent).map(str::to_owned));
-        signs.entry(who).or_default().push((entry.at, sign, detail));
+        let own = match id.filter(|_| by_subagent) {
+            Some(id) => (entry.actor.clone(), Some(id.to_owned())),
+            None => who(&entry.actor, id),
+        };
+        signs.entry(own).or_default().push((entry.at, sign, detail));
     }
-    let mut add = |name: &str, at: Option<Timestamp>, detail: Detail<'a>| {
-        if let (Some(at), Some(own)) = (at, signs.get_mut(&(name.to_owned(), None))) {
+    for ((name, _), own) in &mut signs {
+        let left = departures.iter().filter(|entry| entry.actor == *name);
+        own.extend(left.map(|entry| (entry.at, Sign::Leaves, Detail::Instance(None))));
+    }
+    let mut add = |who: Who, at: Option<Timestamp>, detail: Detail<'a>| {
+        if let (Some(at), Some(own)) = (at, signs.get_mut(&who)) {
             own.push((at, Sign::Acts, detail));
         }
     };
+    let of_transcript = |transcript: &Transcript| who(&transcript.by, Some(&transcript.agent));
     for delivered in &case.data.transcripts.delivered {
         let idle =
             Notice::read(&delivered.message.text).is_some_and(|notice| notice.kind == "idle_notification");
         let detail = if idle { Detail::IdleNotice } else { Detail::Instance(None) };
-        add(&delivered.transcript.by, case.to_local(delivered.at), detail);
+        add(of_transcript(&delivered.transcript), case.to_local(delivered.at), detail);
     }
     for used in case.data.transcripts.uses.values() {
-        add(&used.transcript.by, case.to_local(used.at), Detail::Instance(None));
+        add(of_transcript(&used.transcript), case.to_local(used.at), Detail::Instance(None));
     }
     for event in case.data.events.iter().filter(|event| event.kind == Event::PreToolUse) {
-        add(event.who().unwrap_or_default(), Some(event.at), Detail::Instance(None));
+        let own = who(event.who().unwrap_or_default(), event.actor().id.as_deref());
+        add(own, Some(event.at), Detail::Instance(None));
     }
     signs.values_mut().for_each(|own| own.sort_unstable());
     signs

@@ -227,6 +227,10 @@ pub struct TurnEntry {
     pub text: Option<String>,
     pub agent: Option<String>,
     pub by_subagent: bool,
+    /// Whether several agents worked under this name at once, so that only the id distinguishes them.
+    pub shares_name: bool,
+    /// Whether another agent of the same name works at that moment. The end of this turn then ends only its own agent's work.
+    pub beside_another: bool,
 }
 
 impl TurnEntry {

@@ -128,6 +128,8 @@ fn members(data: &RunData) -> Vec<Entry> {
 pub fn turns(data: &RunData) -> Vec<Entry> {
     let mut entries = Vec::new();
     let launches = launches(data);
+    // The agent of each name whose turn ended last. TeammateIdle follows, without an id.
+    let mut ended: HashMap<&str, &str> = HashMap::new();
     for event in &data.events {
         let text = |key| event.text(key).map(str::to_owned);
         let (turn, text) = match event.kind {
@@ -145,6 +147,9 @@ pub fn turns(data: &RunData) -> Vec<Entry> {
         let is_own = matches!(event.kind, Event::UserPromptSubmit | Event::Stop | Event::StopFailure);
         let session = || event.session().map(str::to_owned).filter(|_| is_own);
         let by_subagent = event.actor().kind == ActorKind::Subagent;
+        let (name, id) = (event.shown(&data.run), event.actor().id.as_deref());
+        ended.extend(id.filter(|_| matches!(turn, TurnEvent::Ended | TurnEvent::Failed)).map(|id| (name, id)));
+        let of = id.or_else(|| ended.get(name).copied());
         let launched = event.actor().id.as_deref().and_then(|id| launches.get(id));
         let launched = launched.filter(|_| turn == TurnEvent::Started && by_subagent);
         let error = || event.text("error").map(str::to_owned).filter(|_| turn == TurnEvent::Failed);
@@ -154,8 +159,10 @@ pub fn turns(data: &RunData) -> Vec<Entry> {
             text,
             agent: event.actor().id.clone().or_else(session),
             by_subagent,
+            shares_name: !by_subagent && data.shared_names.contains(name),
+            beside_another: data.shared_names.has_other(name, of, event.at),
         });
-        entries.push(Entry::new(event.at, event.shown(&data.run), Source::Hook, kind));
+        entries.push(Entry::new(event.at, name, Source::Hook, kind));
     }
     entries
 }

@@ -171,6 +171,12 @@ pub fn sign(entry: &Entry) -> Option<Sign> {
         EntryKind::SessionStarted(_) | EntryKind::MemberJoined(_) => Some(Sign::Joins),
         EntryKind::Turn(turn) => match turn.event {
             TurnEvent::Started => Some(Sign::StartsTurn),
+            // The row is of the name, under which another agent still works.
+            TurnEvent::Ended | TurnEvent::Failed | TurnEvent::Interrupted | TurnEvent::Idle
+                if turn.beside_another =>
+            {
+                None
+            }
             TurnEvent::Ended | TurnEvent::Failed | TurnEvent::Interrupted if turn.by_subagent => {
                 Some(Sign::Leaves)
             }
@@ -248,6 +254,8 @@ mod tests {
                 text: None,
                 agent: None,
                 by_subagent: false,
+                shares_name: false,
+                beside_another: false,
             })
         };
         let message = |automatic| {

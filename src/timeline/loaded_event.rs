@@ -1,7 +1,7 @@
 //! A hook call as the timeline and the report need it. A run can have a million of them, so each takes little memory.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use serde::Deserialize;
@@ -220,6 +220,22 @@ impl LoadedEvent {
     /// The actor's name in the timeline of a run: before its session had a team, the lead was not a lead.
     pub fn shown(&self, run: &RunRecord) -> &str {
         if self.actor().kind == ActorKind::Lead { run.lead() } else { self.who().unwrap_or("unknown") }
+    }
+}
+
+/// Replaces the actors of events. Events share them, so each is made once.
+pub(super) fn change_actors(events: &mut [LoadedEvent], change: impl Fn(&Actor) -> Option<Actor>) {
+    let mut known: HashMap<*const Origin, (Arc<Origin>, Option<Arc<Origin>>)> = HashMap::new();
+    for event in events {
+        // The map holds each origin, so its address is not used again.
+        let (_, changed) = known.entry(Arc::as_ptr(&event.origin)).or_insert_with(|| {
+            let changed = change(&event.origin.actor);
+            let changed = changed.map(|actor| Arc::new(Origin { actor, ..(*event.origin).clone() }));
+            (event.origin.clone(), changed)
+        });
+        if let Some(changed) = changed {
+            event.origin = changed.clone();
+        }
     }
 }
 

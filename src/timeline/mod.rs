@@ -1,5 +1,6 @@
 //! The timeline of a run: hooks, snapshots, inboxes and transcripts merged, so that each event appears once.
 
+mod agents;
 mod entry;
 mod entry_json;
 mod events;
@@ -23,6 +24,7 @@ mod transcripts;
 mod turn_ends;
 mod unread_counts;
 
+pub use agents::{AgentTurn, SharedNames};
 pub use entry::{
     Entry, EntryKind, JoinEntry, Kind, MessageEntry, MessageEvent, SessionEntry, Source, TaskEntry,
     TaskEvent, TurnEntry, TurnEvent, VerdictEntry, parse_kind,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
+use super::agents::{SharedNames, name_agents};
 use super::events::correct_clock;
 use super::transcript_owners::TranscriptOwners;
 use super::transcripts::{Transcripts, load_transcripts};
@@ -24,6 +25,7 @@ pub struct RunData {
     pub history: History,
     pub transcripts: Transcripts,
     pub members: Vec<String>,
+    pub shared_names: SharedNames,
     pub client_gone: bool,
     /// The teammates in panes whose process is gone while the team runs, without the end of their session.
     pub crashed_panes: Vec<String>,
@@ -56,6 +58,8 @@ impl RunData {
             }
         }
         history.name_inboxes(&members);
+        name_agents(&mut events, &members, &run);
+        let shared_names = SharedNames::of(&events, &run);
         let prompts = prompts(&history, &events).map(|(name, prompt)| (name, prompt.to_owned()));
         let owners = TranscriptOwners::of(&run, &members, &events, prompts);
         let transcripts = load_transcripts(archive, &run, &owners, &Interval::of(&run, all));
@@ -69,6 +73,7 @@ impl RunData {
             history,
             transcripts,
             members,
+            shared_names,
             client_gone,
             crashed_panes,
             missing_until: None,

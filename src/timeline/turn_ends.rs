@@ -184,6 +184,14 @@ fn has_report(entry: &Entry, end: &TurnEnd) -> bool {
 }
 
 fn turn_end(at: Timestamp, agent: &str, event: TurnEvent, text: Option<String>, source: Source) -> Entry {
-    let turn = TurnEntry { event, description: None, text, agent: None, by_subagent: false };
+    let turn = TurnEntry {
+        event,
+        description: None,
+        text,
+        agent: None,
+        by_subagent: false,
+        shares_name: false,
+        beside_another: false,
+    };
     Entry::new(at, agent, source, EntryKind::Turn(turn))
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::line::{BLUE, DIM, GREEN, RED, YELLOW};
 use super::values::{count, decision, first_line, one_line, size, strip_tags, text_field};
 use crate::timeline::{
-    Entry, EntryKind, MessageEntry, MessageEvent, TaskEntry, TaskEvent, TurnEvent, VerdictEntry,
+    Entry, EntryKind, MessageEntry, MessageEvent, TaskEntry, TaskEvent, TurnEntry, TurnEvent, VerdictEntry,
 };
 use teamkeep_core::client::team::{IdleReason, Notice};
 use teamkeep_core::model::TaskStatus;
@@ -47,9 +47,11 @@ pub fn phrase_with(ShownEntry { entry, then_idle }: ShownEntry<'_>, text: &str) 
         EntryKind::MemberLeft => (plain.bold(), "left the team".to_owned()),
         EntryKind::Task(task) => task_phrase(task, &entry.actor),
         EntryKind::Turn(turn) => match turn.event {
-            TurnEvent::Started => (DIM, with("started a turn", brief)),
-            TurnEvent::Ended if then_idle => (DIM, with("ended the turn, went idle", text)),
-            TurnEvent::Ended => (DIM, with("ended the turn", text)),
+            TurnEvent::Started => (DIM, with(&format!("started a turn{}", own_id(turn)), brief)),
+            TurnEvent::Ended if then_idle => {
+                (DIM, with(&format!("ended the turn{}, went idle", own_id(turn)), text))
+            }
+            TurnEvent::Ended => (DIM, with(&format!("ended the turn{}", own_id(turn)), text)),
             TurnEvent::Failed => (RED, with("failed", if text.is_empty() { summary } else { text })),
             TurnEvent::Interrupted => (YELLOW, "was interrupted by the user".to_owned()),
             TurnEvent::Idle => (DIM, "went idle".to_owned()),
@@ -57,6 +59,12 @@ pub fn phrase_with(ShownEntry { entry, then_idle }: ShownEntry<'_>, text: &str) 
         EntryKind::Message(message) => message_phrase(message, &entry.actor, text),
         EntryKind::Verdict(verdict) => verdict_phrase(verdict, text),
     }
+}
+
+/// The id of an agent that shares its name with another one.
+fn own_id(turn: &TurnEntry) -> String {
+    let id = turn.agent.as_ref().filter(|_| turn.shares_name);
+    id.map_or_else(String::new, |id| format!(" ({id})"))
 }
 
 fn with(words: &str, more: &str) -> String {

@@ -111,12 +111,13 @@ fn board(board: &Board, now: Timestamp, document: &mut Document) {
     let counts: Vec<String> = counts.map(|(state, count)| format!("{count} {}", state.word())).collect();
     document.line([plain("  Members"), dim(format!("({})", counts.join(", ")))]);
     let width = members.iter().map(|member| member.state.word().len()).max().unwrap_or_default();
+    let names = members.iter().map(|member| member.name.chars().count()).max().unwrap_or_default();
     for member in members {
         let unread = if member.unread > 0 { format!("{} unread", member.unread) } else { String::new() };
         let own = tasks.iter().filter(|task| member.tasks.contains(&task.id));
         let own: Vec<String> = own.map(|task| format!("{} {}", task.id, task.subject)).collect();
         document.line([
-            styled(name_style(&member.name), format!("    {}", member.name)).width(14),
+            styled(name_style(&member.name), format!("    {}", member.name)).width(names.clamp(10, 24) + 4),
             styled(style(member.state), member.state.word()).width(width),
             dim(whole_seconds(member.since, now)).width(6),
             styled(YELLOW, unread),

@@ -7,8 +7,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::{CallContext, head};
-use crate::client::compat::names_agents;
-use crate::client::payload::{Kind, Message, MessageKind};
+use crate::client::compat::{has_named_ids, names_agents};
+use crate::client::payload::{AgentId, Kind, Message, MessageKind};
 use crate::client::team;
 use crate::model::Tool;
 use crate::model::event::{Actor, ActorKind, LEAD, SafeName};
@@ -228,34 +228,33 @@ pub fn actor(call: &CallContext<'_>, team: Option<&Index>, name: Option<&str>) -
 /// An agent id belongs to an internal helper, a teammate (known from an earlier call, or by its type), or a subagent.
 fn by_agent(call: &CallContext<'_>, team: Option<&Index>, id: &str) -> (Actor, &'static str) {
     let role = call.payload.text("agent_type");
-    let is_member = |name: &str| team.is_some_and(|team| team.has_member(name));
+    // The lead has no agent id.
+    let is_teammate = |name: &str| name != LEAD && team.is_some_and(|team| team.has_member(name));
     if let Some(name) = call.state.agents.get(id) {
         return (Actor::teammate(name, Some(id)), "an earlier call names the agent with this id");
     }
-    let is_other = |name: &str| is_of_another(call, name, id);
-    let (name, id) = (role.map(str::to_owned), Some(id.to_owned()));
+    let (agent, name, id) = (id, role.map(str::to_owned), Some(id.to_owned()));
     match role {
         Some("") => {
             let helper = Actor { name: None, id, kind: ActorKind::Helper };
             (helper, "an agent without a type belongs to Claude Code")
         }
         // In-process, the type is the teammate's name. In a pane it is the role of that teammate's subagent.
-        Some(role) if is_member(role) && call.state.name.is_none() && !is_other(role) => {
+        Some(role) if is_teammate(role) && call.state.name.is_none() && !is_of_subagent(call, agent) => {
             (Actor::teammate(role, id.as_deref()), "the agent's type is a member's name")
         }
         _ => (Actor { name, id, kind: ActorKind::Subagent }, "the agent's type is not a member's name"),
     }
 }
 
-/// Whether another agent has a role that is spelled like the member's name. An id that contains the name
-/// (`aalice-7dfceaaaef47c69e`, 2.1.328) belongs to the member permanently. Older versions create a new id, without the name,
-/// for each turn.
-fn is_of_another(call: &CallContext<'_>, name: &str, id: &str) -> bool {
-    let holds = |id: &str| {
-        id.strip_prefix('a').and_then(|id| id.strip_prefix(name)).is_some_and(|id| id.starts_with('-'))
-    };
-    let knows = || call.state.agents.iter().any(|(id, known)| known == name && holds(id));
-    !holds(id) && knows()
+/// Whether an id is certainly a plain subagent's, whose role can be a member's name: it has no name, although those of
+/// teammates have one. They do if the version is known to write it, or another teammate of the session has such an id.
+fn is_of_subagent(call: &CallContext<'_>, id: &str) -> bool {
+    let is_named = |id: &str| matches!(AgentId::parse(id), AgentId::Named(_));
+    AgentId::parse(id) == AgentId::Plain
+        && (call.state.agents.iter().any(|(id, _)| is_named(id))
+            // From the transcript if no agent has acted yet; the state then keeps it.
+            || version(call).is_some_and(|version| has_named_ids(&version)))
 }
 
 /// An actor that the payload names. Before 2.1.69 this is the only evidence that distinguishes teammates.

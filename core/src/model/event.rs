@@ -54,6 +54,11 @@ impl Actor {
         Actor { name: Some(name.to_owned()), id: id.map(str::to_owned), kind: ActorKind::Teammate }
     }
 
+    /// The name of a plain subagent whose role is a member's name: only the member has that name.
+    pub fn subagent_name(role: &str) -> String {
+        format!("{role} (subagent)")
+    }
+
     /// The name to show. Claude Code's internal agents have none.
     pub fn shown(&self) -> &str {
         let unnamed = if self.kind == ActorKind::Helper { "helper" } else { "unknown" };

@@ -7,6 +7,7 @@ mod dependencies;
 mod draft;
 mod failures;
 mod scene;
+mod shared_names;
 mod stalls;
 mod teamwork;
 mod unread;
@@ -149,6 +150,7 @@ pub fn incidents(scene: &Scene<'_>) -> Vec<Incident> {
     causes.extend(teamwork::deleted_tasks(scene));
     causes.extend(teamwork::false_completions(scene));
     causes.extend(teamwork::duplicates(scene));
+    causes.extend(shared_names::shared_names(scene));
     causes.extend(teamwork::ping_pong(scene));
     // A crash explains the unfinished tasks that nothing else explains.
     let rest = departures::crashed_lead(scene, &causes).or_else(|| chains::unfinished_work(scene, &causes));

@@ -141,3 +141,21 @@ fn pane_that_was_killed_before_a_turn_of_the_lead_has_crashed_after_the_run_too(
 fn pane_whose_process_ends_with_the_run_has_not_crashed() {
     assert_eq!(incidents_after_a_kill(0), Vec::<Value>::new());
 }
+
+#[test]
+fn subagent_of_a_pane_is_another_agent_than_the_member_whose_name_is_its_role() {
+    let sandbox = team();
+    call(&sandbox, PANE, "SessionStart", "%1", json!({"source": "startup"}));
+    begin(&sandbox, "parser-team", "alice");
+    uses_a_tool(&sandbox, "%1");
+    let role = json!({"agent_id": "a5987ccde93909e4a", "agent_type": "team-lead"});
+    let own = json!({"agent_id": "a0c8d2f1b6e73945a", "agent_type": "alice"});
+    for fields in [role, own] {
+        call(&sandbox, PANE, "SubagentStart", "%1", fields.clone());
+        assert_eq!(sandbox.log().last().unwrap()["actor"]["kind"], "subagent");
+        call(&sandbox, PANE, "SubagentStop", "%1", fields);
+    }
+    let entries = sandbox.replay("latest").into_iter().filter(|entry| entry["kind"] == "turn-ended");
+    let actors: Vec<Value> = entries.map(|entry| entry["actor"].clone()).collect();
+    assert_eq!(actors, ["team-lead (subagent)", "alice (subagent)"]);
+}

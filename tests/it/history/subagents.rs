@@ -1,4 +1,4 @@
-//! Plain subagents that teammates launch.
+//! Plain subagents: those that teammates launch, and those whose role is a member's name. And several agents of one name.
 
 use serde_json::{Value, json};
 
@@ -39,4 +39,211 @@ fn subagent_message_signed_as_its_teammate_is_attributed_to_the_subagent_and_sho
 #[test]
 fn message_sent_in_the_name_of_a_subagent_is_attributed_to_it() {
     assert_eq!(told("a5987ccde93909e4a"), [json!(["general-purpose", null, ["hook", "inbox"]])]);
+}
+
+/// A team of these members in the lead's process, whose transcript names a version of Claude Code.
+fn team<'a>(sandbox: &'a Sandbox, version: &str, members: &[&str]) -> Lead<'a> {
+    let lead = Lead::of(sandbox, ONE);
+    if !version.is_empty() {
+        let record = json!({"type": "user", "version": version, "sessionId": ONE});
+        sandbox.write(&lead.transcript(), format!("{record}\n"));
+    }
+    lead.roster(1_000, members);
+    lead.start("startup");
+    lead
+}
+
+fn turn(lead: &Lead<'_>, event: &str, id: &str, role: &str) {
+    lead.hook(event, json!({"agent_id": id, "agent_type": role}));
+}
+
+/// The agents of `status` that are not the lead, each with its state.
+fn states(sandbox: &Sandbox) -> Vec<(String, String)> {
+    let status: Value = serde_json::from_str(&sandbox.told(&["status", "--json"])).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let members = status["teams"][0]["members"].as_array().unwrap().iter();
+    let all = members.map(|member| (text(&member["name"]), text(&member["state"])));
+    all.filter(|(name, _)| name != "team-lead").collect()
+}
+
+fn pairs(states: &[(String, String)]) -> Vec<(&str, &str)> {
+    states.iter().map(|(name, state)| (name.as_str(), state.as_str())).collect()
+}
+
+/// The kind of the actor of the last event, and its name.
+fn last_actor(sandbox: &Sandbox) -> (String, String) {
+    let log = sandbox.log();
+    let actor = &log.last().unwrap()["actor"];
+    let text = |key: &str| actor[key].as_str().unwrap_or_default().to_owned();
+    (text("kind"), text("name"))
+}
+
+fn subagent(name: &str) -> (String, String) {
+    ("subagent".to_owned(), name.to_owned())
+}
+
+const REVIEWER: &str = "areviewer-7dfceaaaef47c69e";
+const PLAIN: &str = "a5987ccde93909e4a";
+const OTHER: &str = "a0c8d2f1b6e73945a";
+
+#[test]
+fn the_end_of_a_subagent_with_a_teammates_name_is_not_the_end_of_the_teammate() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox, "2.1.332", &["reviewer"]);
+    turn(&lead, "SubagentStart", REVIEWER, "reviewer");
+    turn(&lead, "SubagentStart", PLAIN, "reviewer");
+    turn(&lead, "SubagentStop", PLAIN, "reviewer");
+    assert_eq!(pairs(&states(&sandbox)), [("reviewer", "working"), ("reviewer (subagent)", "left")]);
+    let shown = sandbox.told(&["status"]);
+    assert!(shown.contains(&format!("\n    {:<19} working ", "reviewer")), "{shown}");
+    let brief = sandbox.told(&["brief"]);
+    assert!(brief.contains("- reviewer: working") && !brief.contains("- reviewer: gone"), "{brief}");
+    turn(&lead, "SubagentStop", REVIEWER, "reviewer");
+    assert_eq!(pairs(&states(&sandbox)), [("reviewer", "idle"), ("reviewer (subagent)", "left")]);
+    let turns = sandbox.replay("latest").into_iter().filter(|entry| entry["kind"] == "turn-ended");
+    let turns: Vec<Value> = turns.map(|entry| json!([entry["actor"], entry["agent"]])).collect();
+    assert_eq!(turns, [json!(["reviewer (subagent)", PLAIN]), json!(["reviewer", REVIEWER])]);
+    let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
+    let agents = report["agents"].as_array().unwrap().iter();
+    let agents = agents.map(|agent| json!([agent["name"], agent["kind"], agent["instances"][0]["id"]]));
+    assert_eq!(
+        agents.skip(1).collect::<Vec<_>>(),
+        [json!(["reviewer", "teammate", REVIEWER]), json!(["reviewer (subagent)", "subagent", PLAIN])]
+    );
+    assert_eq!(report["incidents"], json!([]));
+}
+
+#[test]
+fn a_subagent_is_recognized_before_the_teammate_of_its_name_has_acted() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox, "2.1.328", &["reviewer"]);
+    turn(&lead, "SubagentStart", PLAIN, "reviewer");
+    assert_eq!(last_actor(&sandbox), subagent("reviewer"), "by the version of Claude Code");
+    turn(&lead, "SubagentStop", PLAIN, "reviewer");
+    assert_eq!(pairs(&states(&sandbox)), [("reviewer", "joined"), ("reviewer (subagent)", "left")]);
+
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox, "", &["alice", "reviewer"]);
+    turn(&lead, "SubagentStart", "aalice-7dfceaaaef47c69e", "alice");
+    turn(&lead, "SubagentStart", PLAIN, "reviewer");
+    assert_eq!(last_actor(&sandbox), subagent("reviewer"), "by the id of another teammate");
+}
+
+#[test]
+fn a_turn_with_a_new_id_is_of_the_teammate_where_ids_have_no_names() {
+    for version in ["", "2.1.177"] {
+        let sandbox = Sandbox::new();
+        let lead = team(&sandbox, version, &["reviewer"]);
+        for id in [PLAIN, OTHER] {
+            turn(&lead, "SubagentStart", id, "reviewer");
+            assert_eq!(last_actor(&sandbox), ("teammate".to_owned(), "reviewer".to_owned()));
+            turn(&lead, "SubagentStop", id, "reviewer");
+        }
+        assert_eq!(pairs(&states(&sandbox)), [("reviewer", "idle")]);
+    }
+}
+
+#[test]
+fn where_ids_have_no_names_the_response_to_its_launch_shows_that_an_agent_is_a_subagent() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox, "2.1.177", &["reviewer"]);
+    turn(&lead, "SubagentStart", OTHER, "reviewer");
+    turn(&lead, "SubagentStart", PLAIN, "reviewer");
+    turn(&lead, "SubagentStop", PLAIN, "reviewer");
+    let input = json!({"description": "second look", "prompt": "Look again", "subagent_type": "reviewer"});
+    lead.tool("t1", "Agent", &input, json!({"status": "completed", "agentId": PLAIN}));
+    assert_eq!(pairs(&states(&sandbox)), [("reviewer", "working"), ("reviewer (subagent)", "left")]);
+    turn(&lead, "SubagentStop", OTHER, "reviewer");
+    assert_eq!(pairs(&states(&sandbox)), [("reviewer", "idle"), ("reviewer (subagent)", "left")]);
+}
+
+#[test]
+fn of_two_subagents_of_one_role_the_first_end_is_not_the_end_of_both() {
+    for first in [PLAIN, OTHER] {
+        let sandbox = Sandbox::new();
+        let lead = team(&sandbox, "", &[]);
+        [PLAIN, OTHER].iter().for_each(|id| turn(&lead, "SubagentStart", id, "Explore"));
+        turn(&lead, "SubagentStop", first, "Explore");
+        assert_eq!(pairs(&states(&sandbox)), [("Explore", "working")]);
+        turn(&lead, "SubagentStop", if first == PLAIN { OTHER } else { PLAIN }, "Explore");
+        assert_eq!(pairs(&states(&sandbox)), [("Explore", "left")]);
+    }
+}
+
+#[test]
+fn a_teammate_that_is_spawned_again_under_its_name_continues_with_its_new_id() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox, "", &["reviewer"]);
+    turn(&lead, "SubagentStart", REVIEWER, "reviewer");
+    lead.roster(1_000, &[]);
+    lead.hook("Notification", json!({}));
+    assert_eq!(pairs(&states(&sandbox)), [("reviewer", "left")]);
+    lead.roster(1_000, &["reviewer"]);
+    turn(&lead, "SubagentStart", "areviewer-0b36fb63472f30f5", "reviewer");
+    assert_eq!(pairs(&states(&sandbox)), [("reviewer", "working")]);
+    turn(&lead, "SubagentStop", "areviewer-0b36fb63472f30f5", "reviewer");
+    assert_eq!(pairs(&states(&sandbox)), [("reviewer", "idle")]);
+    let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
+    assert_eq!(report["incidents"], json!([]));
+}
+
+#[test]
+fn a_name_like_an_id_and_the_name_of_the_lead_are_only_labels() {
+    let sandbox = Sandbox::new();
+    let name = "a-0123456789abcdef";
+    let lead = team(&sandbox, "", &[name]);
+    turn(&lead, "SubagentStart", &format!("a{name}-7dfceaaaef47c69e"), name);
+    turn(&lead, "SubagentStart", PLAIN, name);
+    turn(&lead, "SubagentStop", PLAIN, name);
+    turn(&lead, "SubagentStart", OTHER, "team-lead");
+    assert_eq!(last_actor(&sandbox), subagent("team-lead"));
+    turn(&lead, "SubagentStop", OTHER, "team-lead");
+    let other = format!("{name} (subagent)");
+    let expected = [(name, "working"), (other.as_str(), "left"), ("team-lead (subagent)", "left")];
+    assert_eq!(pairs(&states(&sandbox)), expected);
+}
+
+#[test]
+fn the_tokens_of_a_subagent_with_a_teammates_name_are_its_own() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox, "2.1.332", &["reviewer"]);
+    for (id, note, tokens) in [
+        (REVIEWER, json!({"name": "reviewer", "agentType": "reviewer"}), 100),
+        (PLAIN, json!({"agentType": "reviewer"}), 7),
+    ] {
+        let path = format!("projects/-home-dev-parser/{ONE}/subagents/agent-{id}");
+        sandbox.write(&format!("{path}.meta.json"), note);
+        turn(&lead, "SubagentStart", id, "reviewer");
+        let mut line = crate::report::contents::thinks(id, "claude-opus-5", tokens, 0);
+        line["timestamp"] = json!(sandbox.last());
+        sandbox.write(&format!("{path}.jsonl"), format!("{line}\n"));
+        turn(&lead, "SubagentStop", id, "reviewer");
+    }
+    let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
+    let agents = report["spending"]["agents"].as_array().unwrap().iter();
+    let spent = agents.map(|agent| json!([agent["agent"], agent["tokens"]["input"]]));
+    let spent: Vec<Value> = spent.filter(|agent| agent[0] != "team-lead").collect();
+    assert_eq!(spent, [json!(["reviewer", 100]), json!(["reviewer (subagent)", 7])]);
+}
+
+#[test]
+fn a_name_of_several_agents_works_until_the_last_of_them_ends() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox, "2.1.177", &["worker"]);
+    let ids = [PLAIN, OTHER, "a00c0ffee00000002"];
+    ids.iter().for_each(|id| turn(&lead, "SubagentStart", id, "worker"));
+    ids.iter()
+        .for_each(|id| lead.before(id, "Read", &json!({}), json!({"agent_id": id, "agent_type": "worker"})));
+    for id in &ids[..2] {
+        turn(&lead, "SubagentStop", id, "worker");
+        lead.hook("TeammateIdle", json!({"teammate_name": "worker"}));
+        assert_eq!(pairs(&states(&sandbox)), [("worker", "working")]);
+    }
+    turn(&lead, "SubagentStop", ids[2], "worker");
+    lead.hook("TeammateIdle", json!({"teammate_name": "worker"}));
+    assert_eq!(pairs(&states(&sandbox)), [("worker", "idle")]);
+    let shown = sandbox.told(&["replay", "latest", "--kind", "turn-ended"]);
+    for id in ids {
+        assert!(shown.contains(&format!("worker ended the turn ({id})")), "{shown}");
+    }
 }

@@ -145,3 +145,21 @@ fn summary(sandbox: &Sandbox, run: &str) -> String {
     let line = shown.out.lines().find_map(|line| line.strip_prefix("spent")).unwrap_or_default();
     line.trim().to_owned()
 }
+
+#[test]
+fn the_tokens_of_a_subagent_with_a_teammates_name_are_not_the_teammates() {
+    let sandbox = busy(&limit("agent"));
+    let (bob, other) = ("abob-7dfceaaaef47c69e", "a5987ccde93909e4a");
+    for (agent, id, tokens) in [(bob, "m1", 500), (other, "m2", 700)] {
+        let note = json!({"agentType": "bob"});
+        let path = format!("projects/-home-dev-parser/{SESSION}/subagents/agent-{agent}.meta.json");
+        sandbox.write(&path, note);
+        calls(&sandbox, Some(agent), json!({"hook_event_name": "SubagentStart"}));
+        spends(&sandbox, agent, id, tokens);
+        calls(&sandbox, Some(agent), json!({"hook_event_name": "SubagentStop"}));
+    }
+    assert_eq!(creates(&sandbox, Some(bob)).code, Some(0), "bob spent 500");
+    spends(&sandbox, bob, "m3", 500);
+    let blocked = creates(&sandbox, Some(bob));
+    assert!(blocked.code == Some(2) && blocked.err.contains("bob 1,000"), "{}", blocked.err);
+}

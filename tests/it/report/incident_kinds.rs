@@ -387,3 +387,97 @@ fn teammate_under_a_second_name_is_a_duplicate_only_while_both_work() {
     let twice = team.only("duplicate-agents");
     assert_eq!(twice["agents"], json!(["bob-2", "bob"]));
 }
+
+/// A turn of bob's agent with this id starts or ends.
+fn turn_of_bob(team: &Team, minute: i64, event: &str, id: &str) {
+    team.at(minute).lead().hook(event, json!({"agent_id": id, "agent_type": "bob"}));
+}
+
+/// A team with bob, of a version of Claude Code that gives each turn a new id.
+fn with_bob() -> Team {
+    let team = Team::new(&[]);
+    team.lead().roster(1, &["bob"]);
+    team.prompt();
+    team
+}
+
+const FIRST: &str = "a00c0ffee00000000";
+const SECOND: &str = "a01c0ffee00000001";
+
+#[test]
+fn agents_of_one_name_are_duplicates_while_their_turns_overlap() {
+    let team = with_bob();
+    turn_of_bob(&team, 1, "SubagentStart", FIRST);
+    turn_of_bob(&team, 2, "SubagentStart", SECOND);
+    for (minute, id, tokens) in [(3, FIRST, 900), (4, SECOND, 70)] {
+        team.at(minute).prompt();
+        let mut line = super::contents::thinks(id, "claude-opus-5", tokens, 0);
+        line["timestamp"] = json!(team.sandbox.last());
+        let path = format!("projects/-home-dev-parser/{SESSION}/subagents/agent-{id}.jsonl");
+        team.sandbox.write(&path, format!("{line}\n"));
+    }
+    turn_of_bob(&team, 5, "SubagentStop", FIRST);
+    turn_of_bob(&team, 7, "SubagentStop", SECOND);
+    team.at(8).end();
+    let twice = team.only("duplicate-agents");
+    assert_eq!(twice["agents"], json!(["bob"]));
+    assert_eq!(
+        twice["summary"],
+        format!("2 agents worked under the name bob at once, for 3 min; the later ones are {SECOND}")
+    );
+    assert_eq!((&twice["severity"], &twice["cost"]["tokens"]), (&json!("medium"), &json!(70)));
+    let steps: Vec<&Value> = twice["chain"].as_array().unwrap().iter().map(|step| &step["what"]).collect();
+    let started = |id: &str| json!(format!("bob ({id}) started a turn"));
+    assert_eq!(steps, [&started(FIRST), &started(SECOND)]);
+}
+
+#[test]
+fn turns_with_new_ids_that_follow_each_other_are_no_duplicates() {
+    let team = with_bob();
+    for (minute, id) in [(1, FIRST), (2, SECOND), (3, "a02c0ffee00000002")] {
+        turn_of_bob(&team, minute, "SubagentStart", id);
+        turn_of_bob(&team, minute + 1, "SubagentStop", id);
+    }
+    assert_eq!(team.kinds(), []);
+    // The end of this turn is not reported: it was interrupted.
+    turn_of_bob(&team, 5, "SubagentStart", "a03c0ffee00000003");
+    turn_of_bob(&team, 9, "SubagentStart", "a04c0ffee00000004");
+    turn_of_bob(&team, 11, "SubagentStop", "a04c0ffee00000004");
+    assert_eq!(team.kinds(), []);
+    team.at(12).end();
+    assert_eq!(team.kinds(), []);
+}
+
+#[test]
+fn two_spawns_of_one_name_are_duplicates_until_one_of_them_ends() {
+    let team = Team::new(&["bob"]);
+    turn_of_bob(&team, 3, "SubagentStart", "abob-2");
+    let works = |minute, id: &str| {
+        let by = json!({"agent_id": id, "agent_type": "bob"});
+        team.at(minute).lead().before(&format!("toolu_{minute}"), "Read", &json!({}), by);
+    };
+    assert_eq!(team.kinds(), [], "the first agent may have been replaced");
+    works(4, "abob-1");
+    works(5, "abob-2");
+    let now = team.only("duplicate-agents");
+    assert_eq!(now["to"], json!(null));
+    assert_eq!(now["remedy"], "Stop the later agents by id (TaskStop), then check what they changed");
+    turn_of_bob(&team, 6, "SubagentStop", "abob-2");
+    team.at(9).prompt();
+    let over = team.only("duplicate-agents");
+    assert_eq!((&over["id"], over["cost"]["seconds"].as_u64().unwrap() / 60), (&now["id"], 3));
+    assert_eq!(over["remedy"], "Check the work of bob: its agents can have changed the same files");
+}
+
+#[test]
+fn subagents_of_one_role_are_no_duplicates_even_if_it_is_a_teammates_name() {
+    let team = Team::new(&["bob"]);
+    for id in [FIRST, SECOND] {
+        turn_of_bob(&team, 1, "SubagentStart", id);
+    }
+    for id in [FIRST, SECOND, "abob-1"] {
+        turn_of_bob(&team, 4, "SubagentStop", id);
+    }
+    team.at(5).end();
+    assert_eq!(team.kinds(), []);
+}

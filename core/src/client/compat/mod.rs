@@ -51,9 +51,19 @@ pub fn is_tracker(task: &Value) -> bool {
 /// Whether tool events of this version name the agent, so that the actor is the lead without an agent id. Before 2.1.69
 /// those of teammates and subagents have none. Seen with 2.1.47; seen with the id in 2.1.177 and 2.1.328.
 pub fn names_agents(version: &str) -> bool {
+    numbers(version) >= (2, 1, 69)
+}
+
+/// Whether the id of a teammate in the lead's process certainly has its name in this version. Seen with 2.1.328; in 2.1.177
+/// each turn of a teammate has an id like that of a plain subagent. Versions between them were not seen.
+pub fn has_named_ids(version: &str) -> bool {
+    numbers(version) >= (2, 1, 328)
+}
+
+fn numbers(version: &str) -> (u32, u32, u32) {
     let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
     let mut next = || parts.next().unwrap_or(0);
-    (next(), next(), next()) >= (2, 1, 69)
+    (next(), next(), next())
 }
 
 #[cfg(test)]
@@ -63,6 +73,7 @@ mod tests {
     #[test]
     fn versions_are_compared_by_number() {
         assert!(names_agents("2.1.69") && names_agents("2.1.328") && names_agents("3.0"));
+        assert!(has_named_ids("2.1.328") && has_named_ids("2.2") && !has_named_ids("2.1.177"));
         assert!(!names_agents("2.1.47") && !names_agents("2.1") && !names_agents("nonsense"));
     }
 }

@@ -1,5 +1,6 @@
 //! Payloads of hook calls: bounded reading, tolerant parsing, and typed views.
 
+mod agent_id;
 mod kind;
 mod tool;
 
@@ -14,6 +15,7 @@ use rustix::io::Errno;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+pub use agent_id::AgentId;
 pub use kind::{JUDGED, KNOWN, Kind};
 pub use tool::{Message, MessageKind, Spawn, TaskUpdate, shown_task};
 

@@ -45,8 +45,15 @@ pub fn observe(policy: &Policy, event: &Judged<'_>, team: &mut TeamState) {
     if !policy.budget.is_on() {
         return;
     }
-    if let Actor { name: Some(name), id: Some(id), kind: ActorKind::Teammate } = event.actor {
-        team.ledger.note_agent(id, name);
+    if let Actor { name: Some(name), id: Some(id), kind } = event.actor {
+        match kind {
+            ActorKind::Teammate => team.ledger.note_agent(id, name),
+            // The note beside its transcript has only the role. Its tokens are not the member's.
+            ActorKind::Subagent if team.members.contains(name) => {
+                team.ledger.note_agent(id, &Actor::subagent_name(name));
+            }
+            _ => {}
+        }
     }
     if changes_tasks(policy, event) && team.unread == 0 {
         team.note_task_times(event);

@@ -98,8 +98,8 @@ impl Interval {
 const MAX_BYTES: u64 = 256 << 20;
 
 impl RunRecord {
-    /// The agent that a transcript belongs to: by the run's sessions, by the note beside it if that names a member, else by
-    /// the agent that hooks named for this id.
+    /// The agent that a transcript belongs to: by the run's sessions, by the name in the note beside it if that is a
+    /// member's, by the agent that hooks named for this id, else by the type in the note: a member's name, or a role.
     pub fn owner_of<'a>(
         &'a self,
         transcript: &Path,
@@ -114,7 +114,7 @@ impl RunRecord {
             return Some(pane.and_then(|pane| pane.name.as_deref()).unwrap_or(self.lead()));
         }
         let TranscriptNote { name, agent_type } = note;
-        let by_note = name.as_deref().or(agent_type.as_deref()).filter(|name| is_member(name));
+        let by_note = name.as_deref().filter(|name| is_member(name));
         by_note.or_else(|| by_hooks(id)).or(agent_type.as_deref())
     }
 
