@@ -23,7 +23,7 @@ pub struct Turn {
 /// The details of a sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Detail<'a> {
-    /// The agent read a notice that another one is idle.
+    /// The agent read a notice that another one is idle, without an answer.
     IdleNotice,
     /// The id of the agent's instance.
     Instance(Option<&'a str>),
@@ -69,8 +69,8 @@ fn signs<'a>(case: &ReportInput<'a>) -> BTreeMap<Who, Vec<TimedSign<'a>>> {
         }
     };
     for delivered in &case.data.transcripts.delivered {
-        let idle =
-            Notice::read(&delivered.message.text).is_some_and(|notice| notice.kind == "idle_notification");
+        let idle = Notice::read(&delivered.message.text)
+            .is_some_and(|notice| notice.kind == "idle_notification" && notice.answer().is_none());
         let detail = if idle { Detail::IdleNotice } else { Detail::Instance(None) };
         add(&delivered.transcript.by, case.to_local(delivered.at), detail);
     }

@@ -1,5 +1,6 @@
 //! The timeline of a run: hooks, snapshots, inboxes and transcripts merged, so that each event appears once.
 
+mod answers;
 mod entry;
 mod entry_json;
 mod events;
@@ -22,8 +23,9 @@ mod transcript_owners;
 mod transcripts;
 mod unread_counts;
 
+pub use answers::{UnsentAnswer, unsent_answers};
 pub use entry::{
-    Entry, EntryKind, JoinEntry, Kind, MessageEntry, MessageEvent, SessionEntry, Source, TaskEntry,
+    DeliveredAnswer, Entry, EntryKind, JoinEntry, Kind, MessageEntry, MessageEvent, SessionEntry, Source, TaskEntry,
     TaskEvent, TurnEntry, TurnEvent, VerdictEntry, parse_kind,
 };
 pub use events::{DetailLevel, by_run};
@@ -62,6 +64,7 @@ pub fn merge(data: &RunData) -> Timeline {
     entries.extend(lifecycle::verdicts(data));
     // Entries of one moment are ordered by kind: a team is created before an agent joins it.
     entries.sort_by_key(|a| (a.at, a.kind()));
+    answers::mark_answers(&mut entries);
     Timeline { entries, when }
 }
 

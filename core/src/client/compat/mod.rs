@@ -51,9 +51,20 @@ pub fn is_tracker(task: &Value) -> bool {
 /// Whether tool events of this version name the agent, so that the actor is the lead without an agent id. Before 2.1.69
 /// those of teammates and subagents have none. Seen with 2.1.47; seen with the id in 2.1.177 and 2.1.328.
 pub fn names_agents(version: &str) -> bool {
+    is_at_least(version, (2, 1, 69))
+}
+
+/// Whether this version delivers the final text of a teammate's turn to the lead, in the idle notice (`result`). Before
+/// 2.1.251 that text is only in the teammate's transcript. Seen in each of the 26 notices of four runs of 2.1.328, in none
+/// of 2.1.47 and 2.1.177. A client of unknown version counts as a current one.
+pub fn delivers_answers(version: Option<&str>) -> bool {
+    version.is_none_or(|version| is_at_least(version, (2, 1, 251)))
+}
+
+fn is_at_least(version: &str, least: (u32, u32, u32)) -> bool {
     let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
     let mut next = || parts.next().unwrap_or(0);
-    (next(), next(), next()) >= (2, 1, 69)
+    (next(), next(), next()) >= least
 }
 
 #[cfg(test)]
@@ -64,5 +75,12 @@ mod tests {
     fn versions_are_compared_by_number() {
         assert!(names_agents("2.1.69") && names_agents("2.1.328") && names_agents("3.0"));
         assert!(!names_agents("2.1.47") && !names_agents("2.1") && !names_agents("nonsense"));
+    }
+
+    #[test]
+    fn answers_are_delivered_from_2_1_251_on_and_by_a_client_of_unknown_version() {
+        assert!(["2.1.251", "2.1.328", "3.0"].iter().all(|version| delivers_answers(Some(version))));
+        assert!(!["2.1.47", "2.1.177", "2.1.250"].iter().any(|version| delivers_answers(Some(version))));
+        assert!(delivers_answers(None));
     }
 }
