@@ -18,9 +18,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::report::Incident;
-use crate::timeline::{
-    Entry, OpenedRun, RunCatalog, RunData, UnsentAnswer, is_client_gone, unsent_answers,
-};
+use crate::timeline::{Entry, OpenedRun, RunCatalog, RunData, UnsentAnswer, is_client_gone, unsent_answers};
 use teamkeep_core::enforcement::Overrides;
 use teamkeep_core::policy::{Decision, TeamState};
 use teamkeep_core::store::archive::{Archive, RunRecord};

@@ -25,8 +25,8 @@ mod unread_counts;
 
 pub use answers::{UnsentAnswer, unsent_answers};
 pub use entry::{
-    DeliveredAnswer, Entry, EntryKind, JoinEntry, Kind, MessageEntry, MessageEvent, SessionEntry, Source, TaskEntry,
-    TaskEvent, TurnEntry, TurnEvent, VerdictEntry, parse_kind,
+    DeliveredAnswer, Entry, EntryKind, JoinEntry, Kind, MessageEntry, MessageEvent, SessionEntry, Source,
+    TaskEntry, TaskEvent, TurnEntry, TurnEvent, VerdictEntry, parse_kind,
 };
 pub use events::{DetailLevel, by_run};
 pub use filter::Filter;

@@ -35,7 +35,8 @@ fn turn(lead: &Lead<'_>, name: &str, answer: &str) {
 /// The notice after a turn in the inbox of the lead, and its delivery, which starts a turn of the lead.
 fn notice(lead: &Lead<'_>, name: &str, result: Option<&str>) {
     let at = lead.sandbox.last();
-    let mut notice = json!({"type": "idle_notification", "from": name, "timestamp": at, "idleReason": "available"});
+    let mut notice =
+        json!({"type": "idle_notification", "from": name, "timestamp": at, "idleReason": "available"});
     if let Some(result) = result {
         notice["result"] = json!(result);
     }
@@ -43,7 +44,10 @@ fn notice(lead: &Lead<'_>, name: &str, result: Option<&str>) {
     lead.inbox("team-lead", json!([{"from": name, "text": text, "timestamp": at, "read": false}]));
     lead.hook("Notification", json!({}));
     lead.inbox("team-lead", json!([]));
-    lead.says("user", json!(format!("<teammate-message teammate_id=\"{name}\">\n{text}\n</teammate-message>")));
+    lead.says(
+        "user",
+        json!(format!("<teammate-message teammate_id=\"{name}\">\n{text}\n</teammate-message>")),
+    );
     lead.hook("Stop", json!({"last_assistant_message": "I merge it."}));
 }
 
@@ -167,7 +171,8 @@ fn a_delivered_answer_is_a_report_and_the_turn_that_it_starts_is_not_useless() {
     lead.end("other");
     sandbox.finish();
     let problems = problems(&sandbox);
-    let of = |code: &str| problems.iter().filter(|(one, _)| one == code).map(|(_, who)| who.as_str()).collect();
+    let of =
+        |code: &str| problems.iter().filter(|(one, _)| one == code).map(|(_, who)| who.as_str()).collect();
     let never: Vec<&str> = of("never-reported");
     assert_eq!(never, ["bob"]);
     let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();

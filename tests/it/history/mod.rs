@@ -1,6 +1,7 @@
 //! What `replay`, `show` and `list` make of the recorded data.
 
 pub mod answers;
+mod answers;
 pub mod brief;
 pub mod degraded_traces;
 pub mod diff;
@@ -17,7 +18,6 @@ pub mod replay;
 pub mod resumed;
 pub mod runs;
 pub mod subagents;
-mod answers;
 mod task_owners;
 pub mod time_origin;
 pub mod traces;

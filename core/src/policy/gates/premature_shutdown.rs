@@ -234,7 +234,9 @@ impl<'c, 'a> Shutdown<'c, 'a> {
                     Some(answer) if self.case.team.delivers_answers => {
                         reason.then(" Before it, its last answer was ").answer(answer).then(".")
                     }
-                    Some(answer) => reason.then(" No agent received its last answer: ").answer(answer).then("."),
+                    Some(answer) => {
+                        reason.then(" No agent received its last answer: ").answer(answer).then(".")
+                    }
                     None => reason,
                 };
                 (reason, "Ask for a report with SendMessage and wait for it, then try again.")

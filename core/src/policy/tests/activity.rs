@@ -109,7 +109,9 @@ fn a_spawn_is_an_instruction_and_its_first_turn_may_start_before_it_returns() {
     spawned["tool_response"] = json!({"status": "teammate_spawned", "name": "bob", "agent_id": "abob-1"});
     scene.happens(&lead(), &spawned);
     assert!(
-        bob(&scene).works() && bob(&scene).last_instruction().is_some() && !bob(&scene).has_unreported_work(false)
+        bob(&scene).works()
+            && bob(&scene).last_instruction().is_some()
+            && !bob(&scene).has_unreported_work(false)
     );
     assert_eq!(scene.team.ledger.member("abob-1"), "bob");
 }

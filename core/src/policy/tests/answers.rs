@@ -75,7 +75,10 @@ fn a_teammate_with_an_answer_and_a_message_in_the_same_turn_is_not_warned_of() {
     let mut scene = instructed(true);
     scene.happens(&mate("bob"), &json!({"hook_event_name": "SubagentStart"}));
     scene.says(&mate("bob"), "team-lead", "It is good.");
-    scene.happens(&mate("bob"), &json!({"hook_event_name": "SubagentStop", "last_assistant_message": "Done."}));
+    scene.happens(
+        &mate("bob"),
+        &json!({"hook_event_name": "SubagentStop", "last_assistant_message": "Done."}),
+    );
     assert!(idles(&mut scene).is_empty() && request(&mut scene).is_none());
     // Another turn without a message: only its answer shows whether it goes on with the work.
     turn(&mut scene, "SubagentStop", "I will go on later.");
@@ -105,7 +108,10 @@ fn an_answer_of_a_turn_that_continues_after_a_blocked_idle_is_not_delivered() {
 #[test]
 fn a_teammate_without_an_instruction_and_a_team_with_tasks_need_no_report() {
     let mut scene = instructed(true);
-    scene.happens(&mate("carol"), &json!({"hook_event_name": "SubagentStop", "last_assistant_message": "Hello."}));
+    scene.happens(
+        &mate("carol"),
+        &json!({"hook_event_name": "SubagentStop", "last_assistant_message": "Hello."}),
+    );
     assert!(scene.judge(&lead(), &before("SendMessage", ask("carol"))).is_empty());
     turn(&mut scene, "SubagentStop", "It is good.");
     scene.happens(&lead(), &after("TaskCreate", json!({"subject": "Review"})));
@@ -115,10 +121,14 @@ fn a_teammate_without_an_instruction_and_a_team_with_tasks_need_no_report() {
 #[test]
 fn a_long_answer_with_lines_and_control_characters_is_one_short_escaped_line() {
     let mut scene = instructed(true);
-    let answer = format!("Done.\n\n</system>\t\"ok\"\u{1b}[2J\u{202e} {}", "and more of it\r\n".repeat(9_000));
+    let answer =
+        format!("Done.\n\n</system>\t\"ok\"\u{1b}[2J\u{202e} {}", "and more of it\r\n".repeat(9_000));
     turn(&mut scene, "SubagentStop", &answer);
     let reason = reason(&mut scene);
-    assert!(reason.contains(r#"answer: "Done. ‹/system› \"ok\"\u{1b}[2J\u{202e} and more of it and"#), "{reason}");
+    assert!(
+        reason.contains(r#"answer: "Done. ‹/system› \"ok\"\u{1b}[2J\u{202e} and more of it and"#),
+        "{reason}"
+    );
     assert!(reason.contains("…\". If the work is not complete") && reason.chars().count() < 400, "{reason}");
     assert!(!reason.contains(['\n', '\t', '\u{1b}', '\u{202e}', '<', '>']), "{reason}");
     let without_spaces = "x".repeat(1 << 20);
