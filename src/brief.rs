@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::status::{AgentState, Item, Observation};
-use crate::timeline::{Entry, EntryKind, Kind, LiveState, MessageEvent, RunData, TaskEvent, TaskState};
+use crate::timeline::{
+    Entry, EntryKind, Kind, LiveState, MessageEvent, RunData, TaskEvent, TaskState, UnsentAnswer,
+    unsent_answers,
+};
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::policy::Decision;
 use teamkeep_core::store::archive::RunRecord;
@@ -38,6 +41,9 @@ pub struct Brief {
     pub reader: Option<String>,
     /// The other agents.
     pub agents: Vec<Colleague>,
+    /// Answers of other agents that no agent received.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unsent_answers: Vec<UnsentAnswer>,
     /// Numbers of tasks, without deleted ones. Those that Claude Code removed when all were completed count.
     pub completed: usize,
     pub tasks: usize,
@@ -96,6 +102,8 @@ impl Brief {
         let entries = &entries[..entries.partition_point(|entry| entry.at <= at)];
         let state = LiveState::of(entries);
         let is_completed = |task: &TaskState| task.status == Some(TaskStatus::Completed);
+        let mut unsent_answers = unsent_answers(data, entries);
+        unsent_answers.retain(|answer| Some(answer.agent.as_str()) != reader);
         let last_message = |name: &str| entries.iter().rev().find_map(|entry| said(entry, Some(name)));
         let others = board.members.iter().filter(|member| Some(member.name.as_str()) != reader);
         let agents = others.map(|member| Colleague {
@@ -118,6 +126,7 @@ impl Brief {
             is_running: observed.is_running || is_past,
             reader: reader.map(str::to_owned),
             agents: agents.collect(),
+            unsent_answers,
             completed: state.not_deleted().filter(|(_, task)| is_completed(task)).count(),
             tasks: state.not_deleted().count(),
             unanswered: reader.map(|reader| unanswered(entries, reader)).unwrap_or_default(),

@@ -1,9 +1,11 @@
 //! The recorded data of one run that a policy needs.
 
 use std::collections::{BTreeSet, HashMap};
-use std::io;
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use teamkeep_core::client::compat::delivers_answers;
+use teamkeep_core::client::json;
 use teamkeep_core::config::{Policy, Price};
 use teamkeep_core::enforcement::RunSpending;
 use teamkeep_core::model::event::Recorded;
@@ -12,6 +14,7 @@ use teamkeep_core::spending::Spending;
 use teamkeep_core::store::archive::{Archive, Claims, Journal, RunRecord};
 use teamkeep_core::store::log::{self, Parts, Range, ReadErrors, Reader};
 use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_core::sys::fs;
 
 #[derive(Debug, Default)]
 pub struct Record {
@@ -23,6 +26,8 @@ pub struct Record {
     /// The verdicts of that time, by event id.
     pub verdicts: HashMap<String, Vec<Verdict>>,
     pub journal: Journal,
+    /// Whether Claude Code delivers the final text of a teammate's turn to the lead.
+    pub delivers_answers: bool,
     /// The spending of its agents, if a policy needs it.
     pub spending: Option<RecordedSpending>,
 }
@@ -76,7 +81,10 @@ pub fn records(
         }
         let index = *indexes.entry(key.clone()).or_insert_with(|| {
             let journal = recorded.run.as_ref().map(|run| archive.journal(run)).unwrap_or_default();
-            records.push(Record { run: key.clone(), journal, ..Record::default() });
+            let run = all.iter().find(|run| run.run == *key);
+            let version = run.and_then(|run| client_version(archive, run));
+            let delivers_answers = delivers_answers(version.as_deref());
+            records.push(Record { run: key.clone(), journal, delivers_answers, ..Record::default() });
             records.len() - 1
         });
         if let Some(record) = records.get_mut(index) {
@@ -144,6 +152,24 @@ impl Record {
         verdicts.into_iter().flatten().any(|verdict| verdict.decision == Decision::Block)
     }
 }
+
+/// The version of Claude Code at the start of a run, as a hook call finds it: in the first lines of a transcript.
+fn client_version(archive: &Archive, run: &RunRecord) -> Option<String> {
+    archive.longest_transcripts(run).iter().filter(|(path, _)| path.ends_with(".jsonl")).find_map(
+        |(path, stored)| {
+            let file: Box<dyn Read> = match stored {
+                Some(stored) => Box::new(archive.objects.open(&stored.object).ok()?),
+                None => Box::new(fs::open_regular(Path::new(path)).ok()?),
+            };
+            let lines = BufReader::new(file.take(MAX_HEAD_BYTES)).lines().map_while(io::Result::ok);
+            let mut records = lines.filter_map(|line| json::parse_lossy(line.as_bytes()));
+            records.find_map(|record| Some(record.get("version")?.as_str()?.to_owned()))
+        },
+    )
+}
+
+/// Maximum number of bytes to read at the start of a transcript.
+const MAX_HEAD_BYTES: u64 = 64 * 1024;
 
 /// The run or, outside a run, the session under which an event is counted, as at the hook call. The timeline instead
 /// assigns the events of a session from before its run to the run ([`Claims`]).

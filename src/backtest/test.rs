@@ -92,7 +92,8 @@ struct Replay<'a> {
 impl<'a> Replay<'a> {
     fn new(archive: &'a Archive, record: &'a Record, policy: &'a Policy, rules: &'a Rules<'a>) -> Replay<'a> {
         let lead = archive.run(&record.run).and_then(|run| run.lead_session);
-        let files = SnapshotCursor::new(archive, &record.journal, record.team.as_deref(), lead);
+        let mut files = SnapshotCursor::new(archive, &record.journal, record.team.as_deref(), lead);
+        files.team.delivers_answers = record.delivers_answers;
         Replay { record, policy, rules, files, guard: Guard::default() }
     }
 

@@ -148,12 +148,11 @@ fn message_findings(case: &ReportInput<'_>, mail: &MessageStats) -> Vec<Finding>
         found.push(finding.at(message.at).of(&message.from));
     }
     for name in case.teammates() {
-        let reports = |message: &&MessageRow| {
-            message.from == name
-                && !message.automatic
-                && message.refused.is_none()
-                && !message.kind.starts_with("shutdown_")
+        let is_sent = |message: &MessageRow| {
+            !message.automatic && message.refused.is_none() && !message.kind.starts_with("shutdown_")
         };
+        let reports =
+            |message: &&MessageRow| message.from == name && (message.answer.is_some() || is_sent(message));
         // If events are missing, messages that only they show may be missing, too.
         let is_known = case.data.missing_until.is_none();
         if is_known && case.is_over() && !mail.messages.iter().any(|message| reports(&message)) {

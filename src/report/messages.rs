@@ -25,6 +25,9 @@ pub struct MessageRow {
     pub chars: usize,
     pub summary: Option<String>,
     pub text: String,
+    /// The answer that an idle notice delivers: the final text of the agent's turn.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub answer: Option<String>,
     pub automatic: bool,
     /// Whether the recipient read it; `None` without a transcript of the recipient.
     pub delivered: Option<bool>,
@@ -100,6 +103,7 @@ fn message(case: &ReportInput<'_>, entry: &Entry) -> Option<MessageRow> {
         kind: message.word.clone(),
         chars: metadata_only::byte_len(&text).unwrap_or_else(|| text.chars().count()),
         summary: message.summary.clone(),
+        answer: message.answer.as_ref().map(|answer| answer.text.clone()),
         automatic: message.automatic,
         refused: message.refusal.clone(),
         blocked: message.judged.is_some(),

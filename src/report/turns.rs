@@ -33,7 +33,7 @@ pub enum Ending {
 /// The details of a sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Detail<'a> {
-    /// The agent read a notice that another one is idle.
+    /// The agent read a notice that another one is idle, without an answer.
     IdleNotice,
     /// The id of the agent's instance.
     Instance(Option<&'a str>),
@@ -106,8 +106,8 @@ fn signs<'a>(case: &ReportInput<'a>) -> BTreeMap<Who, Vec<TimedSign<'a>>> {
     };
     let of_transcript = |transcript: &Transcript| who(&transcript.by, Some(&transcript.agent));
     for delivered in &case.data.transcripts.delivered {
-        let idle =
-            Notice::read(&delivered.message.text).is_some_and(|notice| notice.kind == "idle_notification");
+        let idle = Notice::read(&delivered.message.text)
+            .is_some_and(|notice| notice.kind == "idle_notification" && notice.answer().is_none());
         let detail = if idle { Detail::IdleNotice } else { Detail::Instance(None) };
         add(of_transcript(&delivered.transcript), case.to_local(delivered.at), detail);
     }

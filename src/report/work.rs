@@ -141,6 +141,7 @@ mod tests {
             chars: text.len(),
             summary: None,
             text: text.to_owned(),
+            answer: None,
             automatic: false,
             delivered: None,
             refused: None,

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::report::Incident;
-use crate::timeline::{Entry, OpenedRun, RunCatalog, RunData, is_client_gone};
+use crate::timeline::{Entry, OpenedRun, RunCatalog, RunData, UnsentAnswer, is_client_gone, unsent_answers};
 use teamkeep_core::enforcement::Overrides;
 use teamkeep_core::policy::{Decision, TeamState};
 use teamkeep_core::store::archive::{Archive, RunRecord};
@@ -79,6 +79,9 @@ pub struct TeamStatus {
     pub unread: BTreeMap<String, usize>,
     /// Sorted, worst first.
     pub incidents: Vec<Incident>,
+    /// Answers of teammates that no agent received.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unsent_answers: Vec<UnsentAnswer>,
     pub blocks: usize,
     pub escalations: usize,
     /// Tasks that tools named and that are not in any known task list: the gates cannot see that work.
@@ -104,6 +107,7 @@ impl TeamStatus {
             board: observed.board(data),
             unread: unread(files),
             incidents: observed.incidents().to_vec(),
+            unsent_answers: unsent_answers(data, &observed.timeline.entries),
             missing_tasks: files.missing.clone(),
             unreadable: files.unreadable.iter().map(|one| format!("{}: {}", one.path, one.why)).collect(),
             blocks: decided(Decision::Block).count(),

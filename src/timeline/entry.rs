@@ -281,6 +281,8 @@ pub struct MessageEntry {
     pub task: Option<String>,
     pub summary: Option<String>,
     pub text: String,
+    /// The answer that an idle notice delivers to the lead (2.1.251 and later).
+    pub answer: Option<DeliveredAnswer>,
     pub automatic: bool,
     pub unconfirmed: bool,
     pub refusal: Option<String>,
@@ -289,6 +291,13 @@ pub struct MessageEntry {
     pub heard_by: Vec<String>,
     /// If the policy blocked it: the id of the judged event.
     pub judged: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliveredAnswer {
+    pub text: String,
+    /// Whether the end of the turn has the same text.
+    pub is_in_turn: bool,
 }
 
 impl MessageEntry {

@@ -25,6 +25,7 @@ impl Serialize for Entry {
                 json.some("task", &message.task)?;
                 json.some("summary", &message.summary)?;
                 json.put("text", &message.text)?;
+                json.some("answer", &message.answer.as_ref().map(|answer| &answer.text))?;
                 json.put("message", &message.word)?;
                 json.some("automatic", &message.automatic.then_some(true))?;
                 json.some("unconfirmed", &message.unconfirmed.then_some(true))?;

@@ -1,7 +1,7 @@
 //! A message while its sources are merged.
 
+use super::entry::{DeliveredAnswer, EntryKind, MessageEntry, MessageEvent};
 use super::entry::{Entry, Source, add_source};
-use super::entry::{EntryKind, MessageEntry, MessageEvent};
 use teamkeep_core::client::payload::{Message, MessageKind};
 use teamkeep_core::client::team::{Notice, mailbox};
 use teamkeep_core::sys::clock::Timestamp;
@@ -116,6 +116,8 @@ impl MessageCandidate {
                 "plan_approval_response" => is_automatic,
                 _ => true,
             };
+            message.answer =
+                notice.answer().map(|text| DeliveredAnswer { text: text.to_owned(), is_in_turn: false });
             message.task = notice.task;
             message.approve = notice.approved.filter(|_| message.word == "plan_approval_response");
             if event.is_some() {

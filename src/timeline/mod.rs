@@ -1,6 +1,7 @@
 //! The timeline of a run: hooks, snapshots, inboxes and transcripts merged, so that each event appears once.
 
 mod agents;
+mod answers;
 mod entry;
 mod entry_json;
 mod events;
@@ -25,9 +26,10 @@ mod turn_ends;
 mod unread_counts;
 
 pub use agents::{AgentTurn, SharedNames};
+pub use answers::{UnsentAnswer, unsent_answers};
 pub use entry::{
-    Entry, EntryKind, JoinEntry, Kind, MessageEntry, MessageEvent, SessionEntry, Source, TaskEntry,
-    TaskEvent, TurnEntry, TurnEvent, VerdictEntry, parse_kind,
+    DeliveredAnswer, Entry, EntryKind, JoinEntry, Kind, MessageEntry, MessageEvent, SessionEntry, Source,
+    TaskEntry, TaskEvent, TurnEntry, TurnEvent, VerdictEntry, parse_kind,
 };
 pub use events::{DetailLevel, by_run};
 pub use filter::Filter;
@@ -67,6 +69,7 @@ pub fn merge(data: &RunData) -> Timeline {
     entries.sort_by_key(|a| (a.at, a.kind()));
     turn_ends::add_reported(data, &when, &mut entries);
     turn_ends::add_missing(data, &mut entries);
+    answers::mark_answers(&mut entries);
     Timeline { entries, when }
 }
 

@@ -1,9 +1,10 @@
 //! The text of a brief. Its size is limited, and the most important lines come first.
 
+use super::describe::{print_unsent, unsent};
 use super::values::{count, whole_seconds};
 use crate::brief::{Brief, Colleague, Said};
 use crate::status::{AgentState, Item};
-use crate::timeline::{Entry, EntryKind, TaskEvent};
+use crate::timeline::{Entry, EntryKind, TaskEvent, UnsentAnswer};
 use teamkeep_core::client::settings::command as shell;
 use teamkeep_core::config::ContextPart;
 use teamkeep_core::model::TaskStatus;
@@ -80,7 +81,8 @@ impl Facts<'_> {
         match part {
             ContextPart::Agents => {
                 let title = if *is_running { "Agents" } else { "Agents, all gone" };
-                (title, agents.iter().map(|agent| self.agent(agent)).collect())
+                let lines = agents.iter().map(|agent| self.agent(agent));
+                (title, lines.chain(self.0.unsent_answers.iter().map(|answer| self.unsent(answer))).collect())
             }
             ContextPart::Tasks => ("Unfinished tasks", open.iter().map(|task| self.task(task)).collect()),
             ContextPart::Messages => {
@@ -141,6 +143,17 @@ impl Facts<'_> {
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         parts.join("; ")
+    }
+
+    fn unsent(&self, answer: &UnsentAnswer) -> String {
+        format!(
+            "{} {} ({} ago): {}; to print it: {}",
+            word(&answer.agent),
+            unsent(answer),
+            self.ago(answer.at),
+            quoted(&answer.text),
+            plain(&print_unsent(&self.0.run, answer))
+        )
     }
 
     fn task(&self, task: &Item) -> String {
@@ -233,6 +246,7 @@ mod tests {
                 unread: 1,
                 last_message: Some(said.clone()),
             }],
+            unsent_answers: Vec::new(),
             completed: 1,
             tasks: 2,
             open: vec![Item {

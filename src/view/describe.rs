@@ -4,13 +4,16 @@ use anstyle::Style;
 use serde_json::Value;
 
 use super::line::{BLUE, DIM, GREEN, RED, YELLOW};
-use super::values::{count, decision, first_line, one_line, size, strip_tags, text_field};
+use super::values::{count, decision, first_line, one_line, size, strip_tags, text_field, thousands};
 use crate::timeline::{
-    Entry, EntryKind, MessageEntry, MessageEvent, TaskEntry, TaskEvent, TurnEntry, TurnEvent, VerdictEntry,
+    DeliveredAnswer, Entry, EntryKind, MessageEntry, MessageEvent, TaskEntry, TaskEvent, TurnEntry,
+    TurnEvent, UnsentAnswer, VerdictEntry,
 };
+use teamkeep_core::client::settings::command as shell;
 use teamkeep_core::client::team::{IdleReason, Notice};
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::policy::{Decision, without_prefix};
+use teamkeep_core::store::metadata_only::byte_len;
 
 #[derive(Debug, Clone, Copy)]
 pub struct ShownEntry<'a> {
@@ -91,15 +94,29 @@ fn task_phrase(change: &TaskEntry, actor: &str) -> (Style, String) {
 fn message_phrase(message: &MessageEntry, actor: &str, text: &str) -> (Style, String) {
     let to = message.to.as_deref().unwrap_or("unknown");
     match message.event {
-        MessageEvent::Sent => match notice(text, actor, to).filter(|_| message.automatic) {
-            Some(notice) => (DIM, notice),
-            None => (Style::new(), sent(message, to, text)),
-        },
+        MessageEvent::Sent => {
+            let delivered = message.answer.as_ref().map(|answer| delivered(answer, actor, to, text));
+            match delivered.or_else(|| notice(text, actor, to)).filter(|_| message.automatic) {
+                Some(notice) => (DIM, notice),
+                None => (Style::new(), sent(message, to, text)),
+            }
+        }
         MessageEvent::Refused => (RED, refused(message, to, text)),
         MessageEvent::ShutdownRequested => (YELLOW, with(&format!("asked {to} to shut down"), text)),
         MessageEvent::ShutdownApproved => (YELLOW, with("approved the shutdown", text)),
         MessageEvent::ShutdownRejected => (YELLOW, with("rejected the shutdown", text)),
     }
+}
+
+/// A notice that delivers an answer. The text is left out if the end of the turn shows it, or if it follows in full
+/// (`text` is empty).
+fn delivered(answer: &DeliveredAnswer, actor: &str, to: &str, text: &str) -> String {
+    let words = format!("automatic: {actor} is idle; {to} received its answer");
+    if answer.is_in_turn || text.is_empty() {
+        let chars = byte_len(&answer.text).unwrap_or_else(|| answer.text.chars().count());
+        return format!("{words} ({})", count(chars, "character"));
+    }
+    with(&words, &answer.text)
 }
 
 fn verdict_phrase(verdict: &VerdictEntry, reason: &str) -> (Style, String) {
@@ -164,6 +181,21 @@ pub fn refused(message: &MessageEntry, to: &str, text: &str) -> String {
     }
 }
 
+/// An answer that no agent received, in words that follow the actor's name.
+pub fn unsent(answer: &UnsentAnswer) -> String {
+    let size = match answer.chars {
+        1 => "1 character".to_owned(),
+        chars => format!("{} characters", thousands(chars)),
+    };
+    format!("ended its turn with an answer of {size} that no agent received")
+}
+
+/// The command that prints such an answer in full.
+pub fn print_unsent(run: &str, answer: &UnsentAnswer) -> String {
+    let agent = shell::quoted(&answer.agent);
+    format!("teamkeep replay {run} --actor={agent} --kind=turn-ended --full")
+}
+
 /// A message in an inbox, in a few words.
 pub fn message_text(message: &Value, inbox: &str) -> String {
     let whole = text_field(message, "text").unwrap_or_default();
@@ -182,13 +214,13 @@ pub fn notice(text: &str, from: &str, to: &str) -> Option<String> {
         None => words,
     };
     let words = match notice.kind.as_str() {
-        // The end of the turn already shows its last message.
-        "idle_notification" => match notice.idle_reason {
-            Some(IdleReason::Failed) => {
+        "idle_notification" => match (notice.idle_reason, notice.answer()) {
+            (Some(IdleReason::Failed), _) => {
                 with(&format!("the turn of {who} failed"), notice.failure.as_deref().unwrap_or_default())
             }
-            Some(IdleReason::Interrupted) => format!("{who} was interrupted by the user"),
-            Some(IdleReason::Available) | None => format!("{who} is idle"),
+            (Some(IdleReason::Interrupted), _) => format!("{who} was interrupted by the user"),
+            (_, Some(answer)) => format!("{who} is idle; its answer: {}", first_line(answer)),
+            (_, None) => format!("{who} is idle"),
         },
         "task_assignment" => reasoned(format!("{task} assigned to {to}")),
         "task_completed" => reasoned(format!("{task} was completed by {who}")),
@@ -224,7 +256,7 @@ mod tests {
         ];
         let described = described.map(|text| notice(text, "system", "alice").unwrap_or_default());
         insta::assert_snapshot!(described.join("\n"), @"
-        automatic: alice is idle
+        automatic: alice is idle; its answer: Done.
         automatic: the turn of bob failed: Credit balance is too low
         automatic: bob was interrupted by the user
         automatic: task 1 assigned to alice: Draft

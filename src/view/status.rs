@@ -2,6 +2,7 @@
 
 use anstyle::Style;
 
+use super::describe::{print_unsent, unsent};
 use super::document::Document;
 use super::line::{DIM, GREEN, RED, YELLOW, bold, dim, plain, styled};
 use super::values::{blocked_by, count, name_style, size, task_style, whole_seconds};
@@ -80,6 +81,10 @@ fn team(team: &TeamStatus, now: Timestamp, document: &mut Document) {
     let last = team.heard_at.map(|at| format!("last event {} ago", whole_seconds(at, now)));
     document.line([bold(&team.team), styled(GREEN, age), dim(last.unwrap_or_default())]);
     incidents(team, now, document);
+    for answer in &team.unsent_answers {
+        let what = styled(YELLOW, format!("  ! {} {}", answer.agent, unsent(answer)));
+        document.line([what, dim(format!("→ {}", print_unsent(&team.run, answer)))]);
+    }
     board(&team.board, now, document);
     warnings(team, document);
 }

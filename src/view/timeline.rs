@@ -118,7 +118,7 @@ impl EntryLines {
     /// Formats one entry.
     pub fn format(&self, shown: ShownEntry<'_>) -> String {
         let entry = shown.entry;
-        let below = entry.text().filter(|_| self.options.full && is_speech(entry));
+        let below = speech(entry).filter(|_| self.options.full);
         let (style, words) = below.map_or_else(|| phrase(shown), |_| phrase_with(shown, ""));
         let line = Line::from([
             dim(elapsed(self.started_at, entry.at)).right(self.time_width),
@@ -146,13 +146,16 @@ fn matters(entry: &Entry) -> bool {
     }
 }
 
-/// Whether it has a text of an agent or a person.
-fn is_speech(entry: &Entry) -> bool {
+/// Its text of an agent or a person. A delivered answer that the end of the turn shows is not shown again.
+fn speech(entry: &Entry) -> Option<&str> {
     match &entry.kind {
-        EntryKind::MemberJoined(_) | EntryKind::Verdict(_) => true,
-        EntryKind::Turn(turn) => turn.event != TurnEvent::Idle,
-        EntryKind::Message(message) => !message.automatic,
-        _ => false,
+        EntryKind::MemberJoined(_) | EntryKind::Verdict(_) => entry.text(),
+        EntryKind::Turn(turn) if turn.event != TurnEvent::Idle => entry.text(),
+        EntryKind::Message(message) => match &message.answer {
+            Some(answer) => Some(answer.text.as_str()).filter(|_| !answer.is_in_turn),
+            None => entry.text().filter(|_| !message.automatic),
+        },
+        _ => None,
     }
 }
 

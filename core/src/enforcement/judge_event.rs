@@ -55,6 +55,8 @@ pub struct PolicyRequest<'a> {
     pub problems: &'a [&'a str],
     /// The verdicts on the same tool call, if an earlier hook call announced it.
     pub earlier_verdicts: Option<&'a [Verdict]>,
+    /// Whether Claude Code delivers the final text of a teammate's turn to the lead.
+    pub delivers_answers: bool,
     /// The session's transcript, if the payload names one in Claude Code's directory.
     pub transcript: Option<&'a Path>,
     /// Claude Code's directory.
@@ -131,6 +133,9 @@ impl PolicyRequest<'_> {
         }
         let used = std::mem::take(&mut team.ledger.files).records_since(&files);
         open.gate_state.ledger = std::mem::take(&mut team.ledger);
+        if self.archive.metadata_only {
+            open.gate_state.ledger.forget_texts();
+        }
         if open.is_locked()
             && let Err(error) = log.append(&used)
         {
@@ -165,7 +170,8 @@ impl PolicyRequest<'_> {
     fn team(&self, index: Option<&Index>, until: Option<Instant>) -> TeamState {
         let live_first = self.archive.metadata_only;
         let reader = SnapshotReader { archive: self.archive, client: Some(self.client), live_first, until };
-        reader.team((self.team, self.event.payload.session()), index)
+        let team = reader.team((self.team, self.event.payload.session()), index);
+        TeamState { delivers_answers: self.delivers_answers, ..team }
     }
 
     /// Opens the run's counts, or only reads them if they cannot be locked.

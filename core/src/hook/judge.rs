@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::append::Recorded;
 use super::attribute::Attributed;
 use super::{BackgroundMode, MAX_CHARS, Recorder};
-use crate::client::compat::RecentCall;
+use crate::client::compat::{RecentCall, delivers_answers};
 use crate::client::payload::{Kind, MessageKind, Payload};
 use crate::client::response::{Answer, BLOCK_EXIT_CODE};
 use crate::config::{Gate, OnError};
@@ -114,6 +114,7 @@ impl Attributed<'_> {
             left: team.and_then(|team| self.found.left.get(team)).copied().unwrap_or_default(),
             problems: &problems,
             earlier_verdicts: call.again.as_ref().map(|_| call.earlier_verdicts.as_slice()),
+            delivers_answers: delivers_answers(by.state.version.as_deref()),
             transcript: call.context().transcript(),
             client: &call.client,
             prices: &recorder.config.report.price,

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
+use super::reason::cut;
 use super::{Activity, FileHistory, Sign, TaskTimes};
 use crate::client::team::{reached, spelled, without_reference, without_team};
 use crate::sys::clock::Timestamp;
@@ -61,6 +62,9 @@ pub struct MemberActivity {
     /// The last message that it sent.
     #[serde(rename = "said")]
     pub last_message: Option<u64>,
+    /// The final text of its last turn that had one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
     /// Its last question to each agent; `*` for everyone.
     #[serde(rename = "asked")]
     pub questions: BTreeMap<String, u64>,
@@ -78,6 +82,39 @@ pub struct MemberActivity {
     /// Whether a gate allowed that request (by the loop guard, a pause or an allowance): its approval is then allowed.
     #[serde(rename = "let_go")]
     pub approved_shutdown: bool,
+}
+
+/// The final text of a turn, which Claude Code delivers to the lead from 2.1.251 on ([`delivers_answers`]).
+///
+/// [`delivers_answers`]: crate::client::compat::delivers_answers
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Answer {
+    /// Position of the end of the turn.
+    pub at: u64,
+    /// Whether the agent sent no message in that turn.
+    pub is_all: bool,
+    /// Its length.
+    pub bytes: usize,
+    /// Its beginning on one line; `None` in metadata-only mode.
+    pub start: Option<String>,
+}
+
+/// Maximum length of the stored beginning of an answer, in characters.
+const MAX_ANSWER_CHARS: usize = 160;
+
+impl Answer {
+    /// The answer in a final text; `None` if it is blank.
+    pub(super) fn of(text: &str, at: u64, is_all: bool) -> Option<Answer> {
+        let mut start = String::new();
+        let mut words = text.split_whitespace();
+        while let Some(word) = words.next().filter(|_| start.len() < 4 * MAX_ANSWER_CHARS) {
+            start.extend((!start.is_empty()).then_some(' '));
+            start.extend(word.chars().take(MAX_ANSWER_CHARS + 1));
+        }
+        let start = cut(&start, MAX_ANSWER_CHARS);
+        (!start.is_empty()).then(|| Answer { at, is_all, bytes: text.len(), start: Some(start) })
+    }
 }
 
 fn write_turn<S: Serializer>(doing: &Activity, out: S) -> Result<S::Ok, S::Error> {
@@ -110,7 +147,7 @@ const MAX_BACKGROUND: usize = 256;
 /// Maximum number of agents' ids. Before 2.1.178, each turn has another.
 const MAX_AGENT_IDS: usize = 1_024;
 
-/// A short hash, so that the ledger stores no text.
+/// A short hash, so that the ledger does not store the text.
 pub(in crate::policy) fn mark(words: &str) -> String {
     blake3::hash(words.as_bytes()).to_hex()[..16].to_owned()
 }
@@ -125,6 +162,12 @@ impl Ledger {
     pub fn of(&self, name: &str) -> &MemberActivity {
         static NOTHING: LazyLock<MemberActivity> = LazyLock::new(MemberActivity::default);
         self.members.get(name).unwrap_or(&NOTHING)
+    }
+
+    /// Removes the texts of agents, for metadata-only mode.
+    pub fn forget_texts(&mut self) {
+        let answers = self.members.values_mut().filter_map(|member| member.answer.as_mut());
+        answers.for_each(|answer| answer.start = None);
     }
 
     /// Records the name of an agent that has a transcript.
@@ -173,9 +216,11 @@ impl MemberActivity {
         self.instructions.values().max().copied()
     }
 
-    /// Whether it had an instruction after its last message.
-    pub fn has_unreported_work(&self) -> bool {
-        self.last_instruction().is_some() && self.last_message < self.last_instruction()
+    /// Whether it had an instruction after its last message and after its last answer, if Claude Code delivers answers.
+    pub fn has_unreported_work(&self, delivers_answers: bool) -> bool {
+        let answer = self.answer.as_ref().filter(|_| delivers_answers);
+        let report = self.last_message.max(answer.map(|answer| answer.at));
+        self.last_instruction().is_some() && report < self.last_instruction()
     }
 
     /// The agents whose answer it waits for. An instruction from an unknown agent may be the answer, and anyone

@@ -28,7 +28,7 @@ pub use file_records::FileRecord;
 pub use gates::judge;
 pub use git::{Affected, GitCommand, GitCommands, GitEffect, PathArgument};
 pub use guard::{Attempt, Counting, Guard, Origin};
-pub use ledger::{Ledger, MemberActivity, PendingToolCall, TeammateRef};
+pub use ledger::{Answer, Ledger, MemberActivity, PendingToolCall, TeammateRef};
 pub use observe::{Sent, asks, stopped};
 pub use reason::{Reason, cut, escaped, without_prefix};
 pub use rules::Rules;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::ledger::{PendingToolCall, fits, mark, note_last};
+use super::ledger::{Answer, PendingToolCall, fits, mark, note_last};
 use super::{Judged, Ledger, MemberActivity, Sign};
 use crate::client::compat::is_json_text;
 use crate::client::payload::{Kind, Message, MessageKind, Payload, Spawn, TaskUpdate};
@@ -88,9 +88,15 @@ impl Ledger {
 
     /// A call that started in a turn that has ended did not return: it failed or was denied.
     fn end_turn(&mut self, event: &Judged<'_>, teammate: Option<&str>, sign: Sign) {
+        let order = self.next();
         if let Some(activity) = teammate.and_then(|name| self.members.get_mut(name)) {
             activity.follow(sign);
             activity.idle = None;
+            let is_all = activity.last_message <= activity.since;
+            // The last text of a turn that failed is the error.
+            let text = event.payload.text("last_assistant_message").filter(|_| sign == Sign::EndsTurn);
+            let answer = text.and_then(|text| Answer::of(text, order, is_all));
+            activity.answer = answer.or_else(|| activity.answer.take());
         }
         if let Some(name) = member(event) {
             let lost = self.pending.extract_if(.., |_, call| call.by.as_deref() == Some(name));

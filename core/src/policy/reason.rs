@@ -1,5 +1,6 @@
 //! Reasons that a model reads: short, and safe against instructions hidden in a task's subject.
 
+use super::Answer;
 use crate::client::team::Task;
 use crate::config::Mode;
 use crate::model::TaskStatus;
@@ -7,6 +8,7 @@ use crate::sys::unicode::is_unsafe;
 
 const MAX_CHARS: usize = 600;
 const MAX_QUOTED_CHARS: usize = 60;
+const MAX_ANSWER_CHARS: usize = 200;
 const MAX_NAMES: usize = 10;
 const MAX_TASKS: usize = 3;
 
@@ -51,6 +53,16 @@ impl Reason {
     #[must_use]
     pub fn quote(mut self, text: &str) -> Reason {
         self.text.push_str(&format!("\"{}\"", escaped(text, MAX_QUOTED_CHARS)));
+        self
+    }
+
+    /// Adds the beginning of an answer, quoted; in metadata-only mode, its size.
+    #[must_use]
+    pub fn answer(mut self, answer: &Answer) -> Reason {
+        self.text.push_str(&match &answer.start {
+            Some(start) => format!("\"{}\"", escaped(start, MAX_ANSWER_CHARS)),
+            None => format!("a text of {} bytes", answer.bytes),
+        });
         self
     }
 

@@ -29,6 +29,10 @@ pub struct TeamState {
     pub unread: usize,
     pub unreadable: Vec<Unreadable>,
     pub ledger: Ledger,
+    /// Whether Claude Code delivers the final text of a teammate's turn to the lead ([`delivers_answers`]).
+    ///
+    /// [`delivers_answers`]: crate::client::compat::delivers_answers
+    pub delivers_answers: bool,
     /// The spending of its agents, if a gate needs it.
     pub spending: Spending,
 }
@@ -97,6 +101,8 @@ impl TeamState {
             && let Some(member) = self.ledger.members.get_mut(name)
         {
             member.idle = None;
+            // Claude Code sends no notice of an idle that is blocked, so the answer is not delivered.
+            member.answer = member.answer.take().filter(|_| !judgement.blocked);
         }
         if !judgement.approved.is_empty() && shutdown_request(event).is_some() {
             self.ledger.approve_shutdown(judgement.approved);

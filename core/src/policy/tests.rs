@@ -1,4 +1,5 @@
 mod activity;
+mod answers;
 mod attended;
 mod budget;
 mod decisions;

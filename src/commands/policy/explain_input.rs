@@ -9,6 +9,7 @@ use crate::backtest::{self, Record, RecordedSpending, SnapshotCursor};
 use crate::commands::catalog::{self, catalog};
 use crate::context::Context;
 use teamkeep_core::attribution::{self, CallContext};
+use teamkeep_core::client::compat::delivers_answers;
 use teamkeep_core::client::payload::Payload;
 use teamkeep_core::config::Price;
 use teamkeep_core::enforcement::{
@@ -76,8 +77,9 @@ impl ExplainInput {
         let name = resolved.team.as_ref().map(SafeName::as_str);
         let actor = attribution::actor(call, index, resolved.name.as_deref());
         let reader = SnapshotReader { archive: &archive, client: None, live_first: false, until: None };
+        let delivers_answers = delivers_answers(attribution::version(call).as_deref());
         ExplainInput {
-            state: TeamState { ledger, ..reader.team((name, session), index) },
+            state: TeamState { ledger, delivers_answers, ..reader.team((name, session), index) },
             run: index.map(|index| index.run.clone()),
             guard,
             as_of: index.map(|index| index.at),
@@ -111,6 +113,7 @@ impl ExplainInput {
             }
             let last_of_lead = record.events.iter().rev().find(|event| event.session == lead);
             past.use_list(lead.as_deref(), last_of_lead.and_then(|event| event.task_list.as_deref()));
+            past.team.delivers_answers = record.delivers_answers;
             past.go_to_the_end();
             past.open();
             for recorded in &record.events {

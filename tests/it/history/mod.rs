@@ -1,5 +1,6 @@
 //! What `replay`, `show` and `list` make of the recorded data.
 
+pub mod answers;
 pub mod brief;
 pub mod degraded_traces;
 pub mod diff;

@@ -1,5 +1,6 @@
 //! Gates and rules at the hook, and the policy commands.
 
+pub mod answers;
 pub mod backtest_oracle;
 pub mod batches;
 pub mod budget;

@@ -151,7 +151,7 @@ fn text_is_plain_and_large_numbers_have_separators() {
 fn problems_of_a_recorded_run_are_plain_sentences() {
     let told = play(V328, 1).sandbox.told(&["report"]);
     for words in [
-        "1 of 11 lead turns (9%) was triggered only by idle notices",
+        "bob approved its shutdown with task 2 in progress",
         "Claude Code returned task 2 to pending and unassigned it (was bob)",
         "status pending, unassigned (was bob)",
     ] {

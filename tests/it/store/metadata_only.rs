@@ -74,6 +74,27 @@ fn metadata_only_mode_stores_sizes_and_hashes_of_texts_and_everything_else() {
     assert!(result.err.starts_with(&cannot), "{}", result.err);
 }
 
+#[test]
+fn in_metadata_only_mode_a_warning_shows_the_size_of_an_answer_and_stores_no_part_of_it() {
+    let sandbox = Sandbox::judging();
+    sandbox.write_config(VEILED);
+    let lead = Lead::of(&sandbox, SESSION);
+    lead.roster(1_000, &["bob"]);
+    lead.start("startup");
+    lead.tool("u1", "SendMessage", &json!({"to": "bob", "message": "hush mail"}), json!({"success": true}));
+    let bob = json!({"agent_id": "abob-0123456789abcdef", "agent_type": "bob"});
+    lead.hook("SubagentStart", bob.clone());
+    let mut end = bob;
+    end["last_assistant_message"] = json!("hush answer");
+    lead.hook("SubagentStop", end);
+    let input = json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "hush"}});
+    let call = json!({"tool_name": "SendMessage", "tool_input": input, "tool_use_id": "u2"});
+    let answer = sandbox.feed("", lead.payload("PreToolUse", call).to_string().as_bytes(), &[]).out;
+    assert!(answer.contains("only this answer: a text of 11 bytes. "), "{answer}");
+    let all = everything(&sandbox);
+    assert!(!all.contains("hush"), "{:?}", &all[all.find("hush").unwrap_or_default().saturating_sub(300)..]);
+}
+
 /// Texts of a recorded run that must not be on record.
 fn texts(value: &Value, into: &mut BTreeSet<String>) {
     match value {

@@ -51,19 +51,26 @@ pub fn is_tracker(task: &Value) -> bool {
 /// Whether tool events of this version name the agent, so that the actor is the lead without an agent id. Before 2.1.69
 /// those of teammates and subagents have none. Seen with 2.1.47; seen with the id in 2.1.177 and 2.1.328.
 pub fn names_agents(version: &str) -> bool {
-    numbers(version) >= (2, 1, 69)
+    is_at_least(version, (2, 1, 69))
 }
 
 /// Whether the id of a teammate in the lead's process certainly has its name in this version. Seen with 2.1.328; in 2.1.177
 /// each turn of a teammate has an id like that of a plain subagent. Versions between them were not seen.
 pub fn has_named_ids(version: &str) -> bool {
-    numbers(version) >= (2, 1, 328)
+    is_at_least(version, (2, 1, 328))
 }
 
-fn numbers(version: &str) -> (u32, u32, u32) {
+/// Whether this version delivers the final text of a teammate's turn to the lead, in the idle notice (`result`). Before
+/// 2.1.251 that text is only in the teammate's transcript. Seen in each of the 26 notices of four runs of 2.1.328, in none
+/// of 2.1.47 and 2.1.177. A client of unknown version counts as a current one.
+pub fn delivers_answers(version: Option<&str>) -> bool {
+    version.is_none_or(|version| is_at_least(version, (2, 1, 251)))
+}
+
+fn is_at_least(version: &str, least: (u32, u32, u32)) -> bool {
     let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
     let mut next = || parts.next().unwrap_or(0);
-    (next(), next(), next())
+    (next(), next(), next()) >= least
 }
 
 #[cfg(test)]
@@ -75,5 +82,12 @@ mod tests {
         assert!(names_agents("2.1.69") && names_agents("2.1.328") && names_agents("3.0"));
         assert!(has_named_ids("2.1.328") && has_named_ids("2.2") && !has_named_ids("2.1.177"));
         assert!(!names_agents("2.1.47") && !names_agents("2.1") && !names_agents("nonsense"));
+    }
+
+    #[test]
+    fn answers_are_delivered_from_2_1_251_on_and_by_a_client_of_unknown_version() {
+        assert!(["2.1.251", "2.1.328", "3.0"].iter().all(|version| delivers_answers(Some(version))));
+        assert!(!["2.1.47", "2.1.177", "2.1.250"].iter().any(|version| delivers_answers(Some(version))));
+        assert!(delivers_answers(None));
     }
 }

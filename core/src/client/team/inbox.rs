@@ -65,6 +65,8 @@ pub struct Notice {
     pub from: Option<String>,
     pub timestamp: Option<String>,
     pub text: Option<String>,
+    /// The final text of the turn after which an agent is idle (2.1.251 and later).
+    pub result: Option<String>,
     pub task: Option<String>,
     /// How the agent that is idle ended its turn.
     pub idle_reason: Option<IdleReason>,
@@ -113,10 +115,17 @@ impl Notice {
                 &value,
                 &["reason", "message", "result", "subject", "summary", "feedback", "planContent"],
             ),
+            result: text(&value, &["result"]),
             task: text(&value, &["taskId", "completedTaskId"]),
             idle_reason: text(&value, &["idleReason"]).and_then(|word| IdleReason::read(&word)),
             failure: text(&value, &["failureReason"]),
         })
+    }
+
+    /// The answer that an idle notice delivers to the lead: the final text of the turn, unless it is blank.
+    pub fn answer(&self) -> Option<&str> {
+        let result = self.result.as_deref().filter(|_| self.kind == "idle_notification");
+        result.filter(|text| !text.trim().is_empty())
     }
 
     /// Parses a response to a plan in the form in which the model receives it: `[Plan Rejected] Add tests`. If the lead
@@ -157,6 +166,21 @@ mod tests {
         assert_eq!((found[0].text.as_str(), found[1].text.as_str()), ("cut \u{fffd}", "whole"));
         let notice = Notice::read(r#"{"type":"idle_notification","summary":"\ud83d"} and advice"#);
         assert_eq!(notice.unwrap().text.as_deref(), Some("\u{fffd}"));
+    }
+
+    #[test]
+    fn only_an_idle_notice_with_a_result_delivers_an_answer() {
+        let answer = |text: &str| Notice::read(text).and_then(|notice| notice.answer().map(str::to_owned));
+        assert_eq!(answer(r#"{"type":"idle_notification","result":"Done."}"#).as_deref(), Some("Done."));
+        for text in [
+            r#"{"type":"idle_notification","summary":"Done."}"#,
+            r#"{"type":"idle_notification","result":""}"#,
+            r#"{"type":"idle_notification","result":" \n\t"}"#,
+            r#"{"type":"idle_notification","result":7}"#,
+            r#"{"type":"task_completed","result":"Done."}"#,
+        ] {
+            assert_eq!(answer(text), None, "{text}");
+        }
     }
 
     #[test]

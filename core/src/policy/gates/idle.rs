@@ -59,11 +59,11 @@ pub fn with_work(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     Some(Finding::new(Gate::IdleWithWork, "idle-with-free-task", mode.into(), name, reason.finish()))
 }
 
-/// Going idle without a message since the last instruction.
+/// Going idle without a report since the last instruction: a message, or a final text that Claude Code delivers.
 pub fn without_report(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let mode = policy.report_before_idle.mode;
     let name = idler(case)?;
-    if !case.team.ledger.of(name).has_unreported_work() {
+    if !case.team.ledger.of(name).has_unreported_work(case.team.delivers_answers) {
         return None;
     }
     let without = [

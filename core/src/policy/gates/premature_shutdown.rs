@@ -8,7 +8,7 @@ use crate::config::{Gate, Mode, Policy, PrematureShutdown};
 use crate::model::event::{ActorKind, LEAD};
 use crate::model::{TaskStatus, Tool};
 use crate::policy::observe::stopped;
-use crate::policy::{Case, Decision, Finding, Part, Reason, Sent, TeammateRef};
+use crate::policy::{Answer, Case, Decision, Finding, Part, Reason, Sent, TeammateRef};
 
 /// The findings, one for each member. Allowing one of them does not allow the others.
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
@@ -64,7 +64,10 @@ enum Stops {
 enum OpenWork<'a> {
     Tasks(Vec<&'a Task>),
     Turn,
+    /// No report since its last instruction.
     Report,
+    /// The answer of its last turn is the only report. Only a reader can judge whether the work is complete.
+    Answer(&'a Answer),
 }
 
 /// An action that stops members.
@@ -188,18 +191,27 @@ impl<'c, 'a> Shutdown<'c, 'a> {
         if settings.open_turn && activity.works() {
             return Some((settings.mode, OpenWork::Turn));
         }
-        let without = team.tasks.is_empty() && !team.ledger.tasked && settings.without_tasks != Mode::Off;
-        (without && activity.has_unreported_work()).then_some((settings.without_tasks, OpenWork::Report))
+        if !team.tasks.is_empty() || team.ledger.tasked || settings.without_tasks == Mode::Off {
+            return None;
+        }
+        if activity.has_unreported_work(team.delivers_answers) {
+            return Some((settings.without_tasks, OpenWork::Report));
+        }
+        let answer = activity.answer.as_ref().filter(|answer| answer.is_all && team.delivers_answers)?;
+        activity.last_instruction().map(|_| (Mode::Warn, OpenWork::Answer(answer)))
     }
 
     fn finding_for(&self, mode: Mode, name: &str, open: &OpenWork<'_>) -> Finding {
         let code = match (self.act, open) {
             (Act::Approve, _) => "approval-with-open-work",
             (Act::Request, OpenWork::Report) => "shutdown-without-report",
+            (Act::Request, OpenWork::Answer(_)) => "shutdown-after-answer",
             (Act::Request, _) => "shutdown-of-busy-teammate",
             (Act::Stop, OpenWork::Report) => "stop-without-report",
+            (Act::Stop, OpenWork::Answer(_)) => "stop-after-answer",
             (Act::Stop, _) => "stop-of-busy-teammate",
             (Act::Delete, OpenWork::Report) => "deletion-without-report",
+            (Act::Delete, OpenWork::Answer(_)) => "deletion-after-answer",
             (Act::Delete, _) => "deletion-of-busy-team",
         };
         let reason = self.reason(mode, name);
@@ -216,9 +228,22 @@ impl<'c, 'a> Shutdown<'c, 'a> {
                 reason.then(", who is in the middle of a turn."),
                 "Wait for the end of the turn, then try again.",
             ),
-            OpenWork::Report => (
-                reason.then(", who has sent no report since the last instruction."),
-                "Ask for a report with SendMessage and wait for it, then try again.",
+            OpenWork::Report => {
+                let reason = reason.then(", who has sent no report since the last instruction.");
+                let reason = match self.case.team.ledger.of(name).answer.as_ref() {
+                    Some(answer) if self.case.team.delivers_answers => {
+                        reason.then(" Before it, its last answer was ").answer(answer).then(".")
+                    }
+                    Some(answer) => {
+                        reason.then(" No agent received its last answer: ").answer(answer).then(".")
+                    }
+                    None => reason,
+                };
+                (reason, "Ask for a report with SendMessage and wait for it, then try again.")
+            }
+            OpenWork::Answer(answer) => (
+                reason.then(", whose last turn had no message, only this answer: ").answer(answer).then("."),
+                "If the work is not complete, send an instruction with SendMessage instead.",
             ),
         };
         let advice = match self.act {

@@ -54,7 +54,7 @@ fn both_shapes_of_a_message_are_noted_for_recipient_and_sender() {
         assert!(
             bob(&scene).last_instruction().is_some()
                 && bob(&scene).last_message.is_none()
-                && bob(&scene).has_unreported_work()
+                && bob(&scene).has_unreported_work(false)
         );
         let alice = scene.team.ledger.of("alice");
         assert!(alice.awaits_answer_from().next().is_some() && alice.last_instruction().is_none());
@@ -70,7 +70,7 @@ fn an_answer_that_is_recorded_before_its_question_counts() {
     scene.happens(&mate("alice"), &used(before("SendMessage", answer.clone()), "a"));
     scene.happens(&mate("alice"), &used(after("SendMessage", answer), "a"));
     scene.happens(&mate("bob"), &used(after("SendMessage", question), "q"));
-    assert!(bob(&scene).awaits_answer_from().next().is_none() && bob(&scene).has_unreported_work());
+    assert!(bob(&scene).awaits_answer_from().next().is_none() && bob(&scene).has_unreported_work(false));
     assert!(scene.team.ledger.pending.is_empty());
 }
 
@@ -92,7 +92,7 @@ fn an_assigned_task_is_an_instruction_unless_the_owner_took_it() {
     assert_eq!(bob(&scene).last_instruction(), None);
     assert!(scene.team.ledger.tasked);
     scene.happens(&lead(), &after("TaskUpdate", json!({"taskId": "1", "owner": "bob"})));
-    assert!(bob(&scene).has_unreported_work());
+    assert!(bob(&scene).has_unreported_work(false));
 }
 
 #[test]
@@ -109,7 +109,9 @@ fn a_spawn_is_an_instruction_and_its_first_turn_may_start_before_it_returns() {
     spawned["tool_response"] = json!({"status": "teammate_spawned", "name": "bob", "agent_id": "abob-1"});
     scene.happens(&lead(), &spawned);
     assert!(
-        bob(&scene).works() && bob(&scene).last_instruction().is_some() && !bob(&scene).has_unreported_work()
+        bob(&scene).works()
+            && bob(&scene).last_instruction().is_some()
+            && !bob(&scene).has_unreported_work(false)
     );
     assert_eq!(scene.team.ledger.member("abob-1"), "bob");
 }

@@ -25,7 +25,9 @@ pub fn play(name: &str, policy: &Policy, mut look: impl FnMut(&Case<'_>)) -> Vec
     let path = format!("{}/../tests/fixtures/traces/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
     let names_agents = !name.starts_with("v47");
-    let (mut team, mut panes, mut found) = (TeamState::default(), BTreeMap::new(), Vec::new());
+    let delivers_answers = name.starts_with("v328");
+    let mut team = TeamState { delivers_answers, ..TeamState::default() };
+    let (mut panes, mut found) = (BTreeMap::new(), Vec::new());
     for (step, line) in text.lines().enumerate() {
         let line: Value = serde_json::from_str(line).unwrap();
         files(&line, &mut team, &mut panes);

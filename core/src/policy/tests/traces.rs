@@ -78,7 +78,8 @@ fn the_default_policy_warns_at_these_events_of_the_recorded_runs() {
     v328-panes 49 idle-with-task-in-progress: bob
     v328-panes 60 idle-with-task-in-progress: bob
     v328-panes 78 idle-with-free-task: carol
-    v328-notasks 38 shutdown-without-report: alice
+    v328-notasks 38 shutdown-after-answer: alice
+    v328-notasks 40 shutdown-after-answer: bob
     v328-gc 27 start-before-dependencies: bob
     v328-gc 66 idle-with-task-in-progress: bob
     "#);
