@@ -55,12 +55,13 @@ fn signs<'a>(case: &ReportInput<'a>) -> BTreeMap<Who, Vec<TimedSign<'a>>> {
         let sign = match entry.kind() {
             Kind::TurnStarted => Sign::StartsTurn,
             Kind::TurnEnded => Sign::EndsTurn,
-            Kind::MemberLeft => Sign::Leaves,
+            Kind::MemberLeft | Kind::AgentStopped => Sign::Leaves,
             _ => continue,
         };
         let id = entry.agent().map(String::as_str);
-        let by_subagent = entry.turn().is_some_and(|turn| turn.by_subagent);
-        let who = (entry.actor.clone(), id.filter(|_| by_subagent).map(str::to_owned));
+        let by_subagent = entry.turn().is_some_and(|turn| turn.by_subagent) || entry.stopped().is_some();
+        let agent = entry.stopped().unwrap_or(&entry.actor).to_owned();
+        let who = (agent, id.filter(|_| by_subagent).map(str::to_owned));
         signs.entry(who).or_default().push((entry.at, sign, Detail::Instance(id)));
     }
     let mut add = |name: &str, at: Option<Timestamp>, detail: Detail<'a>| {
