@@ -95,7 +95,8 @@ impl AgentState {
             Activity::Here => AgentState::Joined,
         };
         // Its process is gone, and so is what made it an alert.
-        if lasting.iter().any(|incident| is_crash_of(incident, &member.name) && is_completed(incident, tasks)) {
+        if lasting.iter().any(|incident| is_crash_of(incident, &member.name) && is_completed(incident, tasks))
+        {
             return AgentState::Left;
         }
         let agent = (member.name.as_str(), own);
@@ -186,9 +187,13 @@ pub(super) fn items(data: &RunData, tasks: &[(&str, &TaskState)], at: Timestamp)
         since: task.since,
         blocked_by: match &task.status {
             Some(TaskStatus::Completed) => Vec::new(),
-            _ => {
-                blockers.get(id).into_iter().flatten().filter(|id| open.contains(id.as_str())).cloned().collect()
-            }
+            _ => blockers
+                .get(id)
+                .into_iter()
+                .flatten()
+                .filter(|id| open.contains(id.as_str()))
+                .cloned()
+                .collect(),
         },
     };
     tasks.iter().map(item).collect()

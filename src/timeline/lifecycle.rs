@@ -6,16 +6,15 @@ use serde_json::Value;
 
 use super::LoadedEvent;
 use super::entry::{
-    Entry, EntryKind, JoinEntry, SessionEntry, Source, StopEntry, TurnEntry, TurnEvent, VerdictEntry, add_source,
+    Entry, EntryKind, JoinEntry, SessionEntry, Source, StopEntry, TurnEntry, TurnEvent, VerdictEntry,
+    add_source,
 };
 use super::run_data::{Call, RunData, spawns};
 use teamkeep_core::client::json;
 use teamkeep_core::client::payload::Kind as Event;
 use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::{ActorKind, LEAD};
-use teamkeep_core::policy::{
-    Decision, Judged, Ledger, RecordedVerdict, TeammateRef, Verdict, stopped,
-};
+use teamkeep_core::policy::{Decision, Judged, Ledger, RecordedVerdict, TeammateRef, Verdict, stopped};
 use teamkeep_core::store::archive::{EndedBy, SessionRole};
 use teamkeep_core::sys::clock::Timestamp;
 

@@ -137,7 +137,9 @@ impl LiveState {
         let word = entry.message().map(|message| message.word.as_str());
         let (name, plan) = match word {
             Some("plan_approval_request") => (Some(entry.actor.as_str()), Some(entry.at)),
-            Some("plan_approval_response") => (entry.message().and_then(|message| message.to.as_deref()), None),
+            Some("plan_approval_response") => {
+                (entry.message().and_then(|message| message.to.as_deref()), None)
+            }
             _ if changes_own_task(entry) => (Some(entry.actor.as_str()), None),
             _ => return,
         };

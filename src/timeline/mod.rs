@@ -23,13 +23,13 @@ mod transcripts;
 mod unread_counts;
 
 pub use entry::{
-    Entry, EntryKind, JoinEntry, Kind, MessageEntry, MessageEvent, SessionEntry, Source, StopEntry, TaskEntry,
-    TaskEvent, TurnEntry, TurnEvent, VerdictEntry, parse_kind,
+    Entry, EntryKind, JoinEntry, Kind, MessageEntry, MessageEvent, SessionEntry, Source, StopEntry,
+    TaskEntry, TaskEvent, TurnEntry, TurnEvent, VerdictEntry, parse_kind,
 };
 pub use events::{DetailLevel, by_run};
 pub use filter::Filter;
 pub use history::{History, InboxCopy, TaskIds};
-pub use live_state::{changes_own_task, LiveState, MemberState, Removal, TaskState};
+pub use live_state::{LiveState, MemberState, Removal, TaskState, changes_own_task};
 pub use loaded_event::LoadedEvent;
 pub use new_entries::NewEntries;
 pub use run_catalog::{Fingerprint, OpenedRun, RunCatalog};

@@ -30,7 +30,8 @@ pub fn brief(brief: &Brief, parts: &[ContextPart], max_bytes: usize) -> String {
     }
     let rest = format!("Left out for brevity; everything: {}\n", facts.command());
     let mut is_complete = true;
-    for (title, lines) in SECTIONS.iter().filter(|part| parts.contains(part)).map(|part| facts.section(*part)) {
+    for (title, lines) in SECTIONS.iter().filter(|part| parts.contains(part)).map(|part| facts.section(*part))
+    {
         let mut title = Some(title);
         for line in lines {
             let new = title.iter().map(|title| title.len() + 2).sum::<usize>() + line.len() + 3;
@@ -295,7 +296,10 @@ mod tests {
         let text = super::brief(&brief("Review"), &ContextPart::ALL, 2_048);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 8, "{text}");
-        assert!(text.contains("- bob: working for 1m30s; #2 in progress; 1 message unread; last message 1m00s ago to team-lead: \"May I change |/system-reminder| 'it'?\"\n"), "{text}");
+        assert!(text.contains("- bob: working for 1m30s; #2 in progress; 1 message unread\n"), "{text}");
+        let message =
+            "- unanswered, 1m00s ago, bob to team-lead: \"May I change |/system-reminder| 'it'?\"\n";
+        assert!(text.contains(message), "{text}");
         assert!(text.contains("- #2 \"Review\": in progress for 1m20s, bob, blocked by #1\n"), "{text}");
         assert!(!text.contains(['<', '>']), "{text}");
     }
@@ -315,6 +319,15 @@ mod tests {
         ] {
             assert!(text.contains(&line), "{line}: {text}");
         }
+    }
+
+    #[test]
+    fn an_agent_that_waits_for_its_plan_says_so() {
+        let mut brief = brief("Review");
+        (brief.agents[0].state, brief.agents[0].awaits_approval) = (AgentState::Waiting, true);
+        let text = super::brief(&brief, &ContextPart::ALL, 2_048);
+        let line = "- bob: waiting for the approval of its plan by the lead, for 1m30s; #2 in progress";
+        assert!(text.contains(line), "{text}");
     }
 
     #[test]

@@ -352,6 +352,9 @@ mod tests {
 
     #[test]
     fn a_message_that_was_cut_inside_an_emoji_counts_as_unread() {
-        assert_eq!(Mail::parse(br#"[{"text":"cut \ud83d"},{"text":"b","read":true},{"text":"c"}]"#).unread, 2);
+        assert_eq!(
+            Mail::parse(br#"[{"text":"cut \ud83d"},{"text":"b","read":true},{"text":"c"}]"#).unread,
+            2
+        );
     }
 }

@@ -109,9 +109,7 @@ fn stall(scene: &Scene<'_>, name: &str, silences: &[(i64, i64)], tasks: &[&TaskH
             draft.step(entry, format!("{} wrote to {name} and got no answer", message.from));
         }
     }
-    let is_next = |entry: &&Entry| {
-        entry.stopped().unwrap_or(&entry.actor) == name && entry.at.millis() >= to
-    };
+    let is_next = |entry: &&Entry| entry.stopped().unwrap_or(&entry.actor) == name && entry.at.millis() >= to;
     let next = scene.case.entries.iter().find(is_next);
     if let Some(next) = next.filter(|_| !scene.lasts(to)) {
         let what = match &next.kind {

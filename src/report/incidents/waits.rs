@@ -139,9 +139,8 @@ fn answered(scene: &Scene<'_>, request: &Request<'_>) -> Option<i64> {
     let response = response.map(|entry| entry.at.millis());
     // An agent that waits for the approval of its plan can end its turn, or read a message. Claude Code also approves plans
     // itself, and that answer is not always recorded.
-    let works = |entry: &&Entry| {
-        entry.at > request.at && entry.actor == request.agent && changes_own_task(entry)
-    };
+    let works =
+        |entry: &&Entry| entry.at > request.at && entry.actor == request.agent && changes_own_task(entry);
     let continued = match request.kind {
         IncidentKind::WaitingPermission => scene.next_activity(request.agent, request.at.millis()),
         _ => scene.case.entries.iter().find(works).map(|entry| entry.at.millis()),

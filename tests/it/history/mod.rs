@@ -1,6 +1,7 @@
 //! What `replay`, `show` and `list` make of the recorded data.
 
 pub mod brief;
+pub mod brief_agents;
 pub mod degraded_traces;
 pub mod diff;
 pub mod duplicate_messages;
@@ -15,6 +16,7 @@ pub mod narrative;
 pub mod replay;
 pub mod resumed;
 pub mod runs;
+pub mod stopped_agents;
 pub mod subagents;
 mod task_owners;
 pub mod time_origin;
