@@ -1,6 +1,6 @@
 //! The facts about a team for an agent that has lost its context, or for a session that continues the team's work.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
@@ -66,6 +66,8 @@ pub struct Colleague {
     /// Why its last turn failed, or that the user interrupted it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// Whether it waits for the lead's approval of its plan.
+    pub awaits_approval: bool,
     /// The ids of its tasks in progress.
     pub tasks: Vec<String>,
     /// Number of unread messages in its inbox.
@@ -104,13 +106,18 @@ impl Brief {
         let is_completed = |task: &TaskState| task.status == Some(TaskStatus::Completed);
         let mut unsent_answers = unsent_answers(data, entries);
         unsent_answers.retain(|answer| Some(answer.agent.as_str()) != reader);
-        let last_message = |name: &str| entries.iter().rev().find_map(|entry| said(entry, Some(name)));
+        let mut last_messages: HashMap<&str, &Entry> = HashMap::new();
+        for entry in entries.iter().filter(|entry| is_said(entry)) {
+            last_messages.insert(&entry.actor, entry);
+        }
+        let last_message = |name: &str| last_messages.get(name).and_then(|entry| said(entry));
         let others = board.members.iter().filter(|member| Some(member.name.as_str()) != reader);
         let agents = others.map(|member| Colleague {
             name: member.name.clone(),
             state: member.state,
             since: member.since,
             why: member.why.clone(),
+            awaits_approval: member.awaits_approval,
             tasks: member.tasks.clone(),
             unread: member.unread,
             last_message: last_message(&member.name),
@@ -151,32 +158,54 @@ impl Brief {
     }
 }
 
-/// The message of an entry, from this agent if one is given. Automatic, rejected and shutdown messages are left out.
-fn said(entry: &Entry, from: Option<&str>) -> Option<Said> {
-    let message =
-        entry.message().filter(|message| message.event == MessageEvent::Sent && !message.automatic)?;
-    if from.is_some_and(|from| entry.actor != from) {
-        return None;
-    }
+/// Whether an entry is a message. Automatic, rejected and shutdown messages are left out.
+fn is_said(entry: &Entry) -> bool {
+    entry.message().is_some_and(|message| message.event == MessageEvent::Sent && !message.automatic)
+}
+
+fn said(entry: &Entry) -> Option<Said> {
+    let message = entry.message().filter(|_| is_said(entry))?;
     let summary =
         message.summary.as_deref().filter(|summary| !summary.is_empty() && *summary != message.text);
     let text = summary.map_or_else(|| message.text.clone(), |summary| format!("{summary}: {}", message.text));
     Some(Said { at: entry.at, from: entry.actor.clone(), to: message.to.clone().unwrap_or_default(), text })
 }
 
-/// The last message between the reader and each other agent, in both directions, unless the other direction came later.
+/// The last message between the reader and each other agent, in both directions, unless it was answered: by a message or a
+/// shutdown request or response of the other direction, or by a message to everyone. An agent that left expects no answer
+/// and gives none.
 fn unanswered(entries: &[Entry], reader: &str) -> Vec<Said> {
-    let mut last: BTreeMap<String, Said> = BTreeMap::new();
-    for message in entries.iter().filter_map(|entry| said(entry, None)) {
-        let other = match (&message.from, &message.to) {
-            (from, to) if from == to || to == "*" => continue,
-            (from, to) if from == reader => to.clone(),
-            (from, to) if to == reader => from.clone(),
-            _ => continue,
-        };
-        last.insert(other, message);
+    let mut last: BTreeMap<&str, &Entry> = BTreeMap::new();
+    for entry in entries {
+        let actor = entry.actor.as_str();
+        match &entry.kind {
+            EntryKind::MemberLeft | EntryKind::SessionEnded(_) => drop(last.remove(actor)),
+            EntryKind::AgentStopped(stop) => drop(last.remove(stop.name.as_str())),
+            EntryKind::Message(message) => {
+                let to = message.to.as_deref().unwrap_or_default();
+                let other = if actor == reader { to } else { actor };
+                match message.event {
+                    MessageEvent::ShutdownApproved => drop(last.remove(actor)),
+                    MessageEvent::ShutdownRequested if to == "*" && actor == reader => last.clear(),
+                    MessageEvent::Sent if to == "*" && is_said(entry) => {
+                        // It answers what its recipients asked its sender.
+                        last.retain(|name, open| match actor == reader {
+                            true => open.actor == reader,
+                            false => *name != actor || open.actor != reader,
+                        });
+                    }
+                    _ if actor == to || ![actor, to].contains(&reader) => {}
+                    MessageEvent::ShutdownRequested | MessageEvent::ShutdownRejected => {
+                        last.remove(other);
+                    }
+                    _ if is_said(entry) => drop(last.insert(other, entry)),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
     }
-    let mut open: Vec<Said> = last.into_values().collect();
+    let mut open: Vec<Said> = last.into_values().filter_map(said).collect();
     open.sort_by_key(|message| std::cmp::Reverse(message.at));
     open
 }
@@ -189,7 +218,7 @@ fn changes(entries: &[Entry], reader: &str) -> Vec<Entry> {
         let is_of_team = match &entry.kind {
             // Claude Code removes the files of completed tasks.
             EntryKind::Task(task) => task.event != TaskEvent::Erased,
-            EntryKind::MemberJoined(_) | EntryKind::MemberLeft => true,
+            EntryKind::MemberJoined(_) | EntryKind::MemberLeft | EntryKind::AgentStopped(_) => true,
             _ => false,
         };
         is_of_team && entry.actor != reader

@@ -1,6 +1,6 @@
 //! `teamkeep brief [RUN]`: the facts about a team for an agent that has lost its context.
 
-use super::catalog::{moment_of_run, observe, time_of_run, with_run};
+use super::catalog::{moment_of_run, surroundings, time_of_run, with_run};
 use super::output::{self, JsonOption};
 use crate::brief::Brief;
 use crate::context::Context;
@@ -44,7 +44,8 @@ pub struct Args {
 pub fn run(context: &Context, args: &Args) -> Result<()> {
     with_run(context, &args.run, DetailLevel::Timeline, |catalog, data| {
         let at = moment(context, args, &data.run)?;
-        let observed = observe(context, catalog, data);
+        let around = surroundings(context, catalog);
+        let observed = Observation::without_task_files(data, around, context.clock.now());
         let known = || observed.report.overview.members.iter().map(|member| member.name.as_str());
         // The agent that a hook does not name can be any of them.
         let reader = args.reader.as_deref().or(args.after.is_none().then_some(LEAD));

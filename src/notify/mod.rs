@@ -67,6 +67,7 @@ impl Notification {
             evidence: Vec::new(),
             chain: Vec::new(),
             cost: IncidentCost::default(),
+            resolved: false,
             remedy: None,
         };
         let (team, run) = (Some("example".to_owned()), "0000000000000000".to_owned());

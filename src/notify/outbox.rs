@@ -30,7 +30,7 @@ fn is_wanted(notify: &Notify, incident: &Incident) -> bool {
         LeastSeverity::Low => Severity::Low,
     };
     let is_kind = notify.kinds.is_empty() || notify.kinds.contains(&incident.kind.name());
-    is_kind && incident.severity <= least
+    is_kind && incident.severity <= least && !incident.resolved
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]

@@ -76,7 +76,10 @@ impl ActivityTimes {
         for entry in case.entries.iter().filter(|entry| !entry.is_automatic()) {
             let is_own = match &entry.kind {
                 EntryKind::Task(_) => !matches!(entry.kind(), Kind::TaskFound | Kind::TaskErased),
-                EntryKind::Message(_) | EntryKind::Turn(_) | EntryKind::MemberJoined(_) => true,
+                EntryKind::Message(_)
+                | EntryKind::Turn(_)
+                | EntryKind::MemberJoined(_)
+                | EntryKind::AgentStopped(_) => true,
                 _ => false,
             };
             if is_own {

@@ -189,7 +189,7 @@ fn phase_of(case: &ReportInput<'_>, entry: &Entry) -> Option<PhaseName> {
         Kind::TaskChanged if entry.task().is_some_and(assigns) => Some(PhaseName::Assign),
         Kind::MemberJoined if !by_lead => Some(PhaseName::Spawn),
         Kind::Message if !entry.is_automatic() => Some(PhaseName::Monitor),
-        Kind::ShutdownRequested | Kind::ShutdownApproved | Kind::ShutdownRejected => {
+        Kind::ShutdownRequested | Kind::ShutdownApproved | Kind::ShutdownRejected | Kind::AgentStopped => {
             Some(PhaseName::Shutdown)
         }
         Kind::TeamErased | Kind::SessionEnded => Some(PhaseName::Cleanup),

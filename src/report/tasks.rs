@@ -1,6 +1,6 @@
 //! The history of each task.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -43,13 +43,19 @@ pub fn histories(case: &ReportInput<'_>) -> Vec<TaskHistory> {
             histories.entry(&task.id).or_default().push((entry, task));
         }
     }
+    let mut states: HashMap<&str, Vec<&Task>> = HashMap::new();
+    for (_, id, task) in &case.data.history.tasks {
+        states.entry(id).or_default().extend(task);
+    }
+    let states = |id: &str| states.get(id).map(Vec::as_slice).unwrap_or_default();
     let mut histories: Vec<TaskHistory> =
-        histories.into_iter().map(|(id, entries)| history(case, id, &entries)).collect();
+        histories.into_iter().map(|(id, entries)| history(id, &entries, states(id))).collect();
     histories.sort_by_key(|task| (task.id.parse::<u64>().unwrap_or(u64::MAX), task.id.clone()));
     histories
 }
 
-fn history(case: &ReportInput<'_>, id: &str, entries: &[(&Entry, &TaskEntry)]) -> TaskHistory {
+/// The history of a task from its entries and the states of its file.
+fn history(id: &str, entries: &[(&Entry, &TaskEntry)], states: &[&Task]) -> TaskHistory {
     let mut task = TaskState::default();
     let changes = entries.iter().map(|(entry, change)| {
         let owner_from = task.owner.clone();
@@ -66,8 +72,6 @@ fn history(case: &ReportInput<'_>, id: &str, entries: &[(&Entry, &TaskEntry)]) -
         }
     });
     let changes: Vec<Change> = changes.collect();
-    let states = case.data.history.tasks.iter().filter(|(_, task, _)| task == id);
-    let states: Vec<&Task> = states.filter_map(|(_, _, task)| task.as_ref()).collect();
     let blockers = states.iter().flat_map(|task| task.ids("blockedBy"));
     let blocked_by: BTreeSet<(u64, String)> =
         blockers.map(|id| (id.parse().unwrap_or(u64::MAX), id)).collect();

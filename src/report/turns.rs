@@ -76,28 +76,29 @@ fn signs<'a>(case: &ReportInput<'a>) -> BTreeMap<Who, Vec<TimedSign<'a>>> {
     let mut departures = Vec::new();
     for entry in case.entries {
         let id = entry.agent().map(String::as_str);
+        let agent = entry.stopped().unwrap_or(&entry.actor);
         let (sign, detail) = match entry.kind() {
             Kind::TurnStarted => (Sign::StartsTurn, Detail::Instance(id)),
             Kind::TurnEnded => (Sign::EndsTurn, Detail::Instance(id)),
             Kind::TurnFailed => (Sign::FailsTurn, Detail::Ended(id, Ending::Failed)),
             Kind::TurnInterrupted => (Sign::EndsTurn, Detail::Ended(id, Ending::Interrupted)),
-            Kind::MemberLeft if is_shared(&entry.actor) => {
-                departures.push(entry);
+            Kind::MemberLeft | Kind::AgentStopped if is_shared(agent) => {
+                departures.push((entry.at, agent));
                 continue;
             }
-            Kind::MemberLeft => (Sign::Leaves, Detail::Instance(id)),
+            Kind::MemberLeft | Kind::AgentStopped => (Sign::Leaves, Detail::Instance(id)),
             _ => continue,
         };
-        let by_subagent = entry.turn().is_some_and(|turn| turn.by_subagent);
+        let by_subagent = entry.turn().is_some_and(|turn| turn.by_subagent) || entry.stopped().is_some();
         let own = match id.filter(|_| by_subagent) {
-            Some(id) => (entry.actor.clone(), Some(id.to_owned())),
-            None => who(&entry.actor, id),
+            Some(id) => (agent.to_owned(), Some(id.to_owned())),
+            None => who(agent, id),
         };
         signs.entry(own).or_default().push((entry.at, sign, detail));
     }
     for ((name, _), own) in &mut signs {
-        let left = departures.iter().filter(|entry| entry.actor == *name);
-        own.extend(left.map(|entry| (entry.at, Sign::Leaves, Detail::Instance(None))));
+        let left = departures.iter().filter(|(_, agent)| agent == name);
+        own.extend(left.map(|(at, _)| (*at, Sign::Leaves, Detail::Instance(None))));
     }
     let mut add = |who: Who, at: Option<Timestamp>, detail: Detail<'a>| {
         if let (Some(at), Some(own)) = (at, signs.get_mut(&who)) {

@@ -56,7 +56,11 @@ pub fn work(case: &ReportInput<'_>, turns: &[Turn], tasks: &[TaskHistory], mail:
                 names.iter().zip(&working).filter(|(other, _)| *other != name).map(|(_, spans)| spans),
             )
         } else {
-            Spans::union([&waits_for_answer(mail, name, end), &waits_for_task(tasks, name, end)])
+            Spans::union([
+                &waits_for_answer(mail, name, end),
+                &waits_for_task(tasks, name, end),
+                &waits_for_approval(mail, name, end),
+            ])
         };
         let known = |ms: i64| (count > unseen).then_some(ms);
         TimePerAgent {
@@ -110,10 +114,22 @@ fn waits_for_answer(mail: &MessageStats, name: &str, end: i64) -> Spans {
     Spans::of(open_questions(mail, name, end).iter().map(|question| (question.from, question.to)))
 }
 
+/// When a teammate waited for the approval of its plan.
+pub fn waits_for_approval(mail: &MessageStats, name: &str, end: i64) -> Spans {
+    let requests = mail.messages.iter().enumerate();
+    let requests = requests.filter(|(_, one)| one.kind == "plan_approval_request" && one.from == name);
+    let waits = requests.map(|(place, asked)| {
+        let is_answer = |one: &&MessageRow| one.kind == "plan_approval_response" && bare(&one.to) == name;
+        let answer = mail.messages[place..].iter().find(is_answer);
+        (asked.at.millis(), answer.map_or(end, |answer| answer.at.millis()))
+    });
+    Spans::of(waits)
+}
+
 pub fn waits_for_task(tasks: &[TaskHistory], name: &str, end: i64) -> Spans {
     let unfinished = |id: &String| tasks.iter().find(|task| task.id == *id).map(|task| task.unfinished(end));
-    let owned: Vec<(&TaskHistory, Spans)> =
-        tasks.iter().map(|task| (task, task.owned_by(name, end))).collect();
+    let owned = tasks.iter().map(|task| (task, task.owned_by(name, end)));
+    let owned: Vec<(&TaskHistory, Spans)> = owned.filter(|(_, owned)| owned.total() > 0).collect();
     let ready: Vec<Spans> = (owned.iter())
         .map(|(task, owned)| {
             let blockers: Vec<Spans> = task.blocked_by.iter().filter_map(unfinished).collect();

@@ -1,6 +1,6 @@
 //! The board of a team at a moment: the state of each agent, and the tasks that exist. `status` and `watch` show it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -21,11 +21,14 @@ pub struct Member {
     pub name: String,
     pub doing: Activity,
     pub state: AgentState,
-    /// When `doing` began.
+    /// When `doing` began, or when it began to wait for the approval of its plan.
     pub since: Timestamp,
     /// Why its last turn failed, or that the user interrupted it. It may quote Claude Code, so escape it for a terminal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// Whether it waits for the lead's approval of its plan.
+    #[serde(skip_serializing_if = "is_false")]
+    pub awaits_approval: bool,
     /// The last activity of the agent: a hook call, or an entry of its transcript.
     pub active_at: Option<Timestamp>,
     /// Number of unread messages in its inbox.
@@ -42,7 +45,7 @@ pub enum AgentState {
     Failed,
     /// It makes no progress, according to an incident.
     Stalled,
-    /// It waits for permission, for approval or for another agent, according to an incident.
+    /// It waits for the approval of its plan or, according to an incident, for permission or for another agent.
     Waiting,
     Working,
     ShuttingDown,
@@ -62,6 +65,10 @@ pub struct Item {
     /// The unfinished tasks that it waits for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocked_by: Vec<String>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl AgentState {
@@ -89,10 +96,16 @@ impl AgentState {
             Activity::Gone => return AgentState::Left,
             Activity::Works => AgentState::Working,
             Activity::Stops => AgentState::ShuttingDown,
+            Activity::Idles | Activity::Here if member.awaits_approval() => AgentState::Waiting,
             Activity::Idles => AgentState::Idle,
             Activity::Failed => AgentState::Failed,
             Activity::Here => AgentState::Joined,
         };
+        // Its process is gone, and so is what made it an alert.
+        if lasting.iter().any(|incident| is_crash_of(incident, &member.name) && is_completed(incident, tasks))
+        {
+            return AgentState::Left;
+        }
         let agent = (member.name.as_str(), own);
         lasting.iter().filter_map(|incident| effect(incident, agent, tasks)).fold(own, AgentState::min)
     }
@@ -101,6 +114,16 @@ impl AgentState {
 /// Whether the incident has begun and not ended at that moment.
 pub(super) fn lasts_at(incident: &Incident, at: Timestamp) -> bool {
     incident.from <= at && incident.to.is_none_or(|to| at < to)
+}
+
+fn is_crash_of(incident: &Incident, name: &str) -> bool {
+    incident.kind == IncidentKind::CrashedAgent && incident.agents.first().is_some_and(|agent| agent == name)
+}
+
+/// Whether all tasks of an incident that still exist are completed.
+fn is_completed(incident: &Incident, tasks: &[Item]) -> bool {
+    let mut tasks = tasks.iter().filter(|task| incident.tasks.contains(&task.id)).peekable();
+    tasks.peek().is_some() && tasks.all(|task| task.status == TaskStatus::Completed)
 }
 
 /// The state of this agent that follows from an incident. `own` is its state without incidents.
@@ -151,8 +174,7 @@ impl Board {
         if is_condition(incident.kind) {
             return !lasts_at(incident, at);
         }
-        let mut tasks = self.tasks.iter().filter(|task| incident.tasks.contains(&task.id)).peekable();
-        tasks.peek().is_some() && tasks.all(|task| task.status == TaskStatus::Completed)
+        is_completed(incident, &self.tasks)
     }
 
     pub fn done(&self) -> usize {
@@ -163,9 +185,8 @@ impl Board {
 /// The tasks of a board at a moment.
 pub(super) fn items(data: &RunData, tasks: &[(&str, &TaskState)], at: Timestamp) -> Vec<Item> {
     let blockers = blockers(data, at);
-    let is_open = |id: &String| {
-        tasks.iter().any(|(known, task)| known == id && task.status != Some(TaskStatus::Completed))
-    };
+    let open = tasks.iter().filter(|(_, task)| task.status != Some(TaskStatus::Completed));
+    let open: HashSet<&str> = open.map(|(id, _)| *id).collect();
     let item = |(id, task): &(&str, &TaskState)| Item {
         id: (*id).to_owned(),
         status: task.status.clone().unwrap_or_else(TaskStatus::unknown),
@@ -174,7 +195,13 @@ pub(super) fn items(data: &RunData, tasks: &[(&str, &TaskState)], at: Timestamp)
         since: task.since,
         blocked_by: match &task.status {
             Some(TaskStatus::Completed) => Vec::new(),
-            _ => blockers.get(id).into_iter().flatten().filter(|id| is_open(id)).cloned().collect(),
+            _ => blockers
+                .get(id)
+                .into_iter()
+                .flatten()
+                .filter(|id| open.contains(id.as_str()))
+                .cloned()
+                .collect(),
         },
     };
     tasks.iter().map(item).collect()
@@ -211,6 +238,7 @@ mod tests {
             chain: Vec::new(),
             cost: IncidentCost::default(),
             remedy: None,
+            resolved: false,
         }
     }
 
@@ -228,7 +256,7 @@ mod tests {
     /// The state of bob, who does this while the incident lasts.
     fn state(doing: Activity, incident: &Incident, owner: Option<&str>) -> AgentState {
         let member =
-            MemberState { name: "bob".to_owned(), doing, since: time(0), why: None, stays: Vec::new() };
+            MemberState { name: "bob".to_owned(), doing, since: time(0), why: None, stays: Vec::new(), plan: None };
         AgentState::of(&member, &[incident], &[task(TaskStatus::Pending, owner)])
     }
 

@@ -3,6 +3,7 @@
 use super::board::{AgentState, Board, Item, Member, items, lasts_at};
 use crate::report::{ActivityTimes, BurnRate, Incident, Report};
 use crate::timeline::{LiveState, RunData, TaskState, Timeline, UnreadCounts, merge, open_index};
+use teamkeep_core::client::team::TeamPath;
 use teamkeep_core::config::{Config, Price};
 use teamkeep_core::enforcement::SnapshotReader;
 use teamkeep_core::model::TaskStatus;
@@ -36,9 +37,27 @@ pub struct Surroundings<'a> {
 
 impl Observation {
     pub fn of(data: &RunData, around: Surroundings<'_>, now: Timestamp) -> Observation {
+        Observation::with_files(data, around, now, |_| true)
+    }
+
+    /// The same without the content of task files on disk: a board takes tasks from the timeline, and there can be
+    /// thousands.
+    pub fn without_task_files(data: &RunData, around: Surroundings<'_>, now: Timestamp) -> Observation {
+        Observation::with_files(data, around, now, |path| matches!(TeamPath::of(path), TeamPath::Inbox(_)))
+    }
+
+    fn with_files(
+        data: &RunData,
+        around: Surroundings<'_>,
+        now: Timestamp,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Observation {
         let (run, archive) = (&data.run, around.archive);
         let is_running = run.ended_at.is_none() && run.imported.is_none() && !data.client_gone;
-        let index = open_index(archive, run).filter(|_| is_running);
+        let mut index = open_index(archive, run).filter(|_| is_running);
+        if let Some(index) = &mut index {
+            index.files.retain(|path, _| is_wanted(path));
+        }
         let client = around.paths.client.as_deref();
         let reader = SnapshotReader { archive, client, live_first: true, until: None };
         let files = reader.team((run.team.as_deref(), None), index.as_ref());
@@ -113,8 +132,9 @@ impl Observation {
             name: member.name.clone(),
             doing: member.doing,
             state: AgentState::of(member, &lasting, &tasks),
-            since: member.since,
+            since: member.plan.map_or(member.since, |asked| asked.max(member.since)),
             why: member.why.clone(),
+            awaits_approval: member.awaits_approval(),
             active_at: self.activity.last(&member.name, at),
             unread: unread(&member.name),
             tasks: in_progress(&member.name),

@@ -41,6 +41,7 @@ impl Entry {
             EntryKind::TeamErased { .. } => Kind::TeamErased,
             EntryKind::MemberJoined(_) => Kind::MemberJoined,
             EntryKind::MemberLeft => Kind::MemberLeft,
+            EntryKind::AgentStopped(_) => Kind::AgentStopped,
             EntryKind::Task(task) => match task.event {
                 TaskEvent::Created => Kind::TaskCreated,
                 TaskEvent::Found => Kind::TaskFound,
@@ -89,6 +90,7 @@ impl Entry {
                 add(&verdict.judged);
                 add(&verdict.gate);
             }
+            EntryKind::AgentStopped(stop) => add(&stop.name),
             _ => add(self.agent().map_or("", String::as_str)),
         }
         hasher.finalize().to_hex()[..10].to_owned()
@@ -106,6 +108,11 @@ impl Entry {
         if let EntryKind::Message(message) = &self.kind { Some(message) } else { None }
     }
 
+    /// The agent that the actor stopped.
+    pub fn stopped(&self) -> Option<&str> {
+        if let EntryKind::AgentStopped(stop) = &self.kind { Some(&stop.name) } else { None }
+    }
+
     pub fn verdict(&self) -> Option<&VerdictEntry> {
         if let EntryKind::Verdict(verdict) = &self.kind { Some(verdict) } else { None }
     }
@@ -119,6 +126,7 @@ impl Entry {
         match &self.kind {
             EntryKind::SessionStarted(session) | EntryKind::SessionEnded(session) => session.session.as_ref(),
             EntryKind::MemberJoined(joined) => joined.agent.as_ref(),
+            EntryKind::AgentStopped(stop) => stop.agent.as_ref(),
             EntryKind::Turn(turn) => turn.agent.as_ref(),
             EntryKind::Verdict(verdict) => verdict.agent.as_ref(),
             _ => None,
@@ -132,7 +140,7 @@ impl Entry {
                 word.as_deref()
             }
             EntryKind::MemberJoined(joined) => joined.description.as_deref(),
-            EntryKind::MemberLeft => None,
+            EntryKind::MemberLeft | EntryKind::AgentStopped(_) => None,
             EntryKind::Task(task) => task.subject.as_deref(),
             EntryKind::Turn(turn) => turn.description.as_deref(),
             EntryKind::Message(message) => message.summary.as_deref(),
@@ -166,6 +174,7 @@ pub enum EntryKind {
     TeamErased { ended_by: Option<String> },
     MemberJoined(JoinEntry),
     MemberLeft,
+    AgentStopped(StopEntry),
     Task(TaskEntry),
     Turn(TurnEntry),
     Message(MessageEntry),
@@ -183,6 +192,14 @@ pub struct SessionEntry {
 pub struct JoinEntry {
     pub description: Option<String>,
     pub prompt: Option<String>,
+    pub agent: Option<String>,
+}
+
+/// The end of an agent by another one's TaskStop. The roster's change is part of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StopEntry {
+    pub name: String,
+    /// The id of a subagent, whose name can belong to several.
     pub agent: Option<String>,
 }
 
@@ -342,6 +359,7 @@ pub enum Kind {
     TurnFailed,
     TurnInterrupted,
     Idle,
+    AgentStopped,
     MemberLeft,
     SessionEnded,
     TeamErased,

@@ -34,6 +34,10 @@ impl Serialize for Entry {
                 json.some("approve", &message.approve)?;
                 json.some("of", &message.judged)?;
             }
+            EntryKind::AgentStopped(stop) => {
+                json.put("stopped", &stop.name)?;
+                json.some("agent", &stop.agent)?;
+            }
             _ => {
                 json.some("summary", &self.summary())?;
                 json.some("text", &self.text())?;

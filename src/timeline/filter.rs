@@ -80,6 +80,7 @@ fn involves(entry: &Entry, actor: &str, data: &RunData) -> bool {
                 || to.split_once('@').is_some_and(|(name, _)| name == actor)
         }),
         EntryKind::Task(task) => task.owner.as_deref() == Some(actor),
+        EntryKind::AgentStopped(stop) => stop.name == actor,
         EntryKind::Verdict(verdict) => mentions(&verdict.reason, actor),
         _ => false,
     }

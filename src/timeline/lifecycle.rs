@@ -6,14 +6,15 @@ use serde_json::Value;
 
 use super::LoadedEvent;
 use super::entry::{
-    Entry, EntryKind, JoinEntry, SessionEntry, Source, TurnEntry, TurnEvent, VerdictEntry, add_source,
+    Entry, EntryKind, JoinEntry, SessionEntry, Source, StopEntry, TurnEntry, TurnEvent, VerdictEntry,
+    add_source,
 };
-use super::run_data::{RunData, spawns};
+use super::run_data::{Call, RunData, spawns};
 use teamkeep_core::client::json;
 use teamkeep_core::client::payload::Kind as Event;
 use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::{ActorKind, LEAD};
-use teamkeep_core::policy::{Decision, RecordedVerdict, Verdict};
+use teamkeep_core::policy::{Decision, Judged, Ledger, RecordedVerdict, TeammateRef, Verdict, stopped};
 use teamkeep_core::store::archive::{EndedBy, SessionRole};
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -81,12 +82,67 @@ fn eraser(data: &RunData, at: Timestamp) -> String {
     by.filter(|_| data.run.ended_by == Some(EndedBy::TeamDelete)).unwrap_or("client").to_owned()
 }
 
-/// Members that joined and left: from the rosters, and from spawns that no roster shows.
+/// A TaskStop that ended an agent.
+struct Stop<'a> {
+    /// When the call began. The roster can change before it returns.
+    from: Timestamp,
+    to: Timestamp,
+    by: &'a str,
+    agent: StopEntry,
+}
+
+fn stops(data: &RunData) -> Vec<Stop<'_>> {
+    let mut found = Vec::new();
+    let calls = data.tool_calls(Tool::TaskStop);
+    let done: HashMap<&str, &Call<'_>> =
+        calls.iter().filter_map(|call| Some((call.after?.id(), call))).collect();
+    if done.is_empty() {
+        return found;
+    }
+    // The gates' fold knows which agent the id of a background task belongs to.
+    let mut ledger = Ledger::default();
+    for event in &data.events {
+        if let Some(call) = done.get(event.id())
+            && event.tool_response().get("success").and_then(Value::as_bool) != Some(false)
+            && let Some(agent) = stopped(event.tool_input()).and_then(|id| stopped_agent(data, &ledger, id))
+        {
+            let used = call.id.and_then(|id| data.transcripts.uses.get(id));
+            let by = call.who().or(used.map(|used| used.transcript.by.as_str())).unwrap_or("unknown");
+            let from = call.first().map_or(event.at, |first| first.at);
+            found.push(Stop { from, to: event.at, by, agent });
+        }
+        let (at, kind, actor, payload) = (event.at, event.kind, event.actor(), event.payload());
+        ledger.observe(&Judged { at, kind, actor, payload, access: None });
+    }
+    found
+}
+
+/// The agent that a TaskStop names by its name, its id or the id of its background task; `None` for a shell.
+fn stopped_agent(data: &RunData, ledger: &Ledger, id: &str) -> Option<StopEntry> {
+    let name = ledger.member(id);
+    let of_task = || match ledger.unnamed(id)? {
+        TeammateRef::Among([name]) => Some(name.as_str()),
+        _ => None,
+    };
+    let teammate = Some(name).filter(|name| ledger.members.contains_key(*name) || data.is_member(name));
+    if let Some(name) = teammate.or_else(of_task) {
+        return Some(StopEntry { name: name.to_owned(), agent: None });
+    }
+    let is_it = |event: &&LoadedEvent| {
+        event.actor().kind == ActorKind::Subagent && event.actor().id.as_deref() == Some(id)
+    };
+    let name = data.events.iter().find(is_it)?.who()?;
+    Some(StopEntry { name: name.to_owned(), agent: Some(id.to_owned()) })
+}
+
+/// Members that joined and left: from the rosters, from spawns that no roster shows, and from TaskStop.
 fn members(data: &RunData) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
-    let mut here: Vec<&str> = Vec::new();
+    let mut stops = stops(data);
+    let mut here: Vec<(&str, Timestamp)> = Vec::new();
     for (at, roster) in &data.history.rosters {
-        for member in roster.members.iter().filter(|member| !here.contains(&member.name.as_str())) {
+        let is_new = |name: &str| !here.iter().any(|(known, _)| *known == name);
+        for member in roster.members.iter().filter(|member| is_new(&member.name)) {
             let joined = JoinEntry {
                 description: None,
                 prompt: member.prompt.clone(),
@@ -94,11 +150,21 @@ fn members(data: &RunData) -> Vec<Entry> {
             };
             entries.push(Entry::new(*at, &member.name, Source::Snapshot, EntryKind::MemberJoined(joined)));
         }
-        let there: Vec<&str> = roster.members.iter().map(|member| member.name.as_str()).collect();
-        for name in here.iter().filter(|name| !there.contains(name)) {
-            entries.push(Entry::new(*at, *name, Source::Snapshot, EntryKind::MemberLeft));
+        let joined = |name: &str| here.iter().find(|(known, _)| *known == name).map_or(*at, |(_, at)| *at);
+        let there: Vec<(&str, Timestamp)> =
+            roster.members.iter().map(|member| (member.name.as_str(), joined(&member.name))).collect();
+        for (name, joined) in here.iter().filter(|(name, _)| !there.iter().any(|(other, _)| other == name)) {
+            let is_cause =
+                |stop: &&mut Stop<'_>| stop.agent.name == *name && (*joined..=*at).contains(&stop.from);
+            match stops.iter_mut().rfind(is_cause) {
+                Some(stop) => stop.to = stop.to.min(*at),
+                None => entries.push(Entry::new(*at, *name, Source::Snapshot, EntryKind::MemberLeft)),
+            }
         }
         here = there;
+    }
+    for Stop { to, by, agent, .. } in stops {
+        entries.push(Entry::new(to, by, Source::Hook, EntryKind::AgentStopped(agent)));
     }
     for (event, spawn) in spawns(&data.events) {
         let input = event.tool_input();

@@ -18,6 +18,8 @@ pub struct MemberState {
     pub why: Option<String>,
     /// When it joined the team and left it, for each of its stays; `None` if it did not leave.
     pub stays: Vec<(Timestamp, Option<Timestamp>)>,
+    /// When it asked the lead to approve its plan, until that answers, or it goes on without a recorded answer.
+    pub plan: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -101,6 +103,15 @@ impl LiveState {
             let key = (change.id.parse().unwrap_or(u64::MAX), change.id.clone());
             self.tasks.entry(key).or_default().apply(entry, change);
         }
+        self.follow_plans(entry);
+        if let EntryKind::AgentStopped(stop) = &entry.kind
+            && let Some(member) = self.roster.iter_mut().find(|member| member.name == stop.name)
+        {
+            member.set(Activity::Gone, entry.at);
+            if let Some((_, left @ None)) = member.stays.last_mut() {
+                *left = Some(entry.at);
+            }
+        }
         if let Some(sign) = sign(entry) {
             self.member(entry, sign);
         }
@@ -123,6 +134,21 @@ impl LiveState {
         tasks.map(|((_, id), task)| (id.as_str(), task))
     }
 
+    /// Applies the requests to approve a plan, and what ends the wait for an answer.
+    fn follow_plans(&mut self, entry: &Entry) {
+        let word = entry.message().map(|message| message.word.as_str());
+        let (name, plan) = match word {
+            Some("plan_approval_request") => (Some(entry.actor.as_str()), Some(entry.at)),
+            Some("plan_approval_response") => {
+                (entry.message().and_then(|message| message.to.as_deref()), None)
+            }
+            _ if changes_own_task(entry) => (Some(entry.actor.as_str()), None),
+            _ => return,
+        };
+        let member = self.roster.iter_mut().find(|member| name == Some(&member.name));
+        member.into_iter().for_each(|member| member.plan = plan);
+    }
+
     fn member(&mut self, entry: &Entry, sign: Sign) {
         let (name, at) = (&entry.actor, entry.at);
         let place = self.roster.iter().position(|member| member.name == *name);
@@ -139,6 +165,7 @@ impl LiveState {
                 since: at,
                 why: None,
                 stays: Vec::new(),
+                plan: None,
             });
             self.roster.len() - 1
         });
@@ -162,7 +189,23 @@ impl MemberState {
         if self.doing != doing {
             (self.doing, self.since, self.why) = (doing, at, None);
         }
+        if doing == Activity::Gone {
+            self.plan = None;
+        }
     }
+
+    /// Whether it does nothing until the lead approves its plan. It can work meanwhile, for example on a message.
+    pub fn awaits_approval(&self) -> bool {
+        self.plan.is_some() && matches!(self.doing, Activity::Idles | Activity::Here)
+    }
+}
+
+/// Whether an agent begins or completes a task. An agent whose plan is not approved cannot do its work.
+pub fn changes_own_task(entry: &Entry) -> bool {
+    entry.task().is_some_and(|change| {
+        let is_work = matches!(change.to, Some(TaskStatus::InProgress | TaskStatus::Completed));
+        is_work && change.from != change.to
+    })
 }
 
 /// The sign that the entry is of its actor.
@@ -192,6 +235,7 @@ pub fn sign(entry: &Entry) -> Option<Sign> {
             Some(Sign::Acts)
         }
         EntryKind::MemberLeft | EntryKind::SessionEnded(_) => Some(Sign::Leaves),
+        EntryKind::AgentStopped(_) => Some(Sign::Acts),
         _ => None,
     }
 }

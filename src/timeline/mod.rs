@@ -29,12 +29,13 @@ pub use agents::{AgentTurn, SharedNames};
 pub use answers::{UnsentAnswer, unsent_answers};
 pub use entry::{
     DeliveredAnswer, Entry, EntryKind, JoinEntry, Kind, MessageEntry, MessageEvent, SessionEntry, Source,
+    StopEntry,
     TaskEntry, TaskEvent, TurnEntry, TurnEvent, VerdictEntry, parse_kind,
 };
 pub use events::{DetailLevel, by_run};
 pub use filter::Filter;
 pub use history::{History, InboxCopy, TaskIds};
-pub use live_state::{LiveState, MemberState, Removal, TaskState, sign};
+pub use live_state::{LiveState, MemberState, Removal, TaskState, changes_own_task, sign};
 pub use loaded_event::LoadedEvent;
 pub use new_entries::NewEntries;
 pub use run_catalog::{Fingerprint, OpenedRun, RunCatalog};

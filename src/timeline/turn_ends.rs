@@ -47,7 +47,9 @@ pub fn add_missing(data: &RunData, entries: &mut Vec<Entry>) {
         while let Some(entry) = rest.next_if(|entry| entry.at <= event.at) {
             if let Some(sign) = sign(entry) {
                 let after = Activity::after(doing.get(entry.actor.as_str()).copied(), sign);
-                after.into_iter().for_each(|after| drop(doing.insert(&entry.actor, after)));
+                if let Some(after) = after {
+                    doing.insert(&entry.actor, after);
+                }
             }
         }
         let agent = session_name(data, event);

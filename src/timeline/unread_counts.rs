@@ -73,7 +73,7 @@ impl UnreadCounts {
         let bytes = self.archive.objects.get(object).ok();
         let parsed = bytes.map(|bytes| TeamFile::Inbox(owner).parse(&bytes));
         let waiting = parsed.and_then(|content| match content {
-            FileContent::Mail(_, waiting) => Some(waiting),
+            FileContent::Mail(_, mail) => Some(mail.unread),
             _ => None,
         });
         self.counts.borrow_mut().insert(object.to_owned(), waiting);

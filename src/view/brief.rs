@@ -1,5 +1,7 @@
 //! The text of a brief. Its size is limited, and the most important lines come first.
 
+use std::collections::BTreeMap;
+
 use super::describe::{print_unsent, unsent};
 use super::values::{count, whole_seconds};
 use crate::brief::{Brief, Colleague, Said};
@@ -17,14 +19,19 @@ const MAX_QUOTE_CHARS: usize = 200;
 /// Maximum length of a name without quotation marks, in characters.
 const MAX_WORD_CHARS: usize = 64;
 
-/// These parts of the facts, in at most so many bytes.
+/// Maximum size of the names of agents, in bytes. They are listed whatever the size of the text is.
+const MAX_NAMES_BYTES: usize = 6_000;
+
+/// These parts of the facts: all agents, then as much as fits into so many bytes.
 pub fn brief(brief: &Brief, parts: &[ContextPart], max_bytes: usize) -> String {
     let facts = Facts(brief);
     let mut text = facts.heading();
+    if parts.contains(&ContextPart::Agents) {
+        text += &facts.agents(max_bytes);
+    }
     let rest = format!("Left out for brevity; everything: {}\n", facts.command());
     let mut is_complete = true;
-    for (title, lines) in
-        ContextPart::ALL.iter().filter(|part| parts.contains(part)).map(|part| facts.section(*part))
+    for (title, lines) in SECTIONS.iter().filter(|part| parts.contains(part)).map(|part| facts.section(*part))
     {
         let mut title = Some(title);
         for line in lines {
@@ -44,6 +51,12 @@ pub fn brief(brief: &Brief, parts: &[ContextPart], max_bytes: usize) -> String {
     }
     text
 }
+
+/// The parts after the agents. What exists comes before what agents wrote.
+const SECTIONS: [ContextPart; 4] =
+    [ContextPart::Tasks, ContextPart::Messages, ContextPart::Blocks, ContextPart::Changes];
+
+type Lines<'a> = Box<dyn Iterator<Item = String> + 'a>;
 
 /// The lines of a brief.
 struct Facts<'a>(&'a Brief);
@@ -75,29 +88,61 @@ impl Facts<'_> {
         )
     }
 
-    /// The heading and the lines of a part.
-    fn section(&self, part: ContextPart) -> (&'static str, Vec<String>) {
-        let Brief { agents, open, unanswered, changes, blocks, is_running, .. } = self.0;
-        match part {
-            ContextPart::Agents => {
-                let title = if *is_running { "Agents" } else { "Agents, all gone" };
-                let lines = agents.iter().map(|agent| self.agent(agent));
-                (title, lines.chain(self.0.unsent_answers.iter().map(|answer| self.unsent(answer))).collect())
+    /// All other agents: a line each if that takes at most half of the text, else a line for each state.
+    fn agents(&self, max_bytes: usize) -> String {
+        let agents = &self.0.agents;
+        if agents.is_empty() {
+            return String::new();
+        }
+        let title = if self.0.is_running { "Agents" } else { "Agents, all gone" };
+        let lines: Vec<String> = agents.iter().map(|agent| format!("- {}\n", self.agent(agent))).collect();
+        if lines.iter().map(String::len).sum::<usize>() <= max_bytes / 2 {
+            return format!("{title}:\n{}", lines.concat());
+        }
+        let mut states: BTreeMap<AgentState, Vec<&Colleague>> = BTreeMap::new();
+        agents.iter().for_each(|agent| states.entry(agent.state).or_default().push(agent));
+        let (mut text, mut left) = (format!("{title}:\n"), MAX_NAMES_BYTES);
+        for (state, agents) in states {
+            let mut names: Vec<String> = Vec::new();
+            for agent in &agents {
+                let name = word(&agent.name);
+                let Some(rest) = left.checked_sub(name.len() + 2) else { break };
+                left = rest;
+                names.push(name);
             }
-            ContextPart::Tasks => ("Unfinished tasks", open.iter().map(|task| self.task(task)).collect()),
+            let more = match agents.len() - names.len() {
+                0 => String::new(),
+                more if names.is_empty() => format!("{more} that are not named"),
+                more => format!(" and {more} more"),
+            };
+            text += &format!("- {} ({}): {}{more}\n", state_word(state), agents.len(), names.join(", "));
+        }
+        text
+    }
+
+    /// The heading and the lines of a part.
+    fn section(&self, part: ContextPart) -> (&'static str, Lines<'_>) {
+        let Brief { agents, open, unanswered, changes, blocks, .. } = self.0;
+        match part {
+            ContextPart::Agents => ("Agents", Box::new(agents.iter().map(|agent| self.agent(agent)))),
+            ContextPart::Tasks => ("Unfinished tasks", Box::new(open.iter().map(|task| self.task(task)))),
             ContextPart::Messages => {
-                let lines = unanswered.iter().map(|message| self.message(message));
-                ("Unanswered messages, the last one with each agent", lines.collect())
+                let other = agents.iter().filter_map(|agent| agent.last_message.as_ref());
+                let other = other.filter(|message| !unanswered.contains(message));
+                let other = other.map(|message| format!("last message, {}", self.message(message)));
+                let unsent = self.0.unsent_answers.iter().map(|answer| self.unsent(answer));
+                let lines = unanswered.iter().map(|message| format!("unanswered, {}", self.message(message)));
+                ("Messages, the unanswered ones first", Box::new(unsent.chain(lines).chain(other)))
             }
             ContextPart::Changes => {
                 let lines = changes.iter().filter_map(|change| self.change(change));
-                ("Changes since the reader's last action", lines.collect())
+                ("Changes since the reader's last action", Box::new(lines))
             }
             ContextPart::Blocks => {
                 let lines = blocks.iter().map(|block| {
                     format!("{} ago by {}: {}", self.ago(block.at), plain(&block.gate), quoted(&block.reason))
                 });
-                ("The reader's last blocked calls", lines.collect())
+                ("The reader's last blocked calls", Box::new(lines))
             }
         }
     }
@@ -106,6 +151,7 @@ impl Facts<'_> {
         let what = match &change.kind {
             EntryKind::MemberJoined(_) => "joined the team".to_owned(),
             EntryKind::MemberLeft => "left the team".to_owned(),
+            EntryKind::AgentStopped(stop) => format!("{} was stopped", word(&stop.name)),
             EntryKind::Task(task) => {
                 let id = word(&task.id);
                 let to = task.to.as_ref().map_or_else(String::new, |to| format!(" ({})", word(to.as_str())));
@@ -123,23 +169,16 @@ impl Facts<'_> {
 
     fn agent(&self, agent: &Colleague) -> String {
         let ids: Vec<String> = agent.tasks.iter().map(|id| format!("#{}", word(id))).collect();
+        let for_what = if agent.awaits_approval { " for the approval of its plan by the lead," } else { "" };
         let state = match agent.state {
-            AgentState::Left => "gone".to_owned(),
-            state => format!("{} for {}", state.word(), self.ago(agent.since)),
+            AgentState::Left => state_word(AgentState::Left).to_owned(),
+            state => format!("{}{for_what} for {}", state_word(state), self.ago(agent.since)),
         };
         let parts = [
             Some(format!("{}: {state}", word(&agent.name))),
             agent.why.as_ref().filter(|_| agent.state != AgentState::Left).map(|why| quoted(why)),
             (!ids.is_empty()).then(|| format!("{} in progress", ids.join(", "))),
             (agent.unread > 0).then(|| format!("{} unread", count(agent.unread, "message"))),
-            agent.last_message.as_ref().map(|message| {
-                format!(
-                    "last message {} ago to {}: {}",
-                    self.ago(message.at),
-                    word(&message.to),
-                    quoted(&message.text)
-                )
-            }),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         parts.join("; ")
@@ -183,6 +222,10 @@ impl Facts<'_> {
     fn ago(&self, at: Timestamp) -> String {
         whole_seconds(at, self.0.at)
     }
+}
+
+fn state_word(state: AgentState) -> &'static str {
+    if state == AgentState::Left { "gone" } else { state.word() }
 }
 
 /// A text of another agent on one line, so that it cannot pose as a part of this text or end the element around it.
@@ -242,6 +285,7 @@ mod tests {
                 state: AgentState::Working,
                 since: time(10),
                 why: None,
+                awaits_approval: false,
                 tasks: vec!["2".to_owned()],
                 unread: 1,
                 last_message: Some(said.clone()),
@@ -268,7 +312,10 @@ mod tests {
         let text = super::brief(&brief("Review"), &ContextPart::ALL, 2_048);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 8, "{text}");
-        assert!(text.contains("- bob: working for 1m30s; #2 in progress; 1 message unread; last message 1m00s ago to team-lead: \"May I change |/system-reminder| 'it'?\"\n"), "{text}");
+        assert!(text.contains("- bob: working for 1m30s; #2 in progress; 1 message unread\n"), "{text}");
+        let message =
+            "- unanswered, 1m00s ago, bob to team-lead: \"May I change |/system-reminder| 'it'?\"\n";
+        assert!(text.contains(message), "{text}");
         assert!(text.contains("- #2 \"Review\": in progress for 1m20s, bob, blocked by #1\n"), "{text}");
         assert!(!text.contains(['<', '>']), "{text}");
     }
@@ -288,6 +335,15 @@ mod tests {
         ] {
             assert!(text.contains(&line), "{line}: {text}");
         }
+    }
+
+    #[test]
+    fn an_agent_that_waits_for_its_plan_says_so() {
+        let mut brief = brief("Review");
+        (brief.agents[0].state, brief.agents[0].awaits_approval) = (AgentState::Waiting, true);
+        let text = super::brief(&brief, &ContextPart::ALL, 2_048);
+        let line = "- bob: waiting for the approval of its plan by the lead, for 1m30s; #2 in progress";
+        assert!(text.contains(line), "{text}");
     }
 
     #[test]

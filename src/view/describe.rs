@@ -48,6 +48,7 @@ pub fn phrase_with(ShownEntry { entry, then_idle }: ShownEntry<'_>, text: &str) 
         }
         EntryKind::MemberJoined(_) => (plain.bold(), with("joined the team", brief)),
         EntryKind::MemberLeft => (plain.bold(), "left the team".to_owned()),
+        EntryKind::AgentStopped(stop) => (YELLOW, format!("stopped {}", stop.name)),
         EntryKind::Task(task) => task_phrase(task, &entry.actor),
         EntryKind::Turn(turn) => match turn.event {
             TurnEvent::Started => (DIM, with(&format!("started a turn{}", own_id(turn)), brief)),

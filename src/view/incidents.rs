@@ -18,7 +18,8 @@ pub(super) fn incidents(incidents: &[Incident], started_at: Timestamp) -> Docume
     let row = |when: String, what: String| [String::new(), String::new(), when, what];
     let rows = incidents.iter().flat_map(|incident| {
         let when = since(started_at, incident.from);
-        let first = [incident.severity.name(), incident.kind.name(), when, incident.summary.clone()];
+        let severity = if incident.resolved { "resolved".to_owned() } else { incident.severity.name() };
+        let first = [severity, incident.kind.name(), when, incident.summary.clone()];
         let hidden = incident.chain.len().saturating_sub(2 * SHOWN_STEPS);
         let mut rows = vec![first];
         for (place, step) in incident.chain.iter().enumerate() {

@@ -126,6 +126,7 @@ fn board(board: &Board, now: Timestamp, document: &mut Document) {
             styled(style(member.state), member.state.word()).width(width),
             dim(whole_seconds(member.since, now)).width(6),
             styled(YELLOW, unread),
+            plain(if member.awaits_approval { "for the approval of its plan" } else { "" }),
             plain(if own.is_empty() { String::new() } else { format!("task {}", own.join(", ")) }),
             styled(style(member.state), member.why.clone().unwrap_or_default()),
         ]);

@@ -69,15 +69,19 @@ impl<'a> Case<'a> {
         if actor.kind == ActorKind::Lead { LEAD } else { actor.shown() }
     }
 
-    /// The member that a text refers to, in the team's spelling; `None` for an unknown name, which has no work.
+    /// The member that a text refers to, in the team's spelling; `None` for an unknown name, which has no work. A known
+    /// roster has all members: one that left can still own tasks, and can still be sent messages.
     pub fn member(&self, text: &str) -> Option<&'a str> {
         let name = self.team.ledger.strip_team(text);
-        let owner = || {
-            let owners = self.owners_of(name).iter().map(|(owner, _)| *owner);
-            owners.clone().find(|owner| *owner == name).or_else(|| owners.clone().next())
-        };
-        // The roster's spelling first: the ledger may have another spelling, from a message.
-        self.roster().get(name).or_else(owner).or_else(|| self.active().get(name))
+        if !self.team.members.is_empty() {
+            return self.roster().get(name);
+        }
+        if self.has_left(text) {
+            return None;
+        }
+        let owners = self.owners_of(name).iter().map(|(owner, _)| *owner);
+        let owner = owners.clone().find(|owner| *owner == name).or_else(|| owners.clone().next());
+        owner.or_else(|| self.active().get(name))
     }
 
     /// The members (and the lead) that receive a shutdown request to this name: the one that 2.1.330 finds by the name, and
@@ -110,6 +114,12 @@ impl<'a> Case<'a> {
     /// roster.
     pub fn refers_to(&self, text: &str, name: &str) -> bool {
         text == name || (!self.roster().exact.contains(text) && fold(text) == fold(name))
+    }
+
+    /// Whether a text names a member that has left and was not spawned again.
+    pub fn has_left(&self, text: &str) -> bool {
+        let (name, left) = (self.team.ledger.strip_team(text), &self.team.ledger.left);
+        left.contains(name) || left.iter().any(|known| fold(known) == fold(name))
     }
 
     /// Whether exactly this name belongs to a teammate.

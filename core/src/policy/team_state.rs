@@ -8,8 +8,9 @@ use super::observe::{Sent, idler, shutdown_request};
 use super::{Case, Judged, Ledger};
 use crate::client::json;
 use crate::client::payload::{Kind, MessageKind, TaskUpdate};
-use crate::client::team::{Lists, Task, TeamConfig, TeamPath, mailbox};
+use crate::client::team::{Lists, Notice, Task, TeamConfig, TeamPath, mailbox};
 use crate::config::Gate;
+use crate::model::event::LEAD;
 use crate::model::{TaskStatus, Tool};
 use crate::spending::Spending;
 
@@ -25,6 +26,8 @@ pub struct TeamState {
     pub missing: Vec<String>,
     /// Number of unread messages in each inbox.
     pub mail: BTreeMap<String, usize>,
+    /// The requests to approve a plan and the responses in each inbox that has some, in order.
+    pub plans: BTreeMap<String, Vec<PlanNotice>>,
     /// Number of files that could not be read in time.
     pub unread: usize,
     pub unreadable: Vec<Unreadable>,
@@ -40,6 +43,18 @@ pub struct TeamState {
 impl TeamState {
     pub fn waiting(&self, name: &str) -> usize {
         self.mail.get(name).or_else(|| self.mail.get(&mailbox(name))).copied().unwrap_or_default()
+    }
+
+    /// Whether a teammate has asked the lead to approve its plan, and the inboxes have no response to it. Both notices stay
+    /// there until they are delivered; 2.1.47 keeps them.
+    pub fn awaits_approval(&self, name: &str) -> bool {
+        let in_inbox = |owner: &str| self.plans.get(owner).or_else(|| self.plans.get(&mailbox(owner)));
+        let mut requests = in_inbox(LEAD).into_iter().flatten();
+        let Some(last) = requests.rfind(|one| one.is_request && one.from.as_deref() == Some(name)) else {
+            return false;
+        };
+        let is_answer = |one: &PlanNotice| !one.is_request && (one.id.is_none() || one.id == last.id);
+        !in_inbox(name).into_iter().flatten().any(is_answer)
     }
 
     /// The unfinished tasks in this task's `blockedBy`.
@@ -72,7 +87,13 @@ impl TeamState {
     pub fn put_file(&mut self, content: FileContent) {
         match content {
             FileContent::Roster(members) => self.members = members,
-            FileContent::Mail(owner, waiting) => drop(self.mail.insert(owner, waiting)),
+            FileContent::Mail(owner, Mail { unread, plans }) => {
+                match plans.is_empty() {
+                    true => self.plans.remove(&owner),
+                    false => self.plans.insert(owner.clone(), plans),
+                };
+                self.mail.insert(owner, unread);
+            }
             FileContent::Task(Some(task)) => drop(self.tasks.insert(task.id.clone(), task)),
             FileContent::Task(None) => {}
         }
@@ -81,7 +102,10 @@ impl TeamState {
     pub fn remove_file(&mut self, file: TeamFile<'_>) {
         match file {
             TeamFile::Roster => self.members.clear(),
-            TeamFile::Inbox(owner) => drop(self.mail.remove(owner)),
+            TeamFile::Inbox(owner) => {
+                self.mail.remove(owner);
+                self.plans.remove(owner);
+            }
             TeamFile::Task(list, name) => {
                 drop(self.tasks.remove(&task_key(list, name.strip_suffix(".json").unwrap_or(name))));
             }
@@ -164,10 +188,54 @@ pub enum TeamFile<'a> {
 #[derive(Debug, Clone)]
 pub enum FileContent {
     Roster(Vec<String>),
-    /// The owner of an inbox and the number of unread messages.
-    Mail(String, usize),
+    /// The owner of an inbox and its content.
+    Mail(String, Mail),
     /// A task; `None` for one that is not work.
     Task(Option<Task>),
+}
+
+/// What the gates need of an inbox.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mail {
+    /// Number of unread messages. Delivered messages are deleted, or marked as read (2.1.47).
+    pub unread: usize,
+    pub plans: Vec<PlanNotice>,
+}
+
+/// A request to approve a plan, or the response to one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanNotice {
+    pub is_request: bool,
+    pub from: Option<String>,
+    /// The id of the request.
+    pub id: Option<String>,
+}
+
+impl Mail {
+    fn parse(bytes: &[u8]) -> Mail {
+        let file = json::parse_lossy(bytes).unwrap_or(Value::Null);
+        let entries = file.as_array().map(Vec::as_slice).unwrap_or_default();
+        let waits = |entry: &&Value| entry.get("read").and_then(Value::as_bool) != Some(true);
+        Mail {
+            unread: entries.iter().filter(waits).count(),
+            plans: entries.iter().filter_map(PlanNotice::read).collect(),
+        }
+    }
+}
+
+impl PlanNotice {
+    fn read(entry: &Value) -> Option<PlanNotice> {
+        // Most messages are not parsed.
+        let text = entry.get("text")?.as_str()?;
+        let notice = text.contains("plan_approval_re").then(|| Notice::read(text)).flatten()?;
+        let is_request = match notice.kind.as_str() {
+            "plan_approval_request" => true,
+            "plan_approval_response" => false,
+            _ => return None,
+        };
+        let from = entry.get("from").and_then(Value::as_str).map(str::to_owned);
+        Some(PlanNotice { is_request, from: from.or(notice.from), id: notice.request })
+    }
 }
 
 impl<'a> TeamFile<'a> {
@@ -187,7 +255,7 @@ impl<'a> TeamFile<'a> {
                 let config = TeamConfig::parse(bytes).unwrap_or_default();
                 FileContent::Roster(config.members.into_iter().map(|member| member.name).collect())
             }
-            TeamFile::Inbox(owner) => FileContent::Mail(owner.to_owned(), unread(bytes)),
+            TeamFile::Inbox(owner) => FileContent::Mail(owner.to_owned(), Mail::parse(bytes)),
             TeamFile::Task(list, name) => {
                 let task = Task::parse(name, bytes).filter(|task| !task.is_tracker());
                 FileContent::Task(task.map(|task| Task { id: task_key(list, &task.id), ..task }))
@@ -199,13 +267,6 @@ impl<'a> TeamFile<'a> {
 /// The id of a task: its number, prefixed with the list unless it is the session's list.
 fn task_key(list: &str, id: &str) -> String {
     if list.is_empty() { id.to_owned() } else { format!("{list}/{id}") }
-}
-
-/// The number of unread messages. Delivered messages are deleted, or marked as read (2.1.47).
-fn unread(bytes: &[u8]) -> usize {
-    let waits = |entry: &&Value| entry.get("read").and_then(Value::as_bool) != Some(true);
-    let file = json::parse_lossy(bytes).unwrap_or(Value::Null);
-    file.as_array().map_or(0, |entries| entries.iter().filter(waits).count())
 }
 
 /// A file or directory of the team that cannot be read: a symlink or a special file in its place, a missing permission.
@@ -297,6 +358,9 @@ mod tests {
 
     #[test]
     fn a_message_that_was_cut_inside_an_emoji_counts_as_unread() {
-        assert_eq!(unread(br#"[{"text":"cut \ud83d"},{"text":"b","read":true},{"text":"c"}]"#), 2);
+        assert_eq!(
+            Mail::parse(br#"[{"text":"cut \ud83d"},{"text":"b","read":true},{"text":"c"}]"#).unread,
+            2
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Who waits for whom: open tasks that block others, questions without an answer, and abandoned tasks.
 
 use super::dependencies::Dependencies;
-use super::draft::{Draft, duration, task_names};
+use super::draft::{Draft, duration, explained_losses, task_names};
 use super::scene::Scene;
 use super::stalls::{millis, restore};
 use super::{IncidentKind, Severity};
@@ -59,7 +59,7 @@ fn chain(scene: &Scene<'_>, path: &[&TaskHistory], span: (i64, i64)) -> Draft {
 }
 
 fn last_change<'a>(scene: &Scene<'a>, task: &TaskHistory) -> Option<&'a Entry> {
-    scene.case.entries.iter().rfind(|entry| entry.task().is_some_and(|change| change.id == task.id))
+    scene.changes_of(&task.id).last().copied()
 }
 
 /// Open tasks that depend on each other, so that none can begin. `cyclic` can also have tasks that are blocked by them.
@@ -116,8 +116,8 @@ pub fn unanswered_questions(scene: &Scene<'_>) -> Vec<Draft> {
 
 /// The unfinished tasks of a run that is over, except those of other incidents.
 pub fn unfinished_work(scene: &Scene<'_>, explained: &[Draft]) -> Option<Draft> {
-    let is_explained = |id: &str| explained.iter().any(|draft| draft.explains_loss(scene, id));
-    let open = scene.tasks.iter().filter(|task| scene.is_lost(task) && !is_explained(&task.id));
+    let explained = explained_losses(scene, explained);
+    let open = scene.tasks.iter().filter(|task| scene.is_lost(task) && !explained.contains(task.id.as_str()));
     let open: Vec<&TaskHistory> = open.collect();
     let first = open.iter().filter_map(|task| task.changes.first()).map(|change| change.at).min()?;
     let mut draft = Draft::new(IncidentKind::UnfinishedWork, Severity::Medium, (first.millis(), scene.end));

@@ -1,21 +1,18 @@
 //! Work lost because its agent went away: at a shutdown, by a crash of the agent, or by a crash of the whole session.
 
-use super::draft::{Draft, duration, task_names};
+use super::draft::{Draft, duration, explained_losses, listed, task_names};
 use super::scene::Scene;
 use super::stalls::{claim, restore, wasted};
 use super::{IncidentKind, Severity};
-use crate::report::messages::bare;
-use crate::report::tasks::TaskHistory;
+use crate::report::tasks::{Change, TaskHistory};
 use crate::timeline::{Entry, EntryKind, Kind};
-use teamkeep_core::client::payload::Kind as Event;
-use teamkeep_core::model::{TaskStatus, Tool};
-use teamkeep_core::policy::stopped;
+use teamkeep_core::model::TaskStatus;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Departure {
     /// It approved a shutdown.
     Shutdown,
-    /// Another agent stopped it.
+    /// Another agent stopped it with TaskStop.
     Stopped,
     /// It left without either.
     Vanished,
@@ -28,9 +25,9 @@ pub fn crashed_lead(scene: &Scene<'_>, explained: &[Draft]) -> Option<Draft> {
     }
     let mut draft = Draft::new(IncidentKind::CrashedLead, Severity::High, (scene.end, scene.end));
     draft.agent(scene.case.lead);
-    let is_explained =
-        |task: &TaskHistory| explained.iter().any(|draft| draft.explains_loss(scene, &task.id));
-    let open = scene.tasks.iter().filter(|task| task.is_unfinished() && !is_explained(task));
+    let explained = explained_losses(scene, explained);
+    let open = scene.tasks.iter();
+    let open = open.filter(|task| task.is_unfinished() && !explained.contains(task.id.as_str()));
     let open: Vec<&TaskHistory> = open.collect();
     open.iter().for_each(|task| draft.task(&task.id));
     if let Some(last) = scene.case.entries.iter().rfind(|entry| entry.at.millis() <= scene.end) {
@@ -63,9 +60,10 @@ pub fn crashed_panes(scene: &Scene<'_>) -> Vec<Draft> {
             draft.step(last, format!("the last activity of {name}"));
         }
         let owned = task_names(&draft.tasks);
+        let after = completed_later(&tasks, name).unwrap_or_default();
         draft.summary = match tasks.len() {
             0 => format!("the process of {name} exited without ending its session"),
-            _ => format!("the process of {name} exited with {owned} in progress"),
+            _ => format!("the process of {name} exited with {owned} in progress{after}"),
         };
         draft.remedy = match scene.case.is_over() {
             _ if tasks.is_empty() => None,
@@ -93,7 +91,8 @@ pub fn departures(scene: &Scene<'_>) -> Vec<Draft> {
 fn of_agent(scene: &Scene<'_>, name: &str) -> Vec<Draft> {
     let mut found: Vec<Draft> = Vec::new();
     let mut handled: Option<i64> = None;
-    for entry in scene.case.entries.iter().filter(|entry| entry.actor == name) {
+    let is_about = |entry: &&Entry| entry.stopped().map_or(entry.actor == name, |stopped| stopped == name);
+    for entry in scene.case.entries.iter().filter(is_about) {
         let at = entry.at.millis();
         match (&entry.kind, entry.kind()) {
             (EntryKind::MemberJoined(_), _) => handled = None,
@@ -103,11 +102,14 @@ fn of_agent(scene: &Scene<'_>, name: &str) -> Vec<Draft> {
             }
             (EntryKind::MemberLeft | EntryKind::SessionEnded(_), _) if handled.is_none() => {
                 handled = Some(at);
-                let how = if is_stopped(scene, name, at) { Departure::Stopped } else { Departure::Vanished };
                 // At the end of its session the whole team leaves.
-                if how == Departure::Stopped || is_before_end(scene, at) {
-                    found.extend(lost_work(scene, name, entry, how));
+                if is_before_end(scene, at) {
+                    found.extend(lost_work(scene, name, entry, Departure::Vanished));
                 }
+            }
+            (EntryKind::AgentStopped(_), _) if handled.is_none() => {
+                handled = Some(at);
+                found.extend(lost_work(scene, name, entry, Departure::Stopped));
             }
             _ => {}
         }
@@ -124,9 +126,9 @@ fn lost_work(scene: &Scene<'_>, name: &str, entry: &Entry, how: Departure) -> Op
     let begin = tasks.iter().flat_map(|task| task.held_by(name, scene.end).iter().collect::<Vec<_>>());
     let begin = begin.filter(|(from, _)| *from < at).map(|(from, _)| from).min().unwrap_or(at);
     let (kind, what) = match how {
-        Departure::Shutdown => (IncidentKind::LostWork, "was shut down"),
-        Departure::Stopped => (IncidentKind::LostWork, "was stopped"),
-        Departure::Vanished => (IncidentKind::CrashedAgent, "disappeared"),
+        Departure::Shutdown => (IncidentKind::LostWork, "was shut down".to_owned()),
+        Departure::Stopped => (IncidentKind::LostWork, format!("was stopped by {}", entry.actor)),
+        Departure::Vanished => (IncidentKind::CrashedAgent, "disappeared".to_owned()),
     };
     let mut draft = Draft::new(kind, Severity::Medium, (begin, at));
     draft.agent(name);
@@ -145,13 +147,12 @@ fn lost_work(scene: &Scene<'_>, name: &str, entry: &Entry, how: Departure) -> Op
     }
     let owned = task_names(&draft.tasks);
     let lost = tasks.iter().any(|task| scene.is_lost(task));
-    let is_done = tasks.iter().all(|task| task.status == TaskStatus::Completed);
-    let (after, needs_work) = match () {
-        () if lost => ("; it was never completed", true),
-        () if is_done => ("; another agent completed it later", false),
-        () => ("", true),
+    let (after, needs_work) = match completed_later(&tasks, name) {
+        Some(after) => (after, false),
+        None if lost && tasks.len() > 1 => ("; not all of it was completed".to_owned(), true),
+        None if lost => ("; it was never completed".to_owned(), true),
+        None => (String::new(), true),
     };
-    let after = if tasks.len() > 1 { after.replace("it was", "not all of it was") } else { after.to_owned() };
     draft.summary =
         format!("{name} {what} after {} of work with {owned} in progress{after}", duration(at - begin));
     if needs_work {
@@ -165,17 +166,20 @@ fn lost_work(scene: &Scene<'_>, name: &str, entry: &Entry, how: Departure) -> Op
     Some(draft)
 }
 
-/// Whether another agent ended it with TaskStop.
-fn is_stopped(scene: &Scene<'_>, name: &str, at: i64) -> bool {
-    scene.case.data.events.iter().any(|event| {
-        event.kind == Event::PostToolUse
-            && event.tool() == Some(Tool::TaskStop)
-            && event.at.millis() <= at
-            && stopped(event.tool_input()).is_some_and(|id| {
-                let id = bare(id);
-                id == name || scene.names_agent(id, name)
-            })
-    })
+/// Who completed the tasks that an agent left, if all of them were completed.
+fn completed_later(tasks: &[&TaskHistory], name: &str) -> Option<String> {
+    let is_done = |change: &&Change| change.to == Some(TaskStatus::Completed);
+    let mut agents: Vec<String> = Vec::new();
+    for task in tasks {
+        let last = task.changes.iter().rfind(is_done).filter(|_| task.status == TaskStatus::Completed)?;
+        let agent = if last.by == "unknown" { last.owner.as_ref().unwrap_or(&last.by) } else { &last.by };
+        let agent = if agent == name { format!("a new {name}") } else { agent.clone() };
+        if !agents.contains(&agent) {
+            agents.push(agent);
+        }
+    }
+    let object = if tasks.len() > 1 { "them" } else { "it" };
+    (!agents.is_empty()).then(|| format!("; {} completed {object} later", listed(&agents)))
 }
 
 /// Whether the session ended only later.

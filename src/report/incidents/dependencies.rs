@@ -1,7 +1,7 @@
 //! The dependencies between the open tasks of a run.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::report::tasks::TaskHistory;
 
@@ -10,6 +10,8 @@ pub struct Dependencies<'a> {
     pub ordered: Vec<&'a TaskHistory>,
     /// The other tasks: those in a cycle, and those that are blocked by one.
     pub cyclic: Vec<&'a TaskHistory>,
+    /// The places of the ordered tasks that each task blocks.
+    dependents: HashMap<&'a str, Vec<usize>>,
 }
 
 impl<'a> Dependencies<'a> {
@@ -25,7 +27,8 @@ impl<'a> Dependencies<'a> {
             let (blocked, ready): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_blocked);
             rest = blocked;
             if ready.is_empty() {
-                return Dependencies { ordered, cyclic: rest };
+                let dependents = dependents(&ordered);
+                return Dependencies { ordered, cyclic: rest, dependents };
             }
             placed.extend(ready.iter().map(|task| task.id.as_str()));
             ordered.extend(ready);
@@ -45,7 +48,7 @@ impl<'a> Dependencies<'a> {
         let mut reached: HashMap<&str, (usize, Option<&str>)> =
             HashMap::from([(root.id.as_str(), (1, None))]);
         let mut last = (1, root.id.as_str());
-        for task in &self.ordered {
+        for task in self.behind(root) {
             let blockers = task.blocked_by.iter().map(String::as_str);
             let paths = blockers.filter_map(|id| Some((reached.get(id)?.0 + 1, id)));
             if let Some((length, before)) = paths.min_by_key(|(length, _)| Reverse(*length)) {
@@ -57,8 +60,32 @@ impl<'a> Dependencies<'a> {
         }
         let before = |id: &&str| reached.get(id).and_then(|(_, before)| *before);
         let path: HashSet<&str> = std::iter::successors(Some(last.1), before).collect();
-        self.ordered.iter().copied().filter(|task| path.contains(task.id.as_str())).collect()
+        let rest = self.behind(root).into_iter().filter(|task| path.contains(task.id.as_str()));
+        std::iter::once(root).chain(rest).collect()
     }
+
+    /// The tasks that depend on a task, directly or not, in order.
+    fn behind(&self, root: &TaskHistory) -> Vec<&'a TaskHistory> {
+        let next = |id: &str| self.dependents.get(id).into_iter().flatten().copied();
+        let mut reached: BTreeSet<usize> = BTreeSet::new();
+        let mut new: Vec<usize> = next(&root.id).collect();
+        while let Some(place) = new.pop() {
+            if reached.insert(place) {
+                new.extend(next(&self.ordered[place].id));
+            }
+        }
+        reached.into_iter().map(|place| self.ordered[place]).collect()
+    }
+}
+
+fn dependents<'a>(ordered: &[&'a TaskHistory]) -> HashMap<&'a str, Vec<usize>> {
+    let mut dependents: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (place, task) in ordered.iter().enumerate() {
+        for id in &task.blocked_by {
+            dependents.entry(id).or_default().push(place);
+        }
+    }
+    dependents
 }
 
 #[cfg(test)]

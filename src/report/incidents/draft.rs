@@ -1,8 +1,11 @@
 //! An incident while its evidence is collected, and the words that summaries share.
 
+use std::collections::HashSet;
+
 use super::scene::Scene;
 use super::{Incident, IncidentCost, IncidentKind, Severity, Step};
 use crate::timeline::Entry;
+use teamkeep_core::model::TaskStatus;
 use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone)]
@@ -60,12 +63,11 @@ impl Draft {
         }
     }
 
-    /// Whether it explains that a task, or one that the task waits for, was never completed: it is a loss itself, or its
+    /// Whether it explains that its tasks, and those that wait for them, were never completed: it is a loss itself, or its
     /// agent did nothing after it.
-    pub fn explains_loss(&self, scene: &Scene<'_>, task: &str) -> bool {
-        let is_last =
-            || self.agents.iter().all(|agent| scene.next_activity(agent, self.span.1 + LEAVING).is_none());
-        scene.with_dependents(&self.tasks).contains(&task) && (self.is_loss || is_last())
+    fn explains_loss(&self, scene: &Scene<'_>) -> bool {
+        let mut agents = self.agents.iter();
+        self.is_loss || agents.all(|agent| scene.next_activity(agent, self.span.1 + LEAVING).is_none())
     }
 
     /// Adds tokens and their price, if known.
@@ -104,6 +106,10 @@ impl Draft {
         let (from, to) = self.span;
         self.cost.seconds = u64::try_from(self.lasted.unwrap_or(to - from) / 1_000).unwrap_or_default();
         self.cost.tasks_lost = self.cost.tasks_lost.max(scene.lost(&self.tasks));
+        let resolved = self.is_resolved(scene);
+        if resolved {
+            (self.severity, self.remedy) = (Severity::Low, None);
+        }
         let mut hasher = blake3::Hasher::new();
         let (agent, task) = (self.agents.first(), self.tasks.first());
         for part in [Some(&self.kind.name()), agent, task] {
@@ -123,8 +129,22 @@ impl Draft {
             chain: self.chain,
             cost: self.cost,
             remedy: self.remedy,
+            resolved,
         }
     }
+
+    /// Whether all the work that an agent left was completed later. What a symptom says of that work is over as well.
+    fn is_resolved(&self, scene: &Scene<'_>) -> bool {
+        let is_left = matches!(self.kind, IncidentKind::LostWork | IncidentKind::CrashedAgent);
+        let mut tasks = scene.tasks.iter().filter(|task| self.tasks.contains(&task.id)).peekable();
+        is_left && tasks.peek().is_some() && tasks.all(|task| task.status == TaskStatus::Completed)
+    }
+}
+
+/// The tasks of which one of these incidents explains that they were never completed.
+pub fn explained_losses<'a>(scene: &'a Scene<'_>, drafts: &'a [Draft]) -> HashSet<&'a str> {
+    let losses = drafts.iter().filter(|draft| draft.explains_loss(scene));
+    losses.flat_map(|draft| scene.with_dependents(&draft.tasks)).collect()
 }
 
 /// Activity so soon after an incident is its end, in milliseconds.

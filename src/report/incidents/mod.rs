@@ -46,6 +46,13 @@ pub struct Incident {
     pub cost: IncidentCost,
     /// A command, or advice to a person.
     pub remedy: Option<String>,
+    /// Whether the work that an agent left was completed later.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub resolved: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// An entry of the timeline as evidence.

@@ -1,6 +1,6 @@
 //! The input of all detectors: the parts of the report, the times at which each agent was active, and its tokens.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::report::activity::ActivityTimes;
 use crate::report::input::{ReportInput, Spans};
@@ -25,6 +25,10 @@ pub struct Scene<'a> {
     activity: ActivityTimes,
     /// When each recipient first read each text, in milliseconds. The texts are trimmed.
     first_read: HashMap<(&'a str, &'a str), i64>,
+    /// The changes of each task.
+    task_entries: HashMap<&'a str, Vec<&'a Entry>>,
+    /// The unfinished tasks that wait for each task.
+    dependents: HashMap<&'a str, Vec<&'a str>>,
 }
 
 impl<'a> Scene<'a> {
@@ -42,7 +46,32 @@ impl<'a> Scene<'a> {
             () if case.is_over() => case.end.millis(),
             () => case.end.max(now).millis(),
         };
-        Scene { case, mail, tasks, turns, limits, spending, end, activity, first_read: first_read(case) }
+        let mut task_entries: HashMap<&str, Vec<&Entry>> = HashMap::new();
+        for entry in case.entries {
+            if let Some(change) = entry.task() {
+                task_entries.entry(&change.id).or_default().push(entry);
+            }
+        }
+        let mut dependents: HashMap<&str, Vec<&str>> = HashMap::new();
+        for task in tasks.iter().filter(|task| task.is_unfinished()) {
+            for id in &task.blocked_by {
+                dependents.entry(id).or_default().push(&task.id);
+            }
+        }
+        let first_read = first_read(case);
+        Scene {
+            case,
+            mail,
+            tasks,
+            turns,
+            limits,
+            spending,
+            end,
+            activity,
+            first_read,
+            task_entries,
+            dependents,
+        }
     }
 
     pub fn is_crashed(&self) -> bool {
@@ -86,12 +115,6 @@ impl<'a> Scene<'a> {
         self.activity.of_agent(name).iter().copied().find(|at| *at > after)
     }
 
-    /// Whether an agent's id is one of this name's.
-    pub fn names_agent(&self, id: &str, name: &str) -> bool {
-        let events = self.case.data.events.iter();
-        events.filter(|event| event.actor().id.as_deref() == Some(id)).any(|event| event.who() == Some(name))
-    }
-
     /// Whether any other agent showed activity within that time, except near its ends.
     pub fn is_anyone_else_active(&self, name: &str, (from, to): (i64, i64)) -> bool {
         let margin = ((to - from) / 4).min(NEAR_END);
@@ -111,19 +134,18 @@ impl<'a> Scene<'a> {
 
     /// Number of these tasks, and of those that depend on them, that were never completed.
     pub fn lost(&self, ids: &[String]) -> usize {
-        let all = self.with_dependents(ids);
-        self.tasks.iter().filter(|task| all.contains(&task.id.as_str()) && self.is_lost(task)).count()
+        let all: HashSet<&str> = self.with_dependents(ids).into_iter().collect();
+        self.tasks.iter().filter(|task| all.contains(task.id.as_str()) && self.is_lost(task)).count()
     }
 
     /// These tasks, and the unfinished ones that wait for them.
     pub fn with_dependents<'b>(&'b self, ids: &'b [String]) -> Vec<&'b str> {
         let mut all: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let mut known: HashSet<&str> = all.iter().copied().collect();
         let mut index = 0;
         while let Some(id) = all.get(index).copied() {
-            let dependents = self.tasks.iter().filter(|task| task.blocked_by.iter().any(|one| one == id));
-            let open = dependents.filter(|task| task.is_unfinished()).map(|task| task.id.as_str());
-            let new: Vec<&str> = open.filter(|id| !all.contains(id)).collect();
-            all.extend(new);
+            let dependents = self.dependents.get(id).into_iter().flatten().copied();
+            all.extend(dependents.filter(|id| known.insert(id)));
             index += 1;
         }
         all
@@ -131,8 +153,12 @@ impl<'a> Scene<'a> {
 
     /// The entry with the change of a task at that moment, in milliseconds.
     pub fn task_entry(&self, task: &str, at: i64) -> Option<&'a Entry> {
-        let is_it = |entry: &&Entry| entry.task().is_some_and(|change| change.id == task);
-        self.case.entries.iter().filter(is_it).find(|entry| entry.at.millis() == at)
+        self.changes_of(task).iter().copied().find(|entry| entry.at.millis() == at)
+    }
+
+    /// The changes of a task, in order.
+    pub fn changes_of(&self, task: &str) -> &[&'a Entry] {
+        self.task_entries.get(task).map(Vec::as_slice).unwrap_or_default()
     }
 
     pub fn entries(&self, kind: Kind) -> impl Iterator<Item = &'a Entry> {

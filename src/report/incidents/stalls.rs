@@ -6,7 +6,7 @@ use super::{IncidentKind, Severity};
 use crate::report::input::Spans;
 use crate::report::messages::{MessageRow, bare};
 use crate::report::tasks::TaskHistory;
-use crate::report::work::{open_questions, waits_for_task};
+use crate::report::work::{open_questions, waits_for_approval, waits_for_task};
 use crate::timeline::{Entry, EntryKind, TurnEvent};
 use teamkeep_core::client::payload::Kind as Event;
 use teamkeep_core::sys::clock::Timestamp;
@@ -62,6 +62,7 @@ fn silent_with_work<'a>(scene: &Scene<'a>, name: &str, excused: &[Excuse<'_>]) -
     let own = excused.iter().filter(|(agent, _)| *agent == name);
     let excused = Spans::of(own.map(|(_, span)| *span));
     let waits_for_task = waits_for_task(scene.tasks, name, scene.end);
+    let waits_for_approval = waits_for_approval(scene.mail, name, scene.end);
     let mut found = Vec::new();
     for (from, to) in scene.silences(name, limit) {
         // Between its turns, the lead waits for the user or for a teammate.
@@ -72,7 +73,7 @@ fn silent_with_work<'a>(scene: &Scene<'a>, name: &str, excused: &[Excuse<'_>]) -
         let at_most = millis(scene.limits.waiting);
         let answer = answer.into_iter().filter(|question| (from - at_most..=from).contains(&question.from));
         let waits = Spans::of(answer.map(|question| (question.from, question.to)));
-        let waits = Spans::union([&waits, &excused, &waits_for_task]);
+        let waits = Spans::union([&waits, &excused, &waits_for_task, &waits_for_approval]);
         let whole = Spans::of([(from, to)]);
         let of_task = |task: &&TaskHistory| task.held_by(name, scene.end).intersection(&whole).total() > 0;
         let tasks: Vec<&TaskHistory> = scene.tasks.iter().filter(of_task).collect();
@@ -111,10 +112,15 @@ fn stall(scene: &Scene<'_>, name: &str, silences: &[(i64, i64)], tasks: &[&TaskH
             draft.step(entry, format!("{} wrote to {name} and got no answer", message.from));
         }
     }
-    let next = scene.case.entries.iter().find(|entry| entry.actor == name && entry.at.millis() >= to);
+    let is_next = |entry: &&Entry| entry.stopped().unwrap_or(&entry.actor) == name && entry.at.millis() >= to;
+    let next = scene.case.entries.iter().find(is_next);
     if let Some(next) = next.filter(|_| !scene.lasts(to)) {
-        let left = matches!(next.kind, EntryKind::MemberLeft | EntryKind::SessionEnded(_));
-        draft.step(next, format!("{name} {}", if left { "left" } else { "showed activity again" }));
+        let what = match &next.kind {
+            EntryKind::AgentStopped(_) => format!("was stopped by {}", next.actor),
+            EntryKind::MemberLeft | EntryKind::SessionEnded(_) => "left".to_owned(),
+            _ => "showed activity again".to_owned(),
+        };
+        draft.step(next, format!("{name} {what}"));
     }
     let owned = task_names(&draft.tasks);
     let waited = match waiting.len() {

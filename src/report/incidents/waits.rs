@@ -6,7 +6,7 @@ use super::draft::{Draft, duration, task_names};
 use super::scene::Scene;
 use super::stalls::millis;
 use super::{IncidentKind, Severity};
-use crate::timeline::{Entry, LoadedEvent};
+use crate::timeline::{Entry, LoadedEvent, changes_own_task};
 use teamkeep_core::client::payload::Kind as Event;
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -137,10 +137,16 @@ fn answered(scene: &Scene<'_>, request: &Request<'_>) -> Option<i64> {
             })
     });
     let response = response.map(|entry| entry.at.millis());
-    // An agent that waits for the approval of its plan can end its turn, or read a message.
+    // An agent that waits for the approval of its plan can end its turn, or read a message. Claude Code also approves plans
+    // itself, and that answer is not always recorded.
+    let works =
+        |entry: &&Entry| entry.at > request.at && entry.actor == request.agent && changes_own_task(entry);
     let continued = match request.kind {
         IncidentKind::WaitingPermission => scene.next_activity(request.agent, request.at.millis()),
-        _ => None,
+        _ => scene.case.entries.iter().find(works).map(|entry| entry.at.millis()),
     };
-    response.into_iter().chain(continued).min()
+    let at = request.at.millis();
+    let stays = scene.case.team.stays(request.agent).iter();
+    let left = stays.filter_map(|(_, left)| *left).map(Timestamp::millis).find(|left| *left >= at);
+    response.into_iter().chain(continued).chain(left).min()
 }

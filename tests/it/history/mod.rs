@@ -2,6 +2,7 @@
 
 pub mod answers;
 pub mod brief;
+pub mod brief_agents;
 pub mod degraded_traces;
 pub mod diff;
 pub mod duplicate_messages;
@@ -16,6 +17,7 @@ pub mod narrative;
 pub mod replay;
 pub mod resumed;
 pub mod runs;
+pub mod stopped_agents;
 pub mod subagents;
 mod task_owners;
 pub mod time_origin;

@@ -17,6 +17,7 @@ pub mod hook_broken_config;
 pub mod hook_failures;
 pub mod hook_traces;
 pub mod layers;
+pub mod left_teammates;
 pub mod names;
 pub mod on_error;
 pub mod overrides;

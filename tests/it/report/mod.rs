@@ -12,6 +12,8 @@ pub mod html_use;
 pub mod incident_kinds;
 pub mod incidents;
 pub mod incidents_degraded;
+pub mod plan_waits;
+pub mod resolved_incidents;
 pub mod spending_props;
 pub mod status;
 pub mod terminal_width;

@@ -78,12 +78,14 @@ pub fn without_report(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
 }
 
 /// The teammate that goes idle, unless it must not be blocked: it has a shutdown request or unread messages, which are
-/// delivered only at idle, or it is a child whose idle is reported under its parent's name.
+/// delivered only at idle, it waits for the approval of its plan, or it is a child whose idle is reported under its parent's
+/// name.
 pub(super) fn idler<'a>(case: &Case<'a>) -> Option<&'a str> {
     let (event, team) = (&case.event, case.team);
     let name = observe::idler(event).filter(|_| event.kind == Kind::TeammateIdle)?;
     let activity = team.ledger.of(name);
-    (!is_child(case, name) && !activity.stopping && team.waiting(name) == 0).then_some(name)
+    let waits = activity.stopping || team.waiting(name) > 0 || team.awaits_approval(name);
+    (!waits && !is_child(case, name)).then_some(name)
 }
 
 /// In-process an agent's type is its name, each id belongs to one agent, and a turn ends before its agent goes idle.

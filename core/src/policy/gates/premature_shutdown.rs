@@ -282,7 +282,7 @@ fn absent_finding(case: &Case<'_>, to: &str) -> Option<Finding> {
     if case.team.members.is_empty() || coming.any(|(name, _)| case.refers_to(to, name)) {
         return None;
     }
-    let has_left = ledger.left.contains(ledger.strip_team(to));
+    let has_left = case.has_left(to);
     let reason = Reason::of(Mode::Warn).then("a shutdown request to ").name(to);
     let reason = reason.then(if has_left { ", who has left the team." } else { ", who is not in the team." });
     let reason = match case.teammates().as_slice() {
@@ -323,6 +323,9 @@ fn workers<'a>(case: &Case<'a>) -> Vec<&'a str> {
 fn stop<'a>(case: &Case<'a>, id: &'a str) -> (Stops, Vec<&'a str>) {
     if let Some(name) = case.member(id) {
         return (Stops::All, vec![name]);
+    }
+    if case.has_left(id) {
+        return (Stops::All, Vec::new());
     }
     match case.team.ledger.unnamed(id) {
         Some(TeammateRef::Among([name])) => (Stops::All, vec![name]),

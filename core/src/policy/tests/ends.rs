@@ -216,3 +216,21 @@ fn a_request_to_an_absent_teammate_lists_the_teammates() {
     scene.policy.premature_shutdown.mode = Mode::Off;
     assert!(asked(&mut scene, "alice").is_empty());
 }
+
+#[test]
+fn a_teammate_that_left_is_unknown_whatever_it_owns_and_however_it_is_written() {
+    let mut scene = busy();
+    scene.team.members.retain(|name| name != "bob");
+    for word in ["bob", "Bob", "b\u{200b}ob", "bob@parser-team"] {
+        assert_eq!(asked(&mut scene, word), [("shutdown-of-absent-teammate", WARN)], "{word:?}");
+    }
+    // Claude Code before 2.1.178 accepts the request.
+    scene.happens(&lead(), &after("SendMessage", ask("bob")));
+    assert_eq!(asked(&mut scene, "bob"), [("shutdown-of-absent-teammate", WARN)]);
+    assert!(scene.codes(&lead(), &before("TaskStop", json!({"task_id": "bob"}))).is_empty());
+    // Without a roster, the owner of a task counts as a member until it left.
+    scene.team.members.clear();
+    assert_eq!(asked(&mut scene, "bob"), [("shutdown-of-busy-teammate", BLOCK)]);
+    scene.team.ledger.left.insert("bob".to_owned());
+    assert!(asked(&mut scene, "bob").is_empty());
+}

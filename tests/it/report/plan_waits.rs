@@ -1,0 +1,117 @@
+//! A teammate that waits for the approval of its plan, in every view.
+
+use serde_json::{Value, json};
+
+use crate::support::client_files::Lead;
+use crate::support::sandbox::Sandbox;
+
+const SESSION: &str = "6f0a9d24-0000-4000-8000-000000000001";
+const MINUTE: i64 = 60_000;
+
+/// bob with a task in progress, who asked for the approval of his plan in the second minute and ended his turn.
+fn planning(sandbox: &Sandbox) -> Lead<'_> {
+    let lead = Lead { pid: Some(std::process::id()), ..Lead::of(sandbox, SESSION) };
+    lead.start("startup");
+    lead.config(1, &["alice", "bob"], json!({"leadProcess": {"pid": lead.pid}}));
+    lead.task("1", "in_progress", Some("bob"));
+    lead.hook("UserPromptSubmit", json!({"prompt": "go"}));
+    lead.hook("SubagentStart", by("bob"));
+    sandbox.set_clock(2 * MINUTE);
+    let plan = json!({"type": "plan_approval_request", "from": "bob", "timestamp": "2026-02-03T04:07:06.000Z",
+        "planContent": "Tests first", "requestId": "plan-1@bob"});
+    lead.inbox("team-lead", mail("bob", &plan, "2026-02-03T04:07:06.000Z"));
+    lead.hook("SubagentStop", by("bob"));
+    lead.hook("TeammateIdle", json!({"teammate_name": "bob"}));
+    lead
+}
+
+fn by(name: &str) -> Value {
+    json!({"agent_id": format!("a{name}-1"), "agent_type": name})
+}
+
+fn mail(from: &str, text: &Value, at: &str) -> Value {
+    json!([{"from": from, "text": text.to_string(), "timestamp": at, "read": false}])
+}
+
+fn answer(lead: &Lead<'_>, approve: bool) {
+    let answer = json!({"to": "bob", "message": {"type": "plan_approval_response", "request_id": "plan-1@bob",
+        "approve": approve, "feedback": "see above"}});
+    lead.tool("toolu_2", "SendMessage", &answer, json!({"success": true}));
+}
+
+fn bob(sandbox: &Sandbox) -> Value {
+    let status: Value = serde_json::from_str(&sandbox.told(&["status", "--json"])).unwrap();
+    let members = status["teams"][0]["members"].as_array().unwrap();
+    members.iter().find(|member| member["name"] == "bob").unwrap().clone()
+}
+
+fn incidents(sandbox: &Sandbox) -> Vec<Value> {
+    let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
+    report["incidents"].as_array().unwrap().clone()
+}
+
+#[test]
+fn it_is_waiting_and_not_idle_or_stalled() {
+    let sandbox = Sandbox::new();
+    let lead = planning(&sandbox);
+    let found = bob(&sandbox);
+    assert_eq!((&found["state"], &found["awaits_approval"]), (&json!("waiting"), &json!(true)));
+    let status = sandbox.told(&["status"]);
+    let line = status.lines().find(|line| line.contains("    bob")).unwrap();
+    assert!(line.contains("waiting") && line.contains("for the approval of its plan"), "{status}");
+    let brief = sandbox.told(&["brief", "latest"]);
+    assert!(brief.contains("- bob: waiting for the approval of its plan by the lead, for "), "{brief}");
+    sandbox.set_clock(60 * MINUTE);
+    lead.hook("UserPromptSubmit", json!({"prompt": "go on"}));
+    let found = incidents(&sandbox);
+    let kinds: Vec<&str> = found.iter().map(|one| one["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["waiting-approval"], "{found:#?}");
+}
+
+#[test]
+fn an_answer_ends_the_wait_whichever_it_is() {
+    for approve in [true, false] {
+        let sandbox = Sandbox::new();
+        let lead = planning(&sandbox);
+        answer(&lead, approve);
+        assert_eq!(bob(&sandbox)["state"], "idle", "{approve}");
+        sandbox.set_clock(60 * MINUTE);
+        lead.hook("UserPromptSubmit", json!({"prompt": "go on"}));
+        let found = incidents(&sandbox);
+        assert!(found.iter().all(|one| one["kind"] != "waiting-approval"), "{found:#?}");
+        assert!(found.iter().any(|one| one["kind"] == "stalled-agent"), "{found:#?}");
+    }
+}
+
+#[test]
+fn an_answer_of_claude_code_itself_ends_the_wait() {
+    let sandbox = Sandbox::new();
+    let lead = planning(&sandbox);
+    let response = json!({"type": "plan_approval_response", "requestId": "plan-1@bob", "approved": true,
+        "timestamp": "2026-02-03T04:07:09.000Z"});
+    lead.inbox("bob", mail("team-lead", &response, "2026-02-03T04:07:09.000Z"));
+    lead.hook("Stop", json!({}));
+    assert_eq!(bob(&sandbox)["state"], "idle");
+}
+
+#[test]
+fn a_teammate_that_leaves_or_works_on_waits_no_longer() {
+    let sandbox = Sandbox::new();
+    let lead = planning(&sandbox);
+    lead.config(1, &["alice"], json!({"leadProcess": {"pid": lead.pid}}));
+    lead.hook("Stop", json!({}));
+    assert_eq!(bob(&sandbox)["state"], "left");
+    sandbox.set_clock(60 * MINUTE);
+    lead.hook("UserPromptSubmit", json!({"prompt": "go on"}));
+    assert!(incidents(&sandbox).iter().all(|one| one["kind"] != "waiting-approval"));
+    let sandbox = Sandbox::new();
+    let lead = planning(&sandbox);
+    lead.hook("SubagentStart", by("bob"));
+    assert_eq!(bob(&sandbox)["state"], "working");
+    lead.task("1", "completed", Some("bob"));
+    lead.hook("SubagentStop", by("bob"));
+    assert_eq!(bob(&sandbox)["state"], "idle", "the answer was not recorded");
+    sandbox.set_clock(60 * MINUTE);
+    lead.hook("UserPromptSubmit", json!({"prompt": "go on"}));
+    assert!(incidents(&sandbox).iter().all(|one| one["kind"] != "waiting-approval"));
+}
