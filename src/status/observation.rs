@@ -39,8 +39,8 @@ impl Observation {
         let (run, archive) = (&data.run, around.archive);
         let is_running = run.ended_at.is_none() && run.imported.is_none() && !data.client_gone;
         let index = open_index(archive, run).filter(|_| is_running);
-        let client = around.paths.client.as_deref();
-        let reader = SnapshotReader { archive, client, live_first: true, until: None };
+        let client = run.client_dir(around.paths.client.as_deref());
+        let reader = SnapshotReader { archive, client: client.as_deref(), live_first: true, until: None };
         let files = reader.team((run.team.as_deref(), None), index.as_ref());
         let timeline = merge(data);
         Observation {

@@ -4,6 +4,7 @@ pub mod announced_twice;
 pub mod bad_input;
 pub mod captures;
 pub mod concurrency;
+pub mod config_dirs;
 pub mod crashes;
 pub mod crashes_legacy;
 pub mod deleted_teams;

@@ -2,14 +2,17 @@
 //! call.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::config_dir::ConfigDir;
 use crate::client::team::{Lists, NamedLists, TeamConfig, is_of, mailbox, spelled};
 use crate::model::event::SafeName;
 use crate::store::chain::ChainPoint;
 use crate::sys::clock::Timestamp;
 use crate::sys::fs::{Document, Stamp};
+use crate::sys::process::ProcessId;
 
 /// The last captured state of a team, or of a session without a team.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -44,6 +47,9 @@ pub struct Index {
     /// The team's name, if it differs from the directory's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
+    /// Claude Code's configuration directory with the files; `None` if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_dir: Option<ConfigDir>,
     /// The directory below `teams/` with the inboxes, if it is not the team's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mail_dir: Option<String>,
@@ -132,6 +138,12 @@ impl CapturedFile {
 }
 
 impl Index {
+    /// Whether the files are in this configuration directory of Claude Code. An index without a recorded directory belongs to
+    /// whoever looks first.
+    pub fn is_in(&self, client: &Path) -> bool {
+        self.config_dir.as_ref().is_none_or(|dir| dir.is_at(client))
+    }
+
     /// Whether this configuration belongs to another run than the current one. A field that is missing on either side
     /// is not compared.
     pub fn is_other_run(&self, team: &TeamConfig) -> bool {
@@ -185,10 +197,10 @@ impl Index {
         }
     }
 
-    pub fn learn_process(&mut self, pid: u32, start: Option<String>) {
-        self.lead_pid = Some(pid);
-        self.lead_space = None;
-        self.lead_start = start;
+    pub fn learn_process(&mut self, process: ProcessId) {
+        self.lead_pid = Some(process.pid);
+        self.lead_space = process.space;
+        self.lead_start = process.start;
     }
 
     /// Stores the team's name and the directories that Claude Code spells differently. Returns whether they were new.

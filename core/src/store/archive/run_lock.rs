@@ -112,6 +112,8 @@ impl Archive {
             created_at: index.created_at.and_then(Timestamp::from_millis),
             started_at: first.map_or_else(|| index.at, |first| first.at),
             client_pid: index.lead_pid,
+            config_dir: index.config_dir.clone(),
+            shares_name: matches!(subject, CaptureScope::TeamIn(..)),
             metadata_only: self.metadata_only,
             ..RunRecord::default()
         }

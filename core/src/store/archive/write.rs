@@ -239,6 +239,8 @@ impl CaptureSession<'_> {
         record.lead_session = self.index.lead_session.clone().or(record.lead_session).or_else(session);
         record.created_at = self.index.created_at.and_then(Timestamp::from_millis).or(record.created_at);
         record.client_pid = self.index.lead_pid.or(record.client_pid);
+        record.config_dir = self.index.config_dir.clone().or(record.config_dir);
+        record.shares_name = matches!(subject, CaptureScope::TeamIn(..));
         record.called = self.index.called.clone().or(record.called);
         record
     }
