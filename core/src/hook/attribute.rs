@@ -53,7 +53,9 @@ impl<'a> Captured<'a> {
         let left_behind = index.is_some_and(|index| is_left_behind(&context, &call.archive, index));
         let (actor, _) = attribution::actor(&context, index, resolved.name.as_deref());
         let mut state = updated_state(&context, &resolved, &actor);
-        let is_teamless = resolved.team.is_none() && !context.is_undecided(&found.teams);
+        let is_teamless = resolved.team.is_none()
+            && !context.is_undecided(&found.teams)
+            && found.unreadable_roster().is_none();
         state.teamless = found.since.filter(|_| is_teamless).or(state.teamless);
         let mut own = resolved.team.as_ref().filter(|_| resolved.member).map(|team| found.scope(team));
         let mut run = index.map(|index| index.run.clone());

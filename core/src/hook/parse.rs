@@ -160,18 +160,18 @@ impl CapturedTeams {
 
     /// Why a session of which no team is known may be in one all the same.
     pub(super) fn unseen_team(&self) -> Option<String> {
-        let unreadable = |(team, index): (&SafeName, &Index)| {
+        self.unreadable_roster().or_else(|| self.overlooked().next().map(|note| note.text.clone()))
+    }
+
+    /// The first roster that cannot be read, and why: any session may be in it.
+    pub(super) fn unreadable_roster(&self) -> Option<String> {
+        self.teams.iter().find_map(|(team, index)| {
             let lists = index.lists(Some(team.as_str()), None);
-            let mut files = index.files.iter().filter(|(_, seen)| seen.object.is_none());
-            files.find_map(|(path, seen)| {
-                let lacks = Unreadable::of(path, seen.skipped.as_deref(), &lists)?;
+            index.files.iter().find_map(|(path, seen)| {
+                let lacks = Unreadable::of(path, seen.why_unreadable()?, &lists)?;
                 lacks.part.roster.then(|| format!("{} cannot be read: {}", lacks.path, lacks.why))
             })
-        };
-        self.teams
-            .iter()
-            .find_map(unreadable)
-            .or_else(|| self.overlooked().next().map(|note| note.text.clone()))
+        })
     }
 }
 

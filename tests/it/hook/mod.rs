@@ -12,6 +12,7 @@ pub mod fallback_store;
 pub mod hook_stderr;
 pub mod interrupted_calls;
 pub mod long_names;
+pub mod odd_files;
 pub mod properties;
 pub mod signals;
 pub mod task_lists;

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
+use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use super::config_dir::ConfigDir;
@@ -96,6 +97,7 @@ pub struct CapturedFile {
     /// The content's hash; `None` if it could not be stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
+    /// Why the gates cannot see it: it could not be stored, or what was stored is not what Claude Code reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
     /// The hash of its last content that was complete JSON, if this content is half-written.
@@ -131,13 +133,34 @@ impl CapturedFile {
         CapturedFile { skipped: Some(why.to_owned()), ..CapturedFile::new(stamp, None) }
     }
 
+    /// Why the gates cannot see it, if they cannot. Older versions stored no reason.
+    pub fn why_unreadable(&self) -> Option<&str> {
+        let unstored = self.object.is_none().then_some("it could not be stored");
+        self.skipped.as_deref().or(unstored)
+    }
+
+    /// The hash of the last content that was complete, if any was.
+    pub fn complete(&self) -> Option<&str> {
+        self.content().filter(|_| self.skipped.is_none())
+    }
+
     /// The hash of the last complete content, if there is one, else of the last content.
     pub fn content(&self) -> Option<&str> {
         self.whole.as_deref().or(self.object.as_deref())
     }
 }
 
+/// A team was created at most this long after it was first seen: other numbers are not times.
+const MAX_CLOCK_DIFFERENCE: TimeDelta = TimeDelta::days(365);
+
 impl Index {
+    /// When Claude Code created the team, which was seen then; `None` if that is unknown or not possible. The number itself
+    /// identifies the run all the same.
+    pub fn created(&self, seen: Timestamp) -> Option<Timestamp> {
+        let created = Timestamp::from_millis(self.created_at.filter(|millis| *millis > 0)?)?;
+        (created <= seen + MAX_CLOCK_DIFFERENCE).then_some(created)
+    }
+
     /// Whether the files are in this configuration directory of Claude Code. An index without a recorded directory belongs to
     /// whoever looks first.
     pub fn is_in(&self, client: &Path) -> bool {

@@ -14,7 +14,7 @@ use super::pack::{Pack, StoredContents};
 use super::run::{CaptureScope, EndedBy, run_id};
 use super::run_lock::LockedSubject;
 use super::scan::{Scan, ScannedEntry};
-use crate::client::team::{TeamConfig, is_of};
+use crate::client::team::{Flaw, TeamConfig, is_of};
 use crate::model::Note;
 use crate::model::event::{Id, SafeName};
 use crate::sys::clock::Timestamp;
@@ -60,6 +60,7 @@ const MAX_TOTAL_PAUSE: Duration = Duration::from_millis(15);
 pub(super) struct FileContent {
     pub bytes: Vec<u8>,
     pub stamp: Stamp,
+    pub flaw: Option<Flaw>,
     /// Whether it was not complete JSON, or changed while it was read.
     pub torn: bool,
     /// The file system's clock before the file was read.
