@@ -97,7 +97,7 @@ pub struct CapturedFile {
     /// The content's hash; `None` if it could not be stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
-    /// Why the gates cannot see it: it could not be stored, or what was stored is not what Claude Code reads.
+    /// Why the gates cannot see it: it could not be stored, or Claude Code cannot read the stored content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
     /// The hash of its last content that was complete JSON, if this content is half-written.

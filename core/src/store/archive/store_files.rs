@@ -254,7 +254,7 @@ impl CaptureSession<'_> {
         let fresh = read_at.saturating_sub(stamp.changed) < MTIME_GRANULARITY || (torn && is_new);
         let whole = before.filter(|_| torn).and_then(CapturedFile::complete);
         let whole = whole.filter(|whole| *whole != object).map(str::to_owned);
-        // As long as no content was complete, nobody knows what the file says.
+        // Without a complete content, the gates cannot see the file.
         let flaw = flaw.filter(|_| whole.is_none());
         if is_new && (torn || flaw.is_some()) {
             let what =
