@@ -1,8 +1,8 @@
 //! A team's files over time.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use teamkeep_core::client::team::NamedLists;
+use teamkeep_core::client::team::{Flaw, NamedLists};
 use teamkeep_core::policy::{TeamFile, TeamState, Unreadable};
 use teamkeep_core::store::archive::{Archive, Journal, Snapshot};
 use teamkeep_core::sys::clock::Timestamp;
@@ -24,8 +24,12 @@ pub struct SnapshotCursor<'a> {
     existing: BTreeMap<&'a str, &'a str>,
     /// Paths that changed since the state was last read, with their content; `None` for a deleted file.
     pending: BTreeMap<&'a str, Option<&'a str>>,
+    /// The files that were half-written at each state so far.
+    torn: BTreeSet<&'a str>,
     /// The files that could not be read at the moment, by path, each with the reason.
     skipped: BTreeMap<&'a str, &'a str>,
+    /// The files whose content is not what Claude Code reads.
+    flawed: BTreeMap<&'a str, Flaw>,
     /// [`SnapshotCursor::open`] updates its files.
     pub team: TeamState,
 }
@@ -51,7 +55,9 @@ impl<'a> SnapshotCursor<'a> {
             list: None,
             existing: BTreeMap::new(),
             pending: BTreeMap::new(),
+            torn: BTreeSet::new(),
             skipped: BTreeMap::new(),
+            flawed: BTreeMap::new(),
             team: TeamState { name: team.map(str::to_owned), ..TeamState::default() },
         }
     }
@@ -97,8 +103,14 @@ impl<'a> SnapshotCursor<'a> {
         let Some(snapshot) = self.snapshots.get(self.next) else { return };
         self.next += 1;
         for change in &snapshot.changed {
-            // A half-written content does not replace the one before.
-            let torn = change.torn && self.existing.contains_key(change.path.as_str());
+            // A half-written content does not replace a complete one.
+            let path = change.path.as_str();
+            let torn = change.torn && self.existing.contains_key(path) && !self.torn.contains(path);
+            match change.torn {
+                true if !torn => drop(self.torn.insert(path)),
+                true => {}
+                false => drop(self.torn.remove(path)),
+            }
             match &change.skipped {
                 Some(why) => {
                     self.skipped.insert(&change.path, why);
@@ -116,6 +128,7 @@ impl<'a> SnapshotCursor<'a> {
             self.pending.insert(path, None);
             self.existing.remove(path.as_str());
             self.skipped.remove(path.as_str());
+            self.torn.remove(path.as_str());
         }
     }
 
@@ -123,20 +136,26 @@ impl<'a> SnapshotCursor<'a> {
     pub fn open(&mut self) {
         let name = self.team.name.clone();
         let lists = self.lists.in_force(name.as_deref(), self.lead.as_deref(), self.session.as_deref());
-        let skipped = self.skipped.iter();
-        self.team.unreadable =
-            skipped.filter_map(|(path, why)| Unreadable::of(path, Some(why), &lists)).collect();
         for (path, object) in std::mem::take(&mut self.pending) {
+            self.flawed.remove(path);
             let Some(file) = TeamFile::of(path, &lists) else { continue };
-            match object {
-                None => self.team.remove_file(file),
-                Some(object) => {
-                    if let Ok(bytes) = self.archive.objects.get(object) {
-                        self.team.put_file(file.parse(&bytes));
-                    }
+            let Some(object) = object else {
+                self.team.remove_file(file);
+                continue;
+            };
+            let Ok(bytes) = self.archive.objects.get(object) else { continue };
+            match file.parse(&bytes) {
+                Some(content) => self.team.put_file(content),
+                None => {
+                    self.team.remove_file(file);
+                    self.flawed.insert(path, Flaw::of(path, &bytes).unwrap_or(Flaw::NotJson));
                 }
             }
         }
+        let skipped = self.skipped.iter().map(|(path, why)| (*path, *why));
+        let flawed = self.flawed.iter().map(|(path, flaw)| (*path, flaw.text()));
+        self.team.unreadable =
+            skipped.chain(flawed).filter_map(|(path, why)| Unreadable::of(path, why, &lists)).collect();
     }
 }
 

@@ -66,6 +66,8 @@ pub fn gather(
 
     let mut record = redactor.map_or_else(|| run.clone(), |redactor| redact::run(redactor, run));
     record.imported = None;
+    // It means nothing on another machine.
+    (record.config_dir, record.shares_name) = (None, false);
     buffer.add(RUN, |out| write_json(out, &record))?;
     buffer.add(SNAPSHOTS, |out| {
         for snapshot in &journal.snapshots {

@@ -11,7 +11,7 @@ use crate::restore::{
 };
 use crate::timeline::{DetailLevel, RunData};
 use crate::view;
-use teamkeep_core::client::settings::command::shell_invocation;
+use teamkeep_core::client::settings::command::{quoted, shell_invocation};
 use teamkeep_core::client::team::mailbox;
 use teamkeep_core::error::{Cause, Error, Result};
 use teamkeep_core::store::archive::Archive;
@@ -124,7 +124,9 @@ impl Restore<'_> {
         let failed = |why: Cause| Error::caused(format!("cannot restore to {}", to.display()), why);
         let directory = std::path::absolute(to).map_err(|error| failed(error.into()))?;
         // Claude Code would take the files for a running team.
-        if context.paths.client.as_deref().is_some_and(|client| is_within(&directory, client)) {
+        let usual = context.paths.client.as_deref();
+        let clients = [usual.map(Path::to_path_buf), run.run.client_dir(usual)];
+        if clients.iter().flatten().any(|client| is_within(&directory, client)) {
             return Err(failed("it is inside Claude Code's directory".into())
                 .hint("choose another directory, or use --tasks to add tasks to a task list"));
         }
@@ -168,16 +170,29 @@ impl Restore<'_> {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Prints the plan for a task list, and writes with `--yes`.
-    fn tasks(self, list: &str) -> Result<ExitCode> {
-        let Restore { context, args, archive, run, at } = self;
-        let client = context.paths.client.as_deref().ok_or_else(|| {
+    /// Claude Code's directory with the run's task lists: the one in which the run was.
+    fn client(&self) -> Result<PathBuf> {
+        let usual = self.context.paths.client.as_deref();
+        let client = self.run.run.client_dir(usual).ok_or_else(|| {
             Error::new("cannot find Claude Code's directory: HOME is not set")
                 .hint("set HOME or CLAUDE_CONFIG_DIR")
         })?;
-        let client = client.canonicalize().or_else(|_| std::path::absolute(client)).map_err(|error| {
+        if usual != Some(client.as_path()) && !client.is_dir() {
+            let run = &self.run.run.run;
+            let what =
+                format!("cannot restore tasks of run {run}: its Claude Code directory {}", client.display());
+            return Err(Error::caused(what, "it does not exist here")
+                .hint(format!("write its files to another directory: teamkeep restore {run} --to DIR")));
+        }
+        client.canonicalize().or_else(|_| std::path::absolute(&client)).map_err(|error| {
             Error::caused(format!("cannot find Claude Code's directory {}", client.display()), error)
-        })?;
+        })
+    }
+
+    /// Prints the plan for a task list, and writes with `--yes`.
+    fn tasks(self, list: &str) -> Result<ExitCode> {
+        let client = self.client()?;
+        let Restore { context, args, archive, run, at } = self;
         let list = List::find(list, &client, archive, &run.run)?;
         let own = run.history.ids.main().is_some_and(|main| list.name == mailbox(main));
         let restore = TaskRestore {
@@ -232,14 +247,18 @@ fn report(context: &Context, args: &Args, restore: &TaskRestore<'_>, plan: &Plan
 fn start_command(context: &Context, restore: &TaskRestore<'_>) -> String {
     let List { name, session } = &restore.list;
     let is_overridden = context.env.task_list.as_deref().is_some_and(|list| mailbox(list) != *name);
-    let variable = match session {
-        Some(session) if restore.list.is_of(session) && !is_overridden => String::new(),
-        _ => format!("CLAUDE_CODE_TASK_LIST_ID={name} "),
-    };
-    let Some(session) = session else { return format!("{variable}claude") };
+    let mut variables = String::new();
+    let usual = context.paths.client.as_ref().and_then(|usual| usual.canonicalize().ok());
+    if usual.as_ref() != Some(&restore.client) && restore.client.exists() {
+        variables += &format!("CLAUDE_CONFIG_DIR={} ", quoted(&restore.client.to_string_lossy()));
+    }
+    if !session.as_ref().is_some_and(|session| restore.list.is_of(session) && !is_overridden) {
+        variables += &format!("CLAUDE_CODE_TASK_LIST_ID={name} ");
+    }
+    let Some(session) = session else { return format!("{variables}claude") };
     let mut projects = fs::entries(&restore.client.join("projects"));
     let is_known = projects.any(|project| project.path().join(format!("{session}.jsonl")).exists());
-    format!("{variable}claude {} {session}", if is_known { "--resume" } else { "--session-id" })
+    format!("{variables}claude {} {session}", if is_known { "--resume" } else { "--session-id" })
 }
 
 /// Whether a directory, which need not exist, is inside of another one.

@@ -83,7 +83,7 @@ codes! {
     NewestRun record::newest_run, "newest-run" "`teamkeep verify` finds no damage in the newest run.",
     OwnFailures record::failures, "own-failures" "No hook call reported an error in the last 24 hours.",
     TaskLists record::task_lists, "task-lists" "Every task of a running team is in a task list that the hooks know. The gates cannot see tasks in other lists.",
-    TeamFiles record::team_files, "team-files" "Every file of a running team can be read. The gates cannot see what is behind a symlink, a special file or a missing permission.",
+    TeamFiles record::team_files, "team-files" "Every file of a running team can be read. The gates cannot see what is behind a symlink, a special file or a missing permission, and no content that is not JSON.",
     StaleTeams record::stale_teams, "stale-teams" "No team directory belongs to a Claude Code process that has exited. Such directories are reported and never deleted.",
 }
 

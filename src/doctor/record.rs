@@ -1,6 +1,6 @@
 //! Checks the recorded data: the last event, the newest run, failures of teamkeep, and the teams that run or are stale.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Diagnosis, Facts, bad, ok, unknown, warn};
 use crate::restore::holder;
@@ -161,15 +161,16 @@ pub fn team_files(facts: &Facts<'_>) -> Diagnosis {
             let list = path.strip_prefix("tasks/").and_then(|path| path.split('/').next());
             !path.contains(".json.tmp") && list.is_none_or(|list| lists.prefix(list).is_some())
         };
-        let mut lost = index.files.iter().filter(|(path, seen)| seen.object.is_none() && is_used(path));
-        let (path, seen) = lost.next()?;
-        Some((team.to_owned(), path.clone(), seen.skipped.clone().unwrap_or_else(|| "not stored".to_owned())))
+        let mut lost = index.files.iter().filter(|(path, _)| is_used(path));
+        let (path, why) = lost.find_map(|(path, seen)| Some((path, seen.why_unreadable()?)))?;
+        let own = index.config_dir.as_ref().map(|dir| PathBuf::from(&dir.path));
+        let full = own.or_else(|| facts.paths.client.clone()).unwrap_or_default().join(path);
+        Some((team.to_owned(), path.clone(), full, why.to_owned()))
     });
-    let Some((team, path, why)) = unreadable else {
+    let Some((team, path, full, why)) = unreadable else {
         return ok("every file of the running teams can be read");
     };
     let team = shell_operand(&team);
-    let full = facts.paths.client.as_ref().map_or_else(|| path.clone().into(), |client| client.join(&path));
     warn(format!("team {team}: {path} cannot be read ({why}), so the gates cannot see it"))
         .with_fix(format!("ls -ld {}; then restore the file or directory", quoted(&full.to_string_lossy())))
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::dir_handle::DirHandle;
 use crate::timeline::RunData;
 use teamkeep_core::client::json;
-use teamkeep_core::client::team::TeamPath;
+use teamkeep_core::client::team::{Flaw, TeamPath};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::SafeName;
 use teamkeep_core::store::archive::Archive;
@@ -36,6 +36,9 @@ pub struct Planned {
     pub object: String,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub torn: bool,
+    /// Why Claude Code could not read it, if no content until then was complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flaw: Option<&'static str>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub gathered: bool,
     /// The merged content, in place of the object's.
@@ -75,7 +78,10 @@ impl FilePlan {
                 Some(object) => {
                     let last = if at.is_none() { archive.objects.get(&object).ok() } else { None };
                     let text = last.and_then(|bytes| merged_history(data, &path, &bytes));
-                    files.push(Planned { path, object, torn: state.torn, gathered: text.is_some(), text });
+                    let is_new = state.torn && state.whole.is_none();
+                    let flaw = is_new.then(|| Flaw::of(&path, &archive.objects.get(&object).ok()?)).flatten();
+                    let (torn, flaw, gathered) = (state.torn, flaw.map(Flaw::text), text.is_some());
+                    files.push(Planned { path, object, torn, flaw, gathered, text });
                 }
             }
         }
@@ -84,7 +90,14 @@ impl FilePlan {
             match below_projects(&path).filter(|path| is_safe(path)) {
                 Some(path) => {
                     let object = kept.object;
-                    files.push(Planned { path, object, torn: false, gathered: false, text: None });
+                    files.push(Planned {
+                        path,
+                        object,
+                        torn: false,
+                        flaw: None,
+                        gathered: false,
+                        text: None,
+                    });
                 }
                 None => skip(path, "unsafe name"),
             }

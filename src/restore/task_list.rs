@@ -77,7 +77,8 @@ impl List {
     /// one. `run` is the run whose tasks it gets.
     pub fn find(named: &str, client: &Path, archive: &Archive, run: &RunRecord) -> Result<List> {
         let mut list = List::of(named, client)?;
-        let index = SafeName::new(&list.name).and_then(|team| archive.index(&CaptureScope::Team(team)));
+        let team = SafeName::new(&list.name).map(CaptureScope::Team);
+        let index = team.and_then(|team| archive.locate(&team, client)?.1);
         if let Some(index) = &index
             && let Some(name) = index.list_of_lead()
         {
@@ -175,10 +176,10 @@ pub fn holder(client: &Path, list: &str) -> Option<String> {
     }
 }
 
-/// The session that uses a list, from the recorded data.
-pub(super) fn recorded_user(archive: &Archive, list: &str) -> Option<String> {
+/// The session that uses a list in this configuration directory, from the recorded data.
+pub(super) fn recorded_user(archive: &Archive, client: &Path, list: &str) -> Option<String> {
     archive.open_subjects().into_iter().find_map(|subject| {
-        let index = archive.index(&subject).filter(|index| !index.ended)?;
+        let index = archive.index(&subject).filter(|index| !index.ended && index.is_in(client))?;
         let session = index.lists.session_of(list)?;
         let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
         match index.lead_pid {

@@ -63,7 +63,7 @@ impl TaskRestore<'_> {
             list: self.list.name.clone(),
             directory: self.client.join("tasks").join(&self.list.name).to_string_lossy().into_owned(),
             held_by: holder(&self.client, &self.list.name)
-                .or_else(|| recorded_user(self.archive, &self.list.name)),
+                .or_else(|| recorded_user(self.archive, &self.client, &self.list.name)),
             ..plan(&self.source, &content, &self.earlier(&content), self.options)?
         };
         Ok((plan, content))

@@ -14,7 +14,7 @@ use crate::timeline::RunData;
 use teamkeep_core::enforcement::{GateStateStore, Overrides, SnapshotReader, VERDICT};
 use teamkeep_core::model::event::{LEAD, SafeName};
 use teamkeep_core::policy::{Decision, RecordedVerdict, TeamState};
-use teamkeep_core::store::archive::{Archive, CaptureScope, Index, RunRecord};
+use teamkeep_core::store::archive::{Archive, Index, RunRecord};
 use teamkeep_core::store::log;
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::paths::Paths;
@@ -54,8 +54,8 @@ impl StatusLine {
         let id = SafeName::new(&run.run)?;
         let ledger = GateStateStore::new(paths.policy(), Duration::ZERO).read(&id).ledger;
         let team = run.team.clone().unwrap_or_default();
-        let reader =
-            SnapshotReader { archive, client: paths.client.as_deref(), live_first: true, until: None };
+        let client = run.client_dir(paths.client.as_deref());
+        let reader = SnapshotReader { archive, client: client.as_deref(), live_first: true, until: None };
         let state = TeamState { ledger, ..reader.team((Some(&team), None), Some(&index)) };
         let teammates = state.members.iter().filter(|name| *name != LEAD).cloned();
         let (working, idle) = teammates.partition(|name| state.ledger.of(name).works());
@@ -95,8 +95,7 @@ fn open_runs<'a>(
     archive: &'a Archive,
     session: Option<&'a str>,
 ) -> impl Iterator<Item = (RunRecord, Index)> + 'a {
-    let teams =
-        archive.open_subjects().into_iter().filter(|subject| matches!(subject, CaptureScope::Team(_)));
+    let teams = archive.open_subjects().into_iter().filter(|subject| subject.team().is_some());
     teams.filter_map(move |subject| {
         let index = archive.index(&subject).filter(|index| !index.ended)?;
         let run = archive.run(&index.run)?;

@@ -58,8 +58,8 @@ impl Observation {
         if let Some(index) = &mut index {
             index.files.retain(|path, _| is_wanted(path));
         }
-        let client = around.paths.client.as_deref();
-        let reader = SnapshotReader { archive, client, live_first: true, until: None };
+        let client = run.client_dir(around.paths.client.as_deref());
+        let reader = SnapshotReader { archive, client: client.as_deref(), live_first: true, until: None };
         let files = reader.team((run.team.as_deref(), None), index.as_ref());
         let timeline = merge(data);
         Observation {

@@ -12,7 +12,7 @@ use super::{Entry, History, LoadedEvent, TaskIds};
 use teamkeep_core::client::payload::{Kind, Spawn};
 use teamkeep_core::model::Tool;
 use teamkeep_core::store::archive::{
-    Archive, CaptureScope, Index, Interval, Journal, RunRecord, SessionRecord, worktree_of,
+    Archive, Index, Interval, Journal, RunRecord, SessionRecord, worktree_of,
 };
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::process::{self, ProcessId};
@@ -44,9 +44,7 @@ impl RunData {
         let journal = archive.journal(&run.run);
         correct_clock(&mut events, &journal);
         let subject = run.subject();
-        let list = subject.as_ref().map(|scope| match scope {
-            CaptureScope::Team(name) | CaptureScope::Session(name) => name.as_str(),
-        });
+        let list = subject.as_ref().map(|scope| scope.name().as_str());
         let ids = TaskIds::new(list, &events);
         let mut history = History::read(archive, &journal, list, ids, run.created_at);
         let mut members: Vec<String> = Vec::new();

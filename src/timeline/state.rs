@@ -27,6 +27,9 @@ pub struct State {
     /// Files that were half-written at the moment, below Claude Code's directory. Their previous content is shown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub torn: Vec<String>,
+    /// Files that had no complete content until the moment.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub invalid: Vec<String>,
 }
 
 pub fn state(archive: &Archive, data: &RunData, at: Option<Timestamp>) -> State {
@@ -39,6 +42,7 @@ pub fn state(archive: &Archive, data: &RunData, at: Option<Timestamp>) -> State 
         inboxes: BTreeMap::new(),
         gone: Departures::default(),
         torn: Vec::new(),
+        invalid: Vec::new(),
     };
     match at {
         Some(at) => state.fill(archive, &data.journal.at(at), data),
@@ -53,8 +57,13 @@ impl State {
             let read = |hash: &Option<String>| archive.objects.get(hash.as_deref()?).ok();
             let Some(mut bytes) = read(&file.object) else { continue };
             if file.torn && path.ends_with(".json") && json::parse_lossy(&bytes).is_none() {
-                self.torn.push(path.clone());
-                bytes = read(&file.whole).unwrap_or(bytes);
+                match read(&file.whole) {
+                    Some(whole) => {
+                        self.torn.push(path.clone());
+                        bytes = whole;
+                    }
+                    None => self.invalid.push(path.clone()),
+                }
             }
             match TeamPath::of(path) {
                 TeamPath::Config => self.roster(&bytes),
@@ -287,6 +296,7 @@ mod tests {
             inboxes: serde_json::from_value(inboxes).unwrap(),
             gone: Departures::default(),
             torn: Vec::new(),
+            invalid: Vec::new(),
         }
     }
 

@@ -71,7 +71,7 @@ impl UnreadCounts {
             return *known;
         }
         let bytes = self.archive.objects.get(object).ok();
-        let parsed = bytes.map(|bytes| TeamFile::Inbox(owner).parse(&bytes));
+        let parsed = bytes.and_then(|bytes| TeamFile::Inbox(owner).parse(&bytes));
         let waiting = parsed.and_then(|content| match content {
             FileContent::Mail(_, mail) => Some(mail.unread),
             _ => None,

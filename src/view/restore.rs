@@ -74,10 +74,11 @@ pub fn restored_files(plan: &FilePlan) -> Document {
     document.line([plain(count(plan.files.len(), "file")), plain("in"), bold(&plan.directory)]);
     document.blank();
     for file in &plan.files {
-        let remark = match (file.torn, file.gathered) {
-            (true, _) => "(incomplete JSON: recorded during a write)",
-            (_, true) => "(merged from all snapshots)",
-            _ => "",
+        let remark = match (file.flaw, file.torn, file.gathered) {
+            (Some(flaw), ..) => format!("({flaw})"),
+            (None, true, _) => "(incomplete JSON: recorded during a write)".to_owned(),
+            (None, false, true) => "(merged from all snapshots)".to_owned(),
+            (None, false, false) => String::new(),
         };
         document.line([styled(GREEN, "+"), plain(&file.path), dim(remark)]);
     }

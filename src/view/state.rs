@@ -24,6 +24,9 @@ pub fn state(data: &RunData, state: &State) -> Document {
     for path in &state.torn {
         document.line([dim(format!("{path} was half-written; its previous content is shown"))]);
     }
+    for path in &state.invalid {
+        document.line([dim(format!("{path} was not valid JSON, so it is not shown"))]);
+    }
     // A session without a team has no roster and no inboxes; an empty list would be misleading.
     let has_team = data.run.team.is_some();
     if !has_team && state.members.is_empty() && state.tasks.is_empty() && state.inboxes.is_empty() {

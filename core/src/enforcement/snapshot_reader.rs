@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::client::json;
+use crate::client::team::Flaw;
 use crate::policy::{FileContent, TeamFile, TeamState, Unreadable};
 use crate::store::archive::{Archive, CapturedFile, Contents, Durability, Index};
 use crate::sys::fs;
@@ -40,12 +41,15 @@ impl SnapshotReader<'_> {
         for (path, captured) in &index.files {
             match TeamFile::of(path, &lists) {
                 Some(file) if captured.object.is_some() => files.push((path.as_str(), file, captured)),
-                _ => state.unreadable.extend(Unreadable::of(path, captured.skipped.as_deref(), &lists)),
+                _ => {
+                    let why = captured.why_unreadable();
+                    state.unreadable.extend(why.and_then(|why| Unreadable::of(path, why, &lists)));
+                }
             }
         }
         let is_late = || self.until.is_some_and(|until| Instant::now() >= until);
-        // The files in time, each with its content, unless that is too large or damaged.
-        let read = |files: &[ListedFile<'_>]| -> Vec<(String, Option<FileContent>)> {
+        // The files in time, each with its content, or why it has none.
+        let read = |files: &[ListedFile<'_>]| -> Vec<(String, Result<FileContent, &'static str>)> {
             let mut contents = self.archive.contents(&index.run);
             let in_time = files.iter().take_while(|_| !is_late());
             in_time.map(|file| (file.0.to_owned(), self.content(&mut contents, *file))).collect()
@@ -62,17 +66,18 @@ impl SnapshotReader<'_> {
         state.unread = files.len() - contents.len();
         for (path, content) in contents {
             match content {
-                Some(content) => state.put_file(content),
-                None => {
-                    let why = Some("its content cannot be read");
-                    state.unreadable.extend(Unreadable::of(&path, why, &lists));
-                }
+                Ok(content) => state.put_file(content),
+                Err(why) => state.unreadable.extend(Unreadable::of(&path, why, &lists)),
             }
         }
         state
     }
 
-    fn content(&self, contents: &mut Contents<'_>, file: ListedFile<'_>) -> Option<FileContent> {
+    fn content(
+        &self,
+        contents: &mut Contents<'_>,
+        file: ListedFile<'_>,
+    ) -> Result<FileContent, &'static str> {
         let (path, file, captured) = file;
         let largest = self.archive.largest;
         // Before a TeamDelete, larger files are archived as well; a hook call does not have the time to read them.
@@ -85,7 +90,8 @@ impl SnapshotReader<'_> {
             true => live().or_else(stored),
             false => stored().or_else(|| live().inspect(|bytes| self.repair(captured, bytes))),
         };
-        Some(file.parse(&content?))
+        let content = content.ok_or("its content cannot be read")?;
+        file.parse(&content).ok_or_else(|| Flaw::of(path, &content).unwrap_or(Flaw::NotJson).text())
     }
 
     /// Repairs a damaged object from its file, unless the file has changed since.

@@ -53,9 +53,11 @@ impl<'a> Captured<'a> {
         let left_behind = index.is_some_and(|index| is_left_behind(&context, &call.archive, index));
         let (actor, _) = attribution::actor(&context, index, resolved.name.as_deref());
         let mut state = updated_state(&context, &resolved, &actor);
-        let is_teamless = resolved.team.is_none() && !context.is_undecided(&found.teams);
+        let is_teamless = resolved.team.is_none()
+            && !context.is_undecided(&found.teams)
+            && found.unreadable_roster().is_none();
         state.teamless = found.since.filter(|_| is_teamless).or(state.teamless);
-        let mut own = resolved.team.clone().filter(|_| resolved.member).map(CaptureScope::Team);
+        let mut own = resolved.team.as_ref().filter(|_| resolved.member).map(|team| found.scope(team));
         let mut run = index.map(|index| index.run.clone());
         if left_behind {
             // The next run of the team becomes the session's.
@@ -168,7 +170,7 @@ impl Attributed<'_> {
             // Only files of 2.1.178 and later name the lead's process. A resumed session has a new one.
             let leads_on = leads && run.lead_session.as_deref() == Some(session.as_str());
             if let Some(pid) = context.client_pid.filter(|pid| leads_on && index.lead_pid != Some(*pid)) {
-                index.learn_process(pid, process::start_of(pid));
+                index.learn_process(ProcessId::of(pid));
                 changed = true;
             }
             changed

@@ -125,11 +125,14 @@ fn is_over_without_index(recorder: &Recorder, archive: &Archive, run: &RunRecord
         // Nothing else shows the end of a session without a team.
         return (recorder.clock.now() - run.started_at).to_std().is_ok_and(|age| age > MAX_UNSEEN);
     };
-    let dir = recorder.paths.client_for(None).map(|client| client.join("teams").join(team));
-    let is_gone =
-        |dir: PathBuf| dir.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    let client = run.client_dir(recorder.paths.client_for(None).as_deref());
+    // A configuration directory that does not exist here shows nothing.
+    let is_gone = |client: PathBuf| {
+        let dir = client.join("teams").join(team).symlink_metadata();
+        dir.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) && client.exists()
+    };
     let last = archive.index(&subject).and_then(|index| archive.run(&index.run));
-    dir.is_some_and(is_gone) || last.is_some_and(|last| last.started_at > run.started_at)
+    client.is_some_and(is_gone) || last.is_some_and(|last| last.started_at > run.started_at)
 }
 
 /// Whether the process started by this run's SessionEnd still waits. Two may run when one session ends as another begins.

@@ -104,6 +104,8 @@ impl<'a> Parsed<'a> {
 #[derive(Debug, Default)]
 pub struct CapturedTeams {
     pub teams: BTreeMap<SafeName, Index>,
+    /// The scopes of the teams whose name a team in another configuration directory had first.
+    shared_names: BTreeMap<SafeName, CaptureScope>,
     /// Number of files of each team that were not archived in time.
     pub left: BTreeMap<SafeName, usize>,
     /// Teams whose directory was removed since the last capture.
@@ -123,15 +125,24 @@ pub struct TeamNote {
 
 impl CapturedTeams {
     pub(super) fn add(&mut self, subject: &CaptureScope, captured: archive::Captured) {
+        let subject = captured.instead.as_ref().unwrap_or(subject);
         let of_team = |note| TeamNote { subject: Some(subject.clone()), note };
         self.notes.extend(captured.notes.into_iter().map(of_team));
         if let (Some(team), Some(index)) = (subject.team(), captured.index) {
             self.teams.insert(team.clone(), index);
             self.left.insert(team.clone(), captured.left);
+            if matches!(subject, CaptureScope::TeamIn(..)) {
+                self.shared_names.insert(team.clone(), subject.clone());
+            }
         }
         if captured.disappeared {
             self.vanished.push(subject.clone());
         }
+    }
+
+    /// The scope of a team of this call.
+    pub fn scope(&self, team: &SafeName) -> CaptureScope {
+        self.shared_names.get(team).cloned().unwrap_or_else(|| CaptureScope::Team(team.clone()))
     }
 
     pub fn store_failures(&self) -> impl Iterator<Item = &TeamNote> {
@@ -149,18 +160,18 @@ impl CapturedTeams {
 
     /// Why a session of which no team is known may be in one all the same.
     pub(super) fn unseen_team(&self) -> Option<String> {
-        let unreadable = |(team, index): (&SafeName, &Index)| {
+        self.unreadable_roster().or_else(|| self.overlooked().next().map(|note| note.text.clone()))
+    }
+
+    /// The first roster that cannot be read, and why: any session may be in it.
+    pub(super) fn unreadable_roster(&self) -> Option<String> {
+        self.teams.iter().find_map(|(team, index)| {
             let lists = index.lists(Some(team.as_str()), None);
-            let mut files = index.files.iter().filter(|(_, seen)| seen.object.is_none());
-            files.find_map(|(path, seen)| {
-                let lacks = Unreadable::of(path, seen.skipped.as_deref(), &lists)?;
+            index.files.iter().find_map(|(path, seen)| {
+                let lacks = Unreadable::of(path, seen.why_unreadable()?, &lists)?;
                 lacks.part.roster.then(|| format!("{} cannot be read: {}", lacks.path, lacks.why))
             })
-        };
-        self.teams
-            .iter()
-            .find_map(unreadable)
-            .or_else(|| self.overlooked().next().map(|note| note.text.clone()))
+        })
     }
 }
 

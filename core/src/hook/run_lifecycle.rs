@@ -48,7 +48,7 @@ impl Attributed<'_> {
         // The payload may be wrong: a team whose directory exists was not deleted.
         let is_there = |team: &SafeName| call.client.join("teams").join(team).exists();
         if let Some(team) = deleted_team(&context).filter(|team| !is_there(team)) {
-            end(&CaptureScope::Team(team), EndedBy::TeamDelete, None)?;
+            end(&self.found.scope(&team), EndedBy::TeamDelete, None)?;
         }
         let ends_session = self.is_lead() && call.kind == Kind::SessionEnd;
         if let Some(own) = own.filter(|_| ends_session) {

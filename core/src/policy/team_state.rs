@@ -212,14 +212,15 @@ pub struct PlanNotice {
 }
 
 impl Mail {
-    fn parse(bytes: &[u8]) -> Mail {
-        let file = json::parse_lossy(bytes).unwrap_or(Value::Null);
-        let entries = file.as_array().map(Vec::as_slice).unwrap_or_default();
+    /// `None` if the file is not a list.
+    fn parse(bytes: &[u8]) -> Option<Mail> {
+        let file = json::parse_lossy(bytes)?;
+        let entries = file.as_array()?;
         let waits = |entry: &&Value| entry.get("read").and_then(Value::as_bool) != Some(true);
-        Mail {
+        Some(Mail {
             unread: entries.iter().filter(waits).count(),
             plans: entries.iter().filter_map(PlanNotice::read).collect(),
-        }
+        })
     }
 }
 
@@ -249,18 +250,19 @@ impl<'a> TeamFile<'a> {
         }
     }
 
-    pub fn parse(self, bytes: &[u8]) -> FileContent {
-        match self {
+    /// Parses the content; `None` if it is not a file that Claude Code reads: see [`Flaw`](crate::client::team::Flaw).
+    pub fn parse(self, bytes: &[u8]) -> Option<FileContent> {
+        Some(match self {
             TeamFile::Roster => {
-                let config = TeamConfig::parse(bytes).unwrap_or_default();
-                FileContent::Roster(config.members.into_iter().map(|member| member.name).collect())
+                let members = TeamConfig::parse(bytes)?.members;
+                FileContent::Roster(members.into_iter().map(|member| member.name).collect())
             }
-            TeamFile::Inbox(owner) => FileContent::Mail(owner.to_owned(), Mail::parse(bytes)),
+            TeamFile::Inbox(owner) => FileContent::Mail(owner.to_owned(), Mail::parse(bytes)?),
             TeamFile::Task(list, name) => {
-                let task = Task::parse(name, bytes).filter(|task| !task.is_tracker());
+                let task = Some(Task::parse(name, bytes)?).filter(|task| !task.is_tracker());
                 FileContent::Task(task.map(|task| Task { id: task_key(list, &task.id), ..task }))
             }
-        }
+        })
     }
 }
 
@@ -269,7 +271,8 @@ fn task_key(list: &str, id: &str) -> String {
     if list.is_empty() { id.to_owned() } else { format!("{list}/{id}") }
 }
 
-/// A file or directory of the team that cannot be read: a symlink or a special file in its place, a missing permission.
+/// A file or directory of the team that cannot be read: a symlink or a special file in its place, a missing permission, a
+/// content that is not JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
     /// Its path below Claude Code's directory; empty if only the failure is known.
@@ -280,8 +283,8 @@ pub struct Unreadable {
 }
 
 impl Unreadable {
-    /// The part that the gates do not see if this path cannot be read, if any. Older versions stored no `why`.
-    pub fn of(path: &str, why: Option<&str>, lists: &Lists<'_>) -> Option<Unreadable> {
+    /// The part that the gates do not see if this path cannot be read, if any.
+    pub fn of(path: &str, why: &str, lists: &Lists<'_>) -> Option<Unreadable> {
         let mut part = Part::default();
         match TeamPath::of(path) {
             TeamPath::Team => (part.roster, part.inbox) = (true, Some("*".to_owned())),
@@ -294,8 +297,8 @@ impl Unreadable {
             }
             TeamPath::Other => {}
         }
-        let why = why.unwrap_or("it could not be stored").to_owned();
-        (part != Part::default()).then(|| Unreadable { path: path.to_owned(), why, part })
+        let (path, why) = (path.to_owned(), why.to_owned());
+        (part != Part::default()).then_some(Unreadable { path, why, part })
     }
 }
 
@@ -348,7 +351,7 @@ mod tests {
         ];
         for (path, text) in files {
             let file = TeamFile::of(path, &Lists::of_team(None)).unwrap();
-            state.put_file(file.parse(text.as_bytes()));
+            state.put_file(file.parse(text.as_bytes()).unwrap());
         }
         assert_eq!((state.tasks.len(), state.mail["bob"], state.members.len()), (1, 1, 1));
         let lists = Lists::of_team(None);
@@ -358,9 +361,7 @@ mod tests {
 
     #[test]
     fn a_message_that_was_cut_inside_an_emoji_counts_as_unread() {
-        assert_eq!(
-            Mail::parse(br#"[{"text":"cut \ud83d"},{"text":"b","read":true},{"text":"c"}]"#).unread,
-            2
-        );
+        let mail = Mail::parse(br#"[{"text":"cut \ud83d"},{"text":"b","read":true},{"text":"c"}]"#);
+        assert_eq!(mail.map(|mail| mail.unread), Some(2));
     }
 }

@@ -138,8 +138,10 @@ impl ExplainInput {
 /// The last snapshots of the teams that a call may concern.
 fn candidate_indexes(call: &CallContext<'_>, archive: &Archive) -> BTreeMap<SafeName, Index> {
     let subjects = attribution::candidate_teams(call, archive).subjects;
-    let indexes =
-        subjects.iter().filter_map(|subject| Some((subject.team()?.clone(), archive.index(subject)?)));
+    let indexes = subjects.iter().filter_map(|subject| {
+        let (_, index) = archive.locate(subject, call.client)?;
+        Some((subject.team()?.clone(), index?))
+    });
     indexes.collect()
 }
 

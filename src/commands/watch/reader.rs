@@ -147,9 +147,9 @@ impl Reader<'_> {
 
     fn files(&self, catalog: &RunCatalog, run: &RunRecord) -> Files {
         let index = run.subject().and_then(|subject| catalog.archive.index(&subject));
-        let client = self.context.paths.client.as_deref();
+        let client = run.client_dir(self.context.paths.client.as_deref());
         let stamp = |path: &String| {
-            let there = client?.join(path).symlink_metadata().ok()?;
+            let there = client.as_ref()?.join(path).symlink_metadata().ok()?;
             Some((there.size(), there.mtime(), there.mtime_nsec()))
         };
         let paths = index.iter().flat_map(|index| index.files.keys());

@@ -28,7 +28,7 @@ pub fn differences(scenario: &Scenario, home: &Home, record: &Record) -> Vec<Str
 }
 
 /// 2.1.47 writes its files in place, and whoever reads at that moment finds half of one: no fault of ours.
-const HALF_WRITTEN: &str = "was incomplete JSON; it was stored without changes";
+const HALF_WRITTEN: &str = "; it was stored without changes";
 
 /// On a busy machine a call takes long: no fault of ours, and no time is asserted here.
 const BUSY: &str = "] hook call ";

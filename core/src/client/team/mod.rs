@@ -123,10 +123,81 @@ impl TeamPath<'_> {
     }
 }
 
+/// Why Claude Code cannot read a team file with this content. It ignores such a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flaw {
+    Empty,
+    NotJson,
+    NotAnObject,
+    NotAnArray,
+}
+
+impl Flaw {
+    /// The flaw of a file below Claude Code's directory with this content; `None` if it has none.
+    pub fn of(path: &str, bytes: &[u8]) -> Option<Flaw> {
+        let (first, other) = match TeamPath::of(path) {
+            TeamPath::Config | TeamPath::Task(..) => (b'{', Flaw::NotAnObject),
+            TeamPath::Inbox(_) => (b'[', Flaw::NotAnArray),
+            _ => return None,
+        };
+        if !path.ends_with(".json") {
+            return None;
+        }
+        match bytes.trim_ascii_start().first() {
+            None => Some(Flaw::Empty),
+            Some(_) if !is_json(bytes) => Some(Flaw::NotJson),
+            Some(start) => (*start != first).then_some(other),
+        }
+    }
+
+    /// Whether its writer may not have finished.
+    pub fn is_incomplete(self) -> bool {
+        matches!(self, Flaw::Empty | Flaw::NotJson)
+    }
+
+    pub fn text(self) -> &'static str {
+        match self {
+            Flaw::Empty => "empty",
+            Flaw::NotJson => "not valid JSON",
+            Flaw::NotAnObject => "not a JSON object",
+            Flaw::NotAnArray => "not a JSON array",
+        }
+    }
+}
+
+fn is_json(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok() && std::str::from_utf8(bytes).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::client::compat::is_of_team;
+
+    #[test]
+    fn a_file_with_another_kind_of_value_or_no_json_has_a_flaw() {
+        let flaw = |path: &str, text: &[u8]| Flaw::of(path, text);
+        let (task, inbox) = ("tasks/t/1.json", "teams/t/inboxes/bob.json");
+        for text in [
+            &b"\xef\xbb\xbf{}"[..],
+            b"{\"a\":1,}",
+            b"\0\0",
+            b"{\"a\":\"C:\\Users\"}",
+            b"{\"a\":\"\xff\"}",
+            b"{",
+        ] {
+            assert_eq!((flaw(task, text), flaw(inbox, text)), (Some(Flaw::NotJson), Some(Flaw::NotJson)));
+        }
+        assert_eq!((flaw(task, b""), flaw(inbox, b" \n")), (Some(Flaw::Empty), Some(Flaw::Empty)));
+        for text in [&b"[]"[..], b"\"x\"", b"7", b"null"] {
+            assert_eq!(flaw("teams/t/config.json", text), Some(Flaw::NotAnObject));
+        }
+        assert_eq!(
+            (flaw(inbox, b"{}"), flaw(inbox, b" [] "), flaw(task, b"\n{}")),
+            (Some(Flaw::NotAnArray), None, None)
+        );
+        assert_eq!((flaw("tasks/t/.highwatermark", b"7"), flaw("tasks/t/1.json.tmp.7", b"{")), (None, None));
+    }
 
     #[test]
     fn the_same_spelling_comes_before_one_that_folds_to_it() {

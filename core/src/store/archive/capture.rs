@@ -18,6 +18,8 @@ use crate::sys::fs;
 /// The result of a capture.
 #[derive(Debug, Default)]
 pub struct Captured {
+    /// The captured subject, if it is not the one that was asked for: see [`CaptureScope::TeamIn`].
+    pub instead: Option<CaptureScope>,
     /// The current index; `None` if no file ever existed.
     pub index: Option<Index>,
     /// Number of files that were new, changed or deleted.
@@ -31,10 +33,23 @@ pub struct Captured {
 }
 
 impl Archive {
-    /// Captures the subject's files. An unchanged team costs only its `stat` calls.
+    /// Captures the subject's files in this configuration directory. An unchanged team costs only its `stat` calls. A team of
+    /// another directory is left alone: nothing here is evidence about it.
     pub fn capture(&self, subject: &CaptureScope, client: &Path, call: &CaptureRequest<'_>) -> Captured {
+        let Some((located, index)) = self.locate(subject, client) else { return Captured::default() };
+        let instead = (located != *subject).then(|| located.clone());
+        Captured { instead, ..self.capture_located(&located, index, client, call) }
+    }
+
+    fn capture_located(
+        &self,
+        subject: &CaptureScope,
+        index: Option<Index>,
+        client: &Path,
+        call: &CaptureRequest<'_>,
+    ) -> Captured {
         if !call.durable
-            && let Some(captured) = self.unchanged(subject, client)
+            && let Some(captured) = self.unchanged(subject, index, client)
         {
             return captured;
         }
@@ -65,9 +80,11 @@ impl Archive {
     }
 
     /// The index of a subject whose files did not change since the last capture; `None` if there is something to store.
-    fn unchanged(&self, subject: &CaptureScope, client: &Path) -> Option<Captured> {
-        let index = self.index(subject);
+    fn unchanged(&self, subject: &CaptureScope, index: Option<Index>, client: &Path) -> Option<Captured> {
         let seen = scan(client, &directories(subject, index.as_ref()));
+        if is_unreachable(index.as_ref(), &seen, client) {
+            return Some(Captured { index, ..Captured::default() });
+        }
         let is_complete = || match &index {
             Some(index) => self.missing(index) == 0 && !self.is_newly_metadata_only(index),
             None => self.scan_erasing(subject, None, client).is_none(),
@@ -115,6 +132,9 @@ impl Target<'_> {
         let known = archive.index(subject);
         let is_damaged = known.is_none() && archive.knows(subject);
         let seen = scan(client, &directories(subject, known.as_ref()));
+        if is_unreachable(known.as_ref(), &seen, client) {
+            return Captured { index: known, ..Captured::default() };
+        }
         let may_be_erasing = !seen.team_dir && known.as_ref().is_none_or(|index| index.present);
         let erasing = may_be_erasing.then(|| archive.scan_erasing(subject, known.as_ref(), client)).flatten();
         if erasing.is_none() && known.is_none() && seen.found.is_empty() {
@@ -150,7 +170,7 @@ impl Target<'_> {
         }
         let changes = snapshot.map_or(0, |snapshot| snapshot.changed.len() + snapshot.gone.len());
         let CaptureSession { disappeared, notes, left, index, .. } = session;
-        Captured { index: Some(index), changes, disappeared, notes, left }
+        Captured { index: Some(index), changes, disappeared, notes, left, instead: None }
     }
 }
 
@@ -164,6 +184,12 @@ fn directories<'a>(subject: &'a CaptureScope, index: Option<&Index>) -> Director
         named: index.map(|index| index.lists.all().filter_map(SafeName::new).collect()).unwrap_or_default(),
         tasks: std::iter::once(subject.name().clone()).chain(more).collect(),
     }
+}
+
+/// Whether the files are missing because the whole configuration directory is: it may be on a volume that is not mounted.
+fn is_unreachable(index: Option<&Index>, seen: &Scan, client: &Path) -> bool {
+    let had_files = index.is_some_and(|index| index.present || !index.files.is_empty());
+    had_files && !seen.team_dir && seen.found.is_empty() && !client.exists()
 }
 
 fn is_unchanged(index: Option<&Index>, scan: &Scan) -> bool {

@@ -5,14 +5,19 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::config_dir::ConfigDir;
 use super::index::Index;
 use super::journal_points::JournalPoints;
 use super::object::{Contents, Objects};
 use super::pack::StoredContents;
 use super::run::{CaptureScope, LONG_NAME_PREFIX, RunRecord};
+use crate::client::team::TeamConfig;
 use crate::config::{Config, RecordMode};
 use crate::model::event::SafeName;
 use crate::sys::fs::{self, Content, Draft, JsonFile, LockBudget, Stamp};
+
+/// Maximum size of a team's configuration, in bytes.
+const MAX_CONFIG_BYTES: u64 = 16 << 20;
 
 /// The archive. Opening it does not access the disk.
 #[derive(Debug, Clone)]
@@ -54,6 +59,29 @@ impl Archive {
     /// The index of the current run, or else of the last one of that name.
     pub fn index(&self, subject: &CaptureScope) -> Option<Index> {
         self.index_paths(subject).iter().find_map(|path| read_index(path))
+    }
+
+    /// The subject in this configuration directory of Claude Code, and its index: another directory may have a team of the
+    /// same name. `None` for a team of another directory.
+    pub fn locate(&self, subject: &CaptureScope, client: &Path) -> Option<(CaptureScope, Option<Index>)> {
+        let index = self.index(subject);
+        let is_other = subject.team().is_some() && index.as_ref().is_some_and(|index| !index.is_in(client));
+        let CaptureScope::Team(name) = subject else {
+            // A session is in one directory, whatever its path.
+            return (!is_other).then(|| (subject.clone(), index));
+        };
+        if index.as_ref().is_some_and(|index| !is_other || is_same_run(index, name, client)) {
+            return Some((subject.clone(), index));
+        }
+        let dir = ConfigDir::find(client);
+        let own = dir.and_then(|dir| CaptureScope::team_in(name.clone(), &dir.path));
+        let own_index = own.as_ref().and_then(|own| self.index(own));
+        match own {
+            Some(own) if is_other || own_index.is_some() => Some((own, own_index)),
+            // The directory does not exist, so it has no team.
+            None if is_other => None,
+            _ => Some((subject.clone(), None)),
+        }
     }
 
     /// Whether any files of the subject were ever captured.
@@ -260,6 +288,15 @@ impl Archive {
     pub fn contents_size(&self, run: &str) -> u64 {
         self.run_dir(run).map_or(0, |dir| bytes_below(&dir.join("contents")))
     }
+}
+
+/// Whether a directory that was not recorded has the very run of the index: its path in a container is another one.
+fn is_same_run(index: &Index, team: &SafeName, client: &Path) -> bool {
+    let path = client.join("teams").join(team).join("config.json");
+    let config = fs::read_regular(&path, MAX_CONFIG_BYTES).ok();
+    config.and_then(|(bytes, _)| TeamConfig::parse(&bytes)).is_some_and(|config| {
+        config.created_at.is_some() && config.lead_session.is_some() && !index.is_other_run(&config)
+    })
 }
 
 /// Total size of the files below a directory, in bytes.

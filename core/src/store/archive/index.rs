@@ -2,14 +2,18 @@
 //! call.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 
+use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
+use super::config_dir::ConfigDir;
 use crate::client::team::{Lists, NamedLists, TeamConfig, is_of, mailbox, spelled};
 use crate::model::event::SafeName;
 use crate::store::chain::ChainPoint;
 use crate::sys::clock::Timestamp;
 use crate::sys::fs::{Document, Stamp};
+use crate::sys::process::ProcessId;
 
 /// The last captured state of a team, or of a session without a team.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -44,6 +48,9 @@ pub struct Index {
     /// The team's name, if it differs from the directory's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
+    /// Claude Code's configuration directory with the files; `None` if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_dir: Option<ConfigDir>,
     /// The directory below `teams/` with the inboxes, if it is not the team's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mail_dir: Option<String>,
@@ -90,6 +97,7 @@ pub struct CapturedFile {
     /// The content's hash; `None` if it could not be stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
+    /// Why the gates cannot see it: it could not be stored, or Claude Code cannot read the stored content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
     /// The hash of its last content that was complete JSON, if this content is half-written.
@@ -125,13 +133,40 @@ impl CapturedFile {
         CapturedFile { skipped: Some(why.to_owned()), ..CapturedFile::new(stamp, None) }
     }
 
+    /// Why the gates cannot see it, if they cannot. Older versions stored no reason.
+    pub fn why_unreadable(&self) -> Option<&str> {
+        let unstored = self.object.is_none().then_some("it could not be stored");
+        self.skipped.as_deref().or(unstored)
+    }
+
+    /// The hash of the last content that was complete, if any was.
+    pub fn complete(&self) -> Option<&str> {
+        self.content().filter(|_| self.skipped.is_none())
+    }
+
     /// The hash of the last complete content, if there is one, else of the last content.
     pub fn content(&self) -> Option<&str> {
         self.whole.as_deref().or(self.object.as_deref())
     }
 }
 
+/// A team was created at most this long after it was first seen: other numbers are not times.
+const MAX_CLOCK_DIFFERENCE: TimeDelta = TimeDelta::days(365);
+
 impl Index {
+    /// When Claude Code created the team, which was seen then; `None` if that is unknown or not possible. The number itself
+    /// identifies the run all the same.
+    pub fn created(&self, seen: Timestamp) -> Option<Timestamp> {
+        let created = Timestamp::from_millis(self.created_at.filter(|millis| *millis > 0)?)?;
+        (created <= seen + MAX_CLOCK_DIFFERENCE).then_some(created)
+    }
+
+    /// Whether the files are in this configuration directory of Claude Code. An index without a recorded directory belongs to
+    /// whoever looks first.
+    pub fn is_in(&self, client: &Path) -> bool {
+        self.config_dir.as_ref().is_none_or(|dir| dir.is_at(client))
+    }
+
     /// Whether this configuration belongs to another run than the current one. A field that is missing on either side
     /// is not compared.
     pub fn is_other_run(&self, team: &TeamConfig) -> bool {
@@ -185,10 +220,10 @@ impl Index {
         }
     }
 
-    pub fn learn_process(&mut self, pid: u32, start: Option<String>) {
-        self.lead_pid = Some(pid);
-        self.lead_space = None;
-        self.lead_start = start;
+    pub fn learn_process(&mut self, process: ProcessId) {
+        self.lead_pid = Some(process.pid);
+        self.lead_space = process.space;
+        self.lead_start = process.start;
     }
 
     /// Stores the team's name and the directories that Claude Code spells differently. Returns whether they were new.

@@ -5,6 +5,7 @@
 //! the run. `open/` and `closed/` have an index of each team, so that an unchanged file costs only a `stat` call.
 
 mod capture;
+mod config_dir;
 mod directory;
 mod index;
 mod journal;
@@ -21,6 +22,7 @@ mod transcripts;
 mod write;
 
 pub use capture::Captured;
+pub use config_dir::ConfigDir;
 pub use directory::{Archive, LastRun};
 pub use index::{CapturedFile, Index, RosterEntry};
 pub use journal::{Change, FileState, FileTree, Journal, Snapshot, apply, work_path, worktree_of};

@@ -1,9 +1,11 @@
 //! The description of a run, with its sessions and its end: `runs/<run>/run.json`; and what identifies a run.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::config_dir::{self, ConfigDir};
 use crate::model::event::{LEAD, SafeName};
 use crate::sys::clock::Timestamp;
 use crate::sys::fs::Document;
@@ -37,6 +39,12 @@ pub struct RunRecord {
     pub continues: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_pid: Option<u32>,
+    /// The configuration directory of Claude Code with its files; `None` for the usual one of whoever reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_dir: Option<ConfigDir>,
+    /// Whether another configuration directory had a team of this name first. See [`CaptureScope::TeamIn`].
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shares_name: bool,
     pub sessions: Vec<SessionRecord>,
     /// Whether transcripts were archived after the end.
     pub finished: bool,
@@ -161,9 +169,22 @@ impl RunRecord {
 
     pub fn subject(&self) -> Option<CaptureScope> {
         match &self.team {
-            Some(team) => SafeName::new(team).map(CaptureScope::Team),
+            Some(team) => {
+                let (team, dir) = (SafeName::new(team)?, self.config_dir.as_ref());
+                match dir.filter(|_| self.shares_name) {
+                    Some(dir) => CaptureScope::team_in(team, &dir.path),
+                    None => Some(CaptureScope::Team(team)),
+                }
+            }
             None => self.lead_session.as_deref().and_then(SafeName::new).map(CaptureScope::Session),
         }
+    }
+
+    /// Claude Code's configuration directory with the files of the run, or else this one: on another machine, an imported
+    /// run has none.
+    pub fn client_dir(&self, usual: Option<&Path>) -> Option<PathBuf> {
+        let own = self.config_dir.as_ref().filter(|_| self.imported.is_none());
+        own.map(|own| PathBuf::from(&own.path)).or_else(|| usual.map(Path::to_path_buf))
     }
 
     /// Whether the result of archiving transcripts was recorded, even if there were none.
@@ -212,6 +233,8 @@ impl RunRecord {
 pub enum CaptureScope {
     /// A team, by its directory's name.
     Team(SafeName),
+    /// A team whose name a team in another configuration directory had first, by name and ID of its own directory.
+    TeamIn(SafeName, SafeName),
     Session(SafeName),
 }
 
@@ -219,10 +242,15 @@ pub enum CaptureScope {
 pub(super) const LONG_NAME_PREFIX: &str = "long-";
 
 impl CaptureScope {
+    /// A team in the configuration directory with this canonical path.
+    pub(super) fn team_in(team: SafeName, canonical: &str) -> Option<CaptureScope> {
+        config_dir::id_of(canonical).map(|dir| CaptureScope::TeamIn(team, dir))
+    }
+
     /// The team's name.
     pub fn team(&self) -> Option<&SafeName> {
         match self {
-            CaptureScope::Team(name) => Some(name),
+            CaptureScope::Team(name) | CaptureScope::TeamIn(name, _) => Some(name),
             CaptureScope::Session(_) => None,
         }
     }
@@ -230,7 +258,7 @@ impl CaptureScope {
     /// The name of its directory below `teams/` and `tasks/`.
     pub fn name(&self) -> &SafeName {
         match self {
-            CaptureScope::Team(name) | CaptureScope::Session(name) => name,
+            CaptureScope::Team(name) | CaptureScope::TeamIn(name, _) | CaptureScope::Session(name) => name,
         }
     }
 
@@ -246,6 +274,7 @@ impl CaptureScope {
     pub(super) fn key(&self) -> String {
         match self {
             CaptureScope::Team(name) => format!("team-{name}"),
+            CaptureScope::TeamIn(name, dir) => format!("team@{dir}-{name}"),
             CaptureScope::Session(name) => format!("session-{name}"),
         }
     }
@@ -254,7 +283,10 @@ impl CaptureScope {
         match key.split_once('-')? {
             ("team", name) => SafeName::new(name).map(CaptureScope::Team),
             ("session", name) => SafeName::new(name).map(CaptureScope::Session),
-            _ => None,
+            (kind, name) => {
+                let dir = SafeName::new(kind.strip_prefix("team@")?)?;
+                SafeName::new(name).map(|name| CaptureScope::TeamIn(name, dir))
+            }
         }
     }
 }

@@ -109,9 +109,11 @@ impl Archive {
             run: index.run.clone(),
             team: subject.team().map(ToString::to_string),
             lead_session: index.lead_session.clone(),
-            created_at: index.created_at.and_then(Timestamp::from_millis),
+            created_at: index.created(index.at),
             started_at: first.map_or_else(|| index.at, |first| first.at),
             client_pid: index.lead_pid,
+            config_dir: index.config_dir.clone(),
+            shares_name: matches!(subject, CaptureScope::TeamIn(..)),
             metadata_only: self.metadata_only,
             ..RunRecord::default()
         }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 
+use super::config_dir::ConfigDir;
 use super::directory::Archive;
 use super::index::{CapturedFile, Index};
 use super::journal::{Change, FileState, FileTree, Snapshot};
@@ -13,7 +14,7 @@ use super::pack::{Pack, StoredContents};
 use super::run::{CaptureScope, EndedBy, run_id};
 use super::run_lock::LockedSubject;
 use super::scan::{Scan, ScannedEntry};
-use crate::client::team::{TeamConfig, is_of};
+use crate::client::team::{Flaw, TeamConfig, is_of};
 use crate::model::Note;
 use crate::model::event::{Id, SafeName};
 use crate::sys::clock::Timestamp;
@@ -59,6 +60,7 @@ const MAX_TOTAL_PAUSE: Duration = Duration::from_millis(15);
 pub(super) struct FileContent {
     pub bytes: Vec<u8>,
     pub stamp: Stamp,
+    pub flaw: Option<Flaw>,
     /// Whether it was not complete JSON, or changed while it was read.
     pub torn: bool,
     /// The file system's clock before the file was read.
@@ -147,8 +149,21 @@ impl<'a> CaptureSession<'a> {
 
     /// Identifies the run: another `createdAt` or lead session under the same name is another run.
     pub fn resolve_run(&mut self) {
+        self.identify_run();
+        let is_here =
+            self.scan.team_dir || !self.scan.found.is_empty() || self.target.subject.team().is_none();
+        if self.index.config_dir.is_none()
+            && is_here
+            && let Some(dir) = ConfigDir::find(self.target.client)
+        {
+            self.index.config_dir = Some(dir);
+            (self.run_changed, self.index_changed) = (true, true);
+        }
+    }
+
+    fn identify_run(&mut self) {
         let subject = self.target.subject;
-        let CaptureScope::Team(team) = subject else {
+        let Some(team) = subject.team() else {
             if self.index.run.is_empty() {
                 self.begin(run_id(&["session", subject.name().as_str()]));
             }

@@ -12,6 +12,7 @@ use super::journal::Change;
 use super::object::{Durability, MAX_BYTES, Objects};
 use super::scan::ScannedEntry;
 use super::session::{CaptureSession, FileContent};
+use crate::client::team::Flaw;
 use crate::model::{Limit, Note, Severity};
 use crate::store::metadata_only;
 use crate::sys::clock;
@@ -30,6 +31,7 @@ struct Stored {
     /// The offset of its recipe, if it has one.
     recipe: Option<u64>,
     stamp: Stamp,
+    flaw: Option<Flaw>,
     torn: bool,
     read_at: i64,
     synced: bool,
@@ -139,13 +141,14 @@ impl CaptureSession<'_> {
             let read_at = clock::file_time();
             let read =
                 fs::read_stable(&target.client.join(&*self.scan.current_path(path)), target.archive.largest)?;
-            let is_cut = path.ends_with(".json")
-                && serde_json::from_slice::<serde::de::IgnoredAny>(&read.bytes).is_err();
+            let flaw = Flaw::of(path, &read.bytes);
+            let is_cut = flaw.is_some_and(Flaw::is_incomplete);
             let stamp = Stamp::of(&read.metadata);
             let is_known = || self.index.files.get(path).is_some_and(|seen| seen.matches(&stamp));
             let pause = pauses.next().filter(|pause| **pause <= self.pauses);
             let Some(pause) = pause.filter(|_| is_cut && !read.bytes.is_empty() && !is_known()) else {
-                return Ok(FileContent { bytes: read.bytes, stamp, torn: is_cut || !read.steady, read_at });
+                let torn = is_cut || !read.steady;
+                return Ok(FileContent { bytes: read.bytes, stamp, flaw, torn, read_at });
             };
             self.pauses -= *pause;
             std::thread::sleep(*pause);
@@ -216,7 +219,7 @@ impl CaptureSession<'_> {
     }
 
     fn store_content(&mut self, path: &str, content: FileContent) {
-        let FileContent { bytes, stamp, torn, read_at } = content;
+        let FileContent { bytes, stamp, flaw, torn, read_at } = content;
         let is_synced = self.index.files.get(path).is_some_and(|seen| seen.synced && seen.matches(&stamp));
         let durability = match (self.target.call.durable, is_synced) {
             (false, _) => Durability::Usual,
@@ -230,7 +233,8 @@ impl CaptureSession<'_> {
         match self.put(path, &bytes, durability) {
             Ok((object, recipe)) => {
                 let synced = durability != Durability::Usual;
-                self.record_stored(path, Stored { object, recipe, stamp, torn, read_at, synced });
+                let stored = Stored { object, recipe, stamp, flaw, torn, read_at, synced };
+                self.record_stored(path, stored);
             }
             // An error of the store does not concern the file, so the next capture tries again.
             Err(error) => self.notes.push(Note::store_failure(format!("cannot store {path}: {error}"))),
@@ -239,25 +243,31 @@ impl CaptureSession<'_> {
 
     /// Records which content was stored for a file.
     fn record_stored(&mut self, path: &str, stored: Stored) {
-        let Stored { object, recipe, stamp, torn, read_at, synced } = stored;
+        let Stored { object, recipe, stamp, flaw, torn, read_at, synced } = stored;
         let before = self.index.files.get(path);
         let is_new = self.recorded_object(path, before) != Some(object.as_str());
         if is_new {
             let (path, object) = (path.to_owned(), Some(object.clone()));
             self.changed.push(Change { path, object, size: stamp.size, torn, skipped: None });
         }
-        if torn && is_new {
-            let text = format!("{path} was incomplete JSON; it was stored without changes");
-            self.notes.push(Note::new(Severity::Contention, text));
-        }
         // The next capture reads a half-written file again, and then stores it in any case.
         let fresh = read_at.saturating_sub(stamp.changed) < MTIME_GRANULARITY || (torn && is_new);
-        let whole = before.filter(|_| torn).and_then(CapturedFile::content);
+        let whole = before.filter(|_| torn).and_then(CapturedFile::complete);
         let whole = whole.filter(|whole| *whole != object).map(str::to_owned);
+        // Without a complete content, the gates cannot see the file.
+        let flaw = flaw.filter(|_| whole.is_none());
+        if is_new && (torn || flaw.is_some()) {
+            let what =
+                flaw.map_or_else(|| "was incomplete JSON".to_owned(), |flaw| format!("is {}", flaw.text()));
+            let text = format!("{path} {what}; it was stored without changes");
+            self.notes.push(Note::new(Severity::Contention, text));
+        }
+        let skipped = flaw.map(|flaw| flaw.text().to_owned());
         let former = || self.former_recipe(path, before);
         // A half-written content is not a base for the next one.
         let recipe = if torn { former().or(recipe) } else { recipe.or_else(former) };
-        let seen = CapturedFile { whole, synced, recipe, fresh, ..CapturedFile::new(&stamp, Some(object)) };
+        let new = CapturedFile::new(&stamp, Some(object));
+        let seen = CapturedFile { skipped, whole, synced, recipe, fresh, ..new };
         self.index.files.insert(path.to_owned(), seen);
         self.index_changed = true;
     }
@@ -279,7 +289,8 @@ impl CaptureSession<'_> {
         match copied {
             Ok((object, copied)) => {
                 let (stamp, torn) = (copied.stamp, !copied.steady);
-                self.record_stored(path, Stored { object, recipe: None, stamp, torn, read_at, synced: true });
+                let stored = Stored { object, recipe: None, stamp, flaw: None, torn, read_at, synced: true };
+                self.record_stored(path, stored);
             }
             Err(error) => self.skip(path, &error),
         }

@@ -15,7 +15,6 @@ use super::run_lock::LockedSubject;
 use super::scan::{Scan, ScannedEntry};
 use super::session::{CaptureRequest, CaptureSession, Target};
 use crate::model::Note;
-use crate::sys::clock::Timestamp;
 use crate::sys::fs::{self, Appender};
 
 /// If a capture stores more files than this, their contents share a data file: on a busy machine, creating 5,000 files
@@ -237,8 +236,10 @@ impl CaptureSession<'_> {
         record.continues = record.continues.or_else(|| self.continues.clone());
         let session = || subject.team().is_none().then(|| subject.name().to_string());
         record.lead_session = self.index.lead_session.clone().or(record.lead_session).or_else(session);
-        record.created_at = self.index.created_at.and_then(Timestamp::from_millis).or(record.created_at);
+        record.created_at = self.index.created(call.at).or(record.created_at);
         record.client_pid = self.index.lead_pid.or(record.client_pid);
+        record.config_dir = self.index.config_dir.clone().or(record.config_dir);
+        record.shares_name = matches!(subject, CaptureScope::TeamIn(..));
         record.called = self.index.called.clone().or(record.called);
         record
     }
