@@ -1,6 +1,6 @@
 //! The text of a brief. Its size is limited, and the most important lines come first.
 
-use super::values::{count, whole_seconds};
+use super::values::{age, count};
 use crate::brief::{Brief, Colleague, Said};
 use crate::status::{AgentState, Item};
 use crate::timeline::{Entry, EntryKind, TaskEvent};
@@ -167,7 +167,7 @@ impl Facts<'_> {
     }
 
     fn ago(&self, at: Timestamp) -> String {
-        whole_seconds(at, self.0.at)
+        age(at, self.0.at)
     }
 }
 

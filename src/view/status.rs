@@ -4,7 +4,7 @@ use anstyle::Style;
 
 use super::document::Document;
 use super::line::{DIM, GREEN, RED, YELLOW, bold, dim, plain, styled};
-use super::values::{blocked_by, count, name_style, size, task_style, whole_seconds};
+use super::values::{age, blocked_by, count, name_style, size, task_style};
 use crate::report::{Incident, Severity};
 use crate::status::{AgentState, Board, Status, StatusLine, StoreStats, TeamStatus, count_states};
 use crate::ui;
@@ -75,9 +75,9 @@ fn style(state: AgentState) -> Style {
 }
 
 fn team(team: &TeamStatus, now: Timestamp, document: &mut Document) {
-    let age = format!("running for {},", whole_seconds(team.started_at, now));
-    let last = team.heard_at.map(|at| format!("last event {} ago", whole_seconds(at, now)));
-    document.line([bold(&team.team), styled(GREEN, age), dim(last.unwrap_or_default())]);
+    let running = format!("running for {},", age(team.started_at, now));
+    let last = team.heard_at.map(|at| format!("last event {} ago", age(at, now)));
+    document.line([bold(&team.team), styled(GREEN, running), dim(last.unwrap_or_default())]);
     incidents(team, now, document);
     board(&team.board, now, document);
     warnings(team, document);
@@ -117,7 +117,7 @@ fn board(board: &Board, now: Timestamp, document: &mut Document) {
         document.line([
             styled(name_style(&member.name), format!("    {}", member.name)).width(14),
             styled(style(member.state), member.state.word()).width(width),
-            dim(whole_seconds(member.since, now)).width(6),
+            dim(age(member.since, now)).width(10),
             styled(YELLOW, unread),
             plain(if own.is_empty() { String::new() } else { format!("task {}", own.join(", ")) }),
         ]);

@@ -1,7 +1,7 @@
 //! Work lost because its agent went away: at a shutdown, by a crash of the agent, or by a crash of the whole session.
 
-use super::draft::{Draft, duration, task_names};
-use super::scene::Scene;
+use super::draft::{Draft, task_names};
+use super::scene::{GRACE, Scene};
 use super::stalls::{claim, restore, wasted};
 use super::{IncidentKind, Severity};
 use crate::report::messages::bare;
@@ -10,6 +10,7 @@ use crate::timeline::{Entry, EntryKind, Kind};
 use teamkeep_core::client::payload::Kind as Event;
 use teamkeep_core::model::{TaskStatus, Tool};
 use teamkeep_core::policy::stopped;
+use teamkeep_core::sys::clock::duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Departure {
@@ -21,18 +22,15 @@ enum Departure {
     Vanished,
 }
 
-/// The crash of the whole session, if there was one. `explained` have their own tasks.
-pub fn crashed_lead(scene: &Scene<'_>, explained: &[Draft]) -> Option<Draft> {
+/// The crash of the whole session, if there was one. It lost the tasks that nothing else explains.
+pub fn crashed_lead(scene: &Scene<'_>, open: &[&TaskHistory]) -> Option<Draft> {
     if !scene.is_crashed() {
         return None;
     }
     let mut draft = Draft::new(IncidentKind::CrashedLead, Severity::High, (scene.end, scene.end));
     draft.agent(scene.case.lead);
-    let is_explained =
-        |task: &TaskHistory| explained.iter().any(|draft| draft.explains_loss(scene, &task.id));
-    let open = scene.tasks.iter().filter(|task| task.is_unfinished() && !is_explained(task));
-    let open: Vec<&TaskHistory> = open.collect();
     open.iter().for_each(|task| draft.task(&task.id));
+    draft.lost = draft.tasks.clone();
     if let Some(last) = scene.case.entries.iter().rfind(|entry| entry.at.millis() <= scene.end) {
         draft.step(last, "the last activity of the session");
     }
@@ -147,11 +145,10 @@ fn lost_work(scene: &Scene<'_>, name: &str, entry: &Entry, how: Departure) -> Op
     let lost = tasks.iter().any(|task| scene.is_lost(task));
     let is_done = tasks.iter().all(|task| task.status == TaskStatus::Completed);
     let (after, needs_work) = match () {
-        () if lost => ("; it was never completed", true),
+        () if lost => ("", true),
         () if is_done => ("; another agent completed it later", false),
         () => ("", true),
     };
-    let after = if tasks.len() > 1 { after.replace("it was", "not all of it was") } else { after.to_owned() };
     draft.summary =
         format!("{name} {what} after {} of work with {owned} in progress{after}", duration(at - begin));
     if needs_work {
@@ -184,6 +181,3 @@ fn is_before_end(scene: &Scene<'_>, at: i64) -> bool {
     let end = ends.map(|entry| entry.at.millis()).max().unwrap_or(scene.end);
     end - at > GRACE
 }
-
-/// The files of a team go before the end of its session, in milliseconds.
-const GRACE: i64 = 5_000;

@@ -39,8 +39,7 @@ impl<'a> Scene<'a> {
         let end = match () {
             // The crash itself is not recorded. It came after the last activity.
             () if is_crashed(case) => last.unwrap_or_else(|| case.end.millis()),
-            () if case.is_over() => case.end.millis(),
-            () => case.end.max(now).millis(),
+            () => case.until(now).millis(),
         };
         Scene { case, mail, tasks, turns, limits, spending, end, activity, first_read: first_read(case) }
     }
@@ -57,6 +56,11 @@ impl<'a> Scene<'a> {
     /// When the agent was part of the team.
     pub fn presence(&self, name: &str) -> Spans {
         self.case.presence(name, self.end)
+    }
+
+    /// Whether the agent was part of the team until its end. The files of a team go before the end of its session.
+    pub fn is_there_at_end(&self, name: &str) -> bool {
+        self.presence(name).iter().last().is_some_and(|(_, to)| self.end - to <= GRACE)
     }
 
     /// The times without activity of the agent while it was there that are at least so long.
@@ -109,24 +113,8 @@ impl<'a> Scene<'a> {
         task.is_unfinished() && self.case.is_over()
     }
 
-    /// Number of these tasks, and of those that depend on them, that were never completed.
-    pub fn lost(&self, ids: &[String]) -> usize {
-        let all = self.with_dependents(ids);
-        self.tasks.iter().filter(|task| all.contains(&task.id.as_str()) && self.is_lost(task)).count()
-    }
-
-    /// These tasks, and the unfinished ones that wait for them.
-    pub fn with_dependents<'b>(&'b self, ids: &'b [String]) -> Vec<&'b str> {
-        let mut all: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let mut index = 0;
-        while let Some(id) = all.get(index).copied() {
-            let dependents = self.tasks.iter().filter(|task| task.blocked_by.iter().any(|one| one == id));
-            let open = dependents.filter(|task| task.is_unfinished()).map(|task| task.id.as_str());
-            let new: Vec<&str> = open.filter(|id| !all.contains(id)).collect();
-            all.extend(new);
-            index += 1;
-        }
-        all
+    pub fn has_lost(&self, id: &str) -> bool {
+        self.tasks.iter().any(|task| task.id == id && self.is_lost(task))
     }
 
     /// The entry with the change of a task at that moment, in milliseconds.
@@ -139,6 +127,9 @@ impl<'a> Scene<'a> {
         self.case.entries.iter().filter(move |entry| entry.kind() == kind)
     }
 }
+
+/// Time between the files of a team and the end of its session, in milliseconds.
+pub const GRACE: i64 = 5_000;
 
 /// Agents that stop and continue at the same time differ by less, in milliseconds.
 const NEAR_END: i64 = 60_000;
