@@ -117,7 +117,7 @@ fn board(board: &Board, now: Timestamp, document: &mut Document) {
         document.line([
             styled(name_style(&member.name), format!("    {}", member.name)).width(14),
             styled(style(member.state), member.state.word()).width(width),
-            dim(age(member.since, now)).width(10),
+            dim(age(member.since, now)).width(11),
             styled(YELLOW, unread),
             plain(if own.is_empty() { String::new() } else { format!("task {}", own.join(", ")) }),
         ]);

@@ -91,13 +91,16 @@ fn blocked_by(scene: &Scene<'_>, owner: Option<&str>, chains: &[Chain<'_>]) -> D
     draft.summary = format!("{rest} {waited} {time} for {roots}, which no agent works on");
     draft.remedy = Some(match owner.filter(|name| scene.is_there_at_end(name)) {
         _ if scene.case.is_over() => restore(scene),
-        Some(owner) => format!("Ask {owner} to start {roots}, or assign it to another teammate"),
+        Some(owner) => {
+            let them = if chains.len() == 1 { "it" } else { "them" };
+            format!("Ask {owner} to start {roots}, or assign {them} to another teammate")
+        }
         None => format!("Assign {roots} to a teammate"),
     });
     draft
 }
 
-/// Whether the chain waits for an agent that this incident says is stalled.
+/// Whether the chain waits for an agent that is stalled according to this incident.
 pub fn is_held_up_by(scene: &Scene<'_>, chain: &Draft, cause: &Draft) -> bool {
     let root = chain.tasks.first().and_then(|id| scene.tasks.iter().find(|task| task.id == *id));
     let owner = root.and_then(|task| task.owner.as_ref());
@@ -149,7 +152,7 @@ pub fn unanswered_questions(scene: &Scene<'_>) -> Vec<Draft> {
             draft.agent(name);
             tasks.iter().for_each(|task| draft.task(&task.id));
             draft.keep_lost(scene);
-            // The answer may have come, and the agent may have gone on.
+            // The agent may have had its answer and continued.
             draft.is_loss = false;
             let is_it = |entry: &&Entry| entry.at == question.asked.at && entry.actor == name;
             if let Some(entry) = scene.case.entries.iter().find(is_it) {

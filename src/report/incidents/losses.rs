@@ -51,8 +51,8 @@ pub fn assign<'a>(scene: &Scene<'a>, causes: &mut [Draft]) -> Vec<&'a TaskHistor
     rest
 }
 
-/// Whether the cause ended the work on the task: nobody took the task up again, and the cause is a loss by itself, or the
-/// agent that had the task in progress did nothing after it.
+/// Whether the cause ended the work on the task: no agent took the task up again, and the cause is a loss, or the agent
+/// that had the task in progress did nothing after it.
 fn explains(scene: &Scene<'_>, cause: &Draft, task: &TaskHistory) -> bool {
     let end = cause.until();
     if !cause.tasks.contains(&task.id) || task.is_taken_up_after(end) {
@@ -63,16 +63,16 @@ fn explains(scene: &Scene<'_>, cause: &Draft, task: &TaskHistory) -> bool {
     cause.is_loss || holder.map_or_else(|| cause.agents.iter().all(is_last), is_last)
 }
 
-/// The order of the causes of one loss. A chain only says that a task waited.
+/// The order of the causes of one loss. A chain only means that a task waited.
 fn rank(causes: &[Draft], place: usize) -> (bool, Severity, Reverse<i64>, usize) {
     let cause = &causes[place];
     (cause.kind == IncidentKind::BlockedChain, cause.severity, Reverse(cause.until()), place)
 }
 
-/// Says what was lost, and how to get it back.
+/// Adds the lost tasks to the summary, and the command that restores them.
 fn describe(scene: &Scene<'_>, cause: &mut Draft) {
-    let is_said = cause.kind == IncidentKind::TasksDeleted && cause.lost == cause.tasks;
-    if !is_said {
+    let is_stated = cause.kind == IncidentKind::TasksDeleted && cause.lost == cause.tasks;
+    if !is_stated {
         let were = if cause.lost.len() == 1 { "was" } else { "were" };
         cause.summary = format!("{}; {} {were} never completed", cause.summary, task_names(&cause.lost));
     }

@@ -113,7 +113,7 @@ pub fn ping_pong(scene: &Scene<'_>) -> Option<Draft> {
     let spans: Vec<(i64, i64)> = spans.collect();
     let from = spans.iter().map(|(from, _)| *from).min()?;
     let to = spans.iter().map(|(_, to)| *to).max()?;
-    // It goes on until no idle notice has started a turn for a while.
+    // It lasts until no idle notice has started a turn for a while.
     let lasts = !scene.case.is_over() && scene.end - to < millis(scene.limits.silent);
     let to = if lasts { scene.end } else { to };
     let mut draft = Draft::new(IncidentKind::IdlePingPong, Severity::Low, (from, to));

@@ -11,6 +11,8 @@ pub mod html_use;
 pub mod incident_kinds;
 pub mod incidents;
 pub mod incidents_degraded;
+pub mod lost_tasks;
+pub mod one_source;
 pub mod spending_props;
 pub mod status;
 pub mod terminal_width;
