@@ -17,6 +17,7 @@ use teamkeep_core::config;
 use teamkeep_core::error::Result;
 use teamkeep_core::store::retention::Recording;
 use teamkeep_core::store::shipping::{RunDelivery, Shipping, UnshippedSegments};
+use teamkeep_core::sys::clock;
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -120,10 +121,7 @@ fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
     };
     for (index, reason) in &plan.runs {
         let why = match reason {
-            Reason::Age(age) => match usize::try_from(age.num_days()).unwrap_or(0) {
-                0 => format!("ended {} ago", view::span(age.num_milliseconds())),
-                days => format!("ended {} ago", count(days, "day")),
-            },
+            Reason::Age(age) => format!("ended {} ago", clock::duration(age.num_milliseconds())),
             Reason::Count => match args.keep.unwrap_or_default() {
                 0 => "--keep 0 keeps no ended run".to_owned(),
                 1 => "not the newest".to_owned(),

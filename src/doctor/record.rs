@@ -58,16 +58,13 @@ fn last_used(client: &Path) -> Option<Timestamp> {
         .max()
 }
 
-/// `2026-02-03 04:05:06 UTC (3 hours ago)`.
+/// `2026-02-03 04:05:06 UTC (3 h 18 min ago)`.
 pub(super) fn when(time: Timestamp, now: Timestamp) -> String {
-    let seconds = (now - time).num_seconds().max(0);
-    let (number, unit) = match seconds {
-        0..60 => return format!("{} (just now)", clock::moment(time)),
-        60..3_600 => (seconds / 60, "minute"),
-        3_600..DAY_SECONDS => (seconds / 3_600, "hour"),
-        _ => (seconds / DAY_SECONDS, "day"),
+    let age = match (now - time).num_milliseconds() {
+        ..60_000 => "just now".to_owned(),
+        millis => format!("{} ago", clock::duration(millis)),
     };
-    format!("{} ({} ago)", clock::moment(time), count(number as usize, unit))
+    format!("{} ({age})", clock::moment(time))
 }
 
 /// Checks that the newest run is complete. If the store cannot be read, that is a finding, and the other checks still run.
@@ -221,12 +218,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn age_is_shown_in_the_largest_unit() {
+    fn age_below_a_minute_is_just_now() {
         let now = clock::parse("2026-02-03T04:05:06Z").unwrap();
         let age = |seconds: i64| when(now - chrono::TimeDelta::seconds(seconds), now);
         assert_eq!(age(-5), "2026-02-03 04:05:11 UTC (just now)");
-        assert_eq!(age(61), "2026-02-03 04:04:05 UTC (1 minute ago)");
-        assert_eq!(age(7_200), "2026-02-03 02:05:06 UTC (2 hours ago)");
-        assert_eq!(age(3 * DAY_SECONDS), "2026-01-31 04:05:06 UTC (3 days ago)");
+        assert_eq!(age(61), "2026-02-03 04:04:05 UTC (1 min 1 s ago)");
+        assert_eq!(age(7_200), "2026-02-03 02:05:06 UTC (2 h ago)");
+        assert_eq!(age(3 * DAY_SECONDS), "2026-01-31 04:05:06 UTC (3 d ago)");
     }
 }

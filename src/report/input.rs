@@ -46,6 +46,12 @@ impl<'a> ReportInput<'a> {
         Spans::of(stays.map(|(from, to)| (from.millis(), to.map_or(end, Timestamp::millis).min(end))))
     }
 
+    /// The moment up to which the run is judged: its end; now for a running team. An imported run has ended here.
+    pub fn until(&self, now: Timestamp) -> Timestamp {
+        let is_running = !self.is_over() && self.data.run.imported.is_none();
+        if is_running { self.end.max(now) } else { self.end }
+    }
+
     pub fn is_over(&self) -> bool {
         self.data.run.ended_at.is_some() || self.data.client_gone
     }

@@ -18,7 +18,7 @@ mod work;
 pub use activity::ActivityTimes;
 pub use agents::{Agent, Instance, Role};
 pub use findings::{Code, Finding};
-pub use incidents::{Incident, IncidentCost, IncidentKind, Severity, Step, duration, restore_command};
+pub use incidents::{Incident, IncidentCost, IncidentKind, Severity, Step, restore_command};
 pub use messages::{MessageRow, MessageStats, Pair, Sender};
 pub use overview::{Count, Overview, Person, Phase, PhaseName, Topology};
 pub use spending::{BurnRate, ModelUsage, TaskUsage, TokenUsage};
@@ -81,7 +81,7 @@ impl Report {
         let mut report = Report {
             v: 1,
             verdict: Verdict::default(),
-            overview: overview::overview(&case, &mail, &tasks, &turns),
+            overview: overview::overview(&case, (&mail, &tasks, &turns), case.until(now)),
             phases: overview::phases(&case),
             agents: agents::agents(&case, &turns),
             findings: findings::findings(&case, &mail, &tasks, &turns),
@@ -98,7 +98,7 @@ impl Report {
             tasks,
             redacted: None,
         };
-        report.verdict = verdict::verdict(&case, &report, now);
+        report.verdict = verdict::verdict(&case, &report);
         report
     }
 

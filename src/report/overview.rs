@@ -72,9 +72,8 @@ pub struct Count {
 
 pub fn overview(
     case: &ReportInput<'_>,
-    mail: &MessageStats,
-    tasks: &[TaskHistory],
-    turns: &[Turn],
+    (mail, tasks, turns): (&MessageStats, &[TaskHistory], &[Turn]),
+    until: Timestamp,
 ) -> Overview {
     let (data, run) = (case.data, &case.data.run);
     let recorded = |automatic: bool| {
@@ -86,7 +85,7 @@ pub fn overview(
         lead_session: run.lead_session.clone(),
         started_at: run.started_at,
         ended_at: run.ended_at,
-        duration_ms: Some((case.end - run.started_at).num_milliseconds()),
+        duration_ms: Some((until - run.started_at).num_milliseconds()),
         ended_by: run.ended_by.map(|by| json::serde_name(&by)),
         ended_reason: run.ended_reason.clone(),
         client_versions: data.transcripts.versions.iter().cloned().collect(),

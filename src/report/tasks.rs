@@ -102,6 +102,14 @@ impl TaskHistory {
         self.changes.iter().rfind(|change| change.at.millis() < at).is_some_and(|last| last.is_held(name))
     }
 
+    /// Whether an agent began it after that moment, in milliseconds, or took it over in progress.
+    pub fn is_taken_up_after(&self, at: i64) -> bool {
+        self.changes.iter().filter(|change| change.at.millis() > at).any(|change| {
+            let is_new = change.from != Some(TaskStatus::InProgress) || change.owner_from != change.owner;
+            change.to == Some(TaskStatus::InProgress) && is_new
+        })
+    }
+
     pub fn is_unfinished(&self) -> bool {
         !self.status.is_done()
     }

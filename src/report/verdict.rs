@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::Report;
-use super::incidents::{IncidentKind, Severity, count, duration};
+use super::incidents::{IncidentKind, Severity, count};
 use super::input::ReportInput;
 use super::overview::Overview;
 use super::tasks::TaskHistory;
 use crate::timeline::Kind;
 use teamkeep_core::spending::dollars;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_core::sys::clock::duration;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -32,21 +32,15 @@ pub enum Outcome {
 /// Maximum length of the title.
 const MAX_TITLE_CHARS: usize = 100;
 
-/// The verdict on a report that has everything else. A running team is judged as of `now`.
-pub fn verdict(case: &ReportInput<'_>, report: &Report, now: Timestamp) -> Verdict {
+/// The verdict on a report that has everything else.
+pub fn verdict(case: &ReportInput<'_>, report: &Report) -> Verdict {
     let kind = match () {
         () if report.incidents.iter().any(|one| one.kind == IncidentKind::CrashedLead) => Outcome::Crashed,
         () if !case.is_over() => Outcome::Running,
         () if report.tasks.iter().any(TaskHistory::is_unfinished) => Outcome::OpenWork,
         () => Outcome::Completed,
     };
-    let millis = match kind {
-        Outcome::Running if case.data.run.imported.is_none() => {
-            Some((now.max(case.end) - case.data.run.started_at).num_milliseconds())
-        }
-        _ => report.overview.duration_ms,
-    };
-    Verdict { kind, title: title(case, &report.overview), sentence: sentence(report, millis) }
+    Verdict { kind, title: title(case, &report.overview), sentence: sentence(report) }
 }
 
 fn title(case: &ReportInput<'_>, overview: &Overview) -> String {
@@ -60,24 +54,15 @@ fn title(case: &ReportInput<'_>, overview: &Overview) -> String {
     }
 }
 
-/// A duration in words, with the seconds of a short one: `1 min 53 s`.
-fn lasting(millis: i64) -> String {
-    let seconds = millis / 1_000;
-    match seconds {
-        60..600 if seconds % 60 != 0 => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ => duration(millis),
-    }
-}
-
 /// `149 of 150 tasks done in 4 h 54 min for $608.12; mobile was silent for 3 h 18 min with #149 in progress`.
-fn sentence(report: &Report, millis: Option<i64>) -> String {
+fn sentence(report: &Report) -> String {
     let counts = &report.overview.count;
     let done = match (counts.tasks, counts.messages) {
         (0, 0) => count(counts.turns, "turn"),
         (0, messages) => count(messages, "message"),
         (tasks, _) => format!("{} of {} done", counts.completed, count(tasks, "task")),
     };
-    let time = millis.map(|millis| format!(" in {}", lasting(millis)));
+    let time = report.overview.duration_ms.map(|millis| format!(" in {}", duration(millis)));
     let cost = report.spending.cost.map(|usd| format!(" for {}", dollars(usd)));
     let worst = report.incidents.first().filter(|incident| incident.severity < Severity::Low);
     let worst = worst.map(|incident| format!("; {}", incident.summary));

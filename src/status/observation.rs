@@ -76,8 +76,10 @@ impl Observation {
 
     /// The last moment of the run: now for a running team.
     pub fn end(&self, data: &RunData) -> Timestamp {
-        // An event can be later than this process's clock.
-        let last = data.last_moment(&self.timeline.entries);
+        // An event can be later than this process's clock, and an incident than the last event: a crash is dated by the
+        // transcripts, too.
+        let begins = self.incidents().iter().map(|incident| incident.from);
+        let last = begins.fold(data.last_moment(&self.timeline.entries), Timestamp::max);
         if self.is_running { last.max(self.at) } else { last }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::describe::{print_unsent, unsent};
-use super::values::{count, whole_seconds};
+use super::values::{age, count};
 use crate::brief::{Brief, Colleague, Said};
 use crate::status::{AgentState, Item};
 use crate::timeline::{Entry, EntryKind, TaskEvent, UnsentAnswer};
@@ -220,7 +220,7 @@ impl Facts<'_> {
     }
 
     fn ago(&self, at: Timestamp) -> String {
-        whole_seconds(at, self.0.at)
+        age(at, self.0.at)
     }
 }
 

@@ -40,6 +40,6 @@ pub use status::{status, status_line};
 pub use teams::teams;
 pub use timeline::{EntryLines, TimelineOptions, ending, heading, timeline};
 pub use values::{
-    count, elapsed, first_line, moment_since, name_style, one_line, redaction_summary, short_id, size, span,
+    age, count, elapsed, first_line, moment_since, name_style, one_line, redaction_summary, short_id, size,
     thousands,
 };

@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 use super::document::{Block, Document, Graph, Table};
 use super::files::file_table;
 use super::incidents::incidents;
-use super::values::{
-    actor, count, elapsed, first_line, redaction_summary, since, span, strip_tags, thousands,
-};
+use super::values::{actor, count, first_line, redaction_summary, since, strip_tags, thousands};
 use crate::report::{Change, MessageRow, Outcome, PRICES_AS_OF, Report, Role, TaskHistory, Topology};
 use crate::timeline::Kind;
 use teamkeep_core::client::json::serde_name;
@@ -89,7 +87,7 @@ impl Page<'_> {
         document.paragraph(format!("{outcome}: {}", self.report.verdict.sentence));
         let known = duration(overview.duration_ms);
         document.paragraph(match self.report.verdict.kind {
-            Outcome::Running => format!("{started}, last event after {known}"),
+            Outcome::Running => format!("{started}, running for {known}"),
             _ => format!("{started}, lasted {known}, {ended}"),
         });
         document.paragraph(format!("{version}, {topology}"));
@@ -146,7 +144,11 @@ impl Page<'_> {
                 serde_name(&phase.name),
                 self.since(from),
                 self.since(to),
-                from.zip(to).map(|(from, to)| elapsed(from, to)).unwrap_or_default(),
+                // A phase can be a moment.
+                from.zip(to)
+                    .filter(|(from, to)| to > from)
+                    .map(|(from, to)| clock::duration((to - from).num_milliseconds()))
+                    .unwrap_or_default(),
                 thousands(phase.signs),
                 if phase.from.is_none() { "not observed".to_owned() } else { String::new() },
             ]
@@ -338,7 +340,7 @@ impl Page<'_> {
 }
 
 fn duration(millis: Option<i64>) -> String {
-    millis.map_or_else(|| UNKNOWN.to_owned(), span)
+    millis.map_or_else(|| UNKNOWN.to_owned(), clock::duration)
 }
 
 fn number(number: Option<usize>) -> String {

@@ -5,7 +5,7 @@ use anstyle::Style;
 use super::describe::{print_unsent, unsent};
 use super::document::Document;
 use super::line::{DIM, GREEN, RED, YELLOW, bold, dim, plain, styled};
-use super::values::{blocked_by, count, name_style, size, task_style, whole_seconds};
+use super::values::{age, blocked_by, count, name_style, size, task_style};
 use crate::report::{Incident, Severity};
 use crate::status::{AgentState, Board, Status, StatusLine, StoreStats, TeamStatus, count_states};
 use crate::ui;
@@ -77,9 +77,9 @@ fn style(state: AgentState) -> Style {
 }
 
 fn team(team: &TeamStatus, now: Timestamp, document: &mut Document) {
-    let age = format!("running for {},", whole_seconds(team.started_at, now));
-    let last = team.heard_at.map(|at| format!("last event {} ago", whole_seconds(at, now)));
-    document.line([bold(&team.team), styled(GREEN, age), dim(last.unwrap_or_default())]);
+    let running = format!("running for {},", age(team.started_at, now));
+    let last = team.heard_at.map(|at| format!("last event {} ago", age(at, now)));
+    document.line([bold(&team.team), styled(GREEN, running), dim(last.unwrap_or_default())]);
     incidents(team, now, document);
     for answer in &team.unsent_answers {
         let what = styled(YELLOW, format!("  ! {} {}", answer.agent, unsent(answer)));
@@ -124,7 +124,7 @@ fn board(board: &Board, now: Timestamp, document: &mut Document) {
         document.line([
             styled(name_style(&member.name), format!("    {}", member.name)).width(names.clamp(10, 24) + 4),
             styled(style(member.state), member.state.word()).width(width),
-            dim(whole_seconds(member.since, now)).width(6),
+            dim(age(member.since, now)).width(11),
             styled(YELLOW, unread),
             plain(if member.awaits_approval { "for the approval of its plan" } else { "" }),
             plain(if own.is_empty() { String::new() } else { format!("task {}", own.join(", ")) }),

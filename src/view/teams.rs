@@ -6,7 +6,7 @@ use anstyle::Style;
 
 use super::document::{Column, Document, Table};
 use super::line::{GREEN, Span, bold, dim, plain, styled};
-use super::values::{end_label, minute, short_id, span};
+use super::values::{end_label, minute, short_id};
 use crate::timeline::Summary;
 use teamkeep_core::sys::clock::{self, Timestamp};
 
@@ -80,7 +80,7 @@ fn row(run: &Summary, id: &str, created: String, now: Timestamp) -> Vec<Span> {
         dim(id),
         plain(run.project.as_deref().map_or(UNKNOWN, last_part)),
         plain(created),
-        plain(span((ended - run.started_at).num_milliseconds())),
+        plain(clock::duration((ended - run.started_at).num_milliseconds())),
         styled(if is_alive { GREEN } else { Style::new() }, format!("{}{missing}", end_label(run))),
         plain(number(run.tasks)),
         plain(number(run.messages)),

@@ -55,7 +55,7 @@ pub fn heading(data: &RunData, timeline: &Timeline) -> Document {
     let mut document = Document::default();
     document.line([bold(summary.team.as_deref().unwrap_or("(no team)")), dim(&summary.run)]);
     let last = summary.ended_at.or(summary.gone);
-    let lasted = last.map(|last| elapsed(summary.started_at, last));
+    let lasted = last.map(|last| clock::duration((last - summary.started_at).num_milliseconds()));
     let by = if summary.ended_by.is_some() { "ended by " } else { "" };
     let times =
         std::iter::once(clock::moment(summary.started_at)).chain(lasted.map(|span| format!("lasted {span}")));

@@ -12,11 +12,13 @@ use teamkeep_core::model::event::LEAD;
 use teamkeep_core::policy::Decision;
 use teamkeep_core::sys::clock::{self, Timestamp};
 
-/// A duration: `0.0s`, `12.3s`, `1m05s`, `2h03m04s`, `3d04h05m`; `-5.6s` before the start.
-pub fn span(millis: i64) -> String {
+/// The place of a moment on the time axis of a run, in milliseconds from its start, with as many digits as its neighbors
+/// have: `0.0s`, `12.3s`, `1m05s`, `2h03m04s`, `3d04h05m`; `-5.6s` before the start. `--at=+1m05s` names the same moment.
+/// A duration is written by [`clock::duration`].
+fn offset(millis: i64) -> String {
     // Less than a tenth of a second is shown as zero.
     if millis <= -100 {
-        return format!("-{}", span(-millis));
+        return format!("-{}", offset(-millis));
     }
     let seconds = millis / 1_000;
     match seconds {
@@ -29,21 +31,20 @@ pub fn span(millis: i64) -> String {
     }
 }
 
-/// The time from `start`: `1m05s`, `-5.6s`.
+/// The place of a moment on the time axis of a run: `1m05s`, `-5.6s`.
 pub fn elapsed(start: Timestamp, at: Timestamp) -> String {
-    span((at - start).num_milliseconds())
+    offset((at - start).num_milliseconds())
 }
 
-/// The same in whole seconds, for text that is refreshed, where tenths would flicker: `12s`.
-pub fn whole_seconds(start: Timestamp, at: Timestamp) -> String {
-    let span = elapsed(start, at);
-    span.split_once('.').map_or(span.clone(), |(whole, _)| format!("{whole}s"))
+/// How long something has lasted, for text that is refreshed, where milliseconds would flicker: `12 s`.
+pub fn age(start: Timestamp, now: Timestamp) -> String {
+    clock::duration((now - start).num_seconds() * 1_000)
 }
 
-/// The time since `start` with its sign: `+1m05s`, `-5.6s`.
+/// The same place with its sign: `+1m05s`, `-5.6s`.
 pub fn since(start: Timestamp, at: Timestamp) -> String {
-    let span = elapsed(start, at);
-    if span.starts_with('-') { span } else { format!("+{span}") }
+    let offset = elapsed(start, at);
+    if offset.starts_with('-') { offset } else { format!("+{offset}") }
 }
 
 /// A moment and the time since the start of the run: `2026-02-03 04:05:06 UTC (+1m05s)`.
@@ -182,10 +183,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_sizes_counts_and_ids_are_short() {
-        let spans = [0, 90, -99, -100, 12_345, 65_000, 7_384_000, 273_900_000, -5_640].map(span);
+    fn offsets_sizes_counts_and_ids_are_short() {
+        let offsets = [0, 90, -99, -100, 12_345, 65_000, 7_384_000, 273_900_000, -5_640].map(offset);
         assert_eq!(
-            spans,
+            offsets,
             ["0.0s", "0.0s", "0.0s", "-0.1s", "12.3s", "1m05s", "2h03m04s", "3d04h05m", "-5.6s"]
         );
         assert_eq!([812, 17_123, 2_000_000].map(size), ["812 B", "17.1 KB", "2.0 MB"]);

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::config::Check;
 use crate::policy::{Reason, escaped};
+use crate::sys::clock;
 use crate::sys::fs::Lock;
 use crate::sys::process::{Outcome, Progress, Run, shell_code};
 
@@ -122,7 +123,10 @@ impl CheckRunner<'_> {
         }
         match lock(self.left()) {
             Ok(None) => {
-                let why = format!("other runs of it did not end within {}", span(self.budget));
+                let why = format!(
+                    "other runs of it did not end within {}",
+                    clock::duration(self.budget.as_millis() as i64)
+                );
                 Err(CheckOutcome::NotBegun { why })
             }
             locked => Ok((locked.ok().flatten(), true)),
@@ -184,11 +188,6 @@ fn last_lines(output: &[u8]) -> Vec<String> {
     let mut last: Vec<String> = last.map(|line| escaped(line.trim_end(), MAX_LINE_CHARS)).collect();
     last.reverse();
     last
-}
-
-fn span(time: Duration) -> String {
-    let (seconds, millis) = (time.as_secs(), time.as_millis());
-    if time.subsec_millis() == 0 { format!("{seconds} s") } else { format!("{millis} ms") }
 }
 
 #[cfg(test)]

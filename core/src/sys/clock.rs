@@ -177,6 +177,25 @@ pub fn parse_span(text: &str) -> Option<i64> {
     (total.is_finite() && total < 9e15).then_some(total.round() as i64)
 }
 
+/// A duration for people, rounded down: `840 ms`, `12 s`, `1 min 5 s`, `12 min`, `3 h 18 min`, `2 d 4 h`. It has at most two
+/// units and no part that is zero; from ten minutes on, seconds are left out. `lasting` in the report page agrees with it.
+pub fn duration(millis: i64) -> String {
+    let (seconds, minutes, hours) = (millis / 1_000, millis / 60_000, millis / 3_600_000);
+    let two = |large: i64, unit: &str, small: i64, unit_of_small: &str| match small {
+        0 => format!("{large} {unit}"),
+        _ => format!("{large} {unit} {small} {unit_of_small}"),
+    };
+    match seconds {
+        ..1 if millis > 0 => format!("{millis} ms"),
+        ..1 => "0 s".to_owned(),
+        1..60 => format!("{seconds} s"),
+        60..600 => two(minutes, "min", seconds % 60, "s"),
+        600..3_600 => format!("{minutes} min"),
+        3_600..86_400 => two(hours, "h", minutes % 60, "min"),
+        _ => two(hours / 24, "d", hours % 24, "h"),
+    }
+}
+
 static IS_LOCAL: AtomicBool = AtomicBool::new(false);
 
 pub fn use_local() {
@@ -228,6 +247,31 @@ mod tests {
     fn a_time_is_spelled_in_utc_with_milliseconds() {
         let time = parse("2026-02-03T05:05:06.7891+01:00").unwrap();
         assert_eq!(time.to_string(), "2026-02-03T04:05:06.789Z");
+    }
+
+    #[test]
+    fn a_duration_has_at_most_two_units_and_no_zeros() {
+        let second = 1_000;
+        let (minute, hour, day) = (60 * second, 3_600 * second, 86_400 * second);
+        let cases = [
+            (-5, "0 s"),
+            (0, "0 s"),
+            (1, "1 ms"),
+            (999, "999 ms"),
+            (second, "1 s"),
+            (minute - 1, "59 s"),
+            (minute, "1 min"),
+            (minute + 5 * second, "1 min 5 s"),
+            (10 * minute - 1, "9 min 59 s"),
+            (10 * minute + 59 * second, "10 min"),
+            (hour - 1, "59 min"),
+            (hour + 59 * second, "1 h"),
+            (3 * hour + 18 * minute, "3 h 18 min"),
+            (day - 1, "23 h 59 min"),
+            (day + 59 * minute, "1 d"),
+            (26 * day + 4 * hour, "26 d 4 h"),
+        ];
+        assert_eq!(cases.map(|(millis, _)| duration(millis)), cases.map(|(_, shown)| shown.to_owned()));
     }
 
     #[test]

@@ -1,61 +1,112 @@
 //! Who waits for whom: open tasks that block others, questions without an answer, and abandoned tasks.
 
+use std::collections::BTreeMap;
+
 use super::dependencies::Dependencies;
-use super::draft::{Draft, duration, explained_losses, task_names};
+use super::draft::{Draft, task_names};
 use super::scene::Scene;
 use super::stalls::{millis, restore};
 use super::{IncidentKind, Severity};
+use crate::report::input::Spans;
 use crate::report::messages::bare;
 use crate::report::tasks::TaskHistory;
 use crate::report::work::open_questions;
 use crate::timeline::Entry;
 use teamkeep_core::model::TaskStatus;
+use teamkeep_core::sys::clock::duration;
 
-/// Open tasks that block others although no agent works on them, for longer than the threshold.
+/// Open tasks that block others although an agent could work on them, for longer than the threshold; those of one owner
+/// together.
 pub fn blocked_chains(scene: &Scene<'_>) -> Vec<Draft> {
     let dependencies = Dependencies::of(scene.tasks.iter().filter(|task| task.is_unfinished()).collect());
-    let mut found = Vec::new();
+    let mut chains: BTreeMap<Option<&str>, Vec<Chain<'_>>> = BTreeMap::new();
     for root in dependencies.roots() {
         let path = dependencies.critical_path(root);
         let since = path.iter().filter_map(|task| task.changes.last()).map(|change| change.at.millis()).max();
-        let since = since.unwrap_or(scene.end);
+        let since = since.unwrap_or(scene.end).max(busy_until(scene, root));
         let is_worked_on = root.status == TaskStatus::InProgress;
         if path.len() < 2 || is_worked_on || scene.end - since < millis(scene.limits.silent) {
             continue;
         }
-        found.push(chain(scene, &path, (since, scene.end)));
+        chains.entry(root.owner.as_deref()).or_default().push(Chain { path, since });
     }
+    let mut found: Vec<Draft> =
+        chains.into_iter().map(|(owner, chains)| blocked_by(scene, owner, &chains)).collect();
     found.extend(cycle(scene, &dependencies.cyclic));
     found
 }
 
-fn chain(scene: &Scene<'_>, path: &[&TaskHistory], span: (i64, i64)) -> Draft {
-    let mut draft = Draft::new(IncidentKind::BlockedChain, Severity::Medium, span);
-    let blockers = std::iter::once(None).chain(path.iter().map(Some));
-    for (task, blocker) in path.iter().zip(blockers) {
-        if let Some(owner) = &task.owner {
-            draft.agent(owner);
-        }
-        draft.task(&task.id);
-        if let Some(entry) = last_change(scene, task) {
-            let by = blocker.map(|blocker| format!(", blocked by #{}", blocker.id)).unwrap_or_default();
-            let owner = task.owner.as_deref().unwrap_or("no agent");
-            draft.step(entry, format!("#{} ({}, owned by {owner}){by}", task.id, task.status));
+/// A task that no agent works on, the tasks that wait for it, and since when.
+struct Chain<'a> {
+    path: Vec<&'a TaskHistory>,
+    since: i64,
+}
+
+/// Until when a ready task waited because its owner was busy, or for a task without an owner, because all teammates were:
+/// busy with another task in progress, and not silent.
+fn busy_until(scene: &Scene<'_>, task: &TaskHistory) -> i64 {
+    let busy = |name: &str| {
+        let others = scene.tasks.iter().filter(|other| other.id != task.id);
+        let held: Vec<Spans> = others.map(|other| other.held_by(name, scene.end)).collect();
+        let held = Spans::union(&held).intersection(&scene.presence(name));
+        let silent = Spans::of(scene.silences(name, millis(scene.limits.silent)));
+        held.difference(&silent).iter().last().map_or(i64::MIN, |(_, to)| to)
+    };
+    match &task.owner {
+        Some(owner) => busy(owner),
+        None => {
+            let present = scene.case.teammates().filter(|name| scene.is_there_at_end(name));
+            present.map(busy).min().unwrap_or(i64::MIN)
         }
     }
-    let (root, rest) = (&draft.tasks[..1], &draft.tasks[1..]);
-    let waited = match (scene.lasts(span.1), rest.len()) {
+}
+
+fn blocked_by(scene: &Scene<'_>, owner: Option<&str>, chains: &[Chain<'_>]) -> Draft {
+    let since = chains.iter().map(|chain| chain.since).min().unwrap_or(scene.end);
+    let mut draft = Draft::new(IncidentKind::BlockedChain, Severity::Medium, (since, scene.end));
+    let roots: Vec<&String> = chains.iter().filter_map(|chain| Some(&chain.path.first()?.id)).collect();
+    // The roots are first.
+    roots.iter().for_each(|id| draft.task(id));
+    for Chain { path, .. } in chains {
+        let blockers = std::iter::once(None).chain(path.iter().map(Some));
+        for (task, blocker) in path.iter().zip(blockers) {
+            if let Some(owner) = &task.owner {
+                draft.agent(owner);
+            }
+            draft.task(&task.id);
+            if let Some(entry) = last_change(scene, task) {
+                let by = blocker.map(|blocker| format!(", blocked by #{}", blocker.id)).unwrap_or_default();
+                let owner = task.owner.as_deref().unwrap_or("no agent");
+                draft.step(entry, format!("#{} ({}, owned by {owner}){by}", task.id, task.status));
+            }
+        }
+    }
+    let rest = &draft.tasks[roots.len()..];
+    let waited = match (scene.lasts(scene.end), rest.len()) {
         (false, _) => "waited",
         (true, 1) => "has waited",
         (true, _) => "have waited",
     };
-    let (rest, time) = (task_names(rest), duration(span.1 - span.0));
-    draft.summary = format!("{rest} {waited} {time} for {}, which no agent works on", task_names(root));
-    draft.remedy = Some(match scene.case.is_over() {
-        true => restore(scene),
-        false => format!("Assign {} to a teammate", task_names(root)),
+    let (rest, time, roots) = (task_names(rest), duration(scene.end - since), task_names(roots));
+    draft.summary = format!("{rest} {waited} {time} for {roots}, which no agent works on");
+    draft.remedy = Some(match owner.filter(|name| scene.is_there_at_end(name)) {
+        _ if scene.case.is_over() => restore(scene),
+        Some(owner) => {
+            let them = if chains.len() == 1 { "it" } else { "them" };
+            format!("Ask {owner} to start {roots}, or assign {them} to another teammate")
+        }
+        None => format!("Assign {roots} to a teammate"),
     });
     draft
+}
+
+/// Whether the chain waits for an agent that is stalled according to this incident.
+pub fn is_held_up_by(scene: &Scene<'_>, chain: &Draft, cause: &Draft) -> bool {
+    let root = chain.tasks.first().and_then(|id| scene.tasks.iter().find(|task| task.id == *id));
+    let owner = root.and_then(|task| task.owner.as_ref());
+    cause.kind == IncidentKind::StalledAgent
+        && cause.overlaps(chain.span)
+        && owner.is_some_and(|owner| cause.agents.contains(owner))
 }
 
 fn last_change<'a>(scene: &Scene<'a>, task: &TaskHistory) -> Option<&'a Entry> {
@@ -100,6 +151,9 @@ pub fn unanswered_questions(scene: &Scene<'_>) -> Vec<Draft> {
             draft.agent(asked);
             draft.agent(name);
             tasks.iter().for_each(|task| draft.task(&task.id));
+            draft.keep_lost(scene);
+            // The agent may have had its answer and continued.
+            draft.is_loss = false;
             let is_it = |entry: &&Entry| entry.at == question.asked.at && entry.actor == name;
             if let Some(entry) = scene.case.entries.iter().find(is_it) {
                 draft.step(entry, format!("{name} asked {asked} a question"));
@@ -115,13 +169,10 @@ pub fn unanswered_questions(scene: &Scene<'_>) -> Vec<Draft> {
 }
 
 /// The unfinished tasks of a run that is over, except those of other incidents.
-pub fn unfinished_work(scene: &Scene<'_>, explained: &[Draft]) -> Option<Draft> {
-    let explained = explained_losses(scene, explained);
-    let open = scene.tasks.iter().filter(|task| scene.is_lost(task) && !explained.contains(task.id.as_str()));
-    let open: Vec<&TaskHistory> = open.collect();
+pub fn unfinished_work(scene: &Scene<'_>, open: &[&TaskHistory]) -> Option<Draft> {
     let first = open.iter().filter_map(|task| task.changes.first()).map(|change| change.at).min()?;
     let mut draft = Draft::new(IncidentKind::UnfinishedWork, Severity::Medium, (first.millis(), scene.end));
-    for task in &open {
+    for task in open {
         draft.task(&task.id);
         if let Some(owner) = &task.owner {
             draft.agent(owner);
@@ -132,6 +183,7 @@ pub fn unfinished_work(scene: &Scene<'_>, explained: &[Draft]) -> Option<Draft> 
         }
     }
     let were = if open.len() == 1 { "was" } else { "were" };
+    draft.lost = draft.tasks.clone();
     draft.summary = format!("the run ended before {} {were} completed", task_names(&draft.tasks));
     draft.remedy = Some(restore(scene));
     Some(draft)

@@ -1,12 +1,13 @@
 //! Work lost because its agent went away: at a shutdown, by a crash of the agent, or by a crash of the whole session.
 
-use super::draft::{Draft, duration, explained_losses, listed, task_names};
-use super::scene::Scene;
+use super::draft::{Draft, listed, task_names};
+use super::scene::{GRACE, Scene};
 use super::stalls::{claim, restore, wasted};
 use super::{IncidentKind, Severity};
 use crate::report::tasks::{Change, TaskHistory};
 use crate::timeline::{Entry, EntryKind, Kind};
 use teamkeep_core::model::TaskStatus;
+use teamkeep_core::sys::clock::duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Departure {
@@ -18,18 +19,15 @@ enum Departure {
     Vanished,
 }
 
-/// The crash of the whole session, if there was one. `explained` have their own tasks.
-pub fn crashed_lead(scene: &Scene<'_>, explained: &[Draft]) -> Option<Draft> {
+/// The crash of the whole session, if there was one. It lost the tasks that nothing else explains.
+pub fn crashed_lead(scene: &Scene<'_>, open: &[&TaskHistory]) -> Option<Draft> {
     if !scene.is_crashed() {
         return None;
     }
     let mut draft = Draft::new(IncidentKind::CrashedLead, Severity::High, (scene.end, scene.end));
     draft.agent(scene.case.lead);
-    let explained = explained_losses(scene, explained);
-    let open = scene.tasks.iter();
-    let open = open.filter(|task| task.is_unfinished() && !explained.contains(task.id.as_str()));
-    let open: Vec<&TaskHistory> = open.collect();
     open.iter().for_each(|task| draft.task(&task.id));
+    draft.lost = draft.tasks.clone();
     if let Some(last) = scene.case.entries.iter().rfind(|entry| entry.at.millis() <= scene.end) {
         draft.step(last, "the last activity of the session");
     }
@@ -146,11 +144,8 @@ fn lost_work(scene: &Scene<'_>, name: &str, entry: &Entry, how: Departure) -> Op
         }
     }
     let owned = task_names(&draft.tasks);
-    let lost = tasks.iter().any(|task| scene.is_lost(task));
     let (after, needs_work) = match completed_later(&tasks, name) {
         Some(after) => (after, false),
-        None if lost && tasks.len() > 1 => ("; not all of it was completed".to_owned(), true),
-        None if lost => ("; it was never completed".to_owned(), true),
         None => (String::new(), true),
     };
     draft.summary =
@@ -188,6 +183,3 @@ fn is_before_end(scene: &Scene<'_>, at: i64) -> bool {
     let end = ends.map(|entry| entry.at.millis()).max().unwrap_or(scene.end);
     end - at > GRACE
 }
-
-/// The files of a team go before the end of its session, in milliseconds.
-const GRACE: i64 = 5_000;

@@ -1,7 +1,5 @@
 //! An incident while its evidence is collected, and the words that summaries share.
 
-use std::collections::HashSet;
-
 use super::scene::Scene;
 use super::{Incident, IncidentCost, IncidentKind, Severity, Step};
 use crate::timeline::Entry;
@@ -13,7 +11,10 @@ pub struct Draft {
     pub kind: IncidentKind,
     pub severity: Severity,
     pub agents: Vec<String>,
+    /// The tasks that it is about.
     pub tasks: Vec<String>,
+    /// The tasks that it lost: see [`losses`](super::losses).
+    pub lost: Vec<String>,
     /// Begin and end, in milliseconds.
     pub span: (i64, i64),
     /// How long it lasted in milliseconds, if not all the time between them.
@@ -23,7 +24,11 @@ pub struct Draft {
     pub cost: IncidentCost,
     pub remedy: Option<String>,
     /// Whether tasks were lost by it, or by a symptom of it.
-    is_loss: bool,
+    pub is_loss: bool,
+    /// Its first task, for its id: it stays the first when the run is over and the completed tasks are left out.
+    first_task: Option<String>,
+    /// The end of its last symptom.
+    explained_until: i64,
 }
 
 impl Draft {
@@ -35,6 +40,9 @@ impl Draft {
             severity,
             agents: Vec::new(),
             tasks: Vec::new(),
+            lost: Vec::new(),
+            first_task: None,
+            explained_until: i64::MIN,
             span,
             lasted: None,
             summary: String::new(),
@@ -54,6 +62,19 @@ impl Draft {
         if !self.tasks.iter().any(|known| known == id) {
             self.tasks.push(id.to_owned());
         }
+        self.first_task.get_or_insert_with(|| id.to_owned());
+    }
+
+    /// Leaves out completed tasks if others were lost: those are what the incident is about.
+    pub fn keep_lost(&mut self, scene: &Scene<'_>) {
+        if self.tasks.iter().any(|id| scene.has_lost(id)) {
+            self.tasks.retain(|id| scene.has_lost(id));
+        }
+    }
+
+    /// The end of it and of its symptoms.
+    pub fn until(&self) -> i64 {
+        self.span.1.max(self.explained_until)
     }
 
     pub fn step(&mut self, entry: &Entry, what: impl Into<String>) {
@@ -61,13 +82,6 @@ impl Draft {
         if !self.chain.iter().any(|known| known.id == step.id) {
             self.chain.push(step);
         }
-    }
-
-    /// Whether it explains that its tasks, and those that wait for them, were never completed: it is a loss itself, or its
-    /// agent did nothing after it.
-    fn explains_loss(&self, scene: &Scene<'_>) -> bool {
-        let mut agents = self.agents.iter();
-        self.is_loss || agents.all(|agent| scene.next_activity(agent, self.span.1 + LEAVING).is_none())
     }
 
     /// Adds tokens and their price, if known.
@@ -85,6 +99,7 @@ impl Draft {
     pub fn explain(&mut self, symptom: Draft) {
         self.severity = self.severity.min(symptom.severity);
         self.is_loss |= symptom.is_loss;
+        self.explained_until = self.explained_until.max(symptom.until());
         symptom.tasks.iter().for_each(|task| self.task(task));
         let new =
             symptom.chain.into_iter().filter(|step| !self.chain.iter().any(|known| known.id == step.id));
@@ -105,13 +120,13 @@ impl Draft {
         self.chain.sort_by_key(|step| step.at);
         let (from, to) = self.span;
         self.cost.seconds = u64::try_from(self.lasted.unwrap_or(to - from) / 1_000).unwrap_or_default();
-        self.cost.tasks_lost = self.cost.tasks_lost.max(scene.lost(&self.tasks));
+        self.cost.tasks_lost = self.lost.len();
         let resolved = self.is_resolved(scene);
         if resolved {
             (self.severity, self.remedy) = (Severity::Low, None);
         }
         let mut hasher = blake3::Hasher::new();
-        let (agent, task) = (self.agents.first(), self.tasks.first());
+        let (agent, task) = (self.agents.first(), self.first_task.as_ref().or(self.tasks.first()));
         for part in [Some(&self.kind.name()), agent, task] {
             hasher.update(part.map_or("", String::as_str).as_bytes()).update(&[0]);
         }
@@ -121,7 +136,7 @@ impl Draft {
             kind: self.kind,
             severity: self.severity,
             agents: self.agents,
-            tasks: self.tasks,
+            tasks: if self.lost.is_empty() { self.tasks } else { self.lost },
             from: time(from),
             to: (!scene.lasts(to)).then(|| time(to)),
             summary: self.summary,
@@ -138,30 +153,6 @@ impl Draft {
         let is_left = matches!(self.kind, IncidentKind::LostWork | IncidentKind::CrashedAgent);
         let mut tasks = scene.tasks.iter().filter(|task| self.tasks.contains(&task.id)).peekable();
         is_left && tasks.peek().is_some() && tasks.all(|task| task.status == TaskStatus::Completed)
-    }
-}
-
-/// The tasks of which one of these incidents explains that they were never completed.
-pub fn explained_losses<'a>(scene: &'a Scene<'_>, drafts: &'a [Draft]) -> HashSet<&'a str> {
-    let losses = drafts.iter().filter(|draft| draft.explains_loss(scene));
-    losses.flat_map(|draft| scene.with_dependents(&draft.tasks)).collect()
-}
-
-/// Activity so soon after an incident is its end, in milliseconds.
-const LEAVING: i64 = 60_000;
-
-/// A duration in words: `40 s`, `12 min`, `3 h 18 min`, `2 d 4 h`.
-pub fn duration(millis: i64) -> String {
-    let seconds = millis.max(0) / 1_000;
-    let two = |large: i64, unit: &str, small: i64, unit_of_small: &str| match small {
-        0 => format!("{large} {unit}"),
-        _ => format!("{large} {unit} {small} {unit_of_small}"),
-    };
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3_600 => format!("{} min", seconds / 60),
-        3_600..86_400 => two(seconds / 3_600, "h", seconds % 3_600 / 60, "min"),
-        _ => two(seconds / 86_400, "d", seconds % 86_400 / 3_600, "h"),
     }
 }
 
@@ -202,12 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_and_lists_are_written_in_words() {
-        let minute = 60_000;
-        let millis =
-            [0, 59_999, minute, 59 * minute, 60 * minute, 198 * minute, 1_440 * minute, 1_560 * minute];
-        let shown = millis.map(duration);
-        assert_eq!(shown, ["0 s", "59 s", "1 min", "59 min", "1 h", "3 h 18 min", "1 d", "1 d 2 h"]);
+    fn lists_are_written_in_words() {
         let ids = ["1", "2", "3", "4", "5"].map(str::to_owned);
         let listed = [1, 2, 3, 5].map(|most| task_names(&ids[..most]));
         assert_eq!(listed, ["#1", "#1 and #2", "#1, #2 and #3", "#1, #2 and 3 more"]);

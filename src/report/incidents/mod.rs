@@ -6,6 +6,7 @@ mod departures;
 mod dependencies;
 mod draft;
 mod failures;
+mod losses;
 mod scene;
 mod shared_names;
 mod stalls;
@@ -18,7 +19,7 @@ use strum::VariantArray;
 
 use crate::timeline::{Entry, TurnEvent};
 use draft::Draft;
-pub use draft::{count, duration};
+pub use draft::count;
 pub use scene::Scene;
 pub use stalls::restore_command;
 use teamkeep_core::client::json;
@@ -32,7 +33,7 @@ pub struct Incident {
     pub severity: Severity,
     /// The agents, the cause first.
     pub agents: Vec<String>,
-    /// The ids of the tasks.
+    /// The ids of the tasks that it lost; if it lost none, of those that it is about.
     pub tasks: Vec<String>,
     pub from: Timestamp,
     /// `None` while it lasts.
@@ -67,7 +68,7 @@ pub struct Step {
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct IncidentCost {
-    /// Number of tasks that were never completed because of it.
+    /// Number of tasks that were never completed because of it. No task counts for two incidents.
     pub tasks_lost: usize,
     /// Tokens of the model's messages that it made useless; `None` if unknown.
     pub tokens: Option<u64>,
@@ -152,15 +153,18 @@ pub fn incidents(scene: &Scene<'_>) -> Vec<Incident> {
         }
     });
     fold(&mut causes, unread::unread(scene), is_about_same_agent);
-    fold(&mut causes, chains::blocked_chains(scene), is_about_same_task);
+    fold(&mut causes, chains::blocked_chains(scene), |cause, chain| {
+        is_about_same_task(cause, chain) || chains::is_held_up_by(scene, chain, cause)
+    });
     causes.extend(unread::unknown_recipients(scene));
     causes.extend(teamwork::deleted_tasks(scene));
     causes.extend(teamwork::false_completions(scene));
     causes.extend(teamwork::duplicates(scene));
     causes.extend(shared_names::shared_names(scene));
     causes.extend(teamwork::ping_pong(scene));
+    let rest = losses::assign(scene, &mut causes);
     // A crash explains the unfinished tasks that nothing else explains.
-    let rest = departures::crashed_lead(scene, &causes).or_else(|| chains::unfinished_work(scene, &causes));
+    let rest = departures::crashed_lead(scene, &rest).or_else(|| chains::unfinished_work(scene, &rest));
     causes.extend(rest);
     let mut incidents: Vec<Incident> = causes.into_iter().map(|draft| draft.finish(scene)).collect();
     incidents.sort_by(|a, b| {

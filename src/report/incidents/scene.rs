@@ -1,6 +1,6 @@
 //! The input of all detectors: the parts of the report, the times at which each agent was active, and its tokens.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::report::activity::ActivityTimes;
 use crate::report::input::{ReportInput, Spans};
@@ -27,8 +27,6 @@ pub struct Scene<'a> {
     first_read: HashMap<(&'a str, &'a str), i64>,
     /// The changes of each task.
     task_entries: HashMap<&'a str, Vec<&'a Entry>>,
-    /// The unfinished tasks that wait for each task.
-    dependents: HashMap<&'a str, Vec<&'a str>>,
 }
 
 impl<'a> Scene<'a> {
@@ -43,19 +41,12 @@ impl<'a> Scene<'a> {
         let end = match () {
             // The crash itself is not recorded. It came after the last activity.
             () if is_crashed(case) => last.unwrap_or_else(|| case.end.millis()),
-            () if case.is_over() => case.end.millis(),
-            () => case.end.max(now).millis(),
+            () => case.until(now).millis(),
         };
         let mut task_entries: HashMap<&str, Vec<&Entry>> = HashMap::new();
         for entry in case.entries {
             if let Some(change) = entry.task() {
                 task_entries.entry(&change.id).or_default().push(entry);
-            }
-        }
-        let mut dependents: HashMap<&str, Vec<&str>> = HashMap::new();
-        for task in tasks.iter().filter(|task| task.is_unfinished()) {
-            for id in &task.blocked_by {
-                dependents.entry(id).or_default().push(&task.id);
             }
         }
         let first_read = first_read(case);
@@ -70,7 +61,6 @@ impl<'a> Scene<'a> {
             activity,
             first_read,
             task_entries,
-            dependents,
         }
     }
 
@@ -86,6 +76,11 @@ impl<'a> Scene<'a> {
     /// When the agent was part of the team.
     pub fn presence(&self, name: &str) -> Spans {
         self.case.presence(name, self.end)
+    }
+
+    /// Whether the agent was part of the team until its end. The files of a team go before the end of its session.
+    pub fn is_there_at_end(&self, name: &str) -> bool {
+        self.presence(name).iter().last().is_some_and(|(_, to)| self.end - to <= GRACE)
     }
 
     /// The times without activity of the agent while it was there that are at least so long.
@@ -132,23 +127,8 @@ impl<'a> Scene<'a> {
         task.is_unfinished() && self.case.is_over()
     }
 
-    /// Number of these tasks, and of those that depend on them, that were never completed.
-    pub fn lost(&self, ids: &[String]) -> usize {
-        let all: HashSet<&str> = self.with_dependents(ids).into_iter().collect();
-        self.tasks.iter().filter(|task| all.contains(task.id.as_str()) && self.is_lost(task)).count()
-    }
-
-    /// These tasks, and the unfinished ones that wait for them.
-    pub fn with_dependents<'b>(&'b self, ids: &'b [String]) -> Vec<&'b str> {
-        let mut all: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let mut known: HashSet<&str> = all.iter().copied().collect();
-        let mut index = 0;
-        while let Some(id) = all.get(index).copied() {
-            let dependents = self.dependents.get(id).into_iter().flatten().copied();
-            all.extend(dependents.filter(|id| known.insert(id)));
-            index += 1;
-        }
-        all
+    pub fn has_lost(&self, id: &str) -> bool {
+        self.tasks.iter().any(|task| task.id == id && self.is_lost(task))
     }
 
     /// The entry with the change of a task at that moment, in milliseconds.
@@ -165,6 +145,9 @@ impl<'a> Scene<'a> {
         self.case.entries.iter().filter(move |entry| entry.kind() == kind)
     }
 }
+
+/// Time between the files of a team and the end of its session, in milliseconds.
+pub const GRACE: i64 = 5_000;
 
 /// Agents that stop and continue at the same time differ by less, in milliseconds.
 const NEAR_END: i64 = 60_000;

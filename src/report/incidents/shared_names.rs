@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use super::draft::{Draft, duration, listed};
+use super::draft::{Draft, listed};
 use super::scene::Scene;
 use super::{IncidentKind, Severity};
 use crate::report::input::Spans;
 use crate::timeline::{AgentTurn, Entry, Kind};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_core::sys::clock::{Timestamp, duration};
 
 /// A shorter overlap, in milliseconds, can be the end of a turn and the begin of the next one, recorded in the wrong order.
 const MIN_OVERLAP: i64 = 1_000;

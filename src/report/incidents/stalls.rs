@@ -1,6 +1,6 @@
 //! Agents that showed no activity for a long time while they owned a task in progress.
 
-use super::draft::{Draft, duration, listed, task_names};
+use super::draft::{Draft, listed, task_names};
 use super::scene::Scene;
 use super::{IncidentKind, Severity};
 use crate::report::input::Spans;
@@ -9,7 +9,7 @@ use crate::report::tasks::TaskHistory;
 use crate::report::work::{open_questions, waits_for_approval, waits_for_task};
 use crate::timeline::{Entry, EntryKind, TurnEvent};
 use teamkeep_core::client::payload::Kind as Event;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_core::sys::clock::{Timestamp, duration};
 
 /// A stall that lasted at least this many times the threshold is severe, even if nothing was lost.
 const SEVERE: i64 = 4;
@@ -134,17 +134,11 @@ fn stall(scene: &Scene<'_>, name: &str, silences: &[(i64, i64)], tasks: &[&TaskH
         times => format!("{times} times, for {} in all,", duration(silent)),
     };
     draft.summary = format!("{name} {was} silent {time} with {owned} in progress{waited}");
-    let lost: Vec<&String> = tasks.iter().filter(|task| scene.is_lost(task)).map(|task| &task.id).collect();
-    if !lost.is_empty() || scene.lasts(to) || silent >= SEVERE * millis(scene.limits.silent) {
+    if scene.lasts(to) || silent >= SEVERE * millis(scene.limits.silent) {
         draft.severity = Severity::High;
     }
     draft.spend(wasted(scene, name, tasks));
-    let running = || format!("Ask {name} for {owned}, or reassign the task");
-    draft.remedy = match (scene.case.is_over(), lost.is_empty()) {
-        (false, _) => Some(running()),
-        (true, false) => Some(restore(scene)),
-        (true, true) => None,
-    };
+    draft.remedy = (!scene.case.is_over()).then(|| format!("Ask {name} for {owned}, or reassign the task"));
     draft
 }
 
@@ -181,6 +175,7 @@ pub fn claim(scene: &Scene<'_>, draft: &mut Draft, name: &str, tasks: &[&TaskHis
             draft.step(entry, format!("{name} had #{} in progress{called}", task.id));
         }
     }
+    draft.keep_lost(scene);
 }
 
 /// The entry, and the tool call after it that had not ended, if any.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::draft::{Draft, count, duration, task_names};
+use super::draft::{Draft, count, task_names};
 use super::scene::Scene;
+use super::stalls::{millis, restore};
 use super::{IncidentKind, Severity};
 use crate::report::messages::bare;
 use crate::report::turns::Turn;
@@ -12,7 +13,7 @@ use teamkeep_core::client::payload::{Kind as Event, Message};
 use teamkeep_core::config::Gate;
 use teamkeep_core::model::{TaskStatus, Tool};
 use teamkeep_core::policy::{Decision, stopped, without_prefix};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_core::sys::clock::{Timestamp, duration};
 
 /// Tasks that were completed and started again.
 pub fn false_completions(scene: &Scene<'_>) -> Vec<Draft> {
@@ -112,6 +113,9 @@ pub fn ping_pong(scene: &Scene<'_>) -> Option<Draft> {
     let spans: Vec<(i64, i64)> = spans.collect();
     let from = spans.iter().map(|(from, _)| *from).min()?;
     let to = spans.iter().map(|(_, to)| *to).max()?;
+    // It lasts until no idle notice has started a turn for a while.
+    let lasts = !scene.case.is_over() && scene.end - to < millis(scene.limits.silent);
+    let to = if lasts { scene.end } else { to };
     let mut draft = Draft::new(IncidentKind::IdlePingPong, Severity::Low, (from, to));
     draft.agent(lead);
     for (from, _) in spans.iter().take(1).chain(spans.iter().skip(1).next_back()) {
@@ -151,7 +155,10 @@ pub fn deleted_tasks(scene: &Scene<'_>) -> Option<Draft> {
         task_names(&draft.tasks),
         if draft.tasks.len() == 1 { "it was" } else { "they were" }
     );
-    draft.remedy = Some(super::stalls::restore(scene));
+    draft.remedy = Some(match scene.case.is_over() {
+        true => restore(scene),
+        false => format!("Ask {} to create {} again", scene.case.lead, task_names(&draft.tasks)),
+    });
     Some(draft)
 }
 

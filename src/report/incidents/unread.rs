@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::draft::{Draft, count, duration, listed};
+use super::draft::{Draft, count, listed};
 use super::scene::Scene;
 use super::stalls::millis;
 use super::{IncidentKind, Severity};
 use crate::report::messages::{MessageRow, bare};
 use crate::timeline::Entry;
+use teamkeep_core::sys::clock::duration;
 
 /// A message that waited for its recipient, and until when.
 pub struct Waiting<'a> {

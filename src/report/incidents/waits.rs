@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::draft::{Draft, duration, task_names};
+use super::draft::{Draft, task_names};
 use super::scene::Scene;
 use super::stalls::millis;
 use super::{IncidentKind, Severity};
 use crate::timeline::{Entry, LoadedEvent, changes_own_task};
 use teamkeep_core::client::payload::Kind as Event;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_core::sys::clock::{Timestamp, duration};
 
 /// A request to the user or to the lead.
 struct Request<'a> {
@@ -46,6 +46,7 @@ fn wait(scene: &Scene<'_>, request: &Request<'_>, span: (i64, i64)) -> Draft {
     for task in scene.held(agent, at.millis() + 1) {
         draft.task(&task.id);
     }
+    draft.keep_lost(scene);
     if let Some(entry) = entry {
         draft.step(entry, format!("{agent} asked for {what}"));
     }

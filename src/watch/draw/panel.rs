@@ -3,9 +3,9 @@
 use anstyle::Style;
 
 use super::canvas::Canvas;
-use crate::report::{Severity, duration};
+use crate::report::Severity;
 use crate::status::{AgentState, Member, count_states};
-use crate::view::{DIM, GREEN, RED, Span, YELLOW, bold, dim, styled};
+use crate::view::{DIM, GREEN, RED, Span, YELLOW, age, bold, dim, styled};
 use teamkeep_core::sys::clock::Timestamp;
 
 pub const BOLD: Style = Style::new().bold();
@@ -60,9 +60,9 @@ impl Window {
     }
 }
 
-/// A duration in at most two units: `12s`, `4m`, `3h18m`, `2d4h`.
+/// A duration for a narrow column: `12s`, `4m5s`, `3h18m`, `2d4h`.
 pub fn short(from: Timestamp, to: Timestamp) -> String {
-    duration((to - from).num_milliseconds()).replace("min", "m").replace(' ', "")
+    age(from, to).replace("min", "m").replace(' ', "")
 }
 
 /// How a state is shown: its style, and a sign that is readable without colors.
@@ -125,10 +125,10 @@ mod tests {
     }
 
     #[test]
-    fn durations_have_at_most_two_units() {
+    fn durations_are_narrow() {
         let time = |seconds: i64| Timestamp::from_millis(seconds * 1_000).unwrap();
-        let spans = [0, 59, 60, 3_599, 3_600, 11_880, 187_200, -5]
+        let spans = [0, 59, 60, 599, 3_599, 3_600, 11_880, 187_200, -5]
             .map(|seconds| short(time(100), time(100 + seconds)));
-        assert_eq!(spans, ["0s", "59s", "1m", "59m", "1h", "3h18m", "2d4h", "0s"]);
+        assert_eq!(spans, ["0s", "59s", "1m", "9m59s", "59m", "1h", "3h18m", "2d4h", "0s"]);
     }
 }

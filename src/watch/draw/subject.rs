@@ -52,6 +52,8 @@ fn incident(recording: &Recording, moment: &Moment, incident: &Incident, page: &
     page.line(format!("{}, severity {}", incident.kind.name(), incident.severity.name()));
     page.line(format!("from  {}", moment_since(start, incident.from)));
     page.line(match incident.to {
+        // A crash is a moment.
+        Some(to) if to <= incident.from => format!("until {}", moment_since(start, to)),
         Some(to) => format!("until {} ({})", moment_since(start, to), short(incident.from, to)),
         None => format!("for   {} so far", short(incident.from, moment.at)),
     });

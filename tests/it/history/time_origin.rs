@@ -31,11 +31,11 @@ fn relative_times_start_at_the_first_hook_call_in_all_outputs() {
     let run = &sandbox.teams()[0];
     assert_eq!(run["started_at"], "2026-02-03T06:05:11.640Z");
     let told = sandbox.told(&["replay"]);
-    assert!(told.contains("2026-02-03 06:05:11 UTC, lasted 3.0s, ended by session-end"), "{told}");
+    assert!(told.contains("2026-02-03 06:05:11 UTC, lasted 3 s, ended by session-end"), "{told}");
     assert!(told.contains("   -5.6s team-lead   started a turn: make a team\n"), "{told}");
     assert!(told.contains("    2.0s team-lead   ended the turn: The team is made.\n"), "{told}");
     let listed = sandbox.told(&["teams"]);
-    assert!(listed.contains(" 3.0s "), "not since 1970: {listed}");
+    assert!(listed.contains(" 3 s "), "not since 1970: {listed}");
     let before = sandbox.show(&["--at", "+0s"]);
     assert_eq!(before["at"], run["started_at"]);
 }

@@ -5,16 +5,16 @@ use serde_json::{Value, json};
 use crate::support::client_files::Lead;
 use crate::support::sandbox::Sandbox;
 
-const SESSION: &str = "6f0a9d24-0000-4000-8000-000000000001";
+pub const SESSION: &str = "6f0a9d24-0000-4000-8000-000000000001";
 const MINUTE: i64 = 60_000;
 
 /// A team of a lead and teammates in its process, whose clock is set by minutes.
-struct Team {
-    sandbox: Sandbox,
+pub struct Team {
+    pub sandbox: Sandbox,
 }
 
 impl Team {
-    fn new(members: &[&str]) -> Team {
+    pub fn new(members: &[&str]) -> Team {
         let team = Team { sandbox: Sandbox::new() };
         let lead = team.lead();
         lead.start("startup");
@@ -26,26 +26,26 @@ impl Team {
         team
     }
 
-    fn lead(&self) -> Lead<'_> {
+    pub fn lead(&self) -> Lead<'_> {
         Lead::of(&self.sandbox, SESSION)
     }
 
     /// Sets the clock of the next call.
-    fn at(&self, minute: i64) -> &Team {
+    pub fn at(&self, minute: i64) -> &Team {
         self.sandbox.set_clock(minute * MINUTE);
         self
     }
 
-    fn prompt(&self) {
+    pub fn prompt(&self) {
         self.lead().hook("UserPromptSubmit", json!({"prompt": "go on"}));
     }
 
-    fn agent(&self, name: &str, event: &str) {
+    pub fn agent(&self, name: &str, event: &str) {
         self.lead().hook(event, json!({"agent_id": format!("a{name}-1"), "agent_type": name}));
     }
 
     /// A turn of the agent's: it starts, writes to another one, and ends.
-    fn says(&self, name: &str, to: &str, text: &str) {
+    pub fn says(&self, name: &str, to: &str, text: &str) {
         let by = if name == "team-lead" {
             json!({})
         } else {
@@ -58,7 +58,7 @@ impl Team {
     }
 
     /// Changes a task, and has a hook call see it.
-    fn task(&self, id: &str, status: &str, owner: Option<&str>) {
+    pub fn task(&self, id: &str, status: &str, owner: Option<&str>) {
         self.lead().task(id, status, owner);
         match owner {
             Some(name) if name != "team-lead" => self.agent(name, "SubagentStart"),
@@ -67,7 +67,7 @@ impl Team {
     }
 
     /// What the agent read, by its transcript.
-    fn reads(&self, name: &str, messages: &[(&str, &str)]) {
+    pub fn reads(&self, name: &str, messages: &[(&str, &str)]) {
         let path = format!("projects/-home-dev-parser/{SESSION}/subagents/agent-a{name}-1");
         let meta = json!({"name": name, "agentType": name, "taskKind": "in_process_teammate"});
         self.sandbox.write(&format!("{path}.meta.json"), meta);
@@ -82,16 +82,31 @@ impl Team {
         self.sandbox.write(&format!("{path}.jsonl"), known + &new);
     }
 
-    fn end(&self) {
+    pub fn end(&self) {
         self.lead().erase();
         self.lead().end("prompt_input_exit");
     }
 
-    fn report(&self) -> Value {
+    /// The process of Claude Code exits at that minute, after a last hook call.
+    pub fn crash(&self, minute: i64) {
+        let mut gone = std::process::Command::new("true").spawn().unwrap();
+        let pid = gone.id();
+        gone.wait().unwrap();
+        let lead = Lead { pid: Some(pid), ..self.lead() };
+        let path = format!("teams/{}/config.json", lead.team);
+        let config = std::fs::read_to_string(self.sandbox.client(&path)).unwrap();
+        let mut config: Value = serde_json::from_str(&config).unwrap();
+        config["leadProcess"] = json!({"pid": pid});
+        self.sandbox.write(&path, config);
+        self.at(minute);
+        lead.hook("UserPromptSubmit", json!({"prompt": "go on"}));
+    }
+
+    pub fn report(&self) -> Value {
         serde_json::from_str(&self.sandbox.told(&["report", "--json"])).unwrap()
     }
 
-    fn incidents(&self) -> Vec<Value> {
+    pub fn incidents(&self) -> Vec<Value> {
         let report = self.report();
         let incidents = report["incidents"].as_array().unwrap().clone();
         let entries = self.sandbox.replay("latest");
@@ -104,12 +119,12 @@ impl Team {
     }
 
     /// The kinds and their first agents.
-    fn kinds(&self) -> Vec<(String, String)> {
+    pub fn kinds(&self) -> Vec<(String, String)> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         self.incidents().iter().map(|one| (text(&one["kind"]), text(&one["agents"][0]))).collect()
     }
 
-    fn only(&self, kind: &str) -> Value {
+    pub fn only(&self, kind: &str) -> Value {
         let found = self.incidents();
         assert_eq!(found.len(), 1, "{found:#?}");
         assert_eq!(found[0]["kind"], kind, "{found:#?}");
@@ -188,8 +203,10 @@ fn work_of_a_teammate_that_is_shut_down_is_lost_once() {
     team.at(3).task("2", "completed", Some("alice"));
     team.end();
     let lost = team.only("lost-work");
-    assert_eq!((&lost["agents"], &lost["tasks"]), (&json!(["bob"]), &json!(["1"])));
-    assert_eq!(lost["cost"]["tasks_lost"], 2, "with the task that waits for it");
+    // With the task that waits for it.
+    assert_eq!((&lost["agents"], &lost["tasks"]), (&json!(["bob"]), &json!(["1", "3"])));
+    assert_eq!(lost["cost"]["tasks_lost"], 2);
+    assert!(lost["summary"].as_str().unwrap().ends_with("; #1 and #3 were never completed"), "{lost}");
     assert!(lost["remedy"].as_str().unwrap().starts_with("teamkeep restore "), "{lost}");
 }
 

@@ -35,8 +35,9 @@ fn big_run_with_one_silent_teammate_has_one_incident_with_its_cause_and_cost() {
     assert_eq!(stall["cost"]["tasks_lost"], 1);
     assert_eq!(stall["cost"]["tokens"], run.lost_tokens);
     assert!(run.lost_tokens > 0);
-    let summary =
-        format!("mobile was silent for 3 h 18 min with #{LOST} in progress; {UNREAD} messages waited for it");
+    let summary = format!(
+        "mobile was silent for 3 h 18 min with #{LOST} in progress; {UNREAD} messages waited for it; #{LOST} was never completed"
+    );
     assert_eq!(stall["summary"], summary);
     let chain: Vec<&str> =
         stall["chain"].as_array().unwrap().iter().map(|step| step["what"].as_str().unwrap()).collect();

@@ -12,6 +12,8 @@ pub mod html_use;
 pub mod incident_kinds;
 pub mod incidents;
 pub mod incidents_degraded;
+pub mod lost_tasks;
+pub mod one_source;
 pub mod plan_waits;
 pub mod resolved_incidents;
 pub mod spending_props;

@@ -46,7 +46,7 @@ fn listed(sandbox: &Sandbox, columns: Option<usize>) -> String {
 fn wide_terminal_shows_each_run_on_one_line() {
     insta::assert_snapshot!(teams(None), @"
     TEAM             RUN      CREATED (UTC)    DURATION ENDED BY    TASKS MSGS MEMBERS
-    session-aaaaaaaa 5c96e77a 2026-02-03 04:00 3.0s     session-end     0    1 team-lead, alice, bob, carol, dave, erin, frank, grace
+    session-aaaaaaaa 5c96e77a 2026-02-03 04:00 3 s      session-end     0    1 team-lead, alice, bob, carol, dave, erin, frank, grace
     (no team)        3865c324 2026-02-03 04:05 1h59m55s running         -    -
     ");
 }
@@ -57,7 +57,7 @@ fn members_are_listed_below_their_run_at_80_columns() {
     assert!(told.lines().all(|line| line.chars().count() <= 80));
     insta::assert_snapshot!(told, @"
     TEAM             RUN      CREATED (UTC)    DURATION ENDED BY    TASKS MSGS
-    session-aaaaaaaa 5c96e77a 2026-02-03 04:00 3.0s     session-end     0    1
+    session-aaaaaaaa 5c96e77a 2026-02-03 04:00 3 s      session-end     0    1
       team-lead, alice, bob, carol, dave, erin, frank, grace
     (no team)        3865c324 2026-02-03 04:05 1h59m55s running         -    -
     ");
@@ -71,7 +71,7 @@ fn each_run_is_a_paragraph_at_40_columns() {
     session-aaaaaaaa
       RUN 5c96e77a,
       CREATED (UTC) 2026-02-03 04:00,
-      DURATION 3.0s, ENDED BY session-end,
+      DURATION 3 s, ENDED BY session-end,
       TASKS 0, MSGS 1,
       MEMBERS team-lead, alice, bob, carol,
       dave, erin, frank, grace
@@ -108,13 +108,13 @@ fn replay_heading_wraps_at_the_terminal_width() {
     };
     insta::assert_snapshot!(heading(80), @"
     session-aaaaaaaa 5c96e77ac67bdca0
-    2026-02-03 04:05:06 UTC, lasted 3.0s, ended by session-end
+    2026-02-03 04:05:06 UTC, lasted 3 s, ended by session-end
     8 members, 0 tasks, 1 message; team-lead, alice, bob, carol, dave, erin, frank,
     grace
     ");
     insta::assert_snapshot!(heading(40), @"
     session-aaaaaaaa 5c96e77ac67bdca0
-    2026-02-03 04:05:06 UTC, lasted 3.0s,
+    2026-02-03 04:05:06 UTC, lasted 3 s,
     ended by session-end
     8 members, 0 tasks,
     1 message; team-lead, alice, bob, carol,

@@ -51,8 +51,8 @@ fn text_output_uses_the_local_zone_and_names_it() {
     let sandbox = sandbox("2026-02-03T22:59:59.000Z");
     let list = berlin(&sandbox, &["list"]);
     assert!(list.contains("CREATED (+01:00)") && list.contains(" 2026-02-03 23:59 "), "{list}");
-    assert!(berlin(&sandbox, &["replay"]).contains("\n2026-02-03 23:59:59 +01:00, lasted 2.0s,"));
-    assert!(berlin(&sandbox, &["report"]).contains("\n2026-02-03 23:59:59 +01:00, lasted 2.0s,"));
+    assert!(berlin(&sandbox, &["replay"]).contains("\n2026-02-03 23:59:59 +01:00, lasted 2 s,"));
+    assert!(berlin(&sandbox, &["report"]).contains("\n2026-02-03 23:59:59 +01:00, lasted 2 s,"));
     assert!(
         berlin(&sandbox, &["show", "--at", "+1s"]).contains("\nas of 2026-02-04 00:00:00 +01:00 (+1.0s)\n")
     );

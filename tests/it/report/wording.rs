@@ -7,6 +7,7 @@ use teamkeep::view::report;
 use super::html::{at, column, empty, letter, show, task};
 use crate::history::traces::{V177, V328, play};
 use crate::support::browser::Browser;
+use teamkeep_core::sys::clock;
 
 const LEFT: &str = "\u{e012}";
 
@@ -39,16 +40,16 @@ fn run_has_the_same_duration_in_all_outputs() {
     let told = play(V177, 1);
     let report: Value = serde_json::from_str(&told.sandbox.told(&["report", "--json"])).unwrap();
     assert_eq!(report["overview"]["duration_ms"], 57_041);
-    assert!(told.sandbox.told(&["report"]).contains("lasted 57.0s, ended by team-delete"));
-    assert!(told.sandbox.told(&["replay"]).contains("lasted 57.0s, ended by team-delete"));
+    assert!(told.sandbox.told(&["report"]).contains("lasted 57 s, ended by team-delete"));
+    assert!(told.sandbox.told(&["replay"]).contains("lasted 57 s, ended by team-delete"));
     let list = told.sandbox.told(&["list"]);
-    assert!(list.contains(" 57.0s "), "{list}");
+    assert!(list.contains(" 57 s "), "{list}");
     let path = told.sandbox.home().join("report.html");
     told.sandbox.told(&["report", "--format", "html", "-o", path.to_str().unwrap()]);
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&path);
-    assert!(browser.text("#figures").starts_with("Duration57.0 s"), "{}", browser.text("#figures"));
-    assert!(browser.text("#subtitle").ends_with("04:39:28 to 2026-11-20 04:40:25 UTC · 57.0 s"));
+    assert!(browser.text("#figures").starts_with("Duration57 s"), "{}", browser.text("#figures"));
+    assert!(browser.text("#subtitle").ends_with("04:39:28 to 2026-11-20 04:40:25 UTC · 57 s"));
     let moment = browser.text("#moment");
     assert!(moment.starts_with("0:57.041"), "{moment}");
     browser.must_be_content();
@@ -137,7 +138,7 @@ fn text_is_plain_and_large_numbers_have_separators() {
         " 20,896 ",
         "Dependencies\n  1 → 2",
         "in_progress → pending, unassigned (was bob)",
-        "13.6s of agent time in 7.6s wall time (5.9s saved by parallelism)",
+        "13 s of agent time in 7 s wall time (5 s saved by parallelism)",
         "3 turns not timed (start not recorded)",
         "cache read cache write",
         "1,000,000",
@@ -158,4 +159,18 @@ fn problems_of_a_recorded_run_are_plain_sentences() {
         assert!(told.contains(words), "{words} is not in\n{told}");
     }
     assert!(!told.contains("nobody") && !told.contains("client"), "{told}");
+}
+
+#[test]
+fn page_and_terminal_write_a_duration_alike() {
+    let Some((browser, _dir)) = show(empty()) else { return };
+    let second = 1_000;
+    let (minute, hour, day) = (60 * second, 3_600 * second, 86_400 * second);
+    for unit in [1, second, minute, 10 * minute, hour, day, 30 * day] {
+        for millis in [unit - 1, unit, unit + 1, unit + 5 * second, 2 * unit + 59 * minute, 11 * unit] {
+            let shown = browser.run(&format!("return lasting({millis})"));
+            assert_eq!(shown, clock::duration(millis), "{millis}");
+        }
+    }
+    assert_eq!(browser.run("return lasting(-5)"), clock::duration(-5));
 }

@@ -1,5 +1,7 @@
 //! `watch` on a terminal: it draws what changes, and leaves the terminal as it was.
 
+use std::process::{Command, Stdio};
+
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::json;
@@ -116,6 +118,39 @@ fn a_new_team_is_shown_when_the_one_before_has_ended() {
     rustix::io::write(&terminal.master, b"q").unwrap();
     terminal.until(CLOSE);
     assert_eq!(terminal.end().code, Some(0));
+}
+
+#[test]
+fn a_crash_while_the_board_is_open_is_an_alert() {
+    for tasks in [0, 1] {
+        let sandbox = Sandbox::new();
+        let mut client = Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().unwrap();
+        let lead = Lead { pid: Some(client.id()), ..Lead::of(&sandbox, super::SESSION) };
+        lead.config(super::CREATED, &["bob"], json!({"leadProcess": {"pid": client.id()}}));
+        lead.start("startup");
+        if tasks > 0 {
+            super::task(&lead, 1, "Build the app", ("in_progress", Some("bob")), &[]);
+        }
+        lead.hook("SubagentStart", super::by("bob"));
+        // The transcript has a sign of life after the last hook call.
+        sandbox.set_clock(sandbox.millis() + 94);
+        lead.says("user", json!("go on"));
+        let mut terminal = watch(&sandbox, &["watch"], &[]);
+        terminal.until("no alerts");
+        client.kill().unwrap();
+        client.wait().unwrap();
+        terminal.until("crashed");
+        terminal.until(if tasks == 0 { "1 low" } else { "1 high" });
+        rustix::io::write(&terminal.master, b"q").unwrap();
+        terminal.until(CLOSE);
+        assert_eq!(terminal.end().code, Some(0));
+        let mut later = watch(&sandbox, &["watch"], &[]);
+        later.until("Claude Code exited without ending its session");
+        rustix::io::write(&later.master, b"q").unwrap();
+        later.until(CLOSE);
+        assert!(!later.told.contains("no alerts"), "{}", later.told);
+        assert_eq!(later.end().code, Some(0));
+    }
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Combines the checks of one completion into one finding.
 
-use super::{CheckOutcome, CheckResult, span};
+use super::{CheckOutcome, CheckResult};
 use crate::config::{Gate, Mode, OnError};
 use crate::policy::{Decision, Finding, Reason, cut, escaped};
-use crate::sys::unicode;
+use crate::sys::{clock, unicode};
 
 const MAX_CHARS: usize = 600;
 const MAX_COMMAND_CHARS: usize = 100;
@@ -58,7 +58,7 @@ fn reason(checked: &CheckResult, decision: Decision, task: &str, more: usize) ->
             format!(
                 "exceeded its time limit of {}. Make it faster{again}, or report to the user that its \
                  `timeout` is too short.",
-                span(*after)
+                clock::duration(after.as_millis() as i64)
             ),
             last_lines,
         ),
@@ -139,7 +139,7 @@ mod tests {
         };
         let found = found(&[checked(outcome)], Mode::Block);
         assert_eq!(found.code, "check-timed-out");
-        assert_snapshot!(found.reason, @r#"Blocked: the check `cargo test` for task 3 exceeded its time limit of 120 s. Make it faster, then complete the task again, or report to the user that its `timeout` is too short. Last output: "waiting""#);
+        assert_snapshot!(found.reason, @r#"Blocked: the check `cargo test` for task 3 exceeded its time limit of 2 min. Make it faster, then complete the task again, or report to the user that its `timeout` is too short. Last output: "waiting""#);
     }
 
     #[test]

@@ -69,7 +69,8 @@ function drawCard({ task, column, gone, status, owner, last }, waits) {
 // The time in a column changes with each move, so it is written without drawing the card again.
 function drawAge({ task, column, entered }) {
   const age = cardOf.get(task.id)?.querySelector(".age");
-  if (age) age.textContent = column === "pending" || column === "in_progress" ? " \u00b7 for " + lasting(Math.min(moment.t, END) - entered) : "";
+  const time = Math.min(moment.t, END) - entered;
+  if (age) age.textContent = (column === "pending" || column === "in_progress") && time >= 1000 ? " \u00b7 for " + lasting(time) : "";
 }
 
 // The last change before the selected time, in words.

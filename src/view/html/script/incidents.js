@@ -26,7 +26,7 @@ function drawIncidents() {
 
 function incidentCard(incident) {
   const { cost } = incident;
-  const costs = [cost.tasks_lost > 0 && counted(cost.tasks_lost, "task") + " lost", lasting(cost.seconds * 1000),
+  const costs = [cost.tasks_lost > 0 && counted(cost.tasks_lost, "task") + " lost", cost.seconds > 0 && lasting(cost.seconds * 1000),
     cost.tokens > 0 && counted(cost.tokens, "token"), cost.usd > 0 && money(cost.usd)].filter(Boolean);
   const chain = make("details", {}, make("summary", {}, counted(incident.chain.length, "step")),
     make("ol", { class: "chain" }, incident.chain.map((step) => make("li", {},

@@ -50,6 +50,7 @@ turns.forEach((turn) => (stretch(turn.begin), stretch(turn.end)));
 messages.forEach((message) => stretch(message.t));
 tasks.forEach((task) => task.changes.forEach((change) => stretch(change.t)));
 findings.forEach((finding) => stretch(finding.t));
+incidents.forEach((incident) => stretch(stamp(incident.from)));
 report.phases.forEach((phase) => (stretch(stamp(phase.from)), stretch(stamp(phase.to))));
 report.agents.forEach((agent) => agent.instances.forEach((one) => (stretch(stamp(one.first)), stretch(stamp(one.last)))));
 if (FIRST === Infinity) FIRST = 0;

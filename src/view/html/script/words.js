@@ -6,16 +6,17 @@ const orUnknown = (value, spell) => (value === null || value === undefined ? unk
 const count = (number) => number.toLocaleString("en");
 const counted = (number, one, many) => count(number) + " " + (number === 1 ? one : many || one + "s");
 
-// A duration: 840 ms, 12.3 s, 3 min 05 s, 1 h 02 min. Rounded down, as in the terminal.
+// A duration, rounded down: 840 ms, 12 s, 1 min 5 s, 12 min, 3 h 18 min, 2 d 4 h. The same as clock::duration in the terminal.
 function lasting(ms) {
-  if (ms < 0) return "\u2212" + lasting(-ms);
+  if (ms < 1) return "0 s";
   if (ms < 1000) return Math.floor(ms) + " ms";
-  if (ms < 60000) return (Math.floor(ms / 100) / 10).toFixed(1) + " s";
-  const seconds = Math.floor(ms / 1000);
-  const two = (number) => String(number).padStart(2, "0");
-  if (seconds < 3600) return Math.floor(seconds / 60) + " min " + two(seconds % 60) + " s";
-  const minutes = Math.floor(seconds / 60);
-  return Math.floor(minutes / 60) + " h " + two(minutes % 60) + " min";
+  const [seconds, minutes, hours] = [1000, 60000, 3600000].map((unit) => Math.floor(ms / unit));
+  const two = (large, unit, small, unitOfSmall) => large + " " + unit + (small ? " " + small + " " + unitOfSmall : "");
+  if (seconds < 60) return seconds + " s";
+  if (seconds < 600) return two(minutes, "min", seconds % 60, "s");
+  if (seconds < 3600) return minutes + " min";
+  if (seconds < 86400) return two(hours, "h", minutes % 60, "min");
+  return two(Math.floor(hours / 24), "d", hours % 24, "h");
 }
 
 // An offset from the start of the run: 0:07.250, 12:41.000, 1:02:05.
