@@ -256,3 +256,28 @@ fn doctor_counts_a_warning_as_a_problem_and_exits_with_0() {
     );
     assert!(home.ok("doctor -v").out.contains("\nok      hook-command "));
 }
+
+#[test]
+fn doctor_names_the_hook_that_makes_an_old_client_skip_the_file() {
+    let home = well();
+    let theirs = r#""hooks": {"PreToolUse": [{"matcher": {"tools": ["Bash"]}, "hooks": []}], "X": 1,"#;
+    let theirs = theirs.replace(r#" "X": 1,"#, "");
+    let installed = home.read().replacen("\"PreToolUse\"", "\"PostToolUseFailure\"", 1);
+    home.write(&installed.replacen("\"hooks\": {", &theirs, 1));
+    assert_snapshot!(one(&home, "hook-form"), @"");
+    home.client("2.1.47 (Claude Code)");
+    assert_snapshot!(one(&home, "hook-form"), @"");
+    assert_eq!(result(home.dir.path(), home.command("doctor")).code, Some(1));
+    // A project's file is ignored in the same way.
+    std::fs::create_dir_all(home.at("parser/.claude")).unwrap();
+    home.write("{}");
+    std::fs::write(
+        home.at("parser/.claude/settings.json"),
+        r#"{"hooks": {"Stop": [{"type": "command", "command": "x"}]}}"#,
+    )
+    .unwrap();
+    let mut command = home.command("doctor --json");
+    command.env("CLAUDE_PROJECT_DIR", home.at("parser"));
+    let out = result(home.dir.path(), &mut command).out;
+    assert!(out.contains("parser/.claude/settings.json, because hooks.Stop[0] has no `hooks`"), "{out}");
+}
