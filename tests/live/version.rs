@@ -35,7 +35,8 @@ impl Version {
 
     /// Tells whether this client knows a hook event.
     pub fn knows(self, event: &str) -> bool {
-        let late = [("StopFailure", 78), ("FileChanged", 83), ("TaskCreated", 84)];
+        let late =
+            [("StopFailure", 78), ("FileChanged", 83), ("TaskCreated", 84), ("PreSkillShellCommand", 332)];
         late.iter().all(|(name, patch)| *name != event || self >= Self([2, 1, *patch]))
     }
 
