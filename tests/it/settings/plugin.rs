@@ -101,7 +101,7 @@ fn plugin_manifests_are_json_and_match_cargo_metadata() {
 #[test]
 fn plugin_hooks_use_known_events_and_run_the_plugin_script() {
     let events = hooks();
-    assert_eq!(events.len(), 16);
+    assert_eq!(events.len(), 17);
     for (event, groups) in &events {
         assert_ne!(Kind::named(event), Kind::Unknown, "{event}");
         let hook = &groups[0]["hooks"][0];
