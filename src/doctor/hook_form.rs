@@ -8,7 +8,7 @@ use teamkeep_core::client::payload::Kind;
 use teamkeep_core::client::settings::layer::SettingsLayer;
 use teamkeep_core::client::settings::version::{FIRST_SKIPPING_HOOKS, Version};
 
-/// What each type of hook needs: its text. The first three are known to all versions with agent teams.
+/// The types of hooks, each with the key that it needs. The first three are known to all versions with agent teams.
 const TYPES: &[(&str, &str)] =
     &[("command", "command"), ("prompt", "prompt"), ("agent", "prompt"), ("http", "url")];
 /// Other keys of a hook whose value must be a string or a Boolean (seen 2.1.47).
@@ -124,7 +124,7 @@ fn object<'a>(
     value.as_object()
 }
 
-/// Reports a value that is there and is not what is needed.
+/// Reports a value that is not of the needed form.
 fn need(
     fields: &Map<String, Value>,
     key: &str,

@@ -40,6 +40,11 @@ impl Version {
         late.iter().all(|(name, patch)| *name != event || self >= Self([2, 1, *patch]))
     }
 
+    /// Tells whether this client's roster has the prompts of the members.
+    pub fn keeps_prompts(self) -> bool {
+        self < Self([2, 1, 332])
+    }
+
     /// Tells whether this client reads drop-in files of managed settings.
     pub fn reads_drop_ins(self) -> bool {
         self >= Self([2, 1, 83])

@@ -35,7 +35,7 @@ fn a_rule_for_bash_judges_the_lines_of_a_skill_of_the_lead_a_teammate_and_the_us
         assert_eq!(blocked.code, Some(2), "{by:?} {invoked_by}");
         assert_eq!(
             (blocked.out.as_str(), blocked.err.trim_end()),
-            ("", "Force pushes are the user's to make.")
+            ("", "Blocked: Force pushes are the user's to make.")
         );
     }
     assert_eq!(loads(&team, None, line("Bash", "git status", "toolu_x", "claude")).code, Some(0));

@@ -24,7 +24,11 @@ pub fn differences(version: Version, scenario: &Scenario, sent: &Sent, record: &
     let shown = record.show["members"].as_object().into_iter().flatten();
     let shown = shown.map(|(name, member)| (name.clone(), text(member, "prompt")));
     let lead = || ("team-lead".to_owned(), String::new());
-    found.extend(differ("show, members", mates().chain([lead()]), shown));
+    let in_roster = mates().map(|(name, prompt)| match version.keeps_prompts() {
+        true => (name, prompt),
+        false => (name, String::new()),
+    });
+    found.extend(differ("show, members", in_roster.chain([lead()]), shown));
     // The processes of 2.1.47 write the roster over each other: who has stopped may be in it again, and leave again.
     let comes_back = scenario.topology == Topology::Panes && version.generation() == Generation::Flat;
     let joined = record.of(&["member-joined"]).map(|entry| (text(entry, "actor"), text(entry, "text")));

@@ -7,6 +7,10 @@ use super::same;
 pub fn differences(home: &Home) -> Vec<String> {
     let mut found = Vec::new();
     found.extend(same("a line of the skill ran", false, home.root.join("project").join(LEFT).exists()));
-    found.extend(same("loads that say why", LOADS, home.transcripts().matches(READ).count()));
+    // A transcript can have what the model read more than once.
+    let read = home.transcripts().matches(READ).count();
+    if read < LOADS {
+        found.push(format!("{LOADS} loads, and the model read why in {read}"));
+    }
     found
 }

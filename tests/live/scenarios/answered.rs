@@ -20,7 +20,7 @@ pub fn looks(_: Generation) -> Vec<Look> {
             shows: &["There are three files."],
             lacks: no_report,
         },
-        Look { after: None, command: &["report", "latest"], shows: &["No incidents"], lacks: no_report },
+        Look { after: None, command: &["report", "latest"], shows: &["none found"], lacks: no_report },
     ]
 }
 

@@ -16,7 +16,7 @@ pub const FILES: &[(&str, &str)] = &[(
 pub const LEFT: &str = "pushed";
 /// How often it is loaded, and what the model reads then.
 pub const LOADS: usize = 3;
-pub const READ: &str = "[not run: blocked by hook: Force pushes rewrite shared history.";
+pub const READ: &str = "[not run: blocked by hook: Blocked: Force pushes rewrite shared history.";
 
 pub fn looks(_: Generation) -> Vec<Look> {
     let shows = &["alice", "team-lead", "was blocked: Force pushes rewrite shared history."];
