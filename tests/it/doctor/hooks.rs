@@ -63,7 +63,7 @@ fn doctor_reports_two_different_hooks_for_one_event_but_not_duplicates() {
     assert_eq!(told.code, Some(1));
     let lines: Vec<&str> = told.out.lines().filter(|line| line.contains(" hooks-twice: ")).collect();
     assert_snapshot!(lines.join("\n"), @"
-    error: hooks-twice: teamkeep is called twice at FileChanged and 15 more: ~/bin/teamkeep, teamkeep (in ~/project/.claude/settings.local.json, ~/.claude/settings.json)
+    error: hooks-twice: teamkeep is called twice at FileChanged and 16 more: ~/bin/teamkeep, teamkeep (in ~/project/.claude/settings.local.json, ~/.claude/settings.json)
     ");
     assert!(told.out.contains("  hint: teamkeep uninstall\n"), "{}", told.out);
     assert_eq!(run("uninstall").code, Some(0));
