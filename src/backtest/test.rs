@@ -142,7 +142,7 @@ impl<'a> Replay<'a> {
 
 /// An attempt as the log has it: of a tool call, only the time is known.
 pub fn attempt(event: &Judged<'_>) -> Attempt {
-    let origin = if event.kind == Kind::PreToolUse { Origin::Unknown } else { Origin::Turn };
+    let origin = if event.kind.is_before_tool() { Origin::Unknown } else { Origin::Turn };
     Attempt { origin, at: event.at.millis() }
 }
 

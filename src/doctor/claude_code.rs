@@ -378,7 +378,7 @@ mod tests {
         let ours = found(Version(2, 1, 328), "teamkeep hook teammate-idle");
         assert_eq!((ours.verdict, ours.fix.as_deref()), (Verdict::Warn, Some("teamkeep install")));
         assert_eq!(found(Version(2, 1, 47), "true").verdict, Verdict::Bad);
-        let newer = found(Version(2, 1, 329), "true");
+        let newer = found(Version(2, 1, 333), "true");
         assert_eq!((newer.verdict, newer.fix), (Verdict::Unknown, None), "it may have got it");
     }
 }

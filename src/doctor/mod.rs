@@ -4,6 +4,7 @@
 //! Only the safe fixes of [`store`] change anything.
 
 mod claude_code;
+mod hook_form;
 mod hooks;
 mod organization;
 mod policy;
@@ -64,6 +65,7 @@ codes! {
     HooksInstalled hooks::installed, "hooks-installed" "The hooks are in a settings file that Claude Code reads, or in an enabled plugin.",
     HooksComplete hooks::complete, "hooks-complete" "There is a hook for every event that this version of Claude Code has and teamkeep records.",
     HooksTwice hooks::duplicates, "hooks-twice" "No event calls teamkeep twice.",
+    HookForm hook_form::check, "hook-form" "Every hook in the settings, also of other programs, has a form that Claude Code accepts. One malformed hook makes it ignore the whole file, since 2.1.328 only at PreToolUse, PermissionRequest and PreSkillShellCommand.",
     HookMatcher hooks::matchers, "hook-matcher" "No matcher excludes tools or events that teamkeep records.",
     SessionEndBudget hooks::budget, "session-end-budget" "The SessionEnd hook has a `timeout`. Without one, all SessionEnd hooks share 1.5 seconds.",
     HookCommand program::check, "hook-command" "The program that the hooks run exists and is executable.",

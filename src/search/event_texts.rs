@@ -28,7 +28,10 @@ pub fn documents(recorded: &Recorded, mut is_new: impl FnMut(&str) -> bool) -> V
             let text = joined([text("task_subject"), text("task_description")]);
             one(Kind::Task, &format!("#{id}"), text)
         }
-        EventKind::PreToolUse | EventKind::PostToolUse | EventKind::PostToolUseFailure => {
+        EventKind::PreToolUse
+        | EventKind::PreSkillShellCommand
+        | EventKind::PostToolUse
+        | EventKind::PostToolUseFailure => {
             let id = payload.tool_use_id().unwrap_or_default();
             let tool = payload.tool_name().unwrap_or_default();
             let call = Call { tool, id, input: payload.tool_input() };

@@ -22,7 +22,7 @@ use teamkeep_core::client::settings::version::{
 /// Timeout in seconds of a hook that only rules need.
 const RULE_TIMEOUT: u64 = 10;
 /// Maximum number of listed events: all that teamkeep has hooks for.
-const MAX_LISTED: usize = 16;
+const MAX_LISTED: usize = 17;
 /// Lines shown around a change.
 const CONTEXT_LINES: usize = 3;
 

@@ -236,8 +236,9 @@ impl MessageCandidate {
     pub fn finish(mut self) -> Entry {
         let heard = self.found.into_iter().filter(|(source, _)| *source == Source::Transcript);
         self.message.heard_by = heard.map(|(_, recipient)| recipient).collect();
-        // Claude Code signs its automatic messages with this name.
-        if self.message.automatic && self.from == "system" {
+        // Claude Code signs its automatic messages with this name. An automatic approval of a plan has the lead's.
+        let is_approval = self.message.word == "plan_approval_response";
+        if self.message.automatic && (self.from == "system" || is_approval) {
             "client".clone_into(&mut self.from);
         }
         Entry { at: self.at, actor: self.from, sources: self.sources, kind: EntryKind::Message(self.message) }

@@ -39,6 +39,9 @@ pub fn phrase_with(ShownEntry { entry, then_idle }: ShownEntry<'_>, text: &str) 
     let cause = if summary.is_empty() { "unknown" } else { summary };
     let brief = if summary.is_empty() { text } else { summary };
     match &entry.kind {
+        EntryKind::SessionStarted(_) if cause == "fork" => {
+            (DIM, "continued an earlier session in a new one (fork)".to_owned())
+        }
         EntryKind::SessionStarted(_) => (DIM, format!("started a session ({cause})")),
         EntryKind::SessionEnded(_) => (DIM, format!("ended the session ({cause})")),
         EntryKind::TeamCreated { .. } => (plain.bold(), with("created the team", summary)),

@@ -98,7 +98,7 @@ pub fn detail(recorded: &Recorded) -> String {
     }
     let payload = Payload::from_raw(&recorded.payload);
     let text = match Kind::named(&recorded.event) {
-        Kind::PreToolUse | Kind::PostToolUse => tool(&payload),
+        Kind::PreToolUse | Kind::PreSkillShellCommand | Kind::PostToolUse => tool(&payload),
         Kind::TaskCreated | Kind::TaskCompleted => task(&payload),
         Kind::UserPromptSubmit => quoted(payload.text("prompt")),
         Kind::Notification => quoted(payload.text("message")),

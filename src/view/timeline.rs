@@ -142,6 +142,8 @@ fn matters(entry: &Entry) -> bool {
         EntryKind::MemberJoined(_) | EntryKind::MemberLeft => entry.actor != LEAD,
         EntryKind::Turn(turn) if turn.event == TurnEvent::Started => turn.text.is_some() || turn.by_subagent,
         EntryKind::Verdict(verdict) => !verdict.repeated,
+        // Also a plan that Claude Code approved itself.
+        EntryKind::Message(message) if message.approve.is_some() => true,
         _ => !entry.is_automatic(),
     }
 }

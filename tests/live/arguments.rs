@@ -6,10 +6,10 @@ use super::version::Version;
 /// How the command is used.
 pub const USAGE: &str = "\
 usage: cargo test --test live -- --live [VERSION…] [--scenario NAME…] [--update-docs]
-  VERSION        versions of the client; 2.1.328, 2.1.177 and 2.1.47 where none is named
+  VERSION        versions of the client; 2.1.332, 2.1.177 and 2.1.47 where none is named
   --scenario     only these: in-process, panes, no-tasks, headless, mcp, rule, policy, managed, restore, git-races,
                  git-races-panes, git-calm, budget, budget-panes, worktrees, cleared, compacted, compacted-panes, compacted-teammate,
-                 resumed, killed, hung-up, trouble, trouble-panes, telemetry, telemetry-panes, plugin, plugin-panes, plugin-and-settings,
+                 resumed, killed, hung-up, trouble, trouble-panes, answered, stopped, planned, namesake, skill, telemetry, telemetry-panes, plugin, plugin-panes, plugin-and-settings,
                  marketplace, marketplace-panes
   --update-docs  writes what was seen into docs/client-facts.md";
 
@@ -48,7 +48,7 @@ impl Arguments {
         if arguments.versions.is_empty() {
             arguments
                 .versions
-                .extend(["2.1.328", "2.1.177", "2.1.47"].iter().filter_map(|text| Version::parse(text)));
+                .extend(["2.1.332", "2.1.177", "2.1.47"].iter().filter_map(|text| Version::parse(text)));
         }
         if arguments.scenarios.is_empty() {
             arguments.scenarios.extend(scenarios::ALL);

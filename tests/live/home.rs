@@ -99,6 +99,16 @@ impl Home {
         fs::write(directory.join("teamkeep.toml"), text)
     }
 
+    /// Writes files of the project.
+    pub fn write_files(&self, files: &[(&str, &str)]) -> io::Result<()> {
+        for (path, text) in files {
+            let path = self.root.join("project").join(path);
+            fs::create_dir_all(path.parent().unwrap_or(&path))?;
+            fs::write(path, text)?;
+        }
+        Ok(())
+    }
+
     /// A command in the project, with the run's environment and no other.
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);

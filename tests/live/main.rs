@@ -16,6 +16,7 @@ mod home;
 mod hooks;
 mod interrupt;
 mod ledger;
+mod look;
 mod managed;
 mod moves;
 mod namespace;

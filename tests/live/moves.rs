@@ -61,6 +61,14 @@ pub fn list_tasks() -> Move {
 }
 
 impl Move {
+    /// Uses the tool with this input, too.
+    pub fn with(mut self, key: &str, value: &str) -> Move {
+        if let Move::Use { input, .. } = &mut self {
+            input[key] = json!(value);
+        }
+        self
+    }
+
     /// Gives the agent that this starts a worktree of its own.
     pub fn in_worktree(mut self) -> Move {
         if let Move::Use { input, .. } = &mut self {

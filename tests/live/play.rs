@@ -1,5 +1,6 @@
 //! One run: a scratch home, teamkeep installed, the client through its play, teamkeep taken out again.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use super::home::Home;
 use super::hooks::Hooks;
 use super::interrupt;
 use super::ledger::{Entry, Ledger};
+use super::look::{self, Look};
 use super::managed;
 use super::moves::Move;
 use super::receiver::Receiver;
@@ -35,6 +37,10 @@ pub struct Played {
     pub printed: String,
     /// What the collector printed, where there is one.
     pub telemetry: String,
+    /// What teamkeep's commands showed otherwise than they should.
+    pub looked: RefCell<Vec<String>>,
+    /// What they are looked at for.
+    pub looks: Vec<Look>,
 }
 
 /// Plays a scenario with a client.
@@ -62,6 +68,7 @@ pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Pat
     variables.extend(collector.iter().flat_map(Collector::variables));
     let mut home = Home::new(root.to_owned(), version, client, port, tools, &variables)
         .map_err(|error| format!("cannot make {}: {error}", root.display()))?;
+    home.write_files(scenario.files).map_err(|error| format!("cannot write the project: {error}"))?;
     let policy = scenario.rule.map(|rule| rule.policy).or(scenario.guarded.map(|gates| gates.policy));
     if let Some(policy) = policy {
         home.write_policy(policy).map_err(|error| format!("cannot write the policy file: {error}"))?;
@@ -86,6 +93,8 @@ pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Pat
         receiver,
         printed: String::new(),
         telemetry: String::new(),
+        looked: RefCell::default(),
+        looks: (scenario.looks)(generation),
     };
     let done = match scenario.topology {
         Topology::Headless => {
@@ -102,6 +111,7 @@ pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Pat
         }
     };
     let done = done.and_then(|()| restored::play(&played, version, scenario.then));
+    look(&played, None);
     let kept = root.join("sent.json");
     std::fs::write(&kept, format!("{:#}\n", played.ledger.to_json()))
         .map_err(|error| format!("cannot write {}: {error}", kept.display()))?;
@@ -135,11 +145,18 @@ pub fn session(
                 && played.ledger.quiet_for().1 > Duration::from_secs(4)
         })?;
         wait_for_leaving(played)?;
+        look(played, Some(step.typed));
         let seen = played.home.root.join(format!("screen-{}.txt", step.typed.replace(['=', ' ', '/'], "-")));
         std::fs::write(&seen, terminal.screen())
             .map_err(|error| format!("cannot write {}: {error}", seen.display()))?;
     }
     finish(&terminal)
+}
+
+/// Notes what teamkeep's commands show otherwise than they should.
+fn look(played: &Played, after: Option<&str>) {
+    let found = look::differences(&played.looks, after, &played.home);
+    played.looked.borrow_mut().extend(found);
 }
 
 /// Waits until the teammates that approved their shutdown have left the roster. The lead reads approvals from its inbox,

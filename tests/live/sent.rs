@@ -41,6 +41,8 @@ pub struct Sent {
     pub members: BTreeMap<String, String>,
     /// What agents that are no teammates were started for.
     pub agents: Vec<String>,
+    /// The teammates that were ended with TaskStop.
+    pub ended: BTreeSet<String>,
     /// What each part said at the end of its turns.
     pub words: BTreeMap<String, BTreeSet<String>>,
 }
@@ -98,6 +100,16 @@ impl Sent {
                 let waits = input["addBlockedBy"].as_array().into_iter().flatten();
                 task.blocked_by.extend(waits.filter_map(|id| id.as_str().map(str::to_owned)));
             }
+            // The client asks the lead in the teammate's name.
+            "ExitPlanMode" if !failed => self.messages.push(Message {
+                from: who.to_owned(),
+                to: "team-lead".to_owned(),
+                kind: "message".to_owned(),
+                word: "plan_approval_request".to_owned(),
+                summary: String::new(),
+                text: text(input, "plan"),
+            }),
+            "TaskStop" if !failed => drop(self.ended.insert(text(input, "task_id"))),
             "Agent" | "Task" if !failed => match input["name"].as_str() {
                 Some(name) => drop(self.members.insert(name.to_owned(), text(input, "prompt"))),
                 None => self.agents.push(text(input, "description")),

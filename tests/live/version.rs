@@ -35,8 +35,14 @@ impl Version {
 
     /// Tells whether this client knows a hook event.
     pub fn knows(self, event: &str) -> bool {
-        let late = [("StopFailure", 78), ("FileChanged", 83), ("TaskCreated", 84)];
+        let late =
+            [("StopFailure", 78), ("FileChanged", 83), ("TaskCreated", 84), ("PreSkillShellCommand", 332)];
         late.iter().all(|(name, patch)| *name != event || self >= Self([2, 1, *patch]))
+    }
+
+    /// Tells whether this client's roster has the prompts of the members.
+    pub fn keeps_prompts(self) -> bool {
+        self < Self([2, 1, 332])
     }
 
     /// Tells whether this client reads drop-in files of managed settings.

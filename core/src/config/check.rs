@@ -257,7 +257,9 @@ impl Checker<'_> {
         }
         let why = match () {
             () if rule.is("action", "warn").is_some() => "the rule blocks nothing",
-            () if !kinds.is_empty() && !kinds.contains(&Kind::PreToolUse) => "none of its events has a tool",
+            () if !kinds.is_empty() && !kinds.iter().any(|kind| kind.is_before_tool()) => {
+                "none of its events has a tool"
+            }
             () => return,
         };
         if let Some(lasting) = rule.is("lasting", true) {

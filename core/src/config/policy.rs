@@ -137,11 +137,11 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Whether it applies to an event.
+    /// Whether it applies to an event. A rule for PreToolUse also applies to the `!` lines of skills.
     pub fn applies_to(&self, kind: Kind) -> bool {
         match self.events.is_empty() {
             true => kind.is_judged(),
-            false => self.events.iter().any(|name| Kind::named(name) == kind),
+            false => self.events.iter().any(|name| Kind::named(name).includes(kind)),
         }
     }
 }

@@ -201,6 +201,7 @@ impl PolicyRequest<'_> {
         findings.iter().find(|finding| finding.decision == Decision::Block && !finding.lasting)?;
         match self.event.kind {
             Kind::PreToolUse => Some(self.event.payload.tool_use_id().map(str::to_owned)),
+            Kind::PreSkillShellCommand => Some(self.event.payload.skill_load_id().map(str::to_owned)),
             // At the end of a turn, no tool call completes the task.
             Kind::TaskCompleted => {
                 let task = self.event.payload.text("task_id")?;
@@ -214,6 +215,12 @@ impl PolicyRequest<'_> {
     /// The message of the model with a tool call. A call by hand may leave out the transcript's path; then the run's is read.
     fn origin(&self, id: Option<&str>) -> Origin {
         let payload = self.event.payload;
+        // No message of the model loads a skill that the user typed. Its lines are one attempt.
+        if payload.text("invoked_by") == Some("user")
+            && let Some(load) = payload.skill_load_id()
+        {
+            return Origin::Message(load.to_owned());
+        }
         let known = || {
             let sessions = self.archive.run(self.run?)?.sessions;
             let session =

@@ -14,10 +14,8 @@ const MAX_PATH_BYTES: usize = 1_024;
 
 /// The files that the tool call of an event uses. `None` if no gate of the policy needs it, or if it cannot be known.
 pub fn access(policy: &Policy, kind: Kind, payload: &Payload) -> Option<Access> {
-    let has_call = matches!(
-        kind,
-        Kind::PreToolUse | Kind::PostToolUse | Kind::PostToolUseFailure | Kind::PermissionDenied
-    );
+    let has_call = kind.is_before_tool()
+        || matches!(kind, Kind::PostToolUse | Kind::PostToolUseFailure | Kind::PermissionDenied);
     let tool = payload.tool().filter(|_| has_call && policy.guards_files())?;
     let directory = || payload.text("cwd").map(Path::new).filter(|cwd| cwd.is_absolute());
     let place = || {

@@ -8,7 +8,6 @@ use std::time::Duration;
 use chrono::TimeDelta;
 
 use super::file_log::FileLog;
-use crate::client::payload::Kind;
 use crate::policy::{Access, FileHistory, GitCall, GitEffect, Judged, Ledger};
 use crate::sys::git::Git;
 
@@ -29,7 +28,7 @@ pub struct Unchanged {
 impl Unchanged {
     /// Do not hold a lock during this call: it waits for git.
     pub fn find(event: &Judged<'_>, log: &FileLog) -> Unchanged {
-        let Some(Access::Git { calls, .. }) = event.access.filter(|_| event.kind == Kind::PreToolUse) else {
+        let Some(Access::Git { calls, .. }) = event.access.filter(|_| event.kind.is_before_tool()) else {
             return Unchanged::default();
         };
         let is_about_files =

@@ -27,7 +27,7 @@ pub struct Judged<'a> {
 impl Judged<'_> {
     /// Whether this tool is about to run.
     pub fn calls(&self, tool: Tool) -> bool {
-        self.kind == Kind::PreToolUse && self.payload.tool() == Some(tool)
+        self.kind.is_before_tool() && self.payload.tool() == Some(tool)
     }
 
     /// Whether the call names no agent, as before 2.1.69.

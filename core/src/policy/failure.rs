@@ -16,7 +16,7 @@ pub const FAILED: &str = "policy-failed";
 /// Whether a failure may block this event. Idle and the end of a turn are never blocked, because the agent could not
 /// continue.
 pub fn can_block(kind: Kind) -> bool {
-    matches!(kind, Kind::PreToolUse | Kind::TaskCreated | Kind::TaskCompleted)
+    kind.is_before_tool() || matches!(kind, Kind::TaskCreated | Kind::TaskCompleted)
 }
 
 /// The decision for a failure at this event.

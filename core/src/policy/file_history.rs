@@ -123,7 +123,8 @@ impl FileHistory {
                     file.take_back(&agent, &call);
                 }
             }
-            (Kind::PostToolUse, Access::Git { calls, .. }) => {
+            // No hook runs after a line of a skill.
+            (Kind::PostToolUse | Kind::PreSkillShellCommand, Access::Git { calls, .. }) => {
                 calls.iter().for_each(|call| self.observe_git(call, &agent, (order, event.at)));
             }
             (_, Access::Reads(_) | Access::Git { .. }) => {}

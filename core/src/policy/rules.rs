@@ -138,7 +138,7 @@ fn finding(rule: &Rule, code: &'static str, mode: Mode, case: &Case<'_>, reason:
         rule: Some(rule.name.clone()),
         file_line: (!rule.file_line.is_empty()).then(|| rule.file_line.clone()),
         // A blocked tool call leaves all other tools. A blocked end of a turn or completion does not.
-        lasting: rule.lasting && case.event.kind == Kind::PreToolUse,
+        lasting: rule.lasting && case.event.kind.is_before_tool(),
         ..Finding::new(Gate::Rule, code, mode.into(), case.actor(), reason.finish())
     }
 }

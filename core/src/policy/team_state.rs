@@ -114,7 +114,7 @@ impl TeamState {
 
     /// Adds an event, unless it is a blocked tool call, which never ran.
     pub fn apply(&mut self, event: &Judged<'_>, judgement: &Judgement<'_>) {
-        if judgement.blocked && event.kind == Kind::PreToolUse {
+        if judgement.blocked && event.kind.is_before_tool() {
             return;
         }
         self.ledger.observe(event);
@@ -173,7 +173,7 @@ pub fn needs_team_state(event: &Judged<'_>) -> bool {
             let mut events = of_team.filter_map(|gate| gate.event());
             events.any(|(kind, tools)| kind == Kind::PreToolUse && tools.contains(&tool))
         }
-        (kind, _) => kind != Kind::PreToolUse && kind.is_judged(),
+        (kind, _) => !kind.is_before_tool() && kind.is_judged(),
     }
 }
 

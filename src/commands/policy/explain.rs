@@ -212,7 +212,7 @@ fn gate_results(source: &PolicySource, case: &Case<'_>, findings: &[Finding]) ->
             Gate::CompletionCheck if policy.completion_check.check.is_empty() => {
                 "no checks defined".to_owned()
             }
-            _ if event.kind != kind => "not this event".to_owned(),
+            _ if !kind.includes(event.kind) => "not this event".to_owned(),
             _ if !tools.is_empty() && !tools.contains(&tool) => "not this tool".to_owned(),
             Gate::CompletionCheck if due.is_empty() => "not a completion, or no check matches".to_owned(),
             Gate::CompletionCheck => format!("not run here; the hook would run: {}", due.join("; ")),

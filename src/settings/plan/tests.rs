@@ -1,6 +1,7 @@
 //! Tests of the change of a settings file.
 
 use super::*;
+use teamkeep_core::client::payload::Kind;
 
 /// Two entries; one has a matcher.
 fn few() -> Vec<Entry> {
@@ -197,7 +198,7 @@ fn known(version: Version) -> Vec<String> {
 #[test]
 fn the_embedded_file_has_every_event_once_with_its_own_name_in_kebab_case() {
     let all = embedded();
-    assert_eq!(all.len(), 16);
+    assert_eq!(all.len(), 17);
     for entry in all {
         let mut kebab = String::new();
         for c in entry.event.chars() {
@@ -213,7 +214,7 @@ fn the_embedded_file_has_every_event_once_with_its_own_name_in_kebab_case() {
         };
         let hook = serde_json::json!({"type": "command", "command": "teamkeep", "args": ["hook", kebab], "timeout": budget});
         assert_eq!(entry.group["hooks"], serde_json::json!([hook]));
-        let tools = matches!(entry.event.as_str(), "PreToolUse" | "PostToolUse" | "PermissionRequest");
+        let tools = Kind::named(&entry.event).has_tool();
         assert_eq!(entry.group.get("matcher").is_some(), tools, "{}", entry.event);
     }
 }
@@ -228,7 +229,8 @@ fn every_late_event_has_a_hook() {
 
 #[test]
 fn client_gets_only_the_events_that_it_has() {
-    assert_eq!(known(Version(2, 1, 328)).len(), 16);
+    assert_eq!(known(Version(2, 1, 332)).len(), 17);
+    assert_eq!(known(Version(2, 1, 331)).len(), 16);
     assert_eq!(known(Version(2, 1, 84)).len(), 16);
     assert!(!known(Version(2, 1, 83)).contains(&"TaskCreated".to_owned()));
     assert!(known(Version(2, 1, 83)).contains(&"FileChanged".to_owned()));
@@ -237,7 +239,7 @@ fn client_gets_only_the_events_that_it_has() {
     assert!(known(Version(2, 1, 33)).contains(&"TeammateIdle".to_owned()));
     assert_eq!(known(Version(2, 1, 32)).len(), 11);
     assert!(!known(Version(2, 0, 42)).contains(&"SubagentStart".to_owned()));
-    assert_eq!(unknown_to(Version(2, 1, 83)), ["TaskCreated"]);
+    assert_eq!(unknown_to(Version(2, 1, 83)), ["PreSkillShellCommand", "TaskCreated"]);
 }
 
 #[test]

@@ -69,16 +69,17 @@ fn doctor_reports_no_problem_after_install() {
     let before = home.everything();
     let result = home.ok("doctor --verbose");
     assert_snapshot!(numbers(&result.out), @"
-    ok      client             Claude Code 2.1.328 (~/bin/claude)
-    ok      client-events      Claude Code 2.1.328 supports every event in its settings
+    ok      client             Claude Code 2.1.332 (~/bin/claude)
+    ok      client-events      Claude Code 2.1.332 supports every event in its settings
     ok      agent-teams        agent teams are on (CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS in ~/.claude/settings.json)
     ok      task-tools         the task tools are on (CLAUDE_CODE_ENABLE_TODO_TOOLS in ~/.claude/settings.json)
     ok      settings           Claude Code can read 1 settings file: ~/.claude/settings.json
     ok      managed-settings   Claude Code has no managed settings on this machine
     ok      hooks-enabled      no setting disables hooks
-    ok      hooks-installed    16 hooks in ~/.claude/settings.json
-    ok      hooks-complete     all 16 events of Claude Code 2.1.328 are recorded
+    ok      hooks-installed    17 hooks in ~/.claude/settings.json
+    ok      hooks-complete     all 17 events of Claude Code 2.1.332 are recorded
     ok      hooks-twice        no event calls teamkeep twice
+    ok      hook-form          every hook in the settings has a valid form
     ok      hook-matcher       the matchers cover everything that teamkeep records
     ok      session-end-budget the SessionEnd hook has a `timeout` of 30 s
     ok      hook-command       the hooks run ~/bin/teamkeep
@@ -101,7 +102,7 @@ fn doctor_reports_no_problem_after_install() {
     ok      team-files         every file of the running teams can be read
     ok      stale-teams        no stale team directories
 
-    29 checks passed, 2 skipped
+    30 checks passed, 2 skipped
     no problems found
     ");
     assert_eq!(result.err, "");
@@ -148,7 +149,7 @@ fn doctor_reports_each_problem_with_its_fix() {
       hint: set "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1" under "env" in ~/.claude/settings.json
     hint: run `teamkeep doctor --fix` to apply the safe fixes
 
-    17 checks passed, 9 skipped (to list them: teamkeep doctor --verbose)
+    18 checks passed, 9 skipped (to list them: teamkeep doctor --verbose)
     5 problems found
     "#);
 }
@@ -176,8 +177,8 @@ fn doctor_reports_events_that_make_an_old_client_skip_the_file() {
     let found = of(&home, "client-events");
     let told: Vec<String> = found.iter().map(|(verdict, what, _)| format!("{verdict}: {what}")).collect();
     assert_snapshot!(told.join("\n"), @"
-    bad: Claude Code 2.1.47 ignores all of ~/.claude/settings.json, because it does not support TaskCreated, StopFailure, FileChanged
-    bad: Claude Code 2.1.47 does not support `args`, which 16 hooks in ~/.claude/settings.json use
+    bad: Claude Code 2.1.47 ignores all of ~/.claude/settings.json, because it does not support PreSkillShellCommand, TaskCreated, StopFailure, FileChanged
+    bad: Claude Code 2.1.47 does not support `args`, which 17 hooks in ~/.claude/settings.json use
     ");
     home.ok("doctor --fix");
     assert!(one(&home, "client-events").starts_with("ok: "));
@@ -198,9 +199,9 @@ fn doctor_reports_events_that_the_client_does_not_have() {
     let installed = home.read();
     let theirs = "\"hooks\": {\"Bogus\": [{\"hooks\":[{\"type\":\"command\",\"command\":\"true\"}]}],";
     home.write(&installed.replacen("\"hooks\": {", theirs, 1));
-    assert_snapshot!(one(&home, "client-events"), @"warn: Claude Code 2.1.328 does not support Bogus in ~/.claude/settings.json; those hooks never run => remove Bogus from ~/.claude/settings.json, or correct the spelling");
+    assert_snapshot!(one(&home, "client-events"), @"warn: Claude Code 2.1.332 does not support Bogus in ~/.claude/settings.json; those hooks never run => remove Bogus from ~/.claude/settings.json, or correct the spelling");
     home.write(&installed.replacen("\"TeammateIdle\"", "\"Bogus\"", 1));
-    assert_snapshot!(one(&home, "client-events"), @"warn: Claude Code 2.1.328 does not support Bogus in ~/.claude/settings.json; those hooks never run => teamkeep install");
+    assert_snapshot!(one(&home, "client-events"), @"warn: Claude Code 2.1.332 does not support Bogus in ~/.claude/settings.json; those hooks never run => teamkeep install");
     home.ok("doctor --fix");
     assert!(one(&home, "client-events").starts_with("ok: "));
     assert!(!home.read().contains("Bogus"));
@@ -235,7 +236,7 @@ fn doctor_reads_switches_from_the_same_places_as_claude_code() {
     assert!(one(&home, "agent-teams").starts_with("warn: "));
     home.client("2.1.177 (Claude Code)");
     assert_eq!(one(&home, "task-tools"), "ok: the task tools are on by default in Claude Code 2.1.177");
-    home.client("2.1.328 (Claude Code)");
+    home.client("2.1.332 (Claude Code)");
     std::fs::create_dir_all(home.at(".config/teamkeep")).unwrap();
     let checks = "[[policy.completion-check.check]]\nrun = \"true\"\n";
     std::fs::write(home.at(".config/teamkeep/teamkeep.toml"), checks).unwrap();
@@ -255,4 +256,16 @@ fn doctor_counts_a_warning_as_a_problem_and_exits_with_0() {
         result.out
     );
     assert!(home.ok("doctor -v").out.contains("\nok      hook-command "));
+}
+
+#[test]
+fn doctor_names_the_hook_that_makes_an_old_client_skip_the_file() {
+    let home = well();
+    let theirs = r#""hooks": {"PostToolUseFailure": [{"matcher": {"tools": ["Bash"]}, "hooks": []}],"#;
+    home.write(&home.read().replacen("\"hooks\": {", theirs, 1));
+    assert_snapshot!(one(&home, "hook-form"), @"warn: Claude Code 2.1.332 ignores a hook in ~/.claude/settings.json, because hooks.PostToolUseFailure[0].matcher is an object, not a string => correct or remove hooks.PostToolUseFailure[0].matcher in ~/.claude/settings.json");
+    home.client("2.1.47 (Claude Code)");
+    assert_snapshot!(one(&home, "hook-form"), @"bad: Claude Code 2.1.47 ignores all of ~/.claude/settings.json, because hooks.PostToolUseFailure[0].matcher is an object, not a string => correct or remove hooks.PostToolUseFailure[0].matcher in ~/.claude/settings.json");
+    home.write(r#"{"hooks": {"Stop": null}}"#);
+    assert!(of(&home, "settings")[0].0 == "bad", "not an array: it is checked there");
 }

@@ -54,7 +54,7 @@ fn doctor_reports_two_different_hooks_for_one_event_but_not_duplicates() {
     let told = run("doctor --verbose");
     assert!(told.out.contains("ok      hooks-twice "), "{}", told.out);
     assert!(
-        told.out.contains("16 hooks in ~/project/.claude/settings.local.json; 16 hooks in ~/.claude"),
+        told.out.contains("17 hooks in ~/project/.claude/settings.local.json; 17 hooks in ~/.claude"),
         "{}",
         told.out
     );
@@ -63,7 +63,7 @@ fn doctor_reports_two_different_hooks_for_one_event_but_not_duplicates() {
     assert_eq!(told.code, Some(1));
     let lines: Vec<&str> = told.out.lines().filter(|line| line.contains(" hooks-twice: ")).collect();
     assert_snapshot!(lines.join("\n"), @"
-    error: hooks-twice: teamkeep is called twice at FileChanged and 15 more: ~/bin/teamkeep, teamkeep (in ~/project/.claude/settings.local.json, ~/.claude/settings.json)
+    error: hooks-twice: teamkeep is called twice at FileChanged and 16 more: ~/bin/teamkeep, teamkeep (in ~/project/.claude/settings.local.json, ~/.claude/settings.json)
     ");
     assert!(told.out.contains("  hint: teamkeep uninstall\n"), "{}", told.out);
     assert_eq!(run("uninstall").code, Some(0));
@@ -247,7 +247,7 @@ fn doctor_reports_and_fixes_a_missing_program() {
     ok: `teamkeep` is ~/bin/teamkeep
     ");
     let result = home.ok("doctor --fix --verbose");
-    assert!(result.err.starts_with("replaced 16 hooks in ~/.claude/settings.json\n"), "{}", result.err);
+    assert!(result.err.starts_with("replaced 17 hooks in ~/.claude/settings.json\n"), "{}", result.err);
     assert!(result.out.contains("the hooks run ~/bin/teamkeep\n"), "{}", result.out);
 }
 
@@ -342,5 +342,5 @@ fn doctor_checks_each_program_once_and_counts_custom_hooks_by_name() {
     assert_eq!(of(&home, "hook-command").len(), 1);
     assert_eq!(of(&home, "hook-answer").len(), 1);
     let installed = one(&home, "hooks-installed");
-    assert_eq!(installed, "ok: 16 hooks and 1 custom hook in ~/.claude/settings.json");
+    assert_eq!(installed, "ok: 17 hooks and 1 custom hook in ~/.claude/settings.json");
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::machine::{As, Machine};
 
-const INSTALL: &str = "install --scope managed --client-version 2.1.330";
+const INSTALL: &str = "install --scope managed --client-version 2.1.332";
 const DROP_IN: &str = "claude-code/managed-settings.d/50-teamkeep.json";
 
 /// The results of a check: `verdict: text => fix`.
@@ -32,7 +32,7 @@ fn one(machine: &Machine, code: &str) -> String {
 
 /// Hooks in the user's settings that run this program.
 fn user_hooks(machine: &Machine) {
-    let result = machine.run(As::Root, "install --client-version 2.1.330");
+    let result = machine.run(As::Root, "install --client-version 2.1.332");
     assert_eq!(result.code, Some(0), "{}", result.err);
 }
 
@@ -42,7 +42,7 @@ fn hooks_in_managed_settings_are_found_and_checked() {
     assert_eq!(one(&machine, "managed-settings"), "ok: Claude Code has no managed settings on this machine");
     machine.ok(&format!("{INSTALL} --managed-hooks-only"));
     let file = "/etc/claude-code/managed-settings.d/50-teamkeep.json";
-    assert_eq!(one(&machine, "hooks-installed"), format!("ok: 16 hooks in {file}"));
+    assert_eq!(one(&machine, "hooks-installed"), format!("ok: 17 hooks in {file}"));
     assert_eq!(
         one(&machine, "hooks-enabled"),
         format!(

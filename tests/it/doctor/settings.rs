@@ -101,7 +101,7 @@ fn doctor_fix_ignores_fifty_custom_hooks() {
     let before = home.read();
     assert_eq!(home.ok("doctor --fix").err, "nothing to fix\n");
     assert_eq!(home.read(), before);
-    assert_eq!(one(&home, "hooks-installed"), "ok: 16 hooks in ~/.claude/settings.json");
+    assert_eq!(one(&home, "hooks-installed"), "ok: 17 hooks in ~/.claude/settings.json");
 }
 
 proptest! {

@@ -91,14 +91,27 @@ fn plan_response_is_shown_once_and_apart_from_the_automatic_approval() {
         lead.hook("SubagentStart", json!({"agent_id": "a1", "agent_type": "alice"}));
         let entries = sandbox.replay("latest");
         let told: Vec<_> = (entries.iter().filter(|entry| entry["kind"] == "message"))
-            .map(|entry| (&entry["text"], &entry["approve"], entry.get("automatic"), sources(entry)))
+            .map(|entry| {
+                let what = (&entry["actor"], &entry["text"], &entry["approve"]);
+                (what, entry.get("automatic"), sources(entry))
+            })
             .collect();
         assert_eq!(
             told,
             [
-                (&json!(""), &json!(true), Some(&json!(true)), vec!["inbox", "transcript"]),
-                (&json!(word), &json!(approves), None, vec!["hook", "inbox", "transcript"]),
+                (
+                    (&json!("client"), &json!(""), &json!(true)),
+                    Some(&json!(true)),
+                    vec!["inbox", "transcript"]
+                ),
+                (
+                    (&json!("team-lead"), &json!(word), &json!(approves)),
+                    None,
+                    vec!["hook", "inbox", "transcript"]
+                ),
             ]
         );
+        let told = sandbox.told(&["replay", "--kind", "message"]);
+        assert!(told.contains("Claude Code approved the plan of alice\n"), "{told}");
     }
 }

@@ -209,3 +209,30 @@ fn session_resumed_while_its_team_is_recreated_does_not_reopen_a_run() {
     assert_eq!(teams[0]["ended_at"], ended);
     assert_eq!(only(&sandbox.replay("latest"), "session-started")["summary"], "resume");
 }
+
+#[test]
+fn session_moved_to_the_background_is_continued_and_has_not_crashed() {
+    let sandbox = Sandbox::new();
+    let lead = Lead::of(&sandbox, ONE);
+    lead.roster(1_000, &["alice"]);
+    lead.start("startup");
+    lead.task("1", "in_progress", Some("alice"));
+    lead.hook("Stop", json!({}));
+    // 2.1.332 deletes the team, and a daemon starts a session with another ID and a team of the lead only.
+    lead.erase();
+    lead.end("prompt_input_exit");
+    let client = Client::start();
+    let fork = Lead { pid: Some(client.0.id()), ..Lead::of(&sandbox, TWO) };
+    fork.config(2_000, &[], json!({"leadProcess": {"pid": client.0.id()}}));
+    fork.start("fork");
+    let teams = sandbox.teams();
+    assert_eq!(rows(&teams, "ended_by"), [&json!("session-end"), &Value::Null]);
+    let [before, after] = [0, 1].map(|place| teams[place]["run"].as_str().unwrap());
+    assert_eq!(only(&sandbox.replay(after), "session-started")["summary"], "fork");
+    let told = sandbox.told(&["replay", after]);
+    assert!(told.contains("team-lead continued an earlier session in a new one (fork)\n"), "{told}");
+    for run in [before, after] {
+        let report = sandbox.told(&["report", run, "--format", "json"]);
+        assert!(!report.contains("crashed-lead"), "{report}");
+    }
+}

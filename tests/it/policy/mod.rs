@@ -28,6 +28,7 @@ pub mod recorded_cases;
 pub mod rejected;
 pub mod rule_coverage;
 pub mod shared_files;
+pub mod skills;
 pub mod stop_tables;
 pub mod stops;
 pub mod stops_named;

@@ -13,8 +13,8 @@ fn install_reports_its_changes_and_how_to_undo_them() {
     let result = home.ok("install --yes");
     assert_eq!(result.out, "");
     assert_snapshot!(result.err, @"
-    installed 16 hooks in ~/.claude/settings.json
-    each runs ~/bin/teamkeep hook, for Claude Code 2.1.328
+    installed 17 hooks in ~/.claude/settings.json
+    each runs ~/bin/teamkeep hook, for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
     ");
@@ -33,7 +33,7 @@ fn install_reports_its_changes_and_how_to_undo_them() {
     assert_eq!(settings["hooks"]["FileChanged"][0].get("matcher"), None);
     let result = home.ok("uninstall");
     assert_snapshot!(result.err, @"
-    removed 16 hooks from ~/.claude/settings.json; restored its previous content
+    removed 17 hooks from ~/.claude/settings.json; restored its previous content
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     ");
     assert_eq!(home.read(), MINE);
@@ -57,7 +57,7 @@ fn second_install_changes_nothing_and_reports_it() {
     home.ok("install");
     let before = home.everything();
     let inode = home.settings().metadata().unwrap().ino();
-    assert_snapshot!(home.ok("install").err, @"nothing to do: ~/.claude/settings.json already has all 16 hooks");
+    assert_snapshot!(home.ok("install").err, @"nothing to do: ~/.claude/settings.json already has all 17 hooks");
     assert_eq!(home.everything(), before);
     assert_eq!(home.settings().metadata().unwrap().ino(), inode);
 }
@@ -101,7 +101,7 @@ fn a_dry_run_shows_the_change_and_writes_nothing() {
     +            "type": "command",
     "#);
     assert_snapshot!(result.err, @"
-    note: Claude Code 2.0.1 does not support PermissionRequest, SubagentStart, TeammateIdle, TaskCreated, TaskCompleted, StopFailure, FileChanged
+    note: Claude Code 2.0.1 does not support PermissionRequest, PreSkillShellCommand, SubagentStart, TeammateIdle, TaskCreated, TaskCompleted, StopFailure, FileChanged
     hint: run install again after an upgrade of Claude Code
     note: agent teams need Claude Code 2.1.33 or later
     ");
@@ -202,8 +202,8 @@ fn install_and_uninstall_work_with_an_invalid_configuration() {
 fn install_warns_about_a_program_that_cannot_run() {
     let home = Home::with("{}");
     assert_snapshot!(home.ok("install --command no/such/teamkeep").err, @"
-    installed 16 hooks in ~/.claude/settings.json
-    each runs ~/no/such/teamkeep hook, for Claude Code 2.1.328
+    installed 17 hooks in ~/.claude/settings.json
+    each runs ~/no/such/teamkeep hook, for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
     warning: ~/no/such/teamkeep is not executable; hooks fail until it is
@@ -223,8 +223,8 @@ fn install_writes_the_quoted_path_of_a_program_that_is_not_on_path() {
     let mut command = std::process::Command::new(home.at("my tools/teamkeep"));
     command.arg("install").env_clear().env("HOME", home.dir.path()).env("PATH", home.at("bin"));
     assert_snapshot!(result(home.dir.path(), &mut command).err, @"
-    installed 16 hooks in ~/.claude/settings.json
-    each runs '~/my tools/teamkeep' hook, for Claude Code 2.1.328
+    installed 17 hooks in ~/.claude/settings.json
+    each runs '~/my tools/teamkeep' hook, for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: '~/my tools/teamkeep' uninstall
     ");

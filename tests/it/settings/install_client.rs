@@ -13,7 +13,7 @@ fn install_writes_for_an_old_client_only_what_it_supports() {
     each runs ~/bin/teamkeep hook, for Claude Code 2.1.47
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
-    note: Claude Code 2.1.47 does not support TaskCreated, StopFailure, FileChanged
+    note: Claude Code 2.1.47 does not support PreSkillShellCommand, TaskCreated, StopFailure, FileChanged
     hint: run install again after an upgrade of Claude Code
     ");
     let settings = home.json();
@@ -23,9 +23,9 @@ fn install_writes_for_an_old_client_only_what_it_supports() {
     let hook = &settings["hooks"]["TeammateIdle"][0]["hooks"][0];
     assert_eq!(hook["command"], format!("{} hook teammate-idle", home.at("bin/teamkeep").display()));
     assert_eq!(hook.get("args"), None);
-    home.client("2.1.328 (Claude Code)");
+    home.client("2.1.332 (Claude Code)");
     home.ok("install");
-    assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 16);
+    assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 17);
     assert_eq!(home.read().matches("teammate-idle").count(), 1, "replaced, not doubled");
     home.ok("uninstall");
     assert_eq!(home.read(), "{}", "what was there before the first of the two");
@@ -40,7 +40,7 @@ fn install_reports_a_client_without_team_support() {
     each runs ~/bin/teamkeep hook, for Claude Code 2.0.42
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
-    note: Claude Code 2.0.42 does not support PermissionRequest, SubagentStart, TeammateIdle, TaskCreated, TaskCompleted, StopFailure, FileChanged
+    note: Claude Code 2.0.42 does not support PermissionRequest, PreSkillShellCommand, SubagentStart, TeammateIdle, TaskCreated, TaskCompleted, StopFailure, FileChanged
     hint: run install again after an upgrade of Claude Code
     note: agent teams need Claude Code 2.1.33 or later
     ");
@@ -67,7 +67,7 @@ fn install_without_a_client_writes_hooks_that_every_client_supports() {
     hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
     ");
     home.ok("install --client-version 2.1.200");
-    assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 16);
+    assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 17);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn install_with_an_unknown_client_keeps_existing_hooks() {
     let record = || std::fs::read_to_string(home.record()).unwrap();
     std::fs::remove_file(home.at("bin/claude")).unwrap();
     assert_snapshot!(home.ok("install").err, @"
-    nothing to do: ~/.claude/settings.json already has all 16 hooks
+    nothing to do: ~/.claude/settings.json already has all 17 hooks
     note: `claude` not found in PATH; the installed hooks are unchanged
     hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
     ");
@@ -86,7 +86,7 @@ fn install_with_an_unknown_client_keeps_existing_hooks() {
     home.client("I am not well");
     let moved = "install --command /moved/teamkeep";
     assert_snapshot!(home.ok(moved).err, @"
-    replaced 16 hooks in ~/.claude/settings.json
+    replaced 17 hooks in ~/.claude/settings.json
     each runs /moved/teamkeep hook
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
@@ -99,7 +99,7 @@ fn install_with_an_unknown_client_keeps_existing_hooks() {
         installed.replace(home.at("bin").to_str().unwrap(), "/moved"),
         "16, in exec form"
     );
-    assert!(record().contains("\"client\":\"2.1.328\""), "{}", record());
+    assert!(record().contains("\"client\":\"2.1.332\""), "{}", record());
     home.ok("uninstall");
     assert_eq!(home.read(), MINE);
 }
@@ -109,8 +109,8 @@ fn install_counts_replaced_and_removed_hooks() {
     let home = Home::with("{}");
     home.ok("install --client-version 2.1.47");
     let first = |line: &str| home.ok(line).err.lines().next().unwrap().to_owned();
-    assert_snapshot!(first("install"), @"replaced 13 hooks in ~/.claude/settings.json, added 3: TaskCreated, StopFailure, FileChanged");
-    assert_snapshot!(first("install --client-version 2.1.77"), @"replaced 13 hooks in ~/.claude/settings.json, removed 3: TaskCreated, StopFailure, FileChanged");
+    assert_snapshot!(first("install"), @"replaced 13 hooks in ~/.claude/settings.json, added 4: PreSkillShellCommand, TaskCreated, StopFailure, FileChanged");
+    assert_snapshot!(first("install --client-version 2.1.77"), @"replaced 13 hooks in ~/.claude/settings.json, removed 4: PreSkillShellCommand, TaskCreated, StopFailure, FileChanged");
     assert_snapshot!(first("install --client-version 2.0.42"), @"removed 4 hooks from ~/.claude/settings.json: PermissionRequest, SubagentStart, TeammateIdle, TaskCompleted");
     assert_snapshot!(first("install --client-version 2.0.42 --command teamkeep"), @"replaced 9 hooks in ~/.claude/settings.json");
 }

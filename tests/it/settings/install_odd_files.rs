@@ -226,7 +226,7 @@ fn uninstall_restores_unusual_files_byte_for_byte() {
         let has_bare = |text: &str| text.replace("\r\n", "").contains('\n');
         assert_eq!(has_bare(&after), has_bare(&before) || !before.contains("\r\n"), "{what}");
         assert_eq!(after.matches("\"say ").count(), before.matches("\"say ").count(), "{what}");
-        assert_eq!(ours(&lenient_data(after.as_bytes())).len(), 16, "{what}");
+        assert_eq!(ours(&lenient_data(after.as_bytes())).len(), 17, "{what}");
         home.ok("uninstall");
         assert_eq!(home.read(), before, "{what}");
     }

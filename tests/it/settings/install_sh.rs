@@ -15,14 +15,14 @@ fn install_sh_and_uninstall_leave_only_recorded_data() {
     assert_snapshot!(clone.ok(&[]), @"
     building (a few minutes the first time)
     installed teamkeep 0.1.0 as ~/.local/bin/teamkeep
-    installed 16 hooks in ~/.claude/settings.json
-    each runs ~/.local/bin/teamkeep hook, for Claude Code 2.1.328
+    installed 17 hooks in ~/.claude/settings.json
+    each runs ~/.local/bin/teamkeep hook, for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
     to uninstall: ~/clone/install.sh --uninstall
     ");
     assert_snapshot!(clone.ok(&["--uninstall"]), @"
-    removed 16 hooks from ~/.claude/settings.json; restored its previous content
+    removed 17 hooks from ~/.claude/settings.json; restored its previous content
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     removed ~/.local/bin/teamkeep
     recorded data is kept in ~/.local/share/teamkeep
@@ -58,15 +58,15 @@ fn paths_with_spaces_are_quoted_in_printed_commands() {
     assert_snapshot!(clone.ok(&["--prefix", "my tools"]), @"
     building (a few minutes the first time)
     installed teamkeep 0.1.0 as ~/my tools/bin/teamkeep
-    installed 16 hooks in ~/.claude/settings.json
-    each runs '~/my tools/bin/teamkeep' hook, for Claude Code 2.1.328
+    installed 17 hooks in ~/.claude/settings.json
+    each runs '~/my tools/bin/teamkeep' hook, for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: '~/my tools/bin/teamkeep' uninstall
     ~/my tools/bin is not in PATH; to fix it: export PATH='~/my tools/bin':$PATH
     to uninstall: ~/clone/install.sh --uninstall --prefix '~/my tools'
     ");
     assert_snapshot!(clone.ok(&["--uninstall", "--prefix", "my tools"]), @"
-    removed 16 hooks from ~/.claude/settings.json; restored its previous content
+    removed 17 hooks from ~/.claude/settings.json; restored its previous content
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     removed ~/my tools/bin/teamkeep
     recorded data is kept in ~/.local/share/teamkeep
@@ -78,15 +78,15 @@ fn paths_with_spaces_are_quoted_in_printed_commands() {
 #[test]
 fn hooks_that_call_a_binary_elsewhere_are_removed_with_it() {
     for prefix in ["opt", "it's my tools"] {
-        for version in ["2.1.328", "2.1.47"] {
+        for version in ["2.1.332", "2.1.47"] {
             let clone = Clone::new();
             clone.home.client(version);
             clone.ok(&["--prefix", prefix]);
             let result = clone.ok(&["--uninstall"]);
-            if prefix == "opt" && version == "2.1.328" {
+            if prefix == "opt" && version == "2.1.332" {
                 assert_snapshot!(result, @"
                 the hooks in ~/.claude/settings.json call ~/opt/bin/teamkeep
-                removed 16 hooks from ~/.claude/settings.json; restored its previous content
+                removed 17 hooks from ~/.claude/settings.json; restored its previous content
                 backup: ~/.local/share/teamkeep/installs/#-#.bak
                 ~/.local/bin/teamkeep does not exist
                 kept ~/opt/bin/teamkeep; to remove it: ~/clone/install.sh --uninstall --prefix ~/opt

@@ -51,7 +51,7 @@ fn install_sh_behaves_the_same_in_every_posix_shell() {
                     to delete it: rm -r ~/.local/share/teamkeep\n";
         assert!(
             result.starts_with(
-                "removed 16 hooks from ~/.claude/settings.json; restored its previous content\n"
+                "removed 17 hooks from ~/.claude/settings.json; restored its previous content\n"
             )
         );
         assert!(result.ends_with(ends) && result.lines().count() == 5, "{shell}: {result}");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::machine::{As, Machine};
 
-const INSTALL: &str = "install --scope managed --client-version 2.1.330";
+const INSTALL: &str = "install --scope managed --client-version 2.1.332";
 const DROP_IN: &str = "claude-code/managed-settings.d/50-teamkeep.json";
 const BASE: &str = "claude-code/managed-settings.json";
 /// Managed settings that somebody else has made.
@@ -28,8 +28,8 @@ fn install_writes_a_drop_in_file_that_every_user_reads() {
     let Some(machine) = Machine::new() else { return };
     let before = machine.everything();
     assert_snapshot!(machine.ok(INSTALL).err, @"
-    installed 16 hooks in /etc/claude-code/managed-settings.d/50-teamkeep.json
-    each runs /usr/local/bin/teamkeep hook, for Claude Code 2.1.330 and later
+    installed 17 hooks in /etc/claude-code/managed-settings.d/50-teamkeep.json
+    each runs /usr/local/bin/teamkeep hook, for Claude Code 2.1.332 and later
     to undo: teamkeep uninstall --scope managed
     ");
     let settings = json(&machine.read(DROP_IN));
@@ -43,9 +43,9 @@ fn install_writes_a_drop_in_file_that_every_user_reads() {
     }
     assert!(!machine.home(".local").exists(), "a store of the user who calls sudo is not used");
     assert_eq!(mode(&machine.var("teamkeep/installs")), 0o700);
-    assert_snapshot!(machine.ok(INSTALL).err, @"nothing to do: /etc/claude-code/managed-settings.d/50-teamkeep.json already has all 16 hooks");
+    assert_snapshot!(machine.ok(INSTALL).err, @"nothing to do: /etc/claude-code/managed-settings.d/50-teamkeep.json already has all 17 hooks");
     let removed = machine.ok("uninstall --scope managed").err;
-    assert!(removed.starts_with("removed /etc/claude-code/managed-settings.d/50-teamkeep.json with its 16 hooks (install had created the file)\n"), "{removed}");
+    assert!(removed.starts_with("removed /etc/claude-code/managed-settings.d/50-teamkeep.json with its 17 hooks (install had created the file)\n"), "{removed}");
     assert_eq!(machine.everything(), before);
     assert_snapshot!(machine.ok("uninstall --scope managed").err, @"nothing to do: /etc/claude-code/managed-settings.d/50-teamkeep.json has no teamkeep hooks");
 }
@@ -290,7 +290,7 @@ fn options_for_managed_settings_need_their_scope() {
 fn a_user_s_install_does_not_add_hooks_to_those_of_managed_settings() {
     let Some(machine) = Machine::new() else { return };
     machine.ok(INSTALL);
-    let printed = machine.ok("install --client-version 2.1.330").err;
+    let printed = machine.ok("install --client-version 2.1.332").err;
     assert!(printed.starts_with("nothing to do: /etc/claude-code/managed-settings.d/50-teamkeep.json has teamkeep's hooks for every user\n"), "{printed}");
     assert!(!machine.home(".claude/settings.json").exists());
 }

@@ -80,7 +80,7 @@ pub fn all(result: &CommandResult) -> (Option<i32>, &str, &str) {
 
 pub fn install(sandbox: &Sandbox) {
     let command = env!("CARGO_BIN_EXE_teamkeep");
-    let result = sandbox.run(&["install", "--client-version", "2.1.328", "--command", command]);
+    let result = sandbox.run(&["install", "--client-version", "2.1.332", "--command", command]);
     assert_eq!(result.code, Some(0), "{}", result.err);
 }
 
@@ -101,7 +101,7 @@ fn plugin_manifests_are_json_and_match_cargo_metadata() {
 #[test]
 fn plugin_hooks_use_known_events_and_run_the_plugin_script() {
     let events = hooks();
-    assert_eq!(events.len(), 16);
+    assert_eq!(events.len(), 17);
     for (event, groups) in &events {
         assert_ne!(Kind::named(event), Kind::Unknown, "{event}");
         let hook = &groups[0]["hooks"][0];
@@ -130,6 +130,7 @@ fn plugin_hook_files_name_only_events_of_their_version() {
         ("hooks/since-2.1.78.json", 78),
         ("hooks/since-2.1.83.json", 83),
         ("hooks/since-2.1.84.json", 84),
+        ("hooks/since-2.1.332.json", 332),
     ] {
         for event in read(path)["hooks"].as_object().unwrap().keys() {
             assert!(since(event).is_none_or(|since| since <= Version(2, 1, patch)), "{event} in {path}");
@@ -204,7 +205,7 @@ fn doctor_names_the_script_that_builds_the_plugin_binary() {
 #[test]
 fn marketplace_offers_only_the_plugin() {
     let mut files = vec![".claude-plugin/plugin.json".to_owned(), "bin/teamkeep-hook".to_owned()];
-    let hooks = ["hooks", "since-2.1.78", "since-2.1.83", "since-2.1.84"];
+    let hooks = ["hooks", "since-2.1.78", "since-2.1.83", "since-2.1.84", "since-2.1.332"];
     files.extend(hooks.map(|name| format!("hooks/{name}.json")));
     let commands = root().join("commands").read_dir().unwrap();
     files.extend(commands.map(|entry| format!("commands/{}", entry.unwrap().file_name().to_str().unwrap())));

@@ -100,7 +100,7 @@ fn tools_of_a_rule_are_recorded_and_evaluated_once_with_the_plugin() {
             "{told}"
         );
         let command = env!("CARGO_BIN_EXE_teamkeep");
-        let install = ["install", "--client-version", "2.1.328", "--command", command, "--scope", scope];
+        let install = ["install", "--client-version", "2.1.332", "--command", command, "--scope", scope];
         assert_eq!(sandbox.run(&install).code, Some(0));
         let before = sandbox.log().len();
         let [by_settings, by_plugin] = both(&sandbox, &plugin, &bash);
@@ -144,7 +144,7 @@ fn plugin_handles_events_that_the_settings_do_not() {
     for (name, scope) in [("settings.json", "project"), ("settings.local.json", "local")] {
         std::fs::write(project.join(name), &installed).unwrap();
         assert_eq!(records(&idle), 1, "{name}: nobody has installed it here");
-        let line = ["install", "--client-version", "2.1.328", "--command", env!("CARGO_BIN_EXE_teamkeep")];
+        let line = ["install", "--client-version", "2.1.332", "--command", env!("CARGO_BIN_EXE_teamkeep")];
         let mut command = sandbox.command(&line);
         command.args(["--scope", scope]).env("CLAUDE_PROJECT_DIR", sandbox.home().join("parser"));
         let result = feed(&mut command, b"");
@@ -205,7 +205,7 @@ fn costly_matchers_of_a_repository_do_not_delay_hooks_or_doctor() {
         feed(sandbox.command(args).env("CLAUDE_PROJECT_DIR", sandbox.home().join("parser")), b"")
     };
     let command = env!("CARGO_BIN_EXE_teamkeep");
-    let line = ["install", "--client-version", "2.1.328", "--scope", "project", "--command", command];
+    let line = ["install", "--client-version", "2.1.332", "--scope", "project", "--command", command];
     assert_eq!(run(&line).code, Some(0));
     let hook =
         json!([{"type": "command", "command": command, "args": ["hook", "pre-tool-use"], "timeout": 10}]);

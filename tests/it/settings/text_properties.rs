@@ -177,9 +177,9 @@ proptest! {
     fn uninstall_restores_the_original_bytes(choices in vec(any::<u8>(), 0..300), comments: bool) {
         let before = settings(choices, comments);
         prop_assert!(Document::parse(before.trim_start_matches('\u{feff}')).is_ok(), "{before}");
-        let wanted = wanted("2.1.328");
+        let wanted = wanted("2.1.332");
         let after = plan::with_hooks(before.as_bytes(), &wanted).unwrap();
-        prop_assert_eq!(hook_command::ours(&lenient_data(&after)).len(), 16);
+        prop_assert_eq!(hook_command::ours(&lenient_data(&after)).len(), 17);
         let twice = plan::with_hooks(&after, &wanted).unwrap();
         prop_assert_eq!(text(&twice), text(&after), "twice is once");
         let back = plan::without_hooks(&after).unwrap();
@@ -191,7 +191,7 @@ proptest! {
     #[test]
     fn install_preserves_every_byte_in_order(choices in vec(any::<u8>(), 0..300), comments: bool) {
         let before = settings(choices, comments);
-        let after = plan::with_hooks(before.as_bytes(), &wanted("2.1.328")).unwrap();
+        let after = plan::with_hooks(before.as_bytes(), &wanted("2.1.332")).unwrap();
         let mut rest = after.iter();
         prop_assert!(before.bytes().all(|byte| rest.any(|other| *other == byte)));
         let crlf = before.contains("\r\n");
@@ -203,15 +203,15 @@ proptest! {
     fn upgrade_and_fresh_install_give_the_same_result(choices in vec(any::<u8>(), 0..300), comments: bool) {
         let before = settings(choices, comments);
         let old = plan::with_hooks(before.as_bytes(), &wanted("2.1.47")).unwrap();
-        let upgraded = plan::with_hooks(&old, &wanted("2.1.328")).unwrap();
-        let fresh = plan::with_hooks(before.as_bytes(), &wanted("2.1.328")).unwrap();
+        let upgraded = plan::with_hooks(&old, &wanted("2.1.332")).unwrap();
+        let fresh = plan::with_hooks(before.as_bytes(), &wanted("2.1.332")).unwrap();
         prop_assert_eq!(text(&upgraded), text(&fresh));
     }
 
     #[test]
     fn arbitrary_text_does_not_cause_a_panic(content in vec(any::<u8>(), 0..200), json in "[\\[\\]{}\",:/* \nhoks1]{0,60}") {
         for bytes in [content.as_slice(), json.as_bytes()] {
-            let _ = plan::with_hooks(bytes, &wanted("2.1.328"));
+            let _ = plan::with_hooks(bytes, &wanted("2.1.332"));
             let _ = plan::without_hooks(bytes);
         }
     }

@@ -27,13 +27,13 @@ fn uninstall_removes_a_created_file_and_its_directory() {
     let local =
         |line| result(home.dir.path(), home.command(line).env("CLAUDE_PROJECT_DIR", home.at("project")));
     assert_snapshot!(local("install --scope local").err, @"
-    installed 16 hooks in ~/project/.claude/settings.local.json
-    each runs ~/bin/teamkeep hook, for Claude Code 2.1.328
+    installed 17 hooks in ~/project/.claude/settings.local.json
+    each runs ~/bin/teamkeep hook, for Claude Code 2.1.332
     to undo: teamkeep uninstall --scope local
     ");
     assert!(home.at("project/.claude/settings.local.json").exists());
     assert_snapshot!(local("uninstall --scope local").err, @"
-    removed ~/project/.claude/settings.local.json with its 16 hooks (install had created the file)
+    removed ~/project/.claude/settings.local.json with its 17 hooks (install had created the file)
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     ");
     assert!(!home.at("project/.claude").exists());
@@ -78,7 +78,7 @@ fn uninstall_restores_an_empty_file() {
     for empty in ["", "\n", "\u{feff}"] {
         let home = Home::with(empty);
         home.ok("install");
-        assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 16);
+        assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 17);
         home.ok("uninstall");
         assert_eq!(home.read(), empty);
     }
@@ -90,7 +90,7 @@ fn uninstall_preserves_later_user_changes() {
     home.ok("install");
     home.write(&home.read().replace("\"opus\"", "\"sonnet\""));
     assert_snapshot!(home.ok("uninstall").err, @"
-    removed 16 hooks from ~/.claude/settings.json
+    removed 17 hooks from ~/.claude/settings.json
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     ");
     assert_eq!(home.read(), MINE.replace("\"opus\"", "\"sonnet\""));
@@ -135,7 +135,7 @@ fn uninstall_works_with_an_unwritable_store() {
     });
     assert_snapshot!(result.lines().take(2).collect::<Vec<_>>().join("\n"), @r#"
     note: cannot write the install records: failed to open file `~/.local/share/teamkeep/installs/lock`: Is a directory (os error 21)
-    removed 16 hooks from ~/.claude/settings.json; restored its previous content
+    removed 17 hooks from ~/.claude/settings.json; restored its previous content
     "#);
     let result = leave(&|home| {
         std::fs::remove_dir_all(home.at(".local/share/teamkeep")).unwrap();
@@ -143,7 +143,7 @@ fn uninstall_works_with_an_unwritable_store() {
     });
     assert_snapshot!(result, @r#"
     note: cannot write the install records: failed to open file `~/.local/share/teamkeep/installs/lock`: Not a directory (os error 20)
-    removed 16 hooks from ~/.claude/settings.json
+    removed 17 hooks from ~/.claude/settings.json
     note: no backup was kept: failed to open file `~/.local/share/teamkeep/installs/.#-#.bak.#.tmp`: Not a directory (os error 20)
     "#);
     let home = Home::with(MINE);

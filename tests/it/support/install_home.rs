@@ -28,7 +28,7 @@ impl Home {
         std::fs::create_dir_all(home.at("bin")).unwrap();
         std::fs::create_dir_all(home.at(".claude")).unwrap();
         symlink(env!("CARGO_BIN_EXE_teamkeep"), home.at("bin/teamkeep")).unwrap();
-        home.client("2.1.328 (Claude Code)");
+        home.client("2.1.332 (Claude Code)");
         home
     }
 

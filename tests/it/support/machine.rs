@@ -38,7 +38,7 @@ impl Machine {
         // A link: a script written here would be busy while another test's child still has it open.
         let client = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/claude");
         symlink(client, dir.path().join("bin/claude")).unwrap();
-        std::fs::write(dir.path().join("bin/claude.says"), "2.1.330 (Claude Code)\n").unwrap();
+        std::fs::write(dir.path().join("bin/claude.says"), "2.1.332 (Claude Code)\n").unwrap();
         let machine = Machine { dir };
         let is_possible = machine.output(As::Root, &["/bin/true"], &[]).status.success();
         is_possible.then_some(machine)

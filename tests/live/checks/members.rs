@@ -1,10 +1,10 @@
 //! Every member is on record with its prompt, joined once, and what it said at the end of its turns.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::ledger::NO_PART;
 use super::super::record::{Record, text, words};
-use super::super::scenarios::{LATER, Scenario, Then, Topology};
+use super::super::scenarios::{GENERAL, LATER, Scenario, Then, Topology};
 use super::super::sent::Sent;
 use super::super::version::{Generation, Version};
 use super::{differ, same};
@@ -24,7 +24,11 @@ pub fn differences(version: Version, scenario: &Scenario, sent: &Sent, record: &
     let shown = record.show["members"].as_object().into_iter().flatten();
     let shown = shown.map(|(name, member)| (name.clone(), text(member, "prompt")));
     let lead = || ("team-lead".to_owned(), String::new());
-    found.extend(differ("show, members", mates().chain([lead()]), shown));
+    let in_roster = mates().map(|(name, prompt)| match version.keeps_prompts() {
+        true => (name, prompt),
+        false => (name, String::new()),
+    });
+    found.extend(differ("show, members", in_roster.chain([lead()]), shown));
     // The processes of 2.1.47 write the roster over each other: who has stopped may be in it again, and leave again.
     let comes_back = scenario.topology == Topology::Panes && version.generation() == Generation::Flat;
     let joined = record.of(&["member-joined"]).map(|entry| (text(entry, "actor"), text(entry, "text")));
@@ -36,7 +40,7 @@ pub fn differences(version: Version, scenario: &Scenario, sent: &Sent, record: &
     found.extend(differ("report, members", all.iter().map(|name| (*name).to_owned()), reported));
 
     let stopped = sent.messages.iter().filter(|message| message.kind == "shutdown-approved");
-    let stopped = stopped.map(|message| message.from.clone());
+    let stopped = stopped.map(|message| message.from.clone()).chain(sent.ended.iter().cloned());
     let left = once(record.of(&["member-left"]).map(|entry| text(entry, "actor")), comes_back);
     let expected: Vec<String> = stopped.filter(|name| !comes_back || left.contains(name)).collect();
     found.extend(differ("replay, who left", expected, left));
@@ -51,14 +55,19 @@ fn once<T: Ord>(things: impl Iterator<Item = T>, only: bool) -> Vec<T> {
 /// Whatever a part said last in a turn is on record as that, and nothing else.
 fn said(version: Version, scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
     let mut found = Vec::new();
+    let mut all: BTreeMap<&str, BTreeSet<&String>> = BTreeMap::new();
     for (part, words) in &sent.words {
         let name = match (part.as_str(), scenario.topology) {
             ("lead", Topology::Headless) => "lead",
             ("lead", _) => "team-lead",
             // An agent that is no teammate goes by what it is.
-            (_, Topology::Headless) => "general-purpose",
+            (_, Topology::Headless) => scenario.role,
+            (part, _) if !sent.members.contains_key(part) => scenario.role,
             (part, _) => part,
         };
+        all.entry(name).or_default().extend(words);
+    }
+    for (name, words) in all {
         let told = record.of(&["turn-ended"]).filter(|entry| entry["actor"] == name);
         let told: BTreeSet<String> = told
             .map(|entry| text(entry, "text"))
@@ -67,7 +76,7 @@ fn said(version: Version, scenario: &Scenario, sent: &Sent, record: &Record) -> 
         let is_of_run = |word: &&String| {
             scenario.then == Then::Nothing || scenario.continues(version) || *word != "Listed."
         };
-        let words = words.iter().filter(is_of_run);
+        let words = words.into_iter().filter(is_of_run);
         found.extend(differ(&format!("replay, what {name} said"), words.cloned(), told));
     }
     found
@@ -91,7 +100,9 @@ fn prompted(version: Version, scenario: &Scenario, sent: &Sent, record: &Record)
         .filter(|text| text.starts_with("part=") || text.starts_with("act="));
     let mut found = differ("replay, what was typed", typed, told);
     let launched =
-        begun().filter(|entry| entry["actor"] == "general-purpose").map(|entry| text(entry, "summary"));
+        begun().filter(|entry| entry["actor"] == scenario.role).map(|entry| text(entry, "summary"));
+    // Turns of a teammate with the name of a role begin for no such reason.
+    let launched = launched.filter(|summary| !summary.is_empty() || scenario.role == GENERAL);
     found.extend(differ("replay, what subagents were started for", sent.agents.clone(), launched));
     found
 }

@@ -11,6 +11,7 @@ mod messages;
 mod policy;
 pub mod rule;
 mod served;
+mod skill;
 mod spending;
 mod store;
 mod tasks;
@@ -54,6 +55,10 @@ pub fn differences(
     if scenario.name == "worktrees" {
         found.extend(worktrees::differences(&played.home));
     }
+    if scenario.name == "skill" {
+        found.extend(skill::differences(&played.home));
+    }
+    found.extend(played.looked.borrow().iter().cloned());
     if scenario.has_telemetry() {
         found.extend(telemetry::differences(&Telemetry::read(&played.telemetry), record));
     }

@@ -20,7 +20,7 @@ pub fn differences(scenario: &Scenario, ledger: &Ledger, record: &Record) -> Vec
     }
     if let Some(rule) = &scenario.rule {
         let refused = ("block".to_owned(), format!("rule {}", rule.name), None);
-        expected.extend(vec![refused; refusals(rule, ledger)]);
+        expected.extend(vec![refused; refusals(rule, ledger) + scenario.blocked_lines]);
     }
     differ("replay, verdicts", expected, told)
 }

@@ -1,5 +1,6 @@
 //! The plays: what the user types, and what each part answers.
 
+mod answered;
 mod budget;
 mod cleared;
 mod compacted;
@@ -8,15 +9,20 @@ mod failed;
 mod forbidden;
 mod halfway;
 mod interrupted;
+mod namesake;
 mod parser;
+mod planned;
 mod races;
 mod served;
+pub mod skill;
+mod stopped;
 mod trouble;
 mod working;
 mod worktrees;
 
 pub use budget::{BUDGET, WARNINGS};
 pub use cleared::CLEAR;
+pub use forbidden::RULE;
 pub use halfway::LATER;
 pub use served::CALLS;
 pub use worktrees::{FILES, SPIKE};
@@ -27,6 +33,7 @@ use super::conversation::Cue;
 use super::ending::Ending;
 use super::hooks::Hooks;
 use super::ledger::{AGAIN, CacheWrites};
+use super::look::Look;
 use super::moves::{Move, change_task, say};
 use super::version::{Generation, Version};
 
@@ -123,6 +130,14 @@ pub struct Scenario {
     pub rule: Option<Rule>,
     /// Gates of the user's policy file, written before the hooks are installed.
     pub guarded: Option<Guarded>,
+    /// How often it also forbids a line of a skill.
+    pub blocked_lines: usize,
+    /// Files of the project.
+    pub files: &'static [(&'static str, &'static str)],
+    /// The role of the agents that are no teammates.
+    pub role: &'static str,
+    /// What teamkeep's commands show during the run and after it.
+    pub looks: fn(Generation) -> Vec<Look>,
     /// What follows in a second session.
     pub then: Then,
     /// Where a request holds the facts about the team. In the other scenarios no request does.
@@ -137,6 +152,9 @@ pub struct Scenario {
     pub halts: &'static [&'static str],
 }
 
+/// The role of agents for which no other is named.
+pub const GENERAL: &str = "general-purpose";
+
 /// A whole team in one process, with our hooks in the settings: what others differ from.
 const TEAM: Scenario = Scenario {
     name: "in-process",
@@ -149,6 +167,10 @@ const TEAM: Scenario = Scenario {
     refusals: 0,
     rule: None,
     guarded: None,
+    blocked_lines: 0,
+    files: &[],
+    role: GENERAL,
+    looks: |_| Vec::new(),
     then: Then::Nothing,
     facts: None,
     ending: Ending::Exit,
@@ -186,7 +208,7 @@ pub const ALL: &[Scenario] = &[
         topology: Topology::Headless,
         steps: forbidden::steps,
         reply: forbidden::reply,
-        rule: Some(forbidden::RULE),
+        rule: Some(RULE),
         ..TEAM
     },
     Scenario {
@@ -357,6 +379,44 @@ pub const ALL: &[Scenario] = &[
         halts: interrupted::HALTS,
         ..TEAM
     },
+    Scenario {
+        name: "answered",
+        steps: answered::steps,
+        reply: answered::reply,
+        looks: answered::looks,
+        ..TEAM
+    },
+    Scenario {
+        name: "stopped",
+        steps: stopped::steps,
+        reply: stopped::reply,
+        looks: stopped::looks,
+        verdict: "open-work",
+        incidents: &["unfinished-work bob"],
+        ..TEAM
+    },
+    Scenario { name: "planned", steps: planned::steps, reply: planned::reply, looks: planned::looks, ..TEAM },
+    Scenario {
+        name: "namesake",
+        files: namesake::FILES,
+        role: namesake::ROLE,
+        steps: namesake::steps,
+        reply: namesake::reply,
+        looks: namesake::looks,
+        verdict: "open-work",
+        incidents: &["unfinished-work bob"],
+        ..TEAM
+    },
+    Scenario {
+        name: "skill",
+        files: skill::FILES,
+        steps: skill::steps,
+        reply: skill::reply,
+        looks: skill::looks,
+        rule: Some(RULE),
+        blocked_lines: skill::LOADS,
+        ..TEAM
+    },
     Scenario { name: "telemetry", ..TEAM },
     Scenario { name: "telemetry-panes", ..PANES },
     Scenario { name: "plugin", hooks: Hooks::Plugin, ..TEAM },
@@ -422,6 +482,19 @@ impl Scenario {
         }
         if self.name.starts_with("failed") && !version.knows("StopFailure") {
             return Some("it runs no hook for a turn that failed");
+        }
+        let has_session_team = version.generation() == Generation::Session;
+        if self.name == "skill" && !version.knows("PreSkillShellCommand") {
+            return Some("it runs no hook for a line of a skill");
+        }
+        if self.name == "answered" && !has_session_team {
+            return Some("its idle notices have no answer");
+        }
+        if self.name == "stopped" && !has_session_team {
+            return Some("its TaskStop finds no teammate by name");
+        }
+        if self.name == "planned" && has_session_team {
+            return Some("its teammates ask nobody to approve a plan");
         }
         if self.has_telemetry() && version.generation() == Generation::Flat {
             return Some("its hooks get no trace context");

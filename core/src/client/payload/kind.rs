@@ -32,6 +32,7 @@ events! {
     PreCompact "pre-compact",
     FileChanged "file-changed",
     PermissionRequest "permission-request",
+    PreSkillShellCommand "pre-skill-shell-command",
     Notification "notification",
     PostToolUseFailure "post-tool-use-failure",
     PostToolBatch "post-tool-batch",
@@ -53,6 +54,7 @@ events! {
 /// Events at which a hook can block Claude Code's action.
 pub const JUDGED: &[Kind] = &[
     Kind::PreToolUse,
+    Kind::PreSkillShellCommand,
     Kind::TeammateIdle,
     Kind::TaskCreated,
     Kind::TaskCompleted,
@@ -70,8 +72,20 @@ impl Kind {
     }
 
     pub fn has_tool(self) -> bool {
-        use Kind::{PermissionDenied, PermissionRequest, PostToolUse, PostToolUseFailure, PreToolUse};
-        matches!(self, PreToolUse | PostToolUse | PostToolUseFailure | PermissionRequest | PermissionDenied)
+        use Kind::{PermissionDenied, PermissionRequest, PostToolUse, PostToolUseFailure};
+        self.is_before_tool()
+            || matches!(self, PostToolUse | PostToolUseFailure | PermissionRequest | PermissionDenied)
+    }
+
+    /// Whether a tool is about to run. A `!` line of a skill runs in Bash or PowerShell without a PreToolUse hook; since
+    /// 2.1.332 it has a PreSkillShellCommand hook with the same `tool_name` and `tool_input`.
+    pub fn is_before_tool(self) -> bool {
+        matches!(self, Kind::PreToolUse | Kind::PreSkillShellCommand)
+    }
+
+    /// Whether a gate or a rule for this event also judges another one.
+    pub fn includes(self, other: Kind) -> bool {
+        self == other || (self == Kind::PreToolUse && other.is_before_tool())
     }
 
     /// The event with this name, in Claude Code's spelling or the subcommand's.

@@ -188,8 +188,15 @@ impl Demand {
 
     /// A rule that names tools does not apply to events without tools.
     fn of_rule(rule: &Rule) -> Demand {
+        // Every install has a hook for the lines of skills if Claude Code has the event.
+        let is_needed = |kind: Kind| {
+            kind != Kind::PreSkillShellCommand || rule.events.iter().any(|event| Kind::named(event) == kind)
+        };
         let applies = |kind: &Kind| {
-            rule.action != Mode::Off && rule.applies_to(*kind) && (rule.tools.is_empty() || kind.has_tool())
+            rule.action != Mode::Off
+                && rule.applies_to(*kind)
+                && is_needed(*kind)
+                && (rule.tools.is_empty() || kind.has_tool())
         };
         let events = KNOWN.iter().map(|row| row.0).filter(applies).collect();
         Demand {

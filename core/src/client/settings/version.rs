@@ -18,10 +18,12 @@ pub const FIRST_WITH_DROP_INS: Version = Version(2, 1, 83);
 pub const LAST_COMPARING_COMMANDS: Version = Version(2, 1, 177);
 /// The first version that ignores an unknown event; earlier ones skip the whole file.
 pub const FIRST_LENIENT: Version = Version(2, 1, 101);
+/// The first version seen to ignore only a malformed hook, at most events; 2.1.250 and earlier skip the whole file.
+pub const FIRST_SKIPPING_HOOKS: Version = Version(2, 1, 328);
 /// The first version that runs a hook's command without a shell (`args`).
 pub const FIRST_WITH_ARGS: Version = Version(2, 1, 139);
 /// The newest checked version.
-const NEWEST: Version = Version(2, 1, 328);
+pub const NEWEST: Version = Version(2, 1, 332);
 
 /// The first version with each recorded event. Before 2.1.101 Claude Code ignores a whole settings file with an
 /// unknown event. All other recorded events are older than agent teams.
@@ -33,6 +35,7 @@ pub const SINCE: &[(&str, Version)] = &[
     ("StopFailure", Version(2, 1, 78)),
     ("FileChanged", Version(2, 1, 83)),
     ("TaskCreated", Version(2, 1, 84)),
+    ("PreSkillShellCommand", Version(2, 1, 332)),
 ];
 
 /// The first version of events that other tools may have hooks for.
@@ -55,7 +58,7 @@ const RANGES: &[(Version, Version, &[&str])] = &[
         "PostToolBatch", "UserPromptExpansion", "PostCompact", "PermissionDenied", "Elicitation", "ElicitationResult",
         "InstructionsLoaded", "MessageDisplay",
     ]),
-    (Version(2, 1, 177), NEWEST, &["PreModelSwitch", "PostModelSwitch", "DirectoryAdded"]),
+    (Version(2, 1, 177), Version(2, 1, 328), &["PreModelSwitch", "PostModelSwitch", "DirectoryAdded"]),
 ];
 
 /// The first version with an event, if it was added later and that is documented.
@@ -149,7 +152,10 @@ mod tests {
             (Version(2, 1, 328), "DirectoryAdded", Some(true)),
             (Version(2, 1, 47), "Bogus", Some(false)),
             (Version(2, 1, 328), "Bogus", Some(false)),
-            (Version(2, 1, 329), "Bogus", None),
+            (Version(2, 1, 332), "Bogus", Some(false)),
+            (Version(2, 1, 333), "Bogus", None),
+            (Version(2, 1, 330), "PreSkillShellCommand", Some(false)),
+            (Version(2, 1, 332), "PreSkillShellCommand", Some(true)),
         ] {
             assert_eq!(knows(client, event), known, "{client} {event}");
         }
