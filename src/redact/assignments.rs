@@ -36,7 +36,8 @@ pub(super) fn identifier(text: &str, trigger: Range<usize>) -> Range<usize> {
     let bytes = text.as_bytes();
     let part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let before = bytes[..trigger.start].iter().rev().take(MAX_NAME).take_while(|byte| part(byte)).count();
-    let after = bytes[trigger.end..].iter().take(MAX_NAME).take_while(|byte| part(byte) && **byte != b'.').count();
+    let after =
+        bytes[trigger.end..].iter().take(MAX_NAME).take_while(|byte| part(byte) && **byte != b'.').count();
     trigger.start - before..trigger.end + after
 }
 
@@ -64,23 +65,37 @@ fn counts(strength: Strength, name: &str, style: Style, value: &str, next: Optio
     if value.is_empty() || is_placeholder(value) || is_reference(value) {
         return false;
     }
-    let is_shouted = name.bytes().any(|byte| byte.is_ascii_uppercase()) && !name.bytes().any(|byte| byte.is_ascii_lowercase());
+    let is_shouted = name.bytes().any(|byte| byte.is_ascii_uppercase())
+        && !name.bytes().any(|byte| byte.is_ascii_lowercase());
     if is_name(value, !is_shouted && style != Style::Quoted) {
         return false;
     }
     let is_call = matches!(next, Some('(' | '[' | '{' | '<'));
     let has_letter = value.bytes().any(|byte| byte.is_ascii_alphabetic());
     match (style, strength) {
-        (Style::Quoted, Strength::Strong) => !value.contains(char::is_whitespace) || is_mixed(value) || is_phrase(name),
+        (Style::Quoted, Strength::Strong) => {
+            !value.contains(char::is_whitespace) || is_mixed(value) || is_phrase(name)
+        }
         (Style::Quoted | Style::Argument, Strength::Weak) => is_random(value, 16),
-        (Style::Argument, Strength::Strong) => value.len() >= 6 && is_mixed(value) && !value.contains(char::is_whitespace),
+        (Style::Argument, Strength::Strong) => {
+            value.len() >= 6 && has_variety(value) && !value.contains(char::is_whitespace)
+        }
         _ if is_call || is_code(value) => false,
-        (Style::Shell, Strength::Strong) => value.len() >= 4 && (is_mixed(value) || is_shouted || is_password(name)),
-        (Style::Shell, Strength::Weak) => is_random(value, 16) || is_shouted && value.len() >= 8 && is_mixed(value) && has_letter,
+        (Style::Shell, Strength::Strong) => {
+            value.len() >= 4 && (is_mixed(value) || is_shouted || is_password(name))
+        }
+        (Style::Shell, Strength::Weak) => {
+            is_random(value, 16) || is_shouted && value.len() >= 8 && is_mixed(value) && has_letter
+        }
         (_, Strength::Strong) if next == Some(';') => is_random(value, 16),
-        (_, Strength::Strong) => value.len() >= 6 && is_mixed(value),
+        (_, Strength::Strong) => value.len() >= 6 && has_variety(value),
         (_, Strength::Weak) => is_random(value, 20),
     }
+}
+
+/// Whether a text is more than words.
+fn has_variety(value: &str) -> bool {
+    is_mixed(value) || is_random(value, 10)
 }
 
 /// A secret of several words.
@@ -110,9 +125,14 @@ fn value(text: &str, name: &Range<usize>) -> Option<Value> {
             return None;
         }
         rest = rest.trim_start_matches(['=', '>']);
-        let open = blank(rest);
-        let style = if is_tight && open.len() == rest.len() && *sign != ":" { Style::Shell } else { Style::Loose };
-        return assigned(text, at(open), style).or_else(|| typed(text, at(open)));
+        let mut open = blank(rest);
+        if quote.is_some() {
+            // A list: its first element.
+            open = open.trim_start_matches('[');
+        }
+        let style =
+            if is_tight && open.len() == rest.len() && *sign != ":" { Style::Shell } else { Style::Loose };
+        return typed(text, at(open)).or_else(|| assigned(text, at(open), style));
     }
     if quote.is_some() {
         // A pair: `"name", "value"`, or an element with a name and a value.
@@ -145,15 +165,17 @@ fn value(text: &str, name: &Range<usize>) -> Option<Value> {
     if is_tight {
         return None;
     }
-    let is_option = text[name.clone()].starts_with("--") || ["requirepass", "masterauth"].contains(&&text[name.clone()]);
-    let is_line = ["ENV ", "ARG ", "machine ", "login "].iter().any(|word| line.trim_start().starts_with(word));
+    let is_option =
+        text[name.clone()].starts_with("--") || ["requirepass", "masterauth"].contains(&&text[name.clone()]);
+    let is_line =
+        ["ENV ", "ARG ", "machine ", "login "].iter().any(|word| line.trim_start().starts_with(word));
     if is_option || is_line {
         return assigned(text, at(rest), Style::Shell);
     }
     if let Some(rest) = rest.strip_prefix("is ") {
         return assigned(text, at(blank(rest)), Style::Loose);
     }
-    quoted(text, at(rest), Style::Argument)
+    typed(text, at(rest)).or_else(|| quoted(text, at(rest), Style::Argument))
 }
 
 /// A value with or without quotes.
@@ -172,7 +194,8 @@ fn assigned(text: &str, at: usize, style: Style) -> Option<Value> {
 /// A value in quotes, after the prefix of a string literal.
 fn quoted(text: &str, at: usize, style: Style) -> Option<Value> {
     let rest = &text[at..];
-    let literal = ["[]byte(", "q{", "b", "r", "u", "f", "L", "@", "$"].iter().find_map(|start| rest.strip_prefix(*start));
+    let literal =
+        ["[]byte(", "b", "r", "u", "f", "L", "@", "$"].iter().find_map(|start| rest.strip_prefix(*start));
     let rest = literal.filter(|rest| QUOTES.iter().any(|quote| rest.starts_with(quote))).unwrap_or(rest);
     let (quote, value) = QUOTES.iter().find_map(|quote| Some((*quote, rest.strip_prefix(*quote)?)))?;
     let value = value.strip_prefix("\"\"").filter(|_| quote == "\"").unwrap_or(value);
@@ -185,7 +208,9 @@ fn quoted(text: &str, at: usize, style: Style) -> Option<Value> {
 /// A literal after a type: `password: &str = "…"`.
 fn typed(text: &str, at: usize) -> Option<Value> {
     let rest = &text[at..text.floor_char_boundary(at + 40)];
-    let literal = rest.find('=').filter(|end| rest[..*end].bytes().all(|byte| byte.is_ascii_alphabetic() || b" &:'<>".contains(&byte)))?;
+    let literal = rest.find('=').filter(|end| {
+        *end > 0 && rest[..*end].bytes().all(|byte| byte.is_ascii_alphabetic() || b" &:'<>".contains(&byte))
+    })?;
     quoted(text, text.len() - blank(&text[at + literal + 1..]).len(), Style::Quoted)
 }
 

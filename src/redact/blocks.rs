@@ -37,7 +37,8 @@ pub(super) fn before_end(text: &str, from: usize, end: usize) -> Option<Range<us
     let mut block = None;
     while let Some(line) = text.get(from..start.saturating_sub(1)) {
         let at = line.rfind('\n').map_or(from, |at| from + at + 1);
-        let is_part = body_from(&text[..start], at).is_some_and(|reached| reached >= from + line.trim_end().len());
+        let is_part =
+            body_from(&text[..start], at).is_some_and(|reached| reached >= from + line.trim_end().len());
         if !is_part || at == start {
             break;
         }
@@ -59,7 +60,11 @@ fn body_from(text: &str, start: usize) -> Option<usize> {
             if has_body && (rest.starts_with("-----END") || rest.starts_with("---- END")) {
                 let line = rest.find('\n').unwrap_or(rest.len());
                 let header = rest[..line].trim_start_matches('-').find("----").map_or(line, |at| at + 9);
-                return Some(after + rest[header.min(line)..line].chars().take_while(|c| *c == '-').count() + header.min(line));
+                return Some(
+                    after
+                        + rest[header.min(line)..line].chars().take_while(|c| *c == '-').count()
+                        + header.min(line),
+                );
             }
             match rest.chars().next() {
                 Some('-') if rest.starts_with("---") => break,
@@ -72,7 +77,9 @@ fn body_from(text: &str, start: usize) -> Option<usize> {
         } else if rest.starts_with([':', '-']) && !rest.starts_with("--") && !has_body {
             // A header inside the block.
             at += rest.find('\n').map_or(word + rest.len(), |line| word + line);
-        } else if text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'/' | b'=')) && word <= 6 {
+        } else if text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'/' | b'='))
+            && word <= 6
+        {
             // A line number, a comment or an operator.
             at = after;
         } else if word <= 2 && rest.starts_with(['"', '\'']) {

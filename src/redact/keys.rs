@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::values::{is_placeholder, is_random};
+use super::values::{is_mixed, is_placeholder, is_random};
 
 /// Keys that begin with one of `starts` and have at least `min` characters after it.
 pub(super) struct Keys {
@@ -57,13 +57,13 @@ fn path(byte: u8) -> bool {
 pub(super) const KEYS: &[Keys] = &[
     Keys { starts: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "npm_", "hf_", "r8_", "gsk_", "xai-", "pplx-", "lin_api_",
         "lin_oauth_", "ntn_", "nfp_", "dckr_pat_", "dckr_oat_", "glc_", "glsa_", "sbp_", "sb_secret_", "rubygems_", "bkua_", "pcsk_",
-        "pnu_", "rdme_", "whsec_", "CCIPAT_", "CLOJARS_", "lsv2_pt_", "lsv2_sk_", "tgp_v1_", "sqp_", "squ_", "sqa_", "fo1_", "vcp_",
-        "gitea_", "shippo_live_", "rzp_live_", "FLWSECK-", "FLWSECK_", "cio"], chars: url, min: 20, form: Form::Key },
+        "pnu_", "rdme_", "CCIPAT_", "CLOJARS_", "lsv2_pt_", "lsv2_sk_", "tgp_v1_", "sqp_", "squ_", "sqa_", "fo1_", "vcp_",
+        "gitea_", "shippo_live_", "rzp_live_", "FLWSECK-", "FLWSECK_"], chars: url, min: 20, form: Form::Key },
     Keys { starts: &["glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glimt-", "glagent-", "gloas-", "GR1348941",
         "sk-ant-", "sk-proj-", "sk-svcacct-", "sk-admin-", "sk-or-v1-", "sk-lf-", "figd_", "GOCSPX-", "sq0atp-", "sq0csp-", "sq0idp-",
         "NRAK-", "NRJS-", "NRII-", "HRKU-", "PMAK-", "tskey-", "pul-", "fio-u-", "CFPAT-", "tfp_", "tvly-", "xkeysib-", "xsmtpsib-",
         "sntrys_", "sntryu_", "pscale_tkn_", "pscale_pw_", "pscale_oauth_", "A3-", "ATATT3", "ATCTT3", "ATBB", "AKCp", "duffel_live_",
-        "wandb_v1_", "ops_eyJ", "EZAK", "EZTK"], chars: base64, min: 16, form: Form::Key },
+        "wandb_v1_", "whsec_", "ops_eyJ", "EZAK", "EZTK"], chars: base64, min: 16, form: Form::Key },
     Keys { starts: &["dop_v1_", "doo_v1_", "dor_v1_", "shpat_", "shpca_", "shppa_", "shpss_", "dapi"], chars: hex, min: 32, form: Form::Key },
     Keys { starts: &["AKIA", "ASIA", "ABIA", "ACCA"], chars: upper, min: 16, form: Form::Key },
     Keys { starts: &["AGE-SECRET-KEY-1"], chars: upper, min: 40, form: Form::Key },
@@ -77,6 +77,7 @@ pub(super) const KEYS: &[Keys] = &[
     Keys { starts: &["sk-", "sk_", "secret_", "re_", "fc-"], chars: url, min: 16, form: Form::Word },
     Keys { starts: &["SK", "key-"], chars: hex, min: 32, form: Form::Word },
     Keys { starts: &["pat"], chars: dotted, min: 70, form: Form::Dotted },
+    Keys { starts: &["cio"], chars: alnum, min: 32, form: Form::Word },
     Keys { starts: &["sl."], chars: url, min: 100, form: Form::Word },
     Keys { starts: &["hooks.slack.com/services/", "hooks.slack.com/workflows/", "hooks.slack.com/triggers/", "discord.com/api/webhooks/",
         "discordapp.com/api/webhooks/", "webhook.office.com/webhookb2/", "hooks.zapier.com/hooks/catch/"], chars: path, min: 20, form: Form::Address },
@@ -112,13 +113,18 @@ pub(super) fn find(keys: &Keys, text: &str, prefix: Range<usize>) -> Option<Rang
             let before = bytes[..prefix.start].iter().rev().take_while(|byte| chars(**byte)).take(64).count();
             return (before >= least).then_some(prefix.start - before..end);
         }
-        Form::Dotted if !body.trim_start_matches(|c: char| c != '.').get(1..).is_some_and(|rest| rest.len() >= 8) => return None,
+        Form::Dotted
+            if !body.trim_start_matches(|c: char| c != '.').get(1..).is_some_and(|rest| rest.len() >= 8) =>
+        {
+            return None;
+        }
         Form::Word if !is_bounded(&bytes[..prefix.start]) && !has_all_cases(body) => return None,
         _ => prefix.start,
     };
-    let is_short = keys.min <= 16 && body.len() < 20;
     let is_data = text[prefix].bytes().all(alnum) && is_in_data(&bytes[..start]);
-    (!is_data && (is_short || is_random(body, keys.min.min(16)))).then_some(start..end)
+    let is_random =
+        is_random(body, keys.min.min(16)) || body.len() < 20 && is_mixed(body) || has_all_cases(body);
+    (!is_data && is_random).then_some(start..end)
 }
 
 /// Whether a word can begin after these bytes: no letter, or the end of a color code or of `%20`.
@@ -126,15 +132,25 @@ fn is_bounded(before: &[u8]) -> bool {
     let last = |bytes: usize| before.len().checked_sub(bytes).and_then(|at| before.get(at));
     !last(1).is_some_and(u8::is_ascii_alphanumeric)
         || last(3) == Some(&b'%')
-        || last(1) == Some(&b'm') && before.iter().rev().take(12).skip(1).find(|byte| !matches!(byte, b'0'..=b'9' | b';')) == Some(&b'[')
+        || last(1) == Some(&b'm')
+            && before.iter().rev().take(12).skip(1).find(|byte| !matches!(byte, b'0'..=b'9' | b';'))
+                == Some(&b'[')
 }
 
+/// Whether a text mixes lower case, upper case and digits. Random letters can lack digits, but have much upper case.
 fn has_all_cases(body: &str) -> bool {
-    let has = |kind: fn(&u8) -> bool| body.bytes().any(|byte| kind(&byte));
-    has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase)
+    let count = |kind: fn(&u8) -> bool| body.bytes().filter(kind).count();
+    let (digits, upper) = (count(u8::is_ascii_digit), count(u8::is_ascii_uppercase));
+    count(u8::is_ascii_lowercase) > 0 && upper > 0 && (digits > 0 || upper >= 5)
 }
 
 /// Whether these bytes end in the middle of encoded data, where any characters can occur.
 fn is_in_data(before: &[u8]) -> bool {
-    before.iter().rev().take(24).filter(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/')).count() == 24
+    before
+        .iter()
+        .rev()
+        .take(24)
+        .filter(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
+        .count()
+        == 24
 }

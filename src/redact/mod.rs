@@ -89,7 +89,9 @@ impl Redactor {
         let mut text = Cow::Borrowed(text);
         for own in &self.own {
             // The replacement may begin with a character that completes an escape, so the decoded text comes first.
-            for decoded in [View::of(&text), None] {
+            let decoded = View::of(&text);
+            let has_escapes = decoded.is_some();
+            for decoded in [decoded, None].into_iter().skip(usize::from(!has_escapes)) {
                 let source = decoded.as_ref().map_or(&*text, |view| &view.text);
                 let found: Vec<_> = own.regex.find_iter(source).map(|found| found.range()).collect();
                 let found = found.into_iter().filter(|range| !range.is_empty());

@@ -28,7 +28,8 @@ pub(super) fn address(text: &str, at: usize, from: usize) -> Option<Range<usize>
     }
     let is_valid = local > 0 && !domain.starts_with(['.', '-']) && !domain.contains("..");
     let start = at - local;
-    let start = start + text[start..at].len() - text[start..at].trim_start_matches(['.', '%', '+', '-']).len();
+    let start =
+        start + text[start..at].len() - text[start..at].trim_start_matches(['.', '%', '+', '-']).len();
     (is_valid && start < at).then(|| start..at + 1 + domain.len())
 }
 
@@ -52,7 +53,8 @@ pub(super) fn project(text: &str, prefix: &Range<usize>) -> Option<Range<usize>>
 
 /// A home directory that is known, and not a path whose name only begins the same.
 pub(super) fn known_home(text: &str, path: &Range<usize>) -> Option<Range<usize>> {
-    let is_longer = text[path.end..].starts_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-'));
+    let is_longer =
+        text[path.end..].starts_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-'));
     (!is_longer).then(|| path.clone())
 }
 

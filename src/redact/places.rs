@@ -39,7 +39,8 @@ pub(super) fn bearer(text: &str, after: usize) -> Option<Range<usize>> {
     let rest = line(text, after);
     let value = rest.trim_start_matches([' ', '\t']);
     let start = after + rest.len() - value.len();
-    let end = value.find(|c: char| !c.is_ascii_alphanumeric() && !"._~+/=-".contains(c)).unwrap_or(value.len());
+    let end =
+        value.find(|c: char| !c.is_ascii_alphanumeric() && !"._~+/=-".contains(c)).unwrap_or(value.len());
     (start > after && is_random(&value[..end], 16)).then_some(start..start + end)
 }
 
@@ -59,7 +60,11 @@ pub(super) fn authorization(text: &str, after: usize) -> Option<Range<usize>> {
     let start = after + line(text, after).len() - (value.len() - (value.rfind(secret)?));
     let range = start..start + end;
     let secret = &text[range.clone()];
-    let is_secret = if is_basic { secret.len() >= 6 && is_value(secret) } else { is_value(secret) && is_random(secret, 16) };
+    let is_secret = if is_basic {
+        secret.len() >= 6 && is_value(secret)
+    } else {
+        is_value(secret) && is_random(secret, 16)
+    };
     is_secret.then_some(range)
 }
 
@@ -99,7 +104,12 @@ struct Program {
 }
 
 const PROGRAMS: &[Program] = &[
-    Program { name: "curl ", options: &["-u", "-U", "--user", "--proxy-user"], has_user: true, is_attached: None },
+    Program {
+        name: "curl ",
+        options: &["-u", "-U", "--user", "--proxy-user"],
+        has_user: true,
+        is_attached: None,
+    },
     Program { name: "sshpass ", options: &["-p"], has_user: false, is_attached: None },
     Program { name: "mysql", options: &["-p"], has_user: false, is_attached: Some(true) },
     Program { name: "redis-cli ", options: &["-a"], has_user: false, is_attached: Some(false) },
@@ -123,10 +133,15 @@ pub(super) fn argument(text: &str, name: Range<usize>) -> Option<Range<usize>> {
     let program = PROGRAMS.iter().find(|program| program.name.eq_ignore_ascii_case(&text[name.clone()]))?;
     let arguments = line(text, name.end);
     let mut at = 0;
-    while let Some(option) = program.options.iter().filter_map(|option| {
-        let found = arguments[at..].find(option)?;
-        Some((found + at, found + at + option.len()))
-    }).min_by_key(|(start, end)| (*start, usize::MAX - *end)) {
+    while let Some(option) = program
+        .options
+        .iter()
+        .filter_map(|option| {
+            let found = arguments[at..].find(option)?;
+            Some((found + at, found + at + option.len()))
+        })
+        .min_by_key(|(start, end)| (*start, usize::MAX - *end))
+    {
         let (start, end) = option;
         let rest = &arguments[end..];
         let value = rest.trim_start_matches([' ', '=']);
@@ -134,7 +149,9 @@ pub(super) fn argument(text: &str, name: Range<usize>) -> Option<Range<usize>> {
         let begins_word = start == 0 || arguments[..start].ends_with(' ');
         at = end.max(at + 1);
         if !begins_word || program.is_attached.is_some_and(|attached| attached != is_attached) {
-            if at >= arguments.len() { break; }
+            if at >= arguments.len() {
+                break;
+            }
             at = arguments.ceil_char_boundary(at);
             continue;
         }
@@ -156,9 +173,12 @@ fn password(value: &str, has_user: bool) -> Option<Range<usize>> {
     let mut start = usize::from(quote.is_some());
     if has_user {
         start += value[start..end].find(':')? + 1;
-        if value[start..end].starts_with(['"', '\'']) { start += 1; }
+        if value[start..end].starts_with(['"', '\'']) {
+            start += 1;
+        }
     }
     let secret = value[start..end].trim_end_matches(['"', '\'', '\\']);
-    let is_secret = is_value(secret) && (has_user || quote.is_some() || is_mixed(secret));
+    let is_secret =
+        is_value(secret) && (has_user || quote.is_some() || is_mixed(secret) || is_random(secret, 10));
     (is_secret && !secret.starts_with("//")).then_some(start..start + secret.len())
 }

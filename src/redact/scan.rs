@@ -20,7 +20,8 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 6] = [Kind::PrivateKey, Kind::ApiKey, Kind::Token, Kind::Secret, Kind::Email, Kind::Home];
+    pub const ALL: [Kind; 6] =
+        [Kind::PrivateKey, Kind::ApiKey, Kind::Token, Kind::Secret, Kind::Email, Kind::Home];
 
     /// The name in the configuration and in the replacement.
     pub fn name(self) -> &'static str {
@@ -99,7 +100,8 @@ impl Scanner {
         add(Kind::Home, Rule::Home, &["/home/", "/Users/"]);
         add(Kind::Home, Rule::Project, &["-home-", "-Users-"]);
         for home in homes.iter().filter(|home| home.len() > 1) {
-            let slug: String = home.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+            let slug: String =
+                home.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
             add(Kind::Home, Rule::KnownHome, &[home]);
             add(Kind::Home, Rule::KnownProject, &[&slug]);
         }
@@ -109,8 +111,12 @@ impl Scanner {
             .match_kind(MatchKind::Standard)
             .kind(Some(AhoCorasickKind::DFA))
             .build(anchors.iter().map(|(text, _, _)| text));
-        let automaton = automaton.map_err(|error| Error::caused("cannot build the rules of redaction", error))?;
-        Ok(Scanner { anchors: automaton, rules: anchors.into_iter().map(|(_, kind, rule)| (kind, rule)).collect() })
+        let automaton =
+            automaton.map_err(|error| Error::caused("cannot build the rules of redaction", error))?;
+        Ok(Scanner {
+            anchors: automaton,
+            rules: anchors.into_iter().map(|(_, kind, rule)| (kind, rule)).collect(),
+        })
     }
 
     /// The findings in a text, in order and without overlaps.
@@ -131,7 +137,8 @@ impl Scanner {
                 Rule::Bearer => places::bearer(text, place.end),
                 Rule::Authorization => places::authorization(text, place.end),
                 Rule::Cookies => {
-                    let all = places::cookies(text, place.end).into_iter().map(|range| Finding { kind, range });
+                    let all =
+                        places::cookies(text, place.end).into_iter().map(|range| Finding { kind, range });
                     found.extend(all);
                     done = found.last().map_or(done, |last| done.max(last.range.end));
                     None
@@ -146,8 +153,16 @@ impl Scanner {
                 Rule::Address => places::in_address(text, place.end),
                 Rule::Program => places::argument(text, place),
                 Rule::Email => personal::address(text, place.start, done),
-                Rule::Home if text[place.clone()].starts_with("/h") || text[place.clone()].starts_with("/U") => personal::home(text, &place),
-                Rule::Project if text[place.clone()].starts_with("-h") || text[place.clone()].starts_with("-U") => personal::project(text, &place),
+                Rule::Home
+                    if text[place.clone()].starts_with("/h") || text[place.clone()].starts_with("/U") =>
+                {
+                    personal::home(text, &place)
+                }
+                Rule::Project
+                    if text[place.clone()].starts_with("-h") || text[place.clone()].starts_with("-U") =>
+                {
+                    personal::project(text, &place)
+                }
                 Rule::KnownHome => personal::known_home(text, &place),
                 Rule::KnownProject => personal::known_project(text, &place),
                 Rule::Home | Rule::Project => None,

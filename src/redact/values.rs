@@ -2,16 +2,52 @@
 
 /// Words that stand for a value, are its type, or name an algorithm.
 const NOT_VALUES: &[&str] = &[
-    "string", "str", "text", "number", "int", "integer", "bool", "boolean", "object", "null", "nil", "none", "undefined",
-    "true", "false", "required", "optional", "any", "default", "enabled", "disabled", "yes", "no", "basic", "bearer",
-    "oauth", "oauth2", "sha1", "sha256", "sha512", "md5", "base64", "utf8", "hidden", "todo", "env", "file", "prompt",
+    "string",
+    "str",
+    "text",
+    "number",
+    "int",
+    "integer",
+    "bool",
+    "boolean",
+    "object",
+    "null",
+    "nil",
+    "none",
+    "undefined",
+    "true",
+    "false",
+    "required",
+    "optional",
+    "any",
+    "default",
+    "enabled",
+    "disabled",
+    "yes",
+    "no",
+    "basic",
+    "bearer",
+    "oauth",
+    "oauth2",
+    "sha1",
+    "sha256",
+    "sha512",
+    "md5",
+    "base64",
+    "utf8",
+    "hidden",
+    "todo",
+    "env",
+    "file",
+    "prompt",
 ];
 
 /// Beginnings of references, templates and placeholders.
 const REFERENCES: &[&str] =
     &["$", "<", "{", "%", "!", "@", "env(", "ENC[", "[", "process.env", "os.", "secrets.", "...", "&"];
 
-const PLACEHOLDERS: &[&str] = &["xxxx", "****", "....", "your-", "your_", "yourapi", "replace", "placeholder", "redacted:"];
+const PLACEHOLDERS: &[&str] =
+    &["xxxx", "****", "....", "your-", "your_", "yourapi", "replace", "placeholder", "redacted:"];
 
 /// Words whose presence in a value of words only shows that the value is a name too.
 const NAMES: &[&str] = &["pass", "pwd", "secret", "token", "key", "credential", "auth", "jwt"];
@@ -34,7 +70,9 @@ pub(super) fn is_reference(value: &str) -> bool {
 /// Text with a variable in braces.
 fn is_format(value: &str) -> bool {
     let inside = value.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
-    inside.is_some_and(|(name, _)| name.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.')))
+    inside.is_some_and(|(name, _)| {
+        name.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.'))
+    })
 }
 
 /// A path of identifiers or a name, as in program text.
@@ -42,11 +80,15 @@ pub(super) fn is_code(value: &str) -> bool {
     let path = value.split(['.', ':']).filter(|part| !part.is_empty());
     let is_name = |part: &str| {
         !part.starts_with(|c: char| c.is_ascii_digit())
-            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'?' | b'!' | b'-' | b'>'))
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'?' | b'!' | b'-' | b'>'))
             && (part.len() < 20 || is_wordy(part))
     };
     let is_path = value.contains(['.', ':']) && path.clone().all(is_name);
-    is_path || (value.contains('/') && is_wordy(value)) || ["/", "./", "~/", "../"].iter().any(|dir| value.starts_with(dir))
+    is_path
+        || (value.contains('/') && is_wordy(value))
+        || ["/", "./", "~/", "../"].iter().any(|dir| value.starts_with(dir))
 }
 
 /// A name of a secret, such as `new_password1`.
@@ -67,7 +109,10 @@ fn parts(value: &str) -> impl Iterator<Item = &str> {
 
 fn is_word(part: &str) -> bool {
     let digits = part.bytes().filter(u8::is_ascii_digit).count();
-    let humps = part.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    let humps = part
+        .as_bytes()
+        .windows(2)
+        .filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
     part.len() <= 4 || digits == part.len() || (digits == 0 && humps.count() <= part.len() / 6)
 }
 
@@ -86,5 +131,7 @@ fn has_variety(value: &str) -> bool {
 
 /// Whether a text has a digit or a character that neither words nor program text have.
 pub(super) fn is_mixed(value: &str) -> bool {
-    value.bytes().any(|byte| byte.is_ascii_digit() || matches!(byte, b'!' | b'#' | b'$' | b'%' | b'^' | b'*' | b'+' | b'@'))
+    value.bytes().any(|byte| {
+        byte.is_ascii_digit() || matches!(byte, b'!' | b'#' | b'$' | b'%' | b'^' | b'*' | b'+' | b'@')
+    })
 }

@@ -4,6 +4,8 @@
 //! character, and `{w36}` are 36 random characters (see [`alphabet`]), so no file contains a secret. A line with `*` is
 //! tried in each of several contexts. The rules were written against one table of each pair; the other one measures them.
 
+mod properties;
+
 use std::fmt::Write;
 
 use teamkeep::redact::Redactor;
@@ -81,9 +83,9 @@ fn alphabet(name: char) -> Option<&'static str> {
 
 /// Replaces `{w36}` and the symbols.
 fn expanded(case: &str, round: u64) -> String {
-    let mut random = case.bytes().fold(round + 1, |sum, byte| {
-        sum.wrapping_mul(0x0100_0000_01b3).wrapping_add(u64::from(byte) + 1)
-    });
+    let mut random = case
+        .bytes()
+        .fold(round + 1, |sum, byte| sum.wrapping_mul(0x0100_0000_01b3).wrapping_add(u64::from(byte) + 1));
     let mut text = String::new();
     let mut rest = case;
     while let Some(start) = rest.find('{') {
