@@ -47,12 +47,19 @@ pub(super) fn find(text: &str, name: Range<usize>) -> Option<Range<usize>> {
     if text[..name.start].ends_with("[redacted:") {
         return None;
     }
-    let value = value(text, &name)?;
+    let mut value = value(text, &name)?;
     let name = &text[name];
     let found = &text[value.range.clone()];
     let found = &found[..found.floor_char_boundary(MAX_CHECKED)];
     let next = text[value.range.end..].chars().next();
-    counts(strength, name, value.style, found, next).then_some(value.range)
+    if !counts(strength, name, value.style, found, next) {
+        return None;
+    }
+    if matches!(value.style, Style::Shell | Style::Loose) && value.range.len() + 4 > MAX_CHECKED {
+        let rest = &text[value.range.end..];
+        value.range.end += rest.find(is_end).unwrap_or(rest.len());
+    }
+    Some(value.range)
 }
 
 /// Whether the value of a key in JSON is a secret.
@@ -76,7 +83,9 @@ fn counts(strength: Strength, name: &str, style: Style, value: &str, next: Optio
         (Style::Quoted, Strength::Strong) => {
             !value.contains(char::is_whitespace) || is_mixed(value) || is_phrase(name)
         }
-        (Style::Quoted | Style::Argument, Strength::Weak) => is_random(value, 16),
+        (Style::Quoted | Style::Argument, Strength::Weak) => {
+            is_random(value, if is_shouted { 10 } else { 16 })
+        }
         (Style::Argument, Strength::Strong) => {
             value.len() >= 6 && has_variety(value) && !value.contains(char::is_whitespace)
         }
@@ -154,8 +163,8 @@ fn value(text: &str, name: &Range<usize>) -> Option<Value> {
     if let Some(rest) = open.strip_prefix('(') {
         return quoted(text, at(rest), Style::Argument);
     }
-    let line = before.rsplit('\n').next().unwrap_or_default();
-    let line = &line[line.ceil_char_boundary(line.len().saturating_sub(MAX_LINE))..];
+    let line = &before[before.ceil_char_boundary(before.len().saturating_sub(MAX_LINE))..];
+    let line = line.rsplit('\n').next().unwrap_or_default();
     if let Some(value) = open.trim_start_matches([' ', '\r']).strip_prefix('\n') {
         // An entry of a list with a name and a value on the next line.
         let is_entry = line.trim_end_matches(['"', '\'']).trim_end().ends_with("name:");
@@ -178,12 +187,16 @@ fn value(text: &str, name: &Range<usize>) -> Option<Value> {
     typed(text, at(rest)).or_else(|| quoted(text, at(rest), Style::Argument))
 }
 
-/// A value with or without quotes.
+fn is_end(c: char) -> bool {
+    c.is_whitespace() || c.is_control() || "\"'`,;&<>(){}[]|\\".contains(c)
+}
+
+/// A value with or without quotes. One without ends at the limit of the check.
 fn assigned(text: &str, at: usize, style: Style) -> Option<Value> {
     quoted(text, at, Style::Quoted).or_else(|| {
         let rest = text[at..].strip_prefix("!!str ").unwrap_or(&text[at..]);
         let at = text.len() - rest.len();
-        let is_end = |c: char| c.is_whitespace() || c.is_control() || "\"'`,;&<>(){}[]|\\".contains(c);
+        let rest = &rest[..rest.floor_char_boundary(MAX_CHECKED)];
         let mut end = rest.find(is_end).unwrap_or(rest.len());
         end = rest[..end].find("%26").or_else(|| rest[..end].find("%22")).unwrap_or(end);
         let range = at..at + rest[..end].trim_end_matches(['.', ':', '?']).len();

@@ -5,11 +5,11 @@ use std::ops::Range;
 /// Shorter words can be prose.
 const MIN_WORD: usize = 16;
 const MAX_HEADER: usize = 80;
+const MAX_LINE: usize = 200;
 
 /// The block whose first line begins at `start`, from its header to its end.
 pub(super) fn after_header(text: &str, start: usize) -> Option<Range<usize>> {
-    let line = text.get(start..)?.lines().next()?;
-    let header = &line[..line.floor_char_boundary(MAX_HEADER)];
+    let header = text[start..text.floor_char_boundary(start + MAX_HEADER)].lines().next()?;
     let name = header.trim_start_matches('-');
     let dashes = name.find("----")?;
     let is_private = name.get(..dashes)?.to_ascii_uppercase();
@@ -23,14 +23,15 @@ pub(super) fn after_header(text: &str, start: usize) -> Option<Range<usize>> {
 
 /// The lines of a key after a header that is not part of the secret.
 pub(super) fn after_line(text: &str, start: usize) -> Option<Range<usize>> {
-    let body = start + text.get(start..)?.find('\n')?;
+    let line = &text[start..text.floor_char_boundary(start + MAX_HEADER)];
+    let body = start + line.find('\n')?;
     body_from(text, body).map(|end| body + 1..end)
 }
 
 /// The lines of a key whose beginning is missing, before the header of its end.
 pub(super) fn before_end(text: &str, from: usize, end: usize) -> Option<Range<usize>> {
-    let header = text.get(end..)?.lines().next()?;
-    if !header.get(..MAX_HEADER.min(header.len())).is_some_and(|header| header.contains("PRIVATE KEY")) {
+    let header = text[end..text.floor_char_boundary(end + MAX_HEADER)].lines().next()?;
+    if !header.contains("PRIVATE KEY") {
         return None;
     }
     let mut start = text.get(from..end)?.rfind('\n')? + from + 1;
@@ -76,7 +77,8 @@ fn body_from(text: &str, start: usize) -> Option<usize> {
             (at, end) = (after, Some(after));
         } else if rest.starts_with([':', '-']) && !rest.starts_with("--") && !has_body {
             // A header inside the block.
-            at += rest.find('\n').map_or(word + rest.len(), |line| word + line);
+            let line = &rest[..rest.floor_char_boundary(MAX_LINE)];
+            at += word + line.find('\n').unwrap_or(line.len());
         } else if text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'/' | b'='))
             && word <= 6
         {

@@ -12,6 +12,10 @@ pub(super) struct Keys {
     form: Form,
 }
 
+/// The part of a key that is checked, and the part in which its end is searched before it is known to be a key.
+const MAX_CHECKED: usize = 256;
+const MAX_RUN: usize = 1024;
+
 enum Form {
     /// The prefix identifies the key.
     Key,
@@ -98,12 +102,13 @@ pub(super) fn find(keys: &Keys, text: &str, prefix: Range<usize>) -> Option<Rang
     if !keys.starts.contains(&&text[prefix.clone()]) {
         return None;
     }
-    let length = bytes[prefix.end..].iter().take_while(|byte| (keys.chars)(**byte)).count();
-    let mut end = prefix.end + length;
+    let run = |from: usize| bytes[from..].iter().take_while(|byte| (keys.chars)(**byte));
+    let mut end = prefix.end + run(prefix.end).take(MAX_RUN).count();
     while text[..end].ends_with(['.', '-']) && end > prefix.end {
         end -= 1;
     }
-    let body = &text[prefix.end..end];
+    let all = &text[prefix.end..end];
+    let body = &all[..all.len().min(MAX_CHECKED)];
     if body.len() < keys.min || is_placeholder(body) {
         return None;
     }
@@ -113,18 +118,20 @@ pub(super) fn find(keys: &Keys, text: &str, prefix: Range<usize>) -> Option<Rang
             let before = bytes[..prefix.start].iter().rev().take_while(|byte| chars(**byte)).take(64).count();
             return (before >= least).then_some(prefix.start - before..end);
         }
-        Form::Dotted
-            if !body.trim_start_matches(|c: char| c != '.').get(1..).is_some_and(|rest| rest.len() >= 8) =>
-        {
-            return None;
-        }
+        Form::Dotted if all.split_once('.').is_none_or(|(_, rest)| rest.len() < 8) => return None,
         Form::Word if !is_bounded(&bytes[..prefix.start]) && !has_all_cases(body) => return None,
         _ => prefix.start,
     };
     let is_data = text[prefix].bytes().all(alnum) && is_in_data(&bytes[..start]);
     let is_random =
         is_random(body, keys.min.min(16)) || body.len() < 20 && is_mixed(body) || has_all_cases(body);
-    (!is_data && is_random).then_some(start..end)
+    if is_data || !is_random {
+        return None;
+    }
+    if all.len() + 1 >= MAX_RUN {
+        end += run(end).count();
+    }
+    Some(start..end)
 }
 
 /// Whether a word can begin after these bytes: no letter, or the end of a color code or of `%20`.

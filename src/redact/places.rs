@@ -22,7 +22,7 @@ pub(super) fn in_address(text: &str, after_scheme: usize) -> Option<Range<usize>
     let rest = line(text, after_scheme);
     let authority = &rest[..rest.find(|c: char| "/ \t\"'`<>\\?#".contains(c)).unwrap_or(rest.len())];
     let (user, host) = authority.rsplit_once('@')?;
-    if host.starts_with("sha") {
+    if host.starts_with("sha") || user.contains("[redacted:") {
         return None;
     }
     match user.split_once(':') {
@@ -50,6 +50,9 @@ pub(super) fn authorization(text: &str, after: usize) -> Option<Range<usize>> {
     let value = blank(blank(rest).strip_prefix([':', '='])?).trim_start_matches(['"', '\'']);
     let mut words = value.splitn(2, ' ');
     let (scheme, credentials) = (words.next()?, words.next().unwrap_or_default().trim_start());
+    if scheme.starts_with("[redacted:") {
+        return None;
+    }
     let is_basic = scheme.eq_ignore_ascii_case("basic");
     let secret = if credentials.is_empty() || is_random(scheme, 20) { scheme } else { credentials };
     let secret = match secret.find("Signature=") {
