@@ -1,5 +1,7 @@
 //! What holds for every text.
 
+use std::sync::LazyLock;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -47,8 +49,11 @@ const PARTS: &[&str] = &[
     "…",
 ];
 
-fn redactor() -> Redactor {
-    Redactor::new(&Privacy::default(), &["/srv/people/ada".to_owned()]).unwrap()
+/// To build the rules takes longer than to use them.
+fn redactor() -> &'static Redactor {
+    static REDACTOR: LazyLock<Redactor> =
+        LazyLock::new(|| Redactor::new(&Privacy::default(), &["/srv/people/ada".to_owned()]).unwrap());
+    &REDACTOR
 }
 
 proptest! {
