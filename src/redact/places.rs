@@ -173,6 +173,9 @@ fn password(value: &str, has_user: bool) -> Option<Range<usize>> {
         Some(quote) => value[1..].find(quote).map_or(value.len(), |end| end + 1),
         None => value.find(|c: char| c.is_whitespace() || ";|&)`".contains(c)).unwrap_or(value.len()),
     };
+    if value[..end].contains("[redacted:") {
+        return None;
+    }
     let mut start = usize::from(quote.is_some());
     if has_user {
         start += value[start..end].find(':')? + 1;
