@@ -61,6 +61,9 @@ enum Rule {
     KnownProject,
 }
 
+/// The number of findings that can begin after an anchor between theirs and them.
+const MAX_RECENT: usize = 16;
+
 pub(super) struct Scanner {
     anchors: AhoCorasick,
     rules: Vec<(Kind, Rule)>,
@@ -122,11 +125,15 @@ impl Scanner {
     /// The findings in a text, in order and without overlaps.
     pub fn findings(&self, text: &str) -> Vec<Finding> {
         let mut found: Vec<Finding> = Vec::new();
-        let (mut done, mut last_name) = (0, 0);
+        let mut last_name = 0;
         for anchor in self.anchors.find_overlapping_iter(text) {
-            if anchor.start() < done {
+            // A finding can begin after its anchor, so what is before it is still searched.
+            let recent = || found.iter().rev().take(MAX_RECENT).map(|finding| &finding.range);
+            if recent().any(|range| range.contains(&anchor.start())) {
                 continue;
             }
+            let done =
+                recent().map(|range| range.end).filter(|end| *end <= anchor.start()).max().unwrap_or(0);
             let (kind, rule) = self.rules[anchor.pattern().as_usize()];
             let place = anchor.range();
             let range = match rule {
@@ -140,7 +147,6 @@ impl Scanner {
                     let all =
                         places::cookies(text, place.end).into_iter().map(|range| Finding { kind, range });
                     found.extend(all);
-                    done = found.last().map_or(done, |last| done.max(last.range.end));
                     None
                 }
                 Rule::Signature => places::signature(text, place.end),
@@ -168,7 +174,6 @@ impl Scanner {
                 Rule::Home | Rule::Project => None,
             };
             if let Some(range) = range {
-                done = done.max(range.end);
                 found.push(Finding { kind, range });
             }
         }
