@@ -17,6 +17,8 @@ pub(super) fn redact<'a>(redactor: &Redactor, text: &'a str, depth: usize) -> Co
     let mut all = Changed { text, changed: None, copied: 0 };
     let mut secret = Secret::default();
     let mut key = String::new();
+    // The value of `name` in `{"name": "DB_PASSWORD", "value": "…"}`.
+    let mut name = String::new();
     let mut at = 0;
     while let Some(start) = text[at..].find('"').map(|found| at + found) {
         secret.pass(redactor, &mut all, at..start);
@@ -26,8 +28,18 @@ pub(super) fn redact<'a>(redactor: &Redactor, text: &'a str, depth: usize) -> Co
         let is_value = !is_key && text[..start].trim_end().ends_with(':');
         let hidden = match !is_key && secret.depth > 0 {
             true => redactor.redacts_secret(&string.decoded),
+            false if is_value && key.eq_ignore_ascii_case("value") => {
+                redactor.is_secret(&name, &string.decoded)
+            }
             false => is_value && redactor.is_secret(&key, &string.decoded),
         };
+        if is_value {
+            name = if ["name", "key"].contains(&&*key.to_ascii_lowercase()) {
+                string.decoded.to_string()
+            } else {
+                String::new()
+            };
+        }
         let new = match hidden {
             true => Some(quoted(SECRET)),
             false => redact_string(redactor, &string, depth),

@@ -4,28 +4,42 @@
 //! The functions take and return text. Matches are counted by rule and never shown. Hook calls do not use this module,
 //! so the rules may use a regular expression engine that compiles slowly and matches fast.
 
+mod assignments;
+mod blocks;
 mod json;
-mod rules;
+mod keys;
+mod names;
+mod personal;
+mod places;
+mod scan;
 mod unescape;
+mod values;
 
-use regex::Regex;
-pub use rules::is_secret_key;
-use rules::{Found, Rule, rules, secret_key};
+use names::{Strength, strength};
+use scan::{Kind, Scanner};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use teamkeep_core::config::Privacy;
-use teamkeep_core::error::Result;
-use unescape::{View, views};
+use teamkeep_core::error::{Error, Result};
+use unescape::View;
 
 #[derive(Debug)]
 pub struct Redactor {
-    rules: Vec<Rule>,
-    /// Matches keys whose whole value is a secret, if the rule `secret` is active.
-    secret_key: Option<Regex>,
-    counts: Vec<AtomicU64>,
-    secrets: AtomicU64,
+    own: Vec<Own>,
+    scanner: Scanner,
+    /// Whether secrets are replaced because of their key.
+    has_secrets: bool,
+    counts: [AtomicU64; Kind::ALL.len()],
+}
+
+/// A pattern of the user.
+#[derive(Debug)]
+struct Own {
+    name: String,
+    regex: regex_lite::Regex,
+    count: AtomicU64,
 }
 
 const SECRET: &str = "[redacted:secret]";
@@ -37,13 +51,21 @@ impl Redactor {
     /// Builds the rules from the configuration. `homes` are the home directories of recorded users; other paths below
     /// `/home` and `/Users` that look like home directories match as well.
     pub fn new(privacy: &Privacy, homes: &[String]) -> Result<Redactor> {
-        let rules = rules(privacy, homes)?;
-        let secret_key = match privacy.redact.iter().any(|name| name == "secret") {
-            true => Some(secret_key()?),
-            false => None,
-        };
-        let counts = rules.iter().map(|_| AtomicU64::default()).collect();
-        Ok(Redactor { rules, secret_key, counts, secrets: AtomicU64::default() })
+        let own = privacy.pattern.iter().map(|own| {
+            let regex = regex_lite::Regex::new(&own.regex).map_err(|error| {
+                Error::caused(format!("cannot use the pattern {:?} of the configuration", own.name), error)
+                    .hint("check `privacy.pattern`: teamkeep policy check")
+            })?;
+            Ok(Own { name: own.name.clone(), regex, count: AtomicU64::default() })
+        });
+        let is_active = |kind: &Kind| privacy.redact.iter().any(|name| name == kind.name());
+        let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(is_active).collect();
+        Ok(Redactor {
+            own: own.collect::<Result<_>>()?,
+            scanner: Scanner::new(&kinds, homes)?,
+            has_secrets: kinds.contains(&Kind::Secret),
+            counts: Default::default(),
+        })
     }
 
     /// Redacts a text. JSON, or text that resembles JSON (such as a truncated document), is processed as JSON and as
@@ -52,7 +74,7 @@ impl Redactor {
         self.nested(text, 0)
     }
 
-    pub(super) fn nested<'a>(&self, text: &'a str, depth: usize) -> Cow<'a, str> {
+    fn nested<'a>(&self, text: &'a str, depth: usize) -> Cow<'a, str> {
         if depth > MAX_DEPTH || !text.trim_start().starts_with(['{', '[']) {
             return self.plain(text);
         }
@@ -62,19 +84,34 @@ impl Redactor {
         }
     }
 
+    /// The user's patterns come first, so that their names take precedence.
     fn plain<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
-        let mut opened = views(&text);
-        for (rule, count) in self.rules.iter().zip(&self.counts) {
-            // Start with the deepest decoding: the replacement may begin with a character that completes an escape.
-            for depth in (0..=opened.len()).rev() {
-                if let Some(changed) = apply(rule, count, &text, opened.get(..depth).unwrap_or_default()) {
-                    opened = views(&changed);
+        for own in &self.own {
+            // The replacement may begin with a character that completes an escape, so the decoded text comes first.
+            let decoded = View::of(&text);
+            let has_escapes = decoded.is_some();
+            for decoded in [decoded, None].into_iter().skip(usize::from(!has_escapes)) {
+                let source = decoded.as_ref().map_or(&*text, |view| &view.text);
+                let found: Vec<_> = own.regex.find_iter(source).map(|found| found.range()).collect();
+                let found = found.into_iter().filter(|range| !range.is_empty());
+                let new = format!("[redacted:{}]", own.name);
+                let found = found.map(|range| (range, &*new)).inspect(|_| count(&own.count));
+                if let Some(changed) = replaced(&text, decoded.as_ref(), found) {
                     text = Cow::Owned(changed);
                 }
             }
         }
-        text
+        let decoded = View::of(&text);
+        let found = self.scanner.findings(decoded.as_ref().map_or(&*text, |view| &view.text));
+        let found = found.into_iter().map(|finding| {
+            count(&self.counts[finding.kind as usize]);
+            (finding.range, finding.kind.replacement())
+        });
+        match replaced(&text, decoded.as_ref(), found) {
+            Some(changed) => Cow::Owned(changed),
+            None => text,
+        }
     }
 
     /// Redacts the parts of a path: no rule matches across a slash.
@@ -103,58 +140,64 @@ impl Redactor {
     }
 
     /// Whether a value is a secret because of its key. Counts it if so.
-    pub(super) fn is_secret(&self, key: &str, text: &str) -> bool {
-        self.secret_key.as_ref().is_some_and(|keys| keys.is_match(key)) && self.redacts_secret(text)
+    fn is_secret(&self, key: &str, text: &str) -> bool {
+        self.has_secrets && assignments::is_secret(key, text) && self.redacts_secret(text)
     }
 
-    /// Whether all values below a key are secret. The object below a key `token` may belong to a parser, so it does not
-    /// count.
-    pub(super) fn is_container_key(&self, key: &str) -> bool {
-        !key.eq_ignore_ascii_case("token") && self.secret_key.as_ref().is_some_and(|keys| keys.is_match(key))
+    /// Whether all values below a key are secret. The object below a key `token` may belong to a parser.
+    fn is_container_key(&self, key: &str) -> bool {
+        self.has_secrets && strength(key) == Some(Strength::Strong)
     }
 
     /// Whether the text of a secret must be replaced. Counts it if so.
-    pub(super) fn redacts_secret(&self, text: &str) -> bool {
+    fn redacts_secret(&self, text: &str) -> bool {
         let is = !text.is_empty() && !text.starts_with("[redacted:");
         if is {
-            self.secrets.fetch_add(1, Ordering::Relaxed);
+            count(&self.counts[Kind::Secret as usize]);
         }
         is
     }
 
+    /// The number of replacements by kind and by pattern of the user.
     pub fn counts(&self) -> BTreeMap<String, u64> {
+        let own = self.own.iter().map(|own| (own.name.as_str(), &own.count));
+        let kinds = Kind::ALL.iter().map(|kind| (kind.name(), &self.counts[*kind as usize]));
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-        let secrets = ("secret", self.secrets.load(Ordering::Relaxed));
-        let found = self.rules.iter().zip(&self.counts);
-        let found = found.map(|(rule, count)| (rule.name.as_str(), count.load(Ordering::Relaxed)));
-        for (name, count) in found.chain([secrets]).filter(|(_, count)| *count > 0) {
-            *counts.entry(name.to_owned()).or_default() += count;
+        for (name, count) in own.chain(kinds) {
+            *counts.entry(name.to_owned()).or_default() += count.load(Ordering::Relaxed);
         }
+        counts.retain(|_, count| *count > 0);
         counts
     }
 }
 
-/// Applies one rule to the last decoding of a text, or to the text itself if it has none; `None` if nothing matches.
-fn apply(rule: &Rule, count: &AtomicU64, text: &str, opened: &[View]) -> Option<String> {
-    let decoded = opened.last().map_or(text, |view| &view.text);
+fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A text with replacements for ranges of its decoding, or of itself if there is none; `None` if there are no ranges.
+fn replaced<T: AsRef<str>>(
+    text: &str,
+    decoded: Option<&View>,
+    found: impl Iterator<Item = (Range<usize>, T)>,
+) -> Option<String> {
     let mut changed: Option<String> = None;
     let mut copied = 0;
-    for mut found in rule.engine.find(decoded) {
-        found.end = found.start + (rule.part)(&decoded[found.clone()]).len();
-        let (before, after) = (&decoded[..found.start], &decoded[found.end..]);
-        if found.is_empty() || !(rule.counts)(&Found { text: &decoded[found.clone()], before, after }) {
-            continue;
-        }
-        let written = opened.iter().rev().fold(found, |range: Range<usize>, view| view.written(&range));
+    for (range, new) in found {
+        let written = decoded.map_or(range.clone(), |view| view.written(&range));
         let so_far = changed.get_or_insert_with(|| String::with_capacity(text.len()));
         so_far.push_str(&text[copied..written.start]);
-        so_far.push_str(&rule.replacement);
+        so_far.push_str(new.as_ref());
         copied = written.end;
-        count.fetch_add(1, Ordering::Relaxed);
     }
     let mut changed = changed?;
     changed.push_str(&text[copied..]);
     Some(changed)
+}
+
+/// Whether the whole value of a key in JSON is a secret.
+pub fn is_secret_key(key: &str) -> bool {
+    strength(key) == Some(Strength::Strong) || key.eq_ignore_ascii_case("token")
 }
 
 #[cfg(test)]

@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-const MAX_DEPTH: usize = 4;
-
 /// A text with decoded escapes, and its positions in the original text.
 #[derive(Debug)]
 pub(super) struct View {
@@ -13,6 +11,12 @@ pub(super) struct View {
 }
 
 impl View {
+    /// A text with its escapes decoded; `None` if it has none. Any number of backslashes counts as one, so a string that is
+    /// nested in other strings is decoded at once.
+    pub fn of(text: &str) -> Option<View> {
+        unescape(text, Backslashes::Any)
+    }
+
     pub fn written(&self, decoded: &Range<usize>) -> Range<usize> {
         self.offset(decoded.start)..self.offset(decoded.end)
     }
@@ -37,19 +41,6 @@ impl Backslashes {
         let count = text.bytes().take_while(|byte| *byte == b'\\').count();
         if let Backslashes::One = self { count.min(1) } else { count }
     }
-}
-
-/// The text decoded once, twice and so on; empty if it has no escapes.
-pub(super) fn views(text: &str) -> Vec<View> {
-    let mut views: Vec<View> = Vec::new();
-    while views.len() < MAX_DEPTH {
-        let last = views.last().map_or(text, |view| &view.text);
-        match unescape(last, Backslashes::Any) {
-            Some(view) => views.push(view),
-            None => break,
-        }
-    }
-    views
 }
 
 /// Decodes the characters between the quotes of a JSON string. Half a surrogate pair becomes U+FFFD, and invalid

@@ -9,6 +9,7 @@ mod hook;
 mod mcp;
 mod notify;
 mod policy;
+mod redact;
 mod report;
 mod restore;
 mod search;

@@ -1,0 +1,190 @@
+//! Secrets whose place gives them away: in addresses, headers and the arguments of programs.
+
+use std::ops::Range;
+
+use super::assignments::blank;
+use super::values::{is_mixed, is_placeholder, is_random, is_reference};
+
+const MAX_LINE: usize = 1024;
+
+/// The part of the line that begins here.
+fn line(text: &str, at: usize) -> &str {
+    let rest = &text[at..text.floor_char_boundary(at + MAX_LINE)];
+    rest.split(['\n', '\r']).next().unwrap_or_default()
+}
+
+fn is_value(value: &str) -> bool {
+    !value.is_empty() && !is_placeholder(value) && !is_reference(value)
+}
+
+/// The password, or the token in place of a user, in `scheme://user:password@host`.
+pub(super) fn in_address(text: &str, after_scheme: usize) -> Option<Range<usize>> {
+    let rest = line(text, after_scheme);
+    let authority = &rest[..rest.find(|c: char| "/ \t\"'`<>\\?#".contains(c)).unwrap_or(rest.len())];
+    let (user, host) = authority.rsplit_once('@')?;
+    if host.starts_with("sha") || user.contains("[redacted:") {
+        return None;
+    }
+    match user.split_once(':') {
+        Some((name, password)) => {
+            let start = after_scheme + name.len() + 1;
+            (is_value(password)).then_some(start..start + password.len())
+        }
+        None => is_random(user, 20).then_some(after_scheme..after_scheme + user.len()),
+    }
+}
+
+/// The credentials after `Bearer`.
+pub(super) fn bearer(text: &str, after: usize) -> Option<Range<usize>> {
+    let rest = line(text, after);
+    let value = rest.trim_start_matches([' ', '\t']);
+    let start = after + rest.len() - value.len();
+    let end =
+        value.find(|c: char| !c.is_ascii_alphanumeric() && !"._~+/=-".contains(c)).unwrap_or(value.len());
+    (start > after && is_random(&value[..end], 16)).then_some(start..start + end)
+}
+
+/// The credentials in a header `Authorization`, after its name.
+pub(super) fn authorization(text: &str, after: usize) -> Option<Range<usize>> {
+    let rest = line(text, after).trim_start_matches(['"', '\'']);
+    let value = blank(blank(rest).strip_prefix([':', '='])?).trim_start_matches(['"', '\'']);
+    let mut words = value.splitn(2, ' ');
+    let (scheme, credentials) = (words.next()?, words.next().unwrap_or_default().trim_start());
+    if scheme.starts_with("[redacted:") {
+        return None;
+    }
+    let is_basic = scheme.eq_ignore_ascii_case("basic");
+    let secret = if credentials.is_empty() || is_random(scheme, 20) { scheme } else { credentials };
+    let secret = match secret.find("Signature=") {
+        Some(at) => &secret[at + "Signature=".len()..],
+        None => secret,
+    };
+    let end = secret.find(|c: char| c.is_whitespace() || "\"'`,;\\<>".contains(c)).unwrap_or(secret.len());
+    let start = after + line(text, after).len() - (value.len() - (value.rfind(secret)?));
+    let range = start..start + end;
+    let secret = &text[range.clone()];
+    let is_secret = if is_basic {
+        secret.len() >= 6 && is_value(secret)
+    } else {
+        is_value(secret) && is_random(secret, 16)
+    };
+    is_secret.then_some(range)
+}
+
+/// The values in a header `Cookie` or `Set-Cookie`, after its name, or in the argument of an option.
+pub(super) fn cookies(text: &str, after: usize) -> Vec<Range<usize>> {
+    let rest = line(text, after);
+    let value = blank(rest.trim_start_matches(['"', '\''])).trim_start_matches([':', '=']);
+    let value = &value[..value.find(['"', '\'', '\\']).filter(|at| *at > 2).unwrap_or(value.len())];
+    let start = |part: &str| part.split_once('=').map_or(0, |(name, _)| name.len() + 1);
+    let mut at = after + rest.find(value).unwrap_or_default();
+    let mut found = Vec::new();
+    for part in value.split_inclusive(';') {
+        let secret = part[start(part)..].trim_end_matches(';').trim_end();
+        if is_random(secret, 16) && part.contains('=') {
+            found.push(at + start(part)..at + start(part) + secret.len());
+        }
+        at += part.len();
+    }
+    found
+}
+
+/// A signature in a query.
+pub(super) fn signature(text: &str, after: usize) -> Option<Range<usize>> {
+    let rest = line(text, after);
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !"%+/=_-".contains(c)).unwrap_or(rest.len());
+    is_random(&rest[..end], 32).then_some(after..after + end)
+}
+
+/// A program whose option has a password.
+struct Program {
+    name: &'static str,
+    options: &'static [&'static str],
+    /// The password comes after the user's name.
+    has_user: bool,
+    /// It can follow the option without a space, must follow so, or cannot.
+    is_attached: Option<bool>,
+}
+
+const PROGRAMS: &[Program] = &[
+    Program {
+        name: "curl ",
+        options: &["-u", "-U", "--user", "--proxy-user"],
+        has_user: true,
+        is_attached: None,
+    },
+    Program { name: "sshpass ", options: &["-p"], has_user: false, is_attached: None },
+    Program { name: "mysql", options: &["-p"], has_user: false, is_attached: Some(true) },
+    Program { name: "redis-cli ", options: &["-a"], has_user: false, is_attached: Some(false) },
+    Program { name: " login ", options: &["-p"], has_user: false, is_attached: Some(false) },
+    Program { name: "identified by", options: &[""], has_user: false, is_attached: Some(false) },
+    Program { name: "-pass pass:", options: &[""], has_user: false, is_attached: Some(true) },
+];
+
+pub(super) const PROGRAM_NAMES: [&str; PROGRAMS.len()] = {
+    let mut names = [""; PROGRAMS.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = PROGRAMS[at].name;
+        at += 1;
+    }
+    names
+};
+
+/// The password in the arguments of a program.
+pub(super) fn argument(text: &str, name: Range<usize>) -> Option<Range<usize>> {
+    let program = PROGRAMS.iter().find(|program| program.name.eq_ignore_ascii_case(&text[name.clone()]))?;
+    let arguments = line(text, name.end);
+    let mut at = 0;
+    while let Some(option) = program
+        .options
+        .iter()
+        .filter_map(|option| {
+            let found = arguments[at..].find(option)?;
+            Some((found + at, found + at + option.len()))
+        })
+        .min_by_key(|(start, end)| (*start, usize::MAX - *end))
+    {
+        let (start, end) = option;
+        let rest = &arguments[end..];
+        let value = rest.trim_start_matches([' ', '=']);
+        let is_attached = value.len() == rest.len();
+        let begins_word = start == 0 || arguments[..start].ends_with(' ');
+        at = end.max(at + 1);
+        if !begins_word || program.is_attached.is_some_and(|attached| attached != is_attached) {
+            if at >= arguments.len() {
+                break;
+            }
+            at = arguments.ceil_char_boundary(at);
+            continue;
+        }
+        return password(value, program.has_user).map(|range| {
+            let offset = name.end + arguments.len() - value.len();
+            offset + range.start..offset + range.end
+        });
+    }
+    None
+}
+
+/// The password at the beginning of an argument.
+fn password(value: &str, has_user: bool) -> Option<Range<usize>> {
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let end = match quote {
+        Some(quote) => value[1..].find(quote).map_or(value.len(), |end| end + 1),
+        None => value.find(|c: char| c.is_whitespace() || ";|&)`".contains(c)).unwrap_or(value.len()),
+    };
+    if value[..end].contains("[redacted:") {
+        return None;
+    }
+    let mut start = usize::from(quote.is_some());
+    if has_user {
+        start += value[start..end].find(':')? + 1;
+        if value[start..end].starts_with(['"', '\'']) {
+            start += 1;
+        }
+    }
+    let secret = value[start..end].trim_end_matches(['"', '\'', '\\']);
+    let is_secret =
+        is_value(secret) && (has_user || quote.is_some() || is_mixed(secret) || is_random(secret, 10));
+    (is_secret && !secret.starts_with("//")).then_some(start..start + secret.len())
+}
