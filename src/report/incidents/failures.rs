@@ -118,7 +118,7 @@ fn failure(scene: &Scene<'_>, halt: &Halt<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// What a person can do so that the agent works again.
+/// The advice to a person so that the agent works again.
 fn remedy(cause: FailureCause, name: &str, is_lead: bool) -> String {
     let again = match is_lead {
         true => "send a prompt to try again".to_owned(),
