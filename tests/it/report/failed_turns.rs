@@ -402,6 +402,18 @@ fn the_turn_of_the_lead_ends_where_the_user_interrupted_it() {
 }
 
 #[test]
+fn an_interruption_right_after_the_next_prompt_does_not_change_the_turn_before() {
+    let team = Team::new(&["alice"]);
+    team.lead().hook("Stop", json!({"last_assistant_message": "done"}));
+    team.lead().hook("UserPromptSubmit", json!({"prompt": "more"}));
+    team.is_interrupted("[Request interrupted by user]");
+    team.agent("alice", "SubagentStop");
+    assert_eq!(team.state("team-lead"), pair("idle", "interrupted by the user"));
+    let entries = team.entries();
+    assert_eq!((count(&entries, "turn-interrupted"), count(&entries, "turn-ended")), (1, 2));
+}
+
+#[test]
 fn a_quoted_interruption_ends_no_turn() {
     let team = Team::new(&["alice"]);
     let text = "[Request interrupted by user]";
