@@ -259,6 +259,30 @@ fn repeated_failures_for_one_cause_are_one_incident() {
 }
 
 #[test]
+fn a_failure_for_another_cause_is_another_incident() {
+    let team = Team::new(&["alice"]);
+    team.fails("alice", "server_error", "API Error: 529 Overloaded.");
+    team.fails("alice", "rate_limit", LIMIT);
+    let found = team.incidents();
+    let open: Vec<&Value> = found.iter().filter(|one| one["to"].is_null()).collect();
+    assert_eq!((found.len(), open.len()), (2, 1), "{found:#?}");
+    assert!(open[0]["summary"].as_str().unwrap().ends_with(LIMIT));
+}
+
+#[test]
+fn an_agent_that_was_silent_until_the_user_interrupted_it_was_stalled() {
+    let team = Team::new(&["alice", "bob"]);
+    team.at(1).agent("alice", "SubagentStop");
+    team.notice("alice", json!({"idleReason": "interrupted"}));
+    team.at(2).agent("alice", "SubagentStart");
+    team.at(60).agent("bob", "SubagentStart");
+    team.at(100).agent("alice", "SubagentStop");
+    team.notice("alice", json!({"idleReason": "interrupted"}));
+    let stalled = |one: &Value| one["kind"] == "stalled-agent" && one["agents"][0] == "alice";
+    assert!(team.incidents().iter().any(stalled), "{:?}", team.incidents());
+}
+
+#[test]
 fn a_failed_agent_is_not_stalled_and_its_unread_messages_are_a_symptom() {
     let team = Team::new(&["alice", "bob"]);
     team.at(1).fails("alice", "rate_limit", LIMIT);
