@@ -238,7 +238,7 @@ pub enum TurnEvent {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnEntry {
     pub event: TurnEvent,
-    /// What a subagent was started for; Claude Code's word for the error of a failed turn.
+    /// The task of a subagent; Claude Code's word for the error of a failed turn.
     pub description: Option<String>,
     /// The prompt, or the agent's last message; Claude Code's message about the error of a failed turn.
     pub text: Option<String>,

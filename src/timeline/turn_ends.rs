@@ -46,10 +46,8 @@ pub fn add_missing(data: &RunData, entries: &mut Vec<Entry>) {
     for event in prompts {
         while let Some(entry) = rest.next_if(|entry| entry.at <= event.at) {
             if let Some(sign) = sign(entry) {
-                let after = Activity::after(doing.get(entry.actor.as_str()).copied(), sign);
-                if let Some(after) = after {
-                    doing.insert(&entry.actor, after);
-                }
+                let before = doing.get(entry.actor.as_str()).copied();
+                doing.extend(Activity::after(before, sign).map(|after| (entry.actor.as_str(), after)));
             }
         }
         let agent = session_name(data, event);
@@ -74,7 +72,7 @@ struct TurnEnd {
     source: Source,
 }
 
-/// The ends that idle notices report. The notice has the time of the end; the entry, the time of its delivery at the latest.
+/// The ends that idle notices report. A notice has the time of the end. Its entry can have the time of the delivery.
 fn noticed(data: &RunData, when: &ClockMap, entries: &[Entry]) -> Vec<TurnEnd> {
     let mut found = Vec::new();
     for entry in entries {
@@ -92,7 +90,7 @@ fn noticed(data: &RunData, when: &ClockMap, entries: &[Entry]) -> Vec<TurnEnd> {
             continue;
         }
         found.push(TurnEnd {
-            at: sent.map_or(entry.at, |sent| sent.min(entry.at)),
+            at: sent.map_or(entry.at, |sent| sent.max(data.run.started_at).min(entry.at)),
             agent: entry.actor.clone(),
             event,
             text: notice.failure.filter(|_| event == TurnEvent::Failed),
@@ -143,10 +141,10 @@ impl Ends {
             let entry = &entries[*place];
             let Some(turn) = entry.turn() else { return false };
             let (from, to) = (at.min(entry.at.millis()), at.max(entry.at.millis()));
-            let has_start = || starts.iter().any(|start| from < *start && *start < to);
+            let has_start = || starts.iter().any(|start| from < *start && *start <= to);
             match turn.event {
                 _ if has_report(entry, &end) => false,
-                TurnEvent::Ended => gap(place) <= AT_ONCE,
+                TurnEvent::Ended => gap(place) <= AT_ONCE && !has_start(),
                 event => {
                     event == end.event && (gap(place) <= AT_ONCE || gap(place) <= MAX_DELAY && !has_start())
                 }

@@ -9,8 +9,9 @@ usage: cargo test --test live -- --live [VERSION…] [--scenario NAME…] [--upd
   VERSION        versions of the client; 2.1.332, 2.1.177 and 2.1.47 where none is named
   --scenario     only these: in-process, panes, no-tasks, headless, mcp, rule, policy, managed, restore, git-races,
                  git-races-panes, git-calm, budget, budget-panes, worktrees, cleared, compacted, compacted-panes, compacted-teammate,
-                 resumed, killed, hung-up, trouble, trouble-panes, answered, stopped, planned, namesake, skill, telemetry, telemetry-panes, plugin, plugin-panes, plugin-and-settings,
-                 marketplace, marketplace-panes
+                 resumed, killed, hung-up, trouble, trouble-panes, failed, failed-panes, interrupted, answered, stopped,
+                 planned, namesake, skill, telemetry, telemetry-panes, plugin, plugin-panes, plugin-and-settings, marketplace,
+                 marketplace-panes
   --update-docs  writes what was seen into docs/client-facts.md";
 
 /// What was asked for.

@@ -32,8 +32,8 @@ impl Halt<'_> {
     }
 }
 
-/// The times after turns that failed, or that the user interrupted. Repeated reports are one halt: an agent that starts a turn
-/// and fails again for the same cause has not worked in between.
+/// The times after turns that failed, or that the user interrupted. Repeated failures are one halt: an agent that starts a turn
+/// and fails again for the same cause has not worked in between. An interrupted agent may have.
 pub fn halts<'a>(scene: &Scene<'a>, event: TurnEvent) -> Vec<Halt<'a>> {
     let halted = if event == TurnEvent::Failed { Activity::Failed } else { Activity::Idles };
     let mut found: Vec<Halt<'a>> = Vec::new();
@@ -48,12 +48,19 @@ pub fn halts<'a>(scene: &Scene<'a>, event: TurnEvent) -> Vec<Halt<'a>> {
         let end = entry.turn().filter(|turn| turn.event == event && !turn.by_subagent);
         let place = open.get(name).copied();
         if let Some(turn) = end {
-            match place.filter(|place| found[*place].cause() == cause(turn)) {
-                Some(place) => {
+            let is_repeated = |halt: &Halt<'_>| match event {
+                TurnEvent::Failed => halt.cause() == cause(turn),
+                _ => halt.next.is_none(),
+            };
+            match place {
+                Some(place) if is_repeated(&found[place]) => {
                     found[place].ends.push(entry);
                     found[place].next = None;
                 }
-                None => {
+                before => {
+                    before
+                        .into_iter()
+                        .for_each(|place| found[place].next = found[place].next.or(Some(entry)));
                     open.insert(name, found.len());
                     found.push(Halt { agent: name, ends: vec![entry], next: None });
                 }
@@ -92,9 +99,15 @@ fn failure(scene: &Scene<'_>, halt: &Halt<'_>) -> Option<Draft> {
         let why = end.turn().and_then(TurnEntry::why).unwrap_or_default();
         draft.step(end, format!("the turn of {name} failed: {why}"));
     }
-    let works_again = halt.next.is_some_and(|next| !matches!(sign(next), Some(Sign::Leaves) | None));
-    if let Some(next) = halt.next.filter(|next| next.actor == name) {
-        draft.step(next, format!("{name} {}", if works_again { "worked again" } else { "left" }));
+    let next = halt.next.and_then(sign);
+    let works_again = next.is_some_and(|sign| !matches!(sign, Sign::Leaves | Sign::FailsTurn));
+    if let Some(after) = halt.next.filter(|after| after.actor == name) {
+        let what = match next {
+            Some(Sign::FailsTurn) => "failed for another cause",
+            _ if works_again => "worked again",
+            _ => "left",
+        };
+        draft.step(after, format!("{name} {what}"));
     }
     let owned = match tasks.len() {
         0 => String::new(),
@@ -110,7 +123,7 @@ fn failure(scene: &Scene<'_>, halt: &Halt<'_>) -> Option<Draft> {
         draft.severity = Severity::High;
     }
     draft.remedy = match scene.case.is_over() {
-        _ if works_again => None,
+        _ if works_again || next == Some(Sign::FailsTurn) => None,
         true => is_lost.then(|| restore(scene)),
         false => Some(remedy(halt.cause(), name, name == scene.case.lead)),
     };
@@ -118,7 +131,7 @@ fn failure(scene: &Scene<'_>, halt: &Halt<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// What a person can do so that the agent works again.
+/// The advice to a person so that the agent works again.
 fn remedy(cause: FailureCause, name: &str, is_lead: bool) -> String {
     let again = match is_lead {
         true => "send a prompt to try again".to_owned(),

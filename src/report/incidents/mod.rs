@@ -138,7 +138,12 @@ pub fn incidents(scene: &Scene<'_>) -> Vec<Incident> {
     let halts = failed.iter().chain(&interrupted).map(|halt| (halt.agent, (halt.from(), halt.until(scene))));
     let excused: Vec<(&str, (i64, i64))> = excused.chain(halts).collect();
     let mut causes = departures::crashed_panes(scene);
-    fold(&mut causes, failures::failures(scene, &failed), is_about_same_agent);
+    // A crash explains a failure, but an earlier failure does not.
+    let (explained, own) = failures::failures(scene, &failed)
+        .into_iter()
+        .partition::<Vec<Draft>, _>(|draft| causes.iter().any(|cause| is_about_same_agent(cause, draft)));
+    fold(&mut causes, explained, is_about_same_agent);
+    causes.extend(own);
     fold(&mut causes, stalls::stalls(scene, &excused), is_about_same_agent);
     fold(&mut causes, departures::departures(scene), is_about_same_task);
     causes.extend(waits);

@@ -259,6 +259,30 @@ fn repeated_failures_for_one_cause_are_one_incident() {
 }
 
 #[test]
+fn a_failure_for_another_cause_is_another_incident() {
+    let team = Team::new(&["alice"]);
+    team.fails("alice", "server_error", "API Error: 529 Overloaded.");
+    team.fails("alice", "rate_limit", LIMIT);
+    let found = team.incidents();
+    let open: Vec<&Value> = found.iter().filter(|one| one["to"].is_null()).collect();
+    assert_eq!((found.len(), open.len()), (2, 1), "{found:#?}");
+    assert!(open[0]["summary"].as_str().unwrap().ends_with(LIMIT));
+}
+
+#[test]
+fn an_agent_that_was_silent_until_the_user_interrupted_it_was_stalled() {
+    let team = Team::new(&["alice", "bob"]);
+    team.at(1).agent("alice", "SubagentStop");
+    team.notice("alice", json!({"idleReason": "interrupted"}));
+    team.at(2).agent("alice", "SubagentStart");
+    team.at(60).agent("bob", "SubagentStart");
+    team.at(100).agent("alice", "SubagentStop");
+    team.notice("alice", json!({"idleReason": "interrupted"}));
+    let stalled = |one: &Value| one["kind"] == "stalled-agent" && one["agents"][0] == "alice";
+    assert!(team.incidents().iter().any(stalled), "{:?}", team.incidents());
+}
+
+#[test]
 fn a_failed_agent_is_not_stalled_and_its_unread_messages_are_a_symptom() {
     let team = Team::new(&["alice", "bob"]);
     team.at(1).fails("alice", "rate_limit", LIMIT);
@@ -399,6 +423,18 @@ fn the_turn_of_the_lead_ends_where_the_user_interrupted_it() {
         team.lead().hook("UserPromptSubmit", json!({"prompt": "another way"}));
         assert_eq!(team.state("team-lead"), pair("working", ""));
     }
+}
+
+#[test]
+fn an_interruption_right_after_the_next_prompt_does_not_change_the_turn_before() {
+    let team = Team::new(&["alice"]);
+    team.lead().hook("Stop", json!({"last_assistant_message": "done"}));
+    team.lead().hook("UserPromptSubmit", json!({"prompt": "more"}));
+    team.is_interrupted("[Request interrupted by user]");
+    team.agent("alice", "SubagentStop");
+    assert_eq!(team.state("team-lead"), pair("idle", "interrupted by the user"));
+    let entries = team.entries();
+    assert_eq!((count(&entries, "turn-interrupted"), count(&entries, "turn-ended")), (1, 2));
 }
 
 #[test]

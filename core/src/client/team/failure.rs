@@ -1,6 +1,6 @@
 //! Why a turn failed: the word of StopFailure, or the message that Claude Code shows.
 
-/// What ended a turn that failed, as far as the remedy differs.
+/// The cause of a failed turn, as far as the remedy differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureCause {
     /// A usage limit or a rate limit.
