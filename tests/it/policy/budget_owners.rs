@@ -161,5 +161,5 @@ fn the_tokens_of_a_subagent_with_a_teammates_name_are_not_the_teammates() {
     assert_eq!(creates(&sandbox, Some(bob)).code, Some(0), "bob spent 500");
     spends(&sandbox, bob, "m3", 500);
     let blocked = creates(&sandbox, Some(bob));
-    assert!(blocked.code == Some(2) && blocked.err.contains("bob 1,000"), "{}", blocked.err);
+    assert!(blocked.code == Some(2) && blocked.err.contains("bob spent 1,000 of"), "{}", blocked.err);
 }
