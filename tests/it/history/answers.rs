@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::support::client_files::Lead;
-use crate::support::sandbox::Sandbox;
+use crate::support::sandbox::{START, Sandbox};
 
 const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const ANSWER: &str = "# Review\n\nThe parser drops a token.";
@@ -16,7 +16,7 @@ fn by(name: &str) -> Value {
 /// alice and bob in a team of this version of Claude Code.
 fn team<'a>(sandbox: &'a Sandbox, version: &str) -> Lead<'a> {
     let lead = Lead::of(sandbox, SESSION);
-    let record = json!({"type": "user", "version": version, "message": {"role": "user", "content": "Go."}});
+    let record = json!({"type": "user", "version": version, "timestamp": START, "message": {"role": "user", "content": "Go."}});
     sandbox.write(&lead.transcript(), format!("{record}\n"));
     lead.roster(1_770_091_200_000, &["alice", "bob"]);
     lead.start("startup");
@@ -200,7 +200,7 @@ fn replay_shows_a_delivered_answer_as_such_and_its_text_once() {
         notices,
         [
             "alice is idle; team-lead received its answer (35 characters)",
-            "bob is idle; team-lead received its answer: The lexer…",
+            "bob is idle; team-lead received its answer: The lexer",
             "bob is idle"
         ]
     );
