@@ -16,7 +16,9 @@ fn by(name: &str) -> Value {
 /// alice and bob in a team of this version of Claude Code.
 fn team<'a>(sandbox: &'a Sandbox, version: &str) -> Lead<'a> {
     let lead = Lead::of(sandbox, SESSION);
-    let record = json!({"type": "user", "version": version, "timestamp": START, "message": {"role": "user", "content": "Go."}});
+    let message = json!({"id": "m1", "role": "assistant", "model": "claude-opus-5-5",
+        "content": [{"type": "text", "text": "I start a team."}], "usage": {"input_tokens": 10, "output_tokens": 5}});
+    let record = json!({"type": "assistant", "version": version, "timestamp": START, "message": message});
     sandbox.write(&lead.transcript(), format!("{record}\n"));
     lead.roster(1_770_091_200_000, &["alice", "bob"]);
     lead.start("startup");
