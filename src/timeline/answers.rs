@@ -87,7 +87,7 @@ pub fn unsent_answers(data: &RunData, entries: &[Entry]) -> Vec<UnsentAnswer> {
     unsent
 }
 
-/// What an agent did since its last instruction.
+/// The reports of an agent since its last instruction.
 #[derive(Debug, Default)]
 struct Reporter {
     has_reported: bool,

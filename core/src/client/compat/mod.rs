@@ -62,7 +62,7 @@ pub fn has_named_ids(version: &str) -> bool {
 
 /// Whether this version delivers the final text of a teammate's turn to the lead, in the idle notice (`result`). Before
 /// 2.1.251 that text is only in the teammate's transcript. Seen in each of the 26 notices of four runs of 2.1.328, in none
-/// of 2.1.47 and 2.1.177. A client of unknown version counts as a current one.
+/// of 2.1.47 and 2.1.177. An unknown version counts as a current one.
 pub fn delivers_answers(version: Option<&str>) -> bool {
     version.is_none_or(|version| is_at_least(version, (2, 1, 251)))
 }

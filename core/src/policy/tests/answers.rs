@@ -6,7 +6,7 @@ use super::scene::{Scene, after, approve, ask, before, idle, lead, mate};
 use crate::config::Mode;
 use crate::policy::Decision;
 
-/// A team without tasks, with a client that delivers answers or one before 2.1.251. bob has an instruction.
+/// A team without tasks, in which Claude Code delivers answers or does not. bob has an instruction.
 fn instructed(delivers_answers: bool) -> Scene {
     let mut scene = Scene::with(&[]);
     scene.team.delivers_answers = delivers_answers;
@@ -80,7 +80,7 @@ fn a_teammate_with_an_answer_and_a_message_in_the_same_turn_is_not_warned_of() {
         &json!({"hook_event_name": "SubagentStop", "last_assistant_message": "Done."}),
     );
     assert!(idles(&mut scene).is_empty() && request(&mut scene).is_none());
-    // Another turn without a message: only its answer shows whether it goes on with the work.
+    // Another turn without a message: only its answer shows whether it continues.
     turn(&mut scene, "SubagentStop", "I will go on later.");
     assert_eq!(request(&mut scene).unwrap().0, "shutdown-after-answer");
 }
