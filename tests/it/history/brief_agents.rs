@@ -17,6 +17,9 @@ fn by(name: &str) -> Value {
 /// A team of these agents that all work on their tasks and have written long messages to the lead.
 fn team<'a>(sandbox: &'a Sandbox, names: &[String]) -> Lead<'a> {
     let lead = Lead { pid: Some(std::process::id()), ..Lead::of(sandbox, SESSION) };
+    // Where Claude Code names the agent of a call, a call without one is the lead's.
+    let version = json!({"type": "user", "version": "2.1.330", "sessionId": SESSION});
+    sandbox.write(&lead.transcript(), format!("{version}\n"));
     lead.start("startup");
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     lead.config(1_000, &names, json!({"leadProcess": {"pid": lead.pid}}));
