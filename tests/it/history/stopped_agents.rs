@@ -14,6 +14,9 @@ fn by(name: &str) -> Value {
 /// alice and bob at work, each with a task.
 fn team(sandbox: &Sandbox) -> Lead<'_> {
     let lead = Lead { pid: Some(std::process::id()), ..Lead::of(sandbox, SESSION) };
+    // Where Claude Code names the agent of a call, a call without one is the lead's.
+    let version = json!({"type": "user", "version": "2.1.330", "sessionId": SESSION});
+    sandbox.write(&lead.transcript(), format!("{version}\n"));
     lead.start("startup");
     lead.config(1_000, &["alice", "bob"], json!({"leadProcess": {"pid": std::process::id()}}));
     lead.task("1", "in_progress", Some("bob"));

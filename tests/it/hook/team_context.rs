@@ -201,8 +201,8 @@ fn configuration_chooses_when_and_what_and_how_much() {
     assert_eq!(read("[context]\nparts = []\n"), "");
     let tasks = read("[context]\nparts = [\"tasks\"]\n");
     assert!(tasks.contains("Unfinished tasks:") && !tasks.contains("Agents:"), "{tasks}");
-    let small = read("[context]\nsize = \"600 B\"\n");
-    assert!(small.len() <= 600 && small.ends_with('\n') && small.contains("teamkeep brief "), "{small}");
+    let small = read("[context]\nsize = \"500 B\"\n");
+    assert!(small.len() <= 500 && small.ends_with('\n') && small.contains("teamkeep brief "), "{small}");
 }
 
 #[test]

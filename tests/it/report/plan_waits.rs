@@ -11,6 +11,9 @@ const MINUTE: i64 = 60_000;
 /// bob with a task in progress, who asked for the approval of his plan in the second minute and ended his turn.
 fn planning(sandbox: &Sandbox) -> Lead<'_> {
     let lead = Lead { pid: Some(std::process::id()), ..Lead::of(sandbox, SESSION) };
+    // Where Claude Code names the agent of a call, a call without one is the lead's.
+    let version = json!({"type": "user", "version": "2.1.330", "sessionId": SESSION});
+    sandbox.write(&lead.transcript(), format!("{version}\n"));
     lead.start("startup");
     lead.config(1, &["alice", "bob"], json!({"leadProcess": {"pid": lead.pid}}));
     lead.task("1", "in_progress", Some("bob"));
@@ -108,7 +111,10 @@ fn a_teammate_that_leaves_or_works_on_waits_no_longer() {
     let lead = planning(&sandbox);
     lead.hook("SubagentStart", by("bob"));
     assert_eq!(bob(&sandbox)["state"], "working");
+    let input = json!({"taskId": "1", "status": "completed"});
+    lead.before("toolu_3", "TaskUpdate", &input, by("bob"));
     lead.task("1", "completed", Some("bob"));
+    lead.after("toolu_3", "TaskUpdate", &input, json!({"success": true, "taskId": "1"}), by("bob"));
     lead.hook("SubagentStop", by("bob"));
     assert_eq!(bob(&sandbox)["state"], "idle", "the answer was not recorded");
     sandbox.set_clock(60 * MINUTE);

@@ -15,6 +15,9 @@ fn by(name: &str) -> Value {
 /// bob has disappeared with a task in progress.
 fn crashed(sandbox: &Sandbox) -> Lead<'_> {
     let lead = Lead { pid: Some(std::process::id()), ..Lead::of(sandbox, SESSION) };
+    // Where Claude Code names the agent of a call, a call without one is the lead's.
+    let version = json!({"type": "user", "version": "2.1.330", "sessionId": SESSION});
+    sandbox.write(&lead.transcript(), format!("{version}\n"));
     lead.start("startup");
     roster(&lead, &["alice", "bob"]);
     lead.hook("UserPromptSubmit", json!({"prompt": "go"}));
@@ -27,6 +30,8 @@ fn crashed(sandbox: &Sandbox) -> Lead<'_> {
     sandbox.set_clock(3 * MINUTE);
     roster(&lead, &["alice"]);
     lead.task("1", "pending", None);
+    lead.hook("UserPromptSubmit", json!({"prompt": "go on"}));
+    sandbox.set_clock(4 * MINUTE);
     lead.hook("UserPromptSubmit", json!({"prompt": "go on"}));
     lead
 }
@@ -93,6 +98,9 @@ fn a_crash_is_resolved_by_a_new_agent_of_the_same_name() {
 fn lost_work_is_resolved_after_a_stop_too_and_at_the_end_of_the_run() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, SESSION);
+    // Where Claude Code names the agent of a call, a call without one is the lead's.
+    let version = json!({"type": "user", "version": "2.1.330", "sessionId": SESSION});
+    sandbox.write(&lead.transcript(), format!("{version}\n"));
     lead.start("startup");
     lead.roster(1, &["alice", "bob"]);
     lead.hook("UserPromptSubmit", json!({"prompt": "go"}));
