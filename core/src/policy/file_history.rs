@@ -196,8 +196,9 @@ impl Ledger {
 
     /// Adds a tool call that was not blocked.
     pub(super) fn observe_access(&mut self, event: &Judged<'_>, access: &Access) {
-        // A git command changes nothing before it has run.
-        let has_run = event.kind == Kind::PostToolUse || !matches!(access, Access::Git { .. });
+        // A git command changes nothing before it has run. No hook runs after a line of a skill.
+        let has_run = matches!(event.kind, Kind::PostToolUse | Kind::PreSkillShellCommand)
+            || !matches!(access, Access::Git { .. });
         if let Some(agent) = self.agent(event).filter(|_| has_run) {
             // A damaged record can have any number.
             self.files.order = self.files.order.saturating_add(1);

@@ -118,16 +118,6 @@ fn the_gates_for_git_judge_the_lines_of_skills_and_remember_them() {
 }
 
 #[test]
-fn a_policy_that_cannot_be_read_blocks_lines_of_skills_as_it_blocks_tools() {
-    for (on_error, code) in [("block", 2), ("allow", 0)] {
-        let team = Team::new(&format!("[policy]\non-error = \"{on_error}\"\n[policy.nonsense]\nmode = 3\n"));
-        let tool = team.pre("Bash", None, json!({"command": "ls"}));
-        let skill = loads(&team, None, line("Bash", "ls", "toolu_s", "claude")).code.unwrap();
-        assert_eq!((tool, skill), (code, code), "{on_error}");
-    }
-}
-
-#[test]
 fn a_line_of_a_skill_is_found_by_search_and_shown_in_the_log() {
     let team = Team::new("");
     loads(&team, None, line("Bash", "cargo test --package zebra", "toolu_s", "claude"));

@@ -67,7 +67,7 @@ fn install_without_a_client_writes_hooks_that_every_client_supports() {
     hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
     ");
     home.ok("install --client-version 2.1.200");
-    assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 17);
+    assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 16);
 }
 
 #[test]
