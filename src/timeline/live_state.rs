@@ -18,7 +18,7 @@ pub struct MemberState {
     pub why: Option<String>,
     /// When it joined the team and left it, for each of its stays; `None` if it did not leave.
     pub stays: Vec<(Timestamp, Option<Timestamp>)>,
-    /// When it asked the lead to approve its plan, until that answers, or it goes on without a recorded answer.
+    /// When it asked the lead to approve its plan, until that answers, or it continues without a recorded answer.
     pub plan: Option<Timestamp>,
 }
 

@@ -52,7 +52,7 @@ pub fn brief(brief: &Brief, parts: &[ContextPart], max_bytes: usize) -> String {
     text
 }
 
-/// The parts after the agents. What exists comes before what agents wrote.
+/// The parts after the agents. The tasks come before the texts of agents.
 const SECTIONS: [ContextPart; 4] =
     [ContextPart::Tasks, ContextPart::Messages, ContextPart::Blocks, ContextPart::Changes];
 

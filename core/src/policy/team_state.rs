@@ -194,7 +194,7 @@ pub enum FileContent {
     Task(Option<Task>),
 }
 
-/// What the gates need of an inbox.
+/// The part of an inbox that the gates need.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mail {
     /// Number of unread messages. Delivered messages are deleted, or marked as read (2.1.47).

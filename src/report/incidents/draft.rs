@@ -148,7 +148,7 @@ impl Draft {
         }
     }
 
-    /// Whether all the work that an agent left was completed later. What a symptom says of that work is over as well.
+    /// Whether all the work that an agent left was completed later. Its symptoms are then over as well.
     fn is_resolved(&self, scene: &Scene<'_>) -> bool {
         let is_left = matches!(self.kind, IncidentKind::LostWork | IncidentKind::CrashedAgent);
         let mut tasks = scene.tasks.iter().filter(|task| self.tasks.contains(&task.id)).peekable();
