@@ -144,9 +144,7 @@ impl Page<'_> {
                 serde_name(&phase.name),
                 self.since(from),
                 self.since(to),
-                // A phase can be a moment.
                 from.zip(to)
-                    .filter(|(from, to)| to > from)
                     .map(|(from, to)| clock::duration((to - from).num_milliseconds()))
                     .unwrap_or_default(),
                 thousands(phase.signs),

@@ -53,8 +53,7 @@ fn tasks_that_wait_for_the_task_of_a_stalled_agent_are_lost_with_it_and_once() {
     let stall = &team.report()["incidents"][0];
     let summary = stall["summary"].as_str().unwrap();
     assert!(summary.ends_with("with #1 in progress; #1, #2 and #3 were never completed"), "{summary}");
-    let evidence = stall["chain"].to_string();
-    assert!(evidence.contains("bob had #4 in progress"), "a completed task is evidence only: {evidence}");
+    assert!(!summary.contains("#4"), "it was completed: {summary}");
 }
 
 #[test]
@@ -66,7 +65,7 @@ fn task_that_another_agent_took_up_is_lost_by_what_ended_its_work() {
     team.prompt();
     team.at(3).task("1", "in_progress", Some("alice"));
     team.at(5).end();
-    assert_eq!(losses(&team), [row("unfinished-work", 1, &["1"]), row("lost-work", 0, &["1"])]);
+    assert_eq!(losses(&team), [row("lost-work", 0, &["1"]), row("unfinished-work", 1, &["1"])]);
 }
 
 #[test]
@@ -142,7 +141,7 @@ fn ready_task_of_a_busy_owner_is_no_incident_and_of_a_free_one_is_one() {
     }
     assert_eq!(losses(&team), [row("blocked-chain", 0, &["2", "4", "3", "5"])]);
     let chain = &team.report()["incidents"][0];
-    assert_eq!(chain["summary"], "#3 and #5 have waited 19 min for #2 and #4, which no agent works on");
+    assert_eq!(chain["summary"], "#3 and #5 have waited 20 min for #2 and #4, which no agent works on");
     assert_eq!(chain["remedy"], "Ask bob to start #2 and #4, or assign them to another teammate");
 }
 
@@ -175,12 +174,11 @@ fn ready_task_without_an_owner_waits_for_the_first_free_teammate() {
 fn idle_notices_that_still_start_turns_are_not_past() {
     let team = Team::new(&["bob"]);
     let lead = team.lead();
-    team.sandbox.configure("[incidents]\nping-pong = 3\n");
     team.prompt();
     lead.hook("Stop", json!({}));
     let notice = json!({"type": "idle_notification", "from": "bob", "idleReason": "available"});
     let mut known = Vec::new();
-    for minute in 1..7 {
+    for minute in 1..14 {
         team.at(minute).agent("bob", "SubagentStop");
         lead.says(
             "user",
@@ -197,7 +195,7 @@ fn idle_notices_that_still_start_turns_are_not_past() {
     }
     let status = |sandbox: &crate::support::sandbox::Sandbox| sandbox.told(&["status"]);
     assert!(!status(&team.sandbox).contains("past: "), "{}", status(&team.sandbox));
-    // Ten minutes without such a turn.
+    // There was no such turn for `silent`.
     team.at(30).prompt();
     assert!(status(&team.sandbox).contains("past: only idle notices"), "{}", status(&team.sandbox));
 }

@@ -163,14 +163,19 @@ fn problems_of_a_recorded_run_are_plain_sentences() {
 
 #[test]
 fn page_and_terminal_write_a_duration_alike() {
-    let Some((browser, _dir)) = show(empty()) else { return };
     let second = 1_000;
     let (minute, hour, day) = (60 * second, 3_600 * second, 86_400 * second);
+    let mut durations = vec![-5, 0];
     for unit in [1, second, minute, 10 * minute, hour, day, 30 * day] {
-        for millis in [unit - 1, unit, unit + 1, unit + 5 * second, 2 * unit + 59 * minute, 11 * unit] {
-            let shown = browser.run(&format!("return lasting({millis})"));
-            assert_eq!(shown, clock::duration(millis), "{millis}");
-        }
+        durations.extend([unit - 1, unit, unit + 1, unit + 5 * second, 2 * unit + 59 * minute, 11 * unit]);
     }
-    assert_eq!(browser.run("return lasting(-5)"), clock::duration(-5));
+    let mut report = empty();
+    let row = |(place, millis): (usize, &i64)| json!({"agent": format!("a{place}"), "turns": 1, "unseen_turns": 0, "working_ms": millis, "waiting_ms": null, "idle_ms": null});
+    report["work"]["agents"] = durations.iter().enumerate().map(row).collect();
+    let Some((browser, _dir)) = show(report) else { return };
+    let rows =
+        "[...document.querySelectorAll('tr')].filter((row) => /^a[0-9]+$/.test(row.cells[0].textContent))";
+    let shown = browser.run(&format!("return {rows}.map((row) => row.cells[2].textContent)"));
+    let expected: Vec<String> = durations.iter().map(|millis| clock::duration(*millis)).collect();
+    assert_eq!(shown, json!(expected));
 }

@@ -89,8 +89,8 @@ fn a_plan_changes_nothing_and_prune_does_what_it_lists() {
     let result = prune(&sandbox, &["--older-than", "30d"]);
     let ids: Vec<String> = sandbox.library().runs.iter().map(|run| run.run.clone()).collect();
     let lines: Vec<&str> = result.out.lines().collect();
-    assert_eq!(lines[0], format!("delete {} {} (ended 99 d ago)", ids[0], team(1)));
-    assert_eq!(lines[1], format!("delete {} {} (ended 59 d ago)", ids[1], team(2)));
+    assert_eq!(lines[0], format!("delete {} {} (ended 99 d 23 h ago)", ids[0], team(1)));
+    assert_eq!(lines[1], format!("delete {} {} (ended 59 d 23 h ago)", ids[1], team(2)));
     assert!(lines[2].starts_with("would delete 2 runs, 6 objects ("), "{}", result.out);
     assert!(lines[2].contains("), 2 log segments ("), "{}", result.out);
     assert_eq!(result.err, "Dry run. Re-run with --yes to delete.\n");

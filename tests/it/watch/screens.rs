@@ -240,15 +240,15 @@ fn an_agent_that_waits_for_a_permission_and_a_message_to_nobody_are_alerts() {
     insta::assert_snapshot!(watcher.screen(80, 18), @"
     session-aaaaaaaa  running for 7m                                   04:12:06 UTC
     alerts: 1 high, 1 medium · 1 waiting  0/1 done ────────────
-     ! high   bob has been waiting 6 min for permission to use Bash, with #1 in pr…
+     ! high   bob has been waiting 6 min 55 s for permission to use Bash, with #1 …
      ! medium carol wrote to dora, but no agent has that name (1 message) → Send i…
     ━ Agents 1 waiting, 1 working, 1 joined ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
-    ▸? bob       waiting    6m            #1 Deploy
-     ● carol     working    6m
+    ▸? bob       waiting 6m55s            #1 Deploy
+     ● carol     working 6m56s
      ○ team-lead joined     7m
     ─ Tasks 0 of 1 done ───────────────────────────────────────────────────────────
      Pending 0                 In progress 1             Done 0
-                               #1 ?bob 6m Deploy
+                               #1 ?bob 6m59s Deploy
     ─ Messages 1 message ──────────────────────────────────────────────────────────
      04:05:09 carol → dora  Are you there?
 
@@ -421,11 +421,11 @@ fn in_a_big_run_the_silent_teammate_is_on_the_first_page() {
      ! high   mobile was silent for 3 h 18 min with #149 in progress; 81 messages …
     ━ Agents 13 left ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
     ▸· team-lead left    0s
-     · mail      left    3m
-     · api       left    3m
-     · search    left    3m
-     · docs      left    3m
-     · auth      left    3m
+     · mail      left 3m16s
+     · api       left 3m22s
+     · search    left 3m27s
+     · docs      left 3m36s
+     · auth      left 3m39s
       +7 more: 7 left (Tab, j)
     ─ Tasks 149 of 150 done ───────────────────────────────────────────────────────
      Pending 1                 In progress 0             Done 149
