@@ -297,7 +297,7 @@ fn description_counts_every_hook_before_and_after() {
         described(&[("Stop", 1), ("Start", 1), ("Gone", 1)], &[("Stop", 2), ("Start", 2), ("New", 2)]),
         "replaced 2 hooks in settings.json, added 1: New, removed 1: Gone"
     );
-    assert!(named(&["Stop"; 20]).ends_with(", Stop and 4 more"));
+    assert!(named(&["Stop"; MAX_LISTED + 4]).ends_with(", Stop and 4 more"));
     assert_eq!(described(&[("Stop", 1)], &[("Stop", 1), ("New", 1)]), "added 1 hook to settings.json: New");
     assert_eq!(
         described(&[("Stop", 1), ("Stop", 2), ("Stop", 1)], &[("Stop", 1)]),
