@@ -9,9 +9,10 @@ use crate::support::sandbox::{CommandResult, Sandbox};
 const NAMED: &str = "shared list.v1";
 const SPELLED: &str = "shared-list-v1";
 
-/// A team with bob, of this name and led by this session.
+/// A team with bob and carol, of this name and led by this session.
 fn team(sandbox: &Sandbox, name: &str, session: &str) {
-    let config = json!({"name": name, "createdAt": 1, "leadSessionId": session, "members": [{"name": "team-lead"}, {"name": "bob"}]});
+    let members = ["team-lead", "bob", "carol"].map(|name| json!({"name": name}));
+    let config = json!({"name": name, "createdAt": 1, "leadSessionId": session, "members": members});
     sandbox.write(&format!("teams/{name}/config.json"), config);
 }
 
