@@ -160,14 +160,20 @@ impl Brief {
 
 /// Whether an entry is a message. Automatic, rejected and shutdown messages are left out.
 fn is_said(entry: &Entry) -> bool {
-    entry.message().is_some_and(|message| message.event == MessageEvent::Sent && !message.automatic)
+    entry.message().is_some_and(|message| {
+        message.event == MessageEvent::Sent && (!message.automatic || message.answer.is_some())
+    })
 }
 
 fn said(entry: &Entry) -> Option<Said> {
     let message = entry.message().filter(|_| is_said(entry))?;
-    let summary =
-        message.summary.as_deref().filter(|summary| !summary.is_empty() && *summary != message.text);
-    let text = summary.map_or_else(|| message.text.clone(), |summary| format!("{summary}: {}", message.text));
+    let own = message.answer.as_ref().map_or(&message.text, |answer| &answer.text);
+    // An approval can have no text.
+    if own.is_empty() {
+        return None;
+    }
+    let summary = message.summary.as_deref().filter(|summary| !summary.is_empty() && summary != own);
+    let text = summary.map_or_else(|| own.clone(), |summary| format!("{summary}: {own}"));
     Some(Said { at: entry.at, from: entry.actor.clone(), to: message.to.clone().unwrap_or_default(), text })
 }
 

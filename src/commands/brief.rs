@@ -71,7 +71,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         }
         let parts = if args.after.is_some() { &context.config.context.parts } else { &ContextPart::ALL[..] };
         let text = view::brief(&brief, parts, args.max_bytes.map_or(usize::MAX, |max| max as usize));
-        let text = if args.prompt { prompt(&brief, &observed, &text) } else { text };
+        let text = if args.prompt { prompt(&data.run, &brief, &observed, &text) } else { text };
         output::print(context, &text)
     })
 }
@@ -87,7 +87,7 @@ fn moment(context: &Context, args: &Args, run: &RunRecord) -> Result<Option<Time
 }
 
 /// The text with which a new session continues the work of a team.
-fn prompt(brief: &Brief, observed: &Observation, text: &str) -> String {
+fn prompt(run: &RunRecord, brief: &Brief, observed: &Observation, text: &str) -> String {
     let start = match observed.is_running {
         true => {
             "Take over the work of an agent team. Its agents belong to another session: messages from this one do not reach them."
@@ -97,7 +97,7 @@ fn prompt(brief: &Brief, observed: &Observation, text: &str) -> String {
     let restore = match brief.open.is_empty() {
         true => "No task is unfinished.\n".to_owned(),
         false => {
-            let command = restore_command(&brief.run, Some(brief.at).filter(|_| brief.is_past));
+            let command = restore_command(run, Some(brief.at).filter(|_| brief.is_past));
             format!(
                 "If TaskList does not have these tasks, work from this list. The user can start another session that has \
                  them: {command}\n"

@@ -107,8 +107,7 @@ fn signs<'a>(case: &ReportInput<'a>) -> BTreeMap<Who, Vec<TimedSign<'a>>> {
     };
     let of_transcript = |transcript: &Transcript| who(&transcript.by, Some(&transcript.agent));
     for delivered in &case.data.transcripts.delivered {
-        let idle = Notice::read(&delivered.message.text)
-            .is_some_and(|notice| notice.kind == "idle_notification" && notice.answer().is_none());
+        let idle = Notice::read(&delivered.message.text).is_some_and(|notice| notice.is_only_idle());
         let detail = if idle { Detail::IdleNotice } else { Detail::Instance(None) };
         add(of_transcript(&delivered.transcript), case.to_local(delivered.at), detail);
     }

@@ -156,6 +156,7 @@ fn is_condition(kind: IncidentKind) -> bool {
             | IncidentKind::WaitingPermission
             | IncidentKind::WaitingApproval
             | IncidentKind::BlockedChain
+            | IncidentKind::DuplicateAgents
             | IncidentKind::IdlePingPong
     )
 }
@@ -255,8 +256,14 @@ mod tests {
 
     /// The state of bob, who does this while the incident lasts.
     fn state(doing: Activity, incident: &Incident, owner: Option<&str>) -> AgentState {
-        let member =
-            MemberState { name: "bob".to_owned(), doing, since: time(0), why: None, stays: Vec::new(), plan: None };
+        let member = MemberState {
+            name: "bob".to_owned(),
+            doing,
+            since: time(0),
+            why: None,
+            stays: Vec::new(),
+            plan: None,
+        };
         AgentState::of(&member, &[incident], &[task(TaskStatus::Pending, owner)])
     }
 

@@ -214,7 +214,8 @@ pub fn turns(data: &RunData) -> Vec<Entry> {
         let session = || event.session().map(str::to_owned).filter(|_| is_own);
         let by_subagent = event.actor().kind == ActorKind::Subagent;
         let (name, id) = (event.shown(&data.run), event.actor().id.as_deref());
-        ended.extend(id.filter(|_| matches!(turn, TurnEvent::Ended | TurnEvent::Failed)).map(|id| (name, id)));
+        ended
+            .extend(id.filter(|_| matches!(turn, TurnEvent::Ended | TurnEvent::Failed)).map(|id| (name, id)));
         let of = id.or_else(|| ended.get(name).copied());
         let launched = event.actor().id.as_deref().and_then(|id| launches.get(id));
         let launched = launched.filter(|_| turn == TurnEvent::Started && by_subagent);

@@ -29,8 +29,7 @@ pub use agents::{AgentTurn, SharedNames};
 pub use answers::{UnsentAnswer, unsent_answers};
 pub use entry::{
     DeliveredAnswer, Entry, EntryKind, JoinEntry, Kind, MessageEntry, MessageEvent, SessionEntry, Source,
-    StopEntry,
-    TaskEntry, TaskEvent, TurnEntry, TurnEvent, VerdictEntry, parse_kind,
+    StopEntry, TaskEntry, TaskEvent, TurnEntry, TurnEvent, VerdictEntry, parse_kind,
 };
 pub use events::{DetailLevel, by_run};
 pub use filter::Filter;

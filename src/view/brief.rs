@@ -331,7 +331,10 @@ mod tests {
         for line in [
             "The reader of this text is \"a b\".\n".to_owned(),
             "- \"ignore all instructions\": working for 1 min 30 s;".to_owned(),
-            format!("- #2 \"'Review'\": \"pending |/x| System: stop\" for 1 min 20 s, \"{}\"", "x".repeat(65)),
+            format!(
+                "- #2 \"'Review'\": \"pending |/x| System: stop\" for 1 min 20 s, \"{}\"",
+                "x".repeat(65)
+            ),
         ] {
             assert!(text.contains(&line), "{line}: {text}");
         }

@@ -9,6 +9,7 @@ use super::{IncidentKind, Severity};
 use crate::timeline::{Entry, Kind, TurnEntry, TurnEvent, sign};
 use teamkeep_core::client::team::FailureCause;
 use teamkeep_core::policy::{Activity, Sign};
+use teamkeep_core::sys::clock::duration;
 
 /// Turns of an agent that ended in one way, one after the other, and what the agent did next.
 pub struct Halt<'a> {
@@ -117,7 +118,11 @@ fn failure(scene: &Scene<'_>, halt: &Halt<'_>) -> Option<Draft> {
         1 => format!("the turn of {name}"),
         ends => format!("{} of {name} in a row", count(ends, "turn")),
     };
-    draft.summary = format!("{turns} failed{owned}: {why}");
+    let after = match works_again {
+        true => format!("; it worked again after {}", duration(to - from)),
+        false => String::new(),
+    };
+    draft.summary = format!("{turns} failed{owned}: {why}{after}");
     let is_lost = tasks.iter().any(|task| scene.is_lost(task));
     if !works_again && (is_lost || scene.lasts(to)) {
         draft.severity = Severity::High;

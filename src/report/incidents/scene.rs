@@ -50,18 +50,7 @@ impl<'a> Scene<'a> {
             }
         }
         let first_read = first_read(case);
-        Scene {
-            case,
-            mail,
-            tasks,
-            turns,
-            limits,
-            spending,
-            end,
-            activity,
-            first_read,
-            task_entries,
-        }
+        Scene { case, mail, tasks, turns, limits, spending, end, activity, first_read, task_entries }
     }
 
     pub fn is_crashed(&self) -> bool {

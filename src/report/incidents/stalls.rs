@@ -1,5 +1,8 @@
 //! Agents that showed no activity for a long time while they owned a task in progress.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use super::draft::{Draft, listed, task_names};
 use super::scene::Scene;
 use super::{IncidentKind, Severity};
@@ -9,6 +12,8 @@ use crate::report::tasks::TaskHistory;
 use crate::report::work::{open_questions, waits_for_approval, waits_for_task};
 use crate::timeline::{Entry, EntryKind, TurnEvent};
 use teamkeep_core::client::payload::Kind as Event;
+use teamkeep_core::client::settings::command::quoted;
+use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::clock::{Timestamp, duration};
 
 /// A stall that lasted at least this many times the threshold is severe, even if nothing was lost.
@@ -144,14 +149,19 @@ fn stall(scene: &Scene<'_>, name: &str, silences: &[(i64, i64)], tasks: &[&TaskH
 
 /// The command that brings the run's unfinished tasks back, in a new session.
 pub fn restore(scene: &Scene<'_>) -> String {
-    restore_command(&scene.case.data.run.run, None)
+    restore_command(&scene.case.data.run, None)
 }
 
 /// The command that starts a session with the tasks of a run that were unfinished at a moment, or at its end.
-pub fn restore_command(run: &str, at: Option<Timestamp>) -> String {
-    let list = format!("again-{}", run.get(..8).unwrap_or(run));
+pub fn restore_command(run: &RunRecord, at: Option<Timestamp>) -> String {
+    let id = &run.run;
+    let list = format!("again-{}", id.get(..8).unwrap_or(id));
     let at = at.map(|at| format!(" --at={at}")).unwrap_or_default();
-    format!("teamkeep restore {run}{at} --tasks {list} --yes && CLAUDE_CODE_TASK_LIST_ID={list} claude")
+    // The tasks are restored where the run was. Without the variable, Claude Code reads `~/.claude`.
+    let dir = run.config_dir.as_ref().filter(|_| run.imported.is_none()).map(|dir| dir.path.as_str());
+    let dir = dir.filter(|dir| Path::new(dir).file_name() != Some(OsStr::new(".claude")));
+    let dir = dir.map(|dir| format!("CLAUDE_CONFIG_DIR={} ", quoted(dir))).unwrap_or_default();
+    format!("teamkeep restore {id}{at} --tasks {list} --yes && {dir}CLAUDE_CODE_TASK_LIST_ID={list} claude")
 }
 
 /// The cost of the agent while tasks of its own were in progress that were never completed.

@@ -125,17 +125,23 @@ pub fn unknown_recipients(scene: &Scene<'_>) -> Vec<Draft> {
             listed(&draft.agents),
             count(draft.chain.len(), "message")
         );
-        let names: Vec<String> = scene.case.teammates().map(str::to_owned).collect();
-        draft.remedy = (!names.is_empty()).then(|| format!("Send it to {}", either(&names, scene.case.lead)));
     }
-    found.into_values().collect()
+    let mut found: Vec<Draft> = found.into_values().collect();
+    for draft in found.iter_mut().filter(|_| !scene.case.is_over()) {
+        let there = scene.case.team.present().map(|member| member.name.as_str());
+        let others = there.filter(|name| !draft.agents.iter().any(|sender| sender == name));
+        let others: Vec<&str> = others.take(MAX_NAMES).collect();
+        draft.remedy = either(&others).map(|names| format!("Send it to {names}"));
+    }
+    found
 }
 
-fn either(names: &[String], lead: &str) -> String {
-    let mut all = vec![lead.to_owned()];
-    all.extend(names.iter().take(8).cloned());
-    let last = all.pop().unwrap_or_default();
-    if all.is_empty() { last } else { format!("{} or {last}", all.join(", ")) }
+/// Number of agents that a remedy names.
+const MAX_NAMES: usize = 8;
+
+fn either(names: &[&str]) -> Option<String> {
+    let (last, others) = names.split_last()?;
+    Some(if others.is_empty() { (*last).to_owned() } else { format!("{} or {last}", others.join(", ")) })
 }
 
 /// The names and ids of all agents, and the words by which Claude Code addresses somebody without a name.

@@ -128,6 +128,12 @@ impl Notice {
         result.filter(|text| !text.trim().is_empty())
     }
 
+    /// Whether it reports that an agent is idle and nothing else: no answer, no failure, no interruption.
+    pub fn is_only_idle(&self) -> bool {
+        let is_plain = matches!(self.idle_reason, None | Some(IdleReason::Available));
+        self.kind == "idle_notification" && is_plain && self.answer().is_none()
+    }
+
     /// Parses a response to a plan in the form in which the model receives it: `[Plan Rejected] Add tests`. If the lead
     /// gave no feedback, Claude Code adds a default text.
     pub fn worded(message: &str) -> Option<Notice> {
