@@ -8,6 +8,7 @@ use super::loaded_event::change_actors;
 use teamkeep_core::client::payload::{AgentId, Kind, Spawn};
 use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::{Actor, ActorKind, LEAD};
+use teamkeep_core::policy::stopped;
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -80,6 +81,16 @@ impl SharedNames {
         // The place of each agent's turn that has not ended.
         let mut open: HashMap<(&str, &str), usize> = HashMap::new();
         for event in events.iter().filter(|event| event.verdict.is_none()) {
+            // The agent that it ends has no call of its own any more.
+            if event.kind == Kind::PostToolUse
+                && event.tool() == Some(Tool::TaskStop)
+                && let Some(key) =
+                    open.keys().copied().find(|(_, id)| stopped(event.tool_input()) == Some(*id))
+                && let Some(place) = open.remove(&key)
+                && let Some(turn) = turns.get_mut(key.0).and_then(|own| own.get_mut(place))
+            {
+                turn.to = Some(event.at);
+            }
             let Actor { id: Some(id), kind: ActorKind::Teammate | ActorKind::Subagent, .. } = event.actor()
             else {
                 continue;
@@ -126,8 +137,8 @@ impl SharedNames {
 fn end_superseded(turns: &mut [AgentTurn]) {
     for place in 0..turns.len() {
         let turn = &turns[place];
-        let next = turns.iter().rfind(|other| other.id != turn.id).map(|other| other.from);
-        if turn.to.is_none() && !turn.is_subagent && next.is_some_and(|next| turn.last < next) {
+        let latest = turns.iter().rfind(|other| other.id != turn.id).map(|other| other.from);
+        if turn.to.is_none() && !turn.is_subagent && latest.is_some_and(|latest| turn.last < latest) {
             turns[place].to = Some(turn.last);
         }
     }

@@ -78,6 +78,7 @@ pub fn unsent_answers(data: &RunData, entries: &[Entry]) -> Vec<UnsentAnswer> {
                 }
             }
             EntryKind::MemberJoined(_) | EntryKind::MemberLeft => drop(agents.remove(actor)),
+            EntryKind::AgentStopped(stop) => drop(agents.remove(stop.name.as_str())),
             _ => {}
         }
     }

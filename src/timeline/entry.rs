@@ -201,6 +201,8 @@ pub struct StopEntry {
     pub name: String,
     /// The id of a subagent, whose name can belong to several.
     pub agent: Option<String>,
+    /// Whether another agent of the name still works.
+    pub beside_another: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

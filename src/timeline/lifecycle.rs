@@ -126,13 +126,13 @@ fn stopped_agent(data: &RunData, ledger: &Ledger, id: &str) -> Option<StopEntry>
     };
     let teammate = Some(name).filter(|name| ledger.members.contains_key(*name) || data.is_member(name));
     if let Some(name) = teammate.or_else(of_task) {
-        return Some(StopEntry { name: name.to_owned(), agent: None });
+        return Some(StopEntry { name: name.to_owned(), agent: None, beside_another: false });
     }
     let is_it = |event: &&LoadedEvent| {
         event.actor().kind == ActorKind::Subagent && event.actor().id.as_deref() == Some(id)
     };
     let name = data.events.iter().find(is_it)?.who()?;
-    Some(StopEntry { name: name.to_owned(), agent: Some(id.to_owned()) })
+    Some(StopEntry { name: name.to_owned(), agent: Some(id.to_owned()), beside_another: false })
 }
 
 /// Members that joined and left: from the rosters, from spawns that no roster shows, and from TaskStop.
@@ -163,7 +163,9 @@ fn members(data: &RunData) -> Vec<Entry> {
         }
         here = there;
     }
-    for Stop { to, by, agent, .. } in stops {
+    for Stop { to, by, mut agent, .. } in stops {
+        let id = agent.agent.as_deref();
+        agent.beside_another = id.is_some() && data.shared_names.has_other(&agent.name, id, to);
         entries.push(Entry::new(to, by, Source::Hook, EntryKind::AgentStopped(agent)));
     }
     for (event, spawn) in spawns(&data.events) {

@@ -104,16 +104,8 @@ impl LiveState {
             self.tasks.entry(key).or_default().apply(entry, change);
         }
         self.follow_plans(entry);
-        if let EntryKind::AgentStopped(stop) = &entry.kind
-            && let Some(member) = self.roster.iter_mut().find(|member| member.name == stop.name)
-        {
-            member.set(Activity::Gone, entry.at);
-            if let Some((_, left @ None)) = member.stays.last_mut() {
-                *left = Some(entry.at);
-            }
-        }
-        if let Some(sign) = sign(entry) {
-            self.member(entry, sign);
+        for (name, sign) in signs(entry) {
+            self.member(entry, name, sign);
         }
     }
 
@@ -149,18 +141,19 @@ impl LiveState {
         member.into_iter().for_each(|member| member.plan = plan);
     }
 
-    fn member(&mut self, entry: &Entry, sign: Sign) {
-        let (name, at) = (&entry.actor, entry.at);
-        let place = self.roster.iter().position(|member| member.name == *name);
+    fn member(&mut self, entry: &Entry, name: &str, sign: Sign) {
+        let at = entry.at;
+        let place = self.roster.iter().position(|member| member.name == name);
         let is_known = place.is_some() || matches!(entry.kind, EntryKind::MemberJoined(_));
-        if !is_known && ["client", "unknown", "helper", "user"].contains(&name.as_str()) {
+        let is_agent = !["client", "unknown", "helper", "user"].contains(&name) && name == entry.actor;
+        if !is_known && !is_agent {
             return;
         }
         let doing = Activity::after(place.map(|place| self.roster[place].doing), sign);
         let Some(doing) = doing else { return };
         let place = place.unwrap_or_else(|| {
             self.roster.push(MemberState {
-                name: name.clone(),
+                name: name.to_owned(),
                 doing,
                 since: at,
                 why: None,
@@ -179,6 +172,7 @@ impl LiveState {
         match (&entry.kind, member.stays.last_mut()) {
             (EntryKind::MemberJoined(_), None | Some((_, Some(_)))) => member.stays.push((at, None)),
             (EntryKind::MemberLeft, Some((_, left @ None))) => *left = Some(at),
+            (EntryKind::AgentStopped(_), Some((_, left @ None))) if sign == Sign::Leaves => *left = Some(at),
             _ => {}
         }
     }
@@ -208,8 +202,17 @@ pub fn changes_own_task(entry: &Entry) -> bool {
     })
 }
 
+/// What the entry shows of agents: of its actor, and of the agent that the actor stopped.
+pub fn signs(entry: &Entry) -> impl Iterator<Item = (&str, Sign)> {
+    let stopped = match &entry.kind {
+        EntryKind::AgentStopped(stop) if !stop.beside_another => Some((stop.name.as_str(), Sign::Leaves)),
+        _ => None,
+    };
+    stopped.into_iter().chain(sign(entry).map(|sign| (entry.actor.as_str(), sign)))
+}
+
 /// The sign that the entry is of its actor.
-pub fn sign(entry: &Entry) -> Option<Sign> {
+fn sign(entry: &Entry) -> Option<Sign> {
     match &entry.kind {
         EntryKind::SessionStarted(_) | EntryKind::MemberJoined(_) => Some(Sign::Joins),
         EntryKind::Turn(turn) => match turn.event {

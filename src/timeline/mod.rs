@@ -34,7 +34,7 @@ pub use entry::{
 pub use events::{DetailLevel, by_run};
 pub use filter::Filter;
 pub use history::{History, InboxCopy, TaskIds};
-pub use live_state::{LiveState, MemberState, Removal, TaskState, changes_own_task, sign};
+pub use live_state::{LiveState, MemberState, Removal, TaskState, changes_own_task, signs};
 pub use loaded_event::LoadedEvent;
 pub use new_entries::NewEntries;
 pub use run_catalog::{Fingerprint, OpenedRun, RunCatalog};

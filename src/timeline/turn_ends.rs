@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::entry::{Entry, EntryKind, Source, TurnEntry, TurnEvent, add_source};
 use super::lifecycle::session_name;
-use super::live_state::sign;
+use super::live_state::LiveState;
 use super::run_data::{ClockMap, RunData};
 use teamkeep_core::client::payload::Kind as Event;
 use teamkeep_core::client::team::{IdleReason, Notice};
@@ -25,6 +25,9 @@ pub fn add_reported(data: &RunData, when: &ClockMap, entries: &mut Vec<Entry>) {
             });
         }
     }
+    if found.is_empty() {
+        return;
+    }
     let mut ends = Ends::of(entries);
     for end in found {
         ends.add(entries, end);
@@ -40,21 +43,18 @@ pub fn add_missing(data: &RunData, entries: &mut Vec<Entry>) {
     if prompts.peek().is_none() {
         return;
     }
-    let mut doing: HashMap<&str, Activity> = HashMap::new();
+    let mut team = LiveState::default();
     let mut missing = Vec::new();
     let mut rest = entries.iter().peekable();
     for event in prompts {
         while let Some(entry) = rest.next_if(|entry| entry.at <= event.at) {
-            if let Some(sign) = sign(entry) {
-                let before = doing.get(entry.actor.as_str()).copied();
-                doing.extend(Activity::after(before, sign).map(|after| (entry.actor.as_str(), after)));
-            }
+            team.apply(entry);
         }
         let agent = session_name(data, event);
-        if let Some(activity) = doing.get_mut(agent.as_str()).filter(|activity| **activity == Activity::Works)
-        {
-            *activity = Activity::Idles;
-            missing.push(turn_end(event.at, &agent, TurnEvent::Ended, None, Source::Hook));
+        if team.roster.iter().any(|member| member.name == agent && member.doing == Activity::Works) {
+            let end = turn_end(event.at, &agent, TurnEvent::Ended, None, Source::Hook);
+            team.apply(&end);
+            missing.push(end);
         }
     }
     if !missing.is_empty() {

@@ -52,8 +52,11 @@ impl Attributed<'_> {
     fn may_start_notifier(&self) -> bool {
         let call = &self.call;
         match call.kind {
-            Kind::SessionStart | Kind::SubagentStart | Kind::SubagentStop => true,
-            Kind::TeammateIdle | Kind::StopFailure => true,
+            Kind::SessionStart
+            | Kind::SubagentStart
+            | Kind::SubagentStop
+            | Kind::StopFailure
+            | Kind::TeammateIdle => true,
             Kind::PostToolUse => matches!(call.payload.tool(), Some(Tool::Agent | Tool::TeamCreate)),
             _ => false,
         }

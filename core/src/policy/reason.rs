@@ -61,7 +61,7 @@ impl Reason {
     pub fn answer(mut self, answer: &Answer) -> Reason {
         self.text.push_str(&match &answer.start {
             Some(start) => format!("\"{}\"", escaped(start, MAX_ANSWER_CHARS)),
-            None => format!("a text of {} bytes", answer.bytes),
+            None => format!("a text of {} bytes.", answer.bytes),
         });
         self
     }

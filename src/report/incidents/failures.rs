@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::draft::{Draft, count, task_names};
 use super::scene::Scene;
-use super::stalls::{claim, restore, wasted};
+use super::stalls::{claim, wasted};
 use super::{IncidentKind, Severity};
-use crate::timeline::{Entry, Kind, TurnEntry, TurnEvent, sign};
+use crate::timeline::{Entry, Kind, TurnEntry, TurnEvent, signs};
 use teamkeep_core::client::team::FailureCause;
 use teamkeep_core::policy::{Activity, Sign};
 use teamkeep_core::sys::clock::duration;
@@ -47,34 +47,35 @@ pub fn halts<'a>(scene: &Scene<'a>, event: TurnEvent) -> Vec<Halt<'a>> {
         }
         let name = entry.actor.as_str();
         let end = entry.turn().filter(|turn| turn.event == event && !turn.by_subagent);
-        let place = open.get(name).copied();
         if let Some(turn) = end {
             let is_repeated = |halt: &Halt<'_>| match event {
                 TurnEvent::Failed => halt.cause() == cause(turn),
                 _ => halt.next.is_none(),
             };
-            match place {
+            match open.get(name).copied() {
                 Some(place) if is_repeated(&found[place]) => {
                     found[place].ends.push(entry);
                     found[place].next = None;
                 }
                 before => {
-                    before
-                        .into_iter()
-                        .for_each(|place| found[place].next = found[place].next.or(Some(entry)));
+                    if let Some(place) = before {
+                        found[place].next = found[place].next.or(Some(entry));
+                    }
                     open.insert(name, found.len());
                     found.push(Halt { agent: name, ends: vec![entry], next: None });
                 }
             }
             continue;
         }
-        let (Some(place), Some(sign)) = (place, sign(entry)) else { continue };
-        if Activity::after(Some(halted), sign) != Some(halted) {
-            found[place].next = found[place].next.or(Some(entry));
-        }
-        // A turn that the agent ended is the proof that it works.
-        if matches!(sign, Sign::EndsTurn | Sign::Leaves) {
-            open.remove(name);
+        for (name, sign) in signs(entry) {
+            let Some(place) = open.get(name).copied() else { continue };
+            if Activity::after(Some(halted), sign) != Some(halted) {
+                found[place].next = found[place].next.or(Some(entry));
+            }
+            // A turn that the agent ended is the proof that it works.
+            if matches!(sign, Sign::EndsTurn | Sign::Leaves) {
+                open.remove(name);
+            }
         }
     }
     found
@@ -100,13 +101,15 @@ fn failure(scene: &Scene<'_>, halt: &Halt<'_>) -> Option<Draft> {
         let why = end.turn().and_then(TurnEntry::why).unwrap_or_default();
         draft.step(end, format!("the turn of {name} failed: {why}"));
     }
-    let next = halt.next.and_then(sign);
+    let next = halt.next.and_then(|entry| signs(entry).find(|(agent, _)| *agent == name));
+    let next = next.map(|(_, sign)| sign);
     let works_again = next.is_some_and(|sign| !matches!(sign, Sign::Leaves | Sign::FailsTurn));
-    if let Some(after) = halt.next.filter(|after| after.actor == name) {
+    if let Some(after) = halt.next.filter(|_| next.is_some()) {
         let what = match next {
-            Some(Sign::FailsTurn) => "failed for another cause",
-            _ if works_again => "worked again",
-            _ => "left",
+            _ if after.stopped() == Some(name) => format!("was stopped by {}", after.actor),
+            Some(Sign::FailsTurn) => "failed for another cause".to_owned(),
+            _ if works_again => "worked again".to_owned(),
+            _ => "left".to_owned(),
         };
         draft.step(after, format!("{name} {what}"));
     }
@@ -123,14 +126,12 @@ fn failure(scene: &Scene<'_>, halt: &Halt<'_>) -> Option<Draft> {
         false => String::new(),
     };
     draft.summary = format!("{turns} failed{owned}: {why}{after}");
-    let is_lost = tasks.iter().any(|task| scene.is_lost(task));
-    if !works_again && (is_lost || scene.lasts(to)) {
+    if !works_again && scene.lasts(to) {
         draft.severity = Severity::High;
     }
-    draft.remedy = match scene.case.is_over() {
-        _ if works_again || next == Some(Sign::FailsTurn) => None,
-        true => is_lost.then(|| restore(scene)),
-        false => Some(remedy(halt.cause(), name, name == scene.case.lead)),
+    draft.remedy = match next {
+        None if !scene.case.is_over() => Some(remedy(halt.cause(), name, name == scene.case.lead)),
+        _ => None,
     };
     draft.spend(wasted(scene, name, &tasks));
     Some(draft)
@@ -144,9 +145,9 @@ fn remedy(cause: FailureCause, name: &str, is_lead: bool) -> String {
     };
     match cause {
         FailureCause::Limit => format!("Wait until the limit resets or select another model, then {again}"),
-        FailureCause::Server => format!("The API is overloaded: {again}"),
-        FailureCause::Model if is_lead => format!("Select a model that exists with /model, then {again}"),
-        FailureCause::Model => format!("Start {name} again with a model that exists"),
+        FailureCause::Server => format!("Wait until the API recovers, then {again}"),
+        FailureCause::Model if is_lead => format!("Select an available model with /model, then {again}"),
+        FailureCause::Model => format!("Start {name} again with an available model"),
         FailureCause::Billing => format!("Add credits, then {again}"),
         FailureCause::Login => format!("Log in with /login, then {again}"),
         FailureCause::Other => format!("Fix the cause, then {again}"),

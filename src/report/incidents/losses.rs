@@ -76,7 +76,7 @@ fn describe(scene: &Scene<'_>, cause: &mut Draft) {
         let were = if cause.lost.len() == 1 { "was" } else { "were" };
         cause.summary = format!("{}; {} {were} never completed", cause.summary, task_names(&cause.lost));
     }
-    if cause.kind == IncidentKind::StalledAgent {
+    if matches!(cause.kind, IncidentKind::StalledAgent | IncidentKind::FailedAgent) {
         cause.severity = Severity::High;
     }
     if cause.remedy.is_none() {

@@ -96,7 +96,7 @@ fn an_answer_that_no_agent_received_is_in_status_and_brief_with_the_command_that
 
 #[test]
 fn an_answer_is_shown_until_a_message_a_new_instruction_or_the_end_of_the_membership() {
-    let ends: [(&str, fn(&Lead<'_>)); 5] = [
+    let ends: [(&str, fn(&Lead<'_>)); 6] = [
         ("a message", |lead| {
             let input = json!({"to": "team-lead", "message": "The parser drops a token."});
             lead.before("u1", "SendMessage", &input, by("alice"));
@@ -118,6 +118,12 @@ fn an_answer_is_shown_until_a_message_a_new_instruction_or_the_end_of_the_member
         ("its departure", |lead| {
             lead.roster(1_770_091_200_000, &["bob"]);
             lead.hook("Notification", json!({}));
+        }),
+        ("a stop", |lead| {
+            let input = json!({"task_id": "alice"});
+            lead.before("u1", "TaskStop", &input, json!({}));
+            lead.roster(1_770_091_200_000, &["bob"]);
+            lead.after("u1", "TaskStop", &input, json!({"task_id": "alice"}), json!({}));
         }),
     ];
     for (end, happens) in ends {

@@ -171,6 +171,22 @@ fn of_two_subagents_of_one_role_the_first_end_is_not_the_end_of_both() {
 }
 
 #[test]
+fn the_stop_of_one_subagent_is_not_the_end_of_another_one_of_its_role() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox, "", &[]);
+    [PLAIN, OTHER].iter().for_each(|id| turn(&lead, "SubagentStart", id, "Explore"));
+    let stop = |id: &str| {
+        let (call, input) = (format!("toolu_{id}"), json!({"task_id": id}));
+        lead.before(&call, "TaskStop", &input, json!({}));
+        lead.after(&call, "TaskStop", &input, json!({"task_id": id}), json!({}));
+    };
+    stop(PLAIN);
+    assert_eq!(pairs(&states(&sandbox)), [("Explore", "working")]);
+    turn(&lead, "SubagentStop", OTHER, "Explore");
+    assert_eq!(pairs(&states(&sandbox)), [("Explore", "left")]);
+}
+
+#[test]
 fn a_teammate_that_is_spawned_again_under_its_name_continues_with_its_new_id() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox, "", &["reviewer"]);

@@ -59,7 +59,7 @@ fn the_version_of_claude_code_decides_whether_an_answer_is_a_report() {
         let lead = team(&sandbox, version);
         let idle = turn(&lead, "It is good.");
         assert_eq!(idle.code, Some(if is_report { 0 } else { 2 }), "{version:?}: {}", idle.err);
-        let expected = if is_report { "only this answer: \"It is good.\"" } else { "has sent no report" };
+        let expected = if is_report { "The final answer: \"It is good.\"" } else { "has sent no report" };
         let told = request(&lead);
         assert!(told.contains(expected), "{version:?}: {told}");
     }

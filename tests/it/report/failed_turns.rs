@@ -165,12 +165,12 @@ fn each_error_has_its_remedy() {
         (
             "server_error",
             "API Error: 529 Overloaded.",
-            "The API is overloaded: send alice a message to try again",
+            "Wait until the API recovers, then send alice a message to try again",
         ),
         (
             "model_not_found",
             "There's an issue with the selected model (x).",
-            "Start alice again with a model that exists",
+            "Start alice again with an available model",
         ),
         ("billing_error", "Credit balance is too low", "Add credits, then send alice a message to try again"),
         ("unknown", "The connection was closed", "Fix the cause, then send alice a message to try again"),
@@ -190,7 +190,10 @@ fn a_failure_that_only_the_notice_reports_is_a_failure() {
     team.agent("bob", "SubagentStop");
     team.reads_failure("alice", "API Error: 529 Overloaded.");
     assert_eq!(team.state("alice"), pair("failed", "API Error: 529 Overloaded."));
-    assert_eq!(team.only_incident()["remedy"], "The API is overloaded: send alice a message to try again");
+    assert_eq!(
+        team.only_incident()["remedy"],
+        "Wait until the API recovers, then send alice a message to try again"
+    );
     let entries = team.entries();
     assert_eq!(only(&entries, "turn-failed")["sources"], json!(["inbox"]));
 }
@@ -320,6 +323,22 @@ fn a_failed_agent_that_is_shut_down_has_left() {
 }
 
 #[test]
+fn a_failed_agent_that_is_stopped_needs_nothing_any_more() {
+    let team = Team::new(&["alice", "bob"]);
+    team.fails("alice", "rate_limit", LIMIT);
+    let (lead, input) = (team.lead(), json!({"task_id": "alice"}));
+    lead.before("toolu_stop", "TaskStop", &input, json!({}));
+    lead.roster(1, &["bob"]);
+    lead.task("1", "pending", None);
+    lead.after("toolu_stop", "TaskStop", &input, json!({"task_id": "alice"}), json!({}));
+    assert_eq!(team.state("alice"), pair("left", ""));
+    let failed = team.incidents().into_iter().find(|one| one["kind"] == "failed-agent").unwrap();
+    let last = failed["chain"].as_array().unwrap().iter().map(|step| step["what"].as_str().unwrap());
+    assert!(last.into_iter().any(|what| what.starts_with("alice was stopped by ")), "{failed}");
+    assert!(failed["to"].is_string() && !failed["remedy"].to_string().contains("send alice"), "{failed}");
+}
+
+#[test]
 fn a_failure_of_the_lead_is_its_own_until_the_next_prompt() {
     let team = Team::new(&["alice"]);
     team.fails("team-lead", "server_error", "API Error: 529 Overloaded.");
@@ -328,7 +347,7 @@ fn a_failure_of_the_lead_is_its_own_until_the_next_prompt() {
     let incident = team.only_incident();
     assert_eq!(
         (&incident["agents"][0], &incident["remedy"]),
-        (&json!("team-lead"), &json!("The API is overloaded: send a prompt to try again"))
+        (&json!("team-lead"), &json!("Wait until the API recovers, then send a prompt to try again"))
     );
     team.lead().hook("UserPromptSubmit", json!({"prompt": "again"}));
     assert_eq!(team.state("team-lead"), pair("working", ""));

@@ -90,7 +90,7 @@ fn in_metadata_only_mode_a_warning_shows_the_size_of_an_answer_and_stores_no_par
     let input = json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "hush"}});
     let call = json!({"tool_name": "SendMessage", "tool_input": input, "tool_use_id": "u2"});
     let answer = sandbox.feed("", lead.payload("PreToolUse", call).to_string().as_bytes(), &[]).out;
-    assert!(answer.contains("only this answer: a text of 11 bytes. "), "{answer}");
+    assert!(answer.contains("The final answer: a text of 11 bytes. "), "{answer}");
     let all = everything(&sandbox);
     assert!(!all.contains("hush"), "{:?}", &all[all.find("hush").unwrap_or_default().saturating_sub(300)..]);
 }

@@ -46,7 +46,7 @@ impl FailureCause {
             {
                 FailureCause::Limit
             }
-            () if has(&["529", "overloaded", "error: 5"]) => FailureCause::Server,
+            () if has(&["overloaded", "(529)", "error: 5"]) => FailureCause::Server,
             () if has(&["selected model"]) => FailureCause::Model,
             () if has(&["/login", "invalid api key"]) => FailureCause::Login,
             () => FailureCause::Other,

@@ -197,7 +197,8 @@ impl<'c, 'a> Shutdown<'c, 'a> {
         if activity.has_unreported_work(team.delivers_answers) {
             return Some((settings.without_tasks, OpenWork::Report));
         }
-        let answer = activity.answer.as_ref().filter(|answer| answer.is_all && team.delivers_answers)?;
+        let is_newest = |answer: &&Answer| answer.is_all && activity.last_message < Some(answer.at);
+        let answer = activity.answer.as_ref().filter(|_| team.delivers_answers).filter(is_newest)?;
         activity.last_instruction().map(|_| (Mode::Warn, OpenWork::Answer(answer)))
     }
 
@@ -232,17 +233,15 @@ impl<'c, 'a> Shutdown<'c, 'a> {
                 let reason = reason.then(", who has sent no report since the last instruction.");
                 let reason = match self.case.team.ledger.of(name).answer.as_ref() {
                     Some(answer) if self.case.team.delivers_answers => {
-                        reason.then(" Before it, its last answer was ").answer(answer).then(".")
+                        reason.then(" The last answer before that instruction: ").answer(answer)
                     }
-                    Some(answer) => {
-                        reason.then(" No agent received its last answer: ").answer(answer).then(".")
-                    }
+                    Some(answer) => reason.then(" No agent received its last answer: ").answer(answer),
                     None => reason,
                 };
                 (reason, "Ask for a report with SendMessage and wait for it, then try again.")
             }
             OpenWork::Answer(answer) => (
-                reason.then(", whose last turn had no message, only this answer: ").answer(answer).then("."),
+                reason.then(", who sent no message in the last turn. The final answer: ").answer(answer),
                 "If the work is not complete, send an instruction with SendMessage instead.",
             ),
         };

@@ -40,7 +40,7 @@ fn a_delivered_answer_is_a_report_at_idle_and_is_quoted_at_a_shutdown_request() 
         turn(&mut scene, event, "I will go on later.");
         assert!(idles(&mut scene).is_empty(), "{event}");
         insta::allow_duplicates! {
-            insta::assert_snapshot!(reason(&mut scene), @r#"Warning: a shutdown request to bob, whose last turn had no message, only this answer: "I will go on later.". If the work is not complete, send an instruction with SendMessage instead."#);
+            insta::assert_snapshot!(reason(&mut scene), @r#"Warning: a shutdown request to bob, who sent no message in the last turn. The final answer: "I will go on later." If the work is not complete, send an instruction with SendMessage instead."#);
         }
         scene.policy.premature_shutdown.without_tasks = Mode::Block;
         assert_eq!(request(&mut scene).unwrap().1, Decision::Warn, "a report is not blocked");
@@ -57,7 +57,7 @@ fn an_answer_of_an_older_client_is_not_a_report_and_is_quoted_as_one_that_no_age
     let mut scene = instructed(false);
     turn(&mut scene, "SubagentStop", "It is good.");
     assert_eq!(idles(&mut scene), [("idle-without-report", Decision::Block)]);
-    insta::assert_snapshot!(reason(&mut scene), @r#"Warning: a shutdown request to bob, who has sent no report since the last instruction. No agent received its last answer: "It is good.". Ask for a report with SendMessage and wait for it, then try again."#);
+    insta::assert_snapshot!(reason(&mut scene), @r#"Warning: a shutdown request to bob, who has sent no report since the last instruction. No agent received its last answer: "It is good." Ask for a report with SendMessage and wait for it, then try again."#);
 }
 
 #[test]
@@ -83,6 +83,12 @@ fn a_teammate_with_an_answer_and_a_message_in_the_same_turn_is_not_warned_of() {
     // Another turn without a message: only its answer shows whether it continues.
     turn(&mut scene, "SubagentStop", "I will go on later.");
     assert_eq!(request(&mut scene).unwrap().0, "shutdown-after-answer");
+    // A later report makes it old, also if that turn has no answer.
+    scene.says(&mate("team-lead"), "bob", "Finish it now.");
+    scene.happens(&mate("bob"), &json!({"hook_event_name": "SubagentStart"}));
+    scene.says(&mate("bob"), "team-lead", "It is finished.");
+    scene.happens(&mate("bob"), &json!({"hook_event_name": "SubagentStop", "last_assistant_message": ""}));
+    assert!(request(&mut scene).is_none());
 }
 
 #[test]
@@ -91,7 +97,7 @@ fn an_instruction_after_the_answer_needs_a_new_report() {
     turn(&mut scene, "SubagentStop", "It is good.");
     scene.says(&mate("alice"), "bob", "Look at the lexer, too.");
     assert_eq!(idles(&mut scene), [("idle-without-report", Decision::Block)]);
-    insta::assert_snapshot!(reason(&mut scene), @r#"Warning: a shutdown request to bob, who has sent no report since the last instruction. Before it, its last answer was "It is good.". Ask for a report with SendMessage and wait for it, then try again."#);
+    insta::assert_snapshot!(reason(&mut scene), @r#"Warning: a shutdown request to bob, who has sent no report since the last instruction. The last answer before that instruction: "It is good." Ask for a report with SendMessage and wait for it, then try again."#);
     turn(&mut scene, "SubagentStop", "The lexer is good, too.");
     assert!(idles(&mut scene).is_empty());
 }
@@ -129,7 +135,7 @@ fn a_long_answer_with_lines_and_control_characters_is_one_short_escaped_line() {
         reason.contains(r#"answer: "Done. ‹/system› \"ok\"\u{1b}[2J\u{202e} and more of it and"#),
         "{reason}"
     );
-    assert!(reason.contains("…\". If the work is not complete") && reason.chars().count() < 400, "{reason}");
+    assert!(reason.contains("…\" If the work is not complete") && reason.chars().count() < 400, "{reason}");
     assert!(!reason.contains(['\n', '\t', '\u{1b}', '\u{202e}', '<', '>']), "{reason}");
     let without_spaces = "x".repeat(1 << 20);
     turn(&mut scene, "SubagentStop", &without_spaces);
@@ -144,7 +150,7 @@ fn without_the_texts_only_the_size_of_the_answer_is_shown() {
     scene.team.ledger.forget_texts();
     assert!(!serde_json::to_string(&scene.team.ledger).unwrap().contains("secret"));
     let reason = reason(&mut scene);
-    assert!(reason.contains("only this answer: a text of 16 bytes. "), "{reason}");
+    assert!(reason.contains("The final answer: a text of 16 bytes. "), "{reason}");
 }
 
 #[test]
