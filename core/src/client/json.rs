@@ -20,7 +20,11 @@ pub struct Opened {
 }
 
 pub fn parse_lossy(bytes: &[u8]) -> Option<Value> {
-    read(bytes, usize::MAX).ok().map(|opened| opened.value)
+    let opened = read(bytes, usize::MAX).ok().or_else(|| match String::from_utf8_lossy(bytes) {
+        Cow::Owned(text) => read(text.as_bytes(), usize::MAX).ok(),
+        Cow::Borrowed(_) => None,
+    });
+    opened.map(|opened| opened.value)
 }
 
 /// Parses a document but keeps at most `most` values in each part, so that a huge document costs little. Values beyond

@@ -96,7 +96,9 @@ impl Ledger {
             // The last text of a turn that failed is the error.
             let text = event.payload.text("last_assistant_message").filter(|_| sign == Sign::EndsTurn);
             let answer = text.and_then(|text| Answer::of(text, order, is_all));
-            activity.answer = answer.or_else(|| activity.answer.take());
+            // An earlier answer is not that of this turn.
+            let earlier = activity.answer.take().map(|answer| Answer { is_all: false, ..answer });
+            activity.answer = answer.or(earlier);
         }
         if let Some(name) = member(event) {
             let lost = self.pending.extract_if(.., |_, call| call.by.as_deref() == Some(name));

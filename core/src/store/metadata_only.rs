@@ -94,15 +94,21 @@ impl<'a> Position<'a> {
     }
 
     /// Whether a string on the first level of a payload is kept that would be a text elsewhere.
-    fn is_state(self, key: &str) -> bool {
-        matches!(
-            (key, self.event),
-            ("file_path", Some("FileChanged"))
-                | ("reason", Some("SessionEnd"))
-                | ("error", Some("StopFailure"))
-        )
+    fn is_state(self, key: &str, text: &str) -> bool {
+        match (key, self.event) {
+            ("file_path", Some("FileChanged")) | ("reason", Some("SessionEnd")) => true,
+            ("error", Some("StopFailure")) => is_error_word(text),
+            _ => false,
+        }
     }
 }
+
+/// Whether it is a word such as `rate_limit`, not a text about the error.
+fn is_error_word(text: &str) -> bool {
+    text.len() <= MAX_ERROR_WORD_BYTES && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+}
+
+const MAX_ERROR_WORD_BYTES: usize = 40;
 
 fn reduce(value: &mut Value, at: Position<'_>) {
     match value {
@@ -115,8 +121,10 @@ fn reduce(value: &mut Value, at: Position<'_>) {
         }
         Value::Array(list) => list.iter_mut().for_each(|item| reduce(item, at)),
         Value::Object(map) => {
-            for (key, item) in map.iter_mut().filter(|(key, item)| !(item.is_string() && at.is_state(key))) {
-                reduce(item, at.below(key));
+            for (key, item) in map.iter_mut() {
+                if !item.as_str().is_some_and(|text| at.is_state(key, text)) {
+                    reduce(item, at.below(key));
+                }
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}

@@ -36,10 +36,17 @@ impl Archive {
     /// Captures the subject's files in this configuration directory. An unchanged team costs only its `stat` calls. A team of
     /// another directory is left alone: nothing here is evidence about it.
     pub fn capture(&self, subject: &CaptureScope, client: &Path, call: &CaptureRequest<'_>) -> Captured {
-        let Some((located, index)) = self.locate(subject, client) else { return Captured::default() };
-        let instead = (located != *subject).then(|| located.clone());
-        Captured { instead, ..self.capture_located(&located, index, client, call) }
+        // The second time, the name belongs to another directory, and the team here has a subject of its own.
+        for _ in 0..2 {
+            let Some((located, index)) = self.locate(subject, client) else { break };
+            if let Some(captured) = self.capture_located(&located, index, client, call) {
+                return Captured { instead: (located != *subject).then_some(located), ..captured };
+            }
+        }
+        Captured::default()
     }
+
+    /// `None` if a call in another directory took the team's name after the subject was located.
 
     fn capture_located(
         &self,
@@ -47,11 +54,11 @@ impl Archive {
         index: Option<Index>,
         client: &Path,
         call: &CaptureRequest<'_>,
-    ) -> Captured {
+    ) -> Option<Captured> {
         if !call.durable
             && let Some(captured) = self.unchanged(subject, index, client)
         {
-            return captured;
+            return Some(captured);
         }
         let start = Instant::now();
         let lock = self.lock(subject);
@@ -70,13 +77,13 @@ impl Archive {
             }
             Err(error) => {
                 let notes = vec![Note::store_failure(error.to_string())];
-                return Captured { index: self.index(subject), notes, ..Captured::default() };
+                return Some(Captured { index: self.index(subject), notes, ..Captured::default() });
             }
         };
         let what = "has a separate journal, because the archive's lock was not available";
-        let mut captured = capture(None);
+        let mut captured = capture(None)?;
         captured.notes.push(Note::new(severity, format!("{} {what}: {why}", subject.name())));
-        captured
+        Some(captured)
     }
 
     /// The index of a subject whose files did not change since the last capture; `None` if there is something to store.
@@ -127,18 +134,21 @@ impl Archive {
 }
 
 impl Target<'_> {
-    fn capture_changes(self) -> Captured {
+    fn capture_changes(self) -> Option<Captured> {
         let Target { archive, subject, client, .. } = self;
         let known = archive.index(subject);
+        if known.as_ref().is_some_and(|index| !archive.is_of_directory(index, subject, client)) {
+            return None;
+        }
         let is_damaged = known.is_none() && archive.knows(subject);
         let seen = scan(client, &directories(subject, known.as_ref()));
         if is_unreachable(known.as_ref(), &seen, client) {
-            return Captured { index: known, ..Captured::default() };
+            return Some(Captured { index: known, ..Captured::default() });
         }
         let may_be_erasing = !seen.team_dir && known.as_ref().is_none_or(|index| index.present);
         let erasing = may_be_erasing.then(|| archive.scan_erasing(subject, known.as_ref(), client)).flatten();
         if erasing.is_none() && known.is_none() && seen.found.is_empty() {
-            return Captured { notes: seen.problems, ..Captured::default() };
+            return Some(Captured { notes: seen.problems, ..Captured::default() });
         }
         let mut captured = match erasing {
             None => self.capture_scan(known, &seen),
@@ -154,7 +164,7 @@ impl Target<'_> {
             let text = format!("the index of {} was invalid and is rebuilt", subject.name());
             captured.notes.push(Note::problem(text));
         }
-        captured
+        Some(captured)
     }
 
     fn capture_scan(self, known: Option<Index>, seen: &Scan) -> Captured {

@@ -65,12 +65,12 @@ impl Archive {
     /// same name. `None` for a team of another directory.
     pub fn locate(&self, subject: &CaptureScope, client: &Path) -> Option<(CaptureScope, Option<Index>)> {
         let index = self.index(subject);
-        let is_other = subject.team().is_some() && index.as_ref().is_some_and(|index| !index.is_in(client));
+        let is_here = |index: &Index| self.is_of_directory(index, subject, client);
+        let is_other = index.as_ref().is_some_and(|index| !is_here(index));
         let CaptureScope::Team(name) = subject else {
-            // A session is in one directory, whatever its path.
             return (!is_other).then(|| (subject.clone(), index));
         };
-        if index.as_ref().is_some_and(|index| !is_other || is_same_run(index, name, client)) {
+        if index.is_some() && !is_other {
             return Some((subject.clone(), index));
         }
         let dir = ConfigDir::find(client);
@@ -81,6 +81,16 @@ impl Archive {
             // The directory does not exist, so it has no team.
             None if is_other => None,
             _ => Some((subject.clone(), None)),
+        }
+    }
+
+    /// Whether the index is of the subject in this configuration directory, by its path or as the very run.
+    pub(super) fn is_of_directory(&self, index: &Index, subject: &CaptureScope, client: &Path) -> bool {
+        match subject {
+            CaptureScope::Team(name) => index.is_in(client) || is_same_run(index, name, client),
+            CaptureScope::TeamIn(..) => index.is_in(client),
+            // A session is in one directory, whatever its path.
+            CaptureScope::Session(_) => true,
         }
     }
 
