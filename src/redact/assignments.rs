@@ -11,6 +11,7 @@ const MAX_QUOTED: usize = 4096;
 const MAX_CHECKED: usize = 512;
 const MAX_NAME: usize = 64;
 const MAX_LINE: usize = 200;
+const MAX_COLOR: usize = 16;
 
 const QUOTES: &[&str] = &["\"", "'", "`", "&quot;", "&#34;", "&#39;", "%22"];
 
@@ -63,9 +64,9 @@ pub(super) fn find(text: &str, name: Range<usize>) -> Option<Range<usize>> {
 }
 
 /// Whether the value of a key in JSON is a secret.
-pub(super) fn is_secret(key: &str, value: &str) -> bool {
+pub(super) fn is_secret(strength: Strength, key: &str, value: &str) -> bool {
     let short = &value[..value.floor_char_boundary(MAX_CHECKED)];
-    strength(key).is_some_and(|strength| counts(strength, key, Style::Quoted, short, None))
+    counts(strength, key, Style::Quoted, short, None)
 }
 
 fn counts(strength: Strength, name: &str, style: Style, value: &str, next: Option<char>) -> bool {
@@ -231,8 +232,8 @@ fn typed(text: &str, at: usize) -> Option<Value> {
 pub(super) fn blank(text: &str) -> &str {
     let mut text = text.trim_start_matches([' ', '\t']);
     while let Some(rest) = text.strip_prefix("\u{1b}[") {
-        let Some((_, after)) = rest.split_once('m').filter(|(code, _)| code.len() <= 16) else { break };
-        text = after.trim_start_matches([' ', '\t']);
+        let Some(end) = rest.bytes().take(MAX_COLOR).position(|byte| byte == b'm') else { break };
+        text = rest[end + 1..].trim_start_matches([' ', '\t']);
     }
     text
 }

@@ -6,6 +6,8 @@ use std::ops::Range;
 const MIN_WORD: usize = 16;
 const MAX_HEADER: usize = 80;
 const MAX_LINE: usize = 200;
+/// The limit of what can precede the first line of a key.
+const MAX_HEADERS: usize = 1024;
 
 /// The block whose first line begins at `start`, from its header to its end.
 pub(super) fn after_header(text: &str, start: usize) -> Option<Range<usize>> {
@@ -53,7 +55,7 @@ fn body_from(text: &str, start: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     let (mut at, mut end, mut has_body) = (start, None, false);
-    while at < bytes.len() {
+    while at < bytes.len() && (has_body || at - start < MAX_HEADERS) {
         let word = bytes[at..].iter().take_while(|byte| is_base64(**byte)).count();
         let (after, rest) = (at + word, &text[at + word..]);
         let text = &text[at..after];

@@ -7,18 +7,24 @@ use std::ops::Range;
 use serde::de::IgnoredAny;
 
 use super::unescape::unescaped;
-use super::{Redactor, SECRET};
+use super::names::Strength;
+use super::{Key, Redactor, SECRET};
 
 pub(super) fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
+/// Whether a line is a JSON object.
+pub(super) fn has_lines(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with('{') && is_json(line))
+}
+
 pub(super) fn redact<'a>(redactor: &Redactor, text: &'a str, depth: usize) -> Cow<'a, str> {
     let mut all = Changed { text, changed: None, copied: 0 };
     let mut secret = Secret::default();
-    let mut key = String::new();
+    let mut key = Key::default();
     // The value of `name` in `{"name": "DB_PASSWORD", "value": "…"}`.
-    let mut name = String::new();
+    let mut name = Key::default();
     let mut at = 0;
     while let Some(start) = text[at..].find('"').map(|found| at + found) {
         secret.pass(redactor, &mut all, at..start);
@@ -26,28 +32,24 @@ pub(super) fn redact<'a>(redactor: &Redactor, text: &'a str, depth: usize) -> Co
         let string = Token::parse(&text[start..end]);
         let is_key = text[end..].trim_start().starts_with(':');
         let is_value = !is_key && text[..start].trim_end().ends_with(':');
+        let is_named = |words: &[&str]| is_value && words.iter().any(|word| key.text.eq_ignore_ascii_case(word));
         let hidden = match !is_key && secret.depth > 0 {
             true => redactor.redacts_secret(&string.decoded),
-            false if is_value && key.eq_ignore_ascii_case("value") => {
-                redactor.is_secret(&name, &string.decoded)
-            }
+            false if is_named(&["value"]) => redactor.is_secret(&name, &string.decoded),
             false => is_value && redactor.is_secret(&key, &string.decoded),
         };
-        if is_value {
-            name = if ["name", "key"].contains(&&*key.to_ascii_lowercase()) {
-                string.decoded.to_string()
-            } else {
-                String::new()
-            };
-        }
         let new = match hidden {
             true => Some(quoted(SECRET)),
             false => redact_string(redactor, &string, depth),
         };
-        secret.named = is_key && redactor.is_container_key(&string.decoded);
         if is_key {
-            key = string.decoded.into_owned();
+            key = redactor.key(string.decoded);
+        } else if is_value {
+            let names = is_named(&["name", "key"]);
+            name = if names { redactor.key(string.decoded) } else { Key::default() };
         }
+        // The object below a key `token` may belong to a parser.
+        secret.named = is_key && key.strength == Some(Strength::Strong);
         if let Some(new) = new {
             all.put(start..end, &new);
         }
@@ -93,6 +95,9 @@ struct Secret {
 impl Secret {
     /// Copies the characters between two strings, and removes numbers that are secrets.
     fn pass(&mut self, redactor: &Redactor, all: &mut Changed<'_>, between: Range<usize>) {
+        if !self.named && self.depth == 0 {
+            return;
+        }
         let mut at = between.start;
         while at < between.end {
             let rest = &all.text[at..between.end];
