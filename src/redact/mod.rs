@@ -82,7 +82,7 @@ impl Redactor {
     }
 
     fn nested<'a>(&self, text: &'a str, depth: usize) -> Cow<'a, str> {
-        if depth > MAX_DEPTH || !text.trim_start().starts_with(['{', '[']) {
+        if depth > MAX_DEPTH || !json::begins(text) {
             return self.plain(text);
         }
         if json::is_json(text) {
@@ -120,6 +120,9 @@ impl Redactor {
                     text = Cow::Owned(changed);
                 }
             }
+        }
+        if scan::is_short_word(&text) {
+            return text;
         }
         let decoded = View::of(&text);
         let found = self.scanner.findings(decoded.as_ref().map_or(&*text, |view| &view.text));

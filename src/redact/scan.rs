@@ -49,7 +49,6 @@ impl Anchor {
     fn is_at(&self, bytes: &[u8]) -> bool {
         let text = self.text.as_bytes();
         let last = text.len() - 1;
-        // The first two bytes are equal already.
         bytes.get(..=last).is_some_and(|start| {
             start[last].eq_ignore_ascii_case(&text[last])
                 && start.eq_ignore_ascii_case(text)
@@ -92,15 +91,24 @@ impl Rule {
 /// The number of groups of anchors, by a hash of their first two bytes. No anchor is in group 0.
 const GROUPS: usize = 256;
 
+const PAIRS: usize = 1 << 14;
+
 pub(super) struct Scanner {
     /// The group of each two bytes.
-    pairs: Vec<u8>,
-    groups: [Vec<Anchor>; GROUPS],
+    pairs: Box<[u8; PAIRS]>,
+    groups: [Group; GROUPS],
+}
+
+#[derive(Default)]
+struct Group {
+    /// A set of the third bytes of the anchors, by their lowest bits.
+    thirds: u32,
+    anchors: Vec<Anchor>,
 }
 
 impl std::fmt::Debug for Scanner {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Scanner({} anchors)", self.groups.iter().map(Vec::len).sum::<usize>())
+        write!(out, "Scanner({} anchors)", self.groups.iter().map(|group| group.anchors.len()).sum::<usize>())
     }
 }
 
@@ -113,7 +121,7 @@ pub(super) struct Finding {
 impl Scanner {
     pub fn new(kinds: &[Kind], homes: &[String]) -> Scanner {
         let mut scanner =
-            Scanner { pairs: vec![0; 1 << 16], groups: std::array::from_fn(|_| Vec::new()) };
+            Scanner { pairs: Box::new([0; PAIRS]), groups: std::array::from_fn(|_| Group::default()) };
         let mut add = |kind: Kind, rule: Rule, texts: &[&str]| {
             texts.iter().filter(|_| kinds.contains(&kind)).for_each(|text| scanner.add(text, kind, rule));
         };
@@ -154,62 +162,86 @@ impl Scanner {
         for (first, second) in cases(first).into_iter().flat_map(|first| cases(second).map(|second| (first, second))) {
             self.pairs[pair(first, second)] = group as u8;
         }
-        self.groups[usize::from(group)].push(Anchor { text: text.to_owned(), kind, rule });
-    }
-
-    fn anchors<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (&'a Anchor, Range<usize>)> {
-        let bytes = text.as_bytes();
-        let groups = bytes.windows(2).map(|two| self.pairs[pair(two[0], two[1])]).enumerate();
-        groups.filter(|(_, group)| *group != 0).flat_map(move |(at, group)| {
-            let here = self.groups[usize::from(group)].iter().filter(move |anchor| anchor.is_at(&bytes[at..]));
-            here.map(move |anchor| (anchor, at..at + anchor.text.len()))
-        })
+        let group = &mut self.groups[usize::from(group)];
+        group.thirds |= text.as_bytes().get(2).map_or(u32::MAX, |third| bit(*third));
+        group.anchors.push(Anchor { text: text.to_owned(), kind, rule });
     }
 
     /// The findings in a text, in order and without overlaps.
     pub fn findings(&self, text: &str) -> Vec<Finding> {
-        let mut found: Vec<Finding> = Vec::new();
-        let mut last_name = 0;
-        for (&Anchor { kind, rule, .. }, place) in self.anchors(text) {
-            // A finding can begin after its anchor, so what is before it is still searched. At its start, a rule for a
-            // form of key can know more than the rule for its name.
-            let recent = || found.iter().rev().take(MAX_RECENT).map(|finding| &finding.range);
-            if recent().any(|range| range.start < place.start && place.start < range.end) {
+        let mut search = Search { text, found: Vec::new(), last_name: 0 };
+        let bytes = text.as_bytes();
+        for (at, three) in bytes.windows(3).enumerate() {
+            let group = self.pairs[pair(three[0], three[1])];
+            if group == 0 {
                 continue;
             }
-            let done = || recent().map(|range| range.end).filter(|end| *end <= place.start).max().unwrap_or(0);
-            let range = match rule {
-                Rule::BlockHeader => blocks::after_header(text, place.start),
-                Rule::BlockLine => blocks::after_line(text, place.start),
-                Rule::BlockEnd => blocks::before_end(text, done(), place.start),
-                Rule::Key(keys) => keys::find(keys, text, place),
-                Rule::Bearer => places::bearer(text, place.end),
-                Rule::Authorization => places::authorization(text, place.end),
-                Rule::Cookies => {
-                    let all =
-                        places::cookies(text, place.end).into_iter().map(|range| Finding { kind, range });
-                    found.extend(all);
-                    None
-                }
-                Rule::Signature => places::signature(text, place.end),
-                Rule::Name if place.start < last_name => None,
-                Rule::Name => {
-                    let name = assignments::identifier(text, place);
-                    last_name = name.end;
-                    assignments::find(text, name)
-                }
-                Rule::Address => places::in_address(text, place.end),
-                Rule::Program => places::argument(text, place),
-                Rule::Email => personal::address(text, place.start, done()),
-                Rule::Home => personal::home(text, &place),
-                Rule::Project => personal::project(text, &place),
-                Rule::KnownHome => personal::known_home(text, &place),
-                Rule::KnownProject => personal::known_project(text, &place),
-            };
-            if let Some(range) = range {
-                found.push(Finding { kind, range });
+            let group = &self.groups[usize::from(group)];
+            if group.thirds & bit(three[2]) == 0 {
+                continue;
+            }
+            for anchor in group.anchors.iter().filter(|anchor| anchor.is_at(&bytes[at..])) {
+                search.apply(anchor, at..at + anchor.text.len());
             }
         }
+        search.done()
+    }
+}
+
+/// Whether a text, such as most keys in JSON, is too short for a key and has no character that other rules need.
+pub(super) fn is_short_word(text: &str) -> bool {
+    text.len() < 16 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+struct Search<'a> {
+    text: &'a str,
+    found: Vec<Finding>,
+    /// The end of the last name that was checked.
+    last_name: usize,
+}
+
+impl Search<'_> {
+    fn apply(&mut self, anchor: &Anchor, place: Range<usize>) {
+        let Search { text, found, last_name } = self;
+        // A finding can begin after its anchor, so what is before it is still searched. At its start, a rule for a form of
+        // key can know more than the rule for its name.
+        let recent = || found.iter().rev().take(MAX_RECENT).map(|finding| &finding.range);
+        if recent().any(|range| range.start < place.start && place.start < range.end) {
+            return;
+        }
+        let done = || recent().map(|range| range.end).filter(|end| *end <= place.start).max().unwrap_or(0);
+        let range = match anchor.rule {
+            Rule::BlockHeader => blocks::after_header(text, place.start),
+            Rule::BlockLine => blocks::after_line(text, place.start),
+            Rule::BlockEnd => blocks::before_end(text, done(), place.start),
+            Rule::Key(keys) => keys::find(keys, text, place),
+            Rule::Bearer => places::bearer(text, place.end),
+            Rule::Authorization => places::authorization(text, place.end),
+            Rule::Cookies => {
+                let cookies = places::cookies(text, place.end).into_iter();
+                found.extend(cookies.map(|range| Finding { kind: anchor.kind, range }));
+                None
+            }
+            Rule::Signature => places::signature(text, place.end),
+            Rule::Name if place.start < *last_name => None,
+            Rule::Name => {
+                let name = assignments::identifier(text, place);
+                *last_name = name.end;
+                assignments::find(text, name)
+            }
+            Rule::Address => places::in_address(text, place.end),
+            Rule::Program => places::argument(text, place),
+            Rule::Email => personal::address(text, place.start, done()),
+            Rule::Home => personal::home(text, &place),
+            Rule::Project => personal::project(text, &place),
+            Rule::KnownHome => personal::known_home(text, &place),
+            Rule::KnownProject => personal::known_project(text, &place),
+        };
+        found.extend(range.map(|range| Finding { kind: anchor.kind, range }));
+    }
+
+    fn done(self) -> Vec<Finding> {
+        let mut found = self.found;
         found.retain(|finding| !finding.range.is_empty());
         // Of two that begin at the same place, the first is the more specific.
         found.sort_by_key(|finding| (finding.range.start, finding.kind == Kind::Secret));
@@ -222,6 +254,12 @@ impl Scanner {
     }
 }
 
+/// The index of two bytes in a table that fits into the fastest cache. The highest bits do not matter.
 fn pair(first: u8, second: u8) -> usize {
-    usize::from(first) << 8 | usize::from(second)
+    usize::from(first & 0x7f) << 7 | usize::from(second & 0x7f)
+}
+
+/// The bit of a byte, the same in upper and lower case.
+fn bit(byte: u8) -> u32 {
+    1 << (byte & 31)
 }
