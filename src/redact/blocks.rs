@@ -37,6 +37,10 @@ pub(super) fn before_end(text: &str, from: usize, end: usize) -> Option<Range<us
         return None;
     }
     let mut start = text.get(from..end)?.rfind('\n')? + from + 1;
+    // Only decoration can precede the header. A home directory becomes a tilde.
+    if text[start..end].contains(|c: char| c.is_alphabetic() || c == '~') {
+        return None;
+    }
     let mut block = None;
     while let Some(line) = text.get(from..start.saturating_sub(1)) {
         let at = line.rfind('\n').map_or(from, |at| from + at + 1);

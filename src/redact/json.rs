@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
-use super::unescape::unescaped;
 use super::names::Strength;
+use super::unescape::unescaped;
 use super::{Key, Redactor, SECRET};
 
 pub(super) fn is_json(text: &str) -> bool {
@@ -45,7 +45,8 @@ pub(super) fn redact<'a>(redactor: &Redactor, text: &'a str, depth: usize) -> Co
         let string = Token::parse(&text[start..end]);
         let is_key = first(&text[end..]) == Some(b':');
         let is_value = !is_key && text[..start].bytes().rev().find(is_visible) == Some(b':');
-        let is_named = |words: &[&str]| is_value && words.iter().any(|word| key.text.eq_ignore_ascii_case(word));
+        let is_named =
+            |words: &[&str]| is_value && words.iter().any(|word| key.text.eq_ignore_ascii_case(word));
         let hidden = match !is_key && secret.depth > 0 {
             true => redactor.redacts_secret(&string.decoded),
             false if is_named(&["value"]) => redactor.is_secret(&name, &string.decoded),

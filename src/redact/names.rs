@@ -14,104 +14,41 @@ pub(super) const TRIGGERS: &[&str] =
 
 // Endings of names, in lower case and without other characters than letters and digits.
 
+#[rustfmt::skip]
 const STRONG: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "passcode",
-    "passwort",
-    "pwd",
-    "secret",
-    "authorization",
-    "rootpw",
-    "dbpw",
-    "psk",
-    "requirepass",
+    "password", "passwd", "passphrase", "passcode", "passwort", "pwd", "secret", "authorization", "rootpw",
+    "dbpw", "psk", "requirepass",
 ];
 
 const WEAK: &[&str] = &["auth", "credential", "credentials", "jwt", "pass", "pw"];
 
 /// Words before `token` that make it strong. Any other token is weak.
+#[rustfmt::skip]
 const STRONG_TOKENS: &[&str] = &[
-    "access",
-    "auth",
-    "refresh",
-    "id",
-    "session",
-    "messaging",
-    "bearer",
-    "csrf",
-    "api",
-    "bot",
-    "security",
-    "deploy",
-    "private",
+    "access", "auth", "refresh", "id", "session", "messaging", "bearer", "csrf", "api", "bot", "security",
+    "deploy", "private",
 ];
 
 /// Words before `key` that make it strong.
+#[rustfmt::skip]
 const STRONG_KEYS: &[&str] = &[
-    "api",
-    "access",
-    "secret",
-    "private",
-    "account",
-    "encryption",
-    "signing",
-    "master",
-    "auth",
-    "shared",
-    "storage",
-    "subscription",
-    "admin",
-    "app",
-    "application",
-    "service",
-    "webhook",
+    "api", "access", "secret", "private", "account", "encryption", "signing", "master", "auth", "shared",
+    "storage", "subscription", "admin", "app", "application", "service", "webhook",
 ];
 
 /// Words before `key` that make it something else. Any other word makes it weak.
+#[rustfmt::skip]
 const OTHER_KEYS: &[&str] = &[
-    "public",
-    "publishable",
-    "primary",
-    "foreign",
-    "cache",
-    "sort",
-    "partition",
-    "idempotency",
-    "hash",
-    "host",
-    "object",
-    "row",
-    "map",
-    "lookup",
-    "session",
-    "hot",
-    "dedup",
-    "range",
-    "routing",
-    "group",
+    "public", "publishable", "primary", "foreign", "cache", "sort", "partition", "idempotency", "hash",
+    "host", "object", "row", "map", "lookup", "session", "hot", "dedup", "range", "routing", "group",
     "bucket",
 ];
 
 /// Words after the ending. Digits at the end of a name do not matter.
+#[rustfmt::skip]
 const ENDS: &[&str] = &[
-    "prod",
-    "production",
-    "dev",
-    "staging",
-    "stage",
-    "test",
-    "live",
-    "old",
-    "new",
-    "backup",
-    "primary",
-    "secondary",
-    "default",
-    "value",
-    "base",
-    "plain",
+    "prod", "production", "dev", "staging", "stage", "test", "live", "old", "new", "backup", "primary",
+    "secondary", "default", "value", "base", "plain",
 ];
 
 /// The number of bytes at the end of a name that are compared.

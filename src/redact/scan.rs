@@ -1,4 +1,4 @@
-//! Finds secrets and personal data in one pass: a table of the first two bytes finds the anchors of all rules, and the rule
+//! Finds secrets and personal data in one pass: tables of the first three bytes find the anchors of all rules, and the rule
 //! of an anchor checks the text around it. No rule reads further than a limit, unless what it reads is replaced, so the
 //! time is linear.
 
@@ -7,6 +7,7 @@ use std::ops::Range;
 use super::keys::{JWT, KEYS, Keys};
 use super::{assignments, blocks, keys, names, personal, places};
 
+/// What is found. Of two findings at the same place, the kind that is first here is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     PrivateKey,
@@ -153,13 +154,15 @@ impl Scanner {
 
     fn add(&mut self, text: &str, kind: Kind, rule: Rule) {
         let &[first, second, ..] = text.as_bytes() else { return };
-        let lower = |byte: u8| u16::from(byte.to_ascii_lowercase());
+        let lower = |byte: u8| u16::from((byte & 0x7f).to_ascii_lowercase());
         let group = 1 + (lower(first) * 31 + lower(second)) % (GROUPS as u16 - 1);
         let cases = |byte: u8| match rule.has_case() {
             true => [byte, byte],
             false => [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()],
         };
-        for (first, second) in cases(first).into_iter().flat_map(|first| cases(second).map(|second| (first, second))) {
+        for (first, second) in
+            cases(first).into_iter().flat_map(|first| cases(second).map(|second| (first, second)))
+        {
             self.pairs[pair(first, second)] = group as u8;
         }
         let group = &mut self.groups[usize::from(group)];
@@ -243,11 +246,12 @@ impl Search<'_> {
     fn done(self) -> Vec<Finding> {
         let mut found = self.found;
         found.retain(|finding| !finding.range.is_empty());
-        // Of two that begin at the same place, the first is the more specific.
-        found.sort_by_key(|finding| (finding.range.start, finding.kind == Kind::Secret));
+        found.sort_by_key(|finding| (finding.range.start, finding.kind as usize));
         found.dedup_by(|next, kept| {
             let overlaps = next.range.start < kept.range.end;
-            kept.range.end = if overlaps { kept.range.end.max(next.range.end) } else { kept.range.end };
+            if overlaps {
+                kept.range.end = kept.range.end.max(next.range.end);
+            }
             overlaps
         });
         found
