@@ -75,7 +75,7 @@ fn body_from(text: &str, start: usize) -> Option<usize> {
             }
             match rest.chars().next() {
                 Some('-') if rest.starts_with("---") => break,
-                Some(c) if c.is_alphanumeric() || matches!(c, '{' | '(' | '<' | '[' | '$') => break,
+                Some(c) if c.is_alphanumeric() || matches!(c, '{' | '(' | '<' | '[' | '$' | '~') => break,
                 c => at += c.map_or(1, char::len_utf8),
             }
         } else if word >= MIN_WORD {
