@@ -11,6 +11,7 @@ const MAX_QUOTED: usize = 4096;
 const MAX_CHECKED: usize = 512;
 const MAX_NAME: usize = 64;
 const MAX_LINE: usize = 200;
+const MAX_COLOR: usize = 16;
 
 const QUOTES: &[&str] = &["\"", "'", "`", "&quot;", "&#34;", "&#39;", "%22"];
 
@@ -43,11 +44,11 @@ pub(super) fn identifier(text: &str, trigger: Range<usize>) -> Range<usize> {
 
 /// The secret that is assigned to the identifier at this place.
 pub(super) fn find(text: &str, name: Range<usize>) -> Option<Range<usize>> {
+    let mut value = value(text, &name)?;
     let strength = strength(&text[name.clone()])?;
     if text[..name.start].ends_with("[redacted:") {
         return None;
     }
-    let mut value = value(text, &name)?;
     let name = &text[name];
     let found = &text[value.range.clone()];
     let found = &found[..found.floor_char_boundary(MAX_CHECKED)];
@@ -63,9 +64,9 @@ pub(super) fn find(text: &str, name: Range<usize>) -> Option<Range<usize>> {
 }
 
 /// Whether the value of a key in JSON is a secret.
-pub(super) fn is_secret(key: &str, value: &str) -> bool {
+pub(super) fn is_secret(strength: Strength, key: &str, value: &str) -> bool {
     let short = &value[..value.floor_char_boundary(MAX_CHECKED)];
-    strength(key).is_some_and(|strength| counts(strength, key, Style::Quoted, short, None))
+    counts(strength, key, Style::Quoted, short, None)
 }
 
 fn counts(strength: Strength, name: &str, style: Style, value: &str, next: Option<char>) -> bool {
@@ -120,14 +121,16 @@ fn is_password(name: &str) -> bool {
 fn value(text: &str, name: &Range<usize>) -> Option<Value> {
     let before = &text[..name.start];
     let after = &text[name.end..];
-    let (quote, open) = match QUOTES.iter().find(|quote| after.starts_with(**quote)) {
-        Some(quote) => (Some(quote), &after[quote.len()..]),
-        None => (None, after),
-    };
+    let quote = quote(after);
+    let open = &after[quote.map_or(0, str::len)..];
     let open = open.strip_prefix(']').unwrap_or(open);
     let rest = blank(open);
     let is_tight = rest.len() == open.len();
     let at = |rest: &str| text.len() - rest.len();
+    let is_word = rest.starts_with(|c: char| c.is_ascii_lowercase());
+    if is_word && quote.is_none() && !is_tight && !is_argument(text, name) && !rest.starts_with("is ") {
+        return typed(text, at(rest));
+    }
     if let Some(sign) = ["=", ":", "%3D", "%3d", "%3A"].iter().find(|sign| rest.starts_with(**sign)) {
         let mut rest = &rest[sign.len()..];
         if *sign == ":" && rest.starts_with(':') {
@@ -153,7 +156,7 @@ fn value(text: &str, name: &Range<usize>) -> Option<Value> {
                 let rest = rest.strip_prefix(['=', ':'])?;
                 assigned(text, at(blank(rest)), Style::Loose)
             }
-            None => quoted(text, at(blank(after.get(quote?.len()..)?.strip_prefix(',')?)), Style::Argument),
+            None => quoted(text, at(blank(open.strip_prefix(',')?)), Style::Argument),
         };
     }
     if before.ends_with('<') && open.starts_with('>') {
@@ -163,28 +166,45 @@ fn value(text: &str, name: &Range<usize>) -> Option<Value> {
     if let Some(rest) = open.strip_prefix('(') {
         return quoted(text, at(rest), Style::Argument);
     }
-    let line = &before[before.ceil_char_boundary(before.len().saturating_sub(MAX_LINE))..];
-    let line = line.rsplit('\n').next().unwrap_or_default();
     if let Some(value) = open.trim_start_matches([' ', '\r']).strip_prefix('\n') {
         // An entry of a list with a name and a value on the next line.
-        let is_entry = line.trim_end_matches(['"', '\'']).trim_end().ends_with("name:");
+        let is_entry = line(before).trim_end_matches(['"', '\'']).trim_end().ends_with("name:");
         let value = blank(value).strip_prefix("value:").filter(|_| is_entry)?;
         return assigned(text, at(blank(value)), Style::Loose);
     }
     if is_tight {
         return None;
     }
-    let is_option =
-        text[name.clone()].starts_with("--") || ["requirepass", "masterauth"].contains(&&text[name.clone()]);
-    let is_line =
-        ["ENV ", "ARG ", "machine ", "login "].iter().any(|word| line.trim_start().starts_with(word));
-    if is_option || is_line {
+    if is_argument(text, name) {
         return assigned(text, at(rest), Style::Shell);
     }
     if let Some(rest) = rest.strip_prefix("is ") {
         return assigned(text, at(blank(rest)), Style::Loose);
     }
     typed(text, at(rest)).or_else(|| quoted(text, at(rest), Style::Argument))
+}
+
+/// The end of the line before a name.
+fn line(before: &str) -> &str {
+    let line = &before[before.ceil_char_boundary(before.len().saturating_sub(MAX_LINE))..];
+    line.rsplit('\n').next().unwrap_or_default()
+}
+
+/// Whether the word after a name is its value.
+fn is_argument(text: &str, name: &Range<usize>) -> bool {
+    let before = &text[..name.start];
+    match &text[name.clone()] {
+        "requirepass" | "masterauth" => true,
+        // In a file `.netrc`.
+        "password" => ["machine ", "login "].iter().any(|word| line(before).trim_start().starts_with(word)),
+        name => name.starts_with("--") || before.ends_with("ENV ") || before.ends_with("ARG "),
+    }
+}
+
+/// The quote at the beginning of a text.
+fn quote(text: &str) -> Option<&'static str> {
+    let is_quote = matches!(text.as_bytes().first()?, b'"' | b'\'' | b'`' | b'&' | b'%');
+    QUOTES.iter().find(|quote| is_quote && text.starts_with(**quote)).copied()
 }
 
 fn is_end(c: char) -> bool {
@@ -209,8 +229,9 @@ fn quoted(text: &str, at: usize, style: Style) -> Option<Value> {
     let rest = &text[at..];
     let literal =
         ["[]byte(", "b", "r", "u", "f", "L", "@", "$"].iter().find_map(|start| rest.strip_prefix(*start));
-    let rest = literal.filter(|rest| QUOTES.iter().any(|quote| rest.starts_with(quote))).unwrap_or(rest);
-    let (quote, value) = QUOTES.iter().find_map(|quote| Some((*quote, rest.strip_prefix(*quote)?)))?;
+    let rest = literal.filter(|rest| quote(rest).is_some()).unwrap_or(rest);
+    let quote = quote(rest)?;
+    let value = &rest[quote.len()..];
     let value = value.strip_prefix("\"\"").filter(|_| quote == "\"").unwrap_or(value);
     let limit = &value[..value.floor_char_boundary(MAX_QUOTED)];
     let end = limit.find(quote).or_else(|| limit.find('\n')).unwrap_or(limit.len());
@@ -231,8 +252,8 @@ fn typed(text: &str, at: usize) -> Option<Value> {
 pub(super) fn blank(text: &str) -> &str {
     let mut text = text.trim_start_matches([' ', '\t']);
     while let Some(rest) = text.strip_prefix("\u{1b}[") {
-        let Some((_, after)) = rest.split_once('m').filter(|(code, _)| code.len() <= 16) else { break };
-        text = after.trim_start_matches([' ', '\t']);
+        let Some(end) = rest.bytes().take(MAX_COLOR).position(|byte| byte == b'm') else { break };
+        text = rest[end + 1..].trim_start_matches([' ', '\t']);
     }
     text
 }

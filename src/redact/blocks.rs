@@ -6,6 +6,8 @@ use std::ops::Range;
 const MIN_WORD: usize = 16;
 const MAX_HEADER: usize = 80;
 const MAX_LINE: usize = 200;
+/// The limit of what can precede the first line of a key.
+const MAX_HEADERS: usize = 1024;
 
 /// The block whose first line begins at `start`, from its header to its end.
 pub(super) fn after_header(text: &str, start: usize) -> Option<Range<usize>> {
@@ -35,6 +37,10 @@ pub(super) fn before_end(text: &str, from: usize, end: usize) -> Option<Range<us
         return None;
     }
     let mut start = text.get(from..end)?.rfind('\n')? + from + 1;
+    // Only decoration can precede the header. A home directory becomes a tilde.
+    if text[start..end].contains(|c: char| c.is_alphabetic() || c == '~') {
+        return None;
+    }
     let mut block = None;
     while let Some(line) = text.get(from..start.saturating_sub(1)) {
         let at = line.rfind('\n').map_or(from, |at| from + at + 1);
@@ -53,7 +59,7 @@ fn body_from(text: &str, start: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     let (mut at, mut end, mut has_body) = (start, None, false);
-    while at < bytes.len() {
+    while at < bytes.len() && (has_body || at - start < MAX_HEADERS) {
         let word = bytes[at..].iter().take_while(|byte| is_base64(**byte)).count();
         let (after, rest) = (at + word, &text[at + word..]);
         let text = &text[at..after];
@@ -69,7 +75,7 @@ fn body_from(text: &str, start: usize) -> Option<usize> {
             }
             match rest.chars().next() {
                 Some('-') if rest.starts_with("---") => break,
-                Some(c) if c.is_alphanumeric() || matches!(c, '{' | '(' | '<' | '[' | '$') => break,
+                Some(c) if c.is_alphanumeric() || matches!(c, '{' | '(' | '<' | '[' | '$' | '~') => break,
                 c => at += c.map_or(1, char::len_utf8),
             }
         } else if word >= MIN_WORD {

@@ -6,48 +6,64 @@ use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
+use super::names::Strength;
 use super::unescape::unescaped;
-use super::{Redactor, SECRET};
+use super::{Key, Redactor, SECRET};
 
 pub(super) fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
+/// Whether a text begins like a JSON object or list.
+pub(super) fn begins(text: &str) -> bool {
+    matches!(first(text), Some(b'{' | b'['))
+}
+
+fn first(text: &str) -> Option<u8> {
+    text.bytes().find(is_visible)
+}
+
+fn is_visible(byte: &u8) -> bool {
+    !byte.is_ascii_whitespace()
+}
+
+/// Whether a line is a JSON object.
+pub(super) fn has_lines(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with('{') && is_json(line))
+}
+
 pub(super) fn redact<'a>(redactor: &Redactor, text: &'a str, depth: usize) -> Cow<'a, str> {
     let mut all = Changed { text, changed: None, copied: 0 };
     let mut secret = Secret::default();
-    let mut key = String::new();
+    let mut key = Key::default();
     // The value of `name` in `{"name": "DB_PASSWORD", "value": "…"}`.
-    let mut name = String::new();
+    let mut name = Key::default();
     let mut at = 0;
-    while let Some(start) = text[at..].find('"').map(|found| at + found) {
+    while let Some(start) = memchr::memchr(b'"', &text.as_bytes()[at..]).map(|found| at + found) {
         secret.pass(redactor, &mut all, at..start);
         let end = end_of(text, start);
         let string = Token::parse(&text[start..end]);
-        let is_key = text[end..].trim_start().starts_with(':');
-        let is_value = !is_key && text[..start].trim_end().ends_with(':');
+        let is_key = first(&text[end..]) == Some(b':');
+        let is_value = !is_key && text[..start].bytes().rev().find(is_visible) == Some(b':');
+        let is_named =
+            |words: &[&str]| is_value && words.iter().any(|word| key.text.eq_ignore_ascii_case(word));
         let hidden = match !is_key && secret.depth > 0 {
             true => redactor.redacts_secret(&string.decoded),
-            false if is_value && key.eq_ignore_ascii_case("value") => {
-                redactor.is_secret(&name, &string.decoded)
-            }
+            false if is_named(&["value"]) => redactor.is_secret(&name, &string.decoded),
             false => is_value && redactor.is_secret(&key, &string.decoded),
         };
-        if is_value {
-            name = if ["name", "key"].contains(&&*key.to_ascii_lowercase()) {
-                string.decoded.to_string()
-            } else {
-                String::new()
-            };
-        }
         let new = match hidden {
             true => Some(quoted(SECRET)),
             false => redact_string(redactor, &string, depth),
         };
-        secret.named = is_key && redactor.is_container_key(&string.decoded);
         if is_key {
-            key = string.decoded.into_owned();
+            key = redactor.key(string.decoded);
+        } else if is_value {
+            let names = is_named(&["name", "key"]);
+            name = if names { redactor.key(string.decoded) } else { Key::default() };
         }
+        // The object below a key `token` may belong to a parser.
+        secret.named = is_key && key.strength == Some(Strength::Strong);
         if let Some(new) = new {
             all.put(start..end, &new);
         }
@@ -93,6 +109,9 @@ struct Secret {
 impl Secret {
     /// Copies the characters between two strings, and removes numbers that are secrets.
     fn pass(&mut self, redactor: &Redactor, all: &mut Changed<'_>, between: Range<usize>) {
+        if !self.named && self.depth == 0 {
+            return;
+        }
         let mut at = between.start;
         while at < between.end {
             let rest = &all.text[at..between.end];
@@ -121,7 +140,7 @@ impl Secret {
 
 fn redact_string(redactor: &Redactor, string: &Token<'_>, depth: usize) -> Option<String> {
     // A string that cannot be decoded exactly is kept, unless it contains JSON.
-    let keeps_text = !string.is_exact && !string.decoded.trim_start().starts_with(['{', '[']);
+    let keeps_text = !string.is_exact && !begins(&string.decoded);
     match redactor.nested(if keeps_text { string.written } else { &string.decoded }, depth + 1) {
         Cow::Owned(new) if keeps_text => Some(format!("\"{new}\"")),
         Cow::Owned(new) => Some(quoted(&new)),
@@ -130,20 +149,22 @@ fn redact_string(redactor: &Redactor, string: &Token<'_>, depth: usize) -> Optio
 }
 
 fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    let mut quoted = Vec::with_capacity(text.len() + text.len() / 4 + 2);
+    let is_written = serde_json::to_writer(&mut quoted, text).is_ok();
+    String::from_utf8(quoted).ok().filter(|_| is_written).unwrap_or_else(|| format!("\"{SECRET}\""))
 }
 
 /// The offset after the closing quote of the string that starts here, or the end of a truncated text.
 fn end_of(text: &str, start: usize) -> usize {
     let bytes = text.as_bytes();
     let mut at = start + 1;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'"' => return at + 1,
-            // Skip the escaped character.
-            b'\\' => at += 2,
-            _ => at += 1,
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+        at += found + 1;
+        if bytes[at - 1] == b'"' {
+            return at;
         }
+        // Skip the escaped character.
+        at += 1;
     }
     text.len()
 }
@@ -169,7 +190,7 @@ struct Token<'a> {
 impl Token<'_> {
     fn parse(token: &str) -> Token<'_> {
         let written = inner(token);
-        if !written.contains('\\') {
+        if memchr::memchr(b'\\', written.as_bytes()).is_none() {
             return Token { written, decoded: Cow::Borrowed(written), is_exact: true };
         }
         match serde_json::from_str::<String>(token) {

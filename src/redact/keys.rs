@@ -62,9 +62,10 @@ pub(super) const KEYS: &[Keys] = &[
     Keys { starts: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "npm_", "hf_", "r8_", "gsk_", "xai-", "pplx-", "lin_api_",
         "lin_oauth_", "ntn_", "nfp_", "dckr_pat_", "dckr_oat_", "glc_", "glsa_", "sbp_", "sb_secret_", "rubygems_", "bkua_", "pcsk_",
         "pnu_", "rdme_", "CCIPAT_", "CLOJARS_", "lsv2_pt_", "lsv2_sk_", "tgp_v1_", "sqp_", "squ_", "sqa_", "fo1_", "vcp_",
-        "gitea_", "shippo_live_", "rzp_live_", "FLWSECK-", "FLWSECK_"], chars: url, min: 20, form: Form::Key },
+        "gitea_", "shippo_live_", "rzp_live_", "FLWSECK-", "FLWSECK_",
+        "sk-ant-", "sk-proj-", "sk-svcacct-", "sk-admin-", "sk-or-v1-", "sk-lf-"], chars: url, min: 20, form: Form::Key },
     Keys { starts: &["glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glimt-", "glagent-", "gloas-", "GR1348941",
-        "sk-ant-", "sk-proj-", "sk-svcacct-", "sk-admin-", "sk-or-v1-", "sk-lf-", "figd_", "GOCSPX-", "sq0atp-", "sq0csp-", "sq0idp-",
+        "figd_", "GOCSPX-", "sq0atp-", "sq0csp-", "sq0idp-",
         "NRAK-", "NRJS-", "NRII-", "HRKU-", "PMAK-", "tskey-", "pul-", "fio-u-", "CFPAT-", "tfp_", "tvly-", "xkeysib-", "xsmtpsib-",
         "sntrys_", "sntryu_", "pscale_tkn_", "pscale_pw_", "pscale_oauth_", "A3-", "ATATT3", "ATCTT3", "ATBB", "AKCp", "duffel_live_",
         "wandb_v1_", "whsec_", "ops_eyJ", "EZAK", "EZTK"], chars: base64, min: 16, form: Form::Key },
@@ -98,10 +99,6 @@ pub(super) const JWT: Keys = Keys { starts: &["eyJ"], chars: dotted, min: 18, fo
 /// The key whose prefix is here.
 pub(super) fn find(keys: &Keys, text: &str, prefix: Range<usize>) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
-    // Anchors are found in any case.
-    if !keys.starts.contains(&&text[prefix.clone()]) {
-        return None;
-    }
     let run = |from: usize| bytes[from..].iter().take_while(|byte| (keys.chars)(**byte));
     let mut end = prefix.end + run(prefix.end).take(MAX_RUN).count();
     while text[..end].ends_with(['.', '-']) && end > prefix.end {

@@ -42,6 +42,13 @@ struct Own {
     count: AtomicU64,
 }
 
+/// A key in JSON.
+#[derive(Default)]
+struct Key<'a> {
+    text: Cow<'a, str>,
+    strength: Option<Strength>,
+}
+
 const SECRET: &str = "[redacted:secret]";
 
 /// Maximum nesting of JSON inside JSON strings.
@@ -62,26 +69,38 @@ impl Redactor {
         let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(is_active).collect();
         Ok(Redactor {
             own: own.collect::<Result<_>>()?,
-            scanner: Scanner::new(&kinds, homes)?,
+            scanner: Scanner::new(&kinds, homes),
             has_secrets: kinds.contains(&Kind::Secret),
             counts: Default::default(),
         })
     }
 
-    /// Redacts a text. JSON, or text that resembles JSON (such as a truncated document), is processed as JSON and as
-    /// plain text.
+    /// Redacts a text. JSON and JSON Lines are processed as such, and text that resembles JSON (such as a truncated
+    /// document) both as JSON and as plain text.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.nested(text, 0)
     }
 
     fn nested<'a>(&self, text: &'a str, depth: usize) -> Cow<'a, str> {
-        if depth > MAX_DEPTH || !text.trim_start().starts_with(['{', '[']) {
+        if depth > MAX_DEPTH || !json::begins(text) {
             return self.plain(text);
+        }
+        if json::is_json(text) {
+            return json::redact(self, text, depth);
+        }
+        if json::has_lines(text) {
+            return self.lines(text, depth);
         }
         match json::redact(self, text, depth) {
             Cow::Owned(changed) => Cow::Owned(self.plain(&changed).into_owned()),
             Cow::Borrowed(text) => self.plain(text),
         }
+    }
+
+    fn lines<'a>(&self, text: &'a str, depth: usize) -> Cow<'a, str> {
+        let mut all = String::with_capacity(text.len());
+        text.split_inclusive('\n').for_each(|line| all.push_str(&self.nested(line, depth)));
+        if all == text { Cow::Borrowed(text) } else { Cow::Owned(all) }
     }
 
     /// The user's patterns come first, so that their names take precedence.
@@ -101,6 +120,9 @@ impl Redactor {
                     text = Cow::Owned(changed);
                 }
             }
+        }
+        if scan::is_short_word(&text) {
+            return text;
         }
         let decoded = View::of(&text);
         let found = self.scanner.findings(decoded.as_ref().map_or(&*text, |view| &view.text));
@@ -124,29 +146,21 @@ impl Redactor {
         json::redact(self, text, 0)
     }
 
-    /// Redacts a file: JSON, JSON Lines or plain text. Text that resembles JSON is processed both ways.
+    /// Redacts a file: JSON, plain text, or JSON Lines, also between lines of plain text.
     pub fn content<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if json::is_json(text) {
-            return self.json(text);
-        }
-        if !text.lines().any(|line| line.starts_with('{') && json::is_json(line)) {
-            return self.text(text);
-        }
-        let mut all = String::with_capacity(text.len());
-        for line in text.split_inclusive('\n') {
-            all.push_str(&if json::is_json(line) { self.json(line) } else { self.text(line) });
-        }
-        if all == text { Cow::Borrowed(text) } else { Cow::Owned(all) }
+        let is_lines = json::has_lines(text) && !json::is_json(text);
+        if is_lines { self.lines(text, 0) } else { self.nested(text, 0) }
+    }
+
+    fn key<'a>(&self, text: Cow<'a, str>) -> Key<'a> {
+        let strength = if self.has_secrets { strength(&text) } else { None };
+        Key { text, strength }
     }
 
     /// Whether a value is a secret because of its key. Counts it if so.
-    fn is_secret(&self, key: &str, text: &str) -> bool {
-        self.has_secrets && assignments::is_secret(key, text) && self.redacts_secret(text)
-    }
-
-    /// Whether all values below a key are secret. The object below a key `token` may belong to a parser.
-    fn is_container_key(&self, key: &str) -> bool {
-        self.has_secrets && strength(key) == Some(Strength::Strong)
+    fn is_secret(&self, key: &Key<'_>, text: &str) -> bool {
+        key.strength.is_some_and(|strength| assignments::is_secret(strength, &key.text, text))
+            && self.redacts_secret(text)
     }
 
     /// Whether the text of a secret must be replaced. Counts it if so.

@@ -22,6 +22,7 @@ fn secrets_are_replaced_and_the_text_around_them_is_kept() {
         (format!("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.{key}."), "[redacted:token]."),
         ("export DB_PASSWORD='hunter22' && x".to_owned(), "export DB_PASSWORD='[redacted:secret]' && x"),
         ("api_key: abc123def".to_owned(), "api_key: [redacted:secret]"),
+        (format!("API_KEY=sk-{key}"), "API_KEY=[redacted:api-key]"),
         ("postgres://app:pa55word@db/x".to_owned(), "postgres://app:[redacted:secret]@db/x"),
         ("ask ada.l+x@example.co.uk.".to_owned(), "ask [redacted:email]."),
         ("cd /home/ada/src; ls /Users/bob".to_owned(), "cd ~/src; ls ~"),

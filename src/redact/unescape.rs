@@ -53,12 +53,16 @@ fn unescape(text: &str, backslashes: Backslashes) -> Option<View> {
     let mut view = View { text: String::new(), breaks: Vec::new() };
     let mut copied = 0;
     let mut at = 0;
-    while let Some(start) = text.get(at..).and_then(|rest| rest.find('\\')).map(|found| at + found) {
+    while let Some(found) = text.as_bytes().get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
+        let start = at + found;
         let rest = &text[start..];
         let Some((decoded, length)) = escape(rest, backslashes) else {
             at = start + rest.bytes().take_while(|byte| *byte == b'\\').count();
             continue;
         };
+        if copied == 0 {
+            view.text.reserve(text.len());
+        }
         view.text.push_str(&text[copied..start]);
         view.text.push(decoded);
         at = start + length;
