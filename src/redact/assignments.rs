@@ -67,6 +67,14 @@ pub(super) fn find(text: &str, name: Range<usize>) -> Option<Range<usize>> {
 pub(super) fn is_secret(strength: Strength, key: &str, value: &str) -> bool {
     let short = &value[..value.floor_char_boundary(MAX_CHECKED)];
     counts(strength, key, Style::Quoted, short, None)
+        || (strength == Strength::Strong && is_password(key) && is_passphrase(short))
+}
+
+/// Words without a capital letter or punctuation, such as `correct horse`. Text about a password is a sentence.
+fn is_passphrase(value: &str) -> bool {
+    let mut words = value.split(' ');
+    words.clone().count() > 1
+        && words.all(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase()))
 }
 
 fn counts(strength: Strength, name: &str, style: Style, value: &str, next: Option<char>) -> bool {

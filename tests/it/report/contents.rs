@@ -290,7 +290,7 @@ fn report_is_written_to_a_new_private_file() {
 fn redacted_report_shows_the_amount_of_redacted_text_only() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
-    let key = format!("sk-{}", "a1".repeat(20));
+    let key = format!("sk-{}", "a1B2c3D4e5".repeat(4));
     let path = sandbox.home().join("parser/src").display().to_string();
     let text = format!("use {key}, ask bob@example.org, look at {path} and PROJ-17");
     let input = json!({"to": "bob", "summary": key, "message": text});
