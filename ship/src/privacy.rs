@@ -77,6 +77,7 @@ fn without_texts(mut report: Report) -> Report {
     for message in &mut report.mail.messages {
         message.text.clear();
         message.summary = None;
+        message.answer = None;
         message.refused = message.refused.take().map(|_| String::new());
         keep(&mut message.from);
         keep(&mut message.to);

@@ -240,7 +240,9 @@ fn unknown_events(layer: &SettingsLayer, version: Version, call: &str) -> Option
         false => format!("remove {names} from {path}, or correct the spelling"),
     };
     let diagnosis = if version < FIRST_LENIENT {
-        bad(format!("Claude Code {version} ignores all of {path}, because it does not support {names}"))
+        bad(format!(
+            "Claude Code {version} ignores the whole file {path} because it does not support {names}"
+        ))
     } else {
         warn(format!("Claude Code {version} does not support {names} in {path}; those hooks never run"))
     };

@@ -28,9 +28,7 @@ pub fn check(facts: &Facts<'_>) -> Vec<Diagnosis> {
 
 fn diagnose(layer: &SettingsLayer, version: Option<Version>) -> Option<Diagnosis> {
     let found = problems(layer.value()?);
-    let is_old = version.is_some_and(|version| version < FIRST_SKIPPING_HOOKS);
-    let skips_file = |problem: &&Problem| is_old || GUARDS.contains(&problem.event);
-    let worst = found.iter().find(skips_file);
+    let worst = found.iter().find(|problem| problem.skips_file(version));
     let first = worst.or(found.first())?;
     let path = layer.path.display();
     let more = match found.len() - 1 {
@@ -40,14 +38,20 @@ fn diagnose(layer: &SettingsLayer, version: Option<Version>) -> Option<Diagnosis
     let why = format!("because {} {}{more}", first.at, first.what);
     let name = version.map_or("Claude Code".to_owned(), |version| format!("Claude Code {version}"));
     let diagnosis = match worst {
-        Some(_) => bad(format!("{name} ignores all of {path}, {why}")),
-        None if version.is_some() => warn(format!("{name} ignores a hook in {path}, {why}")),
+        Some(_) => bad(format!("{name} ignores the whole file {path} {why}")),
+        None if version.is_some() => warn(format!("{name} ignores a hook in {path} {why}")),
         None => warn(format!(
-            "{name} ignores a hook in {path} or, before {FIRST_SKIPPING_HOOKS}, all of it, {why}"
+            "{name} ignores a hook in {path} or, before {FIRST_SKIPPING_HOOKS}, the whole file {why}"
         )),
     };
     let places: Vec<&str> = found.iter().map(|problem| problem.at.as_str()).take(MAX_PLACES).collect();
     Some(diagnosis.with_fix(format!("correct or remove {} in {path}", places.join(", "))))
+}
+
+/// Whether Claude Code is known to ignore the whole file because of a malformed hook.
+pub fn is_ignored(layer: &SettingsLayer, version: Option<Version>) -> bool {
+    let found = layer.value().map(problems).unwrap_or_default();
+    found.iter().any(|problem| problem.skips_file(version))
 }
 
 /// Maximum number of listed places.
@@ -61,6 +65,12 @@ struct Problem {
     at: String,
     /// The end of a sentence about it.
     what: String,
+}
+
+impl Problem {
+    fn skips_file(&self, version: Option<Version>) -> bool {
+        version.is_some_and(|version| version < FIRST_SKIPPING_HOOKS) || GUARDS.contains(&self.event)
+    }
 }
 
 fn problems(settings: &Value) -> Vec<Problem> {
@@ -207,10 +217,10 @@ mod tests {
             ),
         ] {
             let old = found(OLD, Layer::User, &entry);
-            let what = format!("Claude Code 2.1.327 ignores all of /User.json, because {problem}");
+            let what = format!("Claude Code 2.1.327 ignores the whole file /User.json because {problem}");
             assert_eq!((old.verdict, old.what), (Verdict::Bad, what));
             let new = found(Version(2, 1, 328), Layer::Project, &entry);
-            let what = format!("Claude Code 2.1.328 ignores a hook in /Project.json, because {problem}");
+            let what = format!("Claude Code 2.1.328 ignores a hook in /Project.json because {problem}");
             assert_eq!((new.verdict, new.what), (Verdict::Warn, what));
         }
     }
@@ -252,7 +262,12 @@ mod tests {
             let settings = json!({"hooks": {"SessionStart": [{}], event: [{"hooks": ["x"]}]}});
             let found = check(&facts(Version(2, 1, 332), &[(Layer::User, settings)])).remove(0);
             assert_eq!(found.verdict, verdict, "{event}: {}", found.what);
-            assert_eq!(found.what.contains("ignores all of"), verdict == Verdict::Bad, "{}", found.what);
+            assert_eq!(
+                found.what.contains("ignores the whole file"),
+                verdict == Verdict::Bad,
+                "{}",
+                found.what
+            );
         }
     }
 }

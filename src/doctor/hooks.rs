@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Diagnosis, Facts, InstalledHook, bad, ok, unknown, warn};
+use super::{Diagnosis, Facts, InstalledHook, bad, hook_form, ok, unknown, warn};
 use crate::settings::plan::{count, wanted};
 use teamkeep_core::client::payload;
 use teamkeep_core::client::settings::command::{HookProgram, quoted};
@@ -38,12 +38,18 @@ pub fn installed(facts: &Facts<'_>) -> Diagnosis {
         let counts: Vec<String> = counts.map(|(number, thing)| count(number, thing)).collect();
         (!counts.is_empty()).then(|| format!("{} in {}", counts.join(" and "), layer.path.display()))
     };
-    let mut places: Vec<String> = facts.layers.iter().filter_map(in_file).collect();
+    let is_ignored = |layer: &&SettingsLayer| hook_form::is_ignored(layer, facts.version());
+    let counted = facts.layers.iter().filter(|layer| !is_ignored(layer));
+    let mut places: Vec<String> = counted.filter_map(in_file).collect();
     places.extend(facts.plugins.iter().map(|plugin| format!("the plugin {plugin}")));
     if !places.is_empty() {
         return ok(places.join("; "));
     }
-    // Hooks in a file that Claude Code cannot read do not run.
+    // Hooks in a file that Claude Code cannot read or ignores do not run.
+    if let Some(ignored) = facts.layers.iter().find(|layer| is_ignored(layer) && in_file(layer).is_some()) {
+        let path = ignored.path.display();
+        return unknown(format!("hooks in {path} do not count: Claude Code ignores the file"));
+    }
     match facts.layers.iter().find(|layer| layer.kind == Kind::User && layer.is_lost()) {
         Some(lost) => {
             let path = lost.path.display();

@@ -65,7 +65,7 @@ codes! {
     HooksInstalled hooks::installed, "hooks-installed" "The hooks are in a settings file that Claude Code reads, or in an enabled plugin.",
     HooksComplete hooks::complete, "hooks-complete" "There is a hook for every event that this version of Claude Code has and teamkeep records.",
     HooksTwice hooks::duplicates, "hooks-twice" "No event calls teamkeep twice.",
-    HookForm hook_form::check, "hook-form" "Every hook in the settings, also of other programs, has a form that Claude Code accepts. One malformed hook makes it ignore the whole file, since 2.1.328 only at PreToolUse, PermissionRequest and PreSkillShellCommand.",
+    HookForm hook_form::check, "hook-form" "Every hook in the settings has a valid form, including hooks of other programs. Before 2.1.328, one malformed hook makes Claude Code ignore the whole file; later, only at PreToolUse, PermissionRequest and PreSkillShellCommand.",
     HookMatcher hooks::matchers, "hook-matcher" "No matcher excludes tools or events that teamkeep records.",
     SessionEndBudget hooks::budget, "session-end-budget" "The SessionEnd hook has a `timeout`. Without one, all SessionEnd hooks share 1.5 seconds.",
     HookCommand program::check, "hook-command" "The program that the hooks run exists and is executable.",
@@ -85,7 +85,7 @@ codes! {
     NewestRun record::newest_run, "newest-run" "`teamkeep verify` finds no damage in the newest run.",
     OwnFailures record::failures, "own-failures" "No hook call reported an error in the last 24 hours.",
     TaskLists record::task_lists, "task-lists" "Every task of a running team is in a task list that the hooks know. The gates cannot see tasks in other lists.",
-    TeamFiles record::team_files, "team-files" "Every file of a running team can be read. The gates cannot see what is behind a symlink, a special file or a missing permission, and no content that is not JSON.",
+    TeamFiles record::team_files, "team-files" "Every file of a running team can be read. The gates cannot see a file behind a symlink, a special file, a file without permission, or a file that is not valid JSON.",
     StaleTeams record::stale_teams, "stale-teams" "No team directory belongs to a Claude Code process that has exited. Such directories are reported and never deleted.",
 }
 
@@ -245,7 +245,8 @@ impl<'a> Facts<'a> {
     fn ours(&self) -> Vec<InstalledHook<'_>> {
         let of =
             |layer| SettingsLayer::ours(layer).into_iter().map(move |entry| InstalledHook { layer, entry });
-        running(&self.layers).flat_map(of).collect()
+        let read = running(&self.layers).filter(|layer| !hook_form::is_ignored(layer, self.version()));
+        read.flat_map(of).collect()
     }
 
     /// The command that installs into managed settings if they have teamkeep's hooks, else into the file with most of them,

@@ -159,17 +159,22 @@ pub fn team_files(facts: &Facts<'_>) -> Diagnosis {
             !path.contains(".json.tmp") && list.is_none_or(|list| lists.prefix(list).is_some())
         };
         let mut lost = index.files.iter().filter(|(path, _)| is_used(path));
-        let (path, why) = lost.find_map(|(path, seen)| Some((path, seen.why_unreadable()?)))?;
+        let (path, seen, why) = lost.find_map(|(path, seen)| Some((path, seen, seen.why_unreadable()?)))?;
+        // Its content is stored, so only that is wrong.
+        let run = seen.object.is_some().then(|| index.run.clone());
         let own = index.config_dir.as_ref().map(|dir| PathBuf::from(&dir.path));
         let full = own.or_else(|| facts.paths.client.clone()).unwrap_or_default().join(path);
-        Some((team.to_owned(), path.clone(), full, why.to_owned()))
+        Some((team.to_owned(), path.clone(), full, why.to_owned(), run))
     });
-    let Some((team, path, full, why)) = unreadable else {
+    let Some((team, path, full, why, run)) = unreadable else {
         return ok("every file of the running teams can be read");
     };
-    let team = shell_operand(&team);
-    warn(format!("team {team}: {path} cannot be read ({why}), so the gates cannot see it"))
-        .with_fix(format!("ls -ld {}; then restore the file or directory", quoted(&full.to_string_lossy())))
+    let (team, full) = (shell_operand(&team), quoted(&full.to_string_lossy()));
+    let fix = match run {
+        Some(run) => format!("{} show {run}; then correct or delete {full}", facts.call),
+        None => format!("ls -ld {full}; then restore the file or directory"),
+    };
+    warn(format!("team {team}: {path} cannot be read ({why}), so the gates cannot see it")).with_fix(fix)
 }
 
 /// Finds teams whose Claude Code process is certainly gone. They are reported and never deleted.

@@ -36,7 +36,7 @@ pub struct Planned {
     pub object: String,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub torn: bool,
-    /// Why Claude Code could not read it, if no content until then was complete.
+    /// Why Claude Code could not read it, unless an earlier content was complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flaw: Option<&'static str>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -76,10 +76,11 @@ impl FilePlan {
                 _ if !is_safe(&path) => skip(path, "unsafe name"),
                 None => skip(path, "its content was not recorded"),
                 Some(object) => {
-                    let last = if at.is_none() { archive.objects.get(&object).ok() } else { None };
-                    let text = last.and_then(|bytes| merged_history(data, &path, &bytes));
-                    let is_new = state.torn && state.whole.is_none();
-                    let flaw = is_new.then(|| Flaw::of(&path, &archive.objects.get(&object).ok()?)).flatten();
+                    let bytes = archive.objects.get(&object).ok();
+                    let last = bytes.as_ref().filter(|_| at.is_none());
+                    let text = last.and_then(|bytes| merged_history(data, &path, bytes));
+                    let has_whole = state.torn && state.whole.is_some();
+                    let flaw = bytes.filter(|_| !has_whole).and_then(|bytes| Flaw::of(&path, &bytes));
                     let (torn, flaw, gathered) = (state.torn, flaw.map(Flaw::text), text.is_some());
                     files.push(Planned { path, object, torn, flaw, gathered, text });
                 }

@@ -120,10 +120,11 @@ fn is_crash_of(incident: &Incident, name: &str) -> bool {
     incident.kind == IncidentKind::CrashedAgent && incident.agents.first().is_some_and(|agent| agent == name)
 }
 
-/// Whether all tasks of an incident that still exist are completed.
+/// Whether all tasks of an incident that still exist are completed. Claude Code removes completed tasks, so a resolved
+/// incident needs none. At a moment before it was resolved, they exist.
 fn is_completed(incident: &Incident, tasks: &[Item]) -> bool {
     let mut tasks = tasks.iter().filter(|task| incident.tasks.contains(&task.id)).peekable();
-    tasks.peek().is_some() && tasks.all(|task| task.status == TaskStatus::Completed)
+    (incident.resolved || tasks.peek().is_some()) && tasks.all(|task| task.status == TaskStatus::Completed)
 }
 
 /// The state of this agent that follows from an incident. `own` is its state without incidents.
@@ -301,5 +302,8 @@ mod tests {
         assert!(!open.is_over(&lost, time(30)));
         assert!(board(TaskStatus::Completed).is_over(&lost, time(30)));
         assert!(!Board::default().is_over(&lost, time(30)), "a task that was deleted is not done");
+        let resolved = Incident { resolved: true, ..lost };
+        assert!(Board::default().is_over(&resolved, time(30)), "Claude Code removed the completed task");
+        assert!(!open.is_over(&resolved, time(15)), "it was resolved later");
     }
 }

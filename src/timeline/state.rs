@@ -9,7 +9,7 @@ use super::history::{inbox_of, owner_of};
 use super::run_data::{RunData, spawns};
 use super::{LiveState, Removal, lifecycle, tasks};
 use teamkeep_core::client::json;
-use teamkeep_core::client::team::{Task, TeamConfig, TeamPath, entries};
+use teamkeep_core::client::team::{Flaw, Task, TeamConfig, TeamPath, entries};
 use teamkeep_core::store::archive::{Archive, FileTree};
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -27,9 +27,14 @@ pub struct State {
     /// Files that were half-written at the moment, below Claude Code's directory. Their previous content is shown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub torn: Vec<String>,
-    /// Files that had no complete content until the moment.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub invalid: Vec<String>,
+    /// Files that Claude Code could not read at the moment, with the reason: they had no complete content until then, or
+    /// another kind of value.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", serialize_with = "paths")]
+    pub invalid: BTreeMap<String, &'static str>,
+}
+
+fn paths<S: Serializer>(files: &BTreeMap<String, &'static str>, out: S) -> Result<S::Ok, S::Error> {
+    out.collect_seq(files.keys())
 }
 
 pub fn state(archive: &Archive, data: &RunData, at: Option<Timestamp>) -> State {
@@ -42,7 +47,7 @@ pub fn state(archive: &Archive, data: &RunData, at: Option<Timestamp>) -> State 
         inboxes: BTreeMap::new(),
         gone: Departures::default(),
         torn: Vec::new(),
-        invalid: Vec::new(),
+        invalid: BTreeMap::new(),
     };
     match at {
         Some(at) => state.fill(archive, &data.journal.at(at), data),
@@ -56,13 +61,16 @@ impl State {
         for (path, file) in held {
             let read = |hash: &Option<String>| archive.objects.get(hash.as_deref()?).ok();
             let Some(mut bytes) = read(&file.object) else { continue };
-            if file.torn && path.ends_with(".json") && json::parse_lossy(&bytes).is_none() {
-                match read(&file.whole) {
+            if let Some(flaw) = Flaw::of(path, &bytes) {
+                match read(&file.whole).filter(|_| file.torn) {
                     Some(whole) => {
                         self.torn.push(path.clone());
                         bytes = whole;
                     }
-                    None => self.invalid.push(path.clone()),
+                    None => {
+                        self.invalid.insert(path.clone(), flaw.text());
+                        continue;
+                    }
                 }
             }
             match TeamPath::of(path) {
@@ -296,7 +304,7 @@ mod tests {
             inboxes: serde_json::from_value(inboxes).unwrap(),
             gone: Departures::default(),
             torn: Vec::new(),
-            invalid: Vec::new(),
+            invalid: BTreeMap::new(),
         }
     }
 

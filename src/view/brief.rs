@@ -31,8 +31,7 @@ pub fn brief(brief: &Brief, parts: &[ContextPart], max_bytes: usize) -> String {
     }
     let rest = format!("Left out for brevity; everything: {}\n", facts.command());
     let mut is_complete = true;
-    for (title, lines) in SECTIONS.iter().filter(|part| parts.contains(part)).map(|part| facts.section(*part))
-    {
+    for (_, title, lines) in facts.sections().into_iter().filter(|(part, ..)| parts.contains(part)) {
         let mut title = Some(title);
         for line in lines {
             let new = title.iter().map(|title| title.len() + 2).sum::<usize>() + line.len() + 3;
@@ -51,10 +50,6 @@ pub fn brief(brief: &Brief, parts: &[ContextPart], max_bytes: usize) -> String {
     }
     text
 }
-
-/// The parts after the agents. The tasks come before the texts of agents.
-const SECTIONS: [ContextPart; 4] =
-    [ContextPart::Tasks, ContextPart::Messages, ContextPart::Blocks, ContextPart::Changes];
 
 type Lines<'a> = Box<dyn Iterator<Item = String> + 'a>;
 
@@ -112,46 +107,44 @@ impl Facts<'_> {
             }
             let more = match agents.len() - names.len() {
                 0 => String::new(),
-                more if names.is_empty() => format!("{more} that are not named"),
-                more => format!(" and {more} more"),
+                more if names.is_empty() => format!("{more}, not listed"),
+                more => format!("; {more} more, not listed"),
             };
-            text += &format!("- {} ({}): {}{more}\n", state_word(state), agents.len(), names.join(", "));
+            text += &format!("- {} ({}): {}{more}\n", state.word(), agents.len(), names.join(", "));
         }
         text
     }
 
-    /// The heading and the lines of a part.
-    fn section(&self, part: ContextPart) -> (&'static str, Lines<'_>) {
+    /// The parts after the agents, each with its heading and its lines. The tasks come before the texts of agents.
+    fn sections(&self) -> [(ContextPart, &'static str, Lines<'_>); 4] {
         let Brief { agents, open, unanswered, changes, blocks, .. } = self.0;
-        match part {
-            ContextPart::Agents => ("Agents", Box::new(agents.iter().map(|agent| self.agent(agent)))),
-            ContextPart::Tasks => ("Unfinished tasks", Box::new(open.iter().map(|task| self.task(task)))),
-            ContextPart::Messages => {
-                let other = agents.iter().filter_map(|agent| agent.last_message.as_ref());
-                let other = other.filter(|message| !unanswered.contains(message));
-                let other = other.map(|message| format!("last message, {}", self.message(message)));
-                let unsent = self.0.unsent_answers.iter().map(|answer| self.unsent(answer));
-                let lines = unanswered.iter().map(|message| format!("unanswered, {}", self.message(message)));
-                ("Messages, the unanswered ones first", Box::new(unsent.chain(lines).chain(other)))
-            }
-            ContextPart::Changes => {
-                let lines = changes.iter().filter_map(|change| self.change(change));
-                ("Changes since the reader's last action", Box::new(lines))
-            }
-            ContextPart::Blocks => {
-                let lines = blocks.iter().map(|block| {
-                    format!("{} ago by {}: {}", self.ago(block.at), plain(&block.gate), quoted(&block.reason))
-                });
-                ("The reader's last blocked calls", Box::new(lines))
-            }
-        }
+        let other = agents.iter().filter_map(|agent| agent.last_message.as_ref());
+        let other = other.filter(|message| !unanswered.contains(message));
+        let other = other.map(|message| format!("last message, {}", self.message(message)));
+        let unsent = self.0.unsent_answers.iter().map(|answer| self.unsent(answer));
+        let messages = unanswered.iter().map(|message| format!("unanswered, {}", self.message(message)));
+        let messages = unsent.chain(messages).chain(other);
+        let blocks = blocks.iter().map(|block| {
+            format!("{} ago by {}: {}", self.ago(block.at), plain(&block.gate), quoted(&block.reason))
+        });
+        let tasks = open.iter().map(|task| self.task(task));
+        let changes = changes.iter().filter_map(|change| self.change(change));
+        [
+            (ContextPart::Tasks, "Unfinished tasks", Box::new(tasks)),
+            (ContextPart::Messages, "Messages, the unanswered ones first", Box::new(messages)),
+            (ContextPart::Blocks, "The reader's last blocked calls", Box::new(blocks)),
+            (ContextPart::Changes, "Changes since the reader's last action", Box::new(changes)),
+        ]
     }
 
     fn change(&self, change: &Entry) -> Option<String> {
         let what = match &change.kind {
             EntryKind::MemberJoined(_) => "joined the team".to_owned(),
             EntryKind::MemberLeft => "left the team".to_owned(),
-            EntryKind::AgentStopped(stop) => format!("{} was stopped", word(&stop.name)),
+            EntryKind::AgentStopped(stop) => {
+                let (by, name) = (word(&change.actor), word(&stop.name));
+                return Some(format!("{} ago, {by} stopped {name}", self.ago(change.at)));
+            }
             EntryKind::Task(task) => {
                 let id = word(&task.id);
                 let to = task.to.as_ref().map_or_else(String::new, |to| format!(" ({})", word(to.as_str())));
@@ -169,10 +162,10 @@ impl Facts<'_> {
 
     fn agent(&self, agent: &Colleague) -> String {
         let ids: Vec<String> = agent.tasks.iter().map(|id| format!("#{}", word(id))).collect();
-        let for_what = if agent.awaits_approval { " for the approval of its plan by the lead," } else { "" };
+        let for_what = if agent.awaits_approval { " for the lead to approve its plan" } else { "" };
         let state = match agent.state {
-            AgentState::Left => state_word(AgentState::Left).to_owned(),
-            state => format!("{}{for_what} for {}", state_word(state), self.ago(agent.since)),
+            AgentState::Left => AgentState::Left.word().to_owned(),
+            state => format!("{}{for_what} for {}", state.word(), self.ago(agent.since)),
         };
         let parts = [
             Some(format!("{}: {state}", word(&agent.name))),
@@ -186,7 +179,7 @@ impl Facts<'_> {
 
     fn unsent(&self, answer: &UnsentAnswer) -> String {
         format!(
-            "{} {} ({} ago): {}; to print it: {}",
+            "{}: {} ({} ago): {}. Full text: `{}`",
             word(&answer.agent),
             unsent(answer),
             self.ago(answer.at),
@@ -222,10 +215,6 @@ impl Facts<'_> {
     fn ago(&self, at: Timestamp) -> String {
         age(at, self.0.at)
     }
-}
-
-fn state_word(state: AgentState) -> &'static str {
-    if state == AgentState::Left { "gone" } else { state.word() }
 }
 
 /// A text of another agent on one line, so that it cannot pose as a part of this text or end the element around it.
@@ -345,7 +334,7 @@ mod tests {
         let mut brief = brief("Review");
         (brief.agents[0].state, brief.agents[0].awaits_approval) = (AgentState::Waiting, true);
         let text = super::brief(&brief, &ContextPart::ALL, 2_048);
-        let line = "- bob: waiting for the approval of its plan by the lead, for 1 min 30 s; #2 in progress";
+        let line = "- bob: waiting for the lead to approve its plan for 1 min 30 s; #2 in progress";
         assert!(text.contains(line), "{text}");
     }
 

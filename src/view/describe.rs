@@ -185,13 +185,13 @@ pub fn refused(message: &MessageEntry, to: &str, text: &str) -> String {
     }
 }
 
-/// An answer that no agent received, in words that follow the actor's name.
+/// An answer that no agent received, in words that follow the actor's name and a colon.
 pub fn unsent(answer: &UnsentAnswer) -> String {
     let size = match answer.chars {
         1 => "1 character".to_owned(),
         chars => format!("{} characters", thousands(chars)),
     };
-    format!("ended its turn with an answer of {size} that no agent received")
+    format!("no agent received its final answer ({size})")
 }
 
 /// The command that prints such an answer in full.

@@ -36,7 +36,7 @@ pub use report::{full_report, report};
 pub use restore::{restored_files, restored_tasks, restored_worktrees, undone};
 pub use search::{HitDetail, hits};
 pub use state::{diff, state};
-pub use status::{status, status_line};
+pub use status::{FOR_APPROVAL, status, status_line};
 pub use teams::teams;
 pub use timeline::{EntryLines, TimelineOptions, ending, heading, timeline};
 pub use values::{

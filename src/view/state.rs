@@ -24,8 +24,8 @@ pub fn state(data: &RunData, state: &State) -> Document {
     for path in &state.torn {
         document.line([dim(format!("{path} was half-written; its previous content is shown"))]);
     }
-    for path in &state.invalid {
-        document.line([dim(format!("{path} was not valid JSON, so it is not shown"))]);
+    for (path, flaw) in &state.invalid {
+        document.line([dim(format!("{path} is not shown: it was {flaw}"))]);
     }
     // A session without a team has no roster and no inboxes; an empty list would be misleading.
     let has_team = data.run.team.is_some();

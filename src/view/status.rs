@@ -35,6 +35,9 @@ pub fn status(status: &Status, now: Timestamp) -> Document {
     document
 }
 
+/// The reason of the state of an agent that waits for the approval of its plan.
+pub const FOR_APPROVAL: &str = "for plan approval";
+
 /// A team in one line: `parser-team: 2 working, 1 idle · 3/5 tasks · 1 block`.
 pub fn status_line(team: Option<&StatusLine>) -> String {
     let Some(team) = team else { return "teamkeep: no team".to_owned() };
@@ -82,7 +85,7 @@ fn team(team: &TeamStatus, now: Timestamp, document: &mut Document) {
     document.line([bold(&team.team), styled(GREEN, running), dim(last.unwrap_or_default())]);
     incidents(team, now, document);
     for answer in &team.unsent_answers {
-        let what = styled(YELLOW, format!("  ! {} {}", answer.agent, unsent(answer)));
+        let what = styled(YELLOW, format!("  ! {}: {}", answer.agent, unsent(answer)));
         document.line([what, dim(format!("→ {}", print_unsent(&team.run, answer)))]);
     }
     board(&team.board, now, document);
@@ -121,14 +124,18 @@ fn board(board: &Board, now: Timestamp, document: &mut Document) {
         let unread = if member.unread > 0 { format!("{} unread", member.unread) } else { String::new() };
         let own = tasks.iter().filter(|task| member.tasks.contains(&task.id));
         let own: Vec<String> = own.map(|task| format!("{} {}", task.id, task.subject)).collect();
+        let own = (!own.is_empty()).then(|| format!("task {}", own.join(", ")));
+        let approval = member.awaits_approval.then(|| FOR_APPROVAL.to_owned());
+        let work: Vec<String> = approval.into_iter().chain(own).collect();
+        let why = member.why.clone().unwrap_or_default();
+        let colon = if work.is_empty() || why.is_empty() { "" } else { ":" };
         document.line([
             styled(name_style(&member.name), format!("    {}", member.name)).width(names.clamp(10, 24) + 4),
             styled(style(member.state), member.state.word()).width(width),
             dim(age(member.since, now)).width(11),
             styled(YELLOW, unread),
-            plain(if member.awaits_approval { "for the approval of its plan" } else { "" }),
-            plain(if own.is_empty() { String::new() } else { format!("task {}", own.join(", ")) }),
-            styled(style(member.state), member.why.clone().unwrap_or_default()),
+            plain(work.join(", ") + colon),
+            styled(style(member.state), why),
         ]);
     }
     let (done, open): (Vec<_>, Vec<_>) = tasks.iter().partition(|task| task.status == TaskStatus::Completed);

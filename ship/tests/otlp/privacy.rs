@@ -8,8 +8,8 @@ use super::recorded::Recorded;
 use super::sample::{PLANTED, RESOURCE, Sample};
 
 /// The fields of a report that are texts.
-const TEXTS: [&str; 9] =
-    ["text", "summary", "subject", "description", "title", "sentence", "remedy", "what", "refused"];
+const TEXTS: [&str; 10] =
+    ["text", "summary", "subject", "description", "title", "sentence", "remedy", "what", "refused", "answer"];
 
 /// Everything that is sent, by signal.
 fn encoded(requests: &[Request]) -> String {

@@ -134,7 +134,7 @@ fn report() -> Value {
         "mail": {
             "messages": [
                 {"at": at(3), "from": "team-lead", "to": "alice", "kind": "message", "chars": 13, "summary": text("summary"),
-                    "text": text("hello"), "automatic": false, "delivered": true, "refused": null, "blocked": false},
+                    "text": text("hello"), "answer": text("answer"), "automatic": false, "delivered": true, "refused": null, "blocked": false},
                 {"at": at(20), "from": "alice", "to": text("bob"), "kind": text("kind"), "chars": 13, "summary": null,
                     "text": text("hello"), "automatic": false, "delivered": null, "refused": text("refused"), "blocked": true},
             ],

@@ -1,6 +1,6 @@
 //! Who waits for whom: open tasks that block others, questions without an answer, and abandoned tasks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::dependencies::Dependencies;
 use super::draft::{Draft, task_names};
@@ -20,12 +20,16 @@ use teamkeep_core::sys::clock::duration;
 pub fn blocked_chains(scene: &Scene<'_>) -> Vec<Draft> {
     let dependencies = Dependencies::of(scene.tasks.iter().filter(|task| task.is_unfinished()).collect());
     let mut chains: BTreeMap<Option<&str>, Vec<Chain<'_>>> = BTreeMap::new();
+    let busy = BusyEnds::of(scene);
     for root in dependencies.roots() {
         let path = dependencies.critical_path(root);
-        let since = path.iter().filter_map(|task| task.changes.last()).map(|change| change.at.millis()).max();
-        let since = since.unwrap_or(scene.end).max(busy_until(scene, root));
         let is_worked_on = root.status == TaskStatus::InProgress;
-        if path.len() < 2 || is_worked_on || scene.end - since < millis(scene.limits.silent) {
+        if path.len() < 2 || is_worked_on {
+            continue;
+        }
+        let since = path.iter().filter_map(|task| task.changes.last()).map(|change| change.at.millis()).max();
+        let since = since.unwrap_or(scene.end).max(busy.until(scene, root));
+        if scene.end - since < millis(scene.limits.silent) {
             continue;
         }
         chains.entry(root.owner.as_deref()).or_default().push(Chain { path, since });
@@ -42,21 +46,37 @@ struct Chain<'a> {
     since: i64,
 }
 
-/// Until when a ready task waited because its owner was busy, or for a task without an owner, because all teammates were:
-/// busy with another task in progress, and not silent.
-fn busy_until(scene: &Scene<'_>, task: &TaskHistory) -> i64 {
-    let busy = |name: &str| {
-        let others = scene.tasks.iter().filter(|other| other.id != task.id);
-        let held: Vec<Spans> = others.map(|other| other.held_by(name, scene.end)).collect();
-        let held = Spans::union(&held).intersection(&scene.presence(name));
-        let silent = Spans::of(scene.silences(name, millis(scene.limits.silent)));
-        held.difference(&silent).iter().last().map_or(i64::MIN, |(_, to)| to)
-    };
-    match &task.owner {
-        Some(owner) => busy(owner),
-        None => {
-            let present = scene.case.teammates().filter(|name| scene.is_there_at_end(name));
-            present.map(busy).min().unwrap_or(i64::MIN)
+/// Until when each agent was last busy with a task in progress, and not silent.
+struct BusyEnds<'a>(HashMap<&'a str, i64>);
+
+impl<'a> BusyEnds<'a> {
+    fn of(scene: &Scene<'a>) -> BusyEnds<'a> {
+        let mut held: HashMap<&str, Vec<Spans>> = HashMap::new();
+        for task in scene.tasks {
+            let owners: BTreeSet<&str> =
+                task.changes.iter().filter_map(|change| change.owner.as_deref()).collect();
+            for name in owners {
+                held.entry(name).or_default().push(task.held_by(name, scene.end));
+            }
+        }
+        let ends = held.into_iter().filter_map(|(name, held)| {
+            let held = Spans::union(&held).intersection(&scene.presence(name));
+            let silent = Spans::of(scene.silences(name, millis(scene.limits.silent)));
+            Some((name, held.difference(&silent).iter().last()?.1))
+        });
+        BusyEnds(ends.collect())
+    }
+
+    /// Until when a ready task waited because its owner was busy, or for a task without an owner, because all teammates
+    /// were.
+    fn until(&self, scene: &Scene<'_>, task: &TaskHistory) -> i64 {
+        let busy = |name: &str| self.0.get(name).copied().unwrap_or(i64::MIN);
+        match &task.owner {
+            Some(owner) => busy(owner),
+            None => {
+                let present = scene.case.teammates().filter(|name| scene.is_there_at_end(name));
+                present.map(busy).min().unwrap_or(i64::MIN)
+            }
         }
     }
 }
@@ -100,13 +120,15 @@ fn blocked_by(scene: &Scene<'_>, owner: Option<&str>, chains: &[Chain<'_>]) -> D
     draft
 }
 
-/// Whether the chain waits for an agent that is stalled according to this incident.
+/// Whether the chain waits for an agent that cannot work according to this incident.
 pub fn is_held_up_by(scene: &Scene<'_>, chain: &Draft, cause: &Draft) -> bool {
     let root = chain.tasks.first().and_then(|id| scene.tasks.iter().find(|task| task.id == *id));
     let owner = root.and_then(|task| task.owner.as_ref());
-    cause.kind == IncidentKind::StalledAgent
-        && cause.overlaps(chain.span)
-        && owner.is_some_and(|owner| cause.agents.contains(owner))
+    let cannot_work = matches!(
+        cause.kind,
+        IncidentKind::StalledAgent | IncidentKind::FailedAgent | IncidentKind::CrashedAgent
+    );
+    cannot_work && cause.overlaps(chain.span) && owner.is_some_and(|owner| cause.agents.contains(owner))
 }
 
 fn last_change<'a>(scene: &Scene<'a>, task: &TaskHistory) -> Option<&'a Entry> {

@@ -83,7 +83,7 @@ fn shared_name(scene: &Scene<'_>, name: &str, turns: &[AgentTurn]) -> Option<Dra
     }
     let time = duration(overlaps.total());
     draft.summary = format!(
-        "{} agents worked under the name {name} at once, for {time}; the later ones are {}",
+        "{} agents named {name} ran at the same time for {time}; started later: {}",
         extras.most,
         listed(&ids)
     );

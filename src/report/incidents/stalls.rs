@@ -67,7 +67,7 @@ fn silent_with_work<'a>(scene: &Scene<'a>, name: &str, excused: &[Excuse<'_>]) -
     let own = excused.iter().filter(|(agent, _)| *agent == name);
     let excused = Spans::of(own.map(|(_, span)| *span));
     let waits_for_task = waits_for_task(scene.tasks, name, scene.end);
-    let waits_for_approval = waits_for_approval(scene.mail, name, scene.end);
+    let waits_for_approval = waits_for_approval(scene.case, name, scene.end);
     let mut found = Vec::new();
     for (from, to) in scene.silences(name, limit) {
         // Between its turns, the lead waits for the user or for a teammate.

@@ -6,7 +6,8 @@ use super::draft::{Draft, task_names};
 use super::scene::Scene;
 use super::stalls::millis;
 use super::{IncidentKind, Severity};
-use crate::timeline::{Entry, LoadedEvent, changes_own_task};
+use crate::report::work::plan_waits;
+use crate::timeline::{Entry, LoadedEvent};
 use teamkeep_core::client::payload::Kind as Event;
 use teamkeep_core::sys::clock::{Timestamp, duration};
 
@@ -22,9 +23,14 @@ struct Request<'a> {
 
 pub fn waits(scene: &Scene<'_>) -> Vec<Draft> {
     let mut found: Vec<Draft> = Vec::new();
-    for request in requests(scene) {
-        let from = request.at.millis();
+    let permissions = permission_requests(scene).into_iter().map(|request| {
         let until = answered(scene, &request).unwrap_or(scene.end).min(scene.end);
+        (request, until)
+    });
+    let mut requests: Vec<(Request<'_>, i64)> = permissions.chain(plan_requests(scene)).collect();
+    requests.sort_by_key(|(request, _)| request.at);
+    for (request, until) in requests {
+        let from = request.at.millis();
         if until - from < millis(scene.limits.waiting) {
             continue;
         }
@@ -69,7 +75,21 @@ fn wait(scene: &Scene<'_>, request: &Request<'_>, span: (i64, i64)) -> Draft {
     draft
 }
 
-fn requests<'a>(scene: &Scene<'a>) -> Vec<Request<'a>> {
+/// The requests of teammates to approve a plan, each with the end of the wait.
+fn plan_requests<'a>(scene: &Scene<'a>) -> Vec<(Request<'a>, i64)> {
+    let names = scene.case.teammates();
+    let waits = names.flat_map(|name| plan_waits(scene.case, name, scene.end));
+    let request = |entry: &'a Entry| Request {
+        kind: IncidentKind::WaitingApproval,
+        agent: &entry.actor,
+        at: entry.at,
+        what: "approval of its plan".to_owned(),
+        entry: Some(entry),
+    };
+    waits.map(|wait| (request(wait.asked), wait.to)).collect()
+}
+
+fn permission_requests<'a>(scene: &Scene<'a>) -> Vec<Request<'a>> {
     let case = scene.case;
     let asked = case.data.events.iter().filter(|event| event.kind == Event::PermissionRequest);
     let mut requests: Vec<Request<'_>> = asked
@@ -84,19 +104,17 @@ fn requests<'a>(scene: &Scene<'a>) -> Vec<Request<'a>> {
     requests.extend(
         case.data.events.iter().filter_map(noticed).filter(|notice| case.data.is_member(notice.agent)),
     );
-    for entry in case.entries {
-        let kind = match entry.message().map(|message| message.word.as_str()) {
-            Some("permission_request") => IncidentKind::WaitingPermission,
-            Some("plan_approval_request") => IncidentKind::WaitingApproval,
-            _ => continue,
-        };
-        let what = match kind {
-            IncidentKind::WaitingPermission => permission(requested_tool(entry).as_deref()),
-            _ => "approval of its plan".to_owned(),
-        };
-        requests.push(Request { kind, agent: &entry.actor, at: entry.at, what, entry: Some(entry) });
-    }
-    requests.sort_by_key(|request| request.at);
+    let by_mail = case
+        .entries
+        .iter()
+        .filter(|entry| entry.message().is_some_and(|message| message.word == "permission_request"));
+    requests.extend(by_mail.map(|entry| Request {
+        kind: IncidentKind::WaitingPermission,
+        agent: &entry.actor,
+        at: entry.at,
+        what: permission(requested_tool(entry).as_deref()),
+        entry: Some(entry),
+    }));
     requests
 }
 
@@ -125,28 +143,18 @@ fn permission(tool: Option<&str>) -> String {
     tool.map_or_else(|| "permission".to_owned(), |tool| format!("permission to use {tool}"))
 }
 
-/// When the request was answered: by a response, or because the agent continued.
+/// When the request was answered: by a response, because the agent continued, or because it left.
 fn answered(scene: &Scene<'_>, request: &Request<'_>) -> Option<i64> {
-    let word = match request.kind {
-        IncidentKind::WaitingApproval => "plan_approval_response",
-        _ => "permission_response",
-    };
     let response = scene.case.entries.iter().find(|entry| {
         entry.at >= request.at
             && entry.message().is_some_and(|message| {
-                message.word == word && message.to.as_deref().is_some_and(|to| to == request.agent)
+                message.word == "permission_response"
+                    && message.to.as_deref().is_some_and(|to| to == request.agent)
             })
     });
     let response = response.map(|entry| entry.at.millis());
-    // An agent that waits for the approval of its plan can end its turn, or read a message. Claude Code also approves plans
-    // itself, and that answer is not always recorded.
-    let works =
-        |entry: &&Entry| entry.at > request.at && entry.actor == request.agent && changes_own_task(entry);
-    let continued = match request.kind {
-        IncidentKind::WaitingPermission => scene.next_activity(request.agent, request.at.millis()),
-        _ => scene.case.entries.iter().find(works).map(|entry| entry.at.millis()),
-    };
     let at = request.at.millis();
+    let continued = scene.next_activity(request.agent, at);
     let stays = scene.case.team.stays(request.agent).iter();
     let left = stays.filter_map(|(_, left)| *left).map(Timestamp::millis).find(|left| *left >= at);
     response.into_iter().chain(continued).chain(left).min()

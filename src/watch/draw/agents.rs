@@ -5,7 +5,7 @@ use super::canvas::{Canvas, column, right};
 use super::layout::Need;
 use super::panel::{PLAIN, Window, counted, short, state, title};
 use crate::status::Member;
-use crate::view::{Span, YELLOW, bold, dim, name_style, plain, styled};
+use crate::view::{FOR_APPROVAL, Span, YELLOW, bold, dim, name_style, plain, styled};
 use crate::watch::lists::Panel;
 
 /// Columns of the longest shown name.
@@ -85,18 +85,23 @@ impl Widths {
             right(YELLOW, unread, 10),
             plain(" "),
         ];
-        for (index, id) in member.tasks.iter().enumerate() {
+        let mut comma = "";
+        if member.awaits_approval {
+            pieces.push(styled(style, FOR_APPROVAL));
+            comma = ", ";
+        }
+        for id in &member.tasks {
             let Some(task) = scene.moment.board.tasks.iter().find(|task| task.id == *id) else { continue };
-            let comma = if index == 0 { "" } else { ", " };
             pieces.push(plain(format!("{comma}#{id}")));
+            comma = ", ";
             for blocker in &task.blocked_by {
                 pieces.push(styled(YELLOW, format!(" ⛔#{blocker}")));
             }
             pieces.push(plain(format!(" {}", task.subject)));
         }
         if let Some(why) = &member.why {
-            let space = if member.tasks.is_empty() { "" } else { "  " };
-            pieces.push(styled(style, format!("{space}{why}")));
+            let colon = if comma.is_empty() { "" } else { ": " };
+            pieces.push(styled(style, format!("{colon}{why}")));
         }
         pieces
     }

@@ -5,7 +5,7 @@ use super::panel::{self, BOLD, PLAIN, short};
 use crate::report::Incident;
 use crate::status::Item;
 use crate::timeline::{Entry, Filter};
-use crate::view::{DIM, YELLOW, incident_cost, moment_since, phrase, size, thousands};
+use crate::view::{DIM, FOR_APPROVAL, YELLOW, incident_cost, moment_since, phrase, size, thousands};
 use crate::watch::recording::{Moment, Recording};
 use crate::watch::state::Subject;
 use teamkeep_core::spending::dollars;
@@ -49,7 +49,12 @@ fn incident(recording: &Recording, moment: &Moment, incident: &Incident, page: &
     let start = recording.data.run.started_at;
     page.row(panel::severity(incident.severity), &incident.summary);
     page.line("");
-    page.line(format!("{}, severity {}", incident.kind.name(), incident.severity.name()));
+    let rank = if incident.resolved {
+        "resolved".to_owned()
+    } else {
+        format!("severity {}", incident.severity.name())
+    };
+    page.line(format!("{}, {rank}", incident.kind.name()));
     page.line(format!("from  {}", moment_since(start, incident.from)));
     page.line(match incident.to {
         // A crash is a moment.
@@ -85,7 +90,9 @@ fn agent(recording: &Recording, moment: &Moment, name: &str, page: &mut Page) {
         let active = member.active_at.map(|at| format!(", last activity {} ago", short(at, moment.at)));
         let unread = if member.unread > 0 { format!(", {} unread", member.unread) } else { String::new() };
         let (style, _) = panel::state(member.state);
-        page.row(style, format!("{}{}{unread}", member.state.word(), active.unwrap_or_default()));
+        let reason = if member.awaits_approval { format!(" {FOR_APPROVAL}") } else { String::new() };
+        let (word, active) = (member.state.word(), active.unwrap_or_default());
+        page.row(style, format!("{word}{reason}{active}{unread}"));
         if let Some(why) = &member.why {
             page.row(style, why.clone());
         }

@@ -177,7 +177,7 @@ fn doctor_reports_events_that_make_an_old_client_skip_the_file() {
     let found = of(&home, "client-events");
     let told: Vec<String> = found.iter().map(|(verdict, what, _)| format!("{verdict}: {what}")).collect();
     assert_snapshot!(told.join("\n"), @"
-    bad: Claude Code 2.1.47 ignores all of ~/.claude/settings.json, because it does not support PreSkillShellCommand, TaskCreated, StopFailure, FileChanged
+    bad: Claude Code 2.1.47 ignores the whole file ~/.claude/settings.json because it does not support PreSkillShellCommand, TaskCreated, StopFailure, FileChanged
     bad: Claude Code 2.1.47 does not support `args`, which 17 hooks in ~/.claude/settings.json use
     ");
     home.ok("doctor --fix");
@@ -186,7 +186,7 @@ fn doctor_reports_events_that_make_an_old_client_skip_the_file() {
     let mend = "remove CwdChanged from ~/.claude/settings.json, or upgrade Claude Code";
     assert_eq!(of(&home, "client-events")[0].2.as_deref(), Some(mend), "it is not ours");
     home.client("2.1.77 (Claude Code)");
-    assert!(one(&home, "client-events").starts_with("bad: Claude Code 2.1.77 ignores all of "));
+    assert!(one(&home, "client-events").starts_with("bad: Claude Code 2.1.77 ignores the whole file "));
     home.client("2.1.100 (Claude Code)");
     assert!(one(&home, "hooks-complete").starts_with("warn: no hook for TaskCreated, StopFailure"));
     home.client("2.0.1 (Claude Code)");
@@ -263,9 +263,13 @@ fn doctor_names_the_hook_that_makes_an_old_client_skip_the_file() {
     let home = well();
     let theirs = r#""hooks": {"PostToolUseFailure": [{"matcher": {"tools": ["Bash"]}, "hooks": []}],"#;
     home.write(&home.read().replacen("\"hooks\": {", theirs, 1));
-    assert_snapshot!(one(&home, "hook-form"), @"warn: Claude Code 2.1.332 ignores a hook in ~/.claude/settings.json, because hooks.PostToolUseFailure[0].matcher is an object, not a string => correct or remove hooks.PostToolUseFailure[0].matcher in ~/.claude/settings.json");
+    assert_snapshot!(one(&home, "hook-form"), @"warn: Claude Code 2.1.332 ignores a hook in ~/.claude/settings.json because hooks.PostToolUseFailure[0].matcher is an object, not a string => correct or remove hooks.PostToolUseFailure[0].matcher in ~/.claude/settings.json");
     home.client("2.1.47 (Claude Code)");
-    assert_snapshot!(one(&home, "hook-form"), @"bad: Claude Code 2.1.47 ignores all of ~/.claude/settings.json, because hooks.PostToolUseFailure[0].matcher is an object, not a string => correct or remove hooks.PostToolUseFailure[0].matcher in ~/.claude/settings.json");
+    assert_snapshot!(one(&home, "hook-form"), @"bad: Claude Code 2.1.47 ignores the whole file ~/.claude/settings.json because hooks.PostToolUseFailure[0].matcher is an object, not a string => correct or remove hooks.PostToolUseFailure[0].matcher in ~/.claude/settings.json");
+    for check in ["hooks-installed", "hooks-complete"] {
+        assert!(one(&home, check).starts_with("unknown: "), "hooks in an ignored file do not run");
+    }
+    assert_snapshot!(one(&home, "hooks-installed"), @"unknown: hooks in ~/.claude/settings.json do not count: Claude Code ignores the file");
     home.write(r#"{"hooks": {"Stop": null}}"#);
     assert!(of(&home, "settings")[0].0 == "bad", "not an array: it is checked there");
 }

@@ -80,9 +80,9 @@ fn an_answer_that_no_agent_received_is_in_status_and_brief_with_the_command_that
     turn(&lead, "alice", ANSWER);
     let run = sandbox.teams()[0]["run"].as_str().unwrap().to_owned();
     let command = format!("teamkeep replay {run} --actor=alice --kind=turn-ended --full");
-    let what = "alice ended its turn with an answer of 35 characters that no agent received";
+    let what = "alice: no agent received its final answer (35 characters)";
     assert_eq!(status(&sandbox), format!("! {what} → {command}"));
-    let line = format!("- {what} (2 s ago): \"# Review The parser drops a token.\"; to print it: {command}");
+    let line = format!("- {what} (2 s ago): \"# Review The parser drops a token.\". Full text: `{command}`");
     assert_eq!(brief(&sandbox), line);
     let args: Vec<&str> = command.split(' ').skip(1).collect();
     let printed = sandbox.told(&args);

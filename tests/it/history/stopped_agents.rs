@@ -98,7 +98,7 @@ fn a_teammate_can_stop_another_one() {
     stop(&lead, "bob", by("alice"));
     assert_eq!(stops(&sandbox), (json!("alice"), json!("bob")));
     let brief = sandbox.told(&["brief", "latest"]);
-    assert!(brief.contains("- bob: gone") && brief.contains("- alice: "), "{brief}");
+    assert!(brief.contains("- bob: left") && brief.contains("- alice: "), "{brief}");
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn the_end_of_a_subagent_with_a_teammates_name_is_not_the_end_of_the_teammate() 
     let shown = sandbox.told(&["status"]);
     assert!(shown.contains(&format!("\n    {:<19} working ", "reviewer")), "{shown}");
     let brief = sandbox.told(&["brief"]);
-    assert!(brief.contains("- reviewer: working") && !brief.contains("- reviewer: gone"), "{brief}");
+    assert!(brief.contains("- reviewer: working") && !brief.contains("- reviewer: left"), "{brief}");
     turn(&lead, "SubagentStop", REVIEWER, "reviewer");
     assert_eq!(pairs(&states(&sandbox)), [("reviewer", "idle"), ("reviewer (subagent)", "left")]);
     let turns = sandbox.replay("latest").into_iter().filter(|entry| entry["kind"] == "turn-ended");

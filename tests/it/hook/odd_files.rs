@@ -8,6 +8,7 @@ use crate::support::client_files::{Lead, count};
 use crate::support::sandbox::{CommandResult, Sandbox};
 
 const BLOCK: &str = "[policy]\non-error = \"block\"\n";
+const MARKED: &str = "not valid JSON: it starts with a byte order mark";
 const TASK: &str = r#"{"id":"2","status":"in_progress","owner":"bob"}"#;
 
 fn utf_16(units: impl Fn(u16) -> [u8; 2]) -> Vec<u8> {
@@ -18,7 +19,6 @@ fn utf_16(units: impl Fn(u16) -> [u8; 2]) -> Vec<u8> {
 fn odd_contents() -> Vec<(Vec<u8>, &'static str)> {
     let cut = TASK.strip_suffix('}').unwrap();
     let not_json = [
-        format!("\u{feff}{TASK}").into_bytes(),
         utf_16(u16::to_le_bytes),
         utf_16(u16::to_be_bytes),
         vec![0; 200],
@@ -27,10 +27,12 @@ fn odd_contents() -> Vec<(Vec<u8>, &'static str)> {
         cut.as_bytes().to_vec(),
         [cut.as_bytes(), b",\"x\":\"\xff\"}"].concat(),
     ];
+    let marked = (format!("\u{feff}{TASK}").into_bytes(), MARKED);
     let not_objects = ["[]", "\"text\"", "7", "null", "[{\"id\":\"2\"}]"];
     let not_json = not_json.into_iter().map(|content| (content, "not valid JSON"));
     let not_objects = not_objects.map(|content| (content.as_bytes().to_vec(), "not a JSON object"));
-    not_json.chain(not_objects).chain([(Vec::new(), "empty"), (b" \n".to_vec(), "empty")]).collect()
+    let empty = [(Vec::new(), "empty"), (b" \n".to_vec(), "empty")];
+    not_json.chain(not_objects).chain(empty).chain([marked]).collect()
 }
 
 fn put(sandbox: &Sandbox, path: &str, content: &[u8]) {
@@ -64,6 +66,7 @@ fn a_task_that_was_never_readable_is_a_failure_of_the_policy_and_is_listed() {
         assert!(status.contains(&format!("cannot read {}: {why}", task())), "{shown:?}: {status}");
         let doctor = sandbox.run(&["doctor"]).out;
         assert!(doctor.contains(&format!("2.json cannot be read ({why})")), "{shown:?}: {doctor}");
+        assert!(doctor.contains(" show ") && doctor.contains("; then correct or delete "), "{doctor}");
         let diagnostics = sandbox.diagnostics();
         assert!(diagnostics.contains(&format!("2.json is {why}")), "{diagnostics}");
         assert_eq!(pairs(&verdicts(&sandbox)), [("policy-failed", "block")], "{shown:?}");
@@ -129,9 +132,7 @@ fn a_roster_that_was_never_readable_may_have_the_session_in_it() {
 
 #[test]
 fn an_inbox_that_was_never_readable_is_listed_and_blocks_no_shutdown() {
-    for (content, why) in
-        [(&b"\xef\xbb\xbf[]"[..], "not valid JSON"), (b"{}", "not a JSON array"), (b"", "empty")]
-    {
+    for (content, why) in [(&b"\xef\xbb\xbf[]"[..], MARKED), (b"{}", "not a JSON array"), (b"", "empty")] {
         let sandbox = busy(BLOCK);
         put(
             &sandbox,
@@ -164,13 +165,23 @@ fn restore_and_show_report_a_file_that_was_never_json() {
     put(&sandbox, &format!("tasks/{TEAM}/3.json"), b"{\"id\":\"3\"}");
     turn_ends(&sandbox);
     put(&sandbox, &format!("tasks/{TEAM}/3.json"), b"{\"id\":");
+    put(&sandbox, &format!("teams/{TEAM}/inboxes/bob.json"), b"{}");
     turn_ends(&sandbox);
     let result = sandbox.run(&["restore", TEAM, "--to", "../then"]);
     assert_eq!(result.code, Some(0), "{result:?}");
-    assert!(result.out.contains("2.json (not valid JSON)"), "{}", result.out);
+    assert!(
+        result.out.contains("2.json (not valid JSON: it starts with a byte order mark)"),
+        "{}",
+        result.out
+    );
     assert!(result.out.contains("3.json (incomplete JSON: recorded during a write)"), "{}", result.out);
     let then = sandbox.told(&["show", TEAM, "--at", &sandbox.last()]);
-    assert!(then.contains("2.json was not valid JSON") && then.contains("3.json was half-written"), "{then}");
+    assert!(then.contains("inboxes/bob.json is not shown: it was not a JSON array"), "{then}");
+    assert!(
+        then.contains("2.json is not shown: it was not valid JSON: it starts with a byte order mark")
+            && then.contains("3.json was half-written"),
+        "{then}"
+    );
 }
 
 #[test]

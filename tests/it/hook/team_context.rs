@@ -95,9 +95,9 @@ fn resumed_lead_reads_who_is_gone_with_what_work() {
         for fact in [
             "Its agents are gone, and messages do not reach them.",
             "Agents, all gone:",
-            "- alice: gone\n",
+            "- alice: left\n",
             "alice to team-lead: \"done: ",
-            "- bob: gone; #2 in progress",
+            "- bob: left; #2 in progress",
             "- #2 \"Task 2\": in progress for",
         ] {
             assert!(facts.contains(fact), "{has_new_team}: {fact}: {facts}");

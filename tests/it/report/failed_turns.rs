@@ -544,5 +544,26 @@ fn a_failed_agent_is_first_in_watch_with_the_reason() {
     let screen = watcher.screen(110, 24);
     let agents = screen.split("Agents").nth(1).unwrap();
     let first = agents.lines().nth(1).unwrap();
+    assert!(first.contains("#2 ") && first.contains(&format!(": {LIMIT}")), "{screen}");
     assert!(first.contains("! bob") && first.contains("failed") && first.contains(LIMIT), "{screen}");
+}
+
+#[test]
+fn tasks_that_wait_for_a_task_of_a_failed_agent_are_no_second_incident() {
+    let team = Team::new(&["alice", "bob"]);
+    let list = |id: &str, owner: &str, blocked_by: &[&str]| {
+        let task = json!({"id": id, "subject": format!("Task {id}"), "status": "pending", "owner": owner,
+            "blockedBy": blocked_by});
+        team.sandbox.write(&format!("tasks/{}/{id}.json", team.lead().team), task);
+    };
+    list("3", "bob", &[]);
+    list("4", "alice", &["3"]);
+    team.lead().hook("Stop", json!({}));
+    team.at(1).fails("bob", "rate_limit", LIMIT);
+    team.at(60).lead().hook("UserPromptSubmit", json!({"prompt": "go on"}));
+    let report = team.json(&["report", "--json"]);
+    let all = report["incidents"].as_array().unwrap().iter();
+    let of_bob = all.filter(|one| one["agents"].as_array().unwrap().contains(&json!("bob")));
+    let kinds: Vec<&str> = of_bob.map(|one| one["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["failed-agent"], "{report:#}");
 }

@@ -440,7 +440,7 @@ fn agents_of_one_name_are_duplicates_while_their_turns_overlap() {
     assert_eq!(twice["agents"], json!(["bob"]));
     assert_eq!(
         twice["summary"],
-        format!("2 agents worked under the name bob at once, for 3 min; the later ones are {SECOND}")
+        format!("2 agents named bob ran at the same time for 3 min; started later: {SECOND}")
     );
     assert_eq!((&twice["severity"], &twice["cost"]["tokens"]), (&json!("medium"), &json!(70)));
     let steps: Vec<&Value> = twice["chain"].as_array().unwrap().iter().map(|step| &step["what"]).collect();

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::client_files::Lead;
 use crate::support::sandbox::Sandbox;
+use crate::watch::{Watcher, after, recording};
 
 const SESSION: &str = "6f0a9d24-0000-4000-8000-000000000001";
 const MINUTE: i64 = 60_000;
@@ -61,9 +62,12 @@ fn it_is_waiting_and_not_idle_or_stalled() {
     assert_eq!((&found["state"], &found["awaits_approval"]), (&json!("waiting"), &json!(true)));
     let status = sandbox.told(&["status"]);
     let line = status.lines().find(|line| line.contains("    bob")).unwrap();
-    assert!(line.contains("waiting") && line.contains("for the approval of its plan"), "{status}");
+    assert!(line.contains("waiting") && line.contains("for plan approval, task 1 "), "{status}");
     let brief = sandbox.told(&["brief", "latest"]);
-    assert!(brief.contains("- bob: waiting for the approval of its plan by the lead, for "), "{brief}");
+    assert!(brief.contains("- bob: waiting for the lead to approve its plan for "), "{brief}");
+    let screen = Watcher::new(recording(&sandbox, after(2)), after(2)).screen(110, 24);
+    let line = screen.lines().find(|line| line.contains("? bob")).unwrap_or_default();
+    assert!(line.contains("waiting") && line.contains("for plan approval, #1 "), "{screen}");
     sandbox.set_clock(60 * MINUTE);
     lead.hook("UserPromptSubmit", json!({"prompt": "go on"}));
     let found = incidents(&sandbox);
@@ -120,4 +124,26 @@ fn a_teammate_that_leaves_or_works_on_waits_no_longer() {
     sandbox.set_clock(60 * MINUTE);
     lead.hook("UserPromptSubmit", json!({"prompt": "go on"}));
     assert!(incidents(&sandbox).iter().all(|one| one["kind"] != "waiting-approval"));
+}
+
+#[test]
+fn an_approval_that_was_not_recorded_excuses_no_later_silence() {
+    let sandbox = Sandbox::new();
+    let lead = planning(&sandbox);
+    sandbox.set_clock(4 * MINUTE);
+    lead.hook("SubagentStart", by("bob"));
+    lead.before("toolu_4", "TaskUpdate", &json!({"taskId": "2", "status": "in_progress"}), by("bob"));
+    lead.task("2", "pending", Some("bob"));
+    lead.hook("Stop", json!({}));
+    lead.task("2", "in_progress", Some("bob"));
+    let answer =
+        json!({"success": true, "taskId": "2", "statusChange": {"from": "pending", "to": "in_progress"}});
+    lead.after("toolu_4", "TaskUpdate", &json!({"taskId": "2", "status": "in_progress"}), answer, by("bob"));
+    sandbox.set_clock(60 * MINUTE);
+    lead.hook("UserPromptSubmit", json!({"prompt": "go on"}));
+    let found = incidents(&sandbox);
+    assert!(
+        found.iter().any(|one| one["kind"] == "stalled-agent" && one["agents"][0] == "bob"),
+        "{found:#?}"
+    );
 }

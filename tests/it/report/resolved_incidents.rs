@@ -80,6 +80,12 @@ fn a_crash_is_resolved_when_another_agent_completes_the_work() {
     let status = sandbox.told(&["status"]);
     assert!(status.contains("past: bob disappeared"), "{status}");
     assert!(!sandbox.told(&["status", "--line"]).contains("alert"));
+    // Claude Code removes completed tasks.
+    std::fs::remove_file(sandbox.client(&format!("tasks/{}/1.json", lead.team))).unwrap();
+    lead.hook("Stop", json!({}));
+    let status = sandbox.told(&["status"]);
+    assert!(status.contains("past: bob disappeared"), "{status}");
+    assert!(!sandbox.told(&["status", "--line"]).contains("alert"));
 }
 
 #[test]

@@ -127,6 +127,8 @@ impl TeamPath<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flaw {
     Empty,
+    /// It begins with a byte order mark.
+    ByteOrderMark,
     NotJson,
     NotAnObject,
     NotAnArray,
@@ -145,6 +147,7 @@ impl Flaw {
         }
         match bytes.trim_ascii_start().first() {
             None => Some(Flaw::Empty),
+            Some(_) if bytes.starts_with("\u{feff}".as_bytes()) => Some(Flaw::ByteOrderMark),
             Some(_) if !is_json(bytes) => Some(Flaw::NotJson),
             Some(start) => (*start != first).then_some(other),
         }
@@ -152,12 +155,13 @@ impl Flaw {
 
     /// Whether its writer may not have finished.
     pub fn is_incomplete(self) -> bool {
-        matches!(self, Flaw::Empty | Flaw::NotJson)
+        matches!(self, Flaw::Empty | Flaw::ByteOrderMark | Flaw::NotJson)
     }
 
     pub fn text(self) -> &'static str {
         match self {
             Flaw::Empty => "empty",
+            Flaw::ByteOrderMark => "not valid JSON: it starts with a byte order mark",
             Flaw::NotJson => "not valid JSON",
             Flaw::NotAnObject => "not a JSON object",
             Flaw::NotAnArray => "not a JSON array",
@@ -178,7 +182,8 @@ mod tests {
     fn a_file_with_another_kind_of_value_or_no_json_has_a_flaw() {
         let flaw = |path: &str, text: &[u8]| Flaw::of(path, text);
         let (task, inbox) = ("tasks/t/1.json", "teams/t/inboxes/bob.json");
-        for text in [&b"\xef\xbb\xbf{}"[..], b"{\"a\":1,}", b"\0\0", b"{\"a\":\"C:\\Users\"}", b"{"] {
+        assert_eq!(flaw(task, b"\xef\xbb\xbf{}"), Some(Flaw::ByteOrderMark));
+        for text in [&b"{\"a\":1,}"[..], b"\0\0", b"{\"a\":\"C:\\Users\"}", b"{"] {
             assert_eq!((flaw(task, text), flaw(inbox, text)), (Some(Flaw::NotJson), Some(Flaw::NotJson)));
         }
         assert_eq!((flaw(task, b""), flaw(inbox, b" \n")), (Some(Flaw::Empty), Some(Flaw::Empty)));

@@ -32,7 +32,7 @@ function incidentCard(incident) {
     make("ol", { class: "chain" }, incident.chain.map((step) => make("li", {},
       momentLink(stamp(step.at)), " ", bdi(step.what, { dir: "auto" })))));
   return make("article", { class: "incident " + (SEVERITIES[incident.severity] || "plain"), id: "incident-" + incident.id, tabindex: "-1" },
-    make("h3", {}, make("span", { class: "chip" }, incident.severity), words(incident.kind)),
+    make("h3", {}, make("span", { class: "chip" }, incident.resolved ? "resolved" : incident.severity), words(incident.kind)),
     make("p", {}, bdi(incident.summary, { dir: "auto" })),
     make("p", { class: "muted" }, button({ class: "link", "aria-label": since(stamp(incident.from)) + ": show the incident on the timeline" }, () => showIncident(incident),
       since(stamp(incident.from), false)), " \u00b7 ", costs.join(" \u00b7 "),

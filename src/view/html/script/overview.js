@@ -5,6 +5,8 @@ const ENDS = {
   crashed: "Claude Code crashed", disappeared: "Claude Code disappeared",
 };
 
+const isRunning = () => report.overview.ended_at === null && report.verdict?.kind === "running";
+
 function drawHead() {
   const { overview } = report;
   const title = overview.team || (overview.topology === "no-team" ? "Session without a team" : "Unnamed team");
@@ -14,10 +16,10 @@ function drawHead() {
   const second = (at) => dayTime(at, false).slice(0, 19);
   // The zone is named once, unless the clocks changed during the run.
   const isShared = end !== null && zoneOf(start) === zoneOf(end);
-  fill($("subtitle"), bdi(title), " \u00b7 run ", make("code", {}, overview.run), " \u00b7 ",
-    second(overview.started_at) + (isShared ? "" : " " + zoneOf(start)), " to ",
-    end === null ? unknown() : second(overview.ended_at) + " " + zoneOf(end),
-    " \u00b7 ", orUnknown(overview.duration_ms, lasting));
+  const started = second(overview.started_at) + (isShared ? "" : " " + zoneOf(start));
+  const until = isRunning() ? [", still running"] : [" to ",
+    end === null ? unknown() : second(overview.ended_at) + " " + zoneOf(end), " \u00b7 ", orUnknown(overview.duration_ms, lasting)];
+  fill($("subtitle"), bdi(title), " \u00b7 run ", make("code", {}, overview.run), " \u00b7 ", started, until);
   $("zone").textContent = isUtc ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
@@ -40,7 +42,7 @@ function drawOverview() {
     figure("Cost", orUnknown(spending.cost, money)));
   const fact = (label, ...value) => make("div", {}, make("dt", {}, label), make("dd", {}, value));
   fill($("facts"),
-    fact("Ended by", orUnknown(overview.ended_by, (by) => ENDS[by] || words(by)),
+    fact("Ended by", isRunning() ? "still running" : orUnknown(overview.ended_by, (by) => ENDS[by] || words(by)),
       overview.ended_reason ? [" (", bdi(overview.ended_reason), ")"] : null),
     fact("Claude Code", overview.client_versions.length ? overview.client_versions.join(", ") : unknown()),
     fact("Lead session", orUnknown(overview.lead_session, (id) => make("code", {}, id))),
