@@ -21,7 +21,7 @@ enum Form {
     Key,
     /// The prefix is short. A letter or a digit before it makes it part of a word.
     Word,
-    /// The prefix is the address of a service. What follows is secret.
+    /// The prefix is the address of a service, and the rest of the address is secret.
     Address,
     /// Several parts with dots between them.
     Dotted,
@@ -131,7 +131,7 @@ pub(super) fn find(keys: &Keys, text: &str, prefix: Range<usize>) -> Option<Rang
     Some(start..end)
 }
 
-/// Whether a word can begin after these bytes: no letter, or the end of a color code or of `%20`.
+/// Whether a word can begin after these bytes: after any byte but a letter, or after the end of a color code or of `%20`.
 fn is_bounded(before: &[u8]) -> bool {
     let last = |bytes: usize| before.len().checked_sub(bytes).and_then(|at| before.get(at));
     !last(1).is_some_and(u8::is_ascii_alphanumeric)

@@ -82,7 +82,7 @@ pub(super) fn strength(name: &str) -> Option<Strength> {
     ending(lower, WEAK).map(|_| Strength::Weak)
 }
 
-/// What is before the first of these words that a name ends with.
+/// The part of a name before the first of these words that it ends with.
 fn ending<'a>(name: &'a [u8], words: &[&str]) -> Option<&'a [u8]> {
     let last = name.last()?;
     let mut words = words.iter().filter(|word| word.as_bytes().last() == Some(last));

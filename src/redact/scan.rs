@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::keys::{JWT, KEYS, Keys};
 use super::{assignments, blocks, keys, names, personal, places};
 
-/// What is found. Of two findings at the same place, the kind that is first here is used.
+/// The kind of a finding. Of two findings at the same place, the kind that is first here is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     PrivateKey,
@@ -206,7 +206,7 @@ struct Search<'a> {
 impl Search<'_> {
     fn apply(&mut self, anchor: &Anchor, place: Range<usize>) {
         let Search { text, found, last_name } = self;
-        // A finding can begin after its anchor, so what is before it is still searched. At its start, a rule for a form of
+        // A finding can begin after its anchor, so the text before it is still searched. At its start, a rule for a form of
         // key can know more than the rule for its name.
         let recent = || found.iter().rev().take(MAX_RECENT).map(|finding| &finding.range);
         if recent().any(|range| range.start < place.start && place.start < range.end) {

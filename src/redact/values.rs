@@ -1,6 +1,6 @@
 //! Whether a text that is assigned to a name can be a secret: not a reference, not a placeholder, not a word.
 
-/// Words that stand for a value, are its type, or name an algorithm.
+/// Words that replace a value, are its type, or name an algorithm.
 #[rustfmt::skip]
 const NOT_VALUES: &[&str] = &[
     "string", "str", "text", "number", "int", "integer", "bool", "boolean", "object", "null", "nil", "none",

@@ -202,7 +202,7 @@ pub fn changes_own_task(entry: &Entry) -> bool {
     })
 }
 
-/// What the entry shows of agents: of its actor, and of the agent that the actor stopped.
+/// The signs that an entry is of agents: of its actor, and of the agent that the actor stopped.
 pub fn signs(entry: &Entry) -> impl Iterator<Item = (&str, Sign)> {
     let stopped = match &entry.kind {
         EntryKind::AgentStopped(stop) if !stop.beside_another => Some((stop.name.as_str(), Sign::Leaves)),

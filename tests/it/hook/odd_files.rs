@@ -25,7 +25,6 @@ fn odd_contents() -> Vec<(Vec<u8>, &'static str)> {
         format!("{cut},}}").into_bytes(),
         format!("{cut},\"path\":\"C:\\Users\"}}").into_bytes(),
         cut.as_bytes().to_vec(),
-        [cut.as_bytes(), b",\"x\":\"\xff\"}"].concat(),
     ];
     let marked = (format!("\u{feff}{TASK}").into_bytes(), MARKED);
     let not_objects = ["[]", "\"text\"", "7", "null", "[{\"id\":\"2\"}]"];
@@ -101,6 +100,16 @@ fn a_readable_task_that_becomes_another_value_is_unreadable() {
     assert_eq!(ask(&sandbox).code, Some(2));
     assert!(sandbox.run(&["status"]).out.contains("2.json: not a JSON object"));
     assert_eq!(pairs(&verdicts(&sandbox)), [("policy-failed", "block")]);
+}
+
+#[test]
+fn a_byte_that_is_not_utf_8_hides_no_task() {
+    let sandbox = busy(BLOCK);
+    let content = [TASK.strip_suffix('}').unwrap().as_bytes(), b",\"x\":\"Dr\xe4ft\"}"].concat();
+    put(&sandbox, &task(), &content);
+    let result = ask(&sandbox);
+    assert!(result.code == Some(2) && result.err.contains("who still owns task 2"), "{result:?}");
+    assert!(!sandbox.run(&["status"]).out.contains("cannot read"));
 }
 
 #[test]
