@@ -107,7 +107,7 @@ impl Facts<'_> {
             }
             let more = match agents.len() - names.len() {
                 0 => String::new(),
-                more if names.is_empty() => format!("{more}, not listed"),
+                _ if names.is_empty() => "not listed".to_owned(),
                 more => format!("; {more} more, not listed"),
             };
             text += &format!("- {} ({}): {}{more}\n", state.word(), agents.len(), names.join(", "));

@@ -281,3 +281,21 @@ fn run_without_recorded_data_is_drawn() {
     assert!(browser.text("#figures").contains("Costunknown"));
     browser.must_be_content();
 }
+
+#[test]
+fn a_run_that_is_still_running_has_no_unknown_end_and_a_resolved_incident_says_so() {
+    let mut report = empty();
+    report["verdict"] = json!({"kind": "running", "title": "Session", "sentence": "It runs."});
+    report["incidents"] = json!([{"id": "0123456789", "kind": "lost-work", "severity": "low", "agents": ["bob"],
+        "tasks": [], "from": at(1), "to": at(2), "summary": "bob was shut down", "evidence": [], "chain": [],
+        "cost": {"tasks_lost": 0, "tokens": null, "usd": null, "seconds": 1}, "remedy": null, "resolved": true}]);
+    let Some((browser, _dir)) = show(report) else { return };
+    let text = |place: &str| {
+        let script = format!("return document.querySelector({place:?}).textContent");
+        browser.run(&script).as_str().unwrap().to_owned()
+    };
+    let subtitle = text("#subtitle");
+    assert!(subtitle.ends_with(", still running") && !subtitle.contains("unknown"), "{subtitle}");
+    assert!(text("#facts").contains("Ended bystill running"), "{}", text("#facts"));
+    assert_eq!(text(".incident .chip"), "resolved");
+}

@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 use crate::support::client_files::Lead;
 use crate::support::sandbox::Sandbox;
+use crate::watch::{Watcher, after, recording};
+use teamkeep::watch::{Mode, Subject};
 
 const SESSION: &str = "6f0a9d24-0000-4000-8000-000000000001";
 const MINUTE: i64 = 60_000;
@@ -80,6 +82,11 @@ fn a_crash_is_resolved_when_another_agent_completes_the_work() {
     let status = sandbox.told(&["status"]);
     assert!(status.contains("past: bob disappeared"), "{status}");
     assert!(!sandbox.told(&["status", "--line"]).contains("alert"));
+    let mut watcher = Watcher::new(recording(&sandbox, after(60)), after(60));
+    let subject = Subject::Incident(over["id"].as_str().unwrap().to_owned());
+    watcher.state.mode = Mode::Details { subject, scroll: 0 };
+    let details = watcher.screen(100, 24);
+    assert!(details.contains("crashed-agent, resolved"), "{details}");
     // Claude Code removes completed tasks.
     std::fs::remove_file(sandbox.client(&format!("tasks/{}/1.json", lead.team))).unwrap();
     lead.hook("Stop", json!({}));
