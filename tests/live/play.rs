@@ -137,7 +137,7 @@ pub fn session(
     let terminal = Terminal::start(&played.home, command)?;
     terminal.wait_for_prompt()?;
     for step in steps {
-        if step.typed == ESCAPE { terminal.press("Escape") } else { terminal.enter(step.typed) }?;
+        if step.typed == ESCAPE { escape(&terminal) } else { terminal.enter(step.typed) }?;
         let what = format!("what follows {:?}: {:?}", step.typed, step.until);
         terminal.wait(Duration::from_secs(120), &what, || {
             let entries = played.ledger.entries();
@@ -182,6 +182,18 @@ fn wait_for_leaving(played: &Played) -> Result<(), String> {
         std::thread::sleep(Duration::from_millis(200));
     }
     Ok(())
+}
+
+/// Presses Escape until the client reads it: one alone can be the beginning of another key.
+fn escape(terminal: &Terminal) -> Result<(), String> {
+    for _ in 0..5 {
+        terminal.press("Escape")?;
+        std::thread::sleep(Duration::from_secs(1));
+        if terminal.screen().contains("nterrupted") {
+            return Ok(());
+        }
+    }
+    Err("Escape interrupted nothing".to_owned())
 }
 
 /// A step in which the user interrupts the turn.

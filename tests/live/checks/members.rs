@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::ledger::NO_PART;
 use super::super::record::{Record, text, words};
-use super::super::scenarios::{GENERAL, LATER, Scenario, Then, Topology};
+use super::super::scenarios::{LATER, Scenario, Then, Topology};
 use super::super::sent::Sent;
 use super::super::version::{Generation, Version};
 use super::{differ, same};
@@ -41,7 +41,9 @@ pub fn differences(version: Version, scenario: &Scenario, sent: &Sent, record: &
 
     let stopped = sent.messages.iter().filter(|message| message.kind == "shutdown-approved");
     let stopped = stopped.map(|message| message.from.clone()).chain(sent.ended.iter().cloned());
-    let left = once(record.of(&["member-left"]).map(|entry| text(entry, "actor")), comes_back);
+    let stops = record.of(&["agent-stopped"]).map(|entry| text(entry, "stopped"));
+    let left = record.of(&["member-left"]).map(|entry| text(entry, "actor")).chain(stops);
+    let left = once(left, comes_back);
     let expected: Vec<String> = stopped.filter(|name| !comes_back || left.contains(name)).collect();
     found.extend(differ("replay, who left", expected, left));
     found
@@ -52,17 +54,26 @@ fn once<T: Ord>(things: impl Iterator<Item = T>, only: bool) -> Vec<T> {
     if only { things.collect::<BTreeSet<T>>().into_iter().collect() } else { things.collect() }
 }
 
+/// The name of agents that are no teammates: a member's name is the member's only.
+fn subagent(scenario: &Scenario, sent: &Sent) -> String {
+    match sent.members.contains_key(scenario.role) {
+        true => format!("{} (subagent)", scenario.role),
+        false => scenario.role.to_owned(),
+    }
+}
+
 /// Whatever a part said last in a turn is on record as that, and nothing else.
 fn said(version: Version, scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
     let mut found = Vec::new();
+    let subagent = subagent(scenario, sent);
     let mut all: BTreeMap<&str, BTreeSet<&String>> = BTreeMap::new();
     for (part, words) in &sent.words {
         let name = match (part.as_str(), scenario.topology) {
             ("lead", Topology::Headless) => "lead",
             ("lead", _) => "team-lead",
             // An agent that is no teammate goes by what it is.
-            (_, Topology::Headless) => scenario.role,
-            (part, _) if !sent.members.contains_key(part) => scenario.role,
+            (_, Topology::Headless) => &subagent,
+            (part, _) if !sent.members.contains_key(part) => &subagent,
             (part, _) => part,
         };
         all.entry(name).or_default().extend(words);
@@ -99,10 +110,8 @@ fn prompted(version: Version, scenario: &Scenario, sent: &Sent, record: &Record)
         .map(|entry| text(entry, "text"))
         .filter(|text| text.starts_with("part=") || text.starts_with("act="));
     let mut found = differ("replay, what was typed", typed, told);
-    let launched =
-        begun().filter(|entry| entry["actor"] == scenario.role).map(|entry| text(entry, "summary"));
-    // Turns of a teammate with the name of a role begin for no such reason.
-    let launched = launched.filter(|summary| !summary.is_empty() || scenario.role == GENERAL);
+    let subagent = subagent(scenario, sent);
+    let launched = begun().filter(|entry| entry["actor"] == subagent).map(|entry| text(entry, "summary"));
     found.extend(differ("replay, what subagents were started for", sent.agents.clone(), launched));
     found
 }

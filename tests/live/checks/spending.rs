@@ -10,7 +10,7 @@ use super::super::ending::Ending;
 use super::super::ledger::Usage;
 use super::super::play::Played;
 use super::super::record::{Record, text};
-use super::super::scenarios::{CLEAR, Scenario, Then, Topology};
+use super::super::scenarios::{CLEAR, GENERAL, Scenario, Then, Topology};
 use super::super::version::Generation;
 use super::same;
 
@@ -32,7 +32,7 @@ pub fn differences(scenario: &Scenario, played: &Played, record: &Record) -> Vec
     let by_agent: BTreeMap<String, Tokens> =
         agents.map(|agent| (text(agent, "agent"), told(agent))).collect();
     let mut found: Vec<String> =
-        same("tokens of each agent", sent(&usages, played, record), by_agent).into_iter().collect();
+        same("tokens of each agent", sent(scenario, &usages, played, record), by_agent).into_iter().collect();
     // Claude Code keeps no count of a session that was killed, and counts again from zero after `/clear`.
     let is_cleared = (scenario.steps)(Generation::Session).iter().any(|step| step.typed == CLEAR);
     let has_other_record = is_cleared || scenario.then != Then::Nothing || scenario.ending == Ending::Killed;
@@ -86,10 +86,12 @@ fn sum(mut sum: Tokens, more: Tokens) -> Tokens {
 
 /// The tokens that each part was sent during the run, by the name of its agent. A message that is in no transcript is left
 /// out: a process that ends does not write its last one.
-fn sent(usages: &[Usage], played: &Played, record: &Record) -> BTreeMap<String, Tokens> {
+fn sent(scenario: &Scenario, usages: &[Usage], played: &Played, record: &Record) -> BTreeMap<String, Tokens> {
     let is_team = usages.iter().any(|usage| usage.part.as_deref() == Some("alice"));
     let name = |part: &str| match (part, is_team) {
         ("lead", true) => "team-lead".to_owned(),
+        // A subagent whose role is the name of a member.
+        ("helper", true) if scenario.role != GENERAL => format!("{} (subagent)", scenario.role),
         ("lead", false) | (_, true) => part.to_owned(),
         // The only other agent of a run without a team is a subagent, named after its type.
         (_, false) => "general-purpose".to_owned(),

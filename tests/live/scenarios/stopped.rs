@@ -12,7 +12,7 @@ const END: &str = "act=end";
 
 /// Alice has left, by the lead's hand.
 pub fn looks(_: Generation) -> Vec<Look> {
-    let shows = &["team-lead stopped alice"];
+    let shows = &["stopped alice"];
     vec![
         Look {
             after: Some(END),
