@@ -14,7 +14,7 @@ pub enum Texts {
     /// They are left out.
     Dropped,
     /// Secrets and personal data in them are replaced.
-    Redacted(Redactor),
+    Redacted(Box<Redactor>),
     Kept,
 }
 

@@ -62,7 +62,9 @@ impl Setup {
     pub fn texts(&self, homes: &[String]) -> Result<Texts> {
         Ok(match self.context.config.ship.privacy {
             ShipPrivacy::Full => Texts::Kept,
-            ShipPrivacy::Redacted => Texts::Redacted(Redactor::new(&self.context.config.privacy, homes)?),
+            ShipPrivacy::Redacted => {
+                Texts::Redacted(Box::new(Redactor::new(&self.context.config.privacy, homes)?))
+            }
             ShipPrivacy::Metadata => Texts::Dropped,
         })
     }

@@ -67,7 +67,6 @@ pub(super) fn find(text: &str, name: Range<usize>) -> Option<Range<usize>> {
 pub(super) fn is_secret(strength: Strength, key: &str, value: &str) -> bool {
     let short = &value[..value.floor_char_boundary(MAX_CHECKED)];
     counts(strength, key, Style::Quoted, short, None)
-        || (strength == Strength::Strong && is_password(key) && is_passphrase(short))
 }
 
 /// Words without a capital letter or punctuation, such as `correct horse`. Text about a password is a sentence.
@@ -90,7 +89,10 @@ fn counts(strength: Strength, name: &str, style: Style, value: &str, next: Optio
     let has_letter = value.bytes().any(|byte| byte.is_ascii_alphabetic());
     match (style, strength) {
         (Style::Quoted, Strength::Strong) => {
-            !value.contains(char::is_whitespace) || is_mixed(value) || is_phrase(name)
+            !value.contains(char::is_whitespace)
+                || is_mixed(value)
+                || is_phrase(name)
+                || (is_password(name) && is_passphrase(value))
         }
         (Style::Quoted | Style::Argument, Strength::Weak) => {
             is_random(value, if is_shouted { 10 } else { 16 })

@@ -113,7 +113,7 @@ impl Answer {
             start.extend(word.chars().take(MAX_ANSWER_CHARS + 1));
         }
         let start = cut(&start, MAX_ANSWER_CHARS);
-        (!start.is_empty()).then(|| Answer { at, is_all, bytes: text.len(), start: Some(start) })
+        (!start.is_empty()).then_some(Answer { at, is_all, bytes: text.len(), start: Some(start) })
     }
 }
 

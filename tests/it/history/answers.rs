@@ -94,9 +94,12 @@ fn an_answer_that_no_agent_received_is_in_status_and_brief_with_the_command_that
     assert!(problems(&sandbox).contains(&("never-reported".to_owned(), "alice".to_owned())));
 }
 
+/// Something that ends the time in which an answer is shown.
+type Happens = fn(&Lead<'_>);
+
 #[test]
 fn an_answer_is_shown_until_a_message_a_new_instruction_or_the_end_of_the_membership() {
-    let ends: [(&str, fn(&Lead<'_>)); 6] = [
+    let ends: [(&str, Happens); 6] = [
         ("a message", |lead| {
             let input = json!({"to": "team-lead", "message": "The parser drops a token."});
             lead.before("u1", "SendMessage", &input, by("alice"));

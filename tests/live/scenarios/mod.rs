@@ -311,7 +311,7 @@ pub const ALL: &[Scenario] = &[
         reply: halfway::reply,
         ending: Ending::Killed,
         then: Then::Resumed,
-        facts: Some(Facts { part: "lead", act: "list", state: "gone" }),
+        facts: Some(Facts { part: "lead", act: "list", state: "left" }),
         verdict: "crashed",
         incidents: &["crashed-lead team-lead"],
         ..TEAM

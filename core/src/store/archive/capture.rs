@@ -47,7 +47,6 @@ impl Archive {
     }
 
     /// `None` if a call in another directory took the team's name after the subject was located.
-
     fn capture_located(
         &self,
         subject: &CaptureScope,
