@@ -131,7 +131,7 @@ pub(super) fn find(keys: &Keys, text: &str, prefix: Range<usize>) -> Option<Rang
     Some(start..end)
 }
 
-/// Whether a word can begin after these bytes: after any byte but a letter, or after the end of a color code or of `%20`.
+/// Whether a word can begin after these bytes: after a byte that is not alphabetic, or after the end of a color code or of `%20`.
 fn is_bounded(before: &[u8]) -> bool {
     let last = |bytes: usize| before.len().checked_sub(bytes).and_then(|at| before.get(at));
     !last(1).is_some_and(u8::is_ascii_alphanumeric)
