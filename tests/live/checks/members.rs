@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::ledger::NO_PART;
+use super::super::play::ESCAPE;
 use super::super::record::{Record, text, words};
 use super::super::scenarios::{LATER, Scenario, Then, Topology};
 use super::super::sent::Sent;
@@ -102,8 +103,8 @@ fn prompted(version: Version, scenario: &Scenario, sent: &Sent, record: &Record)
         .chain(scenario.ending.typed())
         .chain(scenario.continues(version).then_some(LATER))
         .map(str::to_owned);
-    // A command of the client starts no turn.
-    let typed = typed.filter(|typed| !typed.starts_with('/'));
+    // A command of the client starts no turn, and neither does a key.
+    let typed = typed.filter(|typed| !typed.starts_with('/') && typed != ESCAPE);
     // The client itself begins turns of the lead for mail and for what ran beside it.
     let told = begun().filter(|entry| ["lead", "team-lead"].contains(&text(entry, "actor").as_str()));
     let told = told
