@@ -1,11 +1,11 @@
 //! The recorded data of one run that a policy needs.
 
 use std::collections::{BTreeSet, HashMap};
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use teamkeep_core::attribution::version_in;
 use teamkeep_core::client::compat::delivers_answers;
-use teamkeep_core::client::json;
 use teamkeep_core::config::{Policy, Price};
 use teamkeep_core::enforcement::RunSpending;
 use teamkeep_core::model::event::Recorded;
@@ -153,7 +153,7 @@ impl Record {
     }
 }
 
-/// The version of Claude Code at the start of a run, as a hook call finds it: in the first lines of a transcript.
+/// The version of Claude Code at the start of a run.
 fn client_version(archive: &Archive, run: &RunRecord) -> Option<String> {
     archive.longest_transcripts(run).iter().filter(|(path, _)| path.ends_with(".jsonl")).find_map(
         |(path, stored)| {
@@ -161,15 +161,10 @@ fn client_version(archive: &Archive, run: &RunRecord) -> Option<String> {
                 Some(stored) => Box::new(archive.objects.open(&stored.object).ok()?),
                 None => Box::new(fs::open_regular(Path::new(path)).ok()?),
             };
-            let lines = BufReader::new(file.take(MAX_HEAD_BYTES)).lines().map_while(io::Result::ok);
-            let mut records = lines.filter_map(|line| json::parse_lossy(line.as_bytes()));
-            records.find_map(|record| Some(record.get("version")?.as_str()?.to_owned()))
+            version_in(file)
         },
     )
 }
-
-/// Maximum number of bytes to read at the start of a transcript.
-const MAX_HEAD_BYTES: u64 = 64 * 1024;
 
 /// The run or, outside a run, the session under which an event is counted, as at the hook call. The timeline instead
 /// assigns the events of a session from before its run to the run ([`Claims`]).

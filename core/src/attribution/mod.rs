@@ -142,8 +142,16 @@ impl<'a> CallContext<'a> {
 
 /// The first entries of a transcript, within a few kilobytes. Empty if the path is not a regular file.
 fn head(transcript: &Path) -> impl Iterator<Item = Value> {
-    let file = fs::open_regular(transcript).ok();
-    let lines = file.map(|file| BufReader::new(file.take(64 * 1024)).split(b'\n'));
-    let lines = lines.into_iter().flatten().map_while(std::result::Result::ok).take(20);
+    fs::open_regular(transcript).ok().into_iter().flat_map(records_at_start)
+}
+
+fn records_at_start(transcript: impl Read) -> impl Iterator<Item = Value> {
+    let lines = BufReader::new(transcript.take(64 * 1024)).split(b'\n');
+    let lines = lines.map_while(std::result::Result::ok).take(20);
     lines.filter_map(|line| json::parse_lossy(&line))
+}
+
+/// The version of Claude Code in a transcript, as a hook call finds it.
+pub fn version_in(transcript: impl Read) -> Option<String> {
+    records_at_start(transcript).find_map(|record| Some(record.get("version")?.as_str()?.to_owned()))
 }
