@@ -9,7 +9,7 @@
 //!
 //! [`commands`] has one file a command: it parses arguments, calls a module and passes the result to [`view`].
 //! [`brief`] has the facts for an agent that has lost its context.
-//! [`search`] has the full-text index of everything that is recorded, and [`files`] the files that the agents changed.
+//! [`search`] finds texts in everything that is recorded, and [`files`] the files that the agents changed.
 //! [`timeline`] merges events, snapshots, transcripts and inboxes into the history of a run. [`bundle`] exports and imports
 //! runs; [`prune`] and [`verify`] maintain the store; [`notify`] sends incidents of running teams; [`settings`] edits Claude
 //! Code's settings, and [`doctor`] checks the installation. [`redact`] replaces secrets, [`demo`] replays an example, and
@@ -56,13 +56,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             commands::hook::run(&hook)
         }
         None => {
-            diagnostics::exit_on_panic(diagnostics::COMMAND_PANIC_EXIT_CODE, restore_on_panic);
+            diagnostics::exit_on_panic(diagnostics::COMMAND_PANIC_EXIT_CODE, ui::terminal::close);
             cli::main(&args)
         }
     }
-}
-
-fn restore_on_panic() {
-    ui::terminal::close();
-    search::discard_open();
 }

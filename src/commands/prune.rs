@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::prune::{
     Bounds, Inventory, Plan, PruneContext, Pruned, Reason, RunState, apply, plan, plan_verified, survey,
 };
-use crate::search::IndexDir;
+use crate::search::remove_former_index;
 use crate::view::{self, Document, count};
 use teamkeep_core::config;
 use teamkeep_core::error::Result;
@@ -91,10 +91,8 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         let ground = PruneContext { right, log: &log, policy: &policy, grace, recording };
         let mut progress = context.ui.progress("removing", plan.bytes);
         pruned = Some(apply(&survey, &plan, &ground, &mut |bytes| progress.add(bytes))?);
-        // The index contains the texts of what was deleted.
-        if !plan.is_empty() && !IndexDir::at(context.paths.search()).remove(limits.lock_patience)? {
-            context.ui.warn("a search updates the index: it contains deleted texts until the next search");
-        }
+        // It contains the texts of what was deleted.
+        remove_former_index(&context.paths.search());
     }
     let is_plan = pruned.is_none() && !plan.is_empty();
     if args.output.json {

@@ -1,6 +1,8 @@
 //! `teamkeep search QUERY`: finds texts in everything that is recorded.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tempfile::TempDir;
@@ -9,17 +11,23 @@ use super::catalog::{self, catalog, parse_time, redactor};
 use super::output::{self, JsonOption};
 use crate::bundle::unpack;
 use crate::context::Context;
-use crate::search::{Found, Freshness, IndexDir, Kind, Order, Pattern, Request, find, open_current};
+use crate::redact::Redactor;
+use crate::search::{Found, Hit, Kind, Pattern, Request, Step, Syntax, find, remove_former_index};
 use crate::timeline::RunCatalog;
+use crate::ui::pager::Paged;
+use crate::ui::{self, Progress};
 use crate::view::{self, HitDetail};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::LEAD;
 use teamkeep_core::store::archive::Archive;
 
+/// Hits are shown after this time at the latest.
+const SHOW_INTERVAL: Duration = Duration::from_millis(500);
+
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  # Texts with both words, the best match first
+  # Texts with both words, the newest first
   teamkeep search parser fails
 
   # A phrase in messages of one agent in the last week
@@ -31,8 +39,8 @@ Examples:
   # A file that `teamkeep export` wrote
   teamkeep search panicked --file run.teamkeep.tar.gz
 
-Words match whole words in any case. All words and phrases must occur in one text. With --regex,
-words before or after other characters, and filters, make it faster.")]
+A query in lower case matches any case, one with an upper-case letter only this case. A word also
+matches inside of words. All words and phrases must occur in one text.")]
 pub struct Args {
     /// Words, and "phrases" in quotes
     #[arg(value_name = "QUERY", required = true)]
@@ -53,12 +61,12 @@ pub struct Args {
     /// Only texts until this time (same formats as --since)
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     until: Option<String>,
-    /// QUERY is a regular expression. It is case-sensitive, and results are sorted by time
+    /// Match only whole words
+    #[arg(short, long)]
+    word: bool,
+    /// QUERY is a regular expression
     #[arg(long)]
     regex: bool,
-    /// Sort by relevance or time (the newest first)
-    #[arg(long, value_enum, default_value_t, value_name = "ORDER")]
-    sort: Order,
     /// Maximum number of results
     #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1_000))]
     limit: u16,
@@ -72,6 +80,9 @@ pub struct Args {
     /// [privacy] in the configuration adds
     #[arg(long)]
     redact: bool,
+    /// Stop after this time, with what was found
+    #[arg(long, value_name = "SECONDS", hide = true)]
+    time_limit: Option<u64>,
     #[command(flatten)]
     output: JsonOption,
 }
@@ -81,54 +92,146 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         let scratch = TempDir::with_prefix("teamkeep-search-")
             .map_err(|error| Error::caused("cannot create a temporary directory", error))?;
         let catalog = imported(context, scratch.path(), &args.file)?;
-        let (mut found, _) = search(context, args, &catalog, &scratch.path().join("search"))?;
-        print(context, args, (&catalog, &mut found), Freshness::Current)?;
-        if !args.output.json && !found.hits.is_empty() {
-            let file = args.file[0].display();
-            context.ui.hint(format!("to run these commands, import the file first: teamkeep import {file}"));
-        }
+        search(context, args, &catalog)?;
         return Ok(());
     }
     context.paths.secure()?;
+    let former = context.paths.search();
+    if remove_former_index(&former) {
+        let former = former.display();
+        context.ui.eprint_line(&format!("removed the search index of an earlier version: {former}"));
+    }
     let catalog = catalog(context)?;
-    let (mut found, freshness) = search(context, args, &catalog, &context.paths.search())?;
-    print(context, args, (&catalog, &mut found), freshness)?;
+    search(context, args, &catalog)?;
     catalog::damaged(&catalog).for_each(|problem| context.ui.warn(problem));
     Ok(())
 }
 
-fn search(context: &Context, args: &Args, catalog: &RunCatalog, index: &Path) -> Result<(Found, Freshness)> {
+fn search(context: &Context, args: &Args, catalog: &RunCatalog) -> Result<()> {
     let request = args.request(context, catalog)?;
-    let (mut found, freshness) = find_current(context, &request, catalog, index)?;
-    if args.redact {
-        let redactor = redactor(context, &catalog.runs)?;
-        let hits = found.hits.iter_mut();
-        hits.for_each(|hit| hit.change_texts(&request.pattern, |text| redactor.text(text).into_owned()));
-    }
-    Ok((found, freshness))
+    let redactor = if args.redact { Some(redactor(context, &catalog.runs)?) } else { None };
+    let mut printer = Printer {
+        context,
+        args,
+        catalog,
+        pattern: &request.pattern,
+        redactor,
+        progress: None,
+        out: context.paged(),
+        start: Instant::now(),
+        hits: Vec::new(),
+        count: 0,
+    };
+    let found = find(catalog, &request, |step| printer.step(step))?;
+    printer.end(&found)
 }
 
-fn find_current(
-    context: &Context,
-    request: &Request<'_>,
-    catalog: &RunCatalog,
-    index: &Path,
-) -> Result<(Found, Freshness)> {
-    let dir = IndexDir::at(index.to_owned());
-    let current = || {
-        let mut progress = context.ui.progress("indexing", 0);
-        open_current(&dir, catalog, &mut |bytes| progress.add(bytes))
-    };
-    let (open, freshness) = current()?;
-    // Damage that is only seen when the index is read: it is built again.
-    match find(&open, catalog, request) {
-        Ok(found) => Ok((found, freshness)),
-        Err(error) => {
-            if !dir.remove(context.config.log.lock_patience)? {
-                return Err(error);
+/// Prints the hits while others are still searched for.
+struct Printer<'a> {
+    context: &'a Context,
+    args: &'a Args,
+    catalog: &'a RunCatalog,
+    pattern: &'a Pattern,
+    redactor: Option<Redactor>,
+    progress: Option<Progress>,
+    out: Paged,
+    start: Instant,
+    /// For JSON, which is one object.
+    hits: Vec<Hit>,
+    count: usize,
+}
+
+impl Printer<'_> {
+    /// Returns whether more hits can be printed.
+    fn step(&mut self, step: Step) -> Result<bool> {
+        match step {
+            Step::Begin(size) => self.progress = Some(self.context.ui.progress("searching", size)),
+            Step::Read(size) => {
+                self.progress.iter_mut().for_each(|progress| progress.add(size));
+                if self.count > 0 && self.start.elapsed() > SHOW_INTERVAL {
+                    return self.written(|out| out.show());
+                }
             }
-            let (open, freshness) = current()?;
-            Ok((find(&open, catalog, request)?, freshness))
+            Step::Hit(hit) => return self.hit(*hit),
+        }
+        Ok(true)
+    }
+
+    fn hit(&mut self, mut hit: Hit) -> Result<bool> {
+        let record = self.catalog.runs.iter().find(|record| Some(&record.run) == hit.run.as_ref());
+        let redacted = |text: &str| self.redactor.as_ref().map(|redactor| redactor.text(text).into_owned());
+        hit.complete(self.pattern, record, redacted);
+        self.count += 1;
+        if self.args.output.json {
+            if !self.args.full {
+                hit.text.clear();
+            }
+            self.hits.push(hit);
+            return Ok(true);
+        }
+        // The line of the progress is on the same terminal.
+        if self.context.ui.is_terminal() {
+            self.progress = None;
+        }
+        let detail = if self.args.full { HitDetail::Text } else { HitDetail::Excerpt };
+        let break_ = if self.count > 1 { "\n" } else { "" };
+        let text = format!("{break_}{}", view::hit(&hit, detail).to_terminal(self.context.ui.columns()));
+        self.written(|out| out.write_all(text.as_bytes()))
+    }
+
+    /// Writes to stdout. Returns false if its reader has stopped reading.
+    fn written(&mut self, write: impl FnOnce(&mut Paged) -> std::io::Result<()>) -> Result<bool> {
+        match write(&mut self.out) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+            Err(error) => Err(Error::caused("cannot write to stdout", error)),
+        }
+    }
+
+    fn end(mut self, found: &Found) -> Result<()> {
+        self.progress = None;
+        let (context, args) = (self.context, self.args);
+        let stopped = args.time_limit.filter(|_| found.is_late);
+        let stopped = stopped.map(|seconds| format!("stopped after {seconds} s; to search less, set since and until"));
+        if args.output.json {
+            let object = json!({"v": 1, "hits": self.hits, "more": found.has_more, "stopped": stopped});
+            output::print_json(context, &object)?;
+        } else {
+            ui::quiet(self.out.flush()).map_err(|error| Error::caused("cannot write to stdout", error))?;
+            match (self.count, found.has_more) {
+                (0, _) => self.print_no_match(found),
+                (_, true) => {
+                    let limit = args.limit;
+                    context.ui.eprint_line(&format!("showing the first {limit} matches; for more: --limit COUNT"));
+                }
+                _ => {}
+            }
+            stopped.iter().for_each(|stopped| context.ui.warn(stopped));
+            if let Some(file) = args.file.first().filter(|_| self.count > 0) {
+                let file = file.display();
+                context.ui.hint(format!("to run these commands, import the file first: teamkeep import {file}"));
+            }
+        }
+        found.problems.iter().for_each(|problem| context.ui.warn(problem));
+        Ok(())
+    }
+
+    /// Prints why nothing can match, if that is known.
+    fn print_no_match(&self, found: &Found) {
+        let (ui, args) = (&self.context.ui, self.args);
+        if self.catalog.runs.is_empty() {
+            let empty = self.catalog.empty();
+            ui.eprint_line(&format!("no matches: {empty}"));
+            empty.hints.iter().for_each(|hint| ui.hint(hint));
+            return;
+        }
+        match &args.agent {
+            Some(agent) if !found.other_agents.is_empty() => {
+                ui.eprint_line(&format!("no matches: no text of agent {agent:?} matches"));
+                let others = found.other_agents.iter().map(String::as_str).collect::<Vec<_>>();
+                ui.hint(format!("agents with matching texts: {}", others.join(", ")));
+            }
+            _ => ui.eprint_line("no matches"),
         }
     }
 }
@@ -146,7 +249,7 @@ impl Args {
             })
         };
         Ok(Request {
-            pattern: if self.regex { Pattern::regex(&query)? } else { Pattern::words(&query)? },
+            pattern: Pattern::parse(&query, Syntax { is_regex: self.regex, is_word: self.word })?,
             run,
             agents: match self.agent.as_deref() {
                 // In a session without a team, the lead is recorded as `lead`.
@@ -156,8 +259,8 @@ impl Args {
             kinds: self.kind.iter().map(|kind| Kind::parse(kind)).collect::<Result<_>>()?,
             since: parse(&self.since)?,
             until: parse(&self.until)?,
-            order: self.sort,
             limit: self.limit.into(),
+            deadline: self.time_limit.map(|seconds| Instant::now() + Duration::from_secs(seconds)),
         })
     }
 }
@@ -174,50 +277,4 @@ fn imported(context: &Context, store: &Path, files: &[PathBuf]) -> Result<RunCat
         unpacked.install(&open(), &exclusive, context.clock.now()).map_err(failed)?;
     }
     Ok(open())
-}
-
-fn print(
-    context: &Context,
-    args: &Args,
-    (catalog, found): (&RunCatalog, &mut Found),
-    freshness: Freshness,
-) -> Result<()> {
-    if args.output.json {
-        if !args.full {
-            found.hits.iter_mut().for_each(|hit| hit.text.clear());
-        }
-        let is_current = freshness == Freshness::Current;
-        let object = json!({"v": 1, "hits": found.hits, "more": found.more, "is_current": is_current});
-        return output::print_json(context, &object);
-    }
-    let detail = if args.full { HitDetail::Text } else { HitDetail::Excerpt };
-    output::page_document(context, &view::hits(&found.hits, detail))?;
-    match (found.hits.is_empty(), found.more) {
-        (true, _) => print_no_match(context, args, (catalog, found)),
-        (_, true) => context
-            .ui
-            .eprint_line(&format!("showing the first {} matches; for more: --limit COUNT", args.limit)),
-        _ => {}
-    }
-    if freshness == Freshness::Older {
-        context.ui.warn("another search is updating the index; the newest texts may be missing");
-    }
-    Ok(())
-}
-
-/// Prints why nothing can match, if that is known.
-fn print_no_match(context: &Context, args: &Args, (catalog, found): (&RunCatalog, &Found)) {
-    if catalog.runs.is_empty() {
-        let empty = catalog.empty();
-        context.ui.eprint_line(&format!("no matches: {empty}"));
-        empty.hints.iter().for_each(|hint| context.ui.hint(hint));
-        return;
-    }
-    match (&args.agent, &found.other_agents) {
-        (Some(agent), Some(others)) => {
-            context.ui.eprint_line(&format!("no matches: no text of agent {agent:?} is recorded"));
-            context.ui.hint(format!("agents with texts: {}", others.join(", ")));
-        }
-        _ => context.ui.eprint_line("no matches"),
-    }
 }

@@ -10,11 +10,9 @@ use teamkeep_core::client::json::serde_name;
 use teamkeep_core::error;
 use teamkeep_core::sys::clock::Timestamp;
 
-/// A longer text is split into several documents, in bytes.
-const MAX_CHUNK_BYTES: usize = 32 << 10;
-/// The part of a text beyond this size is not indexed, in bytes.
-const MAX_TEXT_BYTES: usize = 1 << 20;
-/// A word of this size or more without a space is data, such as an image in base64.
+/// The strings of a value are collected up to this size, in bytes.
+const MAX_TEXT_BYTES: usize = 64 << 20;
+/// Encoded data, such as an image, is at least this long, in bytes.
 const MIN_DATA_BYTES: usize = 4 << 10;
 
 /// The kind of a text. Kinds are only added, never renamed.
@@ -51,7 +49,7 @@ impl Kind {
     }
 }
 
-/// One text to index.
+/// One text to search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     pub kind: Kind,
@@ -78,22 +76,6 @@ impl Author {
         let is_empty = text.trim().is_empty();
         (!is_empty).then_some(Document { kind, at, agent, title, key: String::new(), text })
     }
-}
-
-/// The parts of a text that are indexed as one document each: broken at a space, and at a character.
-pub fn chunks(text: &str) -> Vec<&str> {
-    let mut rest = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
-    let mut chunks = Vec::new();
-    while rest.len() > MAX_CHUNK_BYTES {
-        let most = rest.floor_char_boundary(MAX_CHUNK_BYTES);
-        let end = rest[..most].rfind(char::is_whitespace).filter(|end| *end > most / 2).unwrap_or(most);
-        let (chunk, after) = rest.split_at(end);
-        chunks.push(chunk);
-        rest = after;
-    }
-    chunks.push(rest);
-    chunks.retain(|chunk| !chunk.trim().is_empty());
-    chunks
 }
 
 /// Fields of tools' results that repeat a whole file.
@@ -131,9 +113,10 @@ fn collect(value: &Value, text: &mut String) {
     }
 }
 
-/// Whether a text is encoded data: its beginning is one long word.
+/// Whether a text begins like base64.
 fn is_data(text: &str) -> bool {
-    text.len() >= MIN_DATA_BYTES && !text.as_bytes()[..MIN_DATA_BYTES].iter().any(u8::is_ascii_whitespace)
+    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=-_".contains(byte);
+    text.as_bytes().get(..MIN_DATA_BYTES).is_some_and(|start| start.iter().all(is_digit))
 }
 
 #[cfg(test)]
@@ -141,24 +124,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_text_is_split_at_spaces_and_cut_at_the_maximum() {
-        let text = "wörd ".repeat(400_000);
-        let chunks = chunks(&text);
-        let (last, others) = chunks.split_last().unwrap();
-        assert!(others.iter().all(|chunk| chunk.len() <= MAX_CHUNK_BYTES && chunk.ends_with("wörd")));
-        assert!(last.len() <= MAX_CHUNK_BYTES);
-        assert_eq!(chunks.concat(), text[..text.floor_char_boundary(MAX_TEXT_BYTES)]);
-        let word = "ü".repeat(MAX_CHUNK_BYTES);
-        assert_eq!(super::chunks(&word).concat(), word);
-        assert!(super::chunks(" \n").is_empty());
-    }
-
-    #[test]
     fn the_strings_of_a_value_are_collected_without_encoded_data() {
         let data = "QUJD".repeat(2_000);
         let value =
             json!({"a": "one", "b": [{"c": "two"}, 3, data], "originalFile": "whole", "d": {"e": "four"}});
         assert_eq!(strings(&value), "one\ntwo\nfour");
+        for text in ["漢字".repeat(2_000), format!("{{\"a\":{data}"), "QUJD".repeat(1_000)] {
+            assert_eq!(strings(&json!([text])), text, "not encoded data");
+        }
     }
 
     #[test]

@@ -7,9 +7,8 @@ use teamkeep_core::client::payload::{Kind as EventKind, Payload};
 use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::Recorded;
 
-/// The texts of one event. `is_new` reports whether a tool call was not indexed before: PreToolUse and PostToolUse have the
-/// same input.
-pub fn documents(recorded: &Recorded, mut is_new: impl FnMut(&str) -> bool) -> Vec<Document> {
+/// The texts of one event. PreToolUse and PostToolUse have the same input.
+pub fn documents(recorded: &Recorded) -> Vec<Document> {
     let author = Author { agent: recorded.actor.shown().to_owned(), at: recorded.at };
     if let Some(verdict) = &recorded.verdict {
         return verdict_text(&author, verdict.get()).into_iter().collect();
@@ -35,7 +34,7 @@ pub fn documents(recorded: &Recorded, mut is_new: impl FnMut(&str) -> bool) -> V
             let id = payload.tool_use_id().unwrap_or_default();
             let tool = payload.tool_name().unwrap_or_default();
             let call = Call { tool, id, input: payload.tool_input() };
-            let call = if is_new(id) { call.document(&author) } else { None };
+            let call = call.document(&author);
             let failure = || author.document(Kind::Result, tool, text("error").to_owned());
             let result = result(&author, tool, payload.tool_response()).or_else(failure);
             let result = result.map(|result| Document { key: id.to_owned(), ..result });
@@ -94,14 +93,17 @@ impl Call<'_> {
     }
 }
 
-/// The result of a call. Those of the team's own tools only repeat the input.
-pub fn result(author: &Author, tool: &str, response: &Value) -> Option<Document> {
-    let is_of_team = matches!(
+/// The result of a call. Those of the team's own tools are left out.
+fn result(author: &Author, tool: &str, response: &Value) -> Option<Document> {
+    if is_repeated(tool) { None } else { author.document(Kind::Result, tool, strings(response)) }
+}
+
+/// Whether the results of a tool only repeat the input.
+pub fn is_repeated(tool: &str) -> bool {
+    matches!(
         Tool::named(tool),
         Tool::SendMessage | Tool::TaskCreate | Tool::TaskUpdate | Tool::Agent | Tool::TeamCreate
-    );
-    let text = if is_of_team { String::new() } else { strings(response) };
-    author.document(Kind::Result, tool, text)
+    )
 }
 
 /// The first of these fields that is a string.

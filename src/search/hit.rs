@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use super::document::Kind;
-use super::query::Pattern;
+use super::pattern::Pattern;
 use super::snippet::Snippet;
 use teamkeep_core::client::settings::command::quoted;
+use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -26,24 +27,46 @@ pub struct Hit {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
     pub tool_use_id: Option<String>,
-    /// The path that the transcript had, and the number of the line in it; without a path, in the log.
+    /// The path that the transcript had, and the number of the line in it; without a path, in the log; 0 in a team's file.
     pub transcript: Option<String>,
     pub line: u64,
-    /// See [`Hit::show_command`].
+    /// The command that shows the place.
     pub command: Option<String>,
 }
 
+/// The part of a longer text around its first match is kept, in bytes.
+const MAX_TEXT_BYTES: usize = 32 << 10;
+
 impl Hit {
-    /// Changes its texts, and takes the excerpt from the changed one: in an excerpt, a secret can be cut.
-    pub fn change_texts(&mut self, pattern: &Pattern, change: impl Fn(&str) -> String) {
+    /// The part of a text that a hit has.
+    pub fn part(text: String, pattern: &Pattern) -> String {
+        if text.len() <= MAX_TEXT_BYTES {
+            return text;
+        }
+        let first = pattern.marks(&text).first().map_or(0, |range| range.start);
+        let start = text.floor_char_boundary(first.saturating_sub(MAX_TEXT_BYTES / 4));
+        let end = text.floor_char_boundary(start + MAX_TEXT_BYTES);
+        text[start..end].to_owned()
+    }
+
+    /// Fills in what only a shown hit needs. `change` is applied to its texts before the excerpt is taken: in an excerpt, a
+    /// secret can be cut.
+    pub fn complete(&mut self, pattern: &Pattern, record: Option<&RunRecord>, change: impl Fn(&str) -> Option<String>) {
+        self.team = record.and_then(|record| record.team.clone());
+        self.started_at = record.map(|record| record.started_at);
         let texts =
             [&mut self.text, &mut self.title, &mut self.agent].into_iter().chain(&mut self.transcript);
-        texts.for_each(|text| *text = change(text));
-        self.snippet = Snippet::of(&self.text, &pattern.matches(&self.text));
+        for text in texts {
+            if let Some(changed) = change(text) {
+                *text = changed;
+            }
+        }
+        self.snippet = Snippet::of(&self.text, &pattern.marks(&self.text));
+        self.command = self.show_command();
     }
 
     /// The command that shows the place.
-    pub fn show_command(&self) -> Option<String> {
+    fn show_command(&self) -> Option<String> {
         let around = |seconds: i64| {
             let start = self.started_at.filter(|_| self.at.is_valid())?;
             let offset = (self.at - start).num_milliseconds().div_euclid(1_000) + seconds;

@@ -1,27 +1,31 @@
-//! Full-text search in everything that is recorded: events of the log, of ended and of imported runs, and transcripts.
+//! Search in everything that is recorded: events of the log, of ended and of imported runs, transcripts, and the team's files.
 //!
 //! ```text
-//! sources ─▶ event_texts, transcript_texts ─▶ document ─▶ update ─▶ index ─▶ find ─▶ hit
+//! sources ─▶ blocks ─▶ line_filter ─▶ event_texts, transcript_texts, file_texts ─▶ document ─▶ scan ─▶ find ─▶ hit
 //! ```
 //!
-//! The index is a cache in the store. Each search first adds the new texts; no hook reads or writes it. It is built again
-//! when it is damaged or of another version, and removed by `prune`.
+//! Each search reads all of it, the newest first, in several threads and in constant memory. Only the lines whose bytes can
+//! contain a match are parsed.
 
+mod agents;
+mod blocks;
 mod document;
 mod event_texts;
+mod file_texts;
 mod find;
+mod former_index;
 mod hit;
-mod index;
-mod query;
-mod required_words;
+mod line_filter;
+mod merge;
+mod pattern;
+mod required_literals;
+mod scan;
 mod snippet;
 mod sources;
 mod transcript_texts;
-mod update;
 
 pub use document::Kind;
-pub use find::{Found, find};
+pub use find::{Found, Request, Step, find};
+pub use former_index::remove_former_index;
 pub use hit::Hit;
-pub use index::{IndexDir, discard_open};
-pub use query::{Order, Pattern, Request};
-pub use update::{Freshness, open_current};
+pub use pattern::{Pattern, Syntax};

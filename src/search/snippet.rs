@@ -9,7 +9,7 @@ const BEFORE_CHARS: usize = 60;
 const MAX_CHARS: usize = 200;
 
 /// An excerpt on one line. The marks are the places of the matches, in characters.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Snippet {
     pub text: String,
     pub marks: Vec<[usize; 2]>,
@@ -75,12 +75,12 @@ fn close(marks: &mut Vec<[usize; 2]>, opened: &mut Option<usize>, end: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::query::Pattern;
+    use super::super::pattern::{Pattern, Syntax};
     use super::*;
     use proptest::prelude::*;
 
     fn snippet(text: &str, words: &str) -> Snippet {
-        Snippet::of(text, &Pattern::words(words).unwrap().matches(text))
+        Snippet::of(text, &Pattern::parse(words, Syntax::default()).unwrap().marks(text))
     }
 
     fn marked(snippet: &Snippet) -> Vec<String> {

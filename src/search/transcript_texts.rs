@@ -1,18 +1,14 @@
 //! The texts of a line of a transcript. Its format is internal to Claude Code, so unknown content is ignored.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::document::{Author, Document, Kind};
-use super::event_texts::{Call, joined, result};
+use super::document::{Author, Document, Kind, strings};
+use super::event_texts::{Call, joined};
 use teamkeep_core::client::json;
 use teamkeep_core::client::team::delivered;
 use teamkeep_core::sys::clock;
-
-/// The tool of each call in the lines before, by ID: a result does not name it.
-pub type Calls = HashMap<String, String>;
 
 /// Who wrote a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,8 +18,9 @@ enum Role {
     Agent,
 }
 
-/// The texts of one line, and its session. `owner` is the agent to which the transcript belongs.
-pub fn documents(line: &[u8], owner: &str, calls: &mut Calls) -> (Vec<Document>, Option<String>) {
+/// The texts of one line, and its session. `owner` is the agent to which the transcript belongs. A result has no title: see
+/// [`tool_of`].
+pub fn documents(line: &[u8], owner: impl FnOnce() -> String) -> (Vec<Document>, Option<String>) {
     let bytes = match std::str::from_utf8(line) {
         Ok(_) => Cow::Borrowed(line),
         Err(_) => Cow::Owned(String::from_utf8_lossy(line).into_owned().into_bytes()),
@@ -36,12 +33,12 @@ pub fn documents(line: &[u8], owner: &str, calls: &mut Calls) -> (Vec<Document>,
         _ => return (Vec::new(), None),
     };
     let at = text("timestamp").and_then(clock::parse).unwrap_or_default();
-    let author = Author { agent: text("agentName").unwrap_or(owner).to_owned(), at };
+    let author = Author { agent: text("agentName").map_or_else(owner, str::to_owned), at };
     let session = text("sessionId").map(str::to_owned);
     let documents = match record.pointer("/message/content") {
         Some(Value::String(content)) => said(&author, role, content),
         Some(Value::Array(blocks)) => {
-            blocks.iter().flat_map(|block| block_texts(&author, role, block, calls)).collect()
+            blocks.iter().flat_map(|block| block_texts(&author, role, block)).collect()
         }
         _ => Vec::new(),
     };
@@ -67,25 +64,34 @@ fn said(author: &Author, role: Role, text: &str) -> Vec<Document> {
 }
 
 /// Whether a message is a notice of Claude Code, such as `{"type":"idle_notification",…}`.
-fn is_notice(text: &str) -> bool {
+pub(super) fn is_notice(text: &str) -> bool {
     let notice = |text| json::parse_prefix(text).is_some_and(|value| value.get("type").is_some());
     text.trim_start().starts_with('{') && notice(text.trim_start())
 }
 
-fn block_texts(author: &Author, role: Role, block: &Value, calls: &mut Calls) -> Vec<Document> {
+/// The tool of the call with this ID, if the line has it.
+pub fn tool_of(line: &[u8], id: &str) -> Option<String> {
+    let record = json::parse_lossy(line)?;
+    let blocks = record.pointer("/message/content")?.as_array()?;
+    let is_call = |block: &&Value| {
+        block.get("type").is_some_and(|kind| kind == "tool_use") && block.get("id").is_some_and(|own| own == id)
+    };
+    blocks.iter().find(is_call)?.get("name")?.as_str().map(str::to_owned)
+}
+
+fn block_texts(author: &Author, role: Role, block: &Value) -> Vec<Document> {
     let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
     let document = match text("type") {
         "text" => return said(author, role, text("text")),
         "thinking" => author.document(Kind::Thinking, "", text("thinking").to_owned()),
         "tool_use" => {
             let input = block.get("input").unwrap_or(&Value::Null);
-            calls.insert(text("id").to_owned(), text("name").to_owned());
             Call { tool: text("name"), id: text("id"), input }.document(author)
         }
         "tool_result" => {
-            let tool = calls.remove(text("tool_use_id")).unwrap_or_default();
-            result(author, &tool, block.get("content").unwrap_or(&Value::Null))
-                .map(|result| Document { key: text("tool_use_id").to_owned(), ..result })
+            let result = strings(block.get("content").unwrap_or(&Value::Null));
+            let result = author.document(Kind::Result, "", result);
+            result.map(|result| Document { key: text("tool_use_id").to_owned(), ..result })
         }
         _ => None,
     };
@@ -99,7 +105,7 @@ mod tests {
 
     fn texts(line: &[u8]) -> Vec<(Kind, String, String)> {
         let own = |found: Document| (found.kind, found.agent, found.text);
-        documents(line, "alice", &mut Calls::new()).0.into_iter().map(own).collect()
+        documents(line, || "alice".to_owned()).0.into_iter().map(own).collect()
     }
 
     #[test]

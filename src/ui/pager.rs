@@ -70,6 +70,11 @@ impl Paged {
         Paged { choice, rows, strip, buffer: Vec::new(), pager: None }
     }
 
+    /// Shows what was written before it is longer than the screen.
+    pub fn show(&mut self) -> io::Result<()> {
+        if self.pager.is_some() || self.buffer.is_empty() { Ok(()) } else { self.start() }
+    }
+
     /// Starts the pager. If that fails, the text goes to stdout.
     fn start(&mut self) -> io::Result<()> {
         self.pager = std::mem::take(&mut self.choice).spawn();

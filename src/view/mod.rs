@@ -34,7 +34,7 @@ pub use log::LogView;
 pub use mermaid::{MAX_MERMAID_CHARS, mermaid};
 pub use report::{full_report, report};
 pub use restore::{restored_files, restored_tasks, restored_worktrees, undone};
-pub use search::{HitDetail, hits};
+pub use search::{HitDetail, hit};
 pub use state::{diff, state};
 pub use status::{FOR_APPROVAL, status, status_line};
 pub use teams::teams;

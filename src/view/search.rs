@@ -13,23 +13,18 @@ pub enum HitDetail {
     Text,
 }
 
-/// Each hit: when, who and what, an excerpt with the matches marked, and the command that shows the place.
-pub fn hits(hits: &[Hit], detail: HitDetail) -> Document {
+/// A hit: when, who and what, an excerpt with the matches marked, and the command that shows the place.
+pub fn hit(hit: &Hit, detail: HitDetail) -> Document {
     let mut document = Document::default();
-    for (place, hit) in hits.iter().enumerate() {
-        if place > 0 {
-            document.blank();
-        }
-        let at = if hit.at.is_valid() { clock::moment(hit.at) } else { "unknown time".to_owned() };
-        let team = hit.team.as_deref().or(hit.run.as_deref()).unwrap_or("no run");
-        document.line([dim(at), bold(actor(&hit.agent)), plain(what(hit)), dim(format!("({team})"))]);
-        match detail {
-            HitDetail::Text => hit.text.lines().for_each(|line| document.line([plain(" "), plain(line)])),
-            HitDetail::Excerpt => document.line(excerpt(hit)),
-        }
-        if let Some(command) = &hit.command {
-            document.code([styled(DIM, format!("  $ {command}"))]);
-        }
+    let at = if hit.at.is_valid() { clock::moment(hit.at) } else { "unknown time".to_owned() };
+    let team = hit.team.as_deref().or(hit.run.as_deref()).unwrap_or("no run");
+    document.line([dim(at), bold(actor(&hit.agent)), plain(what(hit)), dim(format!("({team})"))]);
+    match detail {
+        HitDetail::Text => hit.text.lines().for_each(|line| document.line([plain(" "), plain(line)])),
+        HitDetail::Excerpt => document.line(excerpt(hit)),
+    }
+    if let Some(command) = &hit.command {
+        document.code([styled(DIM, format!("  $ {command}"))]);
     }
     document
 }

@@ -29,7 +29,7 @@ parts! {
     log = "log",
     policy = "policy",
     restores = "restores",
-    /// The index of `teamkeep search`: a cache.
+    /// The search index of earlier versions, which `search` and `prune` remove.
     search = "search",
     sessions = "sessions",
     /// The state of shipping.

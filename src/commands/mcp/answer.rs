@@ -1,7 +1,11 @@
 //! The result of a call: the output of its command, redacted, shortened, and marked as data.
 
+use std::io::Read;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output as Done, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -18,10 +22,14 @@ const MAX_TEXT_CHARS: usize = 2_000;
 /// Maximum size of a result, in bytes. Entries beyond it are left out.
 const MAX_BYTES: usize = 60_000;
 
+/// A command that takes longer is killed, such as a search for an expression that is slow on one long text.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
 /// Runs the command of a call with this program, and returns its result as one JSON object.
 pub fn run(context: &Context, program: &Path, command: &ToolCommand) -> Result<String> {
-    let failed = |error: std::io::Error| Error::caused("cannot run the command of the tool", error);
-    let done = Command::new(program).args(&command.args).stdin(Stdio::null()).output().map_err(failed)?;
+    let mut process = Command::new(program);
+    process.args(&command.args).stdin(Stdio::null());
+    let done = output(process, TIMEOUT)?;
     let redactor = || redactor(context, &catalog(context)?.runs);
     if !done.status.success() {
         let message = without_commands(&String::from_utf8_lossy(&done.stderr));
@@ -47,6 +55,35 @@ pub fn run(context: &Context, program: &Path, command: &ToolCommand) -> Result<S
     Ok(ui::escaped_json(&bounded(value, command.output).to_string()))
 }
 
+/// Runs a command to its end, or kills it after this time.
+fn output(mut command: Command, timeout: Duration) -> Result<Done> {
+    let failed = |error: std::io::Error| Error::caused("cannot run the command of the tool", error);
+    let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
+    let (sender, received) = mpsc::channel();
+    let read = |from: Option<Box<dyn Read + Send>>| {
+        let sender = sender.clone();
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let _ = from.map(|mut from| from.read_to_end(&mut bytes));
+            let _ = sender.send(());
+            bytes
+        })
+    };
+    let out = read(process.stdout.take().map(|out| Box::new(out) as _));
+    let err = read(process.stderr.take().map(|err| Box::new(err) as _));
+    let is_late = received.recv_timeout(timeout).is_err() || received.recv_timeout(timeout).is_err();
+    if is_late {
+        let _ = process.kill();
+    }
+    let status = process.wait().map_err(failed)?;
+    if is_late {
+        let seconds = timeout.as_secs();
+        return Err(Error::new(format!("stopped after {seconds} s; to search less, set since and until")));
+    }
+    let bytes = |thread: thread::JoinHandle<Vec<u8>>| thread.join().unwrap_or_default();
+    Ok(Done { status, stdout: bytes(out), stderr: bytes(err) })
+}
+
 /// A message without the hints that name commands: a model that has only the tools cannot run them.
 fn without_commands(message: &str) -> String {
     let is_command = |line: &&str| line.starts_with("hint: ") && line.contains("teamkeep ");
@@ -67,7 +104,7 @@ fn bounded(mut data: Value, output: Output) -> Value {
         return json!({"notice": NOTICE, "data": &text[..most], "is_cut": most < text.len()});
     }
     let has_newest_last = matches!(output, Output::Lines | Output::Array);
-    let mut is_cut = cut(&mut data) || data["more"] == true;
+    let mut is_cut = cut(&mut data) || data["more"] == true || data["stopped"].is_string();
     let mut left_out = data["left_out"].as_u64().unwrap_or_default();
     for list in ["hits", "entries", "open", "unanswered", "agents", "changes"] {
         while data.to_string().len() > MAX_BYTES
@@ -110,6 +147,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_command_that_takes_too_long_is_killed() {
+        let sleep = |seconds: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", &format!("echo out; echo err >&2; exec sleep {seconds}")]);
+            command
+        };
+        let late = output(sleep("600"), Duration::from_millis(50)).unwrap_err();
+        assert!(late.to_string().starts_with("stopped after "), "{late}");
+        let done = output(sleep("0"), Duration::from_secs(600)).unwrap();
+        assert!(done.status.success() && done.stdout == b"out\n" && done.stderr == b"err\n");
+    }
+
+    #[test]
     fn a_result_is_bounded_and_says_so() {
         let entries: Vec<Value> =
             (0..500).map(|number| json!({"id": number, "text": "é".repeat(5_000)})).collect();
@@ -118,12 +168,16 @@ mod tests {
         let kept = replay["data"]["entries"].as_array().unwrap();
         assert_eq!(kept.last().unwrap()["id"], 499, "the last entries of a timeline stay");
         assert_eq!(replay["data"]["left_out"], 500 - kept.len());
-        for part in [json!({"entries": [], "left_out": 3}), json!({"hits": [], "more": true})] {
-            let output = if part["more"] == true { Output::Object } else { Output::Lines };
+        for part in [
+            json!({"entries": [], "left_out": 3}),
+            json!({"hits": [], "more": true}),
+            json!({"hits": [], "more": false, "stopped": "after 10 s"}),
+        ] {
+            let output = if part["hits"].is_array() { Output::Object } else { Output::Lines };
             assert_eq!(bounded(part.clone(), output)["is_cut"], true, "{part}");
         }
         let search = bounded(json!({"hits": entries}), Output::Object);
-        assert_eq!(search["data"]["hits"][0]["id"], 0, "the best results stay");
+        assert_eq!(search["data"]["hits"][0]["id"], 0, "the newest results stay");
         let report = bounded(json!("é".repeat(MAX_BYTES)), Output::Text);
         assert!(report["data"].as_str().unwrap().len() <= MAX_BYTES && report["is_cut"] == true);
         assert_eq!(bounded(json!({"hits": []}), Output::Object)["is_cut"], false);

@@ -29,7 +29,6 @@ pub enum Type {
     Flag,
     /// An integer from 1 to this.
     Count(u64),
-    Word(fn() -> Vec<String>),
     Words(fn() -> Vec<String>),
 }
 
@@ -59,10 +58,6 @@ impl Type {
                 let count = value.as_u64().filter(|count| (1..=*most).contains(count))?;
                 Some(vec![count.to_string()])
             }
-            Type::Word(words) => {
-                let word = value.as_str().filter(|word| is_allowed(words, word))?;
-                Some(vec![word.to_owned()])
-            }
             Type::Words(words) => value
                 .as_array()?
                 .iter()
@@ -76,7 +71,6 @@ impl Type {
             Type::Text => "a string".to_owned(),
             Type::Flag => "true or false".to_owned(),
             Type::Count(most) => format!("an integer from 1 to {most}"),
-            Type::Word(words) => format!("one of {}", words().join(", ")),
             Type::Words(words) => format!("a list of {}", words().join(", ")),
         }
     }
@@ -86,7 +80,6 @@ impl Type {
             Type::Text => json!({"type": "string"}),
             Type::Flag => json!({"type": "boolean"}),
             Type::Count(most) => json!({"type": "integer", "minimum": 1, "maximum": most}),
-            Type::Word(words) => json!({"type": "string", "enum": words()}),
             Type::Words(words) => {
                 json!({"type": "array", "items": {"type": "string", "enum": words()}})
             }

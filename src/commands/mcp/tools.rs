@@ -69,8 +69,9 @@ const SEARCH: &[Parameter] = &[
         "query",
         Place::Argument,
         Type::Text,
-        "Words that must all occur, and \"phrases\" in quotes; or a regular expression",
+        "Words that must all occur, also inside of words, and \"phrases\" in quotes; or a regular expression. In lower case it matches any case",
     ),
+    option("word", "--word", Type::Flag, "Whether only whole words match"),
     option("regex", "--regex", Type::Flag, "Whether the query is a regular expression"),
     option("run", "--run", Type::Text, "Only this run: team name, run ID or its beginning, or `latest`"),
     option("agent", "--agent", Type::Text, "Only texts of this agent; `lead` is the lead"),
@@ -82,12 +83,6 @@ const SEARCH: &[Parameter] = &[
     ),
     SINCE,
     UNTIL,
-    option(
-        "sort",
-        "--sort",
-        Type::Word(|| ["relevance", "time"].map(str::to_owned).to_vec()),
-        "`relevance` (the default) or `time`, the newest first",
-    ),
     option("limit", "--limit", Type::Count(1_000), "Maximum number of results (default 10)"),
     option("full", "--full", Type::Flag, "Whether to return the texts, and not only excerpts"),
 ];
@@ -136,8 +131,10 @@ const TOOLS: [Definition; 5] = [
     },
     Definition {
         name: "search",
-        about: "Search messages, prompts, replies, tasks, tool uses, their results and transcripts of all recorded runs",
-        fixed: &["search", "--json", "--redact"],
+        about: "Search messages, prompts, replies, tasks, tool uses, their results and transcripts of all recorded runs, the newest \
+                first",
+        // Less than `answer::TIMEOUT`.
+        fixed: &["search", "--json", "--redact", "--time-limit=10"],
         output: Output::Object,
         parameters: SEARCH,
         required: &["query"],
@@ -229,7 +226,7 @@ mod tests {
         let arguments = json!({"query": "--file=/etc/passwd", "agent": "--json", "kinds": ["task", "tool"], "regex": true});
         assert_eq!(
             args("search", arguments).unwrap(),
-            "--utc --color=never search --json --redact --limit=10 --agent=--json --kind=task --kind=tool --regex -- --file=/etc/passwd"
+            "--utc --color=never search --json --redact --time-limit=10 --limit=10 --agent=--json --kind=task --kind=tool --regex -- --file=/etc/passwd"
         );
         assert_eq!(
             args("report", json!({"run": "-o"})).unwrap(),
@@ -248,7 +245,7 @@ mod tests {
             ("replay", json!({"kinds": ["-b"]})),
             ("replay", json!({"limit": 0})),
             ("search", json!({"query": "x", "limit": 1_001})),
-            ("search", json!({"query": "x", "sort": "--json"})),
+            ("search", json!({"query": "x", "time_limit": 60})),
             ("restore", json!({})),
         ] {
             assert!(args(name, arguments.clone()).is_err(), "{name} {arguments}");

@@ -1,0 +1,180 @@
+//! What a text must contain: words, phrases, or a regular expression.
+
+use std::ops::Range;
+
+use regex::{Regex, RegexBuilder};
+
+use super::line_filter::LineFilter;
+use super::required_literals::required_literals;
+use teamkeep_core::error::{Error, Result};
+
+const MAX_PARTS: usize = 64;
+/// Maximum size of a compiled regular expression, in bytes.
+const MAX_REGEX_BYTES: usize = 4 << 20;
+/// More matches of one part are not marked.
+const MAX_MARKED: usize = 100;
+
+/// How a query is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Syntax {
+    pub is_regex: bool,
+    /// Whether only whole words match.
+    pub is_word: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    /// All of them must occur in a text.
+    parts: Vec<Regex>,
+    pub(super) lines: LineFilter,
+}
+
+impl Pattern {
+    /// A query in lower case matches any case; one with an upper-case letter is exact.
+    pub fn parse(query: &str, syntax: Syntax) -> Result<Pattern> {
+        let is_exact = if syntax.is_regex { has_upper_case(query) } else { query.chars().any(char::is_uppercase) };
+        let parts = if syntax.is_regex { vec![query.to_owned()] } else { parts(query) };
+        if parts.iter().all(|part| part.trim().is_empty()) {
+            return Err(Error::usage("the query is empty"));
+        }
+        if parts.len() > MAX_PARTS {
+            return Err(Error::usage(format!("more than {MAX_PARTS} words")));
+        }
+        let compile = |part: &String| {
+            let expression = if syntax.is_regex { part.clone() } else { regex::escape(part) };
+            compile(&expression, syntax.is_word, !is_exact).map_err(|why| {
+                let what = if syntax.is_regex { "regular expression" } else { "query" };
+                Error::usage(format!("invalid {what} {query:?}: {why}"))
+            })
+        };
+        let compiled = parts.iter().map(compile).collect::<Result<Vec<_>>>()?;
+        if syntax.is_regex && compiled.iter().any(|regex| regex.is_match("")) {
+            return Err(Error::usage(format!("the regular expression {query:?} matches every text")));
+        }
+        let literals = |part: &String| {
+            if syntax.is_regex { required_literals(part) } else { Some(vec![part.clone()]) }
+        };
+        // A regular expression can change the case in its middle.
+        let lines = LineFilter::new(parts.iter().filter_map(literals), is_exact && !syntax.is_regex)?;
+        Ok(Pattern { parts: compiled, lines })
+    }
+
+    /// Whether all parts occur in a text.
+    pub fn is_match(&self, text: &str) -> bool {
+        self.parts.iter().all(|part| part.is_match(text))
+    }
+
+    /// The places of the parts in a text, in order.
+    pub fn marks(&self, text: &str) -> Vec<Range<usize>> {
+        let of = |part: &Regex| part.find_iter(text).map(|found| found.range()).take(MAX_MARKED).collect::<Vec<_>>();
+        let mut all: Vec<Range<usize>> = self.parts.iter().flat_map(of).filter(|range| !range.is_empty()).collect();
+        all.sort_by_key(|range| (range.start, range.end));
+        let mut marks: Vec<Range<usize>> = Vec::new();
+        for range in all {
+            match marks.last_mut() {
+                Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+                _ => marks.push(range),
+            }
+        }
+        marks
+    }
+}
+
+/// The words and the phrases in quotes. No other character has a meaning. A quote that is not closed extends to the end.
+fn parts(query: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    for (place, part) in query.split('"').enumerate() {
+        match place % 2 {
+            0 => parts.extend(part.split_whitespace().map(str::to_owned)),
+            _ if part.is_empty() => {}
+            _ => parts.push(part.to_owned()),
+        }
+    }
+    // A query of quotes searches for them.
+    if parts.is_empty() && !query.trim().is_empty() {
+        parts.push(query.trim().to_owned());
+    }
+    parts
+}
+
+fn compile(expression: &str, is_word: bool, is_any_case: bool) -> std::result::Result<Regex, String> {
+    let expression = match is_word {
+        true => format!(r"\b{{start-half}}(?:{expression})\b{{end-half}}"),
+        false => expression.to_owned(),
+    };
+    let mut builder = RegexBuilder::new(&expression);
+    builder.size_limit(MAX_REGEX_BYTES).dfa_size_limit(MAX_REGEX_BYTES).case_insensitive(is_any_case);
+    builder.build().map_err(|error| {
+        let error = error.to_string();
+        error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
+    })
+}
+
+/// Whether an expression contains an upper-case letter that is not part of an escape, such as `\S` or `\p{Lu}`.
+fn has_upper_case(expression: &str) -> bool {
+    let mut chars = expression.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c.is_uppercase() {
+            return true;
+        }
+        let escaped = if c == '\\' { chars.next() } else { None };
+        if matches!(escaped, Some('p' | 'P' | 'u' | 'U' | 'x')) && chars.peek() == Some(&'{') {
+            chars.by_ref().find(|c| *c == '}');
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORD: Syntax = Syntax { is_regex: false, is_word: true };
+    const REGEX: Syntax = Syntax { is_regex: true, is_word: false };
+
+    fn found<'a>(query: &str, syntax: Syntax, text: &'a str) -> Vec<&'a str> {
+        let pattern = Pattern::parse(query, syntax).unwrap();
+        let marks = if pattern.is_match(text) { pattern.marks(text) } else { Vec::new() };
+        marks.into_iter().map(|range| &text[range]).collect()
+    }
+
+    #[test]
+    fn a_query_finds_what_it_says() {
+        let plain = Syntax::default();
+        let text = "The parser's Parser; parsers. Test \"the\" PARSER, Straße 配置文件, a.b*c";
+        for (query, syntax, expected) in [
+            ("parser", plain, &["parser", "Parser", "parser", "PARSER"][..]),
+            ("Parser", plain, &["Parser"]),
+            ("parser", WORD, &["parser", "Parser", "PARSER"]),
+            ("arse", WORD, &[]),
+            ("置文", plain, &["置文"]),
+            ("置文", WORD, &[]),
+            ("STRASSE", plain, &[]),
+            ("straße", plain, &["Straße"]),
+            ("a.b*c", plain, &["a.b*c"]),
+            ("a.b*c", WORD, &["a.b*c"]),
+            ("test parsers", plain, &["parsers", "Test"]),
+            ("test missing", plain, &[]),
+            ("\"test \"the", plain, &["The", "Test ", "the"]),
+            ("\"parser; parsers\"", plain, &["Parser; parsers"]),
+            ("\"Parser; Parsers\"", plain, &[]),
+            (r"p\w+s\b", REGEX, &["parsers"]),
+            (r"P\w+", REGEX, &["Parser", "PARSER"]),
+            (r"\S+;", REGEX, &["Parser;"]),
+            (r"(?i)PARSERS", REGEX, &["parsers"]),
+        ] {
+            assert_eq!(found(query, syntax, text), expected, "{query} {syntax:?}");
+        }
+    }
+
+    #[test]
+    fn a_query_that_is_invalid_or_matches_everything_is_rejected() {
+        for bad in ["(", "a*", "", "(a{1000}){1000}", "x|"] {
+            assert!(Pattern::parse(bad, REGEX).is_err(), "{bad}");
+        }
+        for bad in ["", " ", "\" \"", &"w ".repeat(MAX_PARTS + 1)] {
+            assert!(Pattern::parse(bad, Syntax::default()).is_err(), "{bad:?}");
+        }
+        assert_eq!(found("\"", Syntax::default(), "say \"x\""), ["\"", "\""]);
+    }
+}

@@ -1,0 +1,271 @@
+//! Finds the texts of one source that match.
+
+use std::cell::OnceCell;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Instant;
+
+use super::agents::Agents;
+use super::blocks::{Blocks, count_lines};
+use super::document::{Document, Kind};
+use super::find::Request;
+use super::hit::Hit;
+use super::line_filter::last_line;
+use super::snippet::Snippet;
+use super::sources::{Lines, Source};
+use super::{event_texts, file_texts, transcript_texts};
+use crate::timeline::RunCatalog;
+use teamkeep_core::error::Error;
+use teamkeep_core::store::archive::{Claims, RunRecord};
+use teamkeep_core::store::log;
+use teamkeep_core::sys::clock::Timestamp;
+
+/// A search in progress, which several threads share.
+pub struct Scan<'a> {
+    catalog: &'a RunCatalog,
+    request: &'a Request<'a>,
+    claims: Claims<'a>,
+    agents: Agents<'a>,
+    /// Maximum number of hits of a source.
+    most: usize,
+    /// Older hits are not needed, in milliseconds.
+    pub floor: AtomicI64,
+    /// Whether no more hits are needed.
+    pub is_done: AtomicBool,
+    /// Whether the deadline ended the search.
+    pub is_late: AtomicBool,
+}
+
+/// What was found in one source.
+#[derive(Debug, Default)]
+pub struct Scanned {
+    /// The newest hits.
+    pub hits: Vec<Hit>,
+    /// Whether there are older ones.
+    pub has_more: bool,
+    /// Agents with matching texts that are not the requested one.
+    pub other_agents: BTreeSet<String>,
+    /// Why the source could not be read to its end.
+    pub problem: Option<String>,
+}
+
+/// Where a text is.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    source: &'a Source,
+    line: u64,
+    session: Option<&'a str>,
+    run: Option<&'a str>,
+}
+
+impl<'a> Scan<'a> {
+    pub fn new(catalog: &'a RunCatalog, request: &'a Request<'a>, most: usize) -> Scan<'a> {
+        Scan {
+            catalog,
+            request,
+            claims: Claims::new(&catalog.runs),
+            agents: Agents::of(catalog),
+            most,
+            floor: AtomicI64::new(i64::MIN),
+            is_done: AtomicBool::new(false),
+            is_late: AtomicBool::new(false),
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        if self.request.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+            self.is_late.store(true, Ordering::Relaxed);
+        }
+        self.is_done.load(Ordering::Relaxed) || self.is_late.load(Ordering::Relaxed)
+    }
+
+    /// Whether all texts of the source are older than the hits that are needed.
+    pub fn is_too_old(&self, source: &Source) -> bool {
+        source.until.is_some_and(|until| until.millis() < self.floor.load(Ordering::Relaxed))
+    }
+
+    /// Searches a source. `buffer` is memory to read it into.
+    pub fn source(&self, source: &Source, buffer: &mut Vec<u8>) -> Scanned {
+        let mut scanned = Scanned::default();
+        if source.lines == Lines::TeamFiles {
+            self.team_files(source, &mut scanned);
+        } else {
+            self.lines(source, buffer, &mut scanned);
+        }
+        scanned.keep_newest(self.most);
+        scanned
+    }
+
+    fn lines(&self, source: &Source, buffer: &mut Vec<u8>, scanned: &mut Scanned) {
+        let from = match source.open(self.catalog) {
+            Ok(from) => from,
+            Err(error) => return scanned.problem = problem(source, &error),
+        };
+        let mut blocks = Blocks::new(from, buffer);
+        let owner = OnceCell::new();
+        while let Some(block) = blocks.next()
+            && !self.is_over()
+        {
+            let (mut counted, mut number) = (0, block.lines_before);
+            self.request.pattern.lines.each_line(block.lines, |at, line| {
+                number += count_lines(&block.lines[counted..at]);
+                counted = at;
+                let place = Place { source, line: number + 1, session: None, run: source.run.as_deref() };
+                match &source.lines {
+                    Lines::Transcript(path) => {
+                        let owner = || owner.get_or_init(|| self.agents.owner(source, path)).clone();
+                        let tool_of = |id: &str| {
+                            let in_line = |line: &[u8]| transcript_texts::tool_of(line, id);
+                            let before = &block.lines[..at];
+                            let found = last_line(before, id.as_bytes(), in_line);
+                            found.or_else(|| last_line(block.context, id.as_bytes(), in_line))
+                        };
+                        self.turn((path, line), owner, tool_of, place, scanned);
+                    }
+                    _ => self.event(line, place, scanned),
+                }
+                !self.is_over()
+            });
+        }
+        let problem = blocks.problem.take().map(Error::from);
+        scanned.problem = problem.and_then(|error| self::problem(source, &error));
+    }
+
+    fn event(&self, line: &[u8], place: Place<'_>, scanned: &mut Scanned) {
+        let Ok(Some(line)) = log::parse(Some(line.to_vec())) else { return };
+        let recorded = &line.recorded;
+        let run = place.run.or(recorded.run.as_deref());
+        let place = Place { session: recorded.session.as_deref(), run, ..place };
+        for document in event_texts::documents(recorded) {
+            self.add(document, place, scanned);
+        }
+    }
+
+    fn turn(
+        &self,
+        (path, line): (&Path, &[u8]),
+        owner: impl FnOnce() -> String,
+        tool_of: impl Fn(&str) -> Option<String>,
+        place: Place<'_>,
+        scanned: &mut Scanned,
+    ) {
+        let (documents, session) = transcript_texts::documents(line, owner);
+        let session = session.as_deref().or(session_of(path));
+        for mut document in documents {
+            if document.kind == Kind::Result {
+                // Finding the tool takes longer.
+                if !self.is_wanted(&document) {
+                    continue;
+                }
+                document.title = tool_of(&document.key).unwrap_or_default();
+                if event_texts::is_repeated(&document.title) {
+                    continue;
+                }
+            }
+            let run = place.run.or_else(|| self.run_at(session?, document.at));
+            self.add(document, Place { session, run, ..place }, scanned);
+        }
+    }
+
+    /// The last archived contents of the tasks and inboxes of a run.
+    fn team_files(&self, source: &Source, scanned: &mut Scanned) {
+        let Some(run) = source.run.as_deref() else { return };
+        let place = Place { source, line: 0, session: None, run: Some(run) };
+        for (path, state) in self.catalog.archive.journal(run).last() {
+            let Some(hash) = state.object.filter(|_| path.ends_with(".json") && !self.is_over()) else { continue };
+            // `verify` reports a content that is missing or damaged.
+            let Ok(bytes) = self.catalog.archive.objects.get(&hash) else { continue };
+            if self.request.pattern.lines.selects(&bytes) {
+                for document in file_texts::documents(&path, &bytes, state.at) {
+                    self.add(document, place, scanned);
+                }
+            }
+        }
+    }
+
+    /// The run of a session at a time: the last one that had begun, else the first.
+    fn run_at(&self, session: &str, at: Timestamp) -> Option<&'a str> {
+        let runs = self.claims.runs_of(session);
+        let began = |run: &RunRecord| run.created_at.unwrap_or(run.started_at);
+        let begun = runs.iter().filter(|run| began(run) <= at).max_by_key(|run| began(run));
+        begun.or_else(|| runs.iter().min_by_key(|run| began(run))).map(|run| run.run.as_str())
+    }
+
+    /// Whether a text matches, and passes the filters by kind and time.
+    fn is_wanted(&self, document: &Document) -> bool {
+        let (request, at) = (self.request, document.at);
+        at.millis() >= self.floor.load(Ordering::Relaxed)
+            && (request.kinds.is_empty() || request.kinds.contains(&document.kind))
+            && request.since.is_none_or(|since| since <= at)
+            && request.until.is_none_or(|until| at <= until)
+            && request.pattern.is_match(&document.text)
+    }
+
+    fn add(&self, document: Document, place: Place<'_>, scanned: &mut Scanned) {
+        if !self.is_wanted(&document) {
+            return;
+        }
+        let run = place.run.map(str::to_owned);
+        let run = run.or_else(|| self.claims.run_of(None, place.session, document.at));
+        if self.request.run.is_some_and(|wanted| run.as_ref() != Some(&wanted.run)) {
+            return;
+        }
+        if !self.request.agents.is_empty() && !self.request.agents.contains(&document.agent) {
+            if scanned.other_agents.len() < MAX_AGENTS {
+                scanned.other_agents.insert(document.agent);
+            }
+            return;
+        }
+        let Document { kind, at, agent, title, key, text } = document;
+        let transcript = match &place.source.lines {
+            Lines::Transcript(path) => path.to_str().map(str::to_owned),
+            _ => None,
+        };
+        scanned.hits.push(Hit {
+            at,
+            kind,
+            agent,
+            team: None,
+            started_at: None,
+            run,
+            session: place.session.map(str::to_owned),
+            title,
+            tool_use_id: Some(key).filter(|key| !key.is_empty()),
+            transcript,
+            line: place.line,
+            snippet: Snippet::default(),
+            text: Hit::part(text, &self.request.pattern),
+            command: None,
+        });
+        if scanned.hits.len() > 2 * self.most {
+            scanned.keep_newest(self.most);
+        }
+    }
+}
+
+/// Maximum number of other agents to name.
+pub const MAX_AGENTS: usize = 20;
+
+impl Scanned {
+    fn keep_newest(&mut self, most: usize) {
+        self.hits.sort_by_key(|hit| (Reverse(hit.at), Reverse(hit.line)));
+        self.has_more |= self.hits.len() > most;
+        self.hits.truncate(most);
+    }
+}
+
+/// A file that is gone by now was pruned, or removed by Claude Code.
+fn problem(source: &Source, error: &Error) -> Option<String> {
+    let name = source.path().map_or_else(|| "a source".to_owned(), |path| path.display().to_string());
+    let is_gone = source.path().is_some_and(|path| matches!(path.symlink_metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound));
+    (!is_gone).then(|| format!("cannot search all of {name}: {error}"))
+}
+
+/// The session of a transcript, from its path: `<session>.jsonl` or `<session>/subagents/agent-<id>.jsonl`.
+fn session_of(path: &Path) -> Option<&str> {
+    let own = path.file_stem()?.to_str()?;
+    if own.starts_with("agent-") { path.ancestors().nth(2)?.file_name()?.to_str() } else { Some(own) }
+}
