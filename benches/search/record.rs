@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use teamkeep_core::sys::clock;
 
@@ -35,49 +37,73 @@ impl Numbers {
             let _ = write!(text, "w{word}{break_}");
         }
         if self.next().is_multiple_of(RARE) {
-            text.push_str("the needle");
+            text.push_str("the needle, the Zeedle, 修改配置文件");
         }
         text
     }
 }
 
-/// Writes runs until the log has this size; returns the number of events and of bytes.
-pub fn write(store: &Path, most: usize) -> (usize, usize) {
+/// A larger log is made of links to the files of one of this size, in bytes.
+const MOST_ON_DISK: usize = 2_000_000_000;
+
+#[derive(Default)]
+pub struct Written {
+    pub events: usize,
+    /// Uncompressed.
+    pub bytes: usize,
+    /// The part of the bytes that is in compressed files.
+    pub compressed: usize,
+}
+
+/// Writes runs until the log has this size.
+pub fn write(store: &Path, most: usize) -> Written {
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     std::fs::create_dir_all(store.join("log")).unwrap();
-    let (mut events, mut bytes, mut segment, mut part) = (0, 0, String::new(), 0);
+    let copies = most.div_ceil(MOST_ON_DISK);
+    let most = most / copies;
+    let (mut written, mut segment, mut part) = (Written::default(), String::new(), 0);
     for run in 0..RUNS {
         describe(store, run);
-        while bytes < most * (run + 1) / RUNS {
-            let line = event(&mut numbers, run, events);
-            (events, bytes) = (events + 1, bytes + line.len());
+        while written.bytes < most * (run + 1) / RUNS {
+            let line = event(&mut numbers, run, written.events);
+            written.events += 1;
+            written.bytes += line.len();
             segment.push_str(&line);
             if segment.len() + 20_000 > SEGMENT_BYTES {
-                save(store, part, &segment);
+                written.compressed += save(store, (part, run, copies), &segment);
                 (segment, part) = (String::new(), part + 1);
             }
         }
     }
-    save(store, part, &segment);
-    (events, bytes)
-}
-
-/// Adds some events to the last segment.
-pub fn append(store: &Path) {
-    let mut numbers = Numbers(7);
-    let mut segments: Vec<_> =
-        std::fs::read_dir(store.join("log")).unwrap().map(|entry| entry.unwrap().path()).collect();
-    segments.sort();
-    let mut file = std::fs::OpenOptions::new().append(true).open(segments.last().unwrap()).unwrap();
-    for number in 0..100 {
-        file.write_all(event(&mut numbers, RUNS - 1, 10_000_000 + number).as_bytes()).unwrap();
+    save(store, (part, RUNS, copies), &segment);
+    Written {
+        events: written.events * copies,
+        bytes: written.bytes * copies,
+        compressed: written.compressed * copies,
     }
 }
 
-fn save(store: &Path, part: usize, lines: &str) {
-    let name =
-        format!("2026-02-03T{:02}{:02}{:02}000Z-aaaaaaaa.jsonl", part / 3_600, part / 60 % 60, part % 60);
-    std::fs::write(store.join("log").join(name), lines).unwrap();
+/// Writes a segment of the log, or of the oldest runs a part that outlived its segment. Returns the size of that.
+fn save(store: &Path, (part, run, copies): (usize, usize, usize), lines: &str) -> usize {
+    let is_old = run < RUNS / 4;
+    let path = |copy: usize| {
+        let second = part + copy * 10_000;
+        let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+        let name = format!("2026-02-03T{hour:02}{minute:02}{second:02}000Z-aaaaaaaa.jsonl");
+        match is_old {
+            true => store.join("archive/runs").join(id(run)).join(format!("events-{name}.gz")),
+            false => store.join("log").join(name),
+        }
+    };
+    if is_old {
+        let mut file = GzEncoder::new(std::fs::File::create(path(0)).unwrap(), Compression::default());
+        file.write_all(lines.as_bytes()).unwrap();
+        file.finish().unwrap();
+    } else {
+        std::fs::write(path(0), lines).unwrap();
+    }
+    (1..copies).for_each(|copy| std::fs::hard_link(path(0), path(copy)).unwrap());
+    if is_old { lines.len() } else { 0 }
 }
 
 fn id(run: usize) -> String {

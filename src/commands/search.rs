@@ -80,7 +80,7 @@ pub struct Args {
     /// [privacy] in the configuration adds
     #[arg(long)]
     redact: bool,
-    /// Stop after this time, with what was found
+    /// Stop after this time
     #[arg(long, value_name = "SECONDS", hide = true)]
     time_limit: Option<u64>,
     #[command(flatten)]
@@ -192,7 +192,8 @@ impl Printer<'_> {
         self.progress = None;
         let (context, args) = (self.context, self.args);
         let stopped = args.time_limit.filter(|_| found.is_late);
-        let stopped = stopped.map(|seconds| format!("stopped after {seconds} s; to search less, set since and until"));
+        let stopped =
+            stopped.map(|seconds| format!("stopped after {seconds} s; to search less, set since and until"));
         if args.output.json {
             let object = json!({"v": 1, "hits": self.hits, "more": found.has_more, "stopped": stopped});
             output::print_json(context, &object)?;
@@ -202,14 +203,18 @@ impl Printer<'_> {
                 (0, _) => self.print_no_match(found),
                 (_, true) => {
                     let limit = args.limit;
-                    context.ui.eprint_line(&format!("showing the first {limit} matches; for more: --limit COUNT"));
+                    context
+                        .ui
+                        .eprint_line(&format!("showing the first {limit} matches; for more: --limit COUNT"));
                 }
                 _ => {}
             }
             stopped.iter().for_each(|stopped| context.ui.warn(stopped));
             if let Some(file) = args.file.first().filter(|_| self.count > 0) {
                 let file = file.display();
-                context.ui.hint(format!("to run these commands, import the file first: teamkeep import {file}"));
+                context
+                    .ui
+                    .hint(format!("to run these commands, import the file first: teamkeep import {file}"));
             }
         }
         found.problems.iter().for_each(|problem| context.ui.warn(problem));

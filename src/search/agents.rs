@@ -60,7 +60,9 @@ impl<'a> Agents<'a> {
         let (mut names, mut buffer) = (Names::new(), Vec::new());
         let range = Range { since: Some(run.started_at), until: run.ended_at };
         let is_own = |source: &Source| source.run.as_ref().is_none_or(|own| *own == run.run);
-        for source in sources::events(self.catalog, range).unwrap_or_default().iter().filter(|one| is_own(one)) {
+        for source in
+            sources::events(self.catalog, range).unwrap_or_default().iter().filter(|one| is_own(one))
+        {
             let Ok(from) = source.open(self.catalog) else { continue };
             let mut blocks = Blocks::new(from, &mut buffer);
             while let Some(block) = blocks.next() {

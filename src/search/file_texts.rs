@@ -11,7 +11,9 @@ use teamkeep_core::sys::clock::{self, Timestamp};
 /// The texts of a file with this path below Claude Code's directory, whose content was archived at `seen`.
 pub fn documents(path: &str, bytes: &[u8], seen: Timestamp) -> Vec<Document> {
     match TeamPath::of(path) {
-        TeamPath::Task(_, name) => Task::parse(name, bytes).and_then(|task| task_text(&task, seen)).into_iter().collect(),
+        TeamPath::Task(_, name) => {
+            Task::parse(name, bytes).and_then(|task| task_text(&task, seen)).into_iter().collect()
+        }
         TeamPath::Inbox(name) => inbox_texts(name.trim_end_matches(".json"), bytes, seen),
         _ => Vec::new(),
     }

@@ -34,7 +34,7 @@ pub struct Request<'a> {
     pub deadline: Option<Instant>,
 }
 
-/// What happens during a search.
+/// An event of a search.
 #[derive(Debug)]
 pub enum Step {
     /// The size of all sources, in bytes.
@@ -115,7 +115,7 @@ pub fn find(
             }
             Ok(())
         });
-        // What was found behind a source that was not searched.
+        // The hits of sources that are behind one that was not searched.
         for scanned in early.into_values() {
             found.add(scanned, &mut merge);
         }
@@ -154,4 +154,101 @@ fn show(
 fn take<'a>(sources: &'a [Source], next: &AtomicUsize) -> Option<(usize, &'a Source)> {
     let place = next.fetch_add(1, Ordering::Relaxed);
     Some((place, sources.get(place)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+    use teamkeep_core::store::archive::Archive;
+
+    use super::super::pattern::Syntax;
+    use super::*;
+
+    /// A store whose log has segments with a prompt every minute.
+    fn store(segments: u32, prompts: u32) -> (tempfile::TempDir, RunCatalog) {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("log")).unwrap();
+        for segment in 0..segments {
+            let start = 1_770_000_000_000 + i64::from(segment) * 3_600_000;
+            let start = Timestamp::from_millis(start).unwrap();
+            let line = |place: u32| {
+                let at = start + chrono::TimeDelta::minutes(place.into());
+                let payload = json!({"prompt": format!("needle {segment}.{place}")});
+                let event = json!({"v": 1, "at": at, "id": format!("{:026}", segment * 100 + place), "event": "UserPromptSubmit",
+                    "session": "s", "actor": {"kind": "lead"}, "payload": payload});
+                format!("{event}\n")
+            };
+            let name = start.utc().format("%Y-%m-%dT%H%M%S%3fZ-aaaaaaaa.jsonl").to_string();
+            std::fs::write(dir.path().join("log").join(name), (0..prompts).map(line).collect::<String>())
+                .unwrap();
+        }
+        let archive = Archive::new(dir.path().join("archive"), 1 << 20, Duration::ZERO);
+        let catalog = RunCatalog::open(archive, dir.path().join("log"));
+        (dir, catalog)
+    }
+
+    fn search(catalog: &RunCatalog, limit: usize, deadline: Option<Instant>) -> (Vec<String>, Found) {
+        let pattern = Pattern::parse("needle", Syntax::default()).unwrap();
+        let (agents, kinds) = (Vec::new(), Vec::new());
+        let request =
+            Request { pattern, run: None, agents, kinds, since: None, until: None, limit, deadline };
+        let mut texts = Vec::new();
+        let found = find(catalog, &request, |step| {
+            if let Step::Hit(hit) = step {
+                texts.push(hit.text);
+            }
+            Ok(true)
+        });
+        (texts, found.unwrap())
+    }
+
+    #[test]
+    fn the_newest_hits_of_all_sources_come_first_and_a_limit_leaves_the_oldest_out() {
+        let (_dir, catalog) = store(40, 5);
+        let all: Vec<String> = (0..40)
+            .rev()
+            .flat_map(|segment| (0..5).rev().map(move |place| format!("needle {segment}.{place}")))
+            .collect();
+        for limit in [1, 3, 5, 6, 199, 200, 201] {
+            let (texts, found) = search(&catalog, limit, None);
+            assert_eq!(texts, all[..limit.min(200)], "{limit}");
+            assert_eq!((found.has_more, found.is_late), (limit < 200, false), "{limit}");
+        }
+    }
+
+    #[test]
+    fn a_deadline_ends_the_search_and_is_reported() {
+        let (_dir, catalog) = store(4, 2);
+        let (texts, found) = search(&catalog, 10, Some(Instant::now()));
+        assert!(texts.is_empty() && found.is_late);
+        let (texts, found) = search(&catalog, 10, Some(Instant::now() + Duration::from_secs(3_600)));
+        assert!(texts.len() == 8 && !found.is_late && !found.has_more);
+    }
+
+    #[test]
+    fn a_reader_that_has_enough_ends_the_search() {
+        let (_dir, catalog) = store(40, 5);
+        let pattern = Pattern::parse("needle", Syntax::default()).unwrap();
+        let (agents, kinds) = (Vec::new(), Vec::new());
+        let request = Request {
+            pattern,
+            run: None,
+            agents,
+            kinds,
+            since: None,
+            until: None,
+            limit: 100,
+            deadline: None,
+        };
+        let mut hits = 0;
+        let found = find(&catalog, &request, |step| {
+            hits += usize::from(matches!(step, Step::Hit(_)));
+            Ok(!matches!(step, Step::Hit(_)))
+        });
+        assert!(found.is_ok() && hits < 100, "{hits}");
+        let failed = find(&catalog, &request, |_| Err(teamkeep_core::error::Error::new("stdout is full")));
+        assert_eq!(failed.unwrap_err().to_string(), "stdout is full");
+    }
 }

@@ -51,7 +51,12 @@ impl Hit {
 
     /// Fills in what only a shown hit needs. `change` is applied to its texts before the excerpt is taken: in an excerpt, a
     /// secret can be cut.
-    pub fn complete(&mut self, pattern: &Pattern, record: Option<&RunRecord>, change: impl Fn(&str) -> Option<String>) {
+    pub fn complete(
+        &mut self,
+        pattern: &Pattern,
+        record: Option<&RunRecord>,
+        change: impl Fn(&str) -> Option<String>,
+    ) {
         self.team = record.and_then(|record| record.team.clone());
         self.started_at = record.map(|record| record.started_at);
         let texts =

@@ -90,7 +90,9 @@ impl LineFilter {
     fn find_escape(&self, block: &[u8], from: usize) -> Option<usize> {
         let escapes = self.escape.find_iter(&block[from..]).map(|at| from + at);
         escapes.into_iter().find(|at| match block.get(at + 2..at + 6) {
-            Some(digits) => digits.iter().all(u8::is_ascii_hexdigit) && !matches!(digits, [b'0', b'0', b'0' | b'1', _]),
+            Some(digits) => {
+                digits.iter().all(u8::is_ascii_hexdigit) && !matches!(digits, [b'0', b'0', b'0' | b'1', _])
+            }
             None => false,
         })
     }
@@ -99,7 +101,8 @@ impl LineFilter {
 /// The longest part of a literal that has only one form in JSON, except for escapes by number. In messages, Claude Code
 /// also escapes tags.
 fn safe_piece(literal: &str) -> String {
-    let is_unsafe = |c: char| c.is_control() || matches!(c, '"' | '\\' | '/' | '<' | char::REPLACEMENT_CHARACTER);
+    let is_unsafe =
+        |c: char| c.is_control() || matches!(c, '"' | '\\' | '/' | '<' | char::REPLACEMENT_CHARACTER);
     literal.split(is_unsafe).max_by_key(|piece| piece.len()).unwrap_or_default().to_owned()
 }
 
@@ -137,7 +140,11 @@ mod tests {
     fn lines_are_selected_by_all_words_and_lines_with_escaped_characters_always() {
         let block = "{a one}\n{b One TWO}\n{c \\u001b[31m one}\n{d \\u0041}\n{e C:\\\\users}\n\n{f two one}\n{g \\u4e2d";
         for (words, is_exact, expected) in [
-            (&["one"][..], true, &["{a one}", "{c \\u001b[31m one}", "{d \\u0041}", "{f two one}", "{g \\u4e2d"][..]),
+            (
+                &["one"][..],
+                true,
+                &["{a one}", "{c \\u001b[31m one}", "{d \\u0041}", "{f two one}", "{g \\u4e2d"][..],
+            ),
             (&["one", "two"], true, &["{d \\u0041}", "{f two one}", "{g \\u4e2d"]),
             (&["one", "two"], false, &["{b One TWO}", "{d \\u0041}", "{f two one}", "{g \\u4e2d"]),
             (&["kſ"], false, &["{d \\u0041}", "{g \\u4e2d"]),

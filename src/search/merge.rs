@@ -23,7 +23,7 @@ pub struct Merge {
     pub has_more: bool,
 }
 
-/// What tells two hits of the same text apart.
+/// The properties that distinguish two hits of the same text.
 struct Known {
     kind: Kind,
     at: Timestamp,

@@ -1,4 +1,4 @@
-//! What a text must contain: words, phrases, or a regular expression.
+//! A query: words and phrases, or a regular expression.
 
 use std::ops::Range;
 
@@ -32,7 +32,8 @@ pub struct Pattern {
 impl Pattern {
     /// A query in lower case matches any case; one with an upper-case letter is exact.
     pub fn parse(query: &str, syntax: Syntax) -> Result<Pattern> {
-        let is_exact = if syntax.is_regex { has_upper_case(query) } else { query.chars().any(char::is_uppercase) };
+        let is_exact =
+            if syntax.is_regex { has_upper_case(query) } else { query.chars().any(char::is_uppercase) };
         let parts = if syntax.is_regex { vec![query.to_owned()] } else { parts(query) };
         if parts.iter().all(|part| part.trim().is_empty()) {
             return Err(Error::usage("the query is empty"));
@@ -66,8 +67,11 @@ impl Pattern {
 
     /// The places of the parts in a text, in order.
     pub fn marks(&self, text: &str) -> Vec<Range<usize>> {
-        let of = |part: &Regex| part.find_iter(text).map(|found| found.range()).take(MAX_MARKED).collect::<Vec<_>>();
-        let mut all: Vec<Range<usize>> = self.parts.iter().flat_map(of).filter(|range| !range.is_empty()).collect();
+        let of = |part: &Regex| {
+            part.find_iter(text).map(|found| found.range()).take(MAX_MARKED).collect::<Vec<_>>()
+        };
+        let mut all: Vec<Range<usize>> =
+            self.parts.iter().flat_map(of).filter(|range| !range.is_empty()).collect();
         all.sort_by_key(|range| (range.start, range.end));
         let mut marks: Vec<Range<usize>> = Vec::new();
         for range in all {

@@ -83,7 +83,11 @@ mod tests {
             (r"[a-z]{20}", None),
             (r"(", None),
         ] {
-            assert_eq!(required_literals(expression).as_deref(), literals.map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>()).as_deref(), "{expression}");
+            assert_eq!(
+                required_literals(expression).as_deref(),
+                literals.map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>()).as_deref(),
+                "{expression}"
+            );
         }
     }
 

@@ -3,10 +3,11 @@
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Instant;
+
+use memchr::memmem;
 
 use super::agents::Agents;
 use super::blocks::{Blocks, count_lines};
@@ -15,7 +16,7 @@ use super::find::Request;
 use super::hit::Hit;
 use super::line_filter::last_line;
 use super::snippet::Snippet;
-use super::sources::{Lines, Source};
+use super::sources::{Content, Lines, Source};
 use super::{event_texts, file_texts, transcript_texts};
 use crate::timeline::RunCatalog;
 use teamkeep_core::error::Error;
@@ -39,7 +40,7 @@ pub struct Scan<'a> {
     pub is_late: AtomicBool,
 }
 
-/// What was found in one source.
+/// The result of one source.
 #[derive(Debug, Default)]
 pub struct Scanned {
     /// The newest hits.
@@ -59,6 +60,20 @@ struct Place<'a> {
     line: u64,
     session: Option<&'a str>,
     run: Option<&'a str>,
+}
+
+/// A line, and the lines before it as far as they are in memory: the last part first.
+#[derive(Clone, Copy)]
+struct Line<'a> {
+    bytes: &'a [u8],
+    before: [&'a [u8]; 2],
+}
+
+impl Line<'_> {
+    /// The last line before that contains this text, and is accepted.
+    fn find_before<T>(&self, text: &str, accept: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
+        self.before.iter().find_map(|part| last_line(part, text.as_bytes(), &accept))
+    }
 }
 
 impl<'a> Scan<'a> {
@@ -113,17 +128,13 @@ impl<'a> Scan<'a> {
             self.request.pattern.lines.each_line(block.lines, |at, line| {
                 number += count_lines(&block.lines[counted..at]);
                 counted = at;
+                let before = [&block.lines[..at], block.context];
+                let line = Line { bytes: line, before };
                 let place = Place { source, line: number + 1, session: None, run: source.run.as_deref() };
                 match &source.lines {
                     Lines::Transcript(path) => {
                         let owner = || owner.get_or_init(|| self.agents.owner(source, path)).clone();
-                        let tool_of = |id: &str| {
-                            let in_line = |line: &[u8]| transcript_texts::tool_of(line, id);
-                            let before = &block.lines[..at];
-                            let found = last_line(before, id.as_bytes(), in_line);
-                            found.or_else(|| last_line(block.context, id.as_bytes(), in_line))
-                        };
-                        self.turn((path, line), owner, tool_of, place, scanned);
+                        self.turn(line, path, owner, place, scanned);
                     }
                     _ => self.event(line, place, scanned),
                 }
@@ -134,36 +145,41 @@ impl<'a> Scan<'a> {
         scanned.problem = problem.and_then(|error| self::problem(source, &error));
     }
 
-    fn event(&self, line: &[u8], place: Place<'_>, scanned: &mut Scanned) {
-        let Ok(Some(line)) = log::parse(Some(line.to_vec())) else { return };
-        let recorded = &line.recorded;
+    fn event(&self, line: Line<'_>, place: Place<'_>, scanned: &mut Scanned) {
+        let Ok(Some(parsed)) = log::parse(Some(line.bytes.to_vec())) else { return };
+        let recorded = &parsed.recorded;
         let run = place.run.or(recorded.run.as_deref());
         let place = Place { session: recorded.session.as_deref(), run, ..place };
         for document in event_texts::documents(recorded) {
+            // The input of a tool is found at the time of its call.
+            let is_input = recorded.event.starts_with("PostToolUse") && document.kind != Kind::Result;
+            let is_call = |line: &[u8]| memmem::find(line, b"\"PreToolUse\"").map(drop);
+            if is_input && self.is_wanted(&document) && line.find_before(&document.key, is_call).is_some() {
+                continue;
+            }
             self.add(document, place, scanned);
         }
     }
 
     fn turn(
         &self,
-        (path, line): (&Path, &[u8]),
+        line: Line<'_>,
+        path: &Path,
         owner: impl FnOnce() -> String,
-        tool_of: impl Fn(&str) -> Option<String>,
         place: Place<'_>,
         scanned: &mut Scanned,
     ) {
-        let (documents, session) = transcript_texts::documents(line, owner);
+        let (documents, session) = transcript_texts::documents(line.bytes, owner);
         let session = session.as_deref().or(session_of(path));
         for mut document in documents {
-            if document.kind == Kind::Result {
-                // Finding the tool takes longer.
-                if !self.is_wanted(&document) {
+            // Finding the tool takes longer.
+            if document.kind == Kind::Result && self.is_wanted(&document) {
+                let tool =
+                    line.find_before(&document.key, |line| transcript_texts::tool_of(line, &document.key));
+                if tool.as_deref().is_some_and(event_texts::is_repeated) {
                     continue;
                 }
-                document.title = tool_of(&document.key).unwrap_or_default();
-                if event_texts::is_repeated(&document.title) {
-                    continue;
-                }
+                document.title = tool.unwrap_or_default();
             }
             let run = place.run.or_else(|| self.run_at(session?, document.at));
             self.add(document, Place { session, run, ..place }, scanned);
@@ -175,7 +191,9 @@ impl<'a> Scan<'a> {
         let Some(run) = source.run.as_deref() else { return };
         let place = Place { source, line: 0, session: None, run: Some(run) };
         for (path, state) in self.catalog.archive.journal(run).last() {
-            let Some(hash) = state.object.filter(|_| path.ends_with(".json") && !self.is_over()) else { continue };
+            let Some(hash) = state.object.filter(|_| path.ends_with(".json") && !self.is_over()) else {
+                continue;
+            };
             // `verify` reports a content that is missing or damaged.
             let Ok(bytes) = self.catalog.archive.objects.get(&hash) else { continue };
             if self.request.pattern.lines.selects(&bytes) {
@@ -257,11 +275,13 @@ impl Scanned {
     }
 }
 
-/// A file that is gone by now was pruned, or removed by Claude Code.
+/// Why a source could not be searched to its end. A file that is gone by now was pruned, or Claude Code removed it.
 fn problem(source: &Source, error: &Error) -> Option<String> {
-    let name = source.path().map_or_else(|| "a source".to_owned(), |path| path.display().to_string());
-    let is_gone = source.path().is_some_and(|path| matches!(path.symlink_metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound));
-    (!is_gone).then(|| format!("cannot search all of {name}: {error}"))
+    let (Content::File(path) | Content::Compressed(path)) = &source.content else {
+        let name = if let Lines::Transcript(path) = &source.lines { path.display() } else { return None };
+        return Some(format!("cannot search all of {name}, as archived: {error}"));
+    };
+    path.exists().then(|| format!("cannot search all of {}: {error}", path.display()))
 }
 
 /// The session of a transcript, from its path: `<session>.jsonl` or `<session>/subagents/agent-<id>.jsonl`.

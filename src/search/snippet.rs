@@ -95,7 +95,7 @@ mod tests {
         assert!(found.text.contains("the parser fails; parser after") && found.text.ends_with('…'));
         assert_eq!(marked(&found), ["parser", "parser"]);
         assert_eq!(snippet("parser", "parser").text, "parser");
-        assert_eq!(marked(&snippet("x a\n  b y", "\"a b\"")), ["a b"]);
+        assert_eq!(marked(&snippet("x a\n  b y", "\"a\n  b\"")), ["a b"]);
     }
 
     proptest! {

@@ -17,7 +17,7 @@ use teamkeep_core::sys::fs;
 
 /// Calls that overlap the end of a segment are in it by this time.
 const OVERLAP: TimeDelta = TimeDelta::minutes(1);
-/// A session can go on after the end of a run.
+/// A session can continue after the end of a run.
 const AFTER_RUN: TimeDelta = TimeDelta::days(1);
 const READ_BYTES: usize = 64 << 10;
 
@@ -65,13 +65,6 @@ impl Source {
             Content::Object(hash) => catalog.archive.objects.open_unchecked(hash)?,
             Content::TeamFiles => Box::new(io::empty()),
         })
-    }
-
-    pub fn path(&self) -> Option<&Path> {
-        match (&self.content, &self.lines) {
-            (Content::File(path) | Content::Compressed(path), _) | (_, Lines::Transcript(path)) => Some(path),
-            _ => None,
-        }
     }
 }
 
@@ -169,7 +162,8 @@ fn transcripts_of(catalog: &RunCatalog, run: &RunRecord) -> Vec<(String, Source)
     });
     let kept = catalog.archive.kept(&run.run);
     let kept = kept.iter().filter(|(name, _)| is_transcript(name));
-    let kept = kept.map(|(name, kept)| of(name, Content::Object(kept.object.clone()), kept.size, end_of(run)));
+    let kept =
+        kept.map(|(name, kept)| of(name, Content::Object(kept.object.clone()), kept.size, end_of(run)));
     live.chain(kept).collect()
 }
 

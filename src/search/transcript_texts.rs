@@ -74,7 +74,8 @@ pub fn tool_of(line: &[u8], id: &str) -> Option<String> {
     let record = json::parse_lossy(line)?;
     let blocks = record.pointer("/message/content")?.as_array()?;
     let is_call = |block: &&Value| {
-        block.get("type").is_some_and(|kind| kind == "tool_use") && block.get("id").is_some_and(|own| own == id)
+        block.get("type").is_some_and(|kind| kind == "tool_use")
+            && block.get("id").is_some_and(|own| own == id)
     };
     blocks.iter().find(is_call)?.get("name")?.as_str().map(str::to_owned)
 }

@@ -36,41 +36,144 @@ fn kinds(found: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn words_match_in_any_order_and_phrases_in_theirs() {
+fn a_query_finds_what_it_says() {
     let sandbox = team();
-    assert_eq!(hits(&sandbox, &["fails", "PARSER"]).len(), 2);
-    let found = hits(&sandbox, &["\"the parser fails\""]);
-    assert_eq!(found.len(), 1);
-    assert_eq!(marked(&found[0]), ["the parser fails"]);
-    assert_eq!(hits(&sandbox, &["\"parser the\""]).len(), 0);
+    let found = |args: &[&str]| {
+        let found = hits(&sandbox, &[args, &["--kind", "message"]].concat());
+        found.iter().map(|hit| marked(hit).join("|")).collect::<Vec<_>>()
+    };
+    for (args, expected) in [
+        (&["parser"][..], &["Parser|Parser|PARSER", "parser", "parser"][..]),
+        (&["Parser"], &["Parser|Parser"]),
+        (&["PARSER"], &["PARSER"]),
+        (&["-w", "parser"], &["Parser|PARSER", "parser", "parser"]),
+        (&["--word", "pars"], &[]),
+        (&["arse"], &["arse|arse|ARSE", "arse", "arse"]),
+        (&["fails", "parser"], &["fails|parser", "parser|fails"]),
+        (&["fails", "Parser"], &[]),
+        (&["fails parser"], &["fails|parser", "parser|fails"]),
+        (&["\"the parser\""], &["the parser", "the parser"]),
+        (&["\"parser fails\""], &["parser fails"]),
+        (&["\"parser  fails\""], &[]),
+        (&["\"PARSER fails\""], &[]),
+        (&["parsers:"], &["Parsers:"]),
+        (&["--regex", "pars[a-z]+:"], &["Parsers:"]),
+        (&["--regex", "Parser.*P"], &["Parser of Parsers: P"]),
+        (&["--regex", "^fails"], &["fails"]),
+        (&["--regex", "parser|fails"], &["Parser|Parser|PARSER", "fails|parser", "parser|fails"]),
+        (&["--regex", "(?i)PARSERS"], &["Parsers"]),
+        (&["--regex", "-w", "pars.r"], &["Parser|PARSER", "parser", "parser"]),
+        (&["--regex", "PARSERS"], &[]),
+    ] {
+        assert_eq!(found(args), expected, "{args:?}");
+    }
     assert_eq!(marked(&hits(&sandbox, &["off-by-one"])[0]), ["off-by-one"]);
-    assert_eq!(marked(&hits(&sandbox, &["snake_case"])[0]), ["snake_case"]);
-    assert_eq!(
-        marked(&hits(&sandbox, &["parser", "--kind", "message"])[0]),
-        ["Parser", "PARSER"],
-        "the best first"
-    );
+    assert_eq!(marked(&hits(&sandbox, &["ke_ca"])[0]), ["ke_ca"]);
+    for bad in ["(", "a*"] {
+        let result = sandbox.run(&["search", "--regex", bad]);
+        let is_named = result.err.contains("regular expression");
+        assert_eq!((result.code, is_named), (Some(64), true), "{}", result.err);
+    }
+}
+
+#[test]
+fn words_are_found_in_texts_without_spaces() {
+    let sandbox = Sandbox::new();
+    let lead = Lead::of(&sandbox, SESSION);
+    lead.roster(1_000, &["alice"]);
+    let texts = [
+        ("修改配置文件并提交", "配置"),
+        ("テストを実行しました", "実行"),
+        ("แก้ไขไฟล์การตั้งค่าแล้ว", "การตั้งค่า"),
+        ("설정파일을 수정했습니다", "설정파일"),
+        ("ΟΔΥΣΣΕΎΣ ΚΑΙ ΠΗΝΕΛΌΠΗ", "πηνελόπη"),
+        ("ТЕСТЫ прошли", "тесты"),
+        ("done 🎉🎉", "🎉"),
+    ];
+    for (place, (text, _)) in texts.iter().enumerate() {
+        lead.before(&format!("m{place}"), "SendMessage", &json!({"to": "alice", "message": text}), json!({}));
+    }
+    for (text, query) in texts {
+        for args in [&[query][..], &["--regex", query]] {
+            let found = hits(&sandbox, args);
+            assert_eq!((found.len(), text_of(&found)), (1, text), "{args:?}");
+        }
+    }
+}
+
+fn text_of(found: &[Value]) -> &str {
+    text(&found[0]["snippet"], "text")
+}
+
+#[test]
+fn a_text_is_found_however_its_characters_are_escaped() {
+    let sandbox = Sandbox::new();
+    let session =
+        format!("{{\"session_id\":\"{SESSION}\",\"hook_event_name\":\"UserPromptSubmit\",\"prompt\":");
+    for (place, prompt) in [
+        r#""p0 line one\nline\ttwo \"quoted\" C:\\temp\\new http:\/\/x\/y""#,
+        r#""p1 \u914d\u7f6e \u0050\u0061rser \ud83c\udf89 caf\u00e9""#,
+        r#""p2 配置 Parser 🎉 café \u001b[31mred\u001b[0m""#,
+        r#""p3 half \ud83d pair \\u0041 <tag\u003e""#,
+    ]
+    .iter()
+    .enumerate()
+    {
+        let payload = format!("{session}{prompt}}}");
+        sandbox.feed("user-prompt-submit", payload.as_bytes(), &[]);
+        assert_eq!(hits(&sandbox, &[&format!("p{place}")]).len(), 1, "{prompt}");
+    }
+    for (query, expected) in [
+        ("\"one\nline\"", &["p0"][..]),
+        ("line\ttwo", &["p0"]),
+        ("\"two \"", &["p0"]),
+        ("\"", &["p0"]),
+        ("C:\\temp\\new", &["p0"]),
+        ("http://x/y", &["p0"]),
+        ("配置", &["p2", "p1"]),
+        ("parser", &["p2", "p1"]),
+        ("Parser", &["p2", "p1"]),
+        ("🎉", &["p2", "p1"]),
+        ("CAFÉ", &[]),
+        ("café", &["p2", "p1"]),
+        ("[31mred", &["p2"]),
+        ("\u{1b}[31m", &["p2"]),
+        ("\u{fffd}", &["p3"]),
+        ("\\u0041", &["p3"]),
+        ("<tag>", &["p3"]),
+    ] {
+        for args in [vec![query.to_owned()], vec!["--regex".to_owned(), regex_of(query)]] {
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            let found = hits(&sandbox, &args);
+            let names: Vec<String> =
+                found.iter().map(|hit| text(&hit["snippet"], "text").chars().take(2).collect()).collect();
+            assert_eq!(names, expected, "{args:?}");
+        }
+    }
+}
+
+/// An expression for the text of a query without its quotes.
+fn regex_of(query: &str) -> String {
+    let text = if query.len() > 1 { query.trim_matches('"') } else { query };
+    text.replace('\\', r"\\").replace('[', r"\[")
 }
 
 #[test]
 fn filters_select_by_kind_agent_run_and_time() {
     let sandbox = team();
     let all = hits(&sandbox, &["parser", "--limit", "100"]);
-    assert_eq!(all.len(), 5, "{all:#?}");
-    assert_eq!(
-        kinds(&hits(&sandbox, &["parser", "--kind", "tool", "--kind", "thinking", "--sort", "time"])).len(),
-        2
-    );
+    assert_eq!(all.len(), 6, "{all:#?}");
+    assert_eq!(kinds(&hits(&sandbox, &["parser", "--kind", "tool", "--kind", "thinking"])).len(), 2);
     assert_eq!(kinds(&hits(&sandbox, &["parser", "--kind", "tool"])), ["tool"]);
-    assert_eq!(hits(&sandbox, &["parser", "--agent", "lead"]).len(), 5);
+    assert_eq!(hits(&sandbox, &["parser", "--agent", "lead"]).len(), 6);
     assert_eq!(hits(&sandbox, &["parser", "--agent", "alice"]).len(), 0);
     let alone = Lead::of(&sandbox, "cccccccc-0000-4000-8000-000000000001");
     alone.hook("UserPromptSubmit", json!({"prompt": "a session without a team"}));
     let found = hits(&sandbox, &["session", "--agent", "lead"]);
     assert_eq!(found.iter().map(|hit| text(hit, "agent")).collect::<Vec<_>>(), ["lead"]);
-    assert_eq!(hits(&sandbox, &["parser", "--run", "latest"]).len(), 5);
+    assert_eq!(hits(&sandbox, &["parser", "--run", "latest"]).len(), 6);
     assert_eq!(hits(&sandbox, &["parser", "--run", "latest", "--since", "+7s"]).len(), 2);
-    let newest = hits(&sandbox, &["parser", "--sort", "time", "--kind", "message"]);
+    let newest = hits(&sandbox, &["parser", "--kind", "message"]);
     let times: Vec<&str> = newest.iter().rev().map(|hit| text(hit, "at")).collect();
     assert!(times.is_sorted(), "{times:?}");
     let out = sandbox.told(&["search", "parser", "--json", "--limit", "2"]);
@@ -87,7 +190,7 @@ fn without_matches_the_reason_is_printed_if_it_is_known() {
     let found = |args: &[&str]| sandbox.run(&[&["search"], args].concat());
     let unknown = found(&["parser", "--agent", "allice"]);
     let expected =
-        "no matches: no text of agent \"allice\" is recorded\nhint: agents with texts: team-lead\n";
+        "no matches: no text of agent \"allice\" matches\nhint: agents with matching texts: team-lead\n";
     assert_eq!((unknown.code, unknown.err.as_str()), (Some(0), expected));
     assert_eq!(found(&["nothing", "--agent", "lead"]).err, "no matches\n");
     let relative = found(&["parser", "--since", "+1m"]);
@@ -114,43 +217,28 @@ fn a_new_task_has_its_number() {
 }
 
 #[test]
-fn a_regular_expression_finds_what_words_do_not() {
+fn no_character_of_a_query_is_an_instruction() {
     let sandbox = team();
-    let found = hits(&sandbox, &["--regex", r"error\[E\d+\]"]);
-    assert_eq!((kinds(&found), marked(&found[0])), (vec!["result"], vec!["error[E0425]".to_owned()]));
-    assert_eq!(hits(&sandbox, &["--regex", "PARSER"]).len(), 1, "it is case-sensitive");
-    assert_eq!(hits(&sandbox, &["--regex", "(?i)PARSER", "--kind", "message"]).len(), 3);
-    for bad in ["(", "a*"] {
-        let result = sandbox.run(&["search", "--regex", bad]);
-        assert_eq!(
-            (result.code, result.err.contains("regular expression")),
-            (Some(64), true),
-            "{}",
-            result.err
-        );
-    }
-}
-
-#[test]
-fn no_query_is_an_instruction_to_the_index() {
-    let sandbox = team();
-    for query in [
-        "text:parser",
-        "parser*",
-        "-parser",
-        "parser OR fails",
-        "parser AND",
-        "+\"",
-        "(parser",
-        "a:[b TO c]",
-        "\\",
-        "'; DROP TABLE x",
+    for (query, count) in [
+        ("text:parser", 0),
+        ("parser*", 0),
+        ("-parser", 0),
+        ("parser OR fails", 0),
+        ("(parser", 0),
+        ("a:[b TO c]", 0),
+        ("\\", 0),
+        ("'; DROP TABLE x", 0),
+        ("error[E0425]:", 1),
+        ("of Parsers: P", 1),
     ] {
-        let result = sandbox.run(&["search", "--json", "--", query]);
-        assert!(matches!(result.code, Some(0 | 64)), "{query}: {result:?}");
+        let found = sandbox.told(&["search", "--json", "--", query]);
+        let found: Value = serde_json::from_str(&found).unwrap();
+        assert_eq!(found["hits"].as_array().unwrap().len(), count, "{query}: {found:#}");
     }
-    assert_eq!(hits(&sandbox, &["parser*", "--kind", "message"]).len(), 3, "a star is no letter");
-    assert_eq!(hits(&sandbox, &["parser OR fails"]).len(), 0, "or is a word");
+    for empty in ["", " ", "\" \""] {
+        let result = sandbox.run(&["search", empty]);
+        assert_eq!((result.code, result.err.as_str()), (Some(64), "error: the query is empty\n"));
+    }
 }
 
 #[test]
@@ -175,12 +263,13 @@ fn hostile_texts_are_escaped_and_their_commands_are_quoted() {
 }
 
 #[test]
-fn huge_texts_and_invalid_bytes_are_searched_as_far_as_they_are_valid() {
+fn huge_texts_and_invalid_bytes_are_searched() {
     let sandbox = ended("go");
     let lead = Lead::of(&sandbox, SESSION);
     lead.roster(2_000, &["alice"]);
     lead.start("startup");
-    let huge = format!("first {} needle {}", "filler words ".repeat(50_000), "x".repeat(3_000_000));
+    let huge = format!("first {} needle {}", "filler words ".repeat(50_000), "x ".repeat(3_000_000));
+    let huge = format!("{huge} last");
     lead.tool("w1", "Write", &json!({"file_path": "a", "content": huge}), json!({}));
     let mut line =
         json!({"type": "user", "message": {"content": "left BYTES right"}}).to_string().into_bytes();
@@ -192,5 +281,8 @@ fn huge_texts_and_invalid_bytes_are_searched_as_far_as_they_are_valid() {
     let found = hits(&sandbox, &["needle"]);
     assert_eq!(found.len(), 1);
     assert!(text(&found[0]["snippet"], "text").chars().count() <= 201);
+    assert_eq!(hits(&sandbox, &["first", "needle", "last"]).len(), 1);
+    let full = hits(&sandbox, &["needle", "--full"]);
+    assert!(text(&full[0], "text").len() <= 32 << 10 && text(&full[0], "text").contains(" needle "));
     assert_eq!(hits(&sandbox, &["left", "right"]).len(), 1);
 }
