@@ -61,7 +61,7 @@ pub fn write(store: &Path, most: usize) -> Written {
     std::fs::create_dir_all(store.join("log")).unwrap();
     let copies = most.div_ceil(MOST_ON_DISK);
     let most = most / copies;
-    let (mut written, mut segment, mut part) = (Written::default(), String::new(), 0);
+    let (mut written, mut segment, mut start) = (Written::default(), String::new(), 0);
     for run in 0..RUNS {
         describe(store, run);
         while written.bytes < most * (run + 1) / RUNS {
@@ -70,12 +70,12 @@ pub fn write(store: &Path, most: usize) -> Written {
             written.bytes += line.len();
             segment.push_str(&line);
             if segment.len() + 20_000 > SEGMENT_BYTES {
-                written.compressed += save(store, (part, run, copies), &segment);
-                (segment, part) = (String::new(), part + 1);
+                written.compressed += save(store, (start, run, copies), &segment);
+                (segment, start) = (String::new(), written.events);
             }
         }
     }
-    save(store, (part, RUNS, copies), &segment);
+    save(store, (start, RUNS, copies), &segment);
     Written {
         events: written.events * copies,
         bytes: written.bytes * copies,
@@ -84,12 +84,13 @@ pub fn write(store: &Path, most: usize) -> Written {
 }
 
 /// Writes a segment of the log, or of the oldest runs a part that outlived its segment. Returns the size of that.
-fn save(store: &Path, (part, run, copies): (usize, usize, usize), lines: &str) -> usize {
+fn save(store: &Path, (start, run, copies): (usize, usize, usize), lines: &str) -> usize {
     let is_old = run < RUNS / 4;
     let path = |copy: usize| {
-        let second = part + copy * 10_000;
+        // Each event has the next millisecond.
+        let (second, milli) = (start / 1_000 + copy * 10_000, start % 1_000);
         let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-        let name = format!("2026-02-03T{hour:02}{minute:02}{second:02}000Z-aaaaaaaa.jsonl");
+        let name = format!("2026-02-03T{hour:02}{minute:02}{second:02}{milli:03}Z-aaaaaaaa.jsonl");
         match is_old {
             true => store.join("archive/runs").join(id(run)).join(format!("events-{name}.gz")),
             false => store.join("log").join(name),

@@ -9,7 +9,7 @@ use teamkeep_core::error::{Error, Result};
 /// Finds one of some literals.
 #[derive(Debug, Clone)]
 enum Finder {
-    Exact(memmem::Finder<'static>),
+    Exact(Box<memmem::Finder<'static>>),
     AnyCase(Regex),
 }
 
@@ -38,7 +38,7 @@ impl LineFilter {
         lists.retain(|pieces| shortest(pieces) > 0);
         lists.sort_by_key(|pieces| std::cmp::Reverse(shortest(pieces)));
         let finder = |pieces: Vec<String>| match pieces.as_slice() {
-            [piece] if is_exact => Ok(Finder::Exact(memmem::Finder::new(piece).into_owned())),
+            [piece] if is_exact => Ok(Finder::Exact(Box::new(memmem::Finder::new(piece).into_owned()))),
             pieces => {
                 let any = pieces.iter().map(|piece| regex::escape(piece)).collect::<Vec<_>>().join("|");
                 let built = RegexBuilder::new(&any).case_insensitive(!is_exact).build();
