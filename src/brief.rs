@@ -179,32 +179,39 @@ fn said(entry: &Entry) -> Option<Said> {
 
 /// The last message between the reader and each other agent, in both directions, unless it was answered: by a message or a
 /// shutdown request or response of the other direction, or by a message to everyone. An agent that left expects no answer
-/// and gives none.
+/// and gives none. The answer at the end of a turn, which is often one line, is listed beside the message before it.
 fn unanswered(entries: &[Entry], reader: &str) -> Vec<Said> {
-    let mut last: BTreeMap<&str, &Entry> = BTreeMap::new();
+    // By the other agent, and whether it is such an answer.
+    let mut last: BTreeMap<(&str, bool), &Entry> = BTreeMap::new();
     for entry in entries {
         let actor = entry.actor.as_str();
         match &entry.kind {
-            EntryKind::MemberLeft | EntryKind::SessionEnded(_) => drop(last.remove(actor)),
-            EntryKind::AgentStopped(stop) => drop(last.remove(stop.name.as_str())),
+            EntryKind::MemberLeft | EntryKind::SessionEnded(_) => last.retain(|(name, _), _| *name != actor),
+            EntryKind::AgentStopped(stop) => last.retain(|(name, _), _| *name != stop.name),
             EntryKind::Message(message) => {
                 let to = message.to.as_deref().unwrap_or_default();
                 let other = if actor == reader { to } else { actor };
                 match message.event {
-                    MessageEvent::ShutdownApproved => drop(last.remove(actor)),
+                    MessageEvent::ShutdownApproved => last.retain(|(name, _), _| *name != actor),
                     MessageEvent::ShutdownRequested if to == "*" && actor == reader => last.clear(),
                     MessageEvent::Sent if to == "*" && is_said(entry) => {
                         // It answers what its recipients asked its sender.
-                        last.retain(|name, open| match actor == reader {
+                        last.retain(|(name, _), open| match actor == reader {
                             true => open.actor == reader,
                             false => *name != actor || open.actor != reader,
                         });
                     }
                     _ if actor == to || ![actor, to].contains(&reader) => {}
                     MessageEvent::ShutdownRequested | MessageEvent::ShutdownRejected => {
-                        last.remove(other);
+                        last.retain(|(name, _), _| *name != other);
                     }
-                    _ if is_said(entry) => drop(last.insert(other, entry)),
+                    _ if is_said(entry) => {
+                        let is_answer = message.answer.is_some();
+                        last.retain(|(name, was_answer), open| {
+                            *name != other || (open.actor == actor && is_answer && !was_answer)
+                        });
+                        last.insert((other, is_answer), entry);
+                    }
                     _ => {}
                 }
             }
