@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use teamkeep_core::client::team::TeamFile;
 use teamkeep_core::client::team::{Flaw, NamedLists};
-use teamkeep_core::policy::{TeamFile, TeamState, Unreadable};
+use teamkeep_core::policy::{TeamState, Unreadable};
 use teamkeep_core::store::archive::{Archive, Journal, Snapshot};
 use teamkeep_core::sys::clock::Timestamp;
 

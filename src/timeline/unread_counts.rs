@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::history::{inbox_of, owner_of};
 use super::run_data::RunData;
 use teamkeep_core::client::team::TeamPath;
-use teamkeep_core::policy::{FileContent, TeamFile};
+use teamkeep_core::client::team::{FileContent, TeamFile};
 use teamkeep_core::store::archive::Archive;
 use teamkeep_core::sys::clock::Timestamp;
 

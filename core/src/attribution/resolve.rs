@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::Path;
 
+use rustix::fs::FileType;
 use serde_json::Value;
 
 use super::{CallContext, head};
@@ -13,7 +14,7 @@ use crate::client::team;
 use crate::model::Tool;
 use crate::model::event::{Actor, ActorKind, LEAD, SafeName};
 use crate::store::archive::{Archive, CaptureScope, Index, LastRun};
-use crate::sys::fs::Stamp;
+use crate::sys::fs::{self, Named, Stamp};
 use crate::sys::{clock, process};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,11 +41,14 @@ const UNSAFE_NAME: &str = "not a team name that teamkeep can record";
 /// changed since then.
 pub fn candidate_teams(call: &CallContext<'_>, archive: &Archive) -> CandidateTeams {
     let teams = call.client.join("teams");
-    // A task list does not prove a team: `-p` creates one, and `/clear` creates one beside the team's (2.1.328).
-    let is_known =
-        |team: &SafeName| is_team(&teams.join(team)) || archive.knows(&CaptureScope::Team(team.clone()));
     let named = [call.named_team(), call.made_team(), call.changed_team()];
     let remembered = call.state.team.as_deref().and_then(SafeName::new);
+    // A task list does not prove a team: `-p` creates one, and `/clear` creates one beside the team's (2.1.328).
+    let is_known = |team: &SafeName| {
+        remembered.as_ref() == Some(team)
+            || is_team(&teams.join(team))
+            || archive.knows(&CaptureScope::Team(team.clone()))
+    };
     let now = remembered.is_none().then(clock::file_time);
     let turns = matches!(call.kind, Kind::SessionStart | Kind::SessionEnd);
     let teamless = call.state.teamless.filter(|_| !turns && now.is_some() && !call.looks_like_split_pane());
@@ -52,7 +56,7 @@ pub fn candidate_teams(call: &CallContext<'_>, archive: &Archive) -> CandidateTe
     let mut candidates = CandidateTeams::default();
     let own = call.own_team().into_iter().filter(&is_known);
     let named = named.into_iter().flatten().filter(&is_known);
-    candidates.subjects.extend(named.chain(remembered).chain(own).map(CaptureScope::Team));
+    candidates.subjects.extend(named.chain(remembered.clone()).chain(own).map(CaptureScope::Team));
     let (mut changed, mut listed) = (false, Vec::new());
     for (name, directory, is_special) in list_team_dirs(&teams, &mut candidates.unseen) {
         let subject = CaptureScope::Team(name);
@@ -102,30 +106,29 @@ const MTIME_GRANULARITY: i64 = 50_000_000;
 /// The entries below `teams/` with a valid team name: team, entry, and whether it is a link or a special file.
 fn list_team_dirs(teams: &Path, unseen: &mut Vec<String>) -> Vec<(SafeName, SafeName, bool)> {
     let mut names = Vec::new();
-    let entries = std::fs::read_dir(teams).map_or_else(|error| vec![Err(error)], Iterator::collect);
-    for entry in entries {
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                continue;
-            }
-            Err(error) => {
-                unseen.push(format!("cannot read the directory of teams: {error}"));
-                continue;
-            }
-        };
-        let kind = entry.file_type().ok();
+    let entries = match fs::names(teams) {
+        Ok(entries) => entries,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return names;
+        }
+        Err(error) => {
+            unseen.push(format!("cannot read the directory of teams: {error}"));
+            return names;
+        }
+    };
+    for Named { name: entry, kind } in entries {
         // A file counts only if the call names it.
-        if kind.is_some_and(|kind| kind.is_file()) {
+        if kind.is_file() {
             continue;
         }
-        if let Some(name) = entry.file_name().to_str().and_then(SafeName::new) {
+        if let Some(name) = entry.to_str().and_then(SafeName::new) {
             // A directory that is being deleted still belongs to its team.
             let team = SafeName::new(team::erasing(name.as_str()).unwrap_or(name.as_str()));
-            let is_special = kind.is_some_and(|kind| !kind.is_dir());
+            // Some file systems do not report the type.
+            let is_special = !matches!(kind, FileType::Directory | FileType::Unknown);
             names.extend(team.map(|team| (team, name, is_special)));
-        } else if kind.is_some_and(|kind| kind.is_dir()) {
-            unseen.push(format!("{:?} is {UNSAFE_NAME}", entry.file_name()));
+        } else if kind.is_dir() {
+            unseen.push(format!("{entry:?} is {UNSAFE_NAME}"));
         }
     }
     names.sort();

@@ -54,19 +54,33 @@ impl Files {
         }
     }
 
-    /// The hash of the organization's and the user's file; `None` without both.
+    /// The copy of the organization's last valid file, if the store is known.
+    fn organization_copy(&self) -> Option<PathBuf> {
+        Some(self.cache.parent().filter(|dir| dir.is_absolute())?.join(".organization"))
+    }
+}
+
+/// The organization's and the user's file, or why they cannot be read.
+struct Shared {
+    organization: Result<Option<Read>, Problem>,
+    user: Result<Option<Read>, Problem>,
+}
+
+impl Shared {
+    fn read(files: &Files) -> Shared {
+        let read = |path: Option<&Path>| path.map_or(Ok(None), |path| source::read(path, source::MAX_BYTES));
+        Shared { organization: read(files.organization.as_deref()), user: read(Some(&files.user)) }
+    }
+
+    /// The hash of both; `None` without both.
     fn hash(&self) -> Option<blake3::Hash> {
-        let user = source::hash(&self.user);
-        let Some(organization) = self.organization.as_deref().and_then(source::hash) else { return user };
+        let hash = |read: &Result<Option<Read>, Problem>| Some(read.as_ref().ok()?.as_ref()?.hash);
+        let user = hash(&self.user);
+        let Some(organization) = hash(&self.organization) else { return user };
         let mut both = blake3::Hasher::new();
         both.update(organization.as_bytes());
         both.update(user.as_ref().map_or(&[], |user| user.as_bytes()));
         Some(both.finalize())
-    }
-
-    /// The copy of the organization's last valid file, if the store is known.
-    fn organization_copy(&self) -> Option<PathBuf> {
-        Some(self.cache.parent().filter(|dir| dir.is_absolute())?.join(".organization"))
     }
 }
 
@@ -125,13 +139,14 @@ pub struct Effective {
 
 /// Reads the files. Without any this costs one failed open per file, and no parser runs.
 pub fn load(files: &Files) -> Effective {
-    load_with(files, Validation::Full, Validation::Full)
+    load_with(files, &Shared::read(files), Validation::Full, Validation::Full)
 }
 
 /// [`load`] for a hook call: an unchanged, valid file of the user is not checked again. The result then has no
 /// settings and origins.
 pub fn load_cached(files: &Files) -> Effective {
-    let effective = load_user(&Files { project: None, ..files.clone() });
+    let shared = Shared::read(files);
+    let effective = load_user(&Files { project: None, ..files.clone() }, &shared);
     let own = files.project.as_deref();
     if own.is_none_or(source::is_absent) {
         let gone = own.and_then(|file| project::missing_project(file, &files.trust));
@@ -139,23 +154,34 @@ pub fn load_cached(files: &Files) -> Effective {
     }
     let is_known = effective.problems.is_empty();
     let user = if is_known { Validation::WithoutRegexes } else { Validation::Full };
-    load_with(files, user, Validation::WithoutRegexes)
+    load_with(files, &shared, user, Validation::WithoutRegexes)
 }
 
-fn load_with(files: &Files, user_validation: Validation, project_validation: Validation) -> Effective {
+fn load_with(
+    files: &Files,
+    shared: &Shared,
+    user_validation: Validation,
+    project_validation: Validation,
+) -> Effective {
     let mut effective = Effective::default();
-    effective.add_organization(files, user_validation);
+    effective.add_organization(files, &shared.organization, user_validation);
     let is_organization = files.organization.as_ref() == Some(&files.user);
-    let user = Some(&files.user).filter(|_| !is_organization);
-    let user = user.and_then(|user| effective.read(user, source::MAX_BYTES));
-    if let Some(user) = &user {
+    let user = match &shared.user {
+        Ok(user) => user.as_ref().filter(|_| !is_organization),
+        Err(problem) if !is_organization => {
+            effective.problems.push(problem.clone());
+            None
+        }
+        Err(_) => None,
+    };
+    if let Some(user) = user {
         effective.has_user = true;
         effective.add_user(&user.source, user_validation);
     }
     if effective.is_broken() && last_on_error(&files.user, &files.cache) == Some(OnError::Block) {
         effective.block_on_error(Origin::last(&files.user));
     }
-    let project = files.project.as_deref().filter(|path| !is_same(user.as_ref(), path));
+    let project = files.project.as_deref().filter(|path| !is_same(user, path));
     if let Some(project) = project.and_then(|path| effective.read(path, source::LARGEST_PROJECT)) {
         effective.add_project(&project, &files.trust, project_validation);
     }
@@ -231,16 +257,21 @@ impl Effective {
     }
 
     /// Adds the organization's file. While it cannot be used, its last valid content applies.
-    fn add_organization(&mut self, files: &Files, validation: Validation) {
+    fn add_organization(
+        &mut self,
+        files: &Files,
+        read: &Result<Option<Read>, Problem>,
+        validation: Validation,
+    ) {
         let Some(file) = files.organization.as_deref() else { return };
         let copy = files.organization_copy();
-        let mut problems = match source::read(file, source::MAX_BYTES) {
+        let mut problems = match read {
             Ok(None) => return,
-            Err(problem) => vec![problem],
+            Err(problem) => vec![problem.clone()],
             Ok(Some(read)) => {
                 let checked = validate(&read.source, validation);
                 if checked.is_sound {
-                    copy.iter().for_each(|copy| organization::store_valid(copy, &read));
+                    copy.iter().for_each(|copy| organization::store_valid(copy, read));
                     let entries = checked.entries.iter();
                     let set = entries
                         .map(|entry| (entry.path.clone(), entry.setting(&read.source, Layer::Organization)));
@@ -330,18 +361,19 @@ pub fn everywhere(files: &Files) -> Everywhere {
 }
 
 /// Loads the organization's and the user's file only.
-fn load_user(files: &Files) -> Effective {
-    let Some(hash) = files.hash() else { return load(files) };
+fn load_user(files: &Files, shared: &Shared) -> Effective {
+    let load = |validation| load_with(files, shared, validation, validation);
+    let Some(hash) = shared.hash() else { return load(Validation::Full) };
     let hash = format!("{} {}", hash.to_hex(), files.user.display());
     if let Some(config) = read_cache(&files.cache, &hash) {
         // The user can change the cache, so it proves only that the regular expressions of its rules are valid.
-        if !files.organization.as_deref().is_none_or(source::is_absent) {
-            return load_with(files, Validation::WithoutRegexes, Validation::WithoutRegexes);
+        if !matches!(shared.organization, Ok(None)) {
+            return load(Validation::WithoutRegexes);
         }
-        return Effective { config, has_user: !source::is_absent(&files.user), ..Effective::default() };
+        return Effective { config, has_user: true, ..Effective::default() };
     }
-    let effective = load(files);
-    if effective.is_broken() || files.hash().is_none_or(|now| !hash.starts_with(&*now.to_hex())) {
+    let effective = load(Validation::Full);
+    if effective.is_broken() {
         return effective;
     }
     let Effective { config, settings, problems, .. } = &effective;

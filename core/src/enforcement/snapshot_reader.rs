@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::client::json;
-use crate::client::team::Flaw;
-use crate::policy::{FileContent, TeamFile, TeamState, Unreadable};
-use crate::store::archive::{Archive, CapturedFile, Contents, Durability, Index};
+use crate::client::team::{FileContent, Flaw, TeamFile};
+use crate::policy::{TeamState, Unreadable};
+use crate::store::archive::{Archive, CapturedFile, Contents, Index};
 use crate::sys::fs;
 
 /// With more files than this, several threads read them.
@@ -79,6 +79,11 @@ impl SnapshotReader<'_> {
         file: ListedFile<'_>,
     ) -> Result<FileContent, &'static str> {
         let (path, file, captured) = file;
+        if let Some(facts) = captured.facts.clone().filter(|_| !self.live_first)
+            && let Some(content) = file.content(facts)
+        {
+            return Ok(content);
+        }
         let largest = self.archive.largest;
         // Before a TeamDelete, larger files are archived as well; a hook call does not have the time to read them.
         let mut stored = || (captured.stamp.0 <= largest).then(|| contents.get(captured)).flatten();
@@ -88,17 +93,10 @@ impl SnapshotReader<'_> {
         };
         let content = match self.live_first {
             true => live().or_else(stored),
-            false => stored().or_else(|| live().inspect(|bytes| self.repair(captured, bytes))),
+            false => stored().or_else(live),
         };
         let content = content.ok_or("its content cannot be read")?;
         file.parse(&content).ok_or_else(|| Flaw::of(path, &content).unwrap_or(Flaw::NotJson).text())
-    }
-
-    /// Repairs a damaged object from its file, unless the file has changed since.
-    fn repair(&self, captured: &CapturedFile, bytes: &[u8]) {
-        if captured.object.as_deref() == Some(blake3::hash(bytes).to_hex().as_str()) {
-            let _ = self.archive.objects.put(bytes, Durability::Compared);
-        }
     }
 }
 

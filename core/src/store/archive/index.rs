@@ -8,7 +8,7 @@ use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use super::config_dir::ConfigDir;
-use crate::client::team::{Lists, NamedLists, TeamConfig, is_of, mailbox, spelled};
+use crate::client::team::{Facts, Lists, NamedLists, TeamConfig, is_of, mailbox, spelled};
 use crate::model::event::SafeName;
 use crate::store::chain::ChainPoint;
 use crate::sys::clock::Timestamp;
@@ -113,6 +113,9 @@ pub struct CapturedFile {
     /// was large and complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recipe: Option<u64>,
+    /// The part of the content that the gates need, if it is small.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub facts: Option<Facts>,
 }
 
 fn is_zero(number: &usize) -> bool {

@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::client::team;
 use crate::model::Note;
 use crate::model::event::SafeName;
-use crate::sys::fs::Stamp;
+use crate::sys::fs::{self, Named, Stamp};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ScannedEntry {
@@ -141,22 +141,18 @@ impl Scan {
         if !self.is_dir(client, dir) {
             return;
         }
-        let listing = match std::fs::read_dir(client.join(&*self.current_path(dir))) {
+        let root = client.join(&*self.current_path(dir));
+        let listing = match fs::names(&root) {
             Ok(listing) => listing,
             Err(error) => return self.add_problem(dir, &error),
         };
-        for entry in listing {
-            let entry = match entry {
-                Ok(entry) => entry,
-                Err(error) => return self.add_problem(dir, &error),
-            };
-            let name = entry.file_name();
+        for Named { name, .. } in listing {
             let shown = name.to_string_lossy();
             if !is_kept(&shown) {
                 continue;
             }
             let path = format!("{dir}/{shown}");
-            match entry.metadata() {
+            match root.join(&name).symlink_metadata() {
                 Ok(metadata) if name.to_str().is_none() => {
                     let other = ScannedEntry::Other(Stamp::of(&metadata), "not UTF-8 in its name");
                     self.found.insert(path, other);

@@ -12,7 +12,7 @@ use super::journal::Change;
 use super::object::{Durability, MAX_BYTES, Objects};
 use super::scan::ScannedEntry;
 use super::session::{CaptureSession, FileContent};
-use crate::client::team::Flaw;
+use crate::client::team::{Facts, Flaw};
 use crate::model::{Limit, Note, Severity};
 use crate::store::metadata_only;
 use crate::sys::clock;
@@ -35,6 +35,7 @@ struct Stored {
     torn: bool,
     read_at: i64,
     synced: bool,
+    facts: Option<Facts>,
 }
 
 /// Size of a piece, in bytes.
@@ -233,7 +234,9 @@ impl CaptureSession<'_> {
         match self.put(path, &bytes, durability) {
             Ok((object, recipe)) => {
                 let synced = durability != Durability::Usual;
-                let stored = Stored { object, recipe, stamp, flaw, torn, read_at, synced };
+                let is_plain = !torn && flaw.is_none() && !self.target.archive.metadata_only;
+                let facts = if is_plain { Facts::of(path, &bytes) } else { None };
+                let stored = Stored { object, recipe, stamp, flaw, torn, read_at, synced, facts };
                 self.record_stored(path, stored);
             }
             // An error of the store does not concern the file, so the next capture tries again.
@@ -243,7 +246,7 @@ impl CaptureSession<'_> {
 
     /// Records which content was stored for a file.
     fn record_stored(&mut self, path: &str, stored: Stored) {
-        let Stored { object, recipe, stamp, flaw, torn, read_at, synced } = stored;
+        let Stored { object, recipe, stamp, flaw, torn, read_at, synced, facts } = stored;
         let before = self.index.files.get(path);
         let is_new = self.recorded_object(path, before) != Some(object.as_str());
         if is_new {
@@ -267,7 +270,7 @@ impl CaptureSession<'_> {
         // A half-written content is not a base for the next one.
         let recipe = if torn { former().or(recipe) } else { recipe.or_else(former) };
         let new = CapturedFile::new(&stamp, Some(object));
-        let seen = CapturedFile { skipped, whole, synced, recipe, fresh, ..new };
+        let seen = CapturedFile { skipped, whole, synced, recipe, fresh, facts, ..new };
         self.index.files.insert(path.to_owned(), seen);
         self.index_changed = true;
     }
@@ -289,7 +292,16 @@ impl CaptureSession<'_> {
         match copied {
             Ok((object, copied)) => {
                 let (stamp, torn) = (copied.stamp, !copied.steady);
-                let stored = Stored { object, recipe: None, stamp, flaw: None, torn, read_at, synced: true };
+                let stored = Stored {
+                    object,
+                    recipe: None,
+                    stamp,
+                    flaw: None,
+                    torn,
+                    read_at,
+                    synced: true,
+                    facts: None,
+                };
                 self.record_stored(path, stored);
             }
             Err(error) => self.skip(path, &error),

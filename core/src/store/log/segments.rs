@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-use chrono::{Days, NaiveDate, NaiveDateTime, TimeDelta};
+use chrono::{Days, NaiveDate, TimeDelta};
 use serde::{Deserialize, Serialize};
 
 use crate::model::event::Id;
@@ -103,10 +103,22 @@ impl fmt::Display for SegmentName {
     }
 }
 
+/// The time of a stamp; `None` unless it is exactly as [`STAMP_FORMAT`] writes it. Each hook call reads one, so it does without
+/// chrono's parser.
 fn start_of(stamp: &str) -> Option<Timestamp> {
-    let time = NaiveDateTime::parse_from_str(stamp, STAMP_FORMAT).ok()?.and_utc();
-    // Only what would be written the same way.
-    (time.format(STAMP_FORMAT).to_string() == stamp).then_some(time.into())
+    let is_written = |(at, byte): (usize, u8)| match at {
+        4 | 7 | 21 => byte == b'-',
+        10 => byte == b'T',
+        20 => byte == b'Z',
+        _ => byte.is_ascii_digit(),
+    };
+    if stamp.len() != STAMP_CHARS || !stamp.bytes().enumerate().all(is_written) {
+        return None;
+    }
+    let number = |range: std::ops::Range<usize>| stamp[range].parse::<u32>().ok();
+    let date = NaiveDate::from_ymd_opt(number(0..4)? as i32, number(5..7)?, number(8..10)?)?;
+    let time = date.and_hms_milli_opt(number(11..13)?, number(13..15)?, number(15..17)?, number(17..20)?)?;
+    Some(time.and_utc().into())
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use rustix::fs::OFlags;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::read::{open, regular};
-use super::{Appender, allow_missing, if_exists, read_regular, write_atomic, write_synced};
+use super::read::regular;
+use super::{Appender, allow_missing, if_exists, open, read_regular, write_atomic, write_synced};
 
 pub trait Document: Serialize + DeserializeOwned {
     /// Maximum size of the file in bytes. A larger file is neither read nor written.
@@ -153,6 +153,8 @@ fn check_size<T: Document>(bytes: &[u8]) -> io::Result<()> {
 
 /// Up to this size in bytes the file is only appended to.
 const MAX_APPENDED_BYTES: u64 = 64 << 10;
+/// How many bytes of the end of a file are read first. Most versions are shorter.
+const FIRST_READ_BYTES: u64 = 4 << 10;
 /// In a file of large versions, at least this many are appended before it is replaced.
 const MIN_APPENDED_VERSIONS: u64 = 32;
 
@@ -181,13 +183,16 @@ impl<T: Document> JsonFile<T> {
             let mut bytes = vec![0; (size - start) as usize];
             file.read_exact_at(&mut bytes, start).map(|()| bytes)
         };
-        let start = size.saturating_sub(MAX_APPENDED_BYTES);
-        let (mut document, mut damage) = self.last_version(&read(start)?);
-        // Its line may begin before the part that was read.
-        if document.is_none() && start > 0 {
-            (document, damage) = self.last_version(&read(0)?);
+        let mut length = FIRST_READ_BYTES;
+        loop {
+            let start = size.saturating_sub(length);
+            let (document, damage) = self.last_version(&read(start)?);
+            // Its line may begin before the part that was read.
+            if document.is_some() || start == 0 {
+                return Ok(LastVersion { document, damage, size });
+            }
+            length *= 16;
         }
-        Ok(LastVersion { document, damage, size })
     }
 
     fn last_version(&self, bytes: &[u8]) -> (Option<T>, Option<Damage>) {

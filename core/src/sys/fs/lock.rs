@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use fs_err::{File, OpenOptions};
-use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
+use fs_err::File;
+use rustix::fs::{OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
 
 use super::read::{open_regular, regular};
 use super::{if_exists, open_private, with_path};
@@ -79,7 +79,7 @@ impl LockBudget {
 
 /// Locks a file, which is created if missing; a link is not followed. `None` if it is not free within `patience`.
 pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
-    let file = open_private(OpenOptions::new().read(true).write(true).create(true).truncate(false), path)?;
+    let file = open_private(path, OFlags::RDWR | OFlags::CREATE)?;
     let modified = regular(&file)?.modified().ok();
     let start = Instant::now();
     let mut pause = Duration::from_micros(50);

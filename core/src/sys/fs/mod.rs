@@ -7,14 +7,15 @@ mod lock;
 mod read;
 mod replace;
 
+use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use fs_err::os::unix::fs::OpenOptionsExt;
-use fs_err::{File, OpenOptions};
-use rustix::fs::{Mode, OFlags};
+use fs_err::File;
+use rustix::fs::{FileType, Mode, OFlags};
 
 pub use json_file::{Content, Damage, Document, JsonFile, LastVersion, Layout, json_lines};
 pub use lock::{Lock, LockBudget, held_error, is_blocked_by_other_file, is_locked, lock, lock_of};
@@ -43,6 +44,9 @@ pub fn set_private_umask() {
 
 /// Makes a write beyond the file size limit (`ulimit -f`) fail like one to a full disk, instead of killing the process.
 pub fn ignore_sigxfsz() {
+    if rustix::process::getrlimit(rustix::process::Resource::Fsize).current.is_none() {
+        return;
+    }
     // The flag is never read: with a handler installed, the write returns an error.
     let _ = signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), Arc::default());
 }
@@ -62,13 +66,24 @@ fn create_dir(builder: &mut std::fs::DirBuilder, path: &Path) -> io::Result<()> 
     created.map_err(|error| with_path(error, "create the directory", path))
 }
 
+/// Opens a file with these flags, and does not wait for a pipe. This is the system call itself: musl's `open` makes a second
+/// one to set `FD_CLOEXEC`.
+fn open(path: &Path, flags: OFlags) -> io::Result<File> {
+    let flags = flags | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened =
+        rustix::io::retry_on_intr(|| rustix::fs::open(path, flags, Mode::from_raw_mode(PRIVATE_FILE)));
+    match opened {
+        Ok(file) => Ok(File::from_parts(file.into(), path)),
+        Err(error) => Err(with_text(error.into(), "failed to open file", path)),
+    }
+}
+
 /// Opens a file with mode 0600 in a directory that is created if missing. Follows no link, and does not wait for a pipe.
-pub fn open_private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    options.mode(PRIVATE_FILE).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
-    match options.open(path) {
+fn open_private(path: &Path, flags: OFlags) -> io::Result<File> {
+    match open(path, flags | OFlags::NOFOLLOW) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             path.parent().map_or(Ok(()), private_dir)?;
-            options.open(path)
+            open(path, flags | OFlags::NOFOLLOW)
         }
         opened => opened,
     }
@@ -76,7 +91,32 @@ pub fn open_private(options: &mut OpenOptions, path: &Path) -> io::Result<File> 
 
 /// Creates a new file with mode 0600, and its parent directory if that is missing.
 pub fn create_private(path: &Path) -> io::Result<File> {
-    open_private(OpenOptions::new().write(true).create_new(true), path)
+    open_private(path, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)
+}
+
+/// A name in a directory.
+#[derive(Debug)]
+pub struct Named {
+    pub name: OsString,
+    pub kind: FileType,
+}
+
+/// The names in a directory, in its order. Fewer system calls than [`std::fs::read_dir`] makes with musl.
+pub fn names(dir: &Path) -> io::Result<Vec<Named>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = rustix::io::retry_on_intr(|| rustix::fs::open(dir, flags, Mode::empty()));
+    let listed = || -> rustix::io::Result<Vec<Named>> {
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::new(opened?)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if !matches!(name, b"." | b"..") {
+                names.push(Named { name: OsStr::from_bytes(name).to_owned(), kind: entry.file_type() });
+            }
+        }
+        Ok(names)
+    };
+    listed().map_err(|error| with_text(error.into(), "failed to read directory", dir))
 }
 
 /// A directory's entries; none if it does not exist.
@@ -113,6 +153,20 @@ pub fn plain(path: &Path) -> PathBuf {
         }
     }
     plain
+}
+
+/// An error with its operation and path. The text is made only if somebody reads it: most errors are those of files that do not exist.
+#[derive(Debug, thiserror::Error)]
+#[error("{what} `{}`: {source}", .path.display())]
+struct PathError {
+    what: &'static str,
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// An error in the words of `fs_err`.
+fn with_text(source: io::Error, what: &'static str, path: &Path) -> io::Error {
+    io::Error::new(source.kind(), PathError { what, path: path.to_owned(), source })
 }
 
 pub fn with_path(error: io::Error, verb: &str, path: &Path) -> io::Error {

@@ -5,9 +5,11 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use fs_err::os::unix::fs::{FileExt as _, OpenOptionsExt};
-use fs_err::{File, OpenOptions};
+use fs_err::File;
+use fs_err::os::unix::fs::FileExt as _;
 use rustix::fs::OFlags;
+
+use super::open;
 
 /// The size, times and inode of a file: they differ between two states of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,23 +46,26 @@ pub struct Read {
 /// Reads a regular file; others are `InvalidInput`, and one above `most` bytes `FileTooLarge`. Does not follow links, and does
 /// not block on pipes or devices.
 pub fn read_regular(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
-    read(path, OFlags::NOFOLLOW, most).map(|read| (read.bytes, read.metadata))
+    read_open(open(path, OFlags::NOFOLLOW)?, most).map(|(bytes, metadata, _)| (bytes, metadata))
 }
 
 /// Reads like [`read_regular`], and up to twice again if the file changed during the read.
 pub fn read_stable(path: &Path, most: u64) -> io::Result<Read> {
-    for _ in 0..2 {
-        let read = read(path, OFlags::NOFOLLOW, most)?;
-        if read.steady {
-            return Ok(read);
+    let mut attempts = 0;
+    loop {
+        let (bytes, metadata, file) = read_open(open(path, OFlags::NOFOLLOW)?, most)?;
+        let is_same = Stamp::of(&metadata) == Stamp::of(&file.metadata()?);
+        let steady = is_same && bytes.len() as u64 == metadata.len();
+        attempts += 1;
+        if steady || attempts == 3 {
+            return Ok(Read { bytes, metadata, steady });
         }
     }
-    read(path, OFlags::NOFOLLOW, most)
 }
 
 /// Reads like [`read_regular`], but follows links: for files whose location the user chooses.
 pub fn read_linked(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
-    read(path, OFlags::empty(), most).map(|read| (read.bytes, read.metadata))
+    read_open(open(path, OFlags::empty())?, most).map(|(bytes, metadata, _)| (bytes, metadata))
 }
 
 /// Reads like [`read_linked`] a file with a secret: an error if other users have access to it.
@@ -122,11 +127,6 @@ pub fn sync(path: &Path) -> io::Result<()> {
     if kind.is_file() || kind.is_dir() { file.sync_all() } else { Ok(()) }
 }
 
-pub(super) fn open(path: &Path, flags: OFlags) -> io::Result<File> {
-    let flags = (flags | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
-    OpenOptions::new().read(true).custom_flags(flags).open(path)
-}
-
 pub(super) fn regular(file: &File) -> io::Result<Metadata> {
     let metadata = file.metadata()?;
     if metadata.is_file() {
@@ -136,20 +136,35 @@ pub(super) fn regular(file: &File) -> io::Result<Metadata> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, what))
 }
 
-fn read(path: &Path, flags: OFlags, most: u64) -> io::Result<Read> {
-    let mut file = open(path, flags)?;
+/// Reads all of an open file. The metadata is from before the first byte.
+fn read_open(file: File, most: u64) -> io::Result<(Vec<u8>, Metadata, File)> {
     let metadata = regular(&file)?;
-    let mut bytes = Vec::new();
+    let length = metadata.len() as usize;
+    let (mut bytes, mut count) = (Vec::new(), 0);
     if metadata.len() <= most {
-        bytes.reserve(metadata.len() as usize + 1);
-        (&mut file).take(most + 1).read_to_end(&mut bytes)?;
+        // With room for one byte more, a read of just this length shows the end.
+        bytes.resize(length + 1, 0);
+        loop {
+            match file.read_at(&mut bytes[count..], count as u64) {
+                Ok(0) => break,
+                Ok(more) => count += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            if count == length || count as u64 > most {
+                break;
+            }
+            if count == bytes.len() {
+                bytes.resize((2 * count).min(most as usize + 1), 0);
+            }
+        }
+        bytes.truncate(count);
     }
-    if metadata.len().max(bytes.len() as u64) > most {
-        let what = format!("{} is larger than {most} bytes", path.display());
+    if metadata.len().max(count as u64) > most {
+        let what = format!("{} is larger than {most} bytes", file.path().display());
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
     }
-    let steady = Stamp::of(&metadata) == Stamp::of(&file.metadata()?) && bytes.len() as u64 == metadata.len();
-    Ok(Read { bytes, metadata, steady })
+    Ok((bytes, metadata, file))
 }
 
 #[cfg(test)]

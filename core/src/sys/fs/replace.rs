@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use fs_err::os::unix::fs::{FileExt, OpenOptionsExt};
-use fs_err::{File, OpenOptions};
+use fs_err::File;
+use fs_err::os::unix::fs::FileExt;
 use rustix::fs::OFlags;
 
 use super::read::regular;
-use super::{PRIVATE_FILE, create_private, entries, is_blocked_by_other_file, open_private, sync};
+use super::{create_private, entries, is_blocked_by_other_file, open, open_private, sync};
 
 /// Replaces a file atomically: writes a temporary file beside it, then renames it.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -44,8 +44,7 @@ impl Draft {
 
     /// Like [`Draft::create`], but in an existing directory only: a run's directory may be removed at any moment.
     pub fn create_in_existing(path: &Path) -> io::Result<Draft> {
-        let mut options = OpenOptions::new();
-        let file = options.write(true).create_new(true).mode(PRIVATE_FILE).open(temporary_path(path))?;
+        let file = open(&temporary_path(path), OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
         Ok(Draft { file, is_renamed: false })
     }
 
@@ -109,9 +108,7 @@ pub fn temporary_path(path: &Path) -> PathBuf {
 /// rename over a file flushes its blocks at once and leaves an inode that cannot be reused for five seconds. A reader may see a
 /// partly written state. A link or a pipe at this path is replaced.
 pub fn overwrite_in_place(path: &Path, mut bytes: Vec<u8>) -> io::Result<bool> {
-    let mut options = OpenOptions::new();
-    options.write(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
-    let file = match options.open(path) {
+    let file = match open(path, OFlags::WRONLY | OFlags::NOFOLLOW) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return write_atomic(path, &bytes).map(|()| false);
@@ -181,15 +178,15 @@ pub struct Appender {
 impl Appender {
     /// Opens a regular file, or creates it.
     pub fn open(path: &Path) -> io::Result<Appender> {
-        Appender::with(OpenOptions::new().create(true), path)
+        Appender::with(path, OFlags::CREATE)
     }
 
     pub fn create(path: &Path) -> io::Result<Appender> {
-        Appender::with(OpenOptions::new().create_new(true), path)
+        Appender::with(path, OFlags::CREATE | OFlags::EXCL)
     }
 
-    fn with(options: &mut OpenOptions, path: &Path) -> io::Result<Appender> {
-        let file = open_private(options.read(true).append(true), path)?;
+    fn with(path: &Path, flags: OFlags) -> io::Result<Appender> {
+        let file = open_private(path, flags | OFlags::RDWR | OFlags::APPEND)?;
         let length = regular(&file)?.len();
         Ok(Appender { file, length })
     }
