@@ -30,10 +30,10 @@ Usage: ./install.sh [--prefix DIR] [--no-hooks] [--with-ship]
   --uninstall    remove the hooks and the binaries; recorded data is kept
   -h, --help     show this help
 
-A release contains the binaries beside this script, and their checksums in teamkeep.sha256 and teamkeep-ship.sha256.
+A release contains the binaries beside this script, each with its checksum, as in teamkeep.sha256.
 Without a binary, the script builds teamkeep with cargo (https://rustup.rs).
 
-It writes DIR/bin/teamkeep, with --with-ship also DIR/bin/teamkeep-ship, man pages and completions below DIR/share, the settings file (with a backup) and ./target.
+It writes DIR/bin/teamkeep and DIR/bin/teamkeep-hook, with --with-ship also DIR/bin/teamkeep-ship, man pages and completions below DIR/share, the settings file (with a backup) and ./target.
 A build also uses the cache of cargo, and adds the musl target to the toolchain if it is missing.
 USAGE
 }
@@ -131,9 +131,11 @@ check_beside() {
 
 build() {
     if [ -f "$root/teamkeep" ]; then
+        [ -f "$root/teamkeep-hook" ] || fail 'this release has no teamkeep-hook' 'download the release again'
         check_beside teamkeep
+        check_beside teamkeep-hook
         report "using $root/teamkeep"
-        built=$root/teamkeep
+        built=$root
         [ "$with_ship" = no ] || use_ship_beside
         return
     fi
@@ -145,10 +147,12 @@ build() {
     [ -n "$host" ] || fail 'cannot build: rustc -vV does not report its host'
     choose_target "$host"
     report 'building (a few minutes the first time)'
-    (cd "$root" &&
-        cargo build --release --locked --target "$target" --config .cargo/static.toml --target-dir target) ||
+    set -- --release --locked --target "$target" --config .cargo/static.toml --target-dir target
+    # Only the hook program is worth link-time optimization: Claude Code waits for it.
+    (cd "$root" && cargo build "$@" --bin teamkeep &&
+        cargo rustc "$@" --bin teamkeep-hook -- -C lto=fat -C codegen-units=1) ||
         fail 'cannot build: see the output of cargo above'
-    built=$root/target/$target/release/teamkeep
+    built=$root/target/$target/release
     [ "$with_ship" = no ] || build_ship
 }
 
@@ -195,7 +199,9 @@ install_program() {
 }
 
 install_binary() {
-    install_program "$built" "$binary"
+    # The hook program first: the settings name it as soon as it is there.
+    install_program "$built/teamkeep-hook" "$hook"
+    install_program "$built/teamkeep" "$binary"
     report "installed $("$binary" --version) as $binary"
     if [ "$with_ship" = yes ]; then
         install_program "$built_ship" "$ship"
@@ -205,10 +211,10 @@ install_binary() {
     fi
 }
 
-remove_ship() {
-    if [ -f "$ship" ] || [ -L "$ship" ]; then
-        rm -f "$ship" || fail "cannot remove $ship"
-        report "removed $ship"
+remove_program() {
+    if [ -f "$1" ] || [ -L "$1" ]; then
+        rm -f "$1" || fail "cannot remove $1"
+        report "removed $1"
     fi
 }
 
@@ -313,9 +319,10 @@ real() {
     directory=$(CDPATH='' cd -P -- "$(dirname -- "$path")" && pwd) && printf '%s/%s' "${directory%/}" "$(basename -- "$path")"
 }
 
-# Whether an existing program is the installed binary, under any name.
+# Whether an existing program is one of the installed binaries, under any name.
 is_ours() {
-    [ "$(real "$1")" = "$(real "$binary" 2>/dev/null)" ]
+    program=$(real "$1")
+    [ "$program" = "$(real "$binary" 2>/dev/null)" ] || [ "$program" = "$(real "$hook" 2>/dev/null)" ]
 }
 
 # The string values of a key in a JSON file, one per line.
@@ -324,17 +331,19 @@ strings() {
         sed -e 's/^"[^"]*"[^"]*"\(.*\)"$/\1/' -e 's/\\\(.\)/\1/g'
 }
 
-# The programs named teamkeep that the hooks of a settings file call, one per line.
+# The programs that the hooks of a settings file call, `teamkeep hook` or teamkeep-hook, one per line.
 called() {
     [ -r "$1" ] || return 0
     hook='[[:space:]]\{1,\}hook\([[:space:]].*\)\{0,1\}$'
+    event='\([[:space:]].*\)\{0,1\}$'
     strings command "$1" | sed -n -e "s/^'\(.*teamkeep\)'$hook/\1/" -e "s/^\"\(.*teamkeep\)\"$hook/\1/" \
-        -e "s/^\([^[:space:]]*teamkeep\)$hook/\1/" -e "s/'\\\\''/'/g" \
-        -e '/^[~$/].*\/teamkeep$/p' -e '/^teamkeep$/p' | sort -u |
+        -e "s/^\([^[:space:]]*teamkeep\)$hook/\1/" -e "s/^'\(.*teamkeep-hook\)'$event/\1/" \
+        -e "s/^\"\(.*teamkeep-hook\)\"$event/\1/" -e "s/^\([^[:space:]]*teamkeep-hook\)$event/\1/" -e "s/'\\\\''/'/g" \
+        -e '/^[~$/].*\/teamkeep\(-hook\)\{0,1\}$/p' -e '/^teamkeep\(-hook\)\{0,1\}$/p' | sort -u |
         while IFS= read -r program; do
             # shellcheck disable=SC2016,SC2088 # unexpanded, as in the file
             case $program in
-                teamkeep) command -v teamkeep || printf '%s\n' teamkeep ;;
+                teamkeep | teamkeep-hook) command -v "$program" || printf '%s\n' "$program" ;;
                 '~/'* | '$HOME/'*) printf '%s\n' "${HOME:-}/${program#*/}" ;;
                 *) printf '%s\n' "$program" ;;
             esac
@@ -380,6 +389,8 @@ remove_hooks() {
     [ ! -e "$settings" ] || [ -r "$settings" ] || fail "cannot read $settings" ${anyway:+"$anyway"}
     callers=$(called "$settings")
     other=$(printf '%s\n' "$callers" | while IFS= read -r program; do
+        # Only the command line beside the hook program can remove the hooks.
+        program=${program%-hook}
         if runs "$program" && ! is_ours "$program"; then
             printf '%s\n' "$program"
             break
@@ -393,7 +404,10 @@ remove_hooks() {
     if [ -n "$callers" ]; then
         callers="the hooks in $settings call $(listed "$callers")"
         [ -n "$remover" ] || fail "$callers, which does not exist" "$(remedy "$settings")"
-        [ "$callers" = "the hooks in $settings call $binary" ] || report "$callers"
+        case $callers in
+            "the hooks in $settings call $binary" | "the hooks in $settings call $hook") ;;
+            *) report "$callers" ;;
+        esac
     fi
     # A file without the word needs no edit. One that cannot be edited may contain no teamkeep hooks.
     if [ -z "$remover" ] || ! grep -q teamkeep "$settings" 2>/dev/null; then
@@ -436,7 +450,8 @@ uninstall_all() {
             exit 1
         fi
     fi
-    remove_ship
+    remove_program "$ship"
+    remove_program "$hook"
     if [ -e "$binary" ] || [ -L "$binary" ]; then
         rm -f "$binary" || fail "cannot remove $binary"
         report "removed $binary"
@@ -506,6 +521,7 @@ case $prefix in
 esac
 prefix=${prefix%/}
 binary=$prefix/bin/teamkeep
+hook=$prefix/bin/teamkeep-hook
 ship=$prefix/bin/teamkeep-ship
 settings=
 if [ -n "${CLAUDE_CONFIG_DIR:-}" ]; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Packs a release: a static binary for each Linux machine that can be linked for here, with install.sh, man pages and
+# Packs a release: static binaries for each Linux machine that can be linked for here, with install.sh, man pages and
 # completions, and the checksums. The archive for this machine's architecture has teamkeep-ship, too, which is dynamic: TLS
 # does not build for musl without a C compiler for it. The same commit gives the same bytes.
 #
@@ -39,19 +39,24 @@ linker() {
 
 # pack TARGET
 pack() {
-    local target=$1 name dir binary
+    local target=$1 name dir built program options
     name=teamkeep-$version-$target
     dir=target/packing/$name
-    binary=target/$target/release/teamkeep
-    cargo build --release --locked --target "$target" --config .cargo/static.toml --target-dir target
-    if readelf -lW "$binary" | grep -q INTERP; then
-        echo "release.sh: $binary is not static" >&2
-        exit 1
-    fi
+    built=target/$target/release
+    options=(--release --locked --target "$target" --config .cargo/static.toml --target-dir target)
+    cargo build "${options[@]}" --bin teamkeep
+    cargo rustc "${options[@]}" --bin teamkeep-hook -- -C lto=fat -C codegen-units=1
     rm -rf "$dir"
     mkdir -p "$dir/docs"
-    cp "$binary" install.sh README.md CHANGELOG.md LICENSE "$dir"
-    (cd "$dir" && sha256sum teamkeep >teamkeep.sha256)
+    cp install.sh README.md CHANGELOG.md LICENSE "$dir"
+    for program in teamkeep teamkeep-hook; do
+        if readelf -lW "$built/$program" | grep -q INTERP; then
+            echo "release.sh: $built/$program is not static" >&2
+            exit 1
+        fi
+        cp "$built/$program" "$dir"
+        (cd "$dir" && sha256sum "$program" >"$program.sha256")
+    done
     if [ "${target%%-*}" = "$(uname -m)" ]; then
         cargo build --release --locked --package teamkeep-ship --target "$host" --target-dir target
         cp "target/$host/release/teamkeep-ship" "$dir"

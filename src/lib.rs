@@ -51,9 +51,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     fs::ignore_sigxfsz();
     fs::set_umask();
     match commands::hook::plain(&args) {
-        Some(hook) => {
+        Some((event, by)) => {
             diagnostics::exit_on_panic(diagnostics::HOOK_PANIC_EXIT_CODE, || {});
-            commands::hook::run(&hook)
+            teamkeep_core::hook::run(event.as_deref(), by)
         }
         None => {
             diagnostics::exit_on_panic(diagnostics::COMMAND_PANIC_EXIT_CODE, ui::terminal::close);

@@ -1,27 +1,36 @@
 //! Measures the median wall time and the peak of resident memory.
 
 use std::fmt;
-use std::io::Write;
+use std::io::{Seek, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::scene::Scene;
 
-/// The binary to measure: the one of this build, or `TEAMKEEP_BENCH_BINARY`.
+/// The hook program to measure: the one of this build, or `TEAMKEEP_BENCH_BINARY`.
 pub fn binary() -> PathBuf {
     let other = std::env::var_os("TEAMKEEP_BENCH_BINARY");
-    other.map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_teamkeep")), PathBuf::from)
+    other.map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_teamkeep-hook")), PathBuf::from)
 }
 
-/// Time from the start of a process with this input on stdin to its exit.
+/// The program to compare with: a static one that does nothing, in `TEAMKEEP_BENCH_NOOP`, or else `/bin/true`.
+pub fn no_op() -> Command {
+    let other = std::env::var_os("TEAMKEEP_BENCH_NOOP");
+    let mut command = Command::new(other.unwrap_or_else(|| "/bin/true".into()));
+    command.env_clear();
+    command
+}
+
+/// Time from the start of a process with this input on stdin to its exit. The input is a file: writing to a pipe would add
+/// the same time to every program, and hide how they differ.
 pub fn time(command: &mut Command, stdin: &[u8]) -> Duration {
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(stdin).unwrap();
+    file.rewind().unwrap();
+    command.stdin(Stdio::from(file)).stdout(Stdio::null()).stderr(Stdio::null());
     let start = Instant::now();
-    let mut child = command.spawn().unwrap();
-    // A process that does not read stdin may have ended already.
-    let _ = child.stdin.take().unwrap().write_all(stdin);
-    let status = child.wait().unwrap();
+    let status = command.spawn().unwrap().wait().unwrap();
     let took = start.elapsed();
     assert!(status.success(), "{command:?}: {status}");
     took
@@ -39,13 +48,13 @@ pub struct Pair {
     pub nothing: f64,
 }
 
-/// Alternating calls of a scene's hook and of `/bin/true`, so that both run under the same load.
-pub fn beside_true(calls: usize, scene: &mut Scene, prepare: impl Fn(&mut Scene, usize)) -> Pair {
+/// Alternating calls of a scene's hook and of [`no_op`], so that both run under the same load.
+pub fn beside_nothing(calls: usize, scene: &mut Scene, prepare: impl Fn(&mut Scene, usize)) -> Pair {
     let (mut hook, mut nothing) = (Vec::new(), Vec::new());
     for call in 0..calls + 10 {
         prepare(scene, call);
         let one = time(&mut scene.hook("post-tool-use"), &scene.payload);
-        let other = time(Command::new("/bin/true").env_clear(), &scene.payload);
+        let other = time(&mut no_op(), &scene.payload);
         // The first calls warm the caches.
         if call >= 10 {
             hook.push(one);
@@ -79,7 +88,7 @@ pub fn repeated(times: usize, make: impl Fn() -> Scene, call: impl Fn(&mut Scene
         let mut scene = make();
         wait_until_quiet();
         hook.push(call(&mut scene));
-        nothing.push(time(Command::new("/bin/true").env_clear(), &scene.payload));
+        nothing.push(time(&mut no_op(), &scene.payload));
         scenes.push(scene);
     }
     Pair { hook: median(hook), nothing: median(nothing) }
@@ -87,8 +96,7 @@ pub fn repeated(times: usize, make: impl Fn() -> Scene, call: impl Fn(&mut Scene
 
 /// Several calls of another kind in one scene.
 pub fn in_turn(calls: usize, scene: &mut Scene, call: impl Fn(&mut Scene) -> Duration) -> Pair {
-    let times =
-        (0..calls).map(|_| (call(scene), time(Command::new("/bin/true").env_clear(), &scene.payload)));
+    let times = (0..calls).map(|_| (call(scene), time(&mut no_op(), &scene.payload)));
     let (hook, nothing) = times.unzip();
     Pair { hook: median(hook), nothing: median(nothing) }
 }
@@ -129,12 +137,12 @@ pub struct Row {
 }
 
 impl Row {
-    /// Compared with `/bin/true`.
+    /// Compared with [`no_op`].
     pub fn ratio(name: &'static str, pair: &Pair, budget: f64) -> Row {
         Row::of(name, pair, pair.hook / pair.nothing, "×", budget)
     }
 
-    /// Compared with another scene, each relative to `/bin/true`.
+    /// Compared with another scene, each relative to [`no_op`].
     pub fn growth(name: &'static str, pair: &Pair, other: &Pair, budget: f64) -> Row {
         Row::of(name, pair, (pair.hook / pair.nothing) / (other.hook / other.nothing), "×", budget)
     }

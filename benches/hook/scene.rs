@@ -135,6 +135,13 @@ impl Scene {
         self.payload = asks.to_string().into_bytes();
     }
 
+    /// From here on, each call is the end of a teammate's turn, which the gates judge.
+    pub fn idle(&mut self) {
+        let mut idle = payload(self.dir.path(), "TeammateIdle");
+        (idle["teammate_name"], idle["team_name"]) = (json!("member1"), json!(TEAM));
+        self.payload = idle.to_string().into_bytes();
+    }
+
     /// From here on, recorded data is to be shipped. A shipper was started a moment ago.
     pub fn ship(&mut self) {
         let config = self.dir.path().join(".config/teamkeep/teamkeep.toml");
@@ -271,7 +278,7 @@ impl Scene {
 
     pub fn hook(&self, event: &str) -> Command {
         let mut command = Command::new(binary());
-        command.args(["hook", event]).env_clear();
+        command.arg(event).env_clear();
         command.env("HOME", self.dir.path()).env("TEAMKEEP_HOME", self.store()).env("CLAUDE_PID", "1");
         command.env("PATH", "/usr/bin:/bin");
         command

@@ -4,14 +4,9 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use teamkeep_core::config::{Config, Files};
-use teamkeep_core::hook::{self, BackgroundMode, CalledBy, FinishStart, Recorder};
-use teamkeep_core::sys::clock::Clock;
-use teamkeep_core::sys::diagnostics;
-use teamkeep_core::sys::env::Env;
-use teamkeep_core::sys::paths::Paths;
+use teamkeep_core::hook::{self, CalledBy, FinishStart, Invocation};
 
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   teamkeep hook subagent-stop < payload.json
   echo '{\"hook_event_name\": \"Stop\", \"session_id\": \"s\"}' | teamkeep hook")]
@@ -27,16 +22,16 @@ pub struct Args {
     plugin: bool,
 }
 
-/// The arguments of `teamkeep hook [EVENT] [--plugin]`; nothing for any other command line.
-pub fn plain(args: &[OsString]) -> Option<Args> {
+/// The call, if a command line is `teamkeep hook [EVENT] [--plugin]`.
+pub fn plain(args: &[OsString]) -> Option<(Option<String>, CalledBy)> {
     let words: Vec<&str> = args.iter().skip(1).map(|word| word.to_str()).collect::<Option<_>>()?;
-    let (words, plugin) = match words.as_slice() {
-        [words @ .., "--plugin"] => (words, true),
-        words => (words, false),
+    let call = match words.as_slice() {
+        ["hook", words @ .., "--plugin"] => hook::hook_call(words, CalledBy::Plugin),
+        ["hook", words @ ..] => hook::hook_call(words, CalledBy::Settings),
+        _ => return None,
     };
-    match words {
-        ["hook"] => Some(Args { event: None, plugin }),
-        ["hook", event] if !event.starts_with('-') => Some(Args { event: Some((*event).to_owned()), plugin }),
+    match call {
+        Invocation::Hook { event, by } => Some((event, by)),
         _ => None,
     }
 }
@@ -56,30 +51,6 @@ pub struct FinishArgs {
     beside: bool,
 }
 
-/// With an invalid configuration it archives, but does not prune: the limits may not be the user's.
 pub fn finish(args: &FinishArgs) -> ExitCode {
-    // The session comes first. Without permission to change it, the priority stays.
-    let _ = rustix::process::nice(10);
-    let env = Env::read();
-    let paths = Paths::find(&env);
-    if paths.check().is_err() {
-        return ExitCode::FAILURE;
-    }
-    let clock = Clock::new(env.now.as_deref());
-    let (config, problem) = Config::load(&Files::find(&paths, None));
-    let recorder =
-        Recorder { env, paths, config, problems: Vec::new(), clock, finish: BackgroundMode::Detached };
-    let mut notes = hook::finish(&recorder, FinishStart { client: args.after, in_session: args.beside });
-    match problem {
-        Some(problem) => notes.push(format!("nothing was pruned: {problem}")),
-        None => {
-            notes.extend(hook::prune(&recorder));
-            notes.extend(recorder.ship());
-        }
-    }
-    if notes.is_empty() {
-        return ExitCode::SUCCESS;
-    }
-    diagnostics::note(&recorder.paths.diagnostics(), &recorder.clock, &notes.join("; "));
-    ExitCode::FAILURE
+    hook::finish_in_background(FinishStart { client: args.after, in_session: args.beside })
 }

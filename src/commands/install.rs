@@ -12,7 +12,7 @@ use crate::settings::file::SettingsFile;
 use crate::settings::install_records::InstallRecords;
 use crate::settings::plan::{self, count};
 use crate::settings::skill::{Change, Skill};
-use teamkeep_core::client::settings::command::{HookProgram, quoted};
+use teamkeep_core::client::settings::command::HookProgram;
 use teamkeep_core::client::settings::hook_command;
 use teamkeep_core::client::settings::version::Version;
 use teamkeep_core::error::{Error, Result};
@@ -137,7 +137,7 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
             ClientVersion::Known(version) => format!(", for Claude Code {version}"),
             ClientVersion::Unknown(_) => ", for every version of Claude Code with agent teams".to_owned(),
         };
-        print(format!("each runs {} hook{version}", quoted(program.as_str())));
+        print(format!("each runs {}{version}", program.call()));
         if let Some(backup) = backup {
             print(format!("backup: {}", backup.display()));
         }

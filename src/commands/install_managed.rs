@@ -16,7 +16,7 @@ use crate::settings::file::SettingsFile;
 use crate::settings::managed;
 use crate::settings::plan::{self, count};
 use crate::settings::protection::{EXECUTE, is_in_home, obstacle, weakness};
-use teamkeep_core::client::settings::command::{HookProgram, quoted};
+use teamkeep_core::client::settings::command::HookProgram;
 use teamkeep_core::client::settings::hook_command;
 use teamkeep_core::client::settings::layer::{Kind, SettingsLayer};
 use teamkeep_core::client::settings::managed::{ONLY_MANAGED, drop_in_file, files};
@@ -98,7 +98,7 @@ pub fn add(
     } else {
         let backup = new.write(program, &client)?;
         print(plan::describe(&before, &wanted, &path.to_string()));
-        print(format!("each runs {} hook, for Claude Code {version} and later", quoted(program.as_str())));
+        print(format!("each runs {}, for Claude Code {version} and later", program.call()));
         if let Some(backup) = backup {
             print(format!("backup: {}", backup.display()));
         }

@@ -6,9 +6,12 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use teamkeep_core::client::settings::command::{is_executable, is_same, on_search_path, own_path, quoted};
+use teamkeep_core::client::settings::command::{
+    HOOK_NAME, HookProgram, NAME, command_line, find, is_bare, is_executable, is_hook_program, is_named,
+    is_same, on_search_path, own_path, quoted,
+};
 use teamkeep_core::client::settings::layer::{Kind, MAX_BYTES};
-use teamkeep_core::sys::env::Env;
+use teamkeep_core::sys::env::{Env, absolute_dirs};
 use teamkeep_core::sys::fs::read_regular;
 use teamkeep_core::sys::process::{Outcome, Run};
 
@@ -30,7 +33,9 @@ pub struct NamedProgram {
 
 /// The programs that the hooks name, each once, even if two hooks spell its path differently.
 pub fn named(facts: &Facts<'_>) -> Vec<NamedProgram> {
-    let known = [std::env::current_exe().ok(), on_search_path(facts.env)];
+    let running = HookProgram::running(facts.env).ok().map(|program| PathBuf::from(program.as_str()));
+    let known =
+        [std::env::current_exe().ok(), running, on_search_path(facts.env), find(HOOK_NAME, facts.env)];
     let mut all: Vec<NamedProgram> = Vec::new();
     for ours in facts.ours() {
         let Some(word) = ours.entry.words().into_iter().next() else { continue };
@@ -56,8 +61,8 @@ pub fn named(facts: &Facts<'_>) -> Vec<NamedProgram> {
 
 /// The path for a word: on the search path, absolute, or relative to the home directory as a shell expands it.
 fn resolve(ours: &InstalledHook<'_>, word: &str, env: &Env) -> Option<PathBuf> {
-    if word == "teamkeep" {
-        return on_search_path(env);
+    if is_bare(word) {
+        return find(word, env);
     }
     if Path::new(word).is_absolute() {
         return Some(PathBuf::from(word));
@@ -80,7 +85,9 @@ pub fn check(facts: &Facts<'_>) -> Vec<Diagnosis> {
                 return bad(what).with_fix(build_command(facts));
             }
             Some(path) if by_plugin => return ok(format!("{} runs {}", one.word, path.display())),
-            None if one.word == "teamkeep" => bad("hooks fail: they run `teamkeep`, which is not in PATH"),
+            None if is_bare(&one.word) => {
+                bad(format!("hooks fail: they run `{}`, which is not in PATH", one.word))
+            }
             None => unknown(format!("cannot resolve {} without a shell", one.word)),
             Some(path) if !path.exists() => bad(format!("hooks fail: {} does not exist", path.display())),
             Some(path) if !is_executable(path) => {
@@ -109,23 +116,27 @@ pub fn search_path(facts: &Facts<'_>) -> Diagnosis {
     diagnosis.with_fix(format!("export PATH={dir}:$PATH  # to keep it, add this line to your shell profile"))
 }
 
-/// The program that the enabled plugin runs. It is searched as `bin/teamkeep-hook` does: beside that script, on the
-/// search path, and where `install.sh` puts it.
+/// The program that the enabled plugin runs. It is searched as `bin/teamkeep-plugin` does: beside that script, on the search
+/// path, and where `install.sh` puts it, in each place the hook program before the command line.
 fn named_by_plugin(facts: &Facts<'_>) -> Option<NamedProgram> {
     let plugin = facts.plugins.first()?;
-    let local = facts.env.home.as_ref().map(|home| home.join(".local/bin/teamkeep"));
-    let path = plugin_dirs(facts, plugin)
-        .into_iter()
-        .map(|dir| dir.join("bin/teamkeep"))
-        .find(|path| is_executable(path))
-        .or_else(|| on_search_path(facts.env))
-        .or_else(|| local.clone().filter(|path| is_executable(path)));
+    let local = facts.env.home.as_ref().map(|home| home.join(".local/bin"));
+    let searched: Vec<PathBuf> =
+        facts.env.search.as_deref().map(absolute_dirs).into_iter().flatten().collect();
+    let own = plugin_dirs(facts, plugin).into_iter().map(|dir| dir.join("bin"));
+    let dirs: Vec<PathBuf> = own.chain(searched).chain(local.clone()).collect();
+    let path = dirs
+        .iter()
+        .flat_map(|dir| [HOOK_NAME, NAME].map(|name| dir.join(name)))
+        .find(|path| is_executable(path));
     // A plugin may be read from a repository that the user only looks at.
-    let known = [std::env::current_exe().ok(), on_search_path(facts.env), local];
+    let local = local.into_iter().flat_map(|dir| [HOOK_NAME, NAME].map(|name| dir.join(name)));
+    let running = command_line().ok().into_iter().flat_map(|path| [path.with_file_name(HOOK_NAME), path]);
+    let known: Vec<PathBuf> =
+        local.chain(running).chain(on_search_path(facts.env)).chain(find(HOOK_NAME, facts.env)).collect();
     let cache = facts.paths.client.as_ref().map(|client| client.join("plugins/cache"));
     let is_trusted = path.as_ref().is_some_and(|path| {
-        cache.is_some_and(|cache| path.starts_with(cache))
-            || known.iter().flatten().any(|known| is_same(known, path))
+        cache.is_some_and(|cache| path.starts_with(cache)) || known.iter().any(|known| is_same(known, path))
     });
     Some(NamedProgram { word: format!("the plugin {plugin}"), path, is_trusted })
 }
@@ -213,7 +224,11 @@ fn attempt(facts: &Facts<'_>, program: &Path) -> Result<Duration, String> {
     let scratch = tempfile::tempdir().map_err(cannot)?;
     let store = scratch.path().join("record");
     let mut command = command(facts, program);
-    command.args(["hook", "user-prompt-submit"]).current_dir(scratch.path());
+    let is_hook = program.to_str().is_some_and(is_hook_program);
+    command
+        .args(if is_hook { None } else { Some("hook") })
+        .arg("user-prompt-submit")
+        .current_dir(scratch.path());
     command.env("TEAMKEEP_HOME", &store);
     for name in ["HOME", "CLAUDE_CONFIG_DIR", "CLAUDE_PROJECT_DIR"] {
         command.env(name, scratch.path());
@@ -281,14 +296,11 @@ pub fn versions(facts: &Facts<'_>) -> Diagnosis {
 }
 
 fn compare(running: &Path, others: &[(PathBuf, String)], install: &str) -> Diagnosis {
-    if others.is_empty() {
+    if others.iter().all(|(_, version)| version == OWN) {
         return ok(format!("teamkeep {OWN} is the only installed version"));
     }
     let all = others.iter().map(|(path, version)| format!("{} is {version}", path.display()));
     let what = format!("{} is {OWN}, {}", running.display(), all.collect::<Vec<_>>().join(", "));
-    if others.iter().all(|(_, version)| version == OWN) {
-        return ok(what);
-    }
     warn(format!("two versions: {what}")).with_fix(format!("keep only the newest version, then: {install}"))
 }
 
@@ -299,8 +311,10 @@ fn version_of(facts: &Facts<'_>, path: &Path) -> String {
     match run.collect(MAX_OUTPUT_BYTES) {
         Ok((Outcome::Ended(status), out)) if status.success() => {
             let out = String::from_utf8_lossy(&out);
-            let version = out.strip_prefix("teamkeep ").and_then(|rest| rest.split_whitespace().next());
-            version.unwrap_or("not teamkeep").to_owned()
+            match out.split_whitespace().next().filter(|name| is_named(name)) {
+                Some(_) => out.split_whitespace().nth(1).unwrap_or("of no version").to_owned(),
+                None => "not teamkeep".to_owned(),
+            }
         }
         Ok((Outcome::TimedOut, _)) => "not responding".to_owned(),
         _ => "failing".to_owned(),

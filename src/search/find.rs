@@ -4,35 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Instant;
 
-use super::document::Kind;
 use super::hit::Hit;
 use super::merge::Merge;
-use super::pattern::Pattern;
-use super::scan::{MAX_AGENTS, Scan, Scanned};
+use super::scan::{MAX_AGENTS, Request, Scan, Scanned};
 use super::sources::{self, Source};
 use crate::timeline::RunCatalog;
 use teamkeep_core::error::Result;
-use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::store::log::Range;
 use teamkeep_core::sys::clock::Timestamp;
 
 const MAX_PROBLEMS: usize = 5;
-
-#[derive(Debug)]
-pub struct Request<'a> {
-    pub pattern: Pattern,
-    pub run: Option<&'a RunRecord>,
-    /// The names of one agent; empty for all agents.
-    pub agents: Vec<String>,
-    pub kinds: Vec<Kind>,
-    pub since: Option<Timestamp>,
-    pub until: Option<Timestamp>,
-    pub limit: usize,
-    /// The search stops then, with what it has found.
-    pub deadline: Option<Instant>,
-}
 
 /// An event of a search.
 #[derive(Debug)]
@@ -158,12 +140,12 @@ fn take<'a>(sources: &'a [Source], next: &AtomicUsize) -> Option<(usize, &'a Sou
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use serde_json::json;
     use teamkeep_core::store::archive::Archive;
 
-    use super::super::pattern::Syntax;
+    use super::super::pattern::{Pattern, Syntax};
     use super::*;
 
     /// A store whose log has segments with a prompt every minute.

@@ -25,7 +25,8 @@ mod sources;
 mod transcript_texts;
 
 pub use document::Kind;
-pub use find::{Found, Request, Step, find};
+pub use find::{Found, Step, find};
 pub use former_index::remove_former_index;
 pub use hit::Hit;
 pub use pattern::{Pattern, Syntax};
+pub use scan::Request;

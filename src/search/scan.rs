@@ -12,9 +12,9 @@ use memchr::memmem;
 use super::agents::Agents;
 use super::blocks::{Blocks, count_lines};
 use super::document::{Document, Kind};
-use super::find::Request;
 use super::hit::Hit;
 use super::line_filter::last_line;
+use super::pattern::Pattern;
 use super::snippet::Snippet;
 use super::sources::{Content, Lines, Source};
 use super::{event_texts, file_texts, transcript_texts};
@@ -23,6 +23,21 @@ use teamkeep_core::error::Error;
 use teamkeep_core::store::archive::{Claims, RunRecord};
 use teamkeep_core::store::log;
 use teamkeep_core::sys::clock::Timestamp;
+
+/// The question of a search.
+#[derive(Debug)]
+pub struct Request<'a> {
+    pub pattern: Pattern,
+    pub run: Option<&'a RunRecord>,
+    /// The names of one agent; empty for all agents.
+    pub agents: Vec<String>,
+    pub kinds: Vec<Kind>,
+    pub since: Option<Timestamp>,
+    pub until: Option<Timestamp>,
+    pub limit: usize,
+    /// The search stops then, with what it has found.
+    pub deadline: Option<Instant>,
+}
 
 /// A search in progress, which several threads share.
 pub struct Scan<'a> {

@@ -12,7 +12,7 @@ use crate::settings::document::{Document, text_of};
 use crate::settings::edit::{self, Blanks};
 use crate::ui::escape;
 use teamkeep_core::client::payload::KNOWN;
-use teamkeep_core::client::settings::command::{HookProgram, quoted};
+use teamkeep_core::client::settings::command::{HOOK_NAME, HookProgram, quoted};
 use teamkeep_core::client::settings::hook_command::{self, Entry, ours};
 use teamkeep_core::client::settings::needs::{Needs, embedded};
 use teamkeep_core::client::settings::version::{
@@ -67,11 +67,15 @@ pub fn wanted(client: &ClientVersion, program: &HookProgram, there: &[Entry], ne
         };
         let hooks = entry.group.get_mut("hooks").and_then(Value::as_array_mut).into_iter().flatten();
         for hook in hooks.filter_map(Value::as_object_mut) {
+            let args =
+                program.args(hook.get("args").and_then(|args| args.get(0)?.as_str()).unwrap_or_default());
             let mut command = program.as_str().to_owned();
-            if !with_args {
-                let args = hook.shift_remove("args").unwrap_or_default();
-                let args = args.as_array().into_iter().flatten().filter_map(Value::as_str);
-                command = std::iter::once(&*command).chain(args).map(quoted).collect::<Vec<_>>().join(" ");
+            if with_args {
+                hook.insert("args".to_owned(), args.into());
+            } else {
+                hook.shift_remove("args");
+                let words = std::iter::once(&command).chain(&args);
+                command = words.map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
             }
             hook.insert("command".to_owned(), Value::String(command));
         }
@@ -82,7 +86,8 @@ pub fn wanted(client: &ClientVersion, program: &HookProgram, there: &[Entry], ne
 /// The entry of an event that the embedded file does not have.
 fn rule_entry(event: &str, matcher: Option<String>) -> Option<Entry> {
     let subcommand = KNOWN.iter().find(|row| row.1 == event)?.2;
-    let hook = json!({"type": "command", "command": "teamkeep", "args": ["hook", subcommand], "timeout": RULE_TIMEOUT});
+    let hook =
+        json!({"type": "command", "command": HOOK_NAME, "args": [subcommand], "timeout": RULE_TIMEOUT});
     let mut group = Map::new();
     group.extend(matcher.map(|matcher| ("matcher".to_owned(), matcher.into())));
     group.insert("hooks".to_owned(), json!([hook]));

@@ -53,6 +53,7 @@ impl Home {
         fs::write(&launcher, format!("#!/bin/sh\nexec {} \"$@\"\n", quoted.join(" ")))?;
         fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755))?;
         fs::copy(env!("CARGO_BIN_EXE_teamkeep"), root.join("bin/teamkeep"))?;
+        fs::copy(env!("CARGO_BIN_EXE_teamkeep-hook"), root.join("bin/teamkeep-hook"))?;
         let project = root.join("project");
         let known = json!({"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true, "projectOnboardingSeenCount": 9});
         let account = json!({

@@ -4,19 +4,21 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use super::Recorder;
+use super::command_line::FINISH;
+use crate::config::{Config, Files};
 use crate::error::Result;
 use crate::store::archive::{Archive, EndedBy, RunRecord};
 use crate::store::log::{self, Contents, Range};
 use crate::store::retention::{self, Facts, Needs, Recording, RetentionLock};
 use crate::store::shipping::{Shipping, UnshippedSegments};
-use crate::sys::clock::Timestamp;
-use crate::sys::fs;
-use crate::sys::paths::PARTS;
-use crate::sys::process;
+use crate::sys::clock::{Clock, Timestamp};
+use crate::sys::env::Env;
+use crate::sys::paths::{PARTS, Paths};
+use crate::sys::{diagnostics, fs, process};
 
 /// How long the detached process waits for Claude Code to write its last lines and exit.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -37,7 +39,7 @@ pub enum BackgroundMode {
     Inline,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FinishStart {
     /// Claude Code's process, if it is about to exit.
     pub client: Option<u32>,
@@ -64,7 +66,7 @@ impl Recorder {
             return if notes.is_empty() { Ok(()) } else { Err(io::Error::other(notes.join("; "))) };
         }
         let mut command = Command::new(std::env::current_exe()?);
-        command.arg("finish");
+        command.arg(FINISH);
         if let Some(pid) = started.client {
             command.arg("--after").arg(pid.to_string());
         }
@@ -73,6 +75,35 @@ impl Recorder {
         }
         process::start(&mut command)
     }
+}
+
+/// The work of a background process: [`finish`], then pruning and shipping. With an invalid configuration it does not prune:
+/// the limits may not be the user's.
+pub fn finish_in_background(started: FinishStart) -> ExitCode {
+    // The session comes first. Without permission to change it, the priority stays.
+    let _ = rustix::process::nice(10);
+    let env = Env::read();
+    let paths = Paths::find(&env);
+    if paths.check().is_err() {
+        return ExitCode::FAILURE;
+    }
+    let clock = Clock::new(env.now.as_deref());
+    let (config, problem) = Config::load(&Files::find(&paths, None));
+    let recorder =
+        Recorder { env, paths, config, problems: Vec::new(), clock, finish: BackgroundMode::Detached };
+    let mut notes = finish(&recorder, started);
+    match problem {
+        Some(problem) => notes.push(format!("nothing was pruned: {problem}")),
+        None => {
+            notes.extend(prune(&recorder));
+            notes.extend(recorder.ship());
+        }
+    }
+    if notes.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    diagnostics::note(&recorder.paths.diagnostics(), &recorder.clock, &notes.join("; "));
+    ExitCode::FAILURE
 }
 
 /// Archives the transcripts of ended runs and copies their events into them. Returns the problems. Skips runs that another

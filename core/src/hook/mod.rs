@@ -6,6 +6,7 @@
 mod append;
 mod attribute;
 mod background;
+mod command_line;
 mod initial_response;
 mod judge;
 mod parse;
@@ -23,7 +24,8 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-pub use background::{BackgroundMode, FinishStart, finish, prune};
+pub use background::{BackgroundMode, FinishStart, finish, finish_in_background, prune};
+pub use command_line::{Invocation, hook_call, main};
 pub use senders::{find_shipper, notifier_lock};
 
 use crate::client::compat::find_client_ancestor;

@@ -8,7 +8,7 @@ use std::process::Command;
 use super::attribute::Attributed;
 use super::{BackgroundMode, Recorder};
 use crate::client::payload::Kind;
-use crate::client::settings::command::{find, is_executable};
+use crate::client::settings::command::{command_line, find, is_executable};
 use crate::model::Tool;
 use crate::store::archive::{Archive, CaptureScope};
 use crate::store::shipping::{PROGRAM, Shipping};
@@ -44,7 +44,7 @@ impl Attributed<'_> {
             return Ok(());
         }
         // It may run for hours, so it must not keep the project's directory in use.
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = Command::new(command_line()?);
         process::start(command.args(["notify", "watch", "--run", run]).current_dir("/"))
     }
 

@@ -8,6 +8,7 @@ use super::BackgroundMode;
 use super::attribute::Attributed;
 use crate::client::compat::names_agents;
 use crate::client::payload::Kind;
+use crate::client::settings::command::command_line;
 use crate::config::ContextLoss;
 use crate::error::{Error, Result};
 use crate::model::event::{ActorKind, LEAD};
@@ -72,8 +73,7 @@ impl Attributed<'_> {
     /// The text of `teamkeep brief`; empty if the run has no such agent.
     fn facts_for(&self, reader: &Reader) -> Result<String> {
         let size = self.call.recorder.config.context.size.clamp(MIN_BYTES, MAX_BYTES);
-        let program =
-            std::env::current_exe().map_err(|error| Error::caused("cannot find this program", error))?;
+        let program = command_line().map_err(|error| Error::caused("cannot find this program", error))?;
         let mut command = Command::new(program);
         command.args(["brief", &reader.run, "--after", reader.loss.name()]);
         if let Some(name) = &reader.name {

@@ -212,7 +212,7 @@ fn the_embedded_file_has_every_event_once_with_its_own_name_in_kebab_case() {
             "TaskCompleted" => 600,
             _ => 10,
         };
-        let hook = serde_json::json!({"type": "command", "command": "teamkeep", "args": ["hook", kebab], "timeout": budget});
+        let hook = serde_json::json!({"type": "command", "command": "teamkeep-hook", "args": [kebab], "timeout": budget});
         assert_eq!(entry.group["hooks"], serde_json::json!([hook]));
         let tools = Kind::named(&entry.event).has_tool();
         assert_eq!(entry.group.get("matcher").is_some(), tools, "{}", entry.event);

@@ -82,8 +82,8 @@ fn doctor_reports_no_problem_after_install() {
     ok      hook-form          every hook in the settings has a valid form
     ok      hook-matcher       the matchers cover everything that teamkeep records
     ok      session-end-budget the SessionEnd hook has a `timeout` of 30 s
-    ok      hook-command       the hooks run ~/bin/teamkeep
-    ok      hook-answer        ~/bin/teamkeep recorded and answered a test hook call in N ms
+    ok      hook-command       the hooks run ~/bin/teamkeep-hook
+    ok      hook-answer        ~/bin/teamkeep-hook recorded and answered a test hook call in N ms
     ok      search-path        `teamkeep` is ~/bin/teamkeep
     ok      versions           teamkeep 0.1.0 is the only installed version
     ok      organization       no organization's configuration

@@ -63,7 +63,7 @@ fn doctor_reports_two_different_hooks_for_one_event_but_not_duplicates() {
     assert_eq!(told.code, Some(1));
     let lines: Vec<&str> = told.out.lines().filter(|line| line.contains(" hooks-twice: ")).collect();
     assert_snapshot!(lines.join("\n"), @"
-    error: hooks-twice: teamkeep is called twice at FileChanged and 16 more: ~/bin/teamkeep, teamkeep (in ~/project/.claude/settings.local.json, ~/.claude/settings.json)
+    error: hooks-twice: teamkeep is called twice at FileChanged and 16 more: ~/bin/teamkeep-hook, teamkeep (in ~/project/.claude/settings.local.json, ~/.claude/settings.json)
     ");
     assert!(told.out.contains("  hint: teamkeep uninstall\n"), "{}", told.out);
     assert_eq!(run("uninstall").code, Some(0));
@@ -116,7 +116,9 @@ fn with_plugin() -> Home {
     let home =
         Home::with(&TEAMS.replacen('{', "{\n  \"enabledPlugins\": {\"teamkeep@somewhere\": true},", 1));
     std::fs::create_dir_all(home.at("elsewhere")).unwrap();
-    std::fs::rename(home.at("bin/teamkeep"), home.at("elsewhere/teamkeep")).unwrap();
+    for program in ["teamkeep", "teamkeep-hook"] {
+        std::fs::rename(home.at("bin").join(program), home.at("elsewhere").join(program)).unwrap();
+    }
     home
 }
 
@@ -248,7 +250,7 @@ fn doctor_reports_and_fixes_a_missing_program() {
     ");
     let result = home.ok("doctor --fix --verbose");
     assert!(result.err.starts_with("replaced 17 hooks in ~/.claude/settings.json\n"), "{}", result.err);
-    assert!(result.out.contains("the hooks run ~/bin/teamkeep\n"), "{}", result.out);
+    assert!(result.out.contains("the hooks run ~/bin/teamkeep-hook\n"), "{}", result.out);
 }
 
 #[test]
@@ -306,16 +308,17 @@ fn doctor_reports_two_versions_with_their_numbers() {
 fn doctor_does_not_run_programs_named_only_by_a_project() {
     let home = well();
     let project = home.at("project");
-    program(&home, "project/teamkeep", "echo run >> \"${0%/*}/was-run\"");
+    program(&home, "project/teamkeep-hook", "echo run >> \"${0%/*}/was-run\"");
     std::fs::create_dir_all(project.join(".claude")).unwrap();
-    let settings = home
-        .read()
-        .replace(home.at("bin/teamkeep").to_str().unwrap(), project.join("teamkeep").to_str().unwrap());
+    let settings = home.read().replace(
+        home.at("bin/teamkeep-hook").to_str().unwrap(),
+        project.join("teamkeep-hook").to_str().unwrap(),
+    );
     std::fs::write(project.join(".claude/settings.json"), settings).unwrap();
     let mut command = home.command("doctor --fix -v");
     let result = result(home.dir.path(), command.env("CLAUDE_PROJECT_DIR", &project));
     assert!(
-        result.out.contains("skipped hook-answer        not tested: ~/project/teamkeep is named only in this project's settings"),
+        result.out.contains("skipped hook-answer        not tested: ~/project/teamkeep-hook is named only in this project's settings"),
         "{}",
         result.out
     );
@@ -337,7 +340,7 @@ fn doctor_reports_the_time_budget_of_the_last_hook() {
 fn doctor_checks_each_program_once_and_counts_custom_hooks_by_name() {
     let home = well();
     let own =
-        "\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"teamkeep hook stop; ./mine\"}]}, ";
+        "\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"teamkeep-hook stop; ./mine\"}]}, ";
     home.write(&home.read().replacen("\"Stop\": [", own, 1));
     assert_eq!(of(&home, "hook-command").len(), 1);
     assert_eq!(of(&home, "hook-answer").len(), 1);

@@ -161,7 +161,7 @@ fn an_install_covers_the_gates_for_shared_files_and_git_only_with_a_condition() 
         let groups = home.json()["hooks"][event].as_array().unwrap().clone();
         assert_eq!((groups.len(), &groups[1]["matcher"]), (2, &json!("Bash")), "{event}");
         let hook = &groups[1]["hooks"][0];
-        assert_eq!((&hook["if"], &hook["args"][1]), (&json!("Bash(*git *)"), &json!(argument)), "{event}");
+        assert_eq!((&hook["if"], &hook["args"][0]), (&json!("Bash(*git *)"), &json!(argument)), "{event}");
     }
     assert!(ok(&home, "install").err.contains("note: the PostToolUse hook also runs for git in Bash"));
     write(&home, &format!("{GATES}{RULE}"));
@@ -326,7 +326,8 @@ fn install_adds_hooks_for_every_event_that_a_rule_names() {
             hook["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
         let payload =
             json!({"session_id": "s", "hook_event_name": event, "tool_name": "Bash", "message": "m"});
-        let result = feed(&mut home.command(&line.join(" ")), payload.to_string().as_bytes());
+        let result =
+            feed(&mut home.command(&format!("hook {}", line.join(" "))), payload.to_string().as_bytes());
         assert_eq!((result.code, result.err.as_str()), (Some(0), ""), "{event}");
         assert!(
             result.out.contains("\"systemMessage\":") && result.out.contains("seen"),

@@ -51,7 +51,7 @@ fn install_and_uninstall_report_custom_hook_lines() {
     let home = Home::with(&settings(&OWN[..1]));
     assert_snapshot!(home.ok("install").err, @r#"
     installed 17 hooks in ~/.claude/settings.json
-    each runs ~/bin/teamkeep hook, for Claude Code 2.1.332
+    each runs ~/bin/teamkeep-hook, for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
     note: left unchanged: your Stop hook also calls teamkeep: `teamkeep hook stop && ./my-gate.sh`
@@ -62,7 +62,7 @@ fn install_and_uninstall_report_custom_hook_lines() {
     note: left unchanged: your Stop hook also calls teamkeep: `teamkeep hook stop && ./my-gate.sh`
     hint: remove teamkeep from that hook in ~/.claude/settings.json; otherwise its events are recorded twice
     "#);
-    assert_snapshot!(one(&home, "hooks-twice"), @"bad: teamkeep is called twice at Stop: ~/bin/teamkeep, `teamkeep hook stop && ./my-gate.sh` (in ~/.claude/settings.json) => ${EDITOR:-vi} ~/.claude/settings.json  # remove teamkeep from that command");
+    assert_snapshot!(one(&home, "hooks-twice"), @"bad: teamkeep is called twice at Stop: ~/bin/teamkeep-hook, `teamkeep hook stop && ./my-gate.sh` (in ~/.claude/settings.json) => ${EDITOR:-vi} ~/.claude/settings.json  # remove teamkeep from that command");
     assert_snapshot!(home.ok("uninstall").err, @r#"
     removed 17 hooks from ~/.claude/settings.json; restored its previous content
     backup: ~/.local/share/teamkeep/installs/#-#.bak

@@ -14,16 +14,15 @@ fn install_reports_its_changes_and_how_to_undo_them() {
     assert_eq!(result.out, "");
     assert_snapshot!(result.err, @"
     installed 17 hooks in ~/.claude/settings.json
-    each runs ~/bin/teamkeep hook, for Claude Code 2.1.332
+    each runs ~/bin/teamkeep-hook, for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
     ");
     let settings = home.json();
     assert_eq!(settings["hooks"]["Stop"][0]["hooks"][0]["command"], "say done");
     let ours = &settings["hooks"]["Stop"][1]["hooks"][0];
-    let program = home.at("bin/teamkeep");
-    let wanted =
-        serde_json::json!({"type": "command", "command": program, "args": ["hook", "stop"], "timeout": 10});
+    let program = home.at("bin/teamkeep-hook");
+    let wanted = serde_json::json!({"type": "command", "command": program, "args": ["stop"], "timeout": 10});
     assert_eq!(*ours, wanted);
     assert_eq!(settings["hooks"]["SessionEnd"][0]["hooks"][0]["timeout"], 30);
     assert_eq!(
@@ -43,10 +42,10 @@ fn install_reports_its_changes_and_how_to_undo_them() {
 fn example_settings_are_what_install_writes() {
     let example = include_str!("../../../hooks/settings.example.json");
     let home = Home::with("{\n  \"env\": {\n    \"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS\": \"1\"\n  }\n}\n");
-    home.ok("install --command teamkeep");
+    home.ok("install --command teamkeep-hook");
     assert_eq!(home.read(), example);
     let home = Home::new();
-    home.ok("install --command teamkeep");
+    home.ok("install --command teamkeep-hook");
     let (_, hooks) = example.split_once("  },\n").unwrap();
     assert_eq!(home.read(), format!("{{\n{hooks}"));
 }
@@ -60,6 +59,24 @@ fn second_install_changes_nothing_and_reports_it() {
     assert_snapshot!(home.ok("install").err, @"nothing to do: ~/.claude/settings.json already has all 17 hooks");
     assert_eq!(home.everything(), before);
     assert_eq!(home.settings().metadata().unwrap().ino(), inode);
+}
+
+#[test]
+fn hooks_that_call_the_command_line_are_replaced_and_work_until_then() {
+    let home = Home::with(MINE);
+    let path = home.at("bin/teamkeep");
+    home.ok(&format!("install --command {}", path.display()));
+    assert!(home.read().contains("\"hook\","), "as before there was a hook program");
+    let checks = home.ok("doctor --verbose").out;
+    assert!(checks.contains("ok      hook-answer        ~/bin/teamkeep recorded"), "{checks}");
+    let told = home.ok("install").err;
+    assert!(
+        told.starts_with("replaced 17 hooks in ~/.claude/settings.json\neach runs ~/bin/teamkeep-hook,"),
+        "{told}"
+    );
+    assert!(!home.read().contains("\"hook\","), "{}", home.read());
+    home.ok("uninstall");
+    assert_eq!(home.read(), MINE);
 }
 
 #[test]
@@ -78,7 +95,7 @@ fn a_dry_run_shows_the_change_and_writes_nothing() {
     +      "hooks": [
     +        {
     +          "type": "command",
-    +          "command": "~/bin/teamkeep hook stop",
+    +          "command": "~/bin/teamkeep-hook stop",
     +          "timeout": 10
     +        }
     +      ]
@@ -88,7 +105,7 @@ fn a_dry_run_shows_the_change_and_writes_nothing() {
     +        "hooks": [
     +          {
     +            "type": "command",
-    +            "command": "~/bin/teamkeep hook session-start",
+    +            "command": "~/bin/teamkeep-hook session-start",
     +            "timeout": 10
     +          }
     +        ]
@@ -110,7 +127,7 @@ fn a_dry_run_shows_the_change_and_writes_nothing() {
     let before = home.everything();
     let result = home.ok("uninstall --dry-run");
     assert!(result.out.contains("\n+  \"hooks\": {\"Stop\": []}\n"), "{}", result.out);
-    assert!(result.out.contains("\n-            \"command\": \"~/bin/teamkeep\",\n"), "{}", result.out);
+    assert!(result.out.contains("\n-            \"command\": \"~/bin/teamkeep-hook\",\n"), "{}", result.out);
     assert_eq!(home.everything(), before);
 }
 
@@ -176,7 +193,7 @@ fn usage_error_exits_with_64() {
     let result = home.run("install --command /bin/true");
     assert_eq!(result.code, Some(64));
     assert_snapshot!(result.err, @"
-    error: cannot install the command /bin/true: its file name is not teamkeep
+    error: cannot install the command /bin/true: its file name is not teamkeep-hook or teamkeep
     hint: uninstall identifies hooks by that name; rename the binary, or create a link
     ");
     assert!(!home.settings().exists());

@@ -10,7 +10,7 @@ fn install_writes_for_an_old_client_only_what_it_supports() {
     home.client("2.1.47 (Claude Code)");
     assert_snapshot!(home.ok("install").err, @"
     installed 13 hooks in ~/.claude/settings.json
-    each runs ~/bin/teamkeep hook, for Claude Code 2.1.47
+    each runs ~/bin/teamkeep-hook, for Claude Code 2.1.47
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
     note: Claude Code 2.1.47 does not support PreSkillShellCommand, TaskCreated, StopFailure, FileChanged
@@ -21,7 +21,7 @@ fn install_writes_for_an_old_client_only_what_it_supports() {
         assert_eq!(settings["hooks"].get(late), None);
     }
     let hook = &settings["hooks"]["TeammateIdle"][0]["hooks"][0];
-    assert_eq!(hook["command"], format!("{} hook teammate-idle", home.at("bin/teamkeep").display()));
+    assert_eq!(hook["command"], format!("{} teammate-idle", home.at("bin/teamkeep-hook").display()));
     assert_eq!(hook.get("args"), None);
     home.client("2.1.332 (Claude Code)");
     home.ok("install");
@@ -37,7 +37,7 @@ fn install_reports_a_client_without_team_support() {
     home.client("2.0.42 (Claude Code)");
     assert_snapshot!(home.ok("install").err, @"
     installed 9 hooks in ~/.claude/settings.json
-    each runs ~/bin/teamkeep hook, for Claude Code 2.0.42
+    each runs ~/bin/teamkeep-hook, for Claude Code 2.0.42
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
     note: Claude Code 2.0.42 does not support PermissionRequest, PreSkillShellCommand, SubagentStart, TeammateIdle, TaskCreated, TaskCompleted, StopFailure, FileChanged
@@ -53,7 +53,7 @@ fn install_without_a_client_writes_hooks_that_every_client_supports() {
     std::fs::remove_file(home.at("bin/claude")).unwrap();
     assert_snapshot!(home.ok("install").err, @"
     installed 13 hooks in ~/.claude/settings.json
-    each runs ~/bin/teamkeep hook, for every version of Claude Code with agent teams
+    each runs ~/bin/teamkeep-hook, for every version of Claude Code with agent teams
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
     note: `claude` not found in PATH; installing only the 13 hooks that every version with agent teams supports
@@ -84,13 +84,13 @@ fn install_with_an_unknown_client_keeps_existing_hooks() {
     ");
     assert_eq!(home.read(), installed);
     home.client("I am not well");
-    let moved = "install --command /moved/teamkeep";
+    let moved = "install --command /moved/teamkeep-hook";
     assert_snapshot!(home.ok(moved).err, @"
     replaced 17 hooks in ~/.claude/settings.json
-    each runs /moved/teamkeep hook
+    each runs /moved/teamkeep-hook
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
-    warning: /moved/teamkeep is not executable; hooks fail until it is
+    warning: /moved/teamkeep-hook is not executable; hooks fail until it is
     note: `claude --version` printed no version; the installed hooks are unchanged
     hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
     ");
@@ -125,7 +125,7 @@ fn install_reports_the_wait_for_a_hanging_client_and_ends_it() {
     assert_snapshot!(result.err, @"
     waiting for `claude --version`, 10 seconds at most
     installed 13 hooks in ~/.claude/settings.json
-    each runs ~/bin/teamkeep hook, for every version of Claude Code with agent teams
+    each runs ~/bin/teamkeep-hook, for every version of Claude Code with agent teams
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
     note: `claude --version` did not respond; installing only the 13 hooks that every version with agent teams supports

@@ -16,7 +16,7 @@ fn install_sh_and_uninstall_leave_only_recorded_data() {
     building (a few minutes the first time)
     installed teamkeep 0.1.0 as ~/.local/bin/teamkeep
     installed 17 hooks in ~/.claude/settings.json
-    each runs ~/.local/bin/teamkeep hook, for Claude Code 2.1.332
+    each runs ~/.local/bin/teamkeep-hook, for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
     to uninstall: ~/clone/install.sh --uninstall
@@ -24,6 +24,7 @@ fn install_sh_and_uninstall_leave_only_recorded_data() {
     assert_snapshot!(clone.ok(&["--uninstall"]), @"
     removed 17 hooks from ~/.claude/settings.json; restored its previous content
     backup: ~/.local/share/teamkeep/installs/#-#.bak
+    removed ~/.local/bin/teamkeep-hook
     removed ~/.local/bin/teamkeep
     recorded data is kept in ~/.local/share/teamkeep
     to delete it: rm -r ~/.local/share/teamkeep
@@ -59,7 +60,7 @@ fn paths_with_spaces_are_quoted_in_printed_commands() {
     building (a few minutes the first time)
     installed teamkeep 0.1.0 as ~/my tools/bin/teamkeep
     installed 17 hooks in ~/.claude/settings.json
-    each runs '~/my tools/bin/teamkeep' hook, for Claude Code 2.1.332
+    each runs '~/my tools/bin/teamkeep-hook', for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: '~/my tools/bin/teamkeep' uninstall
     ~/my tools/bin is not in PATH; to fix it: export PATH='~/my tools/bin':$PATH
@@ -68,6 +69,7 @@ fn paths_with_spaces_are_quoted_in_printed_commands() {
     assert_snapshot!(clone.ok(&["--uninstall", "--prefix", "my tools"]), @"
     removed 17 hooks from ~/.claude/settings.json; restored its previous content
     backup: ~/.local/share/teamkeep/installs/#-#.bak
+    removed ~/my tools/bin/teamkeep-hook
     removed ~/my tools/bin/teamkeep
     recorded data is kept in ~/.local/share/teamkeep
     to delete it: rm -r ~/.local/share/teamkeep
@@ -85,7 +87,7 @@ fn hooks_that_call_a_binary_elsewhere_are_removed_with_it() {
             let result = clone.ok(&["--uninstall"]);
             if prefix == "opt" && version == "2.1.332" {
                 assert_snapshot!(result, @"
-                the hooks in ~/.claude/settings.json call ~/opt/bin/teamkeep
+                the hooks in ~/.claude/settings.json call ~/opt/bin/teamkeep-hook
                 removed 17 hooks from ~/.claude/settings.json; restored its previous content
                 backup: ~/.local/share/teamkeep/installs/#-#.bak
                 ~/.local/bin/teamkeep does not exist
@@ -107,7 +109,7 @@ fn uninstall_reports_hooks_that_call_a_missing_binary() {
     let installed = clone.home.read();
     std::fs::remove_file(clone.at(".local/bin/teamkeep")).unwrap();
     assert_snapshot!(clone.fails(&["--uninstall"]), @"
-    error: the hooks in ~/.claude/settings.json call ~/.local/bin/teamkeep, which does not exist
+    error: the hooks in ~/.claude/settings.json call ~/.local/bin/teamkeep-hook, which does not exist
     hint: to remove them: ~/clone/install.sh --no-hooks && ~/clone/install.sh --uninstall
     ");
     assert_eq!(clone.home.read(), installed);
@@ -121,10 +123,11 @@ fn uninstall_warns_if_hooks_call_the_removed_binary() {
     let clone = Clone::new();
     clone.ok(&[]);
     assert_snapshot!(clone.fails(&["--uninstall", "--no-hooks"]), @"
+    removed ~/.local/bin/teamkeep-hook
     removed ~/.local/bin/teamkeep
     recorded data is kept in ~/.local/share/teamkeep
     to delete it: rm -r ~/.local/share/teamkeep
-    error: the hooks in ~/.claude/settings.json call ~/.local/bin/teamkeep, which does not exist
+    error: the hooks in ~/.claude/settings.json call ~/.local/bin/teamkeep-hook, which does not exist
     hint: to remove them: ~/clone/install.sh --no-hooks && ~/clone/install.sh --uninstall
     ");
     assert!(!clone.at(".local/bin/teamkeep").exists());
@@ -151,7 +154,7 @@ fn binary_stays_while_other_settings_call_it() {
     let result = clone.fails(&["--uninstall"]);
     let end: Vec<&str> = result.lines().skip_while(|line| !line.starts_with("error: ")).collect();
     assert_snapshot!(end.join("\n"), @"
-    error: the hooks in ~/my.json call ~/.local/bin/teamkeep; ~/.local/bin/teamkeep is kept until they are removed
+    error: the hooks in ~/my.json call ~/.local/bin/teamkeep-hook; ~/.local/bin/teamkeep is kept until they are removed
     hint: to remove them: ~/.local/bin/teamkeep uninstall --settings ~/my.json
     hint: to remove only the binary: ~/clone/install.sh --uninstall --no-hooks
     ");
@@ -257,6 +260,7 @@ fn teamkeep_ship_is_installed_if_asked_for_and_removed_with_the_rest() {
     assert_snapshot!(clone.ok(&["--uninstall"]), @"
     ~/.claude/settings.json has no teamkeep hooks
     removed ~/.local/bin/teamkeep-ship
+    removed ~/.local/bin/teamkeep-hook
     removed ~/.local/bin/teamkeep
     ");
     assert!(!installed.exists() && !clone.at(".local/bin").exists());

@@ -8,17 +8,20 @@ use insta::assert_snapshot;
 
 use super::install_sh_sandbox::Clone;
 use crate::support::install_home::MINE;
-use crate::support::programs::{copy_teamkeep, write_program};
+use crate::support::programs::{copy_programs, write_program};
 
 #[test]
 fn binary_next_to_the_script_is_installed_without_a_build() {
     let clone = Clone::new();
     std::fs::remove_file(clone.at("bin/cargo")).unwrap();
-    copy_teamkeep(&clone.at("clone/teamkeep"));
+    copy_programs(&clone.at("clone"));
     let result = clone.ok(&[]);
     assert!(result.starts_with("using ~/clone/teamkeep\ninstalled teamkeep"), "{result}");
     clone.ok(&["--uninstall"]);
     assert!(!clone.at(".local/bin").exists() && clone.at("clone/teamkeep").exists());
+    std::fs::rename(clone.at("clone/teamkeep-hook"), clone.at("clone/away")).unwrap();
+    assert!(clone.fails(&[]).starts_with("error: this release has no teamkeep-hook\n"));
+    std::fs::rename(clone.at("clone/away"), clone.at("clone/teamkeep-hook")).unwrap();
     std::fs::write(clone.at("clone/teamkeep"), "#!/no/such/interpreter\n").unwrap();
     let result = clone.run(&[]);
     assert_eq!(result.code, Some(1));
@@ -28,7 +31,7 @@ fn binary_next_to_the_script_is_installed_without_a_build() {
 #[test]
 fn binary_with_a_wrong_checksum_is_rejected() {
     let clone = Clone::new();
-    copy_teamkeep(&clone.at("clone/teamkeep"));
+    copy_programs(&clone.at("clone"));
     let sum = Command::new("sha256sum").arg("teamkeep").current_dir(clone.at("clone")).output().unwrap();
     std::fs::write(clone.at("clone/teamkeep.sha256"), &sum.stdout).unwrap();
     assert!(clone.ok(&[]).starts_with("using ~/clone/teamkeep\n"));
@@ -50,6 +53,8 @@ fn binary_for_another_machine_is_rejected_and_not_run() {
     let clone = Clone::new();
     // What a shell that takes it for a script would run.
     let mut program = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\xf3\0\ntouch ran\n".to_vec();
+    copy_programs(&clone.at("clone"));
+    std::fs::remove_file(clone.at("clone/teamkeep")).unwrap();
     std::fs::write(clone.at("clone/teamkeep"), &program).unwrap();
     assert_snapshot!(clone.fails(&[]), @"
     error: ~/clone/teamkeep cannot be executed
@@ -73,7 +78,7 @@ fn binary_for_another_machine_is_rejected_and_not_run() {
 #[test]
 fn a_release_without_teamkeep_ship_cannot_install_it() {
     let clone = Clone::new();
-    copy_teamkeep(&clone.at("clone/teamkeep"));
+    copy_programs(&clone.at("clone"));
     assert_eq!(
         clone.fails(&["--with-ship"]),
         "using ~/clone/teamkeep\nerror: this release has no teamkeep-ship\nhint: build teamkeep from source\n"

@@ -25,7 +25,10 @@ impl Clone {
         for tool in ["cargo", "rustc"] {
             symlink(Path::new(ROOT).join("tests/fixtures").join(tool), dir.join("bin").join(tool)).unwrap();
         }
-        std::fs::rename(dir.join("bin/teamkeep"), dir.join("bin/teamkeep.built")).unwrap();
+        for program in ["teamkeep", "teamkeep-hook"] {
+            let built = dir.join("bin").join(format!("{program}.built"));
+            std::fs::rename(dir.join("bin").join(program), built).unwrap();
+        }
         Clone { home, dir }
     }
 

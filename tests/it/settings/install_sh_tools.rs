@@ -22,7 +22,12 @@ fn install_sh_reports_toolchain_changes_and_how_to_undo_them() {
         &format!("[ \"$*\" = 'target add {musl}' ] && mkdir -p \"$HOME/sysroot/lib/rustlib/{musl}\""),
     );
     let place = format!("target/{musl}/release");
-    tool("cargo", &format!("mkdir -p {place} && ln -sf \"$HOME/bin/teamkeep.built\" {place}/teamkeep"));
+    tool(
+        "cargo",
+        &format!(
+            "mkdir -p {place} && for program in teamkeep teamkeep-hook; do ln -sf \"$HOME/bin/$program.built\" {place}/$program; done"
+        ),
+    );
     let result = clone.ok(&["--no-hooks"]);
     assert_snapshot!(result.lines().last().unwrap(), @"added the target m68k-unknown-linux-musl to the toolchain; to remove it: rustup target remove m68k-unknown-linux-musl");
     assert!(!clone.ok(&["--no-hooks"]).contains("toolchain"), "it was there already");
@@ -46,7 +51,8 @@ fn install_sh_behaves_the_same_in_every_posix_shell() {
         };
         run(&["--prefix", "my tools"]);
         let result = run(&["--uninstall", "--prefix", "my tools"]);
-        let ends = "\nremoved ~/my tools/bin/teamkeep\n\
+        let ends = "\nremoved ~/my tools/bin/teamkeep-hook\n\
+                    removed ~/my tools/bin/teamkeep\n\
                     recorded data is kept in ~/.local/share/teamkeep\n\
                     to delete it: rm -r ~/.local/share/teamkeep\n";
         assert!(
@@ -54,7 +60,7 @@ fn install_sh_behaves_the_same_in_every_posix_shell() {
                 "removed 17 hooks from ~/.claude/settings.json; restored its previous content\n"
             )
         );
-        assert!(result.ends_with(ends) && result.lines().count() == 5, "{shell}: {result}");
+        assert!(result.ends_with(ends) && result.lines().count() == 6, "{shell}: {result}");
         assert_eq!(clone.home.read(), MINE);
         assert!(!clone.at("my tools").exists());
     }

@@ -49,9 +49,10 @@ impl Plugin {
         let plugin = Plugin(tempfile::tempdir().unwrap());
         std::fs::create_dir(plugin.at("bin")).unwrap();
         // A link: a script written here would be busy while another test's child still has it open.
-        symlink(root().join("bin/teamkeep-hook"), plugin.at("bin/teamkeep-hook")).unwrap();
+        symlink(root().join("bin/teamkeep-plugin"), plugin.at("bin/teamkeep-plugin")).unwrap();
         if with_binary {
             symlink(env!("CARGO_BIN_EXE_teamkeep"), plugin.at("bin/teamkeep")).unwrap();
+            symlink(env!("CARGO_BIN_EXE_teamkeep-hook"), plugin.at("bin/teamkeep-hook")).unwrap();
         }
         plugin
     }
@@ -62,7 +63,7 @@ impl Plugin {
 
     /// The script as the client runs it.
     pub fn command(&self, sandbox: &Sandbox, args: &[&str]) -> Command {
-        let mut command = Command::new(self.at("bin/teamkeep-hook"));
+        let mut command = Command::new(self.at("bin/teamkeep-plugin"));
         sandbox.dress(&mut command);
         command.env("CLAUDE_PLUGIN_ROOT", self.0.path()).args(args);
         command
@@ -105,19 +106,20 @@ fn plugin_hooks_use_known_events_and_run_the_plugin_script() {
     for (event, groups) in &events {
         assert_ne!(Kind::named(event), Kind::Unknown, "{event}");
         let hook = &groups[0]["hooks"][0];
-        assert_eq!(hook["command"], "${CLAUDE_PLUGIN_ROOT}/bin/teamkeep-hook");
+        assert_eq!(hook["command"], "${CLAUDE_PLUGIN_ROOT}/bin/teamkeep-plugin");
         assert_eq!(hook["args"], json!(["hook", kebab(event)]));
     }
-    let script = root().join("bin/teamkeep-hook").metadata().unwrap();
+    let script = root().join("bin/teamkeep-plugin").metadata().unwrap();
     assert_eq!(script.permissions().mode() & 0o111, 0o111);
-    assert!(page(".ci/run").contains("shellcheck install.sh .ci/run bin/teamkeep-hook"));
+    assert!(page(".ci/run").contains("shellcheck install.sh .ci/run bin/teamkeep-plugin"));
 }
 
 #[test]
 fn plugin_hooks_match_the_hooks_that_install_writes() {
     let installed = read("hooks/settings.example.json").to_string();
-    let script = "${CLAUDE_PLUGIN_ROOT}/bin/teamkeep-hook";
-    let as_installed = Value::Object(hooks()).to_string().replace(script, "teamkeep");
+    let script = "${CLAUDE_PLUGIN_ROOT}/bin/teamkeep-plugin";
+    let as_installed = Value::Object(hooks()).to_string();
+    let as_installed = as_installed.replace(script, "teamkeep-hook").replace("[\"hook\",", "[");
     let as_installed: Value = serde_json::from_str(&as_installed).unwrap();
     assert_eq!(as_installed, serde_json::from_str::<Value>(&installed).unwrap()["hooks"]);
 }
@@ -149,7 +151,10 @@ fn plugin_commands_run_the_script_and_the_model_cannot_invoke_them() {
             text.contains("\ndisable-model-invocation: true\n---\n"),
             "a gate is paused by no one it holds back"
         );
-        assert!(text.contains(&format!("!`\"${{CLAUDE_PLUGIN_ROOT}}/bin/teamkeep-hook\" {runs}")), "{text}");
+        assert!(
+            text.contains(&format!("!`\"${{CLAUDE_PLUGIN_ROOT}}/bin/teamkeep-plugin\" {runs}")),
+            "{text}"
+        );
     }
 }
 
@@ -190,11 +195,11 @@ fn doctor_names_the_script_that_builds_the_plugin_binary() {
     let place = sandbox.home().join("my clone");
     for bin in ["bin", "plugin/bin"] {
         std::fs::create_dir_all(place.join(bin)).unwrap();
-        symlink(root().join("bin/teamkeep-hook"), place.join(bin).join("teamkeep-hook")).unwrap();
+        symlink(root().join("bin/teamkeep-plugin"), place.join(bin).join("teamkeep-plugin")).unwrap();
     }
     std::fs::write(place.join("install.sh"), "").unwrap();
     for bin in ["bin", "plugin/bin"] {
-        let mut command = Command::new(place.join(bin).join("teamkeep-hook"));
+        let mut command = Command::new(place.join(bin).join("teamkeep-plugin"));
         sandbox.dress(&mut command);
         let result = feed(command.args(["status"]), b"");
         let build = format!("(requires Rust): {}/install.sh --no-hooks\n", place.display());
@@ -204,7 +209,7 @@ fn doctor_names_the_script_that_builds_the_plugin_binary() {
 
 #[test]
 fn marketplace_offers_only_the_plugin() {
-    let mut files = vec![".claude-plugin/plugin.json".to_owned(), "bin/teamkeep-hook".to_owned()];
+    let mut files = vec![".claude-plugin/plugin.json".to_owned(), "bin/teamkeep-plugin".to_owned()];
     let hooks = ["hooks", "since-2.1.78", "since-2.1.83", "since-2.1.84", "since-2.1.332"];
     files.extend(hooks.map(|name| format!("hooks/{name}.json")));
     let commands = root().join("commands").read_dir().unwrap();
@@ -227,7 +232,7 @@ fn marketplace_offers_only_the_plugin() {
         let mode = root().join(path).metadata().unwrap().permissions().mode();
         assert!(metadata.is_file() && metadata.permissions().mode() & 0o111 == mode & 0o111, "{path}");
     }
-    files.extend(["README.md".to_owned(), "bin/teamkeep".to_owned()]);
+    files.extend(["README.md", "bin/teamkeep", "bin/teamkeep-hook"].map(str::to_owned));
     let (mut odd, mut dirs) = (Vec::new(), vec![root().join("plugin")]);
     while let Some(dir) = dirs.pop() {
         for entry in dir.read_dir().unwrap() {
@@ -249,8 +254,8 @@ fn plugin_prints_json_from_a_directory_with_an_unusual_name() {
     let plugin = Plugin::new(false);
     let odd = plugin.at("an \"odd\" \\ place/bin");
     std::fs::create_dir_all(&odd).unwrap();
-    symlink(root().join("bin/teamkeep-hook"), odd.join("teamkeep-hook")).unwrap();
-    let mut command = Command::new(odd.join("teamkeep-hook"));
+    symlink(root().join("bin/teamkeep-plugin"), odd.join("teamkeep-plugin")).unwrap();
+    let mut command = Command::new(odd.join("teamkeep-plugin"));
     sandbox.dress(&mut command);
     let result = feed(command.args(["hook", "session-start"]), b"{\"source\":\"startup\"}");
     let told: Value = serde_json::from_str(&result.out).unwrap();

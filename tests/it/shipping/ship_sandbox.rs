@@ -9,6 +9,7 @@ use teamkeep_core::config::{Config, Ship};
 use teamkeep_core::store::shipping::{Destination, Shipping};
 use teamkeep_core::sys::paths::Paths;
 
+use crate::support::programs::copy_programs;
 use crate::support::sandbox::{CommandResult, Sandbox, feed, kebab};
 
 pub const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
@@ -26,9 +27,7 @@ impl ShipSandbox {
         let bin = sandbox.keep("../bin");
         std::fs::create_dir_all(&bin).unwrap();
         // Another process copies it: a program that this process has open for writing could not be started.
-        let copied =
-            Command::new("cp").arg(env!("CARGO_BIN_EXE_teamkeep")).arg(bin.join("teamkeep")).status();
-        assert!(copied.unwrap().success());
+        copy_programs(&bin);
         ShipSandbox { sandbox }
     }
 
@@ -39,7 +38,11 @@ impl ShipSandbox {
     }
 
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(self.sandbox.keep("../bin/teamkeep"));
+        let (program, args) = match args {
+            ["hook", args @ ..] => ("teamkeep-hook", args),
+            args => ("teamkeep", args),
+        };
+        let mut command = Command::new(self.sandbox.keep("../bin").join(program));
         self.sandbox.dress(&mut command);
         command.args(args);
         command

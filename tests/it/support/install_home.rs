@@ -28,6 +28,7 @@ impl Home {
         std::fs::create_dir_all(home.at("bin")).unwrap();
         std::fs::create_dir_all(home.at(".claude")).unwrap();
         symlink(env!("CARGO_BIN_EXE_teamkeep"), home.at("bin/teamkeep")).unwrap();
+        symlink(env!("CARGO_BIN_EXE_teamkeep-hook"), home.at("bin/teamkeep-hook")).unwrap();
         home.client("2.1.332 (Claude Code)");
         home
     }

@@ -16,9 +16,15 @@ pub fn write_program(path: &Path, content: impl AsRef<[u8]>) {
     assert!(child.wait().unwrap().success(), "{}", path.display());
 }
 
-/// Copies the program under test.
+/// Copies the command line.
 pub fn copy_teamkeep(to: &Path) {
-    let mut command = Command::new("cp");
-    let status = command.args([Path::new(env!("CARGO_BIN_EXE_teamkeep")), to]).status().unwrap();
+    let status = Command::new("cp").arg(env!("CARGO_BIN_EXE_teamkeep")).arg(to).status().unwrap();
+    assert!(status.success(), "{}", to.display());
+}
+
+/// Copies the command line and the hook program.
+pub fn copy_programs(to: &Path) {
+    let programs = [env!("CARGO_BIN_EXE_teamkeep"), env!("CARGO_BIN_EXE_teamkeep-hook")];
+    let status = Command::new("cp").args(programs).arg(to).status().unwrap();
     assert!(status.success(), "{}", to.display());
 }

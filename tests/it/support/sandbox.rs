@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -19,6 +19,8 @@ pub struct Sandbox {
     dir: TempDir,
     /// Milliseconds since [`START`] at the next call: each call takes a second.
     now: AtomicI64,
+    /// Whether hook calls are those of `teamkeep hook`.
+    by_command_line: AtomicBool,
 }
 
 /// What a command said.
@@ -55,7 +57,11 @@ impl Sandbox {
 
     /// A stage on which the default policy judges.
     pub fn judging() -> Sandbox {
-        let sandbox = Sandbox { dir: tempfile::tempdir().unwrap(), now: AtomicI64::new(0) };
+        let sandbox = Sandbox {
+            dir: tempfile::tempdir().unwrap(),
+            now: AtomicI64::new(0),
+            by_command_line: AtomicBool::new(false),
+        };
         for dir in ["home/parser", "home/.claude"] {
             std::fs::create_dir_all(sandbox.dir.path().join(dir)).unwrap();
         }
@@ -76,12 +82,30 @@ impl Sandbox {
         self.dir.path().join("keep").join(path)
     }
 
-    /// The binary in a cleared environment.
+    /// From here on, hooks run `teamkeep hook`, as before there was a hook program.
+    pub fn hook_by_command_line(&self) {
+        self.by_command_line.store(true, Ordering::Relaxed);
+    }
+
+    /// The binary in a cleared environment; for a hook call, the hook program.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_teamkeep"));
-        self.dress(&mut command);
-        command.args(args);
-        command
+        let is_by_program = !self.by_command_line.load(Ordering::Relaxed);
+        match args {
+            ["hook", rest @ ..]
+                if is_by_program && rest.iter().all(|arg| *arg == "--plugin" || !arg.starts_with('-')) =>
+            {
+                let mut command = Command::new(env!("CARGO_BIN_EXE_teamkeep-hook"));
+                self.dress(&mut command);
+                command.args(rest);
+                command
+            }
+            args => {
+                let mut command = Command::new(env!("CARGO_BIN_EXE_teamkeep"));
+                self.dress(&mut command);
+                command.args(args);
+                command
+            }
+        }
     }
 
     /// Gives a command the stage's directory and environment.
@@ -251,9 +275,10 @@ impl Drop for Sandbox {
 fn runs(dir: &Path, args: &str) -> bool {
     let of = |process: &Path, name: &str| std::fs::read(process.join(name)).unwrap_or_default();
     let has = |bytes: &[u8], word: &[u8]| bytes.windows(word.len()).any(|window| window == word);
-    let line = format!("teamkeep {args} ").replace(' ', "\0");
+    let lines = ["teamkeep", "teamkeep-hook"].map(|program| format!("{program} {args} ").replace(' ', "\0"));
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut running = processes.filter(|process| has(&of(process, "cmdline"), line.as_bytes()));
+    let is_called = |called: &[u8]| lines.iter().any(|line| has(called, line.as_bytes()));
+    let mut running = processes.filter(|process| is_called(&of(process, "cmdline")));
     running.any(|process| has(&of(&process, "environ"), dir.as_os_str().as_encoded_bytes()))
 }
 

@@ -1,6 +1,7 @@
-//! The program that a hook runs: its path and its spelling.
+//! teamkeep's two programs, the one that hooks run and the command line: their paths and their spelling.
 
 use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Access;
@@ -8,58 +9,78 @@ use rustix::fs::Access;
 use crate::error::{Error, Result};
 use crate::sys::env::{Env, absolute_dirs};
 
-/// The file name of teamkeep's binary, by which its hooks are recognized.
+/// The file name of the command line. Its subcommand `hook` is what hooks ran before they had a program of their own.
 pub const NAME: &str = "teamkeep";
+/// The file name of the program that hooks run.
+pub const HOOK_NAME: &str = "teamkeep-hook";
 
-/// How hooks call this program: by absolute path or by name.
+/// The program that hooks run, by absolute path or by name. `uninstall` recognizes hooks by the file name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookProgram(String);
 
 impl HookProgram {
     /// Found on the search path of its caller.
     pub fn bare() -> HookProgram {
-        HookProgram(NAME.to_owned())
+        HookProgram(HOOK_NAME.to_owned())
     }
 
     /// The program that the user named. A relative path becomes absolute, because hooks run in any directory.
     ///
     /// # Errors
-    /// Its file name is not `teamkeep`, so `uninstall` would not recognize it.
+    /// Its file name is neither `teamkeep-hook` nor `teamkeep`, so `uninstall` would not recognize it.
     pub fn named(command: &str) -> Result<HookProgram> {
         if !is_named(command) {
-            let what = format!("cannot install the command {command}: its file name is not {NAME}");
+            let what =
+                format!("cannot install the command {command}: its file name is not {HOOK_NAME} or {NAME}");
             return Err(Error::usage(what)
                 .hint("uninstall identifies hooks by that name; rename the binary, or create a link"));
         }
-        if command == NAME {
-            return Ok(HookProgram::bare());
+        if is_bare(command) {
+            return Ok(HookProgram(command.to_owned()));
         }
         let path = std::path::absolute(command)
             .map_err(|error| Error::caused(format!("cannot resolve {command} to an absolute path"), error))?;
         HookProgram::at(&path)
     }
 
-    /// The running program by the path that the user knows: on the search path, as called, or as the system reports
-    /// it. Links are kept, because they survive an upgrade of their target.
+    /// The hook program beside the command line that runs, by the path that the user knows: on the search path, as called, or
+    /// as the system reports it. Links are kept, because they survive an upgrade of their target. Without a hook program
+    /// beside it, hooks run the command line.
     ///
     /// # Errors
     /// It has no path that can be written to a settings file.
     pub fn running(env: &Env) -> Result<HookProgram> {
-        let running = std::env::current_exe().map_err(|error| {
+        let running = command_line().map_err(|error| {
             Error::caused("cannot determine the path of the running program", error)
                 .hint("set it: --command PATH")
         })?;
         let called = std::env::args_os().next().unwrap_or_default();
-        HookProgram::at(&stable(&running, &called, env.search.as_deref()))
+        let known = stable(&running, &called, env.search.as_deref());
+        let beside = known.with_file_name(HOOK_NAME);
+        HookProgram::at(if is_executable(&beside) { &beside } else { &known })
     }
 
     fn at(path: &Path) -> Result<HookProgram> {
         match path.to_str() {
             Some(text) if is_named(text) => Ok(HookProgram(text.to_owned())),
-            Some(text) => Err(Error::new(format!("cannot install {text}: its file name is not {NAME}"))
-                .hint("use a binary with that name: --command PATH")),
+            Some(text) => {
+                Err(Error::new(format!("cannot install {text}: its file name is not {HOOK_NAME} or {NAME}"))
+                    .hint("use a binary with that name: --command PATH"))
+            }
             None => Err(Error::new(format!("cannot install {}: the path is not UTF-8", path.display()))),
         }
+    }
+
+    /// The program with what comes before the event, as a shell command.
+    pub fn call(&self) -> String {
+        let subcommand = if is_hook_program(&self.0) { "" } else { " hook" };
+        format!("{}{subcommand}", quoted(&self.0))
+    }
+
+    /// The arguments of a hook for an event, which is named as on a command line.
+    pub fn args(&self, event: &str) -> Vec<String> {
+        let subcommand = if is_hook_program(&self.0) { None } else { Some("hook") };
+        subcommand.into_iter().chain([event]).map(str::to_owned).collect()
     }
 
     pub fn as_str(&self) -> &str {
@@ -68,17 +89,33 @@ impl HookProgram {
 
     /// Whether it is found on the search path of its caller.
     pub fn is_bare(&self) -> bool {
-        self.0 == NAME
+        is_bare(&self.0)
+    }
+
+    /// Whether hooks that call `named` run the same program, or the command line beside it, as they did before.
+    pub fn replaces(&self, named: &str) -> bool {
+        self.0 == named
+            || (!is_bare(named) && Path::new(named).with_file_name(HOOK_NAME) == Path::new(&self.0))
     }
 
     /// Why hooks that call it cannot run, if so.
     pub fn unrunnable_reason(&self, env: &Env) -> Option<String> {
         let (runs, problem) = match self.is_bare() {
-            true => (on_search_path(env).is_some(), "not in PATH"),
+            true => (find(&self.0, env).is_some(), "not in PATH"),
             false => (is_executable(Path::new(&self.0)), "not executable"),
         };
         (!runs).then(|| format!("{} is {problem}; hooks fail until it is", self.0))
     }
+}
+
+/// The path of the command line: of the running program, or of the one beside the hook program that runs.
+///
+/// # Errors
+/// The system does not report the path of the running program.
+pub fn command_line() -> io::Result<PathBuf> {
+    let running = std::env::current_exe()?;
+    let is_hook = running.to_str().is_some_and(is_hook_program);
+    Ok(if is_hook { running.with_file_name(NAME) } else { running })
 }
 
 /// How a user calls the running program from a shell: by name if the search path leads to it, else by path.
@@ -96,9 +133,9 @@ pub fn typed_to_install(env: &Env) -> String {
     if is_executable(&link) { called } else { format!("ln -s {program} {called} && {called}") }
 }
 
-/// The path of the running program, unless the search path leads to it.
+/// The path of the command line, unless the search path leads to it.
 pub fn own_path(env: &Env) -> Option<PathBuf> {
-    let running = std::env::current_exe().ok()?;
+    let running = command_line().ok()?;
     if on_search_path(env).is_some_and(|found| is_same(&found, &running)) {
         return None;
     }
@@ -123,10 +160,10 @@ fn candidates(name: &str, search: &OsStr) -> impl Iterator<Item = PathBuf> {
 /// The certain path of a hook's program, whoever runs it. A relative entry of the search path leads to the session's
 /// directory, so what comes after it is not certain.
 pub fn resolve_trusted(program: &str, env: &Env) -> Option<PathBuf> {
-    if program != NAME {
+    if !is_bare(program) {
         return Some(PathBuf::from(program)).filter(|path| path.is_absolute());
     }
-    let found = on_search_path(env)?;
+    let found = find(program, env)?;
     let mut before =
         std::env::split_paths(env.search.as_deref()?).take_while(|dir| Some(&**dir) != found.parent());
     before.all(|dir| dir.is_absolute()).then_some(found)
@@ -153,9 +190,23 @@ fn stable(running: &Path, called: &OsStr, search: Option<&OsStr>) -> PathBuf {
     on_path.or_else(as_called).unwrap_or_else(|| running.to_path_buf())
 }
 
-/// Whether this is a path of a program named `teamkeep`, or the bare name.
+/// Whether this is a path of a program that hooks run, or its bare name.
 pub fn is_named(command: &str) -> bool {
-    command.rsplit('/').next() == Some(NAME)
+    matches!(file_name(command), NAME | HOOK_NAME)
+}
+
+/// Whether this is a path of the hook program, or its bare name. Its first argument is the event.
+pub fn is_hook_program(command: &str) -> bool {
+    file_name(command) == HOOK_NAME
+}
+
+/// Whether it is found on the search path of its caller.
+pub fn is_bare(command: &str) -> bool {
+    is_named(command) && !command.contains('/')
+}
+
+fn file_name(command: &str) -> &str {
+    command.rsplit('/').next().unwrap_or_default()
 }
 
 /// A word quoted for a POSIX shell, only if needed.
@@ -213,10 +264,26 @@ mod tests {
     }
 
     #[test]
+    fn hook_program_takes_the_event_as_its_first_argument() {
+        let args = |command: &str| HookProgram::named(command).unwrap().args("stop").join(" ");
+        assert_eq!((args("/bin/teamkeep-hook"), args("teamkeep-hook")), ("stop".into(), "stop".into()));
+        assert_eq!((args("/bin/teamkeep"), args("teamkeep")), ("hook stop".into(), "hook stop".into()));
+    }
+
+    #[test]
+    fn hook_program_replaces_the_command_line_beside_it() {
+        let program = HookProgram::named("/bin/teamkeep-hook").unwrap();
+        assert!(program.replaces("/bin/teamkeep-hook") && program.replaces("/bin/teamkeep"));
+        assert!(!program.replaces("/opt/teamkeep") && !program.replaces("teamkeep"));
+    }
+
+    #[test]
     fn program_with_another_name_is_rejected() {
         assert!(HookProgram::named("/bin/keep").is_err());
         assert!(HookProgram::named("teamkeep hook").is_err());
+        assert!(HookProgram::named("/bin/teamkeep-hooks").is_err());
         assert_eq!(HookProgram::named("teamkeep").unwrap().as_str(), "teamkeep");
+        assert_eq!(HookProgram::named("teamkeep-hook").unwrap(), HookProgram::bare());
         assert!(HookProgram::named("./teamkeep").unwrap().as_str().ends_with("/teamkeep"));
     }
 }

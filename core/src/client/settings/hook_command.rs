@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::client::payload::Kind;
-use crate::client::settings::command::{NAME, is_named, quoted};
+use crate::client::settings::command::{is_bare, is_hook_program, is_named, quoted};
 
 /// Commands that take another command as their arguments.
 const WRAPPERS: [&str; 13] =
@@ -68,22 +68,24 @@ fn select(settings: &Value, is_selected: impl Fn(&Value) -> bool) -> Vec<Entry> 
     found
 }
 
-/// Whether a hook, in either form, is exactly a call that some version of `install` writes: the program, `hook`, an
-/// event, and optionally `--plugin`.
+/// Whether a hook, in either form, is exactly a call that some version of `install` writes: the hook program, or
+/// `teamkeep hook`, an event, and optionally `--plugin`.
 pub fn is_ours(hook: &Value) -> bool {
     let Some(command) = command(hook) else { return false };
     match hook.get("args") {
         None => {
             let words = split(command, |_| false).concat();
             let spelled: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-            is_plain(&words) && spelled.join(" ") == command
+            spelled.join(" ") == command && is_plain(&with_subcommand(words))
         }
-        Some(Value::Array(args)) if args.iter().all(Value::is_string) => is_plain(&with_args(command, args)),
+        Some(Value::Array(args)) if args.iter().all(Value::is_string) => {
+            is_plain(&with_subcommand(with_args(command, args)))
+        }
         Some(_) => false,
     }
 }
 
-/// The words of a hook's call of `teamkeep hook`, starting with the program, also within a longer command.
+/// The words of a hook's call, also within a longer command: the program, `hook`, and the event.
 pub fn of(hook: &Value) -> Option<Vec<String>> {
     let command = command(hook)?;
     match hook.get("args").and_then(Value::as_array) {
@@ -103,6 +105,14 @@ fn with_args(command: &str, args: &[Value]) -> Vec<String> {
     std::iter::once(command.to_owned()).chain(args).collect()
 }
 
+/// The call as one of `teamkeep hook`, of which the hook program is short for.
+fn with_subcommand(mut words: Vec<String>) -> Vec<String> {
+    if words.first().is_some_and(|program| is_hook_program(program)) {
+        words.insert(1, "hook".to_owned());
+    }
+    words
+}
+
 fn is_plain(words: &[String]) -> bool {
     let (program, event) = match words {
         [program, hook, event] if hook == "hook" => (program, event),
@@ -111,7 +121,7 @@ fn is_plain(words: &[String]) -> bool {
     };
     let is_event =
         Kind::named(event) != Kind::Unknown && event.chars().all(|c| c.is_ascii_lowercase() || c == '-');
-    is_event && is_named(program) && (program == NAME || program.starts_with('/'))
+    is_event && is_named(program) && (is_bare(program) || program.starts_with('/'))
 }
 
 /// The first call of teamkeep in a shell command line.
@@ -134,8 +144,8 @@ fn called(words: Vec<String>, depth: usize) -> Option<Vec<String>> {
         rest = more;
     }
     let (program, args) = rest.split_first()?;
-    if is_named(program) && args.first().is_some_and(|arg| arg == "hook") {
-        return Some(rest.to_vec());
+    if is_hook_program(program) || (is_named(program) && args.first().is_some_and(|arg| arg == "hook")) {
+        return Some(with_subcommand(rest.to_vec()));
     }
     let is_shell = program.rsplit('/').next().is_some_and(|name| SHELLS.contains(&name));
     (is_shell && depth < DEPTH).then(|| args.iter().find_map(|arg| in_line(arg, depth + 1))).flatten()
@@ -189,6 +199,10 @@ mod tests {
             json!({"command": "'/it'\\''s/teamkeep' hook stop --plugin"}),
             json!({"command": "/a b/teamkeep", "args": ["hook", "stop"]}),
             json!({"command": "teamkeep", "args": ["hook", "stop", "--plugin"]}),
+            json!({"command": "teamkeep-hook stop"}),
+            json!({"command": "'/with space/teamkeep-hook' stop --plugin"}),
+            json!({"command": "/a b/teamkeep-hook", "args": ["stop"]}),
+            json!({"command": "teamkeep-hook", "args": ["stop", "--plugin"]}),
         ] {
             assert!(is_ours(&ours) && of(&ours).is_some(), "{ours}");
         }
@@ -222,6 +236,11 @@ mod tests {
             "timeout -k 1 10 teamkeep hook stop",
             "if teamkeep hook stop; then ./mine; fi",
             "sh -c 'teamkeep hook stop; ./mine'",
+            "teamkeep-hook stop && ./mine",
+            "/opt/teamkeep-hook notes",
+            "teamkeep-hook",
+            "teamkeep-hook hook stop",
+            "~/bin/teamkeep-hook stop",
         ] {
             let hook = json!({"type": "command", "command": line});
             assert!(!is_ours(&hook), "{line}");
@@ -243,6 +262,8 @@ mod tests {
             json!({"command": "/bin/teamkeep"}),
             json!({"command": "/bin/teamkeep report"}),
             json!({"command": "/bin/teamkeeper hook stop"}),
+            json!({"command": "/bin/teamkeep-hooks stop"}),
+            json!({"command": "/bin/teamkeep stop"}),
             json!({"command": "echo teamkeep hook stop"}),
             json!({"command": "A=b/teamkeep hook stop"}),
             json!({"command": "/bin/teamkeep", "args": ["report"]}),

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::client::payload::Kind as Event;
-use crate::client::settings::command::{HookProgram, NAME, is_executable, quoted, typed_to_install};
+use crate::client::settings::command::{HookProgram, is_bare, is_executable, quoted, typed_to_install};
 use crate::client::settings::hook_command::Entry;
 use crate::client::settings::install_record::Records;
 use crate::client::settings::layer::{
@@ -80,9 +80,9 @@ pub fn install_command(env: &Env, layers: &[SettingsLayer]) -> String {
 fn program_option(env: &Env, layer: &SettingsLayer) -> String {
     let written = layer.ours().into_iter().find(Entry::is_written);
     let program = written.and_then(|entry| entry.words().into_iter().next());
-    let is_running = |named: &str| HookProgram::running(env).is_ok_and(|running| running.as_str() == named);
+    let is_running = |named: &str| HookProgram::running(env).is_ok_and(|running| running.replaces(named));
     program
-        .filter(|named| (*named == NAME || is_executable(Path::new(named))) && !is_running(named))
+        .filter(|named| (is_bare(named) || is_executable(Path::new(named))) && !is_running(named))
         .map_or(String::new(), |named| format!(" --command {}", quoted(&named)))
 }
 

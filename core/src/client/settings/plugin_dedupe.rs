@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::client::settings::command::{NAME, is_executable, is_same, on_search_path, resolve_trusted};
+use crate::client::settings::command::{
+    HOOK_NAME, NAME, find, is_executable, is_same, on_search_path, resolve_trusted,
+};
 use crate::client::settings::hook_command;
 use crate::client::settings::install_record::{Record, Records};
 use crate::client::settings::layer::MAX_BYTES;
@@ -126,7 +128,12 @@ fn project_runs(
         return false;
     }
     let Some(installed) = installed() else { return false };
-    let known = [std::env::current_exe().ok(), on_search_path(env), Some(PathBuf::from(installed))];
+    let known = [
+        std::env::current_exe().ok(),
+        on_search_path(env),
+        find(HOOK_NAME, env),
+        Some(PathBuf::from(installed)),
+    ];
     written.any(|program| {
         is_executable(&program)
             && known.iter().flatten().any(|known| known.is_absolute() && is_same(known, &program))
@@ -237,10 +244,11 @@ mod tests {
             let mut group =
                 entries.filter(|entry| entry.event == "PreToolUse").map(|entry| entry.group).next().unwrap();
             let hook = group["hooks"][0].as_object_mut().unwrap();
+            hook.shift_remove("args");
             let command =
                 if knows_args { program.to_owned() } else { format!("{program} hook pre-tool-use") };
-            if !knows_args {
-                hook.shift_remove("args");
+            if knows_args {
+                hook.insert("args".to_owned(), json!(["hook", "pre-tool-use"]));
             }
             hook.insert("command".to_owned(), json!(command));
             group
