@@ -20,11 +20,14 @@ usage() {
     cat <<'USAGE'
 Installs teamkeep and adds its hooks to the settings of Claude Code.
 
-Usage: ./install.sh [--prefix DIR] [--no-hooks] [--with-ship]
+Usage: ./install.sh [--prefix DIR] [--no-hooks | --enable-teams] [--with-ship] [--no-check]
        ./install.sh --uninstall [--prefix DIR] [--no-hooks]
 
   --prefix DIR   install to DIR/bin instead of ~/.local/bin
   --no-hooks     do not change the settings of Claude Code
+  --enable-teams set the variables in the settings that enable agent teams and
+                 task tools; without it, the script asks on a terminal
+  --no-check     do not play the bundled run through the installed programs
   --with-ship    install teamkeep-ship, too, which sends recorded data to the
                  destinations in the configuration; it sends nothing without them
   --uninstall    remove the hooks and the binaries; recorded data is kept
@@ -284,13 +287,27 @@ remove_pages() {
     done
 }
 
+# Asks whether to enable agent teams, if the settings do not mention them.
+ask_for_teams() {
+    if [ -n "$teams" ] || [ -z "$settings" ] || [ ! -t 0 ] || [ ! -t 1 ] ||
+        grep -qs CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS "$settings"; then
+        return 0
+    fi
+    printf 'enable agent teams in %s? [y/N] ' "$settings"
+    read -r answer || answer=
+    case $answer in
+        [yY] | [yY][eE][sS]) teams=--enable-teams ;;
+    esac
+}
+
 install_all() {
     build
     install_binary
     install_pages
     if [ "$hooks" = yes ]; then
-        "$binary" install --yes || fail "installed the binary, but not the hooks" \
-            "fix the cause, then: $(quoted "$binary") install"
+        ask_for_teams
+        "$binary" install --yes ${teams:+"$teams"} || fail "installed the binary, but not the hooks" \
+            "fix the cause, then: $(quoted "$binary") install${teams:+ $teams}"
     else
         report "settings unchanged; to add the hooks: $(quoted "$binary") install"
     fi
@@ -300,6 +317,10 @@ install_all() {
     esac
     report "to uninstall: $self --uninstall$chosen"
     [ -z "$added" ] || report "added the target $added to the toolchain; to remove it: rustup target remove $added"
+    if [ "$check" = yes ] && ! "$binary" demo --check; then
+        printf 'warning: the installed programs failed their check\nhint: to repeat it: %s demo --check\n' \
+            "$(quoted "$binary")" >&2
+    fi
 }
 
 runs() {
@@ -481,6 +502,8 @@ prefix=
 chosen=
 added=
 hooks=yes
+teams=
+check=yes
 with_ship=no
 action=install_all
 while [ $# -gt 0 ]; do
@@ -498,6 +521,8 @@ while [ $# -gt 0 ]; do
             esac
             ;;
         --no-hooks) hooks=no ;;
+        --enable-teams) teams=--enable-teams ;;
+        --no-check) check=no ;;
         --with-ship) with_ship=yes ;;
         --uninstall) action=uninstall_all ;;
         -h | --help)
@@ -508,6 +533,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+[ -z "$teams" ] || [ "$hooks" = yes ] || misused '--enable-teams changes the settings, --no-hooks does not'
 case $prefix in
     '')
         [ -n "${HOME:-}" ] || fail 'cannot choose a directory: HOME is not set' 'set it: --prefix DIR'

@@ -1,5 +1,7 @@
 //! A bundled recorded run of a real team. To replay it is to write Claude Code's files step by step and to record each hook
-//! call, in a scratch directory.
+//! call, in a scratch directory. [`check`] does so with the hook program.
+
+pub mod check;
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -74,23 +76,10 @@ pub fn replay(text: &str) -> Result<DemoOutcome> {
 
 /// The same, with a store that is kept if it is given.
 pub fn replay_into(text: &str, store: Option<PathBuf>) -> Result<DemoOutcome> {
-    let scratch = TempDir::with_prefix("teamkeep-demo-").map_err(|error| {
-        Error::caused("cannot create a scratch directory", error).hint("set TMPDIR to a writable directory")
-    })?;
-    let home = scratch.path().join("home");
-    let client = home.join(".claude");
-    let paths = Paths {
-        store: store.unwrap_or_else(|| scratch.path().join("store")),
-        config: scratch.path().join("teamkeep.toml"),
-        client: Some(client.clone()),
-        warning: None,
-    };
-    let steps = steps(text, &home.display().to_string())?;
-    let start = steps.iter().find_map(|(_, step)| start_of_run(step)).unwrap_or_default();
+    let mut stage = Stage::of(text, store)?;
     let (mut lines, mut end) = (Vec::new(), None);
-    for (line, step) in steps {
-        write_files(&client, &step)?;
-        let at = start.checked_add(step.offset()).unwrap_or(start);
+    for (line, step) in std::mem::take(&mut stage.steps) {
+        let at = stage.prepare(&step)?;
         let variable = |name: &str| step.env.get(name).and_then(Value::as_str);
         let env = Env {
             client_pid: variable("CLAUDE_PID").and_then(|pid| pid.parse().ok()),
@@ -99,7 +88,7 @@ pub fn replay_into(text: &str, store: Option<PathBuf>) -> Result<DemoOutcome> {
         };
         let recorder = Recorder {
             env,
-            paths: paths.clone(),
+            paths: stage.paths.clone(),
             config: Config::default(),
             problems: Vec::new(),
             clock: Clock::at(at),
@@ -108,7 +97,7 @@ pub fn replay_into(text: &str, store: Option<PathBuf>) -> Result<DemoOutcome> {
         let outcome = recorder.record(&Input::from(step.payload.to_string().into_bytes()), None);
         if let Some(note) = outcome.notes.iter().find(|note| note.is_store_failure()) {
             return Err(Error::caused(
-                format!("cannot record the run in {}", paths.store.display()),
+                format!("cannot record the run in {}", stage.paths.store.display()),
                 note.text.clone(),
             ));
         }
@@ -116,7 +105,43 @@ pub fn replay_into(text: &str, store: Option<PathBuf>) -> Result<DemoOutcome> {
         end = Some(at);
     }
     let end = end.ok_or_else(|| Error::new("the recorded run is empty"))?;
-    Ok(DemoOutcome { paths, lines, end, _scratch: scratch })
+    Ok(DemoOutcome { paths: stage.paths, lines, end, _scratch: stage.scratch })
+}
+
+/// A scratch directory for a recorded run.
+struct Stage {
+    scratch: TempDir,
+    paths: Paths,
+    client: PathBuf,
+    /// The calls, each with the number of its line.
+    steps: Vec<(usize, Step)>,
+    start: Timestamp,
+}
+
+impl Stage {
+    fn of(text: &str, store: Option<PathBuf>) -> Result<Stage> {
+        let scratch = TempDir::with_prefix("teamkeep-demo-").map_err(|error| {
+            Error::caused("cannot create a scratch directory", error)
+                .hint("set TMPDIR to a writable directory")
+        })?;
+        let home = scratch.path().join("home");
+        let client = home.join(".claude");
+        let paths = Paths {
+            store: store.unwrap_or_else(|| scratch.path().join("store")),
+            config: scratch.path().join("teamkeep.toml"),
+            client: Some(client.clone()),
+            warning: None,
+        };
+        let steps = steps(text, &home.display().to_string())?;
+        let start = steps.iter().find_map(|(_, step)| start_of_run(step)).unwrap_or_default();
+        Ok(Stage { scratch, paths, client, steps, start })
+    }
+
+    /// Writes Claude Code's files as of this step. Returns the time of its call.
+    fn prepare(&self, step: &Step) -> Result<Timestamp> {
+        write_files(&self.client, step)?;
+        Ok(self.start.checked_add(step.offset()).unwrap_or(self.start))
+    }
 }
 
 /// The calls, each with the number of its line. Their paths are those of this home directory.

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use super::output;
 use crate::context::Context;
-use crate::demo;
+use crate::demo::{self, check::CheckOutcome};
+use crate::settings::plan::count;
 use crate::timeline::{Entry, RunCatalog, Summary, merge};
 use crate::view::{self, Document, TimelineOptions};
-use teamkeep_core::client::settings::command::{quoted, shell_invocation};
+use teamkeep_core::client::settings::command::{HookProgram, quoted, shell_invocation};
 use teamkeep_core::config::Config;
-use teamkeep_core::error::Result;
+use teamkeep_core::error::{Error, Result};
 use teamkeep_core::policy::Decision;
 use teamkeep_core::store::archive::Archive;
 
@@ -18,15 +19,24 @@ use teamkeep_core::store::archive::Archive;
   # Show the example run
   teamkeep demo
 
+  # Check that the hook program records and blocks
+  teamkeep demo --check
+
   # Keep it, and open its report
   teamkeep demo --keep /tmp/demo && TEAMKEEP_HOME=/tmp/demo teamkeep report --open")]
 pub struct Args {
     /// Keep the run in this directory, to try commands on it
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    /// Play the run through the hook program in a scratch store, and print what it recorded and blocked
+    #[arg(long, conflicts_with = "keep")]
+    check: bool,
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<()> {
+    if args.check {
+        return check(context);
+    }
     let replayed = demo::play(args.keep.as_deref())?;
     let archive = Archive::open(replayed.paths.archive(), &Config::default());
     let catalog = RunCatalog::open(archive, replayed.paths.log());
@@ -75,4 +85,41 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
          To record your own teams: {program} install\n"
     ));
     output::page(context, &text)
+}
+
+/// Checks the hook program with the bundled run, and prints one line each for what it recorded, what it blocked, and its time.
+fn check(context: &Context) -> Result<()> {
+    let program = HookProgram::running(&context.env)?;
+    let CheckOutcome { replayed, blocks, median } = demo::check::play(&program)?;
+    let archive = Archive::open(replayed.paths.archive(), &Config::default());
+    let catalog = RunCatalog::open(archive, replayed.paths.log());
+    let opened = catalog.open_runs(&catalog.runs.iter().collect::<Vec<_>>())?;
+    let (mut agents, mut tasks, mut messages, mut blocked) = (0, 0, 0, Vec::new());
+    for run in &opened.runs {
+        let timeline = merge(run);
+        let summary = Summary::of(run, &timeline);
+        agents += summary.members.len();
+        tasks += summary.tasks;
+        messages += summary.messages;
+        let verdicts = timeline.entries.iter().filter_map(Entry::verdict);
+        blocked.extend(verdicts.filter(|verdict| verdict.decision == Decision::Block).cloned());
+    }
+    let Some(first) = blocked.first().filter(|_| blocks > 0) else {
+        let what = format!("{} did not block the shutdown of an agent with unfinished work", program.call());
+        return Err(Error::new(what).hint("reinstall teamkeep, then: teamkeep doctor"));
+    };
+    // Without the advice to the agent.
+    let reason = first.reason.strip_prefix("Blocked: ").unwrap_or(&first.reason);
+    let reason = reason.split_once(". ").map_or(reason, |(sentence, _)| sentence).trim_end();
+    let text = format!(
+        "recorded: {}, {}, {}, {}\nblocked by {}: {}\nmedian time of a hook call: {:.1} ms\n",
+        count(replayed.lines.len(), "event"),
+        count(agents, "agent"),
+        count(tasks, "task"),
+        count(messages, "message"),
+        first.gate,
+        crate::ui::escape(reason),
+        median.as_secs_f64() * 1e3,
+    );
+    output::print(context, &text)
 }

@@ -1,10 +1,12 @@
 //! `teamkeep doctor`: checks the installation and suggests fixes.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::json;
 
 use super::install;
+use super::installation::SettingsTarget;
 use super::output::JsonOption;
 use crate::context::Context;
 use crate::doctor::store::{self, FixStep};
@@ -35,9 +37,13 @@ pub struct Args {
     verbose: bool,
     #[command(flatten)]
     output: JsonOption,
-    /// Apply the safe fixes: add missing hooks to the user settings, make the store private
+    /// Apply the safe fixes: add missing hooks to the user settings, make the store private; enable agent teams if you
+    /// confirm it
     #[arg(long)]
     fix: bool,
+    /// With --fix, enable agent teams without asking
+    #[arg(long, short, requires = "fix")]
+    yes: bool,
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
@@ -46,7 +52,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let steps = store::plan(&facts, &health);
     let mut done: Vec<String> = Vec::new();
     if args.fix {
-        done = fix(context, &facts, &steps);
+        done = fix(context, &facts, &steps, args.yes);
         if done.is_empty() {
             let nothing = if health.is_ok() { "nothing to fix" } else { "no safe fix is available" };
             context.ui.eprint_line(nothing);
@@ -84,13 +90,14 @@ fn check<'a>(context: &'a Context, client: &VersionProbe) -> (Facts<'a>, Health)
 }
 
 /// Applies the safe fixes, and prints each change. A failure is reported, and the other fixes continue.
-fn fix(context: &Context, facts: &Facts<'_>, steps: &[FixStep]) -> Vec<String> {
+fn fix(context: &Context, facts: &Facts<'_>, steps: &[FixStep], yes: bool) -> Vec<String> {
     let mut done = Vec::new();
     for step in steps {
         let result = match step {
             // It prints the change itself.
             FixStep::Install => install::add(context, &install::Args::for_user(facts.version()))
                 .map(|is_changed| is_changed.then(|| "installed the hooks in the user settings".to_owned())),
+            FixStep::EnableTeams(path) => enable_teams(context, path, yes),
             FixStep::Shut(open) => store::restrict_permissions(&open.path).map(|()| {
                 let line = format!("made {} private (its mode was {:o})", open.path.display(), open.mode);
                 context.ui.eprint_line(&line);
@@ -103,4 +110,16 @@ fn fix(context: &Context, facts: &Facts<'_>, steps: &[FixStep]) -> Vec<String> {
         }
     }
     done
+}
+
+/// Enables agent teams and task tools in the user settings, if the user confirms it.
+fn enable_teams(context: &Context, path: &Path, yes: bool) -> Result<Option<String>> {
+    let path = path.display();
+    let is_confirmed =
+        yes || (context.ui.is_typed() && context.ui.ask(&format!("enable agent teams in {path}?"))?);
+    if !is_confirmed {
+        return Ok(None);
+    }
+    let is_changed = install::enable_teams(context, &SettingsTarget::of_user())?;
+    Ok(is_changed.then(|| format!("enabled agent teams and task tools in {path}")))
 }

@@ -3,7 +3,7 @@
 use super::install_managed::{self, ManagedArgs};
 use super::installation::{
     NewContent, SettingsTarget, edit_error, list_custom_hooks, needed_hooks, print_diff,
-    print_hooks_of_rules, print_unsupported,
+    print_hooks_of_rules, print_unsupported, print_variables,
 };
 use crate::context::Context;
 use crate::settings::client::{self, ClientVersion};
@@ -12,14 +12,17 @@ use crate::settings::file::SettingsFile;
 use crate::settings::install_records::InstallRecords;
 use crate::settings::plan::{self, count};
 use crate::settings::skill::{Change, Skill};
+use crate::settings::variables;
 use teamkeep_core::client::settings::command::HookProgram;
 use teamkeep_core::client::settings::hook_command;
+use teamkeep_core::client::settings::install_record::AddedVariables;
 use teamkeep_core::client::settings::version::Version;
 use teamkeep_core::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   teamkeep install --dry-run
+  teamkeep install --enable-teams
   teamkeep install --scope project
   sudo teamkeep install --scope managed --client-version 2.1.330")]
 pub struct Args {
@@ -31,6 +34,10 @@ pub struct Args {
     /// Also install the skill with which an agent looks up the state and the history of its team
     #[arg(long)]
     skills: bool,
+    /// Also enable agent teams and task tools: set CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS and CLAUDE_CODE_ENABLE_TODO_TOOLS
+    /// under `env` in the settings
+    #[arg(long)]
+    enable_teams: bool,
     /// Version of Claude Code, instead of running `claude --version`
     #[arg(long, value_name = "X.Y.Z")]
     client_version: Option<Version>,
@@ -42,7 +49,7 @@ impl Args {
     /// The arguments for an install into the user settings, with Claude Code's version if it is known.
     pub fn for_user(client_version: Option<Version>) -> Args {
         let (target, managed) = (SettingsTarget::of_user(), ManagedArgs::default());
-        Args { target, command: None, skills: false, client_version, managed }
+        Args { target, command: None, skills: false, enable_teams: false, client_version, managed }
     }
 
     /// The program that the hooks run.
@@ -70,6 +77,9 @@ impl Args {
             (true, _) if self.skills => {
                 Err(Error::usage("--skills installs for one user, not with --scope managed"))
             }
+            (true, _) if self.enable_teams => {
+                Err(Error::usage("--enable-teams is for one user, not with --scope managed"))
+            }
             _ => Ok(()),
         }
     }
@@ -91,7 +101,7 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     if let Some(path) = target.covering_file(context) {
         print(format!("nothing to do: {} has teamkeep's hooks for every user", path.display()));
         print("hint: with hooks in two files, events are recorded twice; see: teamkeep doctor".to_owned());
-        return Ok(false);
+        return if args.enable_teams { enable_teams(context, target) } else { Ok(false) };
     }
     let (program, client) = (args.program(context)?, args.client(context));
     let records = InstallRecords::at(context.paths.installs());
@@ -111,10 +121,14 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     // Hooks that only newer versions support are kept if Claude Code's version is unknown.
     let keeps_newer =
         matches!(client, ClientVersion::Unknown(_)) && wanted != plan::wanted(&client, &program, &[], &needs);
-    let after = plan::with_hooks(file.bytes(), &wanted).map_err(|cause| edit_error(&file, cause))?;
+    let (content, added) = match args.enable_teams {
+        true => variables::enable(file.bytes()).map_err(|cause| edit_error(&file, cause))?,
+        false => (file.bytes().to_vec(), AddedVariables::default()),
+    };
+    let after = plan::with_hooks(&content, &wanted).map_err(|cause| edit_error(&file, cause))?;
     let flaw = check_strict(&after).err();
     let is_changed = after != file.bytes();
-    let new = NewContent { context, records: &records, file: &file, after: &after };
+    let new = NewContent { context, records: &records, file: &file, after: &after, added: &added };
     if !is_changed {
         // If Claude Code ignores the file, the warning is printed below.
         if flaw.is_none() {
@@ -125,13 +139,16 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         if !target.dry_run && is_new {
             // The hooks may be another user's. From now on they are this user's, and the plugin leaves their events to
             // them.
-            let _ = new.remember(&program, &client);
+            let _ = new.remember(Some(&program), &client);
         }
     } else if target.dry_run {
         print_diff(context, &file, &after)?;
     } else {
-        let backup = new.write(&program, &client)?;
-        print(plan::describe(&before, &wanted, &path.to_string()));
+        let backup = new.write(Some(&program), &client)?;
+        print(match after == content {
+            true => format!("{path} already has all {}", count(wanted.len(), "hook")),
+            false => plan::describe(&before, &wanted, &path.to_string()),
+        });
         let version = match &client {
             _ if keeps_newer => String::new(),
             ClientVersion::Known(version) => format!(", for Claude Code {version}"),
@@ -147,6 +164,9 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
             let again = target.command(context, "install", &file);
             print(format!("hint: to call teamkeep by name from PATH: {again} --command teamkeep"));
         }
+    }
+    if args.enable_teams && (!target.dry_run || added.is_empty()) {
+        print_variables(context, &file, &after, &added);
     }
     if let Some(skill) = skill {
         add_skill(context, args, &records, (&file, &skill))?;
@@ -186,6 +206,29 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         print(format!("hint: {}", flaw.edit(&file.path)));
     }
     Ok(is_changed)
+}
+
+/// Adds only the variables that enable agent teams and task tools. Returns whether there was anything to add.
+pub fn enable_teams(context: &Context, target: &SettingsTarget) -> Result<bool> {
+    let records = InstallRecords::at(context.paths.installs());
+    let _lock = if target.dry_run { None } else { Some(records.lock()?) };
+    let file = target.read(context)?;
+    let (after, added) = variables::enable(file.bytes()).map_err(|cause| edit_error(&file, cause))?;
+    if added.is_empty() {
+        print_variables(context, &file, &after, &added);
+    } else if target.dry_run {
+        print_diff(context, &file, &after)?;
+    } else {
+        let new = NewContent { context, records: &records, file: &file, after: &after, added: &added };
+        // An earlier install may have recorded the version, which does not matter here.
+        let backup = new.write(None, &ClientVersion::Unknown(String::new()))?;
+        print_variables(context, &file, &after, &added);
+        if let Some(backup) = backup {
+            context.ui.eprint_line(&format!("backup: {}", backup.display()));
+        }
+        context.ui.eprint_line(&format!("to undo: {}", target.command(context, "uninstall", &file)));
+    }
+    Ok(!added.is_empty())
 }
 
 /// Writes the skill and records it.

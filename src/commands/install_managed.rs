@@ -18,6 +18,7 @@ use crate::settings::plan::{self, count};
 use crate::settings::protection::{EXECUTE, is_in_home, obstacle, weakness};
 use teamkeep_core::client::settings::command::HookProgram;
 use teamkeep_core::client::settings::hook_command;
+use teamkeep_core::client::settings::install_record::AddedVariables;
 use teamkeep_core::client::settings::layer::{Kind, SettingsLayer};
 use teamkeep_core::client::settings::managed::{ONLY_MANAGED, drop_in_file, files};
 use teamkeep_core::client::settings::needs::{Demand, Needs};
@@ -90,13 +91,14 @@ pub fn add(
     let before = hook_command::ours(&lenient_data(file.bytes()));
     let after = with_hooks(file.bytes()).map_err(|cause| edit_error(&file, cause))?;
     let is_changed = after != file.bytes();
-    let new = NewContent { context, records: &records, file: &file, after: &after };
+    let added = &AddedVariables::default();
+    let new = NewContent { context, records: &records, file: &file, after: &after, added };
     if !is_changed {
         print(format!("nothing to do: {path} already has all {}", count(wanted.len(), "hook")));
     } else if target.dry_run {
         print_diff(context, &file, &after)?;
     } else {
-        let backup = new.write(program, &client)?;
+        let backup = new.write(Some(program), &client)?;
         print(plan::describe(&before, &wanted, &path.to_string()));
         print(format!("each runs {}, for Claude Code {version} and later", program.call()));
         if let Some(backup) = backup {

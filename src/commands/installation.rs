@@ -10,9 +10,10 @@ use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::{Scope, SettingsFile};
 use crate::settings::install_records::InstallRecords;
 use crate::settings::plan;
+use crate::settings::variables::{self, TASKS, TEAMS, is_on, value};
 use teamkeep_core::client::settings::command::{HookProgram, quoted, shell_invocation};
 use teamkeep_core::client::settings::hook_command::{Entry, calls};
-use teamkeep_core::client::settings::install_record::Record;
+use teamkeep_core::client::settings::install_record::{AddedVariables, Record};
 use teamkeep_core::client::settings::installed::{Installed, Uncovered};
 use teamkeep_core::client::settings::layer::{absolute, layers, managed_with_hooks};
 use teamkeep_core::client::settings::matcher::Tools;
@@ -202,11 +203,14 @@ pub struct NewContent<'a> {
     pub records: &'a InstallRecords,
     pub file: &'a SettingsFile,
     pub after: &'a [u8],
+    /// The variables that it adds, beside those of earlier installs.
+    pub added: &'a AddedVariables,
 }
 
 impl NewContent<'_> {
-    /// Keeps a backup, replaces the file, and records the install. Returns the path of the backup.
-    pub fn write(&self, program: &HookProgram, client: &ClientVersion) -> Result<Option<PathBuf>> {
+    /// Keeps a backup, replaces the file, and records the install. Returns the path of the backup. Without a program, the
+    /// hooks are unchanged.
+    pub fn write(&self, program: Option<&HookProgram>, client: &ClientVersion) -> Result<Option<PathBuf>> {
         let (records, real) = (self.records, &self.file.real);
         let earlier = records.find(real);
         // The install record is written first: a record without its file is ignored, but a file without a record cannot be
@@ -223,13 +227,19 @@ impl NewContent<'_> {
     }
 
     /// Records the content before and after. Returns the path of the backup.
-    pub fn remember(&self, program: &HookProgram, client: &ClientVersion) -> Result<Option<PathBuf>> {
-        let NewContent { context, records, file, after } = self;
+    pub fn remember(&self, program: Option<&HookProgram>, client: &ClientVersion) -> Result<Option<PathBuf>> {
+        let NewContent { context, records, file, after, added } = self;
         // After a repeated install, the version and the content to restore are still those before the first.
-        let earlier = records.find(&file.real).filter(|earlier| earlier.has_installed(file.bytes()));
+        let known = records.find(&file.real);
+        let earlier = known.clone().filter(|earlier| earlier.has_installed(file.bytes()));
         let mut record = Record::new(context.clock.now().to_string(), &file.path, after);
-        program.as_str().clone_into(&mut record.command);
-        record.skill = records.find(&file.real).and_then(|earlier| earlier.skill);
+        if let Some(known) = known {
+            (record.command, record.skill) = (known.command, known.skill);
+            record.variables = variables::still_set(&known.variables, file.bytes());
+        }
+        if let Some(program) = program {
+            program.as_str().clone_into(&mut record.command);
+        }
         record.client = match client {
             ClientVersion::Known(version) => Some(version.to_string()),
             ClientVersion::Unknown(_) => earlier.as_ref().and_then(|earlier| earlier.client.clone()),
@@ -242,7 +252,7 @@ impl NewContent<'_> {
                 record.made_directory = earlier.made_directory;
                 record.made_parent = earlier.made_parent;
             } else {
-                let original = plan::without_hooks(content).map_err(|cause| edit_error(file, cause))?;
+                let original = without_installed(file, content, &record.variables)?;
                 record.original = Some(records.save_content(&file.real, &original)?.0);
             }
         } else {
@@ -251,7 +261,35 @@ impl NewContent<'_> {
                 made > 0 || file.real.parent().is_some_and(|directory| records.created_directory(directory));
             record.made_parent = made > 1;
         }
+        record.variables.names.extend(added.names.iter().cloned());
+        record.variables.with_env |= added.with_env;
         records.write(&file.real, &record)?;
         Ok(backup)
+    }
+}
+
+/// A content of a settings file without the hooks and the added variables.
+pub fn without_installed(file: &SettingsFile, content: &[u8], added: &AddedVariables) -> Result<Vec<u8>> {
+    let without = plan::without_hooks(content).and_then(|content| variables::remove(&content, added));
+    without.map_err(|cause| edit_error(file, cause))
+}
+
+/// Prints which variables were added, and which ones have another value that disables what they enable.
+pub fn print_variables(context: &Context, file: &SettingsFile, after: &[u8], added: &AddedVariables) {
+    let (print, path) = (|line: String| context.ui.eprint_line(&line), file.path.display());
+    let settings = lenient_data(after);
+    let kept = [TEAMS, TASKS].into_iter().filter_map(|name| Some((name, value(&settings, name)?)));
+    let off: Vec<_> = kept.filter(|(_, value)| !is_on(value)).collect();
+    if !added.is_empty() {
+        print(format!("set {} to 1 in {path}", added.names.join(" and ")));
+    } else if off.is_empty() {
+        print(format!("nothing to do: agent teams and task tools are enabled in {path}"));
+    }
+    for (name, value) in &off {
+        print(format!("note: left unchanged: {name} is {value:?} in {path}"));
+    }
+    if !off.is_empty() {
+        let file = quoted(&file.path.to_string_lossy());
+        print(format!("hint: to enable it, set it to \"1\" under `env`: ${{EDITOR:-vi}} {file}"));
     }
 }

@@ -1,15 +1,16 @@
-//! `teamkeep uninstall`: removes the hooks from a settings file.
+//! `teamkeep uninstall`: removes the hooks from a settings file, and the variables that `install` added.
 
-use super::installation::{SettingsTarget, edit_error, list_custom_hooks, print_diff};
+use super::installation::{SettingsTarget, list_custom_hooks, print_diff, without_installed};
 use crate::context::Context;
 use crate::settings::document::lenient_data;
 use crate::settings::file::SettingsFile;
 use crate::settings::install_records::InstallRecords;
 use crate::settings::managed;
-use crate::settings::plan::{self, count};
+use crate::settings::plan::count;
 use crate::settings::skill::{Change, Skill};
+use crate::settings::variables;
 use teamkeep_core::client::settings::hook_command;
-use teamkeep_core::client::settings::install_record::Record;
+use teamkeep_core::client::settings::install_record::{AddedVariables, Record};
 use teamkeep_core::error::Result;
 use teamkeep_core::sys::fs::Lock;
 
@@ -39,8 +40,10 @@ fn remove(context: &Context, args: &Args, records: &InstallRecords, file: &Setti
     let print = |line: String| context.ui.eprint_line(&line);
     let known = records.find(&file.real);
     let installed_skill = known.as_ref().and_then(|record| record.skill.clone());
+    let added = known.as_ref().map(|record| variables::still_set(&record.variables, file.bytes()));
+    let added = added.unwrap_or_default();
     let record = known.filter(|record| record.has_installed(file.bytes()));
-    let (after, how) = content_before(records, file, record.as_ref())?;
+    let (after, how) = content_before(records, file, record.as_ref(), &added)?;
     let path = file.path.display();
     if after == file.content {
         print(format!("nothing to do: {path} has no teamkeep hooks"));
@@ -49,7 +52,10 @@ fn remove(context: &Context, args: &Args, records: &InstallRecords, file: &Setti
     } else {
         // A store that is not writable must not prevent an uninstall.
         let backup = records.save_content(&file.real, file.bytes());
-        let count = count(hook_command::ours(&lenient_data(file.bytes())).len(), "hook");
+        let mut count = count(hook_command::ours(&lenient_data(file.bytes())).len(), "hook");
+        if !added.is_empty() {
+            count = format!("{count} and {}", added.names.join(" and "));
+        }
         if let Some(content) = &after {
             file.replace(content)?;
             print(format!("removed {count} from {path}{how}"));
@@ -114,11 +120,12 @@ fn lock(context: &Context, records: &InstallRecords) -> Result<Option<Lock>> {
 }
 
 /// The content to restore, and how: the exact previous content if nothing else changed since the install, else the present
-/// content without teamkeep's hooks. None for a file that install created.
+/// content without teamkeep's hooks and variables. None for a file that install created.
 fn content_before(
     records: &InstallRecords,
     file: &SettingsFile,
     record: Option<&Record>,
+    added: &AddedVariables,
 ) -> Result<(Option<Vec<u8>>, &'static str)> {
     let Some(content) = &file.content else { return Ok((None, "")) };
     let original = match record {
@@ -129,7 +136,7 @@ fn content_before(
     if original.is_some() {
         return Ok((original, "; restored its previous content"));
     }
-    let without = plan::without_hooks(content).map_err(|cause| edit_error(file, cause))?;
+    let without = without_installed(file, content, added)?;
     // It was edited, or another tool has put it there. Without hooks, it would only disable those of users.
     if managed::is_rest_of_install(&file.path, &without) {
         return Ok((None, ""));

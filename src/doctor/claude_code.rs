@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Diagnosis, Facts, bad, ok, unknown, warn};
+use super::{Code, Diagnosis, Facts, Health, bad, ok, unknown, warn};
 use crate::settings::client::ClientVersion;
 use crate::settings::document::check_strict;
 use crate::settings::plan::{count, named};
+use crate::settings::variables::{TASKS, TEAMS, is_on, value};
 use teamkeep_core::client::settings::command::find;
 use teamkeep_core::client::settings::layer::{
     Kind, SettingsLayer, State, has_managed_calls, managed_with_hooks, managed_with_switch,
@@ -15,9 +16,6 @@ use teamkeep_core::client::settings::version::{
     FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, exists, knows,
 };
 use teamkeep_core::config::{Gate, Mode, Policy, PrematureShutdown};
-
-const TEAMS: &str = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS";
-const TASKS: &str = "CLAUDE_CODE_ENABLE_TODO_TOOLS";
 
 /// Since this version the task tools are off on current models unless enabled.
 const FIRST_WITHOUT_TASKS: Version = Version(2, 1, 233);
@@ -43,24 +41,30 @@ pub fn version(facts: &Facts<'_>) -> Diagnosis {
 
 /// The value of a variable in a session, and its origin: settings files override the environment.
 fn value_of(name: &str, layers: &[SettingsLayer], env: Option<&String>) -> Option<(String, String)> {
-    let set = |layer: &SettingsLayer| {
-        let value = match layer.value()?.get("env")?.get(name)? {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        Some((value, layer.path.display().to_string()))
-    };
+    let set = |layer: &SettingsLayer| Some((value(layer.value()?, name)?, layer.path.display().to_string()));
     layers.iter().find_map(set).or_else(|| env.map(|value| (value.clone(), "the environment".to_owned())))
 }
 
-fn is_on(value: &str) -> bool {
-    matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on")
+/// The command that enables it, or an instruction if a settings file disables it.
+fn set(facts: &Facts<'_>, name: &str) -> String {
+    if let Some((_, path)) = value_of(name, &facts.layers, None) {
+        return format!("set \"{name}\": \"1\" under \"env\" in {path}");
+    }
+    // An install would add hooks beside those of a plugin or project.
+    let is_elsewhere = |kind| matches!(kind, Kind::Project | Kind::Local);
+    match facts.plugins.is_empty() && !facts.ours().iter().any(|ours| is_elsewhere(ours.layer.kind)) {
+        true => format!("{} install --enable-teams", facts.installer),
+        false => format!("{} doctor --fix --yes", facts.call),
+    }
 }
 
-fn set(facts: &Facts<'_>, name: &str) -> String {
-    let user = facts.layers.last().map(|layer| layer.path.display().to_string());
-    let path = user.unwrap_or_else(|| "settings.json".to_owned());
-    format!("set \"{name}\": \"1\" under \"env\" in {path}")
+/// Whether agent teams or task tools are off, and a variable in the user's settings enables them.
+pub fn can_enable(facts: &Facts<'_>, health: &Health) -> bool {
+    let has_teams = facts.version().is_none_or(|version| version >= FIRST_WITH_TEAMS);
+    let mut variables = [(Code::AgentTeams, TEAMS), (Code::TaskTools, TASKS)].into_iter();
+    has_teams
+        && variables
+            .any(|(code, name)| health.has_issue(code) && value_of(name, &facts.layers, None).is_none())
 }
 
 /// Checks that agent teams are enabled.

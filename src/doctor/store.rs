@@ -14,7 +14,7 @@ use teamkeep_core::error::{Error, Result};
 use teamkeep_core::sys::fs::with_path;
 use teamkeep_core::sys::paths::PARTS;
 
-use super::{Code, Diagnosis, Facts, Health, bad, ok, unknown, warn};
+use super::{Code, Diagnosis, Facts, Health, bad, claude_code, ok, unknown, warn};
 
 /// With less space the disk is full, in bytes.
 const MIN_FREE_BYTES: u64 = 64 << 20;
@@ -172,6 +172,8 @@ fn rate_space(free: u64, near: &Path) -> Diagnosis {
 pub enum FixStep {
     /// Run `install` for the user's settings.
     Install,
+    /// Enable agent teams and task tools in this settings file of the user's, if the user confirms it.
+    EnableTeams(PathBuf),
     /// Make something in the store private.
     Shut(OpenPath),
 }
@@ -203,6 +205,10 @@ pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<FixStep> {
         {
             steps.push(FixStep::Install);
         }
+    }
+    let user = facts.layers.iter().find(|layer| layer.kind == Kind::User && !layer.is_lost());
+    if let Some(user) = user.filter(|_| claude_code::can_enable(facts, health)) {
+        steps.push(FixStep::EnableTeams(user.path.clone()));
     }
     if is_store(&facts.paths.store) {
         steps.extend(open_to_others(&facts.paths.store).into_iter().map(FixStep::Shut));

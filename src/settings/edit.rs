@@ -54,7 +54,8 @@ pub fn insert(document: &Document, entries: &[Entry]) -> String {
     document.root.to_string()
 }
 
-fn property(name: &str, value: &str) -> String {
+/// The text of a property.
+pub(super) fn property(name: &str, value: &str) -> String {
     format!("{}: {value}", Value::from(name))
 }
 
@@ -73,7 +74,7 @@ pub fn remove(document: &Document, blanks: Blanks) -> String {
         if Container::of(hooks.clone()).remove_or_report(&gone, blanks) {
             let properties = document.settings.properties();
             let gone = properties.iter().map(|one| one.decoded_name().as_deref() == Some("hooks"));
-            Container::of(document.settings.clone()).remove_hooks(&gone.collect::<Vec<_>>(), blanks);
+            Container::of(document.settings.clone()).remove_from_settings(&gone.collect::<Vec<_>>(), blanks);
         }
     }
     document.root.to_string()
@@ -120,13 +121,13 @@ impl Part {
 }
 
 /// An object or array to edit.
-struct Container {
+pub(super) struct Container {
     node: CstNode,
     parts: Vec<Part>,
 }
 
 impl Container {
-    fn of(node: impl Into<CstNode>) -> Container {
+    pub(super) fn of(node: impl Into<CstNode>) -> Container {
         let node = node.into();
         let part = |child: CstNode| {
             let kind = match &child {
@@ -159,7 +160,7 @@ impl Container {
     }
 
     /// Adds items after the last one and its comments, and keeps a trailing comma.
-    fn append(mut self, items: Vec<String>, layout: &Layout, indent: &str) {
+    pub(super) fn append(mut self, items: Vec<String>, layout: &Layout, indent: &str) {
         if items.is_empty() {
             return;
         }
@@ -187,7 +188,7 @@ impl Container {
     }
 
     /// Removes these items, each with one comma.
-    fn remove(mut self, gone: &[bool], blanks: Blanks) {
+    pub(super) fn remove(mut self, gone: &[bool], blanks: Blanks) {
         if !gone.contains(&true) {
             return;
         }
@@ -217,8 +218,8 @@ impl Container {
         is_gone
     }
 
-    /// Removes the `hooks` object from the settings, and restores `{}` if nothing is left.
-    fn remove_hooks(mut self, gone: &[bool], blanks: Blanks) {
+    /// Removes `hooks` or `env` from the settings, and restores `{}` if nothing is left.
+    pub(super) fn remove_from_settings(mut self, gone: &[bool], blanks: Blanks) {
         let is_tidy = blanks == Blanks::Remove && self.has_no_comment() && self.starts_with_line_break();
         if is_tidy && !gone.contains(&false) {
             self.parts.retain(|part| part.kind == PartKind::Bracket);
@@ -235,7 +236,7 @@ impl Container {
         self.has_no_comment() && (self.starts_with_line_break() || is_on_one_line)
     }
 
-    fn has_no_comment(&self) -> bool {
+    pub(super) fn has_no_comment(&self) -> bool {
         self.all(PartKind::Comment).next().is_none()
     }
 
@@ -254,7 +255,7 @@ impl Container {
 
 /// The formatting of a file, so that insertions match it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Layout {
+pub(super) struct Layout {
     newline: &'static str,
     /// One step of indentation.
     unit: String,
@@ -262,7 +263,7 @@ struct Layout {
 
 impl Layout {
     /// Detects it in the file; two spaces by default.
-    fn of(document: &Document) -> Layout {
+    pub(super) fn of(document: &Document) -> Layout {
         let text = document.root.to_string();
         let crlf = text.find('\n').is_some_and(|at| text[..at].ends_with('\r'));
         let settings = Container::of(document.settings.clone());
@@ -276,13 +277,13 @@ impl Layout {
     }
 
     /// The indentation of a container's items.
-    fn item_indent(&self, container: &Container) -> String {
+    pub(super) fn item_indent(&self, container: &Container) -> String {
         let existing = container.all(PartKind::Item).rev().find_map(|item| container.own_line(item));
         existing.map_or_else(|| indent_of_line(&container.node) + &self.unit, str::to_owned)
     }
 
     /// Formats a value on several lines, all but the first indented by `base`.
-    fn render(&self, value: &Value, base: &str) -> String {
+    pub(super) fn render(&self, value: &Value, base: &str) -> String {
         let mut bytes = Vec::new();
         let formatter = serde_json::ser::PrettyFormatter::with_indent(self.unit.as_bytes());
         let _ = value.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, formatter));

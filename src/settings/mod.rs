@@ -16,3 +16,4 @@ pub mod managed;
 pub mod plan;
 pub mod protection;
 pub mod skill;
+pub mod variables;

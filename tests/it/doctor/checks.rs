@@ -146,7 +146,7 @@ fn doctor_reports_each_problem_with_its_fix() {
     error: policy-files: ~/.config/teamkeep/teamkeep.toml:1:5: unclosed table, expected `]`
       hint: teamkeep policy check
     warning: agent-teams: agent teams are off: CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS is not set
-      hint: set "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1" under "env" in ~/.claude/settings.json
+      hint: teamkeep install --enable-teams
     hint: run `teamkeep doctor --fix` to apply the safe fixes
 
     18 checks passed, 9 skipped (to list them: teamkeep doctor --verbose)
@@ -212,7 +212,7 @@ fn doctor_reads_switches_from_the_same_places_as_claude_code() {
     let home = Home::with("{}");
     assert!(one(&home, "agent-teams").starts_with("warn: agent teams are off: "));
     assert_snapshot!(
-        one(&home, "task-tools"), @r#"warn: the task tools are off by default on current models since Claude Code 2.1.233; idle-with-work and unfinished-dependencies are inactive; premature-shutdown only warns, based on missing reports (`without-tasks` is "warn") => set "CLAUDE_CODE_ENABLE_TODO_TOOLS": "1" under "env" in ~/.claude/settings.json"#);
+        one(&home, "task-tools"), @r#"warn: the task tools are off by default on current models since Claude Code 2.1.233; idle-with-work and unfinished-dependencies are inactive; premature-shutdown only warns, based on missing reports (`without-tasks` is "warn") => teamkeep install --enable-teams"#);
     std::fs::create_dir_all(home.at(".config/teamkeep")).unwrap();
     for (gate, end) in [
         ("without-tasks = \"block\"", "; premature-shutdown blocks based on missing reports"),

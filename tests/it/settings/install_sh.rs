@@ -1,11 +1,14 @@
 //! `install.sh`, run as a user runs it: in a clone, with a cargo that hands out this program.
 
+use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use insta::assert_snapshot;
 
 use crate::support::install_home::{MINE, result};
+use crate::support::programs::write_program;
+use crate::support::terminal::Terminal;
 
 use super::install_sh_sandbox::Clone;
 
@@ -37,6 +40,53 @@ fn install_sh_and_uninstall_leave_only_recorded_data() {
     recorded data is kept in ~/.local/share/teamkeep
     to delete it: rm -r ~/.local/share/teamkeep
     ");
+}
+
+#[test]
+fn install_sh_ends_with_a_check_of_the_installed_programs() {
+    let clone = Clone::new();
+    let run = |args: &[&str]| result(&clone.dir, &mut clone.checking("clone/install.sh", args));
+    let checked = run(&["--no-hooks"]);
+    let (_, end) = checked.err.split_once("--uninstall\n").unwrap();
+    assert_eq!((checked.code, end.lines().count()), (Some(0), 3), "{}", checked.err);
+    assert!(end.starts_with("recorded: 149 events, "), "{end}");
+    assert!(run(&["--no-hooks", "--no-check"]).err.ends_with("--uninstall\n"));
+    std::fs::remove_file(clone.at("bin/teamkeep-hook.built")).unwrap();
+    write_program(&clone.at("bin/teamkeep-hook.built"), "#!/bin/sh\nexit 1\n");
+    let failed = run(&["--no-hooks"]);
+    let (_, end) = failed.err.split_once("--uninstall\n").unwrap();
+    assert_eq!(failed.code, Some(0), "the programs stay installed");
+    assert_snapshot!(end, @r#"
+    error: ~/.local/bin/teamkeep-hook failed at hook call 1 of 149 (SessionStart): it ended with exit status: 1: ""
+    hint: reinstall teamkeep, then: teamkeep doctor
+    warning: the installed programs failed their check
+    hint: to repeat it: ~/.local/bin/teamkeep demo --check
+    "#);
+}
+
+#[test]
+fn install_sh_enables_agent_teams_only_if_confirmed() {
+    let clone = Clone::new();
+    clone.ok(&["--enable-teams"]);
+    assert_eq!(clone.home.json()["env"]["CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"], "1");
+    clone.ok(&["--uninstall"]);
+    assert_eq!(clone.home.read(), MINE);
+    clone.ok(&[]);
+    assert!(!clone.home.read().contains("AGENT_TEAMS"), "no terminal, no question");
+    assert_eq!(clone.run(&["--enable-teams", "--no-hooks"]).code, Some(64));
+    for (answer, is_enabled) in [("y\n", true), ("\n", false)] {
+        let clone = Clone::new();
+        let mut command = Command::new("/bin/sh");
+        let model = clone.command("clone/install.sh", &[]);
+        command.arg(clone.at("clone/install.sh")).arg("--no-check").env_clear();
+        command.envs(model.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let mut terminal = Terminal::of(command);
+        terminal.until("enable agent teams in ");
+        terminal.until("? [y/N] ");
+        terminal.master.write_all(answer.as_bytes()).unwrap();
+        terminal.until_end();
+        assert_eq!(clone.home.read().contains("AGENT_TEAMS"), is_enabled, "{}", terminal.told);
+    }
 }
 
 #[test]

@@ -37,6 +37,11 @@ impl Clone {
     }
 
     pub fn command(&self, script: &str, args: &[&str]) -> Command {
+        self.checking(script, &[&["--no-check"], args].concat())
+    }
+
+    /// The script, which checks at the end what it has installed.
+    pub fn checking(&self, script: &str, args: &[&str]) -> Command {
         let mut command = Command::new("/bin/sh");
         // Both streams as one: the script speaks on stdout, the program on stderr.
         command

@@ -1,6 +1,7 @@
 //! `install`, `uninstall`, `install.sh` and the plugin.
 
 pub mod custom_hooks;
+mod enable_teams;
 pub mod install;
 pub mod install_client;
 pub mod install_odd_files;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -27,6 +27,13 @@ pub struct Terminal {
 
 impl Terminal {
     pub fn run(sandbox: &Sandbox, args: &[&str], env: &[(&str, &str)]) -> Terminal {
+        let mut command = sandbox.command(args);
+        command.env("TERM", "xterm").envs(env.iter().copied());
+        Terminal::of(command)
+    }
+
+    /// Starts a command in a terminal. Its errors go to a pipe.
+    pub fn of(mut command: Command) -> Terminal {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -36,8 +43,6 @@ impl Terminal {
         tcsetwinsize(&master, size).unwrap();
         let path = ptsname(&master, Vec::new()).unwrap();
         let open = || File::options().read(true).write(true).open(path.to_str().unwrap()).unwrap();
-        let mut command = sandbox.command(args);
-        command.env("TERM", "xterm").envs(env.iter().copied());
         let child = command.stdin(open()).stdout(open()).stderr(Stdio::piped()).spawn().unwrap();
         Terminal { master: File::from(master), child, told: String::new() }
     }

@@ -33,6 +33,22 @@ pub struct Record {
     /// The hash of the skill that was installed beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill: Option<String>,
+    #[serde(default, skip_serializing_if = "AddedVariables::is_empty")]
+    pub variables: AddedVariables,
+}
+
+/// The variables that `install --enable-teams` added under `env`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddedVariables {
+    pub names: Vec<String>,
+    /// Whether `env` was added with them.
+    pub with_env: bool,
+}
+
+impl AddedVariables {
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
 }
 
 impl Document for Record {
@@ -57,6 +73,7 @@ impl Record {
             command: String::new(),
             client: None,
             skill: None,
+            variables: AddedVariables::default(),
         }
     }
 
