@@ -25,12 +25,12 @@ fn main() -> ExitCode {
     std::thread::sleep(Duration::from_secs(6));
     let mut quiet = Scene::small();
     let unchanged = beside_nothing(CALLS, &mut quiet, |_, _| {});
-    rows.push(Row::ratio("event logged, nothing changed", &unchanged, 1.3));
+    rows.push(Row::ratio("event logged, nothing changed", &unchanged, 2.2));
     let changed = beside_nothing(CALLS, &mut quiet, Scene::change_one);
-    rows.push(Row::ratio("one file changed", &changed, 2.0));
+    rows.push(Row::ratio("one file changed", &changed, 3.0));
 
     let started = in_turn(50, &mut quiet, |scene| scene.session_start("startup"));
-    rows.push(Row::ratio("SessionStart", &started, 2.0));
+    rows.push(Row::ratio("SessionStart", &started, 3.0));
     let compacted = in_turn(50, &mut quiet, |scene| scene.session_start("compact"));
     rows.push(Row::limit("SessionStart after a compaction: facts about the team", &compacted, 100.0));
 
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     let mut old = Scene::small();
     old.fill_with_history(500, 100 << 20);
     let aged = beside_nothing(CALLS, &mut old, |_, _| {});
-    rows.push(Row::ratio("nothing changed, log of 100 MB, 500 runs", &aged, 1.3));
+    rows.push(Row::ratio("nothing changed, log of 100 MB, 500 runs", &aged, 2.2));
     rows.push(Row::growth("  the same against an empty store", &aged, &unchanged, 1.1));
     let compacted = in_turn(10, &mut old, |scene| scene.session_start("compact"));
     rows.push(Row::limit("facts about the team, log of 100 MB, 500 runs", &compacted, 1_000.0));
@@ -61,17 +61,17 @@ fn main() -> ExitCode {
     let mut shipped = Scene::small();
     shipped.ship();
     let shipping = beside_nothing(CALLS, &mut shipped, |_, _| {});
-    rows.push(Row::ratio("nothing changed, [ship] is configured", &shipping, 1.3));
+    rows.push(Row::ratio("nothing changed, [ship] is configured", &shipping, 2.2));
     rows.push(Row::growth("  the same against no [ship]", &shipping, &unchanged, 1.1));
 
     quiet.judge();
     let judged = beside_nothing(CALLS, &mut quiet, |_, _| {});
-    rows.push(Row::ratio("judged: default gates and ten rules", &judged, 1.2));
+    rows.push(Row::ratio("judged: default gates and ten rules", &judged, 2.5));
 
     let mut guarded = Scene::small();
     guarded.guard();
     let edited = beside_nothing(CALLS, &mut guarded, Scene::edit);
-    rows.push(Row::ratio("Edit, gates for shared files, 256 files used", &edited, 1.5));
+    rows.push(Row::ratio("Edit, gates for shared files, 256 files used", &edited, 2.8));
     let committed = beside_nothing(CALLS, &mut guarded, Scene::run_git);
     rows.push(Row::limit("  git in Bash with the same gates", &committed, 5.0));
 

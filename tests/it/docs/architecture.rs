@@ -142,6 +142,8 @@ const CORE: &[(&str, &[&str])] = &[
 
 /// The modules of `src`; from the core crate, each can import everything.
 const COMMAND_LINE: &[(&str, &[&str])] = &[
+    // The hook program: it uses only the core.
+    ("bin", &[]),
     ("backtest", &[]),
     ("demo", &[]),
     ("redact", &[]),
