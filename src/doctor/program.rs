@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use teamkeep_core::client::settings::command::{
-    HOOK_NAME, HookProgram, NAME, command_line, find, is_bare, is_executable, is_hook_program, is_named,
-    is_same, on_search_path, own_path, quoted,
+    HOOK_NAME, NAME, command_line, find, hook_args, is_bare, is_executable, is_named, is_same,
+    on_search_path, own_path, quoted,
 };
 use teamkeep_core::client::settings::layer::{Kind, MAX_BYTES};
 use teamkeep_core::sys::env::{Env, absolute_dirs};
@@ -33,9 +33,7 @@ pub struct NamedProgram {
 
 /// The programs that the hooks name, each once, even if two hooks spell its path differently.
 pub fn named(facts: &Facts<'_>) -> Vec<NamedProgram> {
-    let running = HookProgram::running(facts.env).ok().map(|program| PathBuf::from(program.as_str()));
-    let known =
-        [std::env::current_exe().ok(), running, on_search_path(facts.env), find(HOOK_NAME, facts.env)];
+    let known = own_programs(facts.env);
     let mut all: Vec<NamedProgram> = Vec::new();
     for ours in facts.ours() {
         let Some(word) = ours.entry.words().into_iter().next() else { continue };
@@ -45,7 +43,7 @@ pub fn named(facts: &Facts<'_>) -> Vec<NamedProgram> {
         } else if all.len() < MAX_PROGRAMS {
             let path = resolve(&ours, &word, facts.env);
             let is_path = |other: &PathBuf| path.as_ref().is_some_and(|path| is_same(other, path));
-            let is_trusted = by_owner || known.iter().flatten().any(is_path);
+            let is_trusted = by_owner || known.iter().any(is_path);
             match all.iter_mut().find(|other| other.path.as_ref().is_some_and(is_path)) {
                 Some(other) => other.is_trusted |= is_trusted,
                 None => all.push(NamedProgram { word, path, is_trusted }),
@@ -57,6 +55,12 @@ pub fn named(facts: &Facts<'_>) -> Vec<NamedProgram> {
         all.extend(named_by_plugin(facts));
     }
     all
+}
+
+/// The programs of this installation: those that run here, and those on the search path.
+fn own_programs(env: &Env) -> Vec<PathBuf> {
+    let running = command_line().ok().into_iter().flat_map(|path| [path.with_file_name(HOOK_NAME), path]);
+    running.chain(on_search_path(env)).chain(find(HOOK_NAME, env)).collect()
 }
 
 /// The path for a word: on the search path, absolute, or relative to the home directory as a shell expands it.
@@ -131,9 +135,7 @@ fn named_by_plugin(facts: &Facts<'_>) -> Option<NamedProgram> {
         .find(|path| is_executable(path));
     // A plugin may be read from a repository that the user only looks at.
     let local = local.into_iter().flat_map(|dir| [HOOK_NAME, NAME].map(|name| dir.join(name)));
-    let running = command_line().ok().into_iter().flat_map(|path| [path.with_file_name(HOOK_NAME), path]);
-    let known: Vec<PathBuf> =
-        local.chain(running).chain(on_search_path(facts.env)).chain(find(HOOK_NAME, facts.env)).collect();
+    let known: Vec<PathBuf> = local.chain(own_programs(facts.env)).collect();
     let cache = facts.paths.client.as_ref().map(|client| client.join("plugins/cache"));
     let is_trusted = path.as_ref().is_some_and(|path| {
         cache.is_some_and(|cache| path.starts_with(cache)) || known.iter().any(|known| is_same(known, path))
@@ -224,11 +226,7 @@ fn attempt(facts: &Facts<'_>, program: &Path) -> Result<Duration, String> {
     let scratch = tempfile::tempdir().map_err(cannot)?;
     let store = scratch.path().join("record");
     let mut command = command(facts, program);
-    let is_hook = program.to_str().is_some_and(is_hook_program);
-    command
-        .args(if is_hook { None } else { Some("hook") })
-        .arg("user-prompt-submit")
-        .current_dir(scratch.path());
+    command.args(hook_args(&program.to_string_lossy(), "user-prompt-submit")).current_dir(scratch.path());
     command.env("TEAMKEEP_HOME", &store);
     for name in ["HOME", "CLAUDE_CONFIG_DIR", "CLAUDE_PROJECT_DIR"] {
         command.env(name, scratch.path());

@@ -79,8 +79,7 @@ impl HookProgram {
 
     /// The arguments of a hook for an event, which is named as on a command line.
     pub fn args(&self, event: &str) -> Vec<String> {
-        let subcommand = if is_hook_program(&self.0) { None } else { Some("hook") };
-        subcommand.into_iter().chain([event]).map(str::to_owned).collect()
+        hook_args(&self.0, event)
     }
 
     pub fn as_str(&self) -> &str {
@@ -198,6 +197,12 @@ pub fn is_named(command: &str) -> bool {
 /// Whether this is a path of the hook program, or its bare name. Its first argument is the event.
 pub fn is_hook_program(command: &str) -> bool {
     file_name(command) == HOOK_NAME
+}
+
+/// The arguments with which a hook calls this program for an event: the command line needs its subcommand.
+pub fn hook_args(program: &str, event: &str) -> Vec<String> {
+    let subcommand = if is_hook_program(program) { None } else { Some("hook") };
+    subcommand.into_iter().chain([event]).map(str::to_owned).collect()
 }
 
 /// Whether it is found on the search path of its caller.

@@ -36,11 +36,16 @@ pub enum Facts {
 
 /// Facts of this size in bytes are not kept: the index is read at every call.
 const MAX_FACTS_BYTES: usize = 4 << 10;
+/// The facts of a larger file in bytes are not kept: to find them at each change would delay calls that no gate judges.
+const MAX_FILE_BYTES: usize = 32 << 10;
 
 impl Facts {
     /// The facts about a file, by its path below Claude Code's directory. `None` if they are not worth keeping: the gates then
     /// read the file.
     pub fn of(path: &str, bytes: &[u8]) -> Option<Facts> {
+        if bytes.len() > MAX_FILE_BYTES {
+            return None;
+        }
         let facts = match TeamFile::of(path, &Lists::of_team(None))?.parse(bytes)? {
             FileContent::Roster(names) => Facts::Roster(names),
             FileContent::Mail(_, mail) => Facts::Inbox(mail),
@@ -183,7 +188,6 @@ mod tests {
             let json = serde_json::to_string(&facts).unwrap();
             assert!(!json.contains("long") && !json.contains("description"), "{json}");
             assert_eq!(serde_json::from_str::<Facts>(&json).unwrap(), facts);
-            let lists = Lists::of_team(Some("u"));
             let file = TeamFile::of(path, &Lists::of_team(Some("t"))).unwrap();
             let (kept, parsed) = (file.content(facts).unwrap(), file.parse(text.as_bytes()).unwrap());
             match (kept, parsed) {
@@ -195,7 +199,6 @@ mod tests {
                 }
                 (kept, parsed) => assert_eq!(format!("{kept:?}"), format!("{parsed:?}")),
             }
-            drop(lists);
         }
     }
 
@@ -206,6 +209,7 @@ mod tests {
         assert!(is_kept(&task(r#"{"waits":"x"}"#)));
         assert!(!is_kept(&task(r#"{"waits":[1]}"#)));
         assert!(!is_kept(&task(&format!(r#"{{"waits":"{}"}}"#, "x".repeat(MAX_FACTS_BYTES)))));
+        assert!(!is_kept(&format!(r#"{{"id":"1","description":"{}"}}"#, "x".repeat(MAX_FILE_BYTES))));
         assert!(!is_kept("{\"id\"") && Facts::of("tasks/t/.highwatermark", b"7").is_none());
     }
 }
