@@ -28,7 +28,7 @@ use teamkeep_core::error::{Error, Result};
 pub struct Args {
     #[command(flatten)]
     target: SettingsTarget,
-    /// Program that the hooks run, instead of this one: a path, or `teamkeep` to find it in PATH
+    /// Program that the hooks run, instead of the teamkeep-hook beside this one: a path, or `teamkeep-hook` to find it in PATH
     #[arg(long, value_name = "PATH")]
     command: Option<String>,
     /// Also install the skill with which an agent looks up the state and the history of its team

@@ -101,7 +101,7 @@ fn link_to_nothing(path: &Path) -> Option<&Path> {
     match parent.symlink_metadata() {
         Ok(found) if found.is_symlink() && !parent.exists() => Some(parent),
         Ok(_) => is_broken_link(path).then_some(path),
-        // Without the directory there is no link in it.
+        // A missing directory has no links.
         Err(_) => None,
     }
 }

@@ -48,8 +48,8 @@ pub fn play_again(trace: Trace, jobs: usize) -> Told {
     Told { entries, show, team: teams[0].clone(), sandbox, trace, jobs }
 }
 
-/// What the commands tell of a run whose hooks were called by one of the programs, without the directory of the sandbox.
-fn told_by(run: (&str, &'static str), jobs: usize, by_command_line: bool) -> [String; 3] {
+/// The output of the commands for a run whose hooks ran one of the programs, without the directory of the sandbox.
+fn printed(run: (&str, &'static str), jobs: usize, by_command_line: bool) -> [String; 3] {
     let (sandbox, trace) = (Sandbox::new(), Trace::read(run.0, run.1));
     if by_command_line {
         sandbox.hook_by_command_line();
@@ -70,7 +70,7 @@ fn told_by(run: (&str, &'static str), jobs: usize, by_command_line: bool) -> [St
 #[test]
 fn both_programs_record_every_run_byte_for_byte_alike() {
     for run in ALL {
-        assert_eq!(told_by(run, 1, false), told_by(run, 1, true), "{}", run.0);
+        assert_eq!(printed(run, 1, false), printed(run, 1, true), "{}", run.0);
     }
 }
 

@@ -69,10 +69,10 @@ fn hooks_that_call_the_command_line_are_replaced_and_work_until_then() {
     assert!(home.read().contains("\"hook\","), "as before there was a hook program");
     let checks = home.ok("doctor --verbose").out;
     assert!(checks.contains("ok      hook-answer        ~/bin/teamkeep recorded"), "{checks}");
-    let told = home.ok("install").err;
+    let printed = home.ok("install").err;
     assert!(
-        told.starts_with("replaced 17 hooks in ~/.claude/settings.json\neach runs ~/bin/teamkeep-hook,"),
-        "{told}"
+        printed.starts_with("replaced 17 hooks in ~/.claude/settings.json\neach runs ~/bin/teamkeep-hook,"),
+        "{printed}"
     );
     assert!(!home.read().contains("\"hook\","), "{}", home.read());
     home.ok("uninstall");
