@@ -74,8 +74,10 @@ pub(super) fn authorization(text: &str, after: usize) -> Option<Range<usize>> {
 /// The values in a header `Cookie` or `Set-Cookie`, after its name, or in the argument of an option.
 pub(super) fn cookies(text: &str, after: usize) -> Vec<Range<usize>> {
     let rest = line(text, after);
-    let value = blank(rest.trim_start_matches(['"', '\''])).trim_start_matches([':', '=']);
-    let value = &value[..value.find(['"', '\'', '\\']).filter(|at| *at > 2).unwrap_or(value.len())];
+    let quotes = ['"', '\'', '\\'];
+    let value = blank(rest.trim_start_matches(quotes)).trim_start_matches([':', '=']);
+    let value = blank(value).trim_start_matches(quotes);
+    let value = &value[..value.find(quotes).unwrap_or(value.len())];
     let start = |part: &str| part.split_once('=').map_or(0, |(name, _)| name.len() + 1);
     let mut at = after + rest.find(value).unwrap_or_default();
     let mut found = Vec::new();
