@@ -88,6 +88,10 @@ impl Objects {
     /// Reads a content and checks its hash.
     pub fn get(&self, hash: &str) -> Result<Vec<u8>> {
         let path = self.valid_path(hash)?;
+        // Most contents of the run that is being read are in its pack: no two failed opens for each of them.
+        if let Some(bytes) = self.packs.get_expected(hash) {
+            return Ok(bytes);
+        }
         let bytes = match fs::read_regular(&path, MAX_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => match pack::unpack(&path) {
                 Err(missing) => return self.get_packed(hash, missing.into()),

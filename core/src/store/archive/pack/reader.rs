@@ -145,6 +145,13 @@ impl Packs {
         found.or(damaged.map(Err))
     }
 
+    /// Reads a content of the run that was announced last; `None` if that run does not have it, or it is damaged there.
+    pub fn get_expected(&self, hash: &str) -> Option<Vec<u8>> {
+        let mut cache = self.cache();
+        let Cache { expected, opened } = &mut *cache;
+        opened.get_mut(expected.last()?)?.get(hash)?.ok()
+    }
+
     /// Whether a run has a content.
     pub fn has(&self, hash: &str) -> bool {
         self.find(|opened| opened.offsets_of(hash).map(drop)).is_some()
