@@ -1,4 +1,4 @@
-//! The command line, its help, the documentation and the language of all texts.
+//! The command line, its help and the documentation.
 
 pub mod architecture;
 pub mod command_line;
@@ -7,9 +7,6 @@ pub mod completion;
 pub mod demo;
 pub mod examples;
 pub mod help;
-pub mod language;
-pub mod language_phrases;
-pub mod language_prose;
 pub mod links;
 pub mod live;
 pub mod man;

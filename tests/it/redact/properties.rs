@@ -76,7 +76,7 @@ proptest! {
 
 /// Quadratic time would take minutes here.
 #[test]
-fn a_megabyte_of_the_same_beginning_is_scanned() {
+fn a_long_text_of_the_same_beginning_is_scanned() {
     for part in [
         "a=",
         "password=",
@@ -103,7 +103,7 @@ fn a_megabyte_of_the_same_beginning_is_scanned() {
         "password \u{1b}[",
         "curl -b ",
     ] {
-        let text = part.repeat((1 << 20) / part.len());
+        let text = part.repeat((1 << 18) / part.len());
         assert!(!redactor().text(&text).is_empty());
     }
 }

@@ -171,7 +171,7 @@ fn text(bytes: &[u8]) -> &str {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn uninstall_restores_the_original_bytes(choices in vec(any::<u8>(), 0..300), comments: bool) {
