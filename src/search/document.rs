@@ -79,7 +79,7 @@ impl Author {
 }
 
 /// Fields of tools' results that repeat a whole file.
-const REPEATED: [&str; 3] = ["originalFile", "structuredPatch", "signature"];
+const REPEATED: [&str; 2] = ["originalFile", "structuredPatch"];
 
 /// All strings of a JSON value, one below the other, without encoded data. A string that is itself JSON is not parsed.
 pub fn strings(value: &Value) -> String {

@@ -56,10 +56,13 @@ pub fn find(
     mut each: impl FnMut(Step) -> Result<bool>,
 ) -> Result<Found> {
     let sources = sources::list(catalog, Range { since: request.since, until: request.until })?;
-    each(Step::Begin(sources.iter().map(|source| source.size).sum()))?;
+    if !each(Step::Begin(sources.iter().map(|source| source.size).sum()))? {
+        return Ok(Found::default());
+    }
     let mut merge = Merge::new(request.limit);
     let scan = Scan::new(catalog, request, merge.most);
     let (next, mut found) = (AtomicUsize::new(0), Found::default());
+    let mut is_wanted = true;
     let threads = thread::available_parallelism().map_or(1, usize::from).min(sources.len());
     let searched = thread::scope(|scope| {
         let (sender, received) = mpsc::sync_channel(threads);
@@ -82,7 +85,7 @@ pub fn find(
         // In the order of the sources, so that the result does not depend on the threads.
         let (mut early, mut due) = (BTreeMap::new(), 0);
         let result: Result<()> = received.iter().try_for_each(|(place, scanned)| {
-            each(Step::Read(sources[place].size))?;
+            is_wanted &= each(Step::Read(sources[place].size))?;
             early.insert(place, scanned);
             while let Some(scanned) = early.remove(&due) {
                 due += 1;
@@ -90,10 +93,10 @@ pub fn find(
                     scan.floor.store(floor.millis(), Ordering::Relaxed);
                 }
                 let until = sources.get(due).and_then(|source| source.until);
-                let is_open = until.is_none() || show(&mut merge, until, &mut each)?;
-                if merge.is_complete() || !is_open {
-                    scan.is_done.store(true, Ordering::Relaxed);
-                }
+                is_wanted = is_wanted && (until.is_none() || show(&mut merge, until, &mut each)?);
+            }
+            if merge.is_complete() || !is_wanted {
+                scan.is_done.store(true, Ordering::Relaxed);
             }
             Ok(())
         });
@@ -108,7 +111,9 @@ pub fn find(
     });
     searched?;
     // The rest has no newer hits to wait for.
-    show(&mut merge, None, &mut each)?;
+    if is_wanted {
+        show(&mut merge, None, &mut each)?;
+    }
     found.has_more |= merge.has_more;
     found.is_late = scan.is_late.into_inner();
     while found.other_agents.len() > MAX_AGENTS {

@@ -108,6 +108,10 @@ fn safe_piece(literal: &str) -> String {
 
 /// The last line before the end of `bytes` that contains `needle`, and is accepted.
 pub fn last_line<T>(bytes: &[u8], needle: &[u8], mut accept: impl FnMut(&[u8]) -> Option<T>) -> Option<T> {
+    // An event of a call by hand can lack the ID that is searched for. Nothing is found at every place.
+    if needle.is_empty() {
+        return None;
+    }
     let finder = FinderRev::new(needle);
     let mut end = bytes.len();
     while let Some(found) = finder.rfind(&bytes[..end]) {
@@ -160,5 +164,11 @@ mod tests {
         let accept = |line: &[u8]| line.starts_with(b"ok").then(|| line.to_vec());
         assert_eq!(last_line(b"ok 1 id\nok 2 id\nno id\n", b"id", accept).unwrap(), b"ok 2 id");
         assert_eq!(last_line(b"no id", b"id", accept), None);
+    }
+
+    #[test]
+    fn an_empty_text_is_in_no_line() {
+        assert_eq!(last_line(b"one\ntwo\n", b"", |_| None::<()>), None);
+        assert_eq!(last_line(b"one\ntwo\n", b"", |line| Some(line.to_vec())), None);
     }
 }
