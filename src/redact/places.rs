@@ -7,9 +7,16 @@ use super::values::{is_mixed, is_placeholder, is_random, is_reference};
 
 const MAX_LINE: usize = 1024;
 
+/// A browser sends up to this many bytes of cookies to most servers.
+const MAX_COOKIES: usize = 8 << 10;
+
 /// The part of the line that begins here.
 fn line(text: &str, at: usize) -> &str {
-    let rest = &text[at..text.floor_char_boundary(at + MAX_LINE)];
+    line_up_to(text, at, MAX_LINE)
+}
+
+fn line_up_to(text: &str, at: usize, max: usize) -> &str {
+    let rest = &text[at..text.floor_char_boundary(at + max)];
     rest.split(['\n', '\r']).next().unwrap_or_default()
 }
 
@@ -73,18 +80,27 @@ pub(super) fn authorization(text: &str, after: usize) -> Option<Range<usize>> {
 
 /// The values in a header `Cookie` or `Set-Cookie`, after its name, or in the argument of an option.
 pub(super) fn cookies(text: &str, after: usize) -> Vec<Range<usize>> {
-    let rest = line(text, after);
+    let rest = line_up_to(text, after, MAX_COOKIES);
     let quotes = ['"', '\'', '\\'];
     let value = blank(rest.trim_start_matches(quotes)).trim_start_matches([':', '=']);
     let value = blank(value).trim_start_matches(quotes);
-    let value = &value[..value.find(quotes).unwrap_or(value.len())];
-    let start = |part: &str| part.split_once('=').map_or(0, |(name, _)| name.len() + 1);
-    let mut at = after + rest.find(value).unwrap_or_default();
+    let mut at = after + rest.len() - value.len();
     let mut found = Vec::new();
     for part in value.split_inclusive(';') {
-        let secret = part[start(part)..].trim_end_matches(';').trim_end();
-        if is_random(secret, 16) && part.contains('=') {
-            found.push(at + start(part)..at + start(part) + secret.len());
+        let name = part.find('=').map_or(0, |equals| equals + 1);
+        if part[..name].contains(quotes) {
+            break;
+        }
+        // A value can have quotes of its own. Any other quote ends the header.
+        let own = part[name..].trim_start_matches(quotes);
+        let start = part.len() - own.len();
+        let end = own.find(quotes).unwrap_or(own.len());
+        let secret = own[..end].trim_end_matches(';').trim_end();
+        if name > 0 && is_random(secret, 16) {
+            found.push(at + start..at + start + secret.len());
+        }
+        if end < own.len() && start == name {
+            break;
         }
         at += part.len();
     }

@@ -35,6 +35,25 @@ fn secrets_are_replaced_and_the_text_around_them_is_kept() {
 }
 
 #[test]
+fn the_values_of_cookies_are_replaced() {
+    let key = "Q7x9ZkP2mV8tRw4LsB6nYd3J";
+    let many = format!("Cookie: {}sid={key}", "a=b; ".repeat(700));
+    for (text, clean) in [
+        (format!("Cookie: lang=en; sid={key}; x=1"), "Cookie: lang=en; sid=[redacted:token]; x=1".to_owned()),
+        (format!("Cookie: sid=\"{key}\"; x=1"), "Cookie: sid=\"[redacted:token]\"; x=1".to_owned()),
+        (
+            format!("Set-Cookie: sid=\"{key}\"; Path=/"),
+            "Set-Cookie: sid=\"[redacted:token]\"; Path=/".to_owned(),
+        ),
+        (format!("curl -b 'sid={key}' -H 'x: y'"), "curl -b 'sid=[redacted:token]' -H 'x: y'".to_owned()),
+        (format!("Cookie: a' b={key}"), format!("Cookie: a' b={key}")),
+        (many.clone(), many.replace(key, "[redacted:token]")),
+    ] {
+        assert_eq!(told(&text), clean);
+    }
+}
+
+#[test]
 fn a_private_key_is_replaced_completely_even_if_it_is_truncated() {
     let body = "MIIEowIBAAKCAQEA7abc+/=\\n".repeat(3);
     let whole = format!("a -----BEGIN RSA PRIVATE KEY-----{body}-----END RSA PRIVATE KEY----- b");
