@@ -1,5 +1,7 @@
 //! The system: files, processes, clock and environment. Nothing else touches them.
 
+#[cfg(target_env = "musl")]
+mod allocator;
 pub mod clock;
 pub mod diagnostics;
 pub mod env;
