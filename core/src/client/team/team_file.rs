@@ -46,11 +46,9 @@ impl Facts {
         if bytes.len() > MAX_FILE_BYTES {
             return None;
         }
-        let facts = match TeamFile::of(path, &Lists::of_team(None))?.parse(bytes)? {
-            FileContent::Roster(names) => Facts::Roster(names),
-            FileContent::Mail(_, mail) => Facts::Inbox(mail),
-            FileContent::Task(None) => Facts::Task(None),
-            FileContent::Task(Some(task)) => Facts::Task(Some(task.without_texts()?)),
+        let facts = match TeamFile::of(path, &Lists::of_team(None))?.facts(bytes)? {
+            Facts::Task(Some(task)) => Facts::Task(Some(task.without_texts()?)),
+            facts => facts,
         };
         serde_json::to_vec(&facts).ok().filter(|json| json.len() <= MAX_FACTS_BYTES)?;
         Some(facts)
@@ -116,7 +114,11 @@ impl<'a> TeamFile<'a> {
 
     /// Parses the content; `None` if it is not a file that Claude Code reads: see [`Flaw`](crate::client::team::Flaw).
     pub fn parse(self, bytes: &[u8]) -> Option<FileContent> {
-        let facts = match self {
+        self.content(self.facts(bytes)?)
+    }
+
+    fn facts(self, bytes: &[u8]) -> Option<Facts> {
+        Some(match self {
             TeamFile::Roster => {
                 let members = TeamConfig::parse(bytes)?.members;
                 Facts::Roster(members.into_iter().map(|member| member.name).collect())
@@ -125,8 +127,7 @@ impl<'a> TeamFile<'a> {
             TeamFile::Task(_, name) => {
                 Facts::Task(Some(Task::parse(name, bytes)?).filter(|task| !task.is_tracker()))
             }
-        };
-        self.content(facts)
+        })
     }
 
     /// The content of this file; `None` if the facts are of another kind of file.
