@@ -151,6 +151,8 @@ build() {
     choose_target "$host"
     report 'building (a few minutes the first time)'
     set -- --release --locked --target "$target" --config .cargo/static.toml --target-dir target
+    # The variable replaces the flags of the configuration. Without bitcode the hook program cannot be linked.
+    [ -z "${RUSTFLAGS:-}" ] || export RUSTFLAGS="$RUSTFLAGS -C embed-bitcode=yes"
     # Only the hook program is worth link-time optimization: Claude Code waits for it.
     (cd "$root" && cargo build "$@" --bin teamkeep &&
         cargo rustc "$@" --bin teamkeep-hook -- -C lto=fat -C codegen-units=1) ||
@@ -192,7 +194,6 @@ unmake_directory() {
 # install_program FILE PLACE
 install_program() {
     [ ! -d "$2" ] || fail "cannot install $2: it is a directory"
-    make_directory "$prefix/bin" || fail "cannot create the directory $prefix/bin" 'choose another place: --prefix DIR'
     temporary=$prefix/bin/.teamkeep.$$
     trap 'rm -f "$temporary"' EXIT
     trap 'exit 1' HUP INT TERM
@@ -253,11 +254,11 @@ install_pages() {
             mv -f "$place.new" "$place"; } || report "cannot write $place"
     done
     [ ! -f "$prefix/share/man/man1/teamkeep.1" ] || report "man pages and completions: $prefix/share"
-    tell_zsh
+    explain_zsh
 }
 
 # Prints the setting that zsh needs to find the completions, if zsh is the user's shell.
-tell_zsh() {
+explain_zsh() {
     place=$prefix/share/zsh/site-functions
     case ${SHELL:-} in
         */zsh) [ -f "$place/_teamkeep" ] || return 0 ;;
@@ -301,6 +302,9 @@ ask_for_teams() {
 }
 
 install_all() {
+    # Before a build of minutes.
+    mkdir -p "$(dirname "$made")" 2>/dev/null || :
+    make_directory "$prefix/bin" || fail "cannot create the directory $prefix/bin" 'choose another place: --prefix DIR'
     build
     install_binary
     install_pages
@@ -308,6 +312,7 @@ install_all() {
         ask_for_teams
         "$binary" install --yes ${teams:+"$teams"} || fail "installed the binary, but not the hooks" \
             "fix the cause, then: $(quoted "$binary") install${teams:+ $teams}"
+        report 'sessions that run now keep the hooks that they started with: restart them'
     else
         report "settings unchanged; to add the hooks: $(quoted "$binary") install"
     fi
@@ -355,10 +360,10 @@ strings() {
 # The programs that the hooks of a settings file call, `teamkeep hook` or teamkeep-hook, one per line.
 called() {
     [ -r "$1" ] || return 0
-    hook='[[:space:]]\{1,\}hook\([[:space:]].*\)\{0,1\}$'
+    words='[[:space:]]\{1,\}hook\([[:space:]].*\)\{0,1\}$'
     event='\([[:space:]].*\)\{0,1\}$'
-    strings command "$1" | sed -n -e "s/^'\(.*teamkeep\)'$hook/\1/" -e "s/^\"\(.*teamkeep\)\"$hook/\1/" \
-        -e "s/^\([^[:space:]]*teamkeep\)$hook/\1/" -e "s/^'\(.*teamkeep-hook\)'$event/\1/" \
+    strings command "$1" | sed -n -e "s/^'\(.*teamkeep\)'$words/\1/" -e "s/^\"\(.*teamkeep\)\"$words/\1/" \
+        -e "s/^\([^[:space:]]*teamkeep\)$words/\1/" -e "s/^'\(.*teamkeep-hook\)'$event/\1/" \
         -e "s/^\"\(.*teamkeep-hook\)\"$event/\1/" -e "s/^\([^[:space:]]*teamkeep-hook\)$event/\1/" -e "s/'\\\\''/'/g" \
         -e '/^[~$/].*\/teamkeep\(-hook\)\{0,1\}$/p' -e '/^teamkeep\(-hook\)\{0,1\}$/p' | sort -u |
         while IFS= read -r program; do
@@ -430,8 +435,8 @@ remove_hooks() {
             *) report "$callers" ;;
         esac
     fi
-    # A file without the word needs no edit. One that cannot be edited may contain no teamkeep hooks.
-    if [ -z "$remover" ] || ! grep -q teamkeep "$settings" 2>/dev/null; then
+    # One that cannot be edited may contain no teamkeep hooks.
+    if [ -z "$remover" ] || [ ! -e "$settings" ]; then
         report "$settings has no teamkeep hooks"
     elif ! "$remover" uninstall --yes; then
         [ -z "$callers" ] || fail "cannot remove the hooks" ${anyway:+"$anyway"}

@@ -9,8 +9,8 @@ cd "$(dirname "$0")/.."
 
 out=${1:-target/release-files}
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
-grep -q "^## $version" CHANGELOG.md || {
-    echo "release.sh: CHANGELOG.md has no heading for $version" >&2
+grep -q "^## $version - [0-9]" CHANGELOG.md || {
+    echo "release.sh: CHANGELOG.md has no heading with a date for $version" >&2
     exit 1
 }
 if [ -n "$(git status --porcelain)" ]; then

@@ -52,17 +52,19 @@ fn remove(context: &Context, args: &Args, records: &InstallRecords, file: &Setti
     } else {
         // A store that is not writable must not prevent an uninstall.
         let backup = records.save_content(&file.real, file.bytes());
-        let mut count = count(hook_command::ours(&lenient_data(file.bytes())).len(), "hook");
-        if !added.is_empty() {
-            count = format!("{count} and {}", added.names.join(" and "));
+        let hooks = hook_command::ours(&lenient_data(file.bytes())).len();
+        let mut removed = added.names.clone();
+        if hooks > 0 || removed.is_empty() {
+            removed.insert(0, count(hooks, "hook"));
         }
+        let removed = removed.join(" and ");
         if let Some(content) = &after {
             file.replace(content)?;
-            print(format!("removed {count} from {path}{how}"));
+            print(format!("removed {removed} from {path}{how}"));
         } else {
             file.remove()?;
             let why = if record.is_some() { "install had created the file" } else { "it had nothing else" };
-            print(format!("removed {path} with its {count} ({why})"));
+            print(format!("removed {path} with its {removed} ({why})"));
             // Removes only empty directories.
             if let Some(record) = record.filter(|record| record.made_directory) {
                 let directories = file.real.ancestors().skip(1).take(1 + usize::from(record.made_parent));
