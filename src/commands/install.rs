@@ -162,7 +162,7 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         if target.is_shared() && !program.is_bare() {
             print("note: this shared file now contains a path that is specific to this machine".to_owned());
             let again = target.command(context, "install", &file);
-            print(format!("hint: to call teamkeep by name from PATH: {again} --command teamkeep"));
+            print(format!("hint: to call teamkeep by name from PATH: {again} --command teamkeep-hook"));
         }
     }
     if args.enable_teams && (!target.dry_run || added.is_empty()) {

@@ -122,7 +122,7 @@ pub fn check_program(program: HookProgram) -> Result<HookProgram> {
         return Err(Error::usage(
             "managed settings need the path of the program: each user has another PATH",
         )
-        .hint("name it: --command /usr/local/bin/teamkeep"));
+        .hint("name it: --command /usr/local/bin/teamkeep-hook"));
     }
     Ok(program)
 }

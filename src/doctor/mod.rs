@@ -152,7 +152,6 @@ pub struct Finding {
     /// One line. It may quote files, so escape it for a terminal.
     pub what: String,
     /// The command that fixes it, or an instruction.
-    #[serde(rename = "mend")]
     pub fix: Option<String>,
 }
 

@@ -36,17 +36,17 @@ pub fn of(home: &Home, code: &str) -> Vec<(String, String, Option<String>)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     checks
         .map(|check| {
-            (text(&check["verdict"]), text(&check["what"]), check["mend"].as_str().map(str::to_owned))
+            (text(&check["verdict"]), text(&check["what"]), check["fix"].as_str().map(str::to_owned))
         })
         .collect()
 }
 
-/// The one finding of a check, as `verdict: line => mend`.
+/// The one finding of a check, as `verdict: line => fix`.
 pub fn one(home: &Home, code: &str) -> String {
     let found = of(home, code);
     assert_eq!(found.len(), 1, "{found:?}");
-    let (verdict, what, mend) = &found[0];
-    format!("{verdict}: {what}{}", mend.as_ref().map_or(String::new(), |mend| format!(" => {mend}")))
+    let (verdict, what, fix) = &found[0];
+    format!("{verdict}: {what}{}", fix.as_ref().map_or(String::new(), |fix| format!(" => {fix}")))
 }
 
 /// Numbers of milliseconds and gigabytes, which differ from machine to machine, spelled `N`.
@@ -183,8 +183,8 @@ fn doctor_reports_events_that_make_an_old_client_skip_the_file() {
     home.ok("doctor --fix");
     assert!(one(&home, "client-events").starts_with("ok: "));
     home.write(&home.read().replacen("\"hooks\": {", "\"hooks\": {\"CwdChanged\": [],", 1));
-    let mend = "remove CwdChanged from ~/.claude/settings.json, or upgrade Claude Code";
-    assert_eq!(of(&home, "client-events")[0].2.as_deref(), Some(mend), "it is not ours");
+    let fix = "remove CwdChanged from ~/.claude/settings.json, or upgrade Claude Code";
+    assert_eq!(of(&home, "client-events")[0].2.as_deref(), Some(fix), "it is not ours");
     home.client("2.1.77 (Claude Code)");
     assert!(one(&home, "client-events").starts_with("bad: Claude Code 2.1.77 ignores the whole file "));
     home.client("2.1.100 (Claude Code)");

@@ -18,7 +18,7 @@ fn check(machine: &Machine, code: &str) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     checks
         .map(|check| {
-            let fix = check["mend"].as_str().map(|fix| format!(" => {fix}")).unwrap_or_default();
+            let fix = check["fix"].as_str().map(|fix| format!(" => {fix}")).unwrap_or_default();
             format!("{}: {}{fix}", text(&check["verdict"]), text(&check["what"]))
         })
         .collect()

@@ -72,12 +72,12 @@ fn doctor_reports_and_verifies_recorded_data() {
     for object in crate::support::sandbox::below(&objects).into_iter().filter(|path| path.is_file()) {
         std::fs::remove_file(object).unwrap();
     }
-    let (verdict, what, mend) = of(&home, "newest-run").remove(0);
+    let (verdict, what, fix) = of(&home, "newest-run").remove(0);
     assert_eq!(
         (verdict.as_str(), what.as_str()),
         ("bad", "the newest run, session-1a2b3c4d, is damaged in 1 place")
     );
-    assert!(mend.unwrap().starts_with("teamkeep verify "));
+    assert!(fix.unwrap().starts_with("teamkeep verify "));
 }
 
 #[test]
