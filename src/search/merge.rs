@@ -10,6 +10,8 @@ use teamkeep_core::sys::clock::Timestamp;
 /// Hooks and transcripts record the same text at times that differ by less, in milliseconds.
 const SAME_TEXT_MS: i64 = 60_000;
 
+/// Sources are added newest first. A hit is passed on when all sources that follow end before it, so that no later one can come
+/// before it or be the same text.
 pub struct Merge {
     /// The newest hits that are not shown yet, in order, and their identities.
     pending: Vec<(blake3::Hash, Hit)>,
@@ -17,7 +19,8 @@ pub struct Merge {
     shown: HashMap<blake3::Hash, Vec<Known>>,
     count: usize,
     limit: usize,
-    /// Maximum number of hits to keep: a later copy of a text can move its hit back.
+    /// Maximum number of hits to keep: a later copy of a text can move its hit back. A text has up to three copies, of the
+    /// hooks before and after a tool call and in the transcript.
     pub most: usize,
     /// Whether there are more than the limit.
     pub has_more: bool,
