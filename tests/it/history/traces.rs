@@ -1,6 +1,8 @@
 //! Recorded runs of the real client, told again: each must tell what really happened in it, and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Child;
+use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 use teamkeep::timeline::state;
@@ -30,13 +32,26 @@ pub struct Told {
     team: Value,
 }
 
-pub fn play((name, began): (&str, &'static str), jobs: usize) -> Told {
-    play_again(Trace::read(name, began), jobs)
+/// A recorded run that was played, once for all tests: they read it, and write no file of another test's.
+pub fn play((name, began): (&str, &'static str), jobs: usize) -> &'static Told {
+    type Played = OnceLock<(Told, Child)>;
+    static PLAYED: [[Played; 2]; ALL.len()] = [const { [const { OnceLock::new() }; 2] }; ALL.len()];
+    let run = ALL.iter().position(|run| run.0 == name).unwrap();
+    let (told, _) = PLAYED[run][usize::from(jobs > 1)].get_or_init(|| {
+        let told = play_again(Trace::read(name, began), jobs);
+        let remover = told.sandbox.remove_at_exit();
+        (told, remover)
+    });
+    assert_eq!(told.jobs, jobs);
+    told
 }
 
-/// Plays a run that was altered beforehand.
+/// Plays a run for one test: it was altered beforehand, or its store is going to be.
 pub fn play_again(trace: Trace, jobs: usize) -> Told {
-    let sandbox = Sandbox::new();
+    play_in(Sandbox::new(), trace, jobs)
+}
+
+fn play_in(sandbox: Sandbox, trace: Trace, jobs: usize) -> Told {
     trace.play(&sandbox, jobs);
     sandbox.finish();
     // What is told is told from the archive: the client removes its transcripts, too.
@@ -48,14 +63,8 @@ pub fn play_again(trace: Trace, jobs: usize) -> Told {
     Told { entries, show, team: teams[0].clone(), sandbox, trace, jobs }
 }
 
-/// The output of the commands for a run whose hooks ran one of the programs, without the directory of the sandbox.
-fn printed(run: (&str, &'static str), jobs: usize, by_command_line: bool) -> [String; 3] {
-    let (sandbox, trace) = (Sandbox::new(), Trace::read(run.0, run.1));
-    if by_command_line {
-        sandbox.hook_by_command_line();
-    }
-    trace.play(&sandbox, jobs);
-    sandbox.finish();
+/// The output of the commands for a run, without the directory of the sandbox.
+fn printed(sandbox: &Sandbox) -> [String; 3] {
     let root = sandbox.home().parent().unwrap().display().to_string();
     let commands: [&[&str]; 3] = [
         &["replay", "latest", "--json"],
@@ -70,7 +79,10 @@ fn printed(run: (&str, &'static str), jobs: usize, by_command_line: bool) -> [St
 #[test]
 fn both_programs_record_every_run_byte_for_byte_alike() {
     for run in ALL {
-        assert_eq!(printed(run, 1, false), printed(run, 1, true), "{}", run.0);
+        let sandbox = Sandbox::new();
+        sandbox.hook_by_command_line();
+        let by_command_line = play_in(sandbox, Trace::read(run.0, run.1), 1);
+        assert_eq!(printed(&play(run, 1).sandbox), printed(&by_command_line.sandbox), "{}", run.0);
     }
 }
 

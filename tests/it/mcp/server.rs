@@ -5,11 +5,12 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::history::traces::{V328, play};
+use crate::history::traces::{V328, play_again};
 use crate::search::hits;
 use crate::store::bundle_sandbox::{SESSION, ended};
 use crate::support::client_files::Lead;
 use crate::support::programs::copy_teamkeep;
+use crate::support::reenact::Trace;
 use crate::support::sandbox::{Sandbox, below};
 use crate::support::terminal::Terminal;
 
@@ -76,7 +77,7 @@ impl Client {
 
 #[test]
 fn a_server_answers_after_an_upgrade_of_the_program() {
-    let told = play(V328, 1);
+    let told = play_again(Trace::read(V328.0, V328.1), 1);
     let [program, new] = ["teamkeep", "new"].map(|name| told.sandbox.home().join(name));
     copy_teamkeep(&program);
     let mut command = Command::new(&program);
@@ -92,7 +93,7 @@ fn a_server_answers_after_an_upgrade_of_the_program() {
 
 #[test]
 fn the_tools_only_read_and_answer_as_their_commands_do() {
-    let told = play(V328, 1);
+    let told = play_again(Trace::read(V328.0, V328.1), 1);
     let files = |sandbox: &Sandbox| -> Vec<(std::path::PathBuf, Vec<u8>)> {
         let all = below(&sandbox.keep("")).into_iter().filter(|path| path.is_file());
         let recorded = all.filter(|path| !path.ends_with("summary.json"));

@@ -100,11 +100,11 @@ fn report_of_each_recorded_run_matches_ground_truth() {
     for run in ALL {
         let told = play(run, 1);
         let report = report(&told.sandbox);
-        mail(&told, &report);
-        tasks(&told, &report);
+        mail(told, &report);
+        tasks(told, &report);
         let members: BTreeSet<&str> =
             list(&report, "/overview/members").iter().map(|member| text(member, "name")).collect();
-        assert_eq!(members, truth(&told, "members").into_keys().collect());
+        assert_eq!(members, truth(told, "members").into_keys().collect());
         let form = |format: &str| told.sandbox.told(&["report", "--format", format]);
         let home = told.sandbox.home().display().to_string();
         insta::with_settings!({omit_expression => true}, {

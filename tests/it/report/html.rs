@@ -7,8 +7,9 @@ use teamkeep::report::Report;
 use teamkeep::view::page;
 use tempfile::TempDir;
 
-use crate::history::traces::{ALL, play};
+use crate::history::traces::{ALL, play_again};
 use crate::support::browser::Browser;
+use crate::support::reenact::Trace;
 
 pub const DOWN: &str = "\u{e015}";
 
@@ -112,7 +113,7 @@ fn page_never_parses_text_as_html_and_fetches_nothing() {
 
 #[test]
 fn report_page_loads_without_errors_or_requests() {
-    let told = play(ALL[2], 1);
+    let told = play_again(Trace::read(ALL[2].0, ALL[2].1), 1);
     let path = told.sandbox.home().join("report.html");
     assert_eq!(told.sandbox.told(&["report", "--format", "html", "-o", path.to_str().unwrap()]), "");
     let report: Value = serde_json::from_str(&told.sandbox.told(&["report", "--json"])).unwrap();

@@ -4,8 +4,9 @@
 
 use serde_json::json;
 
-use crate::history::traces::{ALL, play};
+use crate::history::traces::{ALL, play_again};
 use crate::support::browser::Browser;
+use crate::support::reenact::Trace;
 
 /// Runs axe and returns the broken rules with the first element of each.
 const CHECK: &str = "return axe.run(document, { resultTypes: ['violations'] }).then((result) => \
@@ -17,7 +18,7 @@ fn page_breaks_no_rule_of_axe() {
     let axe = std::fs::read_to_string(path).unwrap();
     let Some(mut browser) = Browser::start() else { return };
     // The third run has an incident, blocks and messages that were never read.
-    let told = play(ALL[2], 1);
+    let told = play_again(Trace::read(ALL[2].0, ALL[2].1), 1);
     let page = told.sandbox.home().join("report.html");
     told.sandbox.told(&["report", "--format", "html", "-o", page.to_str().unwrap()]);
     browser.open(&page);

@@ -26,7 +26,7 @@ fn board_equals_show_at_any_time_of_every_recorded_run() {
     let mut seen = 0;
     for run in ALL {
         let told = play(run, 1);
-        let path = told.sandbox.home().join("report.html");
+        let path = told.sandbox.home().join("moments.html");
         told.sandbox.told(&["report", "--format", "html", "-o", path.to_str().unwrap()]);
         let overview: Value = serde_json::from_str(&told.sandbox.told(&["report", "--json"])).unwrap();
         let start = clock::parse(overview["overview"]["started_at"].as_str().unwrap()).unwrap();

@@ -23,7 +23,7 @@ fn each_message_and_prompt_of_a_recorded_run_is_found_and_its_command_shows_it()
     let mut seen = 0;
     for run in ALL {
         let told = play(run, 1);
-        for entry in sent(&told) {
+        for entry in sent(told) {
             let (said, by) = (text(entry, "text"), text(entry, "actor"));
             let found = hits(&told.sandbox, &[&phrase(said), "--kind", "message", "--agent", by]);
             let begin = said.split_whitespace().take(5).collect::<Vec<_>>().join(" ");
@@ -50,7 +50,7 @@ fn each_task_is_found_by_its_subject_and_a_text_is_found_once() {
         assert!(shown.contains(task), "{command}: {shown}");
     }
     // PreToolUse, PostToolUse, the transcripts of sender and recipient: one message.
-    let entry = sent(&told).find(|entry| entry["actor"] == "carol");
+    let entry = sent(told).find(|entry| entry["actor"] == "carol");
     let found = hits(&told.sandbox, &[&phrase(text(entry.unwrap(), "text")), "--kind", "message"]);
     assert_eq!(found.len(), 1, "{found:#?}");
 }
