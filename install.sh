@@ -149,6 +149,7 @@ build() {
     host=$(rustc -vV | sed -n 's/^host: //p')
     [ -n "$host" ] || fail 'cannot build: rustc -vV does not report its host'
     choose_target "$host"
+    prepare_prefix
     report 'building (a few minutes the first time)'
     set -- --release --locked --target "$target" --config .cargo/static.toml --target-dir target
     # The variable replaces the flags of the configuration. Without bitcode the hook program cannot be linked.
@@ -191,9 +192,15 @@ unmake_directory() {
     fi
 }
 
+prepare_prefix() {
+    mkdir -p "$(dirname "$made")" 2>/dev/null || :
+    make_directory "$prefix/bin" || fail "cannot create the directory $prefix/bin" 'choose another place: --prefix DIR'
+}
+
 # install_program FILE PLACE
 install_program() {
     [ ! -d "$2" ] || fail "cannot install $2: it is a directory"
+    prepare_prefix
     temporary=$prefix/bin/.teamkeep.$$
     trap 'rm -f "$temporary"' EXIT
     trap 'exit 1' HUP INT TERM
@@ -302,9 +309,6 @@ ask_for_teams() {
 }
 
 install_all() {
-    # Before a build of minutes.
-    mkdir -p "$(dirname "$made")" 2>/dev/null || :
-    make_directory "$prefix/bin" || fail "cannot create the directory $prefix/bin" 'choose another place: --prefix DIR'
     build
     install_binary
     install_pages
@@ -435,8 +439,10 @@ remove_hooks() {
             *) report "$callers" ;;
         esac
     fi
-    # One that cannot be edited may contain no teamkeep hooks.
-    if [ -z "$remover" ] || [ ! -e "$settings" ]; then
+    # A file without the word needs no edit, unless an install set variables in it. One that cannot be edited may contain no
+    # teamkeep hooks.
+    if [ -z "$remover" ] || [ ! -e "$settings" ] ||
+        { ! grep -q teamkeep "$settings" 2>/dev/null && ! ls "$kept"/installs/*.json >/dev/null 2>&1; }; then
         report "$settings has no teamkeep hooks"
     elif ! "$remover" uninstall --yes; then
         [ -z "$callers" ] || fail "cannot remove the hooks" ${anyway:+"$anyway"}

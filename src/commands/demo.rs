@@ -112,7 +112,7 @@ fn check(context: &Context) -> Result<()> {
     let reason = first.reason.strip_prefix("Blocked: ").unwrap_or(&first.reason);
     let reason = reason.split_once(". ").map_or(reason, |(sentence, _)| sentence).trim_end();
     let text = format!(
-        "recorded: {}, {}, {}, {}\nblocked by {}: {}\nmedian time of a hook call with the start of its process: {:.1} ms\n",
+        "recorded: {}, {}, {}, {}\nblocked by {}: {}\nmedian time of a hook call: {:.1} ms\n",
         count(replayed.lines.len(), "event"),
         count(agents, "agent"),
         count(tasks, "task"),

@@ -54,6 +54,9 @@ const SECRET: &str = "[redacted:secret]";
 /// Maximum nesting of JSON inside JSON strings.
 const MAX_DEPTH: usize = 8;
 
+/// How often a text is searched at most.
+const MAX_ROUNDS: usize = 4;
+
 impl Redactor {
     /// Builds the rules from the configuration. `homes` are the home directories of recorded users; other paths below
     /// `/home` and `/Users` that look like home directories match as well.
@@ -124,16 +127,18 @@ impl Redactor {
         if scan::is_short_word(&text) {
             return text;
         }
-        let decoded = View::of(&text);
-        let found = self.scanner.findings(decoded.as_ref().map_or(&*text, |view| &view.text));
-        let found = found.into_iter().map(|finding| {
-            count(&self.counts[finding.kind as usize]);
-            (finding.range, finding.kind.replacement())
-        });
-        match replaced(&text, decoded.as_ref(), found) {
-            Some(changed) => Cow::Owned(changed),
-            None => text,
+        // A replacement can show that the text around it is a secret, too.
+        for _ in 0..MAX_ROUNDS {
+            let decoded = View::of(&text);
+            let found = self.scanner.findings(decoded.as_ref().map_or(&*text, |view| &view.text));
+            let found = found.into_iter().map(|finding| {
+                count(&self.counts[finding.kind as usize]);
+                (finding.range, finding.kind.replacement())
+            });
+            let Some(changed) = replaced(&text, decoded.as_ref(), found) else { break };
+            text = Cow::Owned(changed);
         }
+        text
     }
 
     /// Redacts the parts of a path: no rule matches across a slash.

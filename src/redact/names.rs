@@ -10,7 +10,7 @@ pub(super) enum Strength {
 
 /// Parts of names. The rules check a name where one occurs.
 pub(super) const TRIGGERS: &[&str] =
-    &["pass", "pwd", "secret", "key", "token", "auth", "credential", "jwt", "psk", "pw"];
+    &["pass", "pwd", "secret", "key", "token", "auth", "credential", "jwt", "psk", "pw", "cookie"];
 
 // Endings of names, in lower case and without other characters than letters and digits.
 
@@ -20,7 +20,7 @@ const STRONG: &[&str] = &[
     "dbpw", "psk", "requirepass",
 ];
 
-const WEAK: &[&str] = &["auth", "credential", "credentials", "jwt", "pass", "pw"];
+const WEAK: &[&str] = &["auth", "cookie", "credential", "credentials", "jwt", "pass", "pw"];
 
 /// Words before `token` that make it strong. Any other token is weak.
 #[rustfmt::skip]

@@ -78,8 +78,8 @@ pub(super) fn authorization(text: &str, after: usize) -> Option<Range<usize>> {
     is_secret.then_some(range)
 }
 
-/// The values in a header `Cookie` or `Set-Cookie`, after its name, or in the argument of an option.
-pub(super) fn cookies(text: &str, after: usize) -> Vec<Range<usize>> {
+/// The values in a header `Cookie` or `Set-Cookie`, after its name, or in the argument of an option; and the end of the header.
+pub(super) fn cookies(text: &str, after: usize) -> (Vec<Range<usize>>, usize) {
     let rest = line_up_to(text, after, MAX_COOKIES);
     let quotes = ['"', '\'', '\\'];
     let value = blank(rest.trim_start_matches(quotes)).trim_start_matches([':', '=']);
@@ -104,7 +104,7 @@ pub(super) fn cookies(text: &str, after: usize) -> Vec<Range<usize>> {
         }
         at += part.len();
     }
-    found
+    (found, at)
 }
 
 /// A signature in a query.

@@ -172,7 +172,7 @@ impl Scanner {
 
     /// The findings in a text, in order and without overlaps.
     pub fn findings(&self, text: &str) -> Vec<Finding> {
-        let mut search = Search { text, found: Vec::new(), last_name: 0 };
+        let mut search = Search { text, found: Vec::new(), last_name: 0, last_cookie: 0 };
         let bytes = text.as_bytes();
         for (at, three) in bytes.windows(3).enumerate() {
             let group = self.pairs[pair(three[0], three[1])];
@@ -201,11 +201,13 @@ struct Search<'a> {
     found: Vec<Finding>,
     /// The end of the last name that was checked.
     last_name: usize,
+    /// The end of the last header of cookies.
+    last_cookie: usize,
 }
 
 impl Search<'_> {
     fn apply(&mut self, anchor: &Anchor, place: Range<usize>) {
-        let Search { text, found, last_name } = self;
+        let Search { text, found, last_name, last_cookie } = self;
         // A finding can begin after its anchor, so the text before it is still searched. At its start, a rule for a form of
         // key can know more than the rule for its name.
         let recent = || found.iter().rev().take(MAX_RECENT).map(|finding| &finding.range);
@@ -220,9 +222,11 @@ impl Search<'_> {
             Rule::Key(keys) => keys::find(keys, text, place),
             Rule::Bearer => places::bearer(text, place.end),
             Rule::Authorization => places::authorization(text, place.end),
+            Rule::Cookies if place.start < *last_cookie => None,
             Rule::Cookies => {
-                let cookies = places::cookies(text, place.end).into_iter();
-                found.extend(cookies.map(|range| Finding { kind: anchor.kind, range }));
+                let (cookies, end) = places::cookies(text, place.end);
+                *last_cookie = end;
+                found.extend(cookies.into_iter().map(|range| Finding { kind: anchor.kind, range }));
                 None
             }
             Rule::Signature => places::signature(text, place.end),

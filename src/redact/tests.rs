@@ -46,6 +46,12 @@ fn the_values_of_cookies_are_replaced() {
             "Set-Cookie: sid=\"[redacted:token]\"; Path=/".to_owned(),
         ),
         (format!("curl -b 'sid={key}' -H 'x: y'"), "curl -b 'sid=[redacted:token]' -H 'x: y'".to_owned()),
+        (format!("headers={{'Cookie': 'sid={key}'}}"), "headers={'Cookie': '[redacted:secret]'}".to_owned()),
+        (
+            format!("headers[\"Cookie\"] = \"sid={key}\""),
+            "headers[\"Cookie\"] = \"[redacted:secret]\"".to_owned(),
+        ),
+        (format!("document.cookie = \"sid={key}\""), "document.cookie = \"[redacted:secret]\"".to_owned()),
         (format!("Cookie: a' b={key}"), format!("Cookie: a' b={key}")),
         (many.clone(), many.replace(key, "[redacted:token]")),
     ] {

@@ -10,7 +10,7 @@ use super::merge::Merge;
 use super::scan::{MAX_AGENTS, Request, Scan, Scanned};
 use super::sources::{self, Source};
 use crate::timeline::RunCatalog;
-use teamkeep_core::error::Result;
+use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::log::Range;
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -66,9 +66,9 @@ pub fn find(
     let threads = thread::available_parallelism().map_or(1, usize::from).min(sources.len());
     let searched = thread::scope(|scope| {
         let (sender, received) = mpsc::sync_channel(threads);
-        for _ in 0..threads {
+        for number in 0..threads {
             let (sender, sources, scan, next) = (sender.clone(), &sources, &scan, &next);
-            scope.spawn(move || {
+            let started = thread::Builder::new().spawn_scoped(scope, move || {
                 let mut buffer = Vec::new();
                 while let Some((place, source)) = take(sources, next)
                     && !scan.is_over()
@@ -80,6 +80,10 @@ pub fn find(
                     }
                 }
             });
+            // One is enough.
+            if number == 0 {
+                started.map_err(|error| Error::caused("cannot start a thread for the search", error))?;
+            }
         }
         drop(sender);
         // In the order of the sources, so that the result does not depend on the threads.

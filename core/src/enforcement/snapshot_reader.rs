@@ -57,8 +57,17 @@ impl SnapshotReader<'_> {
         let contents = if files.len() > THREADED_FROM {
             std::thread::scope(|scope| {
                 let parts = files.chunks(files.len().div_ceil(THREADS));
-                let threads: Vec<_> = parts.map(|part| scope.spawn(move || read(part))).collect();
-                threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+                let start = |part| {
+                    let thread = std::thread::Builder::new().spawn_scoped(scope, move || read(part));
+                    thread.map_err(|_| part)
+                };
+                let threads: Vec<_> = parts.map(start).collect();
+                let read = threads.into_iter().map(|thread| match thread {
+                    Ok(thread) => thread.join().unwrap_or_default(),
+                    // A container can limit the number of threads.
+                    Err(part) => read(part),
+                });
+                read.flatten().collect()
             })
         } else {
             read(&files)

@@ -10,6 +10,7 @@ use crate::support::sandbox::below;
 const CORE: &[(&str, &[&str])] = &[
     ("client/json", &[]),
     ("error", &[]),
+    ("sys/allocator", &[]),
     ("sys/clock", &[]),
     ("sys/fs", &[]),
     ("sys/unicode", &[]),

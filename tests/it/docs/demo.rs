@@ -75,7 +75,7 @@ fn the_check_prints_what_the_hook_program_recorded_and_blocked() {
     insta::assert_snapshot!(lines, @r#"
     recorded: 149 events, 4 agents, 3 tasks, 13 messages
     blocked by premature-shutdown: a shutdown request to bob, who still owns task 2 "Review the parser" (in_progress, owner bob)
-    median time of a hook call with the start of its process
+    median time of a hook call
     "#);
     assert!(time.strip_suffix(" ms").is_some_and(|time| time.parse::<f64>().is_ok()), "{time}");
 }

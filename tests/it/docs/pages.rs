@@ -113,7 +113,7 @@ fn the_formats_name_every_key_of_the_doctor_s_answer() {
     let answer = crate::doctor::checks::examined(&crate::doctor::checks::well(), "doctor --json");
     let mut found = std::collections::BTreeSet::new();
     keys(&answer, &mut found);
-    assert!(found.contains("mend") && found.len() == 12, "{found:?}");
+    assert!(found.contains("fix") && found.len() == 12, "{found:?}");
     let words: Vec<&str> = part.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
     for key in found {
         assert!(words.contains(&key.as_str()), "docs/formats.md does not name {key}");

@@ -27,14 +27,14 @@ fn ok(home: &Home, line: &str) -> CommandResult {
     result
 }
 
-/// What doctor finds of the rules, as `verdict: line => mend`.
+/// What doctor finds of the rules, as `verdict: line => fix`.
 fn examined(home: &Home) -> String {
     let result = result(home.dir.path(), home.command("doctor --json").current_dir(home.at("project")));
     let all: Value = serde_json::from_str(&result.out).unwrap();
     let found =
         all["checks"].as_array().unwrap().iter().find(|check| check["code"] == "rules-asked").unwrap();
     let [verdict, what] = ["verdict", "what"].map(|key| found[key].as_str().unwrap());
-    format!("{verdict}: {what}{}", found["mend"].as_str().map_or(String::new(), |mend| format!(" => {mend}")))
+    format!("{verdict}: {what}{}", found["fix"].as_str().map_or(String::new(), |fix| format!(" => {fix}")))
 }
 
 /// Writes the user's policy file.

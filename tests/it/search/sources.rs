@@ -209,7 +209,9 @@ fn the_result_of_a_tool_in_a_transcript_has_its_name_and_the_teams_own_results_a
 fn the_index_of_an_earlier_version_is_removed() {
     let index = |sandbox: &Sandbox| {
         std::fs::create_dir_all(sandbox.keep("search/index")).unwrap();
-        std::fs::write(sandbox.keep("search/index/meta.json"), "needle").unwrap();
+        for file in ["index/meta.json", "files.json", ".lock"] {
+            std::fs::write(sandbox.keep("search").join(file), "needle").unwrap();
+        }
     };
     let sandbox = ended("needle");
     let expected = hits(&sandbox, &["needle"]);
@@ -224,6 +226,14 @@ fn the_index_of_an_earlier_version_is_removed() {
     index(&sandbox);
     assert_eq!(sandbox.run(&["prune", "--keep", "0", "--yes"]).code, Some(0));
     assert!(!sandbox.keep("search").exists(), "it contains the texts of removed runs");
+    // The store can be in a directory of the user's.
+    index(&sandbox);
+    std::fs::write(sandbox.keep("search/notes.txt"), "mine").unwrap();
+    assert_eq!(sandbox.run(&["search", "needle"]).code, Some(0));
+    let left = std::fs::read_dir(sandbox.keep("search")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(left.collect::<Vec<_>>(), ["notes.txt"]);
+    assert_eq!(sandbox.run(&["search", "needle"]).err, "");
+    std::fs::remove_dir_all(sandbox.keep("search")).unwrap();
     // What is not a directory of the store stays.
     let elsewhere = sandbox.home().join("elsewhere");
     std::fs::create_dir_all(&elsewhere).unwrap();

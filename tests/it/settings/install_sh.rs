@@ -22,6 +22,7 @@ fn install_sh_and_uninstall_leave_only_recorded_data() {
     each runs ~/.local/bin/teamkeep-hook, for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
+    sessions that run now keep the hooks that they started with: restart them
     to uninstall: ~/clone/install.sh --uninstall
     ");
     assert_snapshot!(clone.ok(&["--uninstall"]), @"
@@ -113,6 +114,7 @@ fn paths_with_spaces_are_quoted_in_printed_commands() {
     each runs '~/my tools/bin/teamkeep-hook', for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: '~/my tools/bin/teamkeep' uninstall
+    sessions that run now keep the hooks that they started with: restart them
     ~/my tools/bin is not in PATH; to fix it: export PATH='~/my tools/bin':$PATH
     to uninstall: ~/clone/install.sh --uninstall --prefix '~/my tools'
     ");

@@ -18,7 +18,7 @@ fn findings(ship: &ShipSandbox) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or("none").replace(&root, "");
     checks
         .map(|check| {
-            format!("{}: {} => {}", text(&check["verdict"]), text(&check["what"]), text(&check["mend"]))
+            format!("{}: {} => {}", text(&check["verdict"]), text(&check["what"]), text(&check["fix"]))
         })
         .collect()
 }

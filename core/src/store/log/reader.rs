@@ -251,9 +251,9 @@ pub fn filter_parallel<T: Send>(
     let (next, mut problems) = (AtomicUsize::new(0), ReadErrors::default());
     thread::scope(|scope| {
         let (sender, received) = mpsc::sync_channel(threads);
-        for _ in 0..threads.min(segments.len()) {
+        for number in 0..threads.min(segments.len()) {
             let (sender, segments, read, next) = (sender.clone(), &segments, &read, &next);
-            scope.spawn(move || {
+            let started = thread::Builder::new().spawn_scoped(scope, move || {
                 while let Some((place, segment)) = take(segments, next) {
                     // Without a receiver, the rest is not needed.
                     if sender.send((place, read(segment))).is_err() {
@@ -261,6 +261,10 @@ pub fn filter_parallel<T: Send>(
                     }
                 }
             });
+            // One is enough.
+            if number == 0 {
+                started?;
+            }
         }
         drop(sender);
         let (mut early, mut due) = (BTreeMap::new(), 0);
@@ -272,8 +276,8 @@ pub fn filter_parallel<T: Send>(
                 due += 1;
             }
         }
-    });
-    Ok(problems)
+        Ok(problems)
+    })
 }
 
 /// The next segment that no thread has taken.
