@@ -307,7 +307,7 @@ fn aside(sandbox: &Sandbox) -> PathBuf {
 fn a_killed_prune_leaves_an_intact_store_and_the_next_one_completes_it() {
     let sandbox = three();
     // It waits so long before the last step.
-    sandbox.configure("[archive]\nlongest-look = \"10s\"\n[log]\nkeep = \"1000d\"\n");
+    sandbox.configure("[archive]\nlongest-look = \"2s\"\n[log]\nkeep = \"1000d\"\n");
     let kept = sandbox.replay(&team(3));
     let mut child = sandbox
         .command(&["prune", "--keep", "1", "--yes"])
