@@ -7,7 +7,7 @@ use spinning_top::RawSpinlock;
 use talc::TalcLock;
 use talc::source::GlobalAllocSource;
 
-/// What it takes from musl at once, in bytes: most hook calls need no second block.
+/// The size of a block, in bytes. Most hook calls need one.
 const BLOCK_BYTES: usize = 64 << 10;
 
 #[global_allocator]
