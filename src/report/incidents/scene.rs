@@ -117,7 +117,8 @@ impl<'a> Scene<'a> {
     }
 
     pub fn has_lost(&self, id: &str) -> bool {
-        self.tasks.iter().any(|task| task.id == id && self.is_lost(task))
+        // A running team has lost nothing, and can have thousands of tasks.
+        self.case.is_over() && self.tasks.iter().any(|task| task.id == id && self.is_lost(task))
     }
 
     /// The entry with the change of a task at that moment, in milliseconds.
