@@ -1,18 +1,17 @@
 //! Searches all sources in several threads, and passes the hits on in order.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread;
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 
 use super::hit::Hit;
 use super::merge::Merge;
 use super::scan::{MAX_AGENTS, Request, Scan, Scanned};
 use super::sources::{self, Source};
 use crate::timeline::RunCatalog;
-use teamkeep_core::error::{Error, Result};
+use teamkeep_core::error::Result;
 use teamkeep_core::store::log::Range;
 use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_core::sys::parallel::{self, InOrder};
 
 const MAX_PROBLEMS: usize = 5;
 
@@ -61,59 +60,36 @@ pub fn find(
     }
     let mut merge = Merge::new(request.limit);
     let scan = Scan::new(catalog, request, merge.most);
-    let (next, mut found) = (AtomicUsize::new(0), Found::default());
-    let mut is_wanted = true;
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(sources.len());
-    let searched = thread::scope(|scope| {
-        let (sender, received) = mpsc::sync_channel(threads);
-        for number in 0..threads {
-            let (sender, sources, scan, next) = (sender.clone(), &sources, &scan, &next);
-            let started = thread::Builder::new().spawn_scoped(scope, move || {
-                let mut buffer = Vec::new();
-                while let Some((place, source)) = take(sources, next)
-                    && !scan.is_over()
-                    && !scan.is_too_old(source)
-                {
-                    // Without a receiver, the rest is not needed.
-                    if sender.send((place, scan.source(source, &mut buffer))).is_err() {
-                        return;
-                    }
-                }
-            });
-            // One is enough.
-            if number == 0 {
-                started.map_err(|error| Error::caused("cannot start a thread for the search", error))?;
-            }
-        }
-        drop(sender);
-        // In the order of the sources, so that the result does not depend on the threads.
-        let (mut early, mut due) = (BTreeMap::new(), 0);
-        let result: Result<()> = received.iter().try_for_each(|(place, scanned)| {
+    let (mut found, mut is_wanted) = (Found::default(), true);
+    let read = |source: &Source, buffer: &mut Vec<u8>| {
+        (!scan.is_over() && !scan.is_too_old(source)).then(|| scan.source(source, buffer))
+    };
+    // In the order of the sources, so that the result does not depend on the threads.
+    let mut ready = InOrder::default();
+    parallel::for_each(&sources, usize::MAX, read, |place, scanned| -> Result<()> {
+        let add = || {
             is_wanted &= each(Step::Read(sources[place].size))?;
-            early.insert(place, scanned);
-            while let Some(scanned) = early.remove(&due) {
-                due += 1;
+            ready.insert(place, scanned);
+            while let Some(scanned) = ready.take_due() {
                 if let Some(floor) = found.add(scanned, &mut merge) {
                     scan.floor.store(floor.millis(), Ordering::Relaxed);
                 }
-                let until = sources.get(due).and_then(|source| source.until);
+                let until = sources.get(ready.due).and_then(|source| source.until);
                 is_wanted = is_wanted && (until.is_none() || show(&mut merge, until, &mut each)?);
             }
-            if merge.is_complete() || !is_wanted {
-                scan.is_done.store(true, Ordering::Relaxed);
-            }
             Ok(())
-        });
-        // The hits of sources that are behind one that was not searched.
-        for scanned in early.into_values() {
-            found.add(scanned, &mut merge);
+        };
+        let added = add();
+        if added.is_err() || merge.is_complete() || !is_wanted {
+            // The threads end with what they are reading.
+            scan.is_done.store(true, Ordering::Relaxed);
         }
-        // The threads end with what they are reading.
-        scan.is_done.store(true, Ordering::Relaxed);
-        drop(received);
-        result
-    });
-    searched?;
+        added
+    })?;
+    // The hits of sources that are behind one that was not searched.
+    for scanned in ready.into_rest() {
+        found.add(scanned, &mut merge);
+    }
     // The rest has no newer hits to wait for.
     if is_wanted {
         show(&mut merge, None, &mut each)?;
@@ -139,12 +115,6 @@ fn show(
         }
     }
     Ok(true)
-}
-
-/// The next source that no thread has taken.
-fn take<'a>(sources: &'a [Source], next: &AtomicUsize) -> Option<(usize, &'a Source)> {
-    let place = next.fetch_add(1, Ordering::Relaxed);
-    Some((place, sources.get(place)?))
 }
 
 #[cfg(test)]

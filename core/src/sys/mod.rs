@@ -7,6 +7,7 @@ pub mod diagnostics;
 pub mod env;
 pub mod fs;
 pub mod git;
+pub mod parallel;
 pub mod paths;
 pub mod process;
 pub mod signals;

@@ -13,6 +13,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("sys/allocator", &[]),
     ("sys/clock", &[]),
     ("sys/fs", &[]),
+    ("sys/parallel", &[]),
     ("sys/unicode", &[]),
     ("model", &["sys/clock"]),
     ("store/chain", &[]),
@@ -31,7 +32,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("client/settings", &["client/payload", "config", "error", "sys/env", "sys/fs", "sys/paths"]),
     ("client/team", &["client/compat", "client/json", "model", "sys/clock", "sys/process", "sys/unicode"]),
     ("spending", &["client/team", "config", "sys/clock"]),
-    ("store/log", &["config", "error", "model", "store/chain", "sys/clock", "sys/fs"]),
+    ("store/log", &["config", "error", "model", "store/chain", "sys/clock", "sys/fs", "sys/parallel"]),
     (
         "policy",
         &[

@@ -1,12 +1,8 @@
 //! Reading the log: line by line, segment by segment, past whatever cannot be read.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread;
 use std::vec::IntoIter;
 
 use serde::Deserialize;
@@ -17,6 +13,7 @@ use super::segments::Parts;
 use super::{Range, ReadErrors, Segment, SegmentName};
 use crate::model::event::Recorded;
 use crate::sys::clock::Timestamp;
+use crate::sys::parallel::{self, InOrder};
 
 const VERSION: u8 = 1;
 
@@ -242,48 +239,21 @@ pub fn filter_parallel<T: Send>(
         let is_wanted = header.is_none_or(|header| header.v != VERSION || wants(&header));
         if is_wanted { parse(bytes) } else { Ok(None) }
     };
-    let read = |segment: &Segment| {
+    let read = |segment: &Segment, (): &mut ()| {
         let mut reader = Reader::over(dir, parts, vec![segment.clone()], growing.clone(), Range::default());
         let lines = std::iter::from_fn(|| reader.next_parsed(&parse_wanted)).map(&make);
-        (lines.collect::<Vec<T>>(), reader.problems)
+        Some((lines.collect::<Vec<T>>(), reader.problems))
     };
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
-    let (next, mut problems) = (AtomicUsize::new(0), ReadErrors::default());
-    thread::scope(|scope| {
-        let (sender, received) = mpsc::sync_channel(threads);
-        for number in 0..threads.min(segments.len()) {
-            let (sender, segments, read, next) = (sender.clone(), &segments, &read, &next);
-            let started = thread::Builder::new().spawn_scoped(scope, move || {
-                while let Some((place, segment)) = take(segments, next) {
-                    // Without a receiver, the rest is not needed.
-                    if sender.send((place, read(segment))).is_err() {
-                        return;
-                    }
-                }
-            });
-            // One is enough.
-            if number == 0 {
-                started?;
-            }
+    let (mut ready, mut problems) = (InOrder::default(), ReadErrors::default());
+    let done: io::Result<()> = parallel::for_each(&segments, MAX_THREADS, read, |place, read| {
+        ready.insert(place, read);
+        while let Some((lines, wrong)) = ready.take_due() {
+            lines.into_iter().for_each(&mut each);
+            problems.merge(wrong);
         }
-        drop(sender);
-        let (mut early, mut due) = (BTreeMap::new(), 0);
-        for (place, read) in received {
-            early.insert(place, read);
-            while let Some((lines, wrong)) = early.remove(&due) {
-                lines.into_iter().for_each(&mut each);
-                problems.merge(wrong);
-                due += 1;
-            }
-        }
-        Ok(problems)
-    })
-}
-
-/// The next segment that no thread has taken.
-fn take<'a>(segments: &'a [Segment], next: &AtomicUsize) -> Option<(usize, &'a Segment)> {
-    let place = next.fetch_add(1, Ordering::Relaxed);
-    Some((place, segments.get(place)?))
+        Ok(())
+    });
+    done.map(|()| problems)
 }
 
 #[cfg(test)]
