@@ -1,6 +1,6 @@
 //! The input of all detectors: the parts of the report, the times at which each agent was active, and its tokens.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::report::activity::ActivityTimes;
 use crate::report::input::{ReportInput, Spans};
@@ -27,6 +27,8 @@ pub struct Scene<'a> {
     first_read: HashMap<(&'a str, &'a str), i64>,
     /// The changes of each task.
     task_entries: HashMap<&'a str, Vec<&'a Entry>>,
+    /// The ids of the lost tasks.
+    lost: HashSet<&'a str>,
 }
 
 impl<'a> Scene<'a> {
@@ -50,7 +52,8 @@ impl<'a> Scene<'a> {
             }
         }
         let first_read = first_read(case);
-        Scene { case, mail, tasks, turns, limits, spending, end, activity, first_read, task_entries }
+        let lost = tasks.iter().filter(|task| is_lost(case, task)).map(|task| task.id.as_str()).collect();
+        Scene { case, mail, tasks, turns, limits, spending, end, activity, first_read, task_entries, lost }
     }
 
     pub fn is_crashed(&self) -> bool {
@@ -113,12 +116,11 @@ impl<'a> Scene<'a> {
     }
 
     pub fn is_lost(&self, task: &TaskHistory) -> bool {
-        task.is_unfinished() && self.case.is_over()
+        is_lost(self.case, task)
     }
 
     pub fn has_lost(&self, id: &str) -> bool {
-        // A running team has lost nothing, and can have thousands of tasks.
-        self.case.is_over() && self.tasks.iter().any(|task| task.id == id && self.is_lost(task))
+        self.lost.contains(id)
     }
 
     /// The entry with the change of a task at that moment, in milliseconds.
@@ -134,6 +136,10 @@ impl<'a> Scene<'a> {
     pub fn entries(&self, kind: Kind) -> impl Iterator<Item = &'a Entry> {
         self.case.entries.iter().filter(move |entry| entry.kind() == kind)
     }
+}
+
+fn is_lost(case: &ReportInput<'_>, task: &TaskHistory) -> bool {
+    task.is_unfinished() && case.is_over()
 }
 
 /// Time between the files of a team and the end of its session, in milliseconds.
