@@ -151,12 +151,7 @@ build() {
     choose_target "$host"
     prepare_prefix
     report 'building (a few minutes the first time)'
-    set -- --release --locked --target "$target" --config .cargo/static.toml --target-dir target
-    # The variable replaces the flags of the configuration. Without bitcode the hook program cannot be linked.
-    [ -z "${RUSTFLAGS:-}" ] || export RUSTFLAGS="$RUSTFLAGS -C embed-bitcode=yes"
-    # Only the hook program is worth link-time optimization: Claude Code waits for it.
-    (cd "$root" && cargo build "$@" --bin teamkeep &&
-        cargo rustc "$@" --bin teamkeep-hook -- -C lto=fat -C codegen-units=1) ||
+    "$root/scripts/static.sh" "$target" --target-dir target ||
         fail 'cannot build: see the output of cargo above'
     built=$root/target/$target/release
     [ "$with_ship" = no ] || build_ship

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the static binaries of the release and measures a hook call, compared with a static program that does nothing. `benches/table.sh --check` fails if a value exceeds its budget.
-# The files are below TMPDIR; the times depend on its disk.
+# Builds the static programs of a release and measures hook calls, compared with a static program that does nothing.
+# `benches/table.sh --check` fails if a value exceeds its budget. The files are below TMPDIR; the times depend on its disk.
 set -eu
 cd "$(dirname "$0")/.."
 target="$(uname -m)-unknown-linux-musl"
@@ -8,11 +8,7 @@ if ! [ -d "$(rustc --print sysroot)/lib/rustlib/$target" ]; then
     target=$(rustc -vV | sed -n 's/^host: //p')
     echo "without \`rustup target add $(uname -m)-unknown-linux-musl\` this is $target, which starts later" >&2
 fi
-build="--release --quiet --target $target --config .cargo/static.toml"
-# shellcheck disable=SC2086 # several words
-cargo build $build --bin teamkeep
-# shellcheck disable=SC2086
-cargo rustc $build --bin teamkeep-hook -- -C lto=fat -C codegen-units=1
+scripts/static.sh "$target" --quiet
 # Copies, as install.sh makes them: the pages of a file that the linker wrote piece by piece cost more to map.
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT

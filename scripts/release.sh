@@ -39,13 +39,11 @@ linker() {
 
 # pack TARGET
 pack() {
-    local target=$1 name dir built program options
+    local target=$1 name dir built program
     name=teamkeep-$version-$target
     dir=target/packing/$name
     built=target/$target/release
-    options=(--release --locked --target "$target" --config .cargo/static.toml --target-dir target)
-    cargo build "${options[@]}" --bin teamkeep
-    cargo rustc "${options[@]}" --bin teamkeep-hook -- -C lto=fat -C codegen-units=1
+    scripts/static.sh "$target" --target-dir target
     rm -rf "$dir"
     mkdir -p "$dir/docs"
     cp install.sh README.md CHANGELOG.md LICENSE "$dir"

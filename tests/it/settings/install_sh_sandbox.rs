@@ -18,8 +18,10 @@ impl Clone {
     pub fn new() -> Clone {
         let home = Home::with(MINE);
         let dir = home.dir.path().canonicalize().unwrap();
-        std::fs::create_dir_all(dir.join("clone/.cargo")).unwrap();
-        for path in ["install.sh", ".cargo/static.toml"] {
+        for path in ["clone/.cargo", "clone/scripts"] {
+            std::fs::create_dir_all(dir.join(path)).unwrap();
+        }
+        for path in ["install.sh", ".cargo/static.toml", "scripts/static.sh"] {
             std::fs::copy(Path::new(ROOT).join(path), dir.join("clone").join(path)).unwrap();
         }
         for tool in ["cargo", "rustc"] {
