@@ -7,7 +7,7 @@ use super::values::{is_mixed, is_placeholder, is_random, is_reference};
 
 const MAX_LINE: usize = 1024;
 
-/// A browser sends up to this many bytes of cookies to most servers.
+/// Maximum length of a header of cookies, in bytes. Most servers accept no longer one.
 const MAX_COOKIES: usize = 8 << 10;
 
 /// The part of the line that begins here.

@@ -6,7 +6,7 @@ fn redactor() -> Redactor {
     Redactor::new(&Privacy::default(), &["/srv/people/ada".to_owned()]).unwrap()
 }
 
-fn told(text: &str) -> String {
+fn redacted(text: &str) -> String {
     redactor().text(text).into_owned()
 }
 
@@ -30,7 +30,7 @@ fn secrets_are_replaced_and_the_text_around_them_is_kept() {
         ("projects/-srv-people-ada-x/a.jsonl".to_owned(), "projects/~-x/a.jsonl"),
         ("projects/-home-dev-parser/a.jsonl".to_owned(), "projects/~-parser/a.jsonl"),
     ] {
-        assert_eq!(told(&text), clean, "{text}");
+        assert_eq!(redacted(&text), clean, "{text}");
     }
 }
 
@@ -55,7 +55,7 @@ fn the_values_of_cookies_are_replaced() {
         (format!("Cookie: a' b={key}"), format!("Cookie: a' b={key}")),
         (many.clone(), many.replace(key, "[redacted:token]")),
     ] {
-        assert_eq!(told(&text), clean);
+        assert_eq!(redacted(&text), clean);
     }
 }
 
@@ -63,9 +63,9 @@ fn the_values_of_cookies_are_replaced() {
 fn a_private_key_is_replaced_completely_even_if_it_is_truncated() {
     let body = "MIIEowIBAAKCAQEA7abc+/=\\n".repeat(3);
     let whole = format!("a -----BEGIN RSA PRIVATE KEY-----{body}-----END RSA PRIVATE KEY----- b");
-    assert_eq!(told(&whole), "a [redacted:private-key] b");
+    assert_eq!(redacted(&whole), "a [redacted:private-key] b");
     let cut = &whole[..whole.find("-----END").unwrap()];
-    assert_eq!(told(&format!("{{\"x\":\"{cut}\"}}")), "{\"x\":\"a [redacted:private-key]\\n\"}");
+    assert_eq!(redacted(&format!("{{\"x\":\"{cut}\"}}")), "{\"x\":\"a [redacted:private-key]\\n\"}");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn prose_and_code_are_unchanged() {
         "the secret of it: nothing",
         "ünïcödé 👩‍💻 \u{202e} and \u{1b}[31m",
     ] {
-        assert_eq!(told(text), text);
+        assert_eq!(redacted(text), text);
     }
     assert!(redactor().counts().is_empty());
 }
@@ -173,7 +173,7 @@ fn a_secret_after_an_escape_is_found_in_text_that_is_not_decoded() {
          password=\"[redacted:secret]\" \u{1f44d} the end"
     );
     assert_eq!(
-        told(r#"a\njane@example.org\tb \u000aAKIAIOSFODNN7EXAMPLE"#),
+        redacted(r#"a\njane@example.org\tb \u000aAKIAIOSFODNN7EXAMPLE"#),
         r#"a\n[redacted:email]\tb \u000a[redacted:api-key]"#
     );
 }
@@ -211,7 +211,7 @@ fn a_truncated_string_is_decoded_as_far_as_possible() {
 #[test]
 fn a_quoted_secret_in_a_shell_command_is_found() {
     assert_eq!(
-        told(r#"bash -c "export TOKEN=\"Zq81hdkwPPmsF6\"""#),
+        redacted(r#"bash -c "export TOKEN=\"Zq81hdkwPPmsF6\"""#),
         r#"bash -c "export TOKEN=\"[redacted:secret]\"""#
     );
 }
@@ -236,7 +236,7 @@ fn a_password_in_the_arguments_of_curl_is_found() {
         ("curl --proxy-user=a:b x", "curl --proxy-user=a:[redacted:secret] x"),
         ("curl --url http://x:8080 -u me", "curl --url http://x:8080 -u me"),
     ] {
-        assert_eq!(told(text), clean);
+        assert_eq!(redacted(text), clean);
     }
 }
 

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::traces::{GC, PANES, Told, V47, V177, V328, play_again};
+use super::traces::{GC, PANES, PlayedRun, V47, V177, V328, play_again};
 use crate::support::reenact::Trace;
 
 /// A recorded run with each of its steps altered.
-fn altered((name, began): (&str, &'static str), mut alter: impl FnMut(&mut Value)) -> Told {
+fn altered((name, began): (&str, &'static str), mut alter: impl FnMut(&mut Value)) -> PlayedRun {
     let mut trace = Trace::read(name, began);
     trace.steps.iter_mut().for_each(&mut alter);
     play_again(trace, 1)

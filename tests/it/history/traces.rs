@@ -23,7 +23,7 @@ pub const GC: (&str, &str) = ("v328-gc", "2026-11-20T04:54:29.340Z");
 pub const ALL: [(&str, &str); 7] = [V47, V177, V328, PANES, NOTASKS, HEADLESS, GC];
 
 /// What is told of a run that was played.
-pub struct Told {
+pub struct PlayedRun {
     pub sandbox: Sandbox,
     pub trace: Trace,
     jobs: usize,
@@ -33,21 +33,21 @@ pub struct Told {
 }
 
 /// A recorded run that was played, once for all tests: they read it, and write no file of another test's.
-pub fn play((name, began): (&str, &'static str), jobs: usize) -> &'static Told {
-    type Played = OnceLock<(Told, Child)>;
-    static PLAYED: [[Played; 2]; ALL.len()] = [const { [const { OnceLock::new() }; 2] }; ALL.len()];
+pub fn play((name, began): (&str, &'static str), jobs: usize) -> &'static PlayedRun {
+    type Once = OnceLock<(PlayedRun, Child)>;
+    static PLAYED: [[Once; 2]; ALL.len()] = [const { [const { OnceLock::new() }; 2] }; ALL.len()];
     let run = ALL.iter().position(|run| run.0 == name).unwrap();
-    let (told, _) = PLAYED[run][usize::from(jobs > 1)].get_or_init(|| {
-        let told = play_again(Trace::read(name, began), jobs);
-        let remover = told.sandbox.remove_at_exit();
-        (told, remover)
+    let (played, _) = PLAYED[run][usize::from(jobs > 1)].get_or_init(|| {
+        let played = play_again(Trace::read(name, began), jobs);
+        let remover = played.sandbox.remove_at_exit();
+        (played, remover)
     });
-    assert_eq!(told.jobs, jobs);
-    told
+    assert_eq!(played.jobs, jobs);
+    played
 }
 
 /// Plays a run for one test: it was altered beforehand, or its store is going to be.
-pub fn play_again(trace: Trace, jobs: usize) -> Told {
+pub fn play_again(trace: Trace, jobs: usize) -> PlayedRun {
     let sandbox = Sandbox::new();
     trace.play(&sandbox, jobs);
     sandbox.finish();
@@ -57,7 +57,7 @@ pub fn play_again(trace: Trace, jobs: usize) -> Told {
     assert_eq!(teams.len(), 1, "{teams:?}");
     let (entries, show) = (sandbox.replay("latest"), sandbox.show(&["latest"]));
     assert_eq!(sandbox.log().len(), trace.steps.len());
-    Told { entries, show, team: teams[0].clone(), sandbox, trace, jobs }
+    PlayedRun { entries, show, team: teams[0].clone(), sandbox, trace, jobs }
 }
 
 /// The output of the commands for a run whose hooks ran one of the programs, without the directory of the sandbox.
@@ -104,7 +104,7 @@ fn is_message(entry: &Value) -> bool {
 /// What identifies a message: from, to, kind, summary, text.
 type Message = (String, String, String, String, String);
 
-impl Told {
+impl PlayedRun {
     /// Holds what is told against the truth.
     pub fn check(&self, ended_by: &str) {
         self.messages();

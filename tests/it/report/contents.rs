@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::history::traces::{ALL, Told, play};
+use crate::history::traces::{ALL, PlayedRun, play};
 use crate::support::client_files::Lead;
 use crate::support::reenact::local;
 use crate::support::sandbox::Sandbox;
@@ -21,13 +21,13 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
 
-fn truth<'a>(told: &'a Told, part: &str) -> BTreeMap<&'a str, &'a Value> {
+fn truth<'a>(told: &'a PlayedRun, part: &str) -> BTreeMap<&'a str, &'a Value> {
     let teams = told.trace.truth[part].as_object().unwrap().values();
     teams.flat_map(|team| team.as_object().unwrap()).map(|(key, value)| (key.as_str(), value)).collect()
 }
 
 /// Who said what to whom, in how many characters.
-fn mail(told: &Told, report: &Value) {
+fn mail(told: &PlayedRun, report: &Value) {
     let mut sent: Vec<_> = (told.trace.truth["messages"].as_array().unwrap().iter())
         .map(|message| {
             let result = local(&told.sandbox, text(message, "text"));
@@ -65,7 +65,7 @@ fn mail(told: &Told, report: &Value) {
 }
 
 /// Every task with each of its states, in order.
-fn tasks(told: &Told, report: &Value) {
+fn tasks(told: &PlayedRun, report: &Value) {
     let truth = truth(told, "tasks");
     let ids: BTreeSet<&str> = list(report, "/tasks").iter().map(|task| text(task, "id")).collect();
     assert_eq!(ids, truth.keys().copied().collect());

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{hits, text};
-use crate::history::traces::{ALL, Told, V328, play};
+use crate::history::traces::{ALL, PlayedRun, V328, play};
 use crate::store::bundle_sandbox::{export, import};
 use crate::support::sandbox::Sandbox;
 
@@ -14,7 +14,7 @@ fn phrase(text: &str) -> String {
 }
 
 /// The messages that agents sent.
-fn sent(told: &Told) -> impl Iterator<Item = &Value> {
+fn sent(told: &PlayedRun) -> impl Iterator<Item = &Value> {
     told.entries.iter().filter(|entry| entry["kind"] == "message" && entry["automatic"] != true)
 }
 

@@ -89,23 +89,18 @@ impl Sandbox {
 
     /// The binary in a cleared environment; for a hook call, the hook program.
     pub fn command(&self, args: &[&str]) -> Command {
-        let is_by_program = !self.by_command_line.load(Ordering::Relaxed);
-        match args {
-            ["hook", rest @ ..]
-                if is_by_program && rest.iter().all(|arg| *arg == "--plugin" || !arg.starts_with('-')) =>
-            {
-                let mut command = Command::new(env!("CARGO_BIN_EXE_teamkeep-hook"));
-                self.dress(&mut command);
-                command.args(rest);
-                command
+        let is_hook_call =
+            |words: &[&str]| words.iter().all(|word| *word == "--plugin" || !word.starts_with('-'));
+        let (program, args) = match args {
+            ["hook", words @ ..] if !self.by_command_line.load(Ordering::Relaxed) && is_hook_call(words) => {
+                (env!("CARGO_BIN_EXE_teamkeep-hook"), words)
             }
-            args => {
-                let mut command = Command::new(env!("CARGO_BIN_EXE_teamkeep"));
-                self.dress(&mut command);
-                command.args(args);
-                command
-            }
-        }
+            args => (env!("CARGO_BIN_EXE_teamkeep"), args),
+        };
+        let mut command = Command::new(program);
+        self.dress(&mut command);
+        command.args(args);
+        command
     }
 
     /// Gives a command the stage's directory and environment.

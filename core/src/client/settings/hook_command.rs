@@ -105,7 +105,7 @@ fn with_args(command: &str, args: &[Value]) -> Vec<String> {
     std::iter::once(command.to_owned()).chain(args).collect()
 }
 
-/// The call as one of `teamkeep hook`, of which the hook program is short for.
+/// The words of a call, where `teamkeep-hook EVENT` becomes the equal `teamkeep-hook hook EVENT`.
 fn with_subcommand(mut words: Vec<String>) -> Vec<String> {
     if words.first().is_some_and(|program| is_hook_program(program)) {
         words.insert(1, "hook".to_owned());
