@@ -7,6 +7,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands;
 use crate::context::Context;
+use crate::former_names;
 use crate::ui::Ui;
 use teamkeep_core::error::{EXIT_CODES, Result, USAGE};
 use teamkeep_core::sys::clock;
@@ -14,7 +15,7 @@ use teamkeep_core::sys::env::Env;
 
 /// Flight recorder and gatekeeper for Claude Code agent teams
 #[derive(Debug, Parser)]
-#[command(name = "teamkeep", version, about, max_term_width = 100)]
+#[command(name = "teamkeep", version, about, max_term_width = 100, disable_help_subcommand = true)]
 pub struct Cli {
     #[command(flatten)]
     options: Options,
@@ -56,98 +57,122 @@ enum Color {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Show running teams: agents, tasks, incidents
+    Status(commands::status::Args),
+    /// Show a run live on the whole terminal, or play it back
+    Watch(commands::watch::Args),
     /// List recorded runs
     #[command(visible_alias = "ls", alias = "teams")]
     List(commands::list::Args),
-    /// Show the status of running teams
-    Status(commands::status::Args),
-    /// Show a run live, or play it back: a board of agents, tasks and messages on the whole terminal
-    Watch(commands::watch::Args),
+    /// Show what happened in a run, in order
+    #[command(alias = "replay")]
+    Log(commands::log::Args),
     /// Show the members, tasks and messages of a run
     Show(commands::show::Args),
-    /// Show the facts about a team for an agent that has lost its context
-    Brief(commands::brief::Args),
-    /// Show what happened in a run, in order
-    Replay(commands::replay::Args),
-    /// Summarize a run: verdict, incidents, agents, tasks, messages, time, cost
+    /// Summarize a run: outcome, incidents, tasks, time, cost
     Report(commands::report::Args),
-    /// Show recorded events
-    Log(commands::log::Args),
-    /// Search messages, prompts, tasks, tool uses and transcripts of all runs
+    /// Find a text in all runs: messages, tasks, tool uses
     Search(commands::search::Args),
+    /// Show which agent wrote each line of a file, and for which task
+    Blame(commands::blame::Args),
+    /// Continue the unfinished work of a run
+    Restore(commands::restore::Args),
+    /// Allow a teammate's next shutdown
+    Allow(commands::overrides::AllowArgs),
+    /// Pause the policy, or one gate, for a time
+    Pause(commands::overrides::PauseArgs),
+    /// End pauses and allowances
+    Resume(commands::overrides::ResumeArgs),
+    /// Add the hooks to Claude Code's settings
+    Install(commands::install::Args),
+    /// Check the setup, and fix it
+    Doctor(commands::doctor::Args),
+    /// Show, check and create the configuration
+    Config(commands::config::Args),
+    /// Test and explain the policy
+    Policy(commands::policy::Args),
+    /// Try teamkeep on an example run
+    Demo(commands::demo::Args),
+    /// Show the files that agents changed, and their commits
+    Files(commands::files::Args),
+    /// Show the facts about a team for an agent that lost its context
+    Brief(commands::brief::Args),
     /// Serve recorded data to models, on stdin and stdout (MCP)
     Mcp(commands::mcp::Args),
-    /// Show which agents changed which files, and their commits
-    Files(commands::files::Args),
-    /// Show which agent changed a file, or wrote a line, when and for which task
-    Blame(commands::blame::Args),
-    /// Inspect, test and pause the policy
-    Policy(commands::policy::Args),
     /// Export a run to a single portable file
     Export(commands::export::Args),
     /// Import a run that was exported on another machine
     Import(commands::import::Args),
-    /// Restore a run's files, its unfinished tasks, or the work of removed git worktrees
-    Restore(commands::restore::Args),
     /// Delete old runs (dry run unless --yes)
     Prune(commands::prune::Args),
     /// Check the recorded data for damage
     Verify(commands::verify::Args),
-    /// Check the installation and suggest fixes
-    Doctor(commands::doctor::Args),
-    /// Add teamkeep's hooks to Claude Code's settings
-    Install(commands::install::Args),
-    /// Remove teamkeep's hooks from Claude Code's settings
+    /// Remove the hooks from Claude Code's settings
     Uninstall(commands::uninstall::Args),
-    /// Manage the configuration file
-    Config(commands::config::Args),
-    /// Test the notifications about incidents
-    Notify(commands::notify::Args),
-    /// Send recorded data to an object store or an OpenTelemetry receiver
+    /// Send recorded data to an object store or OpenTelemetry
     Ship(commands::ship::Args),
-    /// Print the completion script of a shell
-    Completions(commands::completions::Args),
-    /// Replay a bundled example run (reads and writes none of your files)
-    Demo(commands::demo::Args),
     /// Record one hook call from stdin
+    #[command(hide = true)]
     Hook(commands::hook::Args),
+    /// Print the completion script of a shell
+    #[command(hide = true)]
+    Completions(commands::completions::Args),
+    /// Show the help of a command, or with --all every command
+    #[command(hide = true)]
+    Help(HelpArgs),
+    /// Send notifications about a running team
+    #[command(hide = true)]
+    Notify(commands::notify::Args),
     /// Archive the transcripts of runs that have ended
     #[command(hide = true)]
     Finish(commands::hook::FinishArgs),
 }
 
-/// The commands as `teamkeep --help` groups them.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+struct HelpArgs {
+    /// Command
+    command: Vec<String>,
+    /// List every command
+    #[arg(long)]
+    all: bool,
+}
+
+/// The commands that `teamkeep` lists.
 pub const GROUPS: &[(&str, &[&str])] = &[
-    (
-        "Inspect",
-        &[
-            "list", "status", "watch", "show", "brief", "replay", "report", "log", "search", "files",
-            "blame", "mcp",
-        ],
-    ),
-    ("Policy", &["policy"]),
-    ("Maintain", &["export", "import", "restore", "prune", "verify", "doctor"]),
-    ("Set up", &["install", "uninstall", "config", "notify", "ship", "completions", "demo"]),
-    ("Run by Claude Code", &["hook"]),
+    ("Look at a team", &["status", "watch", "list", "log", "show", "report", "search", "blame"]),
+    ("Act", &["restore", "allow", "pause", "resume"]),
+    ("Set up", &["install", "doctor", "config", "policy", "demo"]),
 ];
+
+/// The commands that only `teamkeep help --all` lists.
+pub const MORE: &[(&str, &[&str])] =
+    &[("More", &["files", "brief", "mcp", "export", "import", "prune", "verify", "uninstall", "ship"])];
+
+/// The documented commands that no list shows: programs call them.
+pub const FOR_PROGRAMS: &[&str] = &["hook", "completions"];
+
+const LAST_LINE: &str = "Help for a command: teamkeep help COMMAND. All commands: teamkeep help --all";
 
 pub fn main(args: &[OsString]) -> ExitCode {
     if let Some(shell) = Env::completion_shell() {
-        return commands::completions::complete(parser(), &shell, args);
+        return commands::completions::complete(parser(GROUPS), &shell, args);
     }
-    let parsed = parser().try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = match parsed {
-        Ok(cli) => cli,
-        Err(error) => {
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { USAGE } else { 0 });
+    let former = former_names::replaced(args);
+    let cli = match parsed(&former.args) {
+        Ok(Cli { command: Command::Help(help), options }) => {
+            options.ui();
+            return show_help(&help);
         }
+        Ok(cli) => cli,
+        Err(error) => return printed(&error),
     };
+    let ui = cli.options.ui();
+    former.notes.iter().for_each(|note| ui.eprint_line(note));
     // A hook call must not read the files of the time zone.
     if !cli.options.utc && !matches!(cli.command, Command::Hook(_) | Command::Finish(_)) {
         clock::use_local();
     }
-    let ui = cli.options.ui();
     match dispatch(cli.command, ui, &cli.options) {
         Ok(code) => code,
         Err(error) => {
@@ -157,33 +182,60 @@ pub fn main(args: &[OsString]) -> ExitCode {
     }
 }
 
-/// The parser, with the commands in groups.
-fn parser() -> clap::Command {
+fn parsed(args: &[OsString]) -> clap::error::Result<Cli> {
+    parser(GROUPS).try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches))
+}
+
+fn printed(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
+}
+
+/// `teamkeep help COMMAND` prints what `teamkeep COMMAND --help` prints.
+fn show_help(help: &HelpArgs) -> ExitCode {
+    if help.all {
+        let _ = parser(&[GROUPS, MORE].concat()).print_help();
+        return ExitCode::SUCCESS;
+    }
+    let words = ["teamkeep"].into_iter().chain(help.command.iter().map(String::as_str)).chain(["--help"]);
+    let words: Vec<OsString> = words.map(OsString::from).collect();
+    parsed(&words).map_or_else(|error| printed(&error), |_| ExitCode::SUCCESS)
+}
+
+/// The parser, with these commands in groups.
+fn parser(groups: &[(&str, &[&str])]) -> clap::Command {
     let command = Cli::command();
     let heading = command.get_styles().get_header().to_owned();
     let literal = command.get_styles().get_literal().to_owned();
-    let mut groups = String::new();
-    for (title, names) in GROUPS {
-        groups.push_str(&format!("{heading}{title}:{heading:#}\n"));
+    let mut list = String::new();
+    for (title, names) in groups {
+        list.push_str(&format!("{heading}{title}:{heading:#}\n"));
         for below in names.iter().filter_map(|name| command.find_subcommand(name)) {
             let about = below.get_about().map(ToString::to_string).unwrap_or_default();
             let aliases: Vec<&str> = below.get_visible_aliases().collect();
             let aliases =
                 if aliases.is_empty() { String::new() } else { format!(" [alias: {}]", aliases.join(", ")) };
-            groups.push_str(&format!("  {literal}{:11}{literal:#} {about}{aliases}\n", below.get_name()));
+            list.push_str(&format!("  {literal}{:9}{literal:#} {about}{aliases}\n", below.get_name()));
         }
-        groups.push('\n');
+        list.push('\n');
     }
     let codes: String = EXIT_CODES.iter().map(|(code, about)| format!("\n  {code:<2}  {about}")).collect();
     command
+        .mut_subcommands(with_short_examples)
         .help_template(format!(
-            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{heading}Options:{heading:#}\n{{options}}{{after-help}}"
+            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}{heading}Options:{heading:#}\n{{options}}{{after-help}}"
         ))
-        .after_help("Run `teamkeep <COMMAND> --help` for the options and examples of a command.")
-        .after_long_help(format!(
-            "Run `teamkeep <COMMAND> --help` for the options and examples of a command.\n\n\
-             {heading}Exit codes:{heading:#}{codes}"
-        ))
+        .after_help(LAST_LINE)
+        .after_long_help(format!("{LAST_LINE}\n\n{heading}Exit codes:{heading:#}{codes}"))
+}
+
+/// Shows the examples of `--help` with `-h`, too.
+fn with_short_examples(command: clap::Command) -> clap::Command {
+    let long = command.get_after_long_help().map(ToString::to_string);
+    let Some(long) = long.filter(|_| command.get_after_help().is_none()) else { return command };
+    let is_example = |line: &&str| line.is_empty() || line.starts_with("  ") || *line == "Examples:";
+    let examples: Vec<&str> = long.lines().take_while(is_example).collect();
+    command.after_help(examples.join("\n").trim_end().to_owned())
 }
 
 impl Options {
@@ -232,7 +284,7 @@ fn dispatch(command: Command, ui: Ui, options: &Options) -> Result<ExitCode> {
         Command::Status(args) if args.line => return Ok(commands::status::line()),
         Command::Status(args) => return commands::status::run(&reading()?, &args),
         Command::Watch(args) => return commands::watch::run(&reading()?, &args),
-        Command::Replay(args) => return commands::replay::run(&reading()?, &args),
+        Command::Log(args) => return commands::log::run(&reading()?, &args),
         Command::Restore(args) => return commands::restore::run(&reading()?, &args),
         Command::Prune(args) => return commands::prune::run(&strict()?, &args),
         Command::Verify(args) => return commands::verify::run(&reading()?, &args),
@@ -241,6 +293,11 @@ fn dispatch(command: Command, ui: Ui, options: &Options) -> Result<ExitCode> {
         Command::Config(args) => return commands::config::run(&lenient()?, &args),
         Command::Ship(args) => return commands::ship::run(&bare()?, &options.passed_on(), &args),
         Command::Notify(args) => return commands::notify::run(strict()?, &args),
+        Command::Allow(args) => commands::overrides::allow(&lenient()?, &args)?,
+        Command::Pause(args) => commands::overrides::pause(&lenient()?, &args)?,
+        Command::Resume(args) => commands::overrides::resume(&lenient()?, &args)?,
+        // Answered before.
+        Command::Help(_) => {}
         Command::List(args) => commands::list::run(&reading()?, &args)?,
         Command::Brief(args) => commands::brief::run(&reading()?, &args)?,
         Command::Files(args) => commands::files::run(&reading()?, &args)?,
@@ -248,7 +305,6 @@ fn dispatch(command: Command, ui: Ui, options: &Options) -> Result<ExitCode> {
         Command::Show(args) => commands::show::run(&reading()?, &args)?,
         Command::Report(args) if args.redact => commands::report::run(&strict()?, &args)?,
         Command::Report(args) => commands::report::run(&reading()?, &args)?,
-        Command::Log(args) => commands::log::run(&reading()?, &args)?,
         Command::Mcp(args) => commands::mcp::run(strict()?, &args)?,
         Command::Search(args) => commands::search::run(&reading()?, &args)?,
         Command::Export(args) if args.redact => commands::export::run(&strict()?, &args)?,

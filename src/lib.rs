@@ -8,6 +8,7 @@
 //! ```
 //!
 //! [`commands`] has one file a command: it parses arguments, calls a module and passes the result to [`view`].
+//! `former_names` replaces names of earlier versions in it.
 //! [`brief`] has the facts for an agent that has lost its context.
 //! [`search`] finds texts in everything that is recorded, and [`files`] the files that the agents changed.
 //! [`timeline`] merges events, snapshots, transcripts and inboxes into the history of a run. [`bundle`] exports and imports
@@ -24,6 +25,7 @@ pub mod context;
 pub mod demo;
 pub mod doctor;
 mod files;
+mod former_names;
 mod notify;
 mod prune;
 pub mod redact;

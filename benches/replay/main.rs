@@ -44,18 +44,18 @@ fn replay(events: usize) {
     let long = Long::write(store.path(), 1, events);
     let megabytes = long.bytes as f64 / 1e6;
     println!("{} events, {megabytes:.0} MB of log", long.events);
-    let said = command(store.path(), &["replay", "--json"]).output().unwrap();
+    let said = command(store.path(), &["log", "--json"]).output().unwrap();
     assert!(said.status.success() && said.stderr.is_empty(), "{}", String::from_utf8_lossy(&said.stderr));
     println!("{} entries", said.stdout.iter().filter(|byte| **byte == b'\n').count());
     drop(said);
     let asked = (megabytes / 300.0).max(5.0 * events as f64 / 1e6);
-    let took = median(|| run(store.path(), &["replay", "--json"]));
+    let took = median(|| run(store.path(), &["log", "--json"]));
     println!(
-        "teamkeep replay --json: {:.2} s, {:.0} MB/s (median of {ROUNDS}; budget: {asked:.2} s)",
+        "teamkeep log --json: {:.2} s, {:.0} MB/s (median of {ROUNDS}; budget: {asked:.2} s)",
         took.as_secs_f64(),
         megabytes / took.as_secs_f64()
     );
-    println!("peak resident memory: {:.0} MiB (budget: 256 MiB)", peak(store.path(), &["replay", "--json"]));
+    println!("peak resident memory: {:.0} MiB (budget: 256 MiB)", peak(store.path(), &["log", "--json"]));
 }
 
 fn teams(runs: usize) {

@@ -16,14 +16,14 @@ use teamkeep_core::sys::clock::{self, Timestamp};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  teamkeep brief parser-team --for bob
+  teamkeep brief parser-team --agent bob
   teamkeep brief latest --prompt | claude -p")]
 pub struct Args {
     /// Team name, run ID (or a unique prefix), or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
     /// Write it for this agent: its tasks, its messages and its blocked calls. Default: team-lead
-    #[arg(long = "for", value_name = "AGENT")]
+    #[arg(long = "agent", value_name = "NAME")]
     reader: Option<String>,
     /// Show the facts at this time (same formats as show --at). Default: now, or the end of the run
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
@@ -54,7 +54,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
             return Ok(());
         }
         if !is_known && data.run.team.is_none() {
-            let hint = format!("see what happened in it: teamkeep replay {}", data.run.run);
+            let hint = format!("see what happened in it: teamkeep log {}", data.run.run);
             return Err(Error::new(format!("run {} has no team", data.run.run)).hint(hint));
         }
         if !is_known {
@@ -106,7 +106,7 @@ fn prompt(run: &RunRecord, brief: &Brief, observed: &Observation, text: &str) ->
     };
     let worktrees = match brief.has_worktrees {
         true => format!(
-            "Work that is only in git worktrees is recorded. To get it as branches: teamkeep restore {} --worktree\n",
+            "Work that is only in git worktrees is recorded. To get it as branches: teamkeep restore {} --worktrees\n",
             brief.run
         ),
         false => String::new(),

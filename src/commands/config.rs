@@ -1,5 +1,6 @@
-//! `teamkeep config`. `teamkeep policy` uses [`check`] and [`show`] for its [`Part`].
+//! `teamkeep config`: the configuration files, the policy in them, and the notifications that they configure.
 
+use std::collections::BTreeSet;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,7 +20,7 @@ use teamkeep_core::config::{
     Code, Effective, Files, ORGANIZATION_FILE, Origin, PROJECT_FILE, Problem, TEMPLATE, TrustState, layers,
     misnamed_file,
 };
-use teamkeep_core::error::{Error, Result};
+use teamkeep_core::error::{self, Error, Result};
 use teamkeep_core::sys::fs;
 
 /// Wider keys and values do not widen their columns.
@@ -39,11 +40,13 @@ enum Command {
         after_help = "Examples:\n  teamkeep config check\n  teamkeep config check .claude/teamkeep.toml"
     )]
     Check(CheckArgs),
-    /// Show the active configuration: each key, its value and origin
+    /// Show what the configuration sets: each key, its value and origin
     #[command(
-        after_help = "Examples:\n  teamkeep config show\n  teamkeep config show --json | jq -r '.settings[] | [.key, .origin.layer] | @tsv'"
+        after_help = "Examples:\n  teamkeep config show\n  teamkeep config show policy --all\n  teamkeep config show --json | jq -r '.settings[] | [.key, .origin.layer] | @tsv'"
     )]
     Show(ShowArgs),
+    /// Send a test notification to the configured destinations
+    TestNotify(super::notify::TestArgs),
     /// Print the paths of the configuration files
     #[command(
         after_help = "Examples:\n  teamkeep config path\n  teamkeep config path && teamkeep config check"
@@ -54,6 +57,7 @@ enum Command {
     Init(InitArgs),
     /// Print the JSON Schema of the configuration file
     #[command(
+        hide = true,
         after_help = "Examples:\n  teamkeep config schema > teamkeep.schema.json\n  teamkeep config schema | jq '.properties.policy.properties | keys'"
     )]
     Schema,
@@ -67,39 +71,18 @@ struct InitArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub struct CheckArgs {
+struct CheckArgs {
     /// Files to check, instead of the active ones; `.claude/teamkeep.toml` is checked as a project's file
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    Whole,
-    /// `[policy]` and `[[rule]]`.
-    Policy,
-}
-
-impl Part {
-    /// Whether a key such as `policy.max-blocks` or `rule[0].name` is in this part.
-    pub fn contains(self, key: &str) -> bool {
-        let table = key.split(['.', '[']).next().unwrap_or_default();
-        self == Part::Whole || matches!(table, "policy" | "rule")
-    }
-
-    pub fn check_command(self) -> &'static str {
-        match self {
-            Part::Whole => "teamkeep config check",
-            Part::Policy => "teamkeep policy check",
-        }
-    }
-}
-
 /// Runs a subcommand. None needs a valid configuration.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     match &args.command {
-        Command::Check(args) => return check(context, args, Part::Whole),
-        Command::Show(args) => show(context, args, Part::Whole)?,
+        Command::Check(args) => return check(context, args),
+        Command::TestNotify(args) => return super::notify::test(context, args),
+        Command::Show(args) => show(context, args)?,
         Command::Path => print_paths(context)?,
         Command::Init(args) => init(context, args)?,
         Command::Schema => print_json(context, &schema())?,
@@ -107,14 +90,12 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lists the problems in this part of the files, or of the active ones. Exit code 1 if there are errors.
-pub fn check(context: &Context, args: &CheckArgs, part: Part) -> Result<ExitCode> {
-    let (mut problems, files) = match args.files.as_slice() {
+/// Lists the problems in these files, or in the active ones. Exit code 1 if there are errors.
+fn check(context: &Context, args: &CheckArgs) -> Result<ExitCode> {
+    let (problems, files) = match args.files.as_slice() {
         [] => active_problems(context)?,
         files => (files.iter().flat_map(|file| problems_of(context, file)).collect(), files.to_vec()),
     };
-    // An error in any table disables the whole file, so it concerns every part.
-    problems.retain(|problem| problem.is_error() || problem.key.is_none_or(|key| part.contains(key)));
     let files: Vec<String> =
         files.iter().map(|file| escape(&file.display().to_string()).into_owned()).collect();
     let end = match (problems.is_empty(), files.is_empty()) {
@@ -205,7 +186,13 @@ fn init(context: &Context, args: &InitArgs) -> Result<()> {
 }
 
 #[derive(Debug, clap::Args)]
-pub struct ShowArgs {
+struct ShowArgs {
+    /// Only this table, such as `policy` (with the rules) or `notify`
+    #[arg(value_name = "TABLE")]
+    table: Option<String>,
+    /// Include the keys that are not set, with their defaults
+    #[arg(short, long)]
+    all: bool,
     #[command(flatten)]
     output: JsonOption,
 }
@@ -217,13 +204,33 @@ struct Row<'a> {
     origin: &'a Origin,
 }
 
-/// Prints each key of a part, its value and its origin.
-pub fn show(context: &Context, args: &ShowArgs, part: Part) -> Result<()> {
+impl ShowArgs {
+    /// Whether a key such as `policy.max-blocks` or `rule[0].name` is to be shown.
+    fn selects(&self, key: &str) -> bool {
+        let table = table(key);
+        self.table.as_deref().is_none_or(|wanted| wanted == table || (wanted == "policy" && table == "rule"))
+    }
+
+    fn check_table(&self) -> Result<()> {
+        let tables: BTreeSet<&str> = KEYS.iter().map(|key| table(key.path)).collect();
+        let unknown = self.table.as_deref().filter(|wanted| !tables.contains(wanted));
+        let tables = Vec::from_iter(tables);
+        unknown.map_or(Ok(()), |wanted| Err(error::unknown("table", wanted, &tables).of_usage()))
+    }
+}
+
+fn table(key: &str) -> &str {
+    key.split(['.', '[']).next().unwrap_or_default()
+}
+
+/// Prints each key that is set, or every key, with its value and its origin.
+fn show(context: &Context, args: &ShowArgs) -> Result<()> {
+    args.check_table()?;
     context.check_config_path()?;
     let files = context.policy_files();
     let effective = layers::load(&files);
     let uncovered = uncovered(context, &Demand::all(&effective.config, &effective.settings));
-    let rows = rows(&effective, part);
+    let rows = rows(&effective, args);
     let problems: Vec<_> = effective.problems.iter().chain(&uncovered).collect();
     let project = effective.project.as_ref().map(|project| {
         let checks: Vec<&str> = project.checks.iter().map(|check| check.run.as_str()).collect();
@@ -243,26 +250,31 @@ pub fn show(context: &Context, args: &ShowArgs, part: Part) -> Result<()> {
     });
     args.output.print(context, &object, || document(&rows, &effective))?;
     if !args.output.json {
+        if !args.all {
+            let defaults =
+                if rows.is_empty() { "every key has its default" } else { "other keys have their defaults" };
+            context.ui.eprint_line(&format!("{defaults}: teamkeep config show --all"));
+        }
         print_problems(context, &uncovered);
         if !effective.problems.is_empty() {
             let found = counted_problems(&effective.problems);
-            let command = part.check_command();
-            context.ui.warn(format!("{found} in the configuration files; see: {command}"));
+            context.ui.warn(format!("{found} in the configuration files; see: teamkeep config check"));
         }
     }
     Ok(())
 }
 
-/// Every key of the part, then the items of its lists, such as the checks and rules that run.
-fn rows(effective: &Effective, part: Part) -> Vec<Row<'_>> {
-    let keys = || KEYS.iter().filter(|key| part.contains(key.path));
-    let single = keys().filter(|key| !key.path.contains("[]")).map(|key| {
+/// The selected keys, then the items of lists, such as the checks and rules that run.
+fn rows<'a>(effective: &'a Effective, args: &ShowArgs) -> Vec<Row<'a>> {
+    let keys = || KEYS.iter().filter(|key| args.selects(key.path));
+    let is_shown = |key: &str| args.all || effective.settings.contains_key(key);
+    let single = keys().filter(|key| !key.path.contains("[]") && is_shown(key.path)).map(|key| {
         let default = || key.default.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
         let set = effective.settings.get(key.path);
         let value = set.map_or_else(default, |set| set.value.clone());
         Row { key: key.path, value, origin: effective.origin(key.path) }
     });
-    let mut rows: Vec<Row<'_>> = single.collect();
+    let mut rows: Vec<Row<'a>> = single.collect();
     let mut lists: Vec<&str> = keys().filter_map(|key| Some(key.path.split_once("[].")?.0)).collect();
     lists.dedup();
     for list in lists {

@@ -1,10 +1,11 @@
-//! `teamkeep files [RUN]`: the files that the agents of a run changed, and their commits.
+//! `teamkeep files [RUN|FILE]`: the files that the agents of a run changed, and their commits, or the changes of one file.
 
 use std::path::Path;
 
 use serde_json::json;
 
-use super::catalog::with_run;
+use super::catalog::{catalog, with_run};
+use super::file_changes::file_changes;
 use super::output::{self, JsonOption};
 use crate::context::Context;
 use crate::files::{Attribution, agent_trace, file_histories};
@@ -15,12 +16,21 @@ use teamkeep_core::model::event::LEAD;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
+  # The files that several agents of a run changed
   teamkeep files parser-team --shared
+
+  # The changes of one file in all runs
+  teamkeep files src/parser.rs
+
+  # For tools
   teamkeep files latest --agent-trace > trace.json")]
 pub struct Args {
-    /// Team name, run ID (or a unique prefix), or `latest`
-    #[arg(value_name = "RUN", default_value = "latest")]
-    run: String,
+    /// Team name, run ID (or a unique prefix), `latest`, or a file
+    #[arg(value_name = "RUN|FILE", default_value = "latest")]
+    of: String,
+    /// With FILE: only changes in this run. Default: all runs
+    #[arg(long, value_name = "RUN")]
+    run: Option<String>,
     /// Only changes and commits of this agent; `lead` is the lead
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
@@ -35,16 +45,46 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<()> {
-    with_run(context, &args.run, DetailLevel::Timeline, |_, data| {
+    let agent = args.agent.as_deref().map(|agent| if agent == "lead" { LEAD } else { agent });
+    let file = Path::new(&args.of);
+    // A run has no slash in its name, and a file that exists is meant as a file.
+    if args.run.is_some() || file.is_file() || args.of.contains('/') {
+        return print_file(context, args, file, agent);
+    }
+    with_run(context, &args.of, DetailLevel::Timeline, |_, data| {
         let mut found = Attribution::of(data, &merge(data));
         if args.shared {
             found.retain_shared();
         }
-        if let Some(agent) = &args.agent {
-            found.retain_agent(if agent == "lead" { LEAD } else { agent });
+        if let Some(agent) = agent {
+            found.retain_agent(agent);
         }
         print(context, args, data, &found)
     })
+}
+
+/// Prints the changes of a file, the newest first.
+fn print_file(context: &Context, args: &Args, file: &Path, agent: Option<&str>) -> Result<()> {
+    if args.shared || args.agent_trace {
+        return Err(Error::usage("--shared and --agent-trace need a run, and this is a file")
+            .hint("list the files of the last run: teamkeep files latest --shared"));
+    }
+    let catalog = catalog(context)?;
+    let run = args.run.as_deref().map(|name| catalog.find(name)).transpose()?;
+    let mut found = file_changes(context, &catalog, file, run)?;
+    found.retain(|found| agent.is_none_or(|agent| found.change.agent == agent));
+    found.reverse();
+    if args.output.json {
+        return output::print_json(context, &json!({"v": 1, "changes": found}));
+    }
+    let rows = found.iter().map(|found| (found.run_name(), &found.change));
+    output::page_document(context, &view::file_changes(rows, None))?;
+    if found.is_empty() {
+        let missing = if file.exists() { "" } else { ", and it does not exist here" };
+        let file = file.display();
+        return Err(Error::not_found(format!("no change of {file} is recorded{missing}")));
+    }
+    Ok(())
 }
 
 fn print(context: &Context, args: &Args, data: &RunData, found: &Attribution) -> Result<()> {

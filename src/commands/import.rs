@@ -17,7 +17,7 @@ use teamkeep_core::error::{Error, Result};
 #[command(after_long_help = "\
 Examples:
   # Import a run and show what happened in it
-  teamkeep import parser-team.teamkeep.tar.gz && teamkeep replay parser-team
+  teamkeep import parser-team.teamkeep.tar.gz && teamkeep log parser-team
 
   # Import a run that another machine has shipped as a bundle (`ship.bundles`)
   teamkeep import s3://bucket/bundles/org=acme/date=2026-11-20/host=laptop/9601a301.teamkeep

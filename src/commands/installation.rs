@@ -128,7 +128,7 @@ pub fn needed_hooks(context: &Context, installed: &[Entry]) -> Needs {
     let mut needs = Needs::with(&demands);
     if all.is_partial || misnamed_file(&context.env).is_some() {
         context.ui.eprint_line(
-            "note: some policy files cannot be used, so no hook is removed; see: teamkeep policy check",
+            "note: some policy files cannot be used, so no hook is removed; see: teamkeep config check",
         );
         needs.add_entries(installed);
     }

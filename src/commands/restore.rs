@@ -14,7 +14,7 @@ use crate::view;
 use teamkeep_core::client::settings::command::{quoted, shell_invocation};
 use teamkeep_core::client::team::mailbox;
 use teamkeep_core::error::{Cause, Error, Result};
-use teamkeep_core::store::archive::Archive;
+use teamkeep_core::store::archive::{Archive, RunRecord};
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::fs;
 
@@ -22,19 +22,20 @@ const DRY_RUN: &str = "Dry run: nothing was written.";
 
 #[derive(Debug, clap::Args)]
 #[command(
-    group(clap::ArgGroup::new("what").required(true).args(["to", "tasks", "worktree", "undo"])),
+    group(clap::ArgGroup::new("what").args(["files", "tasks", "worktrees", "undo"])),
     after_long_help = "\
 Examples:
-  # Start a session with the unfinished tasks of a team's last run
-  id=$(uuidgen)
-  teamkeep restore parser-team --tasks $id --yes
-  claude --session-id $id
+  # Show the unfinished tasks of the last run, and the command that continues them in a new session
+  teamkeep restore
+
+  # Do it
+  teamkeep restore parser-team --yes
 
   # Restore the files as of 1m30s after the start of the last run
-  teamkeep restore latest --at +1m30s --to ./then
+  teamkeep restore latest --at +1m30s --files ./then
 
   # In the repository: create a branch for each removed worktree
-  teamkeep restore latest --worktree
+  teamkeep restore latest --worktrees
 
 Exit codes:
   0   Success, or a dry run with --dry-run or on a terminal
@@ -43,50 +44,52 @@ Exit codes:
 )]
 pub struct Args {
     /// Team name, run ID (or a unique prefix), or `latest`
-    #[arg(value_name = "RUN", required_unless_present = "undo", conflicts_with = "undo")]
-    run: Option<String>,
+    #[arg(value_name = "RUN", default_value = "latest", conflicts_with = "undo")]
+    run: String,
     /// Restore the state as of this time: time since the start of the run (`+1m30s`), `2026-02-03 04:05` (local),
     /// RFC 3339, `2026-02-03`, `today`, or an age (`10m`, `2h`). Default: the last recorded state of each item
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, conflicts_with = "undo")]
     at: Option<String>,
-    /// Write the run's files to this directory, laid out as in ~/.claude
-    #[arg(long, value_name = "DIR")]
-    to: Option<PathBuf>,
-    /// Add the run's unfinished tasks to the Claude Code task list of this team or session
+    /// Restore the tasks into the task list of this team or session. Default: of a new session
     #[arg(long, value_name = "TEAM|SESSION")]
     tasks: Option<String>,
-    /// Create a branch with the recorded work of this worktree in the current git repository. Default: of every worktree
-    /// of the run
+    /// Write the run's files to this directory, laid out as in ~/.claude, instead of restoring tasks
+    #[arg(long, value_name = "DIR")]
+    files: Option<PathBuf>,
+    /// Create a branch with the recorded work of this worktree in the current git repository, instead of restoring tasks.
+    /// Default: of every worktree of the run
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true)]
-    worktree: Option<Option<String>>,
-    /// Undo a task restore; tasks changed since then are kept
-    #[arg(long, value_name = "ID")]
-    undo: Option<String>,
-    /// With --tasks: include completed and deleted tasks
-    #[arg(long, requires = "tasks")]
+    worktrees: Option<Option<String>>,
+    /// Undo a restore of tasks; tasks changed since then are kept. Default: the last one
+    #[arg(long, value_name = "ID", num_args = 0..=1)]
+    undo: Option<Option<String>>,
+    /// Include completed and deleted tasks
+    #[arg(long, conflicts_with_all = NOT_FOR_TASKS)]
     all: bool,
-    /// With --tasks: keep owners and in-progress status
-    #[arg(long, requires = "tasks")]
+    /// Keep the owners of tasks, and the status of those in progress
+    #[arg(long, conflicts_with_all = NOT_FOR_TASKS)]
     keep_owners: bool,
-    /// With --tasks: write even if a running session is using the list. With --to: write to a directory that is not
+    /// For tasks: write even if a running session is using the list. With --files: write to a directory that is not
     /// empty; existing files are kept
     #[arg(long, conflicts_with = "undo")]
     force: bool,
     /// Print the plan without writing anything
     #[arg(long)]
     dry_run: bool,
-    /// With --tasks: write the tasks (default: dry run)
+    /// Write the tasks (default: dry run)
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]
     output: JsonOption,
 }
 
+const NOT_FOR_TASKS: [&str; 3] = ["files", "worktrees", "undo"];
+
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if let Some(id) = &args.undo {
-        return undo(context, args, id);
+        return undo(context, args, id.as_deref());
     }
-    with_run(context, args.run.as_deref().unwrap_or_default(), DetailLevel::Whole, |catalog, run| {
+    with_run(context, &args.run, DetailLevel::Whole, |catalog, run| {
         if run.run.metadata_only {
             return Err(Error::new(format!(
                 "cannot restore run {}: its texts were not recorded",
@@ -96,14 +99,13 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         }
         let at = moment_of_run(context, args.at.as_deref(), &run.run)?;
         let restore = Restore { context, args, archive: &catalog.archive, run, at };
-        match (&args.to, &args.tasks, &args.worktree) {
+        if let Some(directory) = &args.files {
             // Without a slash at the end, which would follow a symlink.
-            (Some(to), ..) => restore.files(&to.components().collect::<PathBuf>()),
-            (None, Some(list), _) => restore.tasks(list),
-            (None, None, Some(name)) => restore.worktrees(name.as_deref()),
-            (None, None, None) => Err(Error::usage(
-                "missing what to restore; expected --to DIR, --tasks TEAM, --worktree or --undo ID",
-            )),
+            restore.files(&directory.components().collect::<PathBuf>())
+        } else if let Some(name) = &args.worktrees {
+            restore.worktrees(name.as_deref())
+        } else {
+            restore.tasks(args.tasks.as_deref())
         }
     })
 }
@@ -128,7 +130,7 @@ impl Restore<'_> {
         let clients = [usual.map(Path::to_path_buf), run.run.client_dir(usual)];
         if clients.iter().flatten().any(|client| is_within(&directory, client)) {
             return Err(failed("it is inside Claude Code's directory".into())
-                .hint("choose another directory, or use --tasks to add tasks to a task list"));
+                .hint("choose another directory; to continue the tasks: teamkeep restore"));
         }
         if is_within(&directory, &context.paths.store) {
             return Err(failed("it is inside teamkeep's store".into()).hint("choose another directory"));
@@ -182,7 +184,7 @@ impl Restore<'_> {
             let what =
                 format!("cannot restore tasks of run {run}: its Claude Code directory {}", client.display());
             return Err(Error::caused(what, "it does not exist here")
-                .hint(format!("write its files to another directory: teamkeep restore {run} --to DIR")));
+                .hint(format!("write its files to another directory: teamkeep restore {run} --files DIR")));
         }
         client.canonicalize().or_else(|_| std::path::absolute(&client)).map_err(|error| {
             Error::caused(format!("cannot find Claude Code's directory {}", client.display()), error)
@@ -190,10 +192,13 @@ impl Restore<'_> {
     }
 
     /// Prints the plan for a task list, and writes with `--yes`.
-    fn tasks(self, list: &str) -> Result<ExitCode> {
+    fn tasks(self, list: Option<&str>) -> Result<ExitCode> {
         let client = self.client()?;
         let Restore { context, args, archive, run, at } = self;
-        let list = List::find(list, &client, archive, &run.run)?;
+        let list = match list {
+            Some(list) => List::find(list, &client, archive, &run.run)?,
+            None => List::of_new_session(&run.run.run),
+        };
         let own = run.history.ids.main().is_some_and(|main| list.name == mailbox(main));
         let restore = TaskRestore {
             archive,
@@ -226,15 +231,15 @@ fn report(context: &Context, args: &Args, restore: &TaskRestore<'_>, plan: &Plan
         ui.eprint_line(&format!("to undo: {} restore --undo {undo}", shell_invocation(&context.env)));
         if plan.held_by.is_none() {
             let command = start_command(context, restore);
-            ui.eprint_line(&format!("hint: start a session with this list: {command}"));
+            ui.eprint_line(&format!("to start a session with them: {command}"));
         }
         return ExitCode::SUCCESS;
     }
     if let Some(holder) = &plan.held_by {
         ui.eprint_line(&format!("note: {holder}: --yes needs --force"));
     }
+    ui.eprint_line(&format!("to do it: {}", confirmed(context, args)));
     if args.dry_run || ui.is_terminal() {
-        ui.eprint_line(&format!("{DRY_RUN} Re-run with --yes to write."));
         return ExitCode::SUCCESS;
     }
     let error = Error::new("dry run only: nothing was written");
@@ -242,8 +247,25 @@ fn report(context: &Context, args: &Args, restore: &TaskRestore<'_>, plan: &Plan
     ExitCode::FAILURE
 }
 
+/// The command that writes what a dry run has shown.
+fn confirmed(context: &Context, args: &Args) -> String {
+    let mut command = format!("{} restore {}", shell_invocation(&context.env), quoted(&args.run));
+    let values = [("--at", &args.at), ("--tasks", &args.tasks)];
+    for (option, value) in values.into_iter().filter_map(|(option, value)| Some((option, value.as_ref()?))) {
+        command += &format!(" {option}={}", quoted(value));
+    }
+    for (option, is_set) in
+        [("--all", args.all), ("--keep-owners", args.keep_owners), ("--force", args.force)]
+    {
+        if is_set {
+            command += &format!(" {option}");
+        }
+    }
+    command + " --yes"
+}
+
 /// The command that starts a session with the list. Since 2.1.178 the session ID determines the team's name. In every
-/// version, `CLAUDE_CODE_TASK_LIST_ID` overrides it.
+/// version, `CLAUDE_CODE_TASK_LIST_ID` overrides it: a run with a named team was recorded before.
 fn start_command(context: &Context, restore: &TaskRestore<'_>) -> String {
     let List { name, session } = &restore.list;
     let is_overridden = context.env.task_list.as_deref().is_some_and(|list| mailbox(list) != *name);
@@ -252,13 +274,18 @@ fn start_command(context: &Context, restore: &TaskRestore<'_>) -> String {
     if usual.as_ref() != Some(&restore.client) && restore.client.exists() {
         variables += &format!("CLAUDE_CONFIG_DIR={} ", quoted(&restore.client.to_string_lossy()));
     }
-    if !session.as_ref().is_some_and(|session| restore.list.is_of(session) && !is_overridden) {
+    let is_found = session.as_ref().is_some_and(|session| restore.list.is_of(session));
+    if !is_found || is_overridden || has_named_team(restore.run) {
         variables += &format!("CLAUDE_CODE_TASK_LIST_ID={name} ");
     }
     let Some(session) = session else { return format!("{variables}claude") };
     let mut projects = fs::entries(&restore.client.join("projects"));
     let is_known = projects.any(|project| project.path().join(format!("{session}.jsonl")).exists());
     format!("{variables}claude {} {session}", if is_known { "--resume" } else { "--session-id" })
+}
+
+fn has_named_team(run: &RunRecord) -> bool {
+    run.team.as_deref().is_some_and(|team| !team.starts_with("session-"))
 }
 
 /// Whether a directory, which need not exist, is inside of another one.
@@ -271,8 +298,13 @@ fn is_within(directory: &Path, other: &Path) -> bool {
     canonical(directory).starts_with(canonical(other))
 }
 
-fn undo(context: &Context, args: &Args, id: &str) -> Result<ExitCode> {
+fn undo(context: &Context, args: &Args, id: Option<&str>) -> Result<ExitCode> {
     let records = UndoLog { dir: context.paths.restores() };
+    let id = match id {
+        Some(id) => id.to_owned(),
+        None => records.last().ok_or_else(|| Error::not_found("no restore is recorded"))?.id,
+    };
+    let id = &id;
     let undone = if args.dry_run { records.preview_undo(id)? } else { records.undo(id)? };
     args.output.print(context, &undone, || view::undone(&undone))?;
     if args.dry_run {

@@ -68,7 +68,7 @@ pub struct Args {
     #[arg(long)]
     regex: bool,
     /// Maximum number of results
-    #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1_000))]
     limit: u16,
     /// Print the texts in full
     #[arg(long)]
@@ -203,9 +203,7 @@ impl Printer<'_> {
                 (0, _) => self.print_no_match(found),
                 (_, true) => {
                     let limit = args.limit;
-                    context
-                        .ui
-                        .eprint_line(&format!("showing the first {limit} matches; for more: --limit COUNT"));
+                    context.ui.eprint_line(&format!("showing the first {limit} matches; for more: -n COUNT"));
                 }
                 _ => {}
             }

@@ -8,7 +8,6 @@ use serde::Deserialize;
 
 use super::catalog::{self, catalog};
 use super::output::JsonOption;
-use super::watch;
 use crate::context::Context;
 use crate::status::{Attention, Status, StatusLine, alive};
 use crate::timeline::{OpenedRun, RunCatalog};
@@ -32,9 +31,6 @@ const TIMEOUT: Duration = Duration::from_millis(30);
   teamkeep status --json | jq -r '.teams[].incidents[] | .summary'
   teamkeep status --json | jq -r '.teams[].members[] | select(.doing == \"idle\") | .name'")]
 pub struct Args {
-    /// Another name of `teamkeep watch`
-    #[arg(short, long, hide = true, conflicts_with_all = ["json", "line"])]
-    watch: bool,
     #[command(flatten)]
     output: JsonOption,
     /// Print one line for Claude Code's `statusLine` setting. Shows the team of the session that the JSON on stdin names;
@@ -44,9 +40,6 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    if args.watch {
-        return watch::run(context, &watch::Args::default());
-    }
     let catalog = catalog(context)?;
     let (opened, status) = read_status(context, &catalog)?;
     args.output.print(context, &status, || view::status(&status, context.clock.now()))?;

@@ -33,7 +33,7 @@ pub fn files(facts: &Facts<'_>) -> Diagnosis {
         1 => bad(what),
         errors => bad(format!("{what} (and {})", count(errors - 1, "other error"))),
     };
-    diagnosis.with_fix(format!("{} policy check", facts.call))
+    diagnosis.with_fix(format!("{} config check", facts.call))
 }
 
 /// Checks that the installed hooks cover every rule.

@@ -36,6 +36,22 @@ pub struct Change {
     pub lines: Arc<[LineChange]>,
 }
 
+/// A change of a file, and its run.
+#[derive(Debug, Serialize)]
+pub struct FileChange {
+    pub run: String,
+    pub team: Option<String>,
+    #[serde(flatten)]
+    pub change: Change,
+}
+
+impl FileChange {
+    /// The name of the run for people.
+    pub fn run_name(&self) -> &str {
+        self.team.as_deref().unwrap_or(&self.run)
+    }
+}
+
 /// A commit that git printed when an agent made it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MadeCommit {
@@ -106,9 +122,12 @@ impl Attribution {
 }
 
 impl Change {
-    /// Whether it added a line with this text.
-    pub fn adds(&self, wanted: &str) -> bool {
-        self.lines.iter().any(|line| matches!(line, LineChange::Added { text, .. } if text == wanted))
+    /// The texts of the lines that it added.
+    pub fn added_lines(&self) -> impl Iterator<Item = &str> {
+        self.lines.iter().filter_map(|line| match line {
+            LineChange::Added { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
     }
 }
 

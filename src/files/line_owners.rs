@@ -1,5 +1,7 @@
 //! The change that each line of a file comes from: after the last recorded change, and in the present file.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use super::attribution::Change;
@@ -83,12 +85,33 @@ pub enum FoundBy {
     Text,
 }
 
-/// The change that a line comes from, of the changes of its file in order of time: the one that added it at this place,
-/// or else, if changes that are not recorded have moved it, the newest one that added this text.
-pub fn blame<'a>(changes: &[&'a Change], line: &PresentLine) -> Option<(&'a Change, FoundBy)> {
-    let at_place = LineOwners::of(changes.iter().copied()).line(line.number);
-    let at_place =
-        at_place.filter(|(_, text)| *text == line.text).map(|(change, _)| (change, FoundBy::Place));
-    let by_text = || changes.iter().rfind(|change| change.adds(&line.text));
-    at_place.or_else(|| Some((*by_text()?, FoundBy::Text)))
+/// Finds the change that a line of the present file comes from.
+#[derive(Debug)]
+pub struct LineFinder<'a> {
+    changes: &'a [&'a Change],
+    owners: LineOwners<'a>,
+    /// The newest change that added each text.
+    by_text: HashMap<&'a str, usize>,
+}
+
+impl<'a> LineFinder<'a> {
+    /// `changes` are those of the file, in order of time.
+    pub fn of(changes: &'a [&'a Change]) -> LineFinder<'a> {
+        let mut by_text = HashMap::new();
+        for (index, change) in changes.iter().enumerate() {
+            by_text.extend(change.added_lines().map(|text| (text, index)));
+        }
+        LineFinder { changes, owners: LineOwners::of(changes.iter().copied()), by_text }
+    }
+
+    /// The index of the change that added the line at this place, or else, if changes that are not recorded have moved it,
+    /// of the newest one that added this text.
+    pub fn find(&self, line: &PresentLine) -> Option<(usize, FoundBy)> {
+        let at_place = self.owners.line(line.number).filter(|(_, text)| *text == line.text);
+        let index = at_place
+            .and_then(|(owner, _)| self.changes.iter().position(|change| std::ptr::eq(*change, owner)));
+        index
+            .map(|index| (index, FoundBy::Place))
+            .or_else(|| Some((*self.by_text.get(line.text.as_str())?, FoundBy::Text)))
+    }
 }

@@ -35,7 +35,7 @@ pub struct Notification {
     pub run: String,
     /// When the incident was found.
     pub at: Timestamp,
-    /// Whether it was sent by `notify test`.
+    /// Whether it was sent by `config test-notify`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub test: bool,
     pub incident: Incident,

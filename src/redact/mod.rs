@@ -64,7 +64,7 @@ impl Redactor {
         let own = privacy.pattern.iter().map(|own| {
             let regex = regex_lite::Regex::new(&own.regex).map_err(|error| {
                 Error::caused(format!("cannot use the pattern {:?} of the configuration", own.name), error)
-                    .hint("check `privacy.pattern`: teamkeep policy check")
+                    .hint("check `privacy.pattern`: teamkeep config check")
             })?;
             Ok(Own { name: own.name.clone(), regex, count: AtomicU64::default() })
         });

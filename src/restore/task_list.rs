@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::dir_handle::{DirHandle, is_file};
+use super::undo::hash;
 use teamkeep_core::client::json;
 use teamkeep_core::client::team::{Task, TeamConfig, is_uuid, mailbox};
 use teamkeep_core::error::{Error, Result};
@@ -89,6 +90,18 @@ impl List {
             list.session = run.lead_session.clone().filter(|lead| list.is_of(lead));
         }
         Ok(list)
+    }
+
+    /// The list of the session that continues a run. Its ID comes from the run's: to restore a run once more adds only what
+    /// is missing.
+    pub fn of_new_session(run: &str) -> List {
+        let mut hex = hash(run.as_bytes());
+        // The version and the variant of a random UUID.
+        hex.replace_range(12..13, "4");
+        hex.replace_range(16..17, "8");
+        let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..32]];
+        let session = parts.join("-");
+        List { name: team_of(&session), session: Some(session) }
     }
 
     /// The list of a team or a session. Claude Code keeps letters, digits, `-` and `_` of a name and replaces the rest

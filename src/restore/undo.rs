@@ -74,6 +74,11 @@ impl UndoLog {
         all
     }
 
+    /// The newest record.
+    pub fn last(&self) -> Option<UndoRecord> {
+        self.all().pop()
+    }
+
     fn find(&self, id: &str) -> Result<UndoRecord> {
         if let Some(record) = self.read(id)? {
             return Ok(record);

@@ -156,8 +156,9 @@ impl WorktreeBranch {
             return Err(self.is_taken(PREFIX));
         }
         let failed = || {
-            Error::new(format!("cannot create branch {}: git failed", self.branch))
-                .hint("to get the work as a git bundle, run the command with --to DIR instead of --worktree")
+            Error::new(format!("cannot create branch {}: git failed", self.branch)).hint(
+                "to get the work as a git bundle, run the command with --files DIR instead of --worktrees",
+            )
         };
         let mut file = tempfile::NamedTempFile::new()
             .map_err(|error| Error::caused("cannot create a temporary file", error))?;

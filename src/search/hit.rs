@@ -85,7 +85,7 @@ impl Hit {
             let session = quoted(self.session.as_deref()?);
             let (from, to) =
                 (self.at - chrono::TimeDelta::seconds(1), self.at + chrono::TimeDelta::seconds(2));
-            return Some(format!("teamkeep log --session {session} --since {from} --until {to}"));
+            return Some(format!("teamkeep log --raw --session {session} --since {from} --until {to}"));
         };
         Some(match self.kind {
             Kind::Task => {
@@ -93,9 +93,9 @@ impl Hit {
                 format!("teamkeep show {run}{at}")
             }
             Kind::Message | Kind::Prompt | Kind::Reply | Kind::Thinking => {
-                format!("teamkeep replay {run}{} --full", part())
+                format!("teamkeep log {run}{} --full", part())
             }
-            Kind::Tool | Kind::Result | Kind::Verdict => format!("teamkeep log {run}{}", part()),
+            Kind::Tool | Kind::Result | Kind::Verdict => format!("teamkeep log {run} --raw{}", part()),
         })
     }
 }

@@ -42,7 +42,7 @@ impl Filter {
                 }))
     }
 
-    pub fn unknown_actor(&self, entries: &[Entry], data: &RunData) -> Option<Error> {
+    pub fn unknown_agent(&self, entries: &[Entry], data: &RunData) -> Option<Error> {
         let is_known =
             |actor: &String| data.is_member(actor) || entries.iter().any(|entry| is_by(entry, actor, data));
         let stranger =
@@ -52,7 +52,7 @@ impl Filter {
         names.extend(ROLES);
         names.sort_unstable();
         names.dedup();
-        Some(unknown("actor", stranger, &names))
+        Some(unknown("agent", stranger, &names))
     }
 }
 

@@ -197,7 +197,7 @@ pub fn unsent(answer: &UnsentAnswer) -> String {
 /// The command that prints such an answer in full.
 pub fn print_unsent(run: &str, answer: &UnsentAnswer) -> String {
     let agent = shell::quoted(&answer.agent);
-    format!("teamkeep replay {run} --actor={agent} --kind=turn-ended --full")
+    format!("teamkeep log {run} --agent={agent} --kind=turn-ended --full")
 }
 
 /// A message in an inbox, in a few words.

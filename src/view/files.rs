@@ -1,8 +1,11 @@
 //! Text output of `teamkeep files` and `teamkeep blame`.
 
+use unicode_width::UnicodeWidthStr;
+
 use super::document::{Document, Table};
-use super::values::{count, one_line, since, thousands};
-use crate::files::{Change, FileHistory, MadeCommit, TaskRef};
+use super::line::{dim, plain};
+use super::values::{count, minute, one_line, since, thousands};
+use crate::files::{Change, FileChange, FileHistory, FoundBy, MadeCommit, PresentLine, TaskRef};
 use teamkeep_core::sys::clock::{self, Timestamp};
 
 /// The changed files and the commits of a run.
@@ -43,8 +46,44 @@ pub(super) fn file_table(started_at: Timestamp, files: &[FileHistory]) -> Docume
     Document::from(Table::of(&titles, rows))
 }
 
-/// The changes of a file, each with its team, or the change that a line comes from.
-pub fn blame<'a>(changes: impl Iterator<Item = (&'a str, &'a Change)>, line: Option<&str>) -> Document {
+/// The lines of a file, each with the run, the agent, the task and the time of its change.
+pub fn blame(lines: &[(&PresentLine, Option<(&FileChange, FoundBy)>)]) -> Document {
+    let cells = lines.iter().map(|(_, found)| match found {
+        Some((found, found_by)) => {
+            let moved = if *found_by == FoundBy::Text { "~" } else { "" };
+            let task = found.change.tasks.first().map(|task| format!("#{}", task.id)).unwrap_or_default();
+            [
+                format!("{moved}{}", found.run_name()),
+                found.change.agent.clone(),
+                task,
+                minute(found.change.at),
+            ]
+        }
+        None => ["-", "-", "", ""].map(str::to_owned),
+    });
+    let cells: Vec<[String; 4]> = cells.collect();
+    let width = |column: usize| cells.iter().map(|row| row[column].width()).max().unwrap_or(0);
+    let widths = [width(0), width(1), width(2), width(3)];
+    let digits = lines.last().map_or(1, |(line, _)| line.number.to_string().len());
+    let mut document = Document::default();
+    for ((line, _), [run, agent, task, at]) in lines.iter().zip(&cells) {
+        document.code([
+            dim(run).width(widths[0]),
+            plain(agent).width(widths[1]),
+            plain(task).width(widths[2]),
+            dim(at).width(widths[3]),
+            dim(line.number.to_string()).right(digits),
+            plain(&line.text),
+        ]);
+    }
+    document
+}
+
+/// The changes of a file, each with its run, or the change that a line comes from.
+pub fn file_changes<'a>(
+    changes: impl Iterator<Item = (&'a str, &'a Change)>,
+    line: Option<&str>,
+) -> Document {
     let rows = changes.map(|(team, change)| {
         [
             clock::moment(change.at),

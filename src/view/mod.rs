@@ -25,7 +25,7 @@ pub use backtest_row::{BacktestRow, backtest_rows, counts};
 pub use brief::brief;
 pub use describe::{ShownEntry, phrase};
 pub use document::Document;
-pub use files::{blame, files};
+pub use files::{blame, file_changes, files};
 pub use findings::{Commands, findings, health, problems};
 pub use html::page;
 pub use incidents::incident_cost;

@@ -103,7 +103,7 @@ impl Page<'_> {
         document.paragraph(format!("recorded: {events}, {snapshots}"));
         if !overview.worktrees.is_empty() {
             let names = overview.worktrees.join(", ");
-            let command = format!("teamkeep restore {} --worktree", overview.run);
+            let command = format!("teamkeep restore {} --worktrees", overview.run);
             document.paragraph(format!("work in git worktrees: {names}; to get it as branches: {command}"));
         }
         document

@@ -19,7 +19,7 @@ const MAX_INCIDENTS: usize = 3;
 pub fn status(status: &Status, now: Timestamp) -> Document {
     let mut document = Document::default();
     if status.teams.is_empty() {
-        let next = if status.record.runs > 0 { " To see the last run: teamkeep replay" } else { "" };
+        let next = if status.record.runs > 0 { " To see the last run: teamkeep log" } else { "" };
         document.paragraph(format!("No running teams.{next}"));
     }
     for shown in &status.teams {

@@ -33,8 +33,8 @@ pub fn bring(home: &mut Home) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("cannot set up the machine: {error}");
     set_up(home).map_err(failed)?;
     home.teamkeep(&["install", "--scope", "managed", "--managed-hooks-only"])?;
-    home.teamkeep(&["policy", "pause", "1h"])?;
-    let pause = ["policy", "pause", "--gate", GATE, "1h"];
+    home.teamkeep(&["pause", "1h"])?;
+    let pause = ["pause", "--gate", GATE, "1h"];
     let rejected = home.output(&pause)?;
     if rejected.status.success() {
         return Err(format!("teamkeep {} is not rejected", pause.join(" ")));

@@ -34,11 +34,11 @@ impl Record {
         };
         let id = run["run"].as_str().unwrap_or_default();
         Ok(Self {
-            replay: home.json(&["replay", id])?,
+            replay: home.json(&["log", id])?,
             show: one(home, &["show", id])?,
             report: one(home, &["report", id])?,
             verify: one(home, &["verify"])?,
-            log: home.json(&["log"])?,
+            log: home.json(&["log", "--raw"])?,
             run: (*run).clone(),
         })
     }

@@ -3,7 +3,7 @@
 //!
 //! A hook call does not check an unchanged, valid file of the user again: with 20 rules, the cache saves a third of the
 //! call's processor time. With an organization's file, only the regular expressions are not checked again. A project's
-//! regular expressions may come from anyone; they are compiled only by `policy check`, `policy trust`, and the call that
+//! regular expressions may come from anyone; they are compiled only by `config check`, `policy trust`, and the call that
 //! needs one.
 
 use std::fs::Metadata;

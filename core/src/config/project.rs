@@ -202,7 +202,7 @@ pub(super) fn apply_override(
         };
         match layer {
             Layer::Project => problem("a project's file can only make the policy stricter").hint(
-                "set it in the user's file, which applies to every project, or pause the gate: teamkeep policy pause",
+                "set it in the user's file, which applies to every project, or pause the gate: teamkeep pause",
             ),
             _ => problem("the organization has fixed it"),
         }

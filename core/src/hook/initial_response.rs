@@ -109,7 +109,7 @@ impl Recorder {
         let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
         let (code, place) = (first.code.name(), escaped(&first.location(), MAX_CHARS));
         Some(format!(
-            "teamkeep: ignoring an invalid policy file: {code} at {place}{more}. See: teamkeep policy check"
+            "teamkeep: ignoring an invalid policy file: {code} at {place}{more}. See: teamkeep config check"
         ))
     }
 }

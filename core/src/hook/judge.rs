@@ -260,7 +260,7 @@ impl Recorder {
         let reason = match verdict.decision {
             Decision::Block => format!(
                 "teamkeep cannot use the policy file {place}, and on-error = \"block\" blocks this action until the file is \
-                 fixed. Report this to the user; `teamkeep policy check` shows the errors."
+                 fixed. Report this to the user; `teamkeep config check` shows the errors."
             ),
             _ => format!("the policy file {place} cannot be used and is ignored"),
         };
@@ -275,7 +275,7 @@ impl Recorder {
         verdict.reason = match verdict.decision {
             Decision::Block => format!(
                 "teamkeep could not evaluate the policy, and on-error = \"block\" blocks this action ({why}). \
-                 Report this to the user; `teamkeep policy check` may show the cause."
+                 Report this to the user; `teamkeep config check` may show the cause."
             ),
             _ => format!("the policy could not be evaluated: {why}"),
         };

@@ -88,10 +88,10 @@ const SEARCH: &[Parameter] = &[
 ];
 const BRIEF: &[Parameter] = &[
     RUN,
-    option("for", "--for", Type::Text, "The agent for which it is written (default `team-lead`)"),
+    option("agent", "--agent", Type::Text, "The agent for which it is written (default `team-lead`)"),
     option("at", "--at", Type::Text, "The moment: RFC 3339, or the time since the start of the run (`+90s`)"),
 ];
-const REPLAY: &[Parameter] = &[
+const LOG: &[Parameter] = &[
     RUN,
     SINCE,
     UNTIL,
@@ -122,7 +122,7 @@ struct Definition {
 
 const TOOLS: [Definition; 5] = [
     Definition {
-        name: "runs",
+        name: "list",
         about: "The recorded runs of agent teams and sessions with subagents: team, project, times, members, counts",
         fixed: &["list", "--all", "--json"],
         output: Output::Array,
@@ -148,11 +148,11 @@ const TOOLS: [Definition; 5] = [
         required: &[],
     },
     Definition {
-        name: "replay",
+        name: "log",
         about: "The timeline of a run: messages, tasks, turns, members and verdicts, in order",
-        fixed: &["replay", "--json"],
+        fixed: &["log", "--json"],
         output: Output::Lines,
-        parameters: REPLAY,
+        parameters: LOG,
         required: &[],
     },
     Definition {
@@ -241,9 +241,9 @@ mod tests {
             ("search", json!({"query": 1})),
             ("search", json!({})),
             ("search", json!({"query": "x", "regex": "yes"})),
-            ("replay", json!({"kinds": [1]})),
-            ("replay", json!({"kinds": ["-b"]})),
-            ("replay", json!({"limit": 0})),
+            ("log", json!({"kinds": [1]})),
+            ("log", json!({"kinds": ["-b"]})),
+            ("log", json!({"limit": 0})),
             ("search", json!({"query": "x", "limit": 1_001})),
             ("search", json!({"query": "x", "time_limit": 60})),
             ("restore", json!({})),

@@ -1,4 +1,4 @@
-//! `teamkeep notify test`: sends one notification to the destinations and prints the responses.
+//! `teamkeep config test-notify`: sends one notification to the destinations and prints the responses.
 
 use std::process::ExitCode;
 
@@ -13,11 +13,11 @@ use teamkeep_core::error::{Error, Result};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   # Send it to the destinations in the configuration
-  teamkeep notify test
+  teamkeep config test-notify
 
   # Try a destination before you configure it
-  teamkeep notify test --url http://localhost:8080/teamkeep
-  teamkeep notify test --command 'cat > notification.json'")]
+  teamkeep config test-notify --url http://localhost:8080/teamkeep
+  teamkeep config test-notify --command 'cat > notification.json'")]
 pub struct Args {
     /// Address to post to, instead of the configured destinations
     #[arg(long, value_name = "URL")]
@@ -61,7 +61,7 @@ fn destinations(context: &Context, args: &Args) -> Result<Vec<Destination>> {
     if !notify.is_configured() {
         return Err(Error::usage("no destination is configured")
             .hint("set `command` or `url` under [notify] in the configuration file; to show its path: teamkeep config path")
-            .hint("to try an address first: teamkeep notify test --url URL"));
+            .hint("to try an address first: teamkeep config test-notify --url URL"));
     }
     Ok(Destination::all(&notify, home))
 }

@@ -2,6 +2,7 @@
 //! count.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use super::explain_input::{ExplainInput, RecordedEvent};
 use super::{PolicyOptions, PolicySource};
@@ -24,7 +25,7 @@ use teamkeep_core::sys::clock;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   teamkeep policy explain --event 01kagq3r1x
-  teamkeep log --json --event pre-tool-use -n 1 | teamkeep policy explain
+  teamkeep log --raw --json --event pre-tool-use -n 1 | teamkeep policy explain
   teamkeep policy explain --run latest < payload.json")]
 pub struct Args {
     /// Evaluate the payload as the next event of this run
@@ -40,12 +41,13 @@ pub struct Args {
 /// How to find a payload.
 const HINT: &str = "explain a recorded one: teamkeep policy explain --event ID, with an ID from `teamkeep policy test latest`";
 
-pub fn run(context: &Context, args: &Args) -> Result<()> {
+pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let document = match &args.event {
         Some(id) => explain_event(context, args, id)?,
         None => explain_payload(context, args)?,
     };
-    output::print_document(context, &document)
+    output::print_document(context, &document)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn explain_event(context: &Context, args: &Args, id: &str) -> Result<Document> {

@@ -187,7 +187,7 @@ impl RecordedEvent {
             }
             _ => {
                 let error = Error::not_found(format!("no event matches {id:?}"));
-                return Err(error.hint("to list events with their IDs: teamkeep log --json"));
+                return Err(error.hint("to list events with their IDs: teamkeep log --raw --json"));
             }
         };
         let runs: Vec<&RunRecord> =

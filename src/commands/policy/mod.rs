@@ -1,16 +1,13 @@
-//! `teamkeep policy`: one file for each subcommand, but one for those that change the overrides. [`PolicySource`] is the
-//! policy that a backtest or an explanation uses.
+//! `teamkeep policy`: one file for each subcommand. [`PolicySource`] is the policy that a backtest or an explanation uses.
 
 mod explain;
 mod explain_input;
-mod overrides;
 mod test;
 pub mod trust;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::commands::config::{self, Part};
 use crate::commands::output;
 use crate::context::Context;
 use crate::ui::escape;
@@ -25,45 +22,20 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Validate the policy in the configuration files
-    #[command(
-        after_help = "Examples:\n  teamkeep policy check\n  teamkeep policy check .claude/teamkeep.toml"
-    )]
-    Check(config::CheckArgs),
-    /// Show the active policy: each key, its value and origin
-    #[command(
-        after_help = "Examples:\n  teamkeep policy show\n  teamkeep policy show --json | jq -r '.settings[] | [.key, .origin.layer] | @tsv'"
-    )]
-    Show(config::ShowArgs),
     /// Trust this project's checks and rules (until the file changes)
     Trust(trust::Args),
     /// Backtest a policy against recorded runs
     Test(test::Args),
     /// Explain what the policy decides for a recorded event, or for a payload on stdin
     Explain(explain::Args),
-    /// Temporarily disable one gate, or all of them
-    Pause(overrides::PauseArgs),
-    /// End pauses and remove allowances
-    Resume(overrides::ResumeArgs),
-    /// Allow one action once
-    Allow(overrides::AllowArgs),
-    /// List active pauses and allowances
-    Pauses(overrides::ListArgs),
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     match &args.command {
-        Command::Check(args) => return config::check(context, args, Part::Policy),
-        Command::Trust(args) => return trust::run(context, args),
-        Command::Test(args) => return test::run(context, args),
-        Command::Show(args) => config::show(context, args, Part::Policy)?,
-        Command::Explain(args) => explain::run(context, args)?,
-        Command::Pause(args) => overrides::pause(context, args)?,
-        Command::Resume(args) => overrides::resume(context, args)?,
-        Command::Allow(args) => overrides::allow(context, args)?,
-        Command::Pauses(args) => overrides::list(context, args)?,
+        Command::Trust(args) => trust::run(context, args),
+        Command::Test(args) => test::run(context, args),
+        Command::Explain(args) => explain::run(context, args),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 #[derive(Debug)]

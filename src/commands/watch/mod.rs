@@ -41,17 +41,11 @@ pub struct Args {
     speed: Option<Speed>,
 }
 
-impl Args {
-    pub fn playing(run: &str, speed: Speed) -> Args {
-        Args { run: Some(run.to_owned()), speed: Some(speed) }
-    }
-}
-
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if !context.ui.is_terminal() || !context.ui.is_typed() || context.env.term.as_deref() == Some("dumb") {
         return Err(Error::usage("watch needs a terminal")
             .hint("print the state of running teams: teamkeep status")
-            .hint("print what happened in a run: teamkeep replay"));
+            .hint("print what happened in a run: teamkeep log"));
     }
     let reader = Reader { context, wanted: args.run.as_deref() };
     let (shown, opened, recording) = reader.first()?;

@@ -1,8 +1,5 @@
 //! Agents that showed no activity for a long time while they owned a task in progress.
 
-use std::ffi::OsStr;
-use std::path::Path;
-
 use super::draft::{Draft, listed, task_names};
 use super::scene::Scene;
 use super::{IncidentKind, Severity};
@@ -12,7 +9,6 @@ use crate::report::tasks::TaskHistory;
 use crate::report::work::{open_questions, waits_for_approval, waits_for_task};
 use crate::timeline::{Entry, EntryKind, TurnEvent};
 use teamkeep_core::client::payload::Kind as Event;
-use teamkeep_core::client::settings::command::quoted;
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::clock::{Timestamp, duration};
 
@@ -154,14 +150,8 @@ pub fn restore(scene: &Scene<'_>) -> String {
 
 /// The command that starts a session with the tasks of a run that were unfinished at a moment, or at its end.
 pub fn restore_command(run: &RunRecord, at: Option<Timestamp>) -> String {
-    let id = &run.run;
-    let list = format!("again-{}", id.get(..8).unwrap_or(id));
     let at = at.map(|at| format!(" --at={at}")).unwrap_or_default();
-    // The tasks are restored where the run was. Without the variable, Claude Code reads `~/.claude`.
-    let dir = run.config_dir.as_ref().filter(|_| run.imported.is_none()).map(|dir| dir.path.as_str());
-    let dir = dir.filter(|dir| Path::new(dir).file_name() != Some(OsStr::new(".claude")));
-    let dir = dir.map(|dir| format!("CLAUDE_CONFIG_DIR={} ", quoted(dir))).unwrap_or_default();
-    format!("teamkeep restore {id}{at} --tasks {list} --yes && {dir}CLAUDE_CODE_TASK_LIST_ID={list} claude")
+    format!("teamkeep restore {}{at} --yes", run.run)
 }
 
 /// The cost of the agent while tasks of its own were in progress that were never completed.

@@ -56,7 +56,7 @@ fn a_store_that_cannot_be_read_is_an_error_and_not_empty() {
             &["teams"],
             &["status", "--json"],
             &["show"],
-            &["replay"],
+            &["log"],
             &["report", "--json"],
             &["export", "latest", "-o", "out.tar.gz"],
         ];
@@ -74,8 +74,8 @@ fn a_log_that_cannot_be_read_is_an_error_and_not_empty() {
     let sandbox = Sandbox::new();
     std::fs::create_dir_all(sandbox.keep("")).unwrap();
     std::fs::write(sandbox.keep("log"), "").unwrap();
-    for args in [["replay"], ["show"], ["log"]] {
-        let result = sandbox.run(&args);
+    for args in [["log"].as_slice(), &["show"], &["log", "--raw"]] {
+        let result = sandbox.run(args);
         assert_eq!((result.code, result.out.as_str()), (Some(1), ""), "{args:?}");
         assert!(result.err.starts_with("error: ") && result.err.contains("/keep/log"), "{}", result.err);
     }
@@ -91,14 +91,14 @@ fn a_pause_is_no_sign_that_hooks_work() {
         let checks = health["checks"].as_array().unwrap().clone();
         checks.into_iter().find(|check| check["code"] == "last-event").unwrap()["verdict"].clone()
     };
-    let result = sandbox.run(&["policy", "resume"]);
+    let result = sandbox.run(&["resume"]);
     assert_eq!((result.code, result.err.as_str()), (Some(0), "no active pauses or allowances\n"));
     assert!(sandbox.log().is_empty(), "nothing was resumed, so nothing is recorded");
-    sandbox.run(&["policy", "pause", "5m"]);
+    sandbox.run(&["pause", "5m"]);
     assert_eq!(sandbox.log().len(), 1);
-    assert_eq!((sandbox.run(&["replay"]).err.as_str(), last_event()), (nothing, json!("unknown")));
-    assert!(sandbox.run(&["policy", "resume"]).err.starts_with("ended: every gate until "));
-    assert_eq!((sandbox.run(&["replay"]).err.as_str(), last_event()), (nothing, json!("unknown")));
+    assert_eq!((sandbox.run(&["log"]).err.as_str(), last_event()), (nothing, json!("unknown")));
+    assert!(sandbox.run(&["resume"]).err.starts_with("ended: every gate until "));
+    assert_eq!((sandbox.run(&["log"]).err.as_str(), last_event()), (nothing, json!("unknown")));
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn colors_are_for_a_terminal_unless_asked_for() {
 #[test]
 fn a_quiet_command_prints_errors_only() {
     let sandbox = sandbox();
-    let result = sandbox.run(&["-q", "policy", "resume"]);
+    let result = sandbox.run(&["-q", "resume"]);
     assert_eq!((result.code, result.err.as_str()), (Some(0), ""));
     assert_eq!(sandbox.run(&["show", "nowhere", "--quiet"]).err, "error: no run matches \"nowhere\"\n");
 }
@@ -130,8 +130,8 @@ fn long_output_on_a_terminal_goes_through_the_pager() {
     let page = sandbox.home().join("page");
     let pager = format!("cat > {}", page.display());
     let env = [("TEAMKEEP_PAGER", pager.as_str()), ("PAGER", "false")];
-    for args in [["replay", "latest"], ["log", "latest"]] {
-        let mut terminal = Terminal::run(&sandbox, &args, &env);
+    for args in [["log", "latest"].as_slice(), &["log", "--raw", "latest"]] {
+        let mut terminal = Terminal::run(&sandbox, args, &env);
         let status = terminal.child.wait().unwrap();
         let text = std::fs::read_to_string(&page).unwrap();
         assert!(status.success() && text.lines().count() > 24 && text.contains("turn 19"), "{text}");
@@ -141,14 +141,14 @@ fn long_output_on_a_terminal_goes_through_the_pager() {
         terminal.until_end();
         assert!(terminal.told.lines().count() > 24 && !page.exists(), "not for programs: {}", terminal.told);
     }
-    let mut terminal = Terminal::run(&sandbox, &["replay", "--no-pager"], &env);
+    let mut terminal = Terminal::run(&sandbox, &["log", "--no-pager"], &env);
     terminal.until("turn 19");
     let mut terminal = Terminal::run(&sandbox, &["show"], &env);
     terminal.until("carol");
     assert!(!page.exists(), "what fits on the screen needs no pager");
-    let closed = Terminal::run(&sandbox, &["log"], &[("TEAMKEEP_PAGER", "true")]).end();
+    let closed = Terminal::run(&sandbox, &["log", "--raw"], &[("TEAMKEEP_PAGER", "true")]).end();
     assert_eq!((closed.code, closed.err.as_str()), (Some(0), ""), "a pager that ends early is no failure");
-    let missing = Terminal::run(&sandbox, &["log"], &[("TEAMKEEP_PAGER", "no-such-pager")]).end();
+    let missing = Terminal::run(&sandbox, &["log", "--raw"], &[("TEAMKEEP_PAGER", "no-such-pager")]).end();
     assert_eq!(missing.code, Some(1));
     assert!(missing.err.contains("the pager cannot be started; use --no-pager"), "{}", missing.err);
 }
@@ -171,7 +171,7 @@ fn completion_offers_no_name_that_a_shell_would_run() {
     };
     let teams = offered(&["show", ""]);
     assert!(teams.iter().any(|name| name == "parser-team"), "{teams:?}");
-    let agents = offered(&["replay", "--actor", ""]);
+    let agents = offered(&["log", "--agent", ""]);
     assert!(agents.iter().any(|name| name == "alice"), "{agents:?}");
     let is_unsafe = |name: &&String| name.contains(['$', ';', '*', '\u{1b}']);
     assert_eq!(teams.iter().chain(&agents).find(is_unsafe), None);
@@ -205,12 +205,12 @@ fn the_log_of_a_run_has_its_events_only() {
     other.roster(1_770_091_300_000, &["dave"]);
     other.start("startup");
     let lines = |args: &[&str]| sandbox.told(args).lines().filter(|line| !line.contains("UTC")).count();
-    assert_eq!(lines(&["log"]), 42);
-    assert_eq!(lines(&["log", "parser-team"]), 41);
-    assert_eq!(lines(&["log", "lexer-team"]), 1);
-    assert_eq!(lines(&["log", "parser-team", "--event", "stop"]), 20);
-    assert_eq!(lines(&["log", "parser-team", "-n", "3"]), 3);
-    assert_eq!(sandbox.run(&["log", "nowhere"]).code, Some(1));
+    assert_eq!(lines(&["log", "--raw"]), 42);
+    assert_eq!(lines(&["log", "--raw", "parser-team"]), 41);
+    assert_eq!(lines(&["log", "--raw", "lexer-team"]), 1);
+    assert_eq!(lines(&["log", "--raw", "parser-team", "--event", "stop"]), 20);
+    assert_eq!(lines(&["log", "--raw", "parser-team", "-n", "3"]), 3);
+    assert_eq!(sandbox.run(&["log", "--raw", "nowhere"]).code, Some(1));
 }
 
 #[test]
@@ -221,15 +221,15 @@ fn an_unknown_value_of_a_filter_is_an_error_with_a_suggestion() {
         assert!(result.code != Some(0) && result.out.is_empty(), "{args:?}: {}", result.out);
         result.err
     };
-    let event = err(&["log", "--event", "stop", "--event", "SubagentStopp"]);
+    let event = err(&["log", "--raw", "--event", "stop", "--event", "SubagentStopp"]);
     assert_eq!(event, "error: unknown event \"SubagentStopp\"\nhint: did you mean \"SubagentStop\"?\n");
-    let team = err(&["log", "--team", "parser-taem"]);
+    let team = err(&["log", "--raw", "--team", "parser-taem"]);
     assert_eq!(team, "error: unknown team \"parser-taem\"\nhint: did you mean \"parser-team\"?\n");
     let actor = "error: unknown actor \"zaphod\"\nhint: known actors: helper, lead, subagent, ";
-    assert!(err(&["log", "--actor", "zaphod"]).starts_with(actor));
-    let kind = err(&["replay", "--kind", "mesage"]);
+    assert!(err(&["log", "--raw", "--agent", "zaphod"]).starts_with(actor));
+    let kind = err(&["log", "--kind", "mesage"]);
     assert_eq!(kind, "error: unknown kind \"mesage\"\nhint: did you mean \"message\"?\n");
-    let gate = err(&["policy", "pause", "--gate", "protect-led", "5m"]);
+    let gate = err(&["pause", "protect-led", "5m"]);
     assert_eq!(gate, "error: unknown gate \"protect-led\"\nhint: did you mean \"protect-lead\"?\n");
 }
 

@@ -54,25 +54,25 @@ fn names_of_runs_teams_and_agents_are_offered() {
     let sandbox = sandbox();
     let run = sandbox.library().runs[0].run.clone();
     assert_eq!(offered(&sandbox, &["show", "l"]), ["latest"]);
-    assert_eq!(offered(&sandbox, &["replay", "par"]), ["parser-team"]);
+    assert_eq!(offered(&sandbox, &["log", "par"]), ["parser-team"]);
     assert_eq!(offered(&sandbox, &["export", &run[..6]]), [run]);
-    assert_eq!(offered(&sandbox, &["log", "--team", ""]), ["parser-team"]);
-    assert_eq!(offered(&sandbox, &["replay", "--actor", "b"]), ["bob"]);
+    assert_eq!(offered(&sandbox, &["log", "--raw", "--team", ""]), ["parser-team"]);
+    assert_eq!(offered(&sandbox, &["log", "--agent", "b"]), ["bob"]);
     assert_eq!(offered(&sandbox, &["search", "x", "--agent", "b"]), ["bob"]);
-    assert_eq!(offered(&sandbox, &["brief", "--for", "team"]), ["team-lead"]);
-    assert_eq!(offered(&sandbox, &["policy", "allow", "shutdown", "a"]), ["alice"]);
-    assert_eq!(offered(&sandbox, &["policy", "allow", "shutdown", "t"]), [""; 0], "the lead is not allowed");
+    assert_eq!(offered(&sandbox, &["brief", "--agent", "team"]), ["team-lead"]);
+    assert_eq!(offered(&sandbox, &["allow", "a"]), ["alice"]);
+    assert_eq!(offered(&sandbox, &["allow", "t"]), [""; 0], "the lead is not allowed");
 }
 
 #[test]
 fn closed_lists_and_files_are_offered() {
     let sandbox = sandbox();
-    assert_eq!(offered(&sandbox, &["replay", "--kind", "message"]), ["message", "message-refused"]);
-    assert_eq!(offered(&sandbox, &["replay", "--kind", ""]).len(), Kind::ALL.len());
+    assert_eq!(offered(&sandbox, &["log", "--kind", "message"]), ["message", "message-refused"]);
+    assert_eq!(offered(&sandbox, &["log", "--kind", ""]).len(), Kind::ALL.len());
     assert_eq!(offered(&sandbox, &["search", "x", "--kind", "t"]), ["thinking", "task", "tool"]);
-    assert_eq!(offered(&sandbox, &["log", "--event", "task-c"]), ["task-completed", "task-created"]);
-    assert_eq!(offered(&sandbox, &["policy", "pause", "--gate", "protect"]), ["protect-lead"]);
-    assert_eq!(offered(&sandbox, &["rep"]), ["replay", "report"]);
+    assert_eq!(offered(&sandbox, &["log", "--raw", "--event", "task-c"]), ["task-completed", "task-created"]);
+    assert_eq!(offered(&sandbox, &["pause", "protect"]), ["protect-lead"]);
+    assert_eq!(offered(&sandbox, &["rep"]), ["log", "report"]);
     assert!(!offered(&sandbox, &[""]).contains(&"finish".to_owned()), "it is hidden");
     std::fs::write(sandbox.home().join("parser/Cargo.toml"), "").unwrap();
     assert_eq!(offered(&sandbox, &["report", "-o", "Cargo.t"]), ["Cargo.toml"]);

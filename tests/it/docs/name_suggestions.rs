@@ -18,12 +18,12 @@ fn a_record_of_events_without_a_team_says_that_the_hooks_work() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, SESSION);
     assert!(sandbox.run(&["teams"]).err.starts_with("no runs recorded yet\nhint: "));
-    assert!(sandbox.run(&["replay"]).err.starts_with("error: no runs recorded yet\n"));
+    assert!(sandbox.run(&["log"]).err.starts_with("error: no runs recorded yet\n"));
     lead.start("startup");
     lead.hook("UserPromptSubmit", json!({"prompt": "go"}));
     let result = "no runs recorded yet; hooks are working (2 events)\n";
     assert_eq!(error(&sandbox, &["teams"]), (Some(0), result.to_owned()));
-    assert_eq!(error(&sandbox, &["replay"]), (Some(1), format!("error: {result}")));
+    assert_eq!(error(&sandbox, &["log"]), (Some(1), format!("error: {result}")));
     assert_eq!(error(&sandbox, &["show"]), (Some(1), format!("error: {result}")));
 }
 
@@ -61,7 +61,7 @@ fn a_beginning_that_several_runs_have_is_told_with_their_teams_and_times() {
     let heads: Vec<String> = library.runs.iter().map(|run| head(&run.run)).collect();
     let twice = heads.iter().find(|one| heads.iter().filter(|other| other == one).count() > 1).unwrap();
     let meant: Vec<_> = library.runs.iter().filter(|run| head(&run.run) == *twice).collect();
-    let (code, result) = error(&sandbox, &["replay", twice]);
+    let (code, result) = error(&sandbox, &["log", twice]);
     let begin = format!("error: {twice:?} matches {} runs\n", meant.len());
     assert!(code == Some(1) && result.starts_with(&begin), "{result}");
     for run in meant {
@@ -79,8 +79,8 @@ fn times_are_read_as_people_write_them() {
     for time in ["2026-02-03 04:05:07", "2026-02-03T04:05:07", "2026-02-03 04:05:07 UTC", "+1s"] {
         assert_eq!(sandbox.show(&["--at", time])["at"], "2026-02-03T04:05:07.000Z", "{time}");
     }
-    let since = sandbox.told(&["log", "--since", "2026-02-03 04:05:07", "--json"]);
-    let until = sandbox.told(&["log", "--until", "2026-02-03T04:05:06", "--json"]);
+    let since = sandbox.told(&["log", "--raw", "--since", "2026-02-03 04:05:07", "--json"]);
+    let until = sandbox.told(&["log", "--raw", "--until", "2026-02-03T04:05:06", "--json"]);
     assert_eq!((since.lines().count(), until.lines().count()), (1, 1));
     assert_eq!(error(&sandbox, &["show", "--at", "noon"]).0, Some(64));
 }

@@ -204,8 +204,8 @@ fn screens() -> Vec<(&'static str, &'static str, String)> {
         }
     }
     sandbox.finish();
-    let replay = format!("teamkeep replay --since +{}s --until +{}s", blocked - 1, blocked + 7);
-    screens.push(("replay", "teamkeep replay", screen(&sandbox, &replay)));
+    let replay = format!("teamkeep log --since +{}s --until +{}s", blocked - 1, blocked + 7);
+    screens.push(("replay", "teamkeep log", screen(&sandbox, &replay)));
     screens.push(("report", "teamkeep report", first_tables(&screen(&sandbox, "teamkeep report"), 4)));
     if std::env::var_os("TEAMKEEP_GENERATE").is_some() {
         page(&sandbox);
@@ -213,7 +213,7 @@ fn screens() -> Vec<(&'static str, &'static str, String)> {
     let config = sandbox.home().join(".config/teamkeep");
     std::fs::create_dir_all(&config).unwrap();
     std::fs::write(config.join("teamkeep.toml"), MISTAKES).unwrap();
-    screens.push(("policy-check", "teamkeep policy check", screen(&sandbox, "teamkeep policy check")));
+    screens.push(("policy-check", "teamkeep config check", screen(&sandbox, "teamkeep config check")));
     screens
 }
 

@@ -104,7 +104,7 @@ fn diagnostics() -> String {
     let mut page = notice("Diagnostics");
     page += "The codes are stable. Scripts can rely on them.\n\n\
              ## Configuration and policy\n\n\
-             `teamkeep config check` and `teamkeep policy check` report these. A file with an error is not used; a warning affects only \
+             `teamkeep config check` and `teamkeep config check` report these. A file with an error is not used; a warning affects only \
              the key or rule that it names.\n\n\
              | Code | Severity | Meaning |\n|---|---|---|\n";
     for code in Code::ALL {

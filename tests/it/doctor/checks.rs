@@ -144,7 +144,7 @@ fn doctor_reports_each_problem_with_its_fix() {
     error: hooks-installed: teamkeep's hooks are not installed
       hint: teamkeep install
     error: policy-files: ~/.config/teamkeep/teamkeep.toml:1:5: unclosed table, expected `]`
-      hint: teamkeep policy check
+      hint: teamkeep config check
     warning: agent-teams: agent teams are off: CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS is not set
       hint: teamkeep install --enable-teams
     hint: run `teamkeep doctor --fix` to apply the safe fixes

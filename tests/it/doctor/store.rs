@@ -128,7 +128,7 @@ fn doctor_reports_invalid_and_untrusted_policies() {
     let config = home.at(".config/teamkeep/teamkeep.toml");
     std::fs::create_dir_all(config.parent().unwrap()).unwrap();
     std::fs::write(&config, "[log]\nkep = 1\n").unwrap();
-    assert_snapshot!(one(&home, "policy-files"), @"bad: ~/.config/teamkeep/teamkeep.toml:2:1: unknown key `kep` => teamkeep policy check");
+    assert_snapshot!(one(&home, "policy-files"), @"bad: ~/.config/teamkeep/teamkeep.toml:2:1: unknown key `kep` => teamkeep config check");
     std::fs::write(&config, "").unwrap();
     assert_eq!(one(&home, "policy-files"), "ok: ~/.config/teamkeep/teamkeep.toml is valid");
     std::fs::write(
@@ -192,7 +192,7 @@ fn doctor_does_not_restrict_a_directory_with_other_content() {
 
 #[test]
 fn doctor_reports_a_file_in_place_of_a_store_directory_and_continues() {
-    for part in ["log", "archive", "sessions", "policy", "diagnostics"] {
+    for part in ["log", "--raw", "archive", "sessions", "policy", "diagnostics"] {
         let home = well();
         record(&home);
         let place = home.at(STORE).join(part);

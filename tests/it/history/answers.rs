@@ -79,7 +79,7 @@ fn an_answer_that_no_agent_received_is_in_status_and_brief_with_the_command_that
     let lead = team(&sandbox, "2.1.222");
     turn(&lead, "alice", ANSWER);
     let run = sandbox.teams()[0]["run"].as_str().unwrap().to_owned();
-    let command = format!("teamkeep replay {run} --actor=alice --kind=turn-ended --full");
+    let command = format!("teamkeep log {run} --agent=alice --kind=turn-ended --full");
     let what = "alice: no agent received its final answer (35 characters)";
     assert_eq!(status(&sandbox), format!("! {what} → {command}"));
     let line = format!("- {what} (2 s ago): \"# Review The parser drops a token.\". Full text: `{command}`");
@@ -204,7 +204,7 @@ fn replay_shows_a_delivered_answer_as_such_and_its_text_once() {
     // The hook of this end of a turn was interrupted.
     notice(&lead, "bob", Some("The lexer\nis good."));
     notice(&lead, "bob", None);
-    let told = sandbox.told(&["replay", "-a"]);
+    let told = sandbox.told(&["log", "-a"]);
     let notices: Vec<&str> =
         told.lines().filter_map(|line| Some(line.split_once("automatic: ")?.1.trim())).collect();
     assert_eq!(
@@ -215,7 +215,7 @@ fn replay_shows_a_delivered_answer_as_such_and_its_text_once() {
             "bob is idle"
         ]
     );
-    let told = sandbox.told(&["replay", "-a", "--full"]);
+    let told = sandbox.told(&["log", "-a", "--full"]);
     assert_eq!(told.matches("The parser drops a token.").count(), 1, "{told}");
     assert_eq!(told.matches("is good.").count(), 1, "{told}");
     let entries = sandbox.replay("latest");

@@ -71,7 +71,7 @@ fn brief_for_an_agent_has_its_messages_and_its_blocks() {
     assert!(prompt.contains("- #2 \"Review the parser\": pending"), "{prompt}");
     assert!(prompt.contains("teamkeep restore "), "{prompt}");
     assert!(brief(&["--max-bytes", "1000"]).len() <= 1_000);
-    let result = told.sandbox.run(&["brief", "latest", "--for", "dave"]);
+    let result = told.sandbox.run(&["brief", "latest", "--agent", "dave"]);
     assert_eq!((result.code, result.err.contains("agents: team-lead, ")), (Some(1), true), "{}", result.err);
 }
 

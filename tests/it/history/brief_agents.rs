@@ -153,7 +153,7 @@ fn a_reader_that_left_reads_who_is_there() {
     let lead = team(&sandbox, &many(3));
     lead.roster(1_000, &["worker-2", "worker-3"]);
     lead.hook("Stop", json!({}));
-    let text = sandbox.told(&["brief", "latest", "--for", "worker-1"]);
+    let text = sandbox.told(&["brief", "latest", "--agent", "worker-1"]);
     assert_eq!(named(&text), ["team-lead", "worker-2", "worker-3"], "{text}");
     assert!(sandbox.told(&["brief", "latest"]).contains("\n- worker-1: left"));
 }
@@ -174,7 +174,7 @@ fn ten_thousand_tasks_leave_the_facts_complete() {
         std::fs::write(dir.join(format!("{id}.json")), task.to_string()).unwrap();
     }
     // A hook call stores as many new files as it has time for.
-    let args = ["brief", "latest", "--after", "compact", "--for=team-lead", "--max-bytes", "2048"];
+    let args = ["brief", "latest", "--after", "compact", "--agent=team-lead", "--max-bytes", "2048"];
     let mut text = String::new();
     for _ in 0..60 {
         lead.hook("UserPromptSubmit", json!({"prompt": "go"}));

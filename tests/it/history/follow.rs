@@ -22,7 +22,7 @@ struct Follower {
 
 impl Follower {
     fn of(sandbox: &Sandbox, args: &[&str]) -> Follower {
-        let mut command = sandbox.command(&[&["replay", "latest", "--follow"], args].concat());
+        let mut command = sandbox.command(&[&["log", "latest", "--follow"], args].concat());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
         let (tell, result) = channel();
@@ -89,7 +89,7 @@ fn follow_prints_the_heading_once_and_applies_filters() {
     let lead = Lead::of(&sandbox, SESSION);
     lead.roster(1_000, &["alice"]);
     lead.start("startup");
-    let follower = Follower::of(&sandbox, &["--kind", "message", "--actor", "team-lead"]);
+    let follower = Follower::of(&sandbox, &["--kind", "message", "--agent", "team-lead"]);
     let head = follower.until("alice");
     assert_eq!(head.len(), 3, "{head:?}");
     say(&lead, "u1", "one");
@@ -110,10 +110,10 @@ fn follow_prints_an_ended_run_and_reports_its_end() {
     lead.erase();
     lead.end("other");
     sandbox.finish();
-    let result = sandbox.run(&["replay", "--follow", "--json"]);
+    let result = sandbox.run(&["log", "--follow", "--json"]);
     assert_eq!((result.code, result.err.as_str()), (Some(0), "the run has ended: session-end (+1.0s)\n"));
     assert_eq!(lines(&result.out), sandbox.replay("latest"));
     for wrong in [["--format", "mermaid"], ["--to", "+1s"]] {
-        assert_eq!(sandbox.run(&[&["replay", "--follow"][..], &wrong[..]].concat()).code, Some(64));
+        assert_eq!(sandbox.run(&[&["log", "--follow"][..], &wrong[..]].concat()).code, Some(64));
     }
 }

@@ -82,7 +82,7 @@ fn turn_of_a_pane_before_its_first_tool_use_belongs_to_its_member() {
     assert_eq!(speaker(&sandbox), nobody(), "there is no transcript yet");
     begin(&sandbox, "parser-team", "alice");
     uses_a_tool(&sandbox, "%1");
-    let said = sandbox.told(&["replay"]);
+    let said = sandbox.told(&["log"]);
     let line = said.lines().find(|line| line.contains("I am ready.")).unwrap();
     assert!(line.contains(" alice ") && !said.contains("team-lead ended"), "{said}");
 }

@@ -305,7 +305,7 @@ fn complete_but_invalid_state_is_reported() {
     lead.hook("Stop", json!({}));
     sandbox.write(&format!("tasks/{}/1.json", lead.team), "[1]");
     lead.hook("Stop", json!({}));
-    let result = sandbox.run(&["replay", "latest", "--json"]);
+    let result = sandbox.run(&["log", "latest", "--json"]);
     assert_eq!(count(&crate::support::sandbox::lines(&result.out), "task-created"), 1);
     let told = format!(
         "tasks/{}/1.json is not valid in the state of {}; this state is skipped",

@@ -28,7 +28,7 @@ fn sandbox() -> Sandbox {
 }
 
 fn part(sandbox: &Sandbox, args: &[&str]) -> Vec<String> {
-    let told = sandbox.told(&[&["replay", "latest", "--json"], args].concat());
+    let told = sandbox.told(&[&["log", "latest", "--json"], args].concat());
     let word = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
     lines(&told).iter().map(|entry| word(entry, "kind") + " " + &word(entry, "actor")).collect()
 }
@@ -36,12 +36,12 @@ fn part(sandbox: &Sandbox, args: &[&str]) -> Vec<String> {
 #[test]
 fn replay_filters_by_time_actor_and_kind() {
     let sandbox = sandbox();
-    assert_eq!(part(&sandbox, &["--actor", "alice"]), ["member-joined alice", "message alice"]);
+    assert_eq!(part(&sandbox, &["--agent", "alice"]), ["member-joined alice", "message alice"]);
     assert_eq!(part(&sandbox, &["--kind", "message"]), ["message alice", "message bob"]);
-    assert_eq!(part(&sandbox, &["--kind", "turn-started", "--actor", "abob-1"]).len(), 1);
-    let teammates = part(&sandbox, &["--actor", "teammate", "--kind", "message", "--kind", "idle"]);
+    assert_eq!(part(&sandbox, &["--kind", "turn-started", "--agent", "abob-1"]).len(), 1);
+    let teammates = part(&sandbox, &["--agent", "teammate", "--kind", "message", "--kind", "idle"]);
     assert_eq!(teammates, ["message alice", "message bob", "idle bob"]);
-    assert_eq!(part(&sandbox, &["--actor", "lead", "--actor", "subagent", "--to", "+0s"]).len(), 3);
+    assert_eq!(part(&sandbox, &["--agent", "lead", "--agent", "subagent", "--to", "+0s"]).len(), 3);
     for (from, to) in
         [("+3s", "+4s"), ("2026-02-03T04:05:09Z", "2026-02-03 04:05:10"), ("2026-02-03T05:05:09+01:00", "4s")]
     {
@@ -51,27 +51,27 @@ fn replay_filters_by_time_actor_and_kind() {
             "{from} {to}"
         );
     }
-    let shown = sandbox.told(&["replay", "--actor", "bob", "--from", "+3s"]);
+    let shown = sandbox.told(&["log", "--agent", "bob", "--from", "+3s"]);
     assert!(shown.contains("3 members, 0 tasks, 2 messages"), "the heading is the whole run's: {shown}");
     assert!(shown.contains("bob  messaged alice: two\n") && !shown.contains("messaged bob"), "{shown}");
     assert!(!shown.contains("started a turn"), "{shown}");
-    let asked = sandbox.told(&["replay", "--kind", "turn-started"]);
+    let asked = sandbox.told(&["log", "--kind", "turn-started"]);
     assert!(asked.contains("bob  started a turn\n"), "what is asked for by name is told: {asked}");
 }
 
 #[test]
 fn invalid_filter_is_reported_with_a_suggestion() {
     let sandbox = sandbox();
-    let result = |args: &[&str]| -> CommandResult { sandbox.run(&[&["replay", "latest"], args].concat()) };
+    let result = |args: &[&str]| -> CommandResult { sandbox.run(&[&["log", "latest"], args].concat()) };
     let kind = result(&["--kind", "mesage"]);
     assert_eq!(kind.code, Some(64));
     assert_eq!(kind.err, "error: unknown kind \"mesage\"\nhint: did you mean \"message\"?\n");
     let kind = result(&["--kind", "moon"]);
     assert!(kind.err.contains("\nhint: known kinds: session-started, "), "{}", kind.err);
-    let actor = result(&["--actor", "alcie"]);
+    let actor = result(&["--agent", "alcie"]);
     let meant = "error: unknown actor \"alcie\"\nhint: did you mean \"alice\"?\n";
     assert_eq!((actor.code, actor.err.as_str()), (Some(1), meant));
-    let actor = result(&["--actor", "x"]);
+    let actor = result(&["--agent", "x"]);
     assert!(
         actor.err.contains("hint: known actors: alice, bob, lead, subagent, team-lead, teammate\n"),
         "{}",
@@ -92,7 +92,7 @@ fn invalid_filter_is_reported_with_a_suggestion() {
 #[test]
 fn all_formats_show_the_same_filtered_events() {
     let sandbox = sandbox();
-    let args = ["replay", "latest", "--kind", "message", "--actor", "bob"];
+    let args = ["log", "latest", "--kind", "message", "--agent", "bob"];
     let told = |more: &[&str]| sandbox.told(&[&args, more].concat());
     assert_eq!(told(&["--format", "json"]), told(&["--json"]));
     assert_eq!(told(&["--json"]).lines().count(), 1);
@@ -128,7 +128,7 @@ fn names_and_texts_do_not_break_a_mermaid_diagram() {
     }
     let input = json!({"to": "*", "summary": "all of you", "message": "all of you"});
     lead.tool("u9", "SendMessage", &input, json!({"success": true}));
-    insta::assert_snapshot!(sandbox.told(&["replay", "--format", "mermaid"]), @"
+    insta::assert_snapshot!(sandbox.told(&["log", "--format", "mermaid"]), @"
     sequenceDiagram
         participant p0 as team-lead
         participant p1 as #101;nd#59;#112;articipant x#92;n

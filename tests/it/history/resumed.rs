@@ -83,7 +83,7 @@ fn resumed_session_does_not_repeat_created_or_completed_tasks() {
         .map(|entry| json!([entry["actor"], entry["task"], entry.get("from_status"), entry["to_status"]]))
         .collect();
     assert_eq!(found, [json!(["client", "1", null, "pending"]), json!(["client", "2", null, "completed"])]);
-    let told = sandbox.told(&["replay"]);
+    let told = sandbox.told(&["log"]);
     assert!(told.contains("Claude Code already had task 2, completed: Task 2\n"), "{told}");
     assert_eq!(sandbox.teams()[1]["tasks"], 2);
 }
@@ -113,7 +113,7 @@ fn task_in_progress_is_started_once_in_two_runs_of_a_session() {
     assert_eq!((kinds("task-changed"), kinds("task-found")), (vec![1, 0], vec![0, 1]), "{runs:#?}");
     let found = only(&runs[1], "task-found");
     assert_eq!([&found["actor"], &found["to_status"], &found["owner"]], ["client", "in_progress", "alice"]);
-    assert!(sandbox.told(&["replay"]).contains("Claude Code already had task 1, in_progress: Task 1"));
+    assert!(sandbox.told(&["log"]).contains("Claude Code already had task 1, in_progress: Task 1"));
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn session_moved_to_the_background_is_continued_and_has_not_crashed() {
     assert_eq!(rows(&teams, "ended_by"), [&json!("session-end"), &Value::Null]);
     let [before, after] = [0, 1].map(|place| teams[place]["run"].as_str().unwrap());
     assert_eq!(only(&sandbox.replay(after), "session-started")["summary"], "fork");
-    let told = sandbox.told(&["replay", after]);
+    let told = sandbox.told(&["log", after]);
     assert!(told.contains("team-lead continued an earlier session in a new one (fork)\n"), "{told}");
     for run in [before, after] {
         let report = sandbox.told(&["report", run, "--format", "json"]);

@@ -56,7 +56,7 @@ fn a_stop_shows_who_stopped_whom_and_is_the_end_of_the_agent() {
     let lead = team(&sandbox);
     stop(&lead, "bob", json!({}));
     assert_eq!(stops(&sandbox), (json!("team-lead"), json!("bob")));
-    let replay = sandbox.told(&["replay", "latest"]);
+    let replay = sandbox.told(&["log", "latest"]);
     assert!(replay.contains("stopped bob") && !replay.contains("left the team"), "{replay}");
     let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
     let lost = report["incidents"].as_array().unwrap().iter().find(|one| one["kind"] == "lost-work").unwrap();
@@ -66,7 +66,7 @@ fn a_stop_shows_who_stopped_whom_and_is_the_end_of_the_agent() {
     let bob = members.iter().find(|member| member["name"] == "bob").unwrap();
     assert_eq!(bob["state"], "left");
     let of_bob =
-        sandbox.told(&["replay", "latest", "--involving", "bob", "--kind", "agent-stopped", "--json"]);
+        sandbox.told(&["log", "latest", "--involving", "bob", "--kind", "agent-stopped", "--json"]);
     assert_eq!(of_bob.lines().count(), 1, "{of_bob}");
 }
 

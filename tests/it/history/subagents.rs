@@ -24,7 +24,7 @@ fn told(sender: &str) -> Vec<Value> {
     let routing = json!({"sender": sender, "target": "@team-lead", "summary": "measured"});
     lead.after("t1", "SendMessage", &input, json!({"success": true, "routing": routing}), helper.clone());
     lead.hook("SubagentStop", helper);
-    let line = sandbox.told(&["replay", "latest", "--kind", "message"]);
+    let line = sandbox.told(&["log", "latest", "--kind", "message"]);
     let name = if sender == "alice" { " as alice" } else { "" };
     assert!(line.contains(&format!("general-purpose messaged team-lead{name}: measured\n")), "{line}");
     let messages = sandbox.replay("latest").into_iter().filter(|entry| entry["kind"] == "message");
@@ -258,7 +258,7 @@ fn a_name_of_several_agents_works_until_the_last_of_them_ends() {
     turn(&lead, "SubagentStop", ids[2], "worker");
     lead.hook("TeammateIdle", json!({"teammate_name": "worker"}));
     assert_eq!(pairs(&states(&sandbox)), [("worker", "idle")]);
-    let shown = sandbox.told(&["replay", "latest", "--kind", "turn-ended"]);
+    let shown = sandbox.told(&["log", "latest", "--kind", "turn-ended"]);
     for id in ids {
         assert!(shown.contains(&format!("worker ended the turn ({id})")), "{shown}");
     }

@@ -70,7 +70,7 @@ fn printed(run: (&str, &'static str), jobs: usize, by_command_line: bool) -> [St
     sandbox.finish();
     let root = sandbox.home().parent().unwrap().display().to_string();
     let commands: [&[&str]; 3] = [
-        &["replay", "latest", "--json"],
+        &["log", "latest", "--json"],
         &["show", "latest", "--json"],
         &["report", "latest", "--format", "json"],
     ];
@@ -347,7 +347,7 @@ fn every_snapshot_with_erased_tasks_matches_the_disk_state() {
 #[test]
 fn text_replay_and_show_match_the_recorded_run() {
     let told = play(V328, 1);
-    insta::assert_snapshot!("replay", told.sandbox.told(&["replay"]));
+    insta::assert_snapshot!("replay", told.sandbox.told(&["log"]));
     insta::assert_snapshot!("teams", told.sandbox.told(&["teams"]));
 }
 
@@ -356,13 +356,13 @@ fn agent_filter_shows_entries_by_and_about_the_agent() {
     let told = play(V328, 1);
     let lines = |option: &str| -> Vec<String> {
         told.sandbox
-            .told(&["replay", option, "bob"])
+            .told(&["log", option, "bob"])
             .lines()
             .skip(3)
             .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
             .collect()
     };
-    let (own, all) = (lines("--actor"), lines("--involving"));
+    let (own, all) = (lines("--agent"), lines("--involving"));
     let has = |lines: &[String], text: &str| lines.iter().any(|line| line.contains(text));
     for text in ["assigned task 2 to bob", "asked bob to shut down", "alice messaged bob"] {
         assert!(has(&all, text) && !has(&own, text), "{text}: {all:#?}");
@@ -382,13 +382,13 @@ fn completed_dependency_does_not_block_a_task() {
 fn log_marks_completion_events_of_unfinished_tasks() {
     for run in [V47, V177, V328, PANES] {
         let told = play(run, 1);
-        let log = told.sandbox.told(&["log", "latest", "--event", "task-completed"]);
-        assert_eq!(told.sandbox.told(&["log", "--event", "task-completed"]), log);
-        assert_eq!(told.sandbox.told(&["log", "--event", "task-completed", "-n", "99"]), log);
+        let log = told.sandbox.told(&["log", "--raw", "latest", "--event", "task-completed"]);
+        assert_eq!(told.sandbox.told(&["log", "--raw", "--event", "task-completed"]), log);
+        assert_eq!(told.sandbox.told(&["log", "--raw", "--event", "task-completed", "-n", "99"]), log);
         let events = log.lines().filter(|line| line.contains("TaskCompleted")).count();
         let early = log.lines().filter(|line| line.contains(" (not completed)")).count();
         let completed = told.entries.iter().filter(|entry| entry["kind"] == "task-completed").count();
         assert!(early > 0 && events - early == completed, "{}: {early}, {completed}: {log}", run.0);
-        assert!(!told.sandbox.told(&["log", "latest", "--json"]).contains("(not completed)"));
+        assert!(!told.sandbox.told(&["log", "--raw", "latest", "--json"]).contains("(not completed)"));
     }
 }

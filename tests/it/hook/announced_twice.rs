@@ -37,7 +37,7 @@ fn a_message_announced_twice_is_one_event_with_one_warning_and_uses_one_allowanc
     assert!(result[0].out.contains("still owns task 2") && result[1].out == result[0].out, "{result:?}");
     assert_eq!((count(&sandbox, "PreToolUse"), count(&sandbox, "Verdict")), (1, 1));
     sandbox.write_config("");
-    assert_eq!(sandbox.run(&["policy", "allow", "shutdown", "bob"]).code, Some(0));
+    assert_eq!(sandbox.run(&["allow", "bob"]).code, Some(0));
     let result = twice(&sandbox, "u2", &shutdown());
     assert_eq!([result[0].code, result[1].code], [Some(0); 2], "{result:?}");
     assert_eq!((count(&sandbox, "PreToolUse"), count(&sandbox, "Verdict")), (2, 2));

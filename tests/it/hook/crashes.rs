@@ -70,7 +70,7 @@ fn an_end_that_could_not_be_recorded_is_recorded_by_a_later_call() {
 fn run_of_an_exited_client_is_not_listed_as_running() {
     let sandbox = Sandbox::new();
     crashed(&sandbox);
-    for args in [&["teams"][..], &["replay"]] {
+    for args in [&["teams"][..], &["log"]] {
         let told = sandbox.told(args);
         assert!(told.contains("process gone") && told.contains("2 s"), "{told}");
         assert!(!told.contains("running"), "{told}");
@@ -84,7 +84,7 @@ fn run_of_a_live_client_is_listed_as_running() {
     let lead = Lead::of(&sandbox, ONE);
     lead.config(1_000, &["alice"], json!({"leadProcess": {"pid": std::process::id()}}));
     lead.start("startup");
-    for args in [&["teams"][..], &["replay"]] {
+    for args in [&["teams"][..], &["log"]] {
         assert!(sandbox.told(args).contains("running"));
     }
 }

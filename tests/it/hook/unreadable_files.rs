@@ -195,7 +195,7 @@ fn the_loop_guard_counts_a_failure_and_a_pause_disables_it() {
     let sandbox = busy(BLOCK);
     replace(&sandbox, &format!("tasks/{TEAM}"), link);
     assert_eq!(ask(&sandbox).code, Some(2));
-    assert_eq!(sandbox.run(&["policy", "pause", "--gate", "premature-shutdown", "5m"]).code, Some(0));
+    assert_eq!(sandbox.run(&["pause", "premature-shutdown", "5m"]).code, Some(0));
     assert_eq!(ask(&sandbox).code, Some(0));
 }
 

@@ -22,7 +22,7 @@ async def main():
             await session.initialize()
             tools = [tool.name for tool in (await session.list_tools()).tools]
             answers = {}
-            for tool, arguments in [("search", {"query": "needle"}), ("brief", {}), ("replay", {}), ("report", {})]:
+            for tool, arguments in [("search", {"query": "needle"}), ("brief", {}), ("log", {}), ("report", {})]:
                 result = await session.call_tool(tool, arguments)
                 answers[tool] = [content.text for content in result.content]
             print(json.dumps({"tools": tools, "answers": answers}))
@@ -41,8 +41,8 @@ fn the_python_sdk_lists_and_calls_the_tools() {
     let done = command.stdin(Stdio::null()).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let done: Value = serde_json::from_slice(&done.stdout).unwrap();
-    assert_eq!(done["tools"], serde_json::json!(["runs", "search", "brief", "replay", "report"]));
-    for tool in ["search", "brief", "replay", "report"] {
+    assert_eq!(done["tools"], serde_json::json!(["list", "search", "brief", "log", "report"]));
+    for tool in ["search", "brief", "log", "report"] {
         let texts = done["answers"][tool].as_array().unwrap();
         let answer: Value = serde_json::from_str(texts[0].as_str().unwrap()).unwrap();
         assert!(answer["data"].is_object() || answer["data"].is_string(), "{tool}: {answer}");

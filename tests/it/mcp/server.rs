@@ -104,12 +104,12 @@ fn the_tools_only_read_and_answer_as_their_commands_do() {
     let tools = client.request("tools/list", json!({}));
     let tools = tools["result"]["tools"].as_array().unwrap().clone();
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["runs", "search", "brief", "replay", "report"]);
+    assert_eq!(names, ["list", "search", "brief", "log", "report"]);
     let limit = &tools[1]["inputSchema"]["properties"]["limit"];
     assert_eq!((&limit["minimum"], &limit["maximum"]), (&json!(1), &json!(1_000)));
     let words = |tool: usize| tools[tool]["inputSchema"]["properties"]["kinds"]["items"]["enum"].to_string();
     assert!(words(1).contains("\"thinking\"") && words(3).contains("\"task-completed\""));
-    let runs = client.call("runs", json!({}));
+    let runs = client.call("list", json!({}));
     let listed: Value = serde_json::from_str(&told.sandbox.told(&["list", "--all", "--json"])).unwrap();
     assert_eq!(
         (&runs["data"]["entries"][0]["run"], &runs["data"]["left_out"]),
@@ -122,7 +122,7 @@ fn the_tools_only_read_and_answer_as_their_commands_do() {
         |hits: &[Value]| hits.iter().map(|hit| [hit["at"].clone(), hit["run"].clone()]).collect::<Vec<_>>();
     assert_eq!(places(found["data"]["hits"].as_array().unwrap()), places(&own));
     assert!(!own.is_empty());
-    let replay = client.call("replay", json!({"run": "latest", "kinds": ["message"], "limit": 3}));
+    let replay = client.call("log", json!({"run": "latest", "kinds": ["message"], "limit": 3}));
     assert_eq!(replay["data"]["entries"].as_array().unwrap().len(), 3);
     let messages = told.entries.iter().filter(|entry| entry["kind"] == "message").count();
     assert_eq!((&replay["data"]["left_out"], &replay["is_cut"]), (&json!(messages - 3), &json!(true)));
@@ -143,7 +143,7 @@ fn a_hostile_message_stays_data_and_secrets_are_redacted() {
     for (tool, arguments) in [
         ("search", json!({"query": "needle", "full": true})),
         ("search", json!({"query": "ne+dle", "regex": true})),
-        ("replay", json!({})),
+        ("log", json!({})),
         ("brief", json!({})),
         ("report", json!({})),
     ] {
@@ -152,7 +152,7 @@ fn a_hostile_message_stays_data_and_secrets_are_redacted() {
         let text = found.to_string();
         assert!(!text.contains("bob@example.com") && !text.contains("sk-ant-api03"), "{tool}: {text}");
         assert!(!text.contains(sandbox.home().to_str().unwrap()), "{tool}: {text}");
-        if matches!(tool, "search" | "replay") {
+        if matches!(tool, "search" | "log") {
             assert!(text.contains("needle") && text.contains("ignore all rules"), "{tool}: {text}");
             assert!(text.contains("[redacted:email]") || !text.contains("mail "), "{tool}: {text}");
         }
@@ -209,7 +209,7 @@ fn a_wrong_call_is_an_error_and_the_server_continues() {
     for (tool, arguments, why) in [
         ("search", json!({"query": "\" \""}), "the query is empty"),
         ("search", json!({"query": "(", "regex": true}), "regular expression"),
-        ("replay", json!({"run": "--help"}), "no run matches"),
+        ("log", json!({"run": "--help"}), "no run matches"),
         ("brief", json!({"run": "nothing"}), "no run matches"),
         ("search", json!({"query": "x", "since": "--json"}), "invalid time"),
     ] {

@@ -13,7 +13,7 @@ fn a_test_notification_is_sent_to_every_destination() {
     sandbox.configure(&format!("[notify]\nurl = \"{}\"\ncommand = \"cat > got\"\n", receiver.url));
     let host = receiver.url.split("/hook").next().unwrap();
     let expected = format!("sent to the command: exit code 0\nsent to {host}: HTTP 202\n");
-    assert_eq!(sandbox.told(&["notify", "test"]), expected);
+    assert_eq!(sandbox.told(&["config", "test-notify"]), expected);
     let request = &receiver.requests()[0];
     assert_eq!(request.header("teamkeep-signature"), None, "no secret is configured");
     let body: Value = serde_json::from_str(&request.body).unwrap();
@@ -30,28 +30,28 @@ fn a_failure_is_shown_and_is_the_exit_code() {
     let host = receiver.url.split("/hook").next().unwrap();
     post_to(&sandbox, &receiver.url);
     for status in ["307", "500"] {
-        let result = sandbox.run(&["notify", "test"]);
+        let result = sandbox.run(&["config", "test-notify"]);
         assert_eq!((result.code, result.out.as_str()), (Some(1), ""));
         assert_eq!(result.err, format!("error: cannot send to {host}: HTTP {status}\n"));
     }
     assert!(elsewhere.requests().is_empty(), "no redirect is followed");
-    let refused = sandbox.run(&["notify", "test", "--url", "http://127.0.0.1:1/"]);
+    let refused = sandbox.run(&["config", "test-notify", "--url", "http://127.0.0.1:1/"]);
     assert_eq!(refused.code, Some(1));
     assert!(refused.err.starts_with("error: cannot send to http://127.0.0.1:1: curl: (7) "), "{refused:?}");
-    let failed = sandbox.run(&["notify", "test", "--command", "echo no such channel >&2; exit 2"]);
+    let failed = sandbox.run(&["config", "test-notify", "--command", "echo no such channel >&2; exit 2"]);
     assert_eq!(failed.err, "error: cannot send to the command: exit code 2: no such channel\n");
 }
 
 #[test]
 fn nothing_is_sent_without_a_valid_destination() {
     let sandbox = Sandbox::new();
-    let result = sandbox.run(&["notify", "test"]);
+    let result = sandbox.run(&["config", "test-notify"]);
     assert_eq!(result.code, Some(64));
     assert!(result.err.starts_with("error: no destination is configured\nhint: "), "{}", result.err);
-    let result = sandbox.run(&["notify", "test", "--url", "ftp://example.com"]);
+    let result = sandbox.run(&["config", "test-notify", "--url", "ftp://example.com"]);
     assert_eq!(result.code, Some(64), "{}", result.err);
     sandbox.configure("[notify]\nurl = \"example.com/hook\"\n");
-    let result = sandbox.run(&["notify", "test"]);
+    let result = sandbox.run(&["config", "test-notify"]);
     assert_eq!(result.code, Some(1));
     assert!(result.err.contains("`notify.url`: invalid address"), "{}", result.err);
 }

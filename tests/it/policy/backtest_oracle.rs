@@ -40,7 +40,7 @@ fn a_rule_that_warns_about_a_request_does_not_allow_the_approval() {
 fn only_the_teammate_whose_shutdown_was_allowed_may_approve_a_request_to_everyone() {
     let team = team("");
     team.task(1, "in_progress", "alice", &[]);
-    team.sandbox.run(&["policy", "allow", "shutdown", "alice"]);
+    team.sandbox.run(&["allow", "alice"]);
     assert_eq!(team.ask("*"), 0);
     team.task(2, "in_progress", "bob", &[]);
     assert_eq!(team.approve("bob"), 2);

@@ -171,7 +171,7 @@ fn without_limits_no_transcript_is_read() {
 #[test]
 fn a_pause_a_backtest_and_explain_hold() {
     let sandbox = spent(LIMIT, 1_000);
-    assert_eq!(sandbox.run(&["policy", "pause", "--gate", "budget", "5m"]).code, Some(0));
+    assert_eq!(sandbox.run(&["pause", "budget", "5m"]).code, Some(0));
     assert_eq!(creates(&sandbox).code, Some(0));
     let call = sandbox.log().into_iter().rfind(|line| line["event"] == "PreToolUse").unwrap();
     let explained = sandbox.told(&["policy", "explain", "--event", call["id"].as_str().unwrap()]);

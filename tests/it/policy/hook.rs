@@ -9,7 +9,7 @@ use crate::support::sandbox::Sandbox;
 fn allowing_one_shutdown_does_not_allow_others() {
     let sandbox = busy("");
     with_carol(&sandbox);
-    let allow = |name: &str| assert_eq!(sandbox.run(&["policy", "allow", "shutdown", name]).code, Some(0));
+    let allow = |name: &str| assert_eq!(sandbox.run(&["allow", name]).code, Some(0));
     let ask = |to: &str| {
         let input = json!({"to": to, "message": {"type": "shutdown_request", "reason": "done"}});
         told(
@@ -124,7 +124,7 @@ fn a_replay_counts_blocks_across_a_pause_and_omits_blocked_requests() {
     let refused = of("message-refused");
     assert_eq!((refused.len(), of("shutdown-requested").len()), (3, 2), "{replay:#?}");
     assert!(refused[0]["refusal"].as_str().unwrap().starts_with("Blocked: a shutdown request to bob"));
-    let told = sandbox.told(&["replay", TEAM]);
+    let told = sandbox.told(&["log", TEAM]);
     assert!(told.contains("tried to ask bob to shut down\n"), "{told}");
     assert!(told.contains("was allowed after 3 blocks: a shutdown request to bob"), "{told}");
 }

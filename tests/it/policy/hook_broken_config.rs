@@ -25,7 +25,7 @@ fn an_unusable_policy_follows_on_error() {
     for payload in [bash.clone(), task("TaskCreated"), task("TaskCompleted")] {
         let result = told(&sandbox, payload);
         assert_eq!(result.code, Some(2), "{}", result.err);
-        assert!(result.err.contains("teamkeep.toml:3:14") && result.err.contains("teamkeep policy check"));
+        assert!(result.err.contains("teamkeep.toml:3:14") && result.err.contains("teamkeep config check"));
     }
     let idle = json!({"hook_event_name": "TeammateIdle", "teammate_name": "bob", "team_name": TEAM, "agent_id": "abob-1", "agent_type": "bob"});
     for payload in [idle, json!({"hook_event_name": "Stop"}), json!({"hook_event_name": "SubagentStop"})] {
@@ -71,7 +71,7 @@ fn an_unusable_policy_is_reported_at_session_start_by_check_and_in_each_verdict(
         let answer: Value = serde_json::from_str(&result.out).unwrap();
         let context = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
         assert!(context.contains("teamkeep.toml") && answer["systemMessage"] == context, "{what}: {answer}");
-        let mut check = sandbox.command(&["policy", "check"]);
+        let mut check = sandbox.command(&["config", "check"]);
         let check = check.env("TEAMKEEP_CONFIG", &path).output().unwrap();
         assert_eq!(check.status.code(), Some(1), "{what}");
         assert!(String::from_utf8(check.stdout).unwrap().starts_with("error["), "{what}");
@@ -120,7 +120,7 @@ fn a_relative_configuration_path_is_reported() {
         let told = answer["systemMessage"].as_str().unwrap();
         assert!(told.contains(&format!("unreadable at {name}")), "{told}");
         assert_eq!(sandbox.feed("", shutdown("").as_bytes(), &env).code, Some(2), "the defaults stand");
-        let check = sandbox.command(&["policy", "check"]).env("TEAMKEEP_CONFIG", name).output().unwrap();
+        let check = sandbox.command(&["config", "check"]).env("TEAMKEEP_CONFIG", name).output().unwrap();
         assert_eq!(check.status.code(), Some(1));
         let told = String::from_utf8(check.stdout).unwrap();
         assert!(told.starts_with("error[unreadable]: TEAMKEEP_CONFIG "), "{told}");
@@ -150,7 +150,7 @@ fn an_unreadable_configuration_path_is_reported_by_hook_check_and_explain() {
             command.envs(env.iter().copied());
             crate::support::sandbox::feed(&mut command, br#"{"hook_event_name":"Stop"}"#)
         };
-        let check = command(&["policy", "check"]);
+        let check = command(&["config", "check"]);
         assert!(check.code == Some(1) && check.out.contains("error[unreadable]"), "{env:?}: {check:?}");
         let explain = command(&["policy", "explain"]);
         assert!(explain.code == Some(1) && explain.err.contains("teamkeep.toml"), "{env:?}: {explain:?}");

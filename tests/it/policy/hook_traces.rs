@@ -136,10 +136,10 @@ fn a_user_allows_one_shutdown_or_pauses_the_gate() {
     let sandbox = Sandbox::judging();
     let request = until_bob_is_asked(&sandbox);
     let ask = || sandbox.feed("pre-tool-use", local(&sandbox, &request).as_bytes(), &[]).code;
-    assert_eq!(sandbox.run(&["policy", "allow", "shutdown", "bob"]).code, Some(0));
+    assert_eq!(sandbox.run(&["allow", "bob"]).code, Some(0));
     assert_eq!((ask(), ask()), (Some(0), Some(2)), "once");
-    assert_eq!(sandbox.run(&["policy", "pause", "--gate", "premature-shutdown", "15m"]).code, Some(0));
+    assert_eq!(sandbox.run(&["pause", "premature-shutdown", "15m"]).code, Some(0));
     assert_eq!(ask(), Some(0));
-    assert_eq!(sandbox.run(&["policy", "resume", "--gate", "premature-shutdown"]).code, Some(0));
+    assert_eq!(sandbox.run(&["resume", "premature-shutdown"]).code, Some(0));
     assert_eq!(ask(), Some(2));
 }

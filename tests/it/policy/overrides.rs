@@ -1,4 +1,4 @@
-//! `teamkeep policy pause`, `resume`, `allow` and `pauses`: what a human lets through, and what is left of it in the record.
+//! `teamkeep pause`, `resume`, `allow` and `pauses`: what a human lets through, and what is left of it in the record.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -27,8 +27,8 @@ fn file(sandbox: &Sandbox) -> Value {
 #[test]
 fn a_pause_applies_until_its_end() {
     let sandbox = Sandbox::new();
-    assert_snapshot!(policy(&sandbox, "pause --gate premature-shutdown --team t1 15m"), @r#"paused premature-shutdown in team "t1" until 2026-02-03 04:20:06 UTC; to end it: teamkeep policy resume"#);
-    assert_snapshot!(policy(&sandbox, "pause 1h30m"), @"paused every gate until 2026-02-03 05:35:06 UTC; to end it: teamkeep policy resume");
+    assert_snapshot!(policy(&sandbox, "pause --gate premature-shutdown --team t1 15m"), @r#"paused premature-shutdown in team "t1" until 2026-02-03 04:20:06 UTC; to end it: teamkeep resume"#);
+    assert_snapshot!(policy(&sandbox, "pause 1h30m"), @"paused every gate until 2026-02-03 05:35:06 UTC; to end it: teamkeep resume");
     assert_snapshot!(policy(&sandbox, "pauses"), @r#"
     paused: premature-shutdown in team "t1" until 2026-02-03 04:20:06 UTC
     paused: every gate until 2026-02-03 05:35:06 UTC
@@ -62,8 +62,8 @@ fn resume_ends_the_named_pauses_and_lists_the_others() {
     }
     assert_snapshot!(policy(&sandbox, "resume --gate rule --team t1"), @r#"
     ended: rule in team "t1" until 2026-02-03 05:05:06 UTC
-    still paused: rule until 2026-02-03 05:05:06 UTC; to end every pause: teamkeep policy resume
-    still paused: every gate until 2026-02-03 05:05:06 UTC; to end every pause: teamkeep policy resume
+    still paused: rule until 2026-02-03 05:05:06 UTC; to end every pause: teamkeep resume
+    still paused: every gate until 2026-02-03 05:05:06 UTC; to end every pause: teamkeep resume
     "#);
     assert_snapshot!(policy(&sandbox, "resume"), @r#"
     ended: rule until 2026-02-03 05:05:06 UTC
@@ -77,7 +77,7 @@ fn resume_ends_the_named_pauses_and_lists_the_others() {
 #[test]
 fn an_allowed_shutdown_is_allowed_once() {
     let sandbox = Sandbox::new();
-    assert_snapshot!(policy(&sandbox, "allow shutdown bob"), @r#"the next shutdown of "bob" is allowed; to undo: teamkeep policy resume"#);
+    assert_snapshot!(policy(&sandbox, "allow shutdown bob"), @r#"the next shutdown of "bob" is allowed; to undo: teamkeep resume"#);
     policy(&sandbox, "allow shutdown bob");
     assert_eq!(file(&sandbox), json!({"v": 1, "pauses": [], "shutdowns": ["bob"]}));
     assert_snapshot!(policy(&sandbox, "pauses"), @r#"allowed once: shutdown of bob"#);
@@ -95,7 +95,7 @@ fn allowing_an_unknown_name_warns_and_works() {
     lead.start("startup");
     assert_snapshot!(policy(&sandbox, "allow shutdown bobb"), @r#"
     warning: no running team has a teammate named "bobb"; did you mean bob?
-    the next shutdown of "bobb" is allowed; to undo: teamkeep policy resume
+    the next shutdown of "bobb" is allowed; to undo: teamkeep resume
     "#);
     assert!(!policy(&sandbox, "allow shutdown Bob").contains("no teammate"));
 }
@@ -104,7 +104,7 @@ fn allowing_an_unknown_name_warns_and_works() {
 fn the_lead_s_shutdown_is_not_allowed_by_name() {
     let sandbox = Sandbox::new();
     for name in ["team-lead", "Team-Lead"] {
-        let result = sandbox.run(&["policy", "allow", "shutdown", name]);
+        let result = sandbox.run(&["allow", name]);
         assert_eq!(result.code, Some(1));
         assert!(result.err.contains("protect-lead"), "{}", result.err);
     }
@@ -131,7 +131,7 @@ fn each_use_of_an_override_is_recorded() {
         ]
     );
     assert_eq!((&events[0]["team"], &events[1]["team"]), (&json!("t1"), &json!(null)));
-    assert_snapshot!(sandbox.told(&["log"]), @"
+    assert_snapshot!(sandbox.told(&["log", "--raw"]), @"
     2026-02-03 UTC
     04:05:06.000 PolicyOverride   user       pause rule until 2026-02-03 04:20:06 UTC (no terminal) t1
     04:05:06.000 PolicyOverride   user       allow-shutdown premature-shutdown bob (no terminal)
@@ -144,7 +144,7 @@ fn an_override_that_cannot_be_recorded_does_not_apply() {
     let sandbox = Sandbox::new();
     std::fs::create_dir_all(sandbox.keep("")).unwrap();
     std::fs::write(sandbox.keep("log"), "no directory").unwrap();
-    let result = sandbox.run(&["policy", "pause", "1h"]);
+    let result = sandbox.run(&["pause", "1h"]);
     assert_eq!(result.code, Some(1));
     assert!(
         result.err.starts_with("error: cannot record the override, so nothing was changed: "),
@@ -189,7 +189,7 @@ fn a_damaged_override_file_allows_nothing_and_is_replaced() {
     let path = sandbox.keep("policy/overrides.json");
     std::fs::write(&path, r#"{"v":1,"pauses":[{"until":"2030-01-01T00:00:00Z"}],"shutdowns":["bob"]}"#)
         .unwrap();
-    let result = sandbox.run(&["policy", "pauses", "--json"]);
+    let result = sandbox.run(&["pause", "--list", "--json"]);
     let listed: Value = serde_json::from_str(&result.out).unwrap();
     assert_eq!(listed, json!({"v": 1, "pauses": [], "shutdowns": []}));
     let start = format!(

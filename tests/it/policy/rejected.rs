@@ -9,7 +9,7 @@ use crate::support::sandbox::{Sandbox, feed};
 fn check(text: &str) -> String {
     let sandbox = Sandbox::judging();
     sandbox.write_config(text);
-    let result = sandbox.run(&["policy", "check"]);
+    let result = sandbox.run(&["config", "check"]);
     assert_eq!(result.code, Some(1), "{}", result.out);
     let path = sandbox.home().parent().unwrap().display().to_string();
     result.out.replace(&path, "…")
@@ -43,7 +43,7 @@ fn a_check_without_time_and_a_blank_key_are_errors() {
 fn a_shutdown_is_allowed_for_one_teammate_and_not_for_all() {
     let sandbox = Sandbox::judging();
     for all in ["*", "@*", "*@t1"] {
-        let result = sandbox.run(&["policy", "allow", "shutdown", all]);
+        let result = sandbox.run(&["allow", all]);
         assert_eq!(result.code, Some(64), "{all}");
         assert!(result.err.contains("one teammate"), "{}", result.err);
     }

@@ -84,12 +84,12 @@ fn repeated_collisions_are_allowed_after_max_blocks_and_during_a_pause() {
     let file = tree(&sandbox, "parser").join("src/parser.rs");
     uses(&sandbox, "team-lead", "Read", &file);
     uses(&sandbox, "bob", "Edit", &file);
-    assert_eq!(sandbox.run(&["policy", "pause", "--gate", "edit-collision", "5m"]).code, Some(0));
+    assert_eq!(sandbox.run(&["pause", "edit-collision", "5m"]).code, Some(0));
     let mut failed = json!({"hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_use_id": "t", "tool_input": {"file_path": file}});
     assert_eq!(told(&sandbox, failed.clone()).code, Some(0), "paused");
     failed["hook_event_name"] = json!("PostToolUseFailure");
     told(&sandbox, failed);
-    assert_eq!(sandbox.run(&["policy", "resume"]).code, Some(0));
+    assert_eq!(sandbox.run(&["resume"]).code, Some(0));
     let attempt = || {
         sandbox.set_clock(sandbox.millis() + 2_000);
         uses(&sandbox, "team-lead", "Edit", &file)

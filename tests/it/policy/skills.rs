@@ -123,6 +123,6 @@ fn a_line_of_a_skill_is_found_by_search_and_shown_in_the_log() {
     loads(&team, None, line("Bash", "cargo test --package zebra", "toolu_s", "claude"));
     let found = team.sandbox.told(&["search", "zebra"]);
     assert!(found.contains("cargo test --package zebra"), "{found}");
-    let log = team.sandbox.told(&["log"]);
+    let log = team.sandbox.told(&["log", "--raw"]);
     assert!(log.lines().any(|line| line.contains("PreSkillShellCommand") && line.contains("Bash")), "{log}");
 }

@@ -48,12 +48,12 @@ fn a_trusted_file_that_disappeared_is_reported_and_recorded_once_a_session() {
 fn check_and_doctor_report_a_lost_trusted_file_until_it_is_removed() {
     let sandbox = Sandbox::judging();
     std::fs::remove_file(trusted(&sandbox)).unwrap();
-    let check = sandbox.run(&["policy", "check"]);
+    let check = sandbox.run(&["config", "check"]);
     assert!(check.out.contains("warning[trust-gone]") && check.code == Some(0), "{check:?}");
     let doctor = sandbox.run(&["doctor"]);
     assert!(doctor.out.contains("do not run: the file is gone"), "{}", doctor.out);
     assert_eq!(sandbox.run(&["policy", "trust", "--remove"]).code, Some(0));
-    assert!(!sandbox.run(&["policy", "check"]).out.contains("trust-gone"));
+    assert!(!sandbox.run(&["config", "check"]).out.contains("trust-gone"));
     let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
     assert_eq!(told(&sandbox, "s", bash), None);
 }

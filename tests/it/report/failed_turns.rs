@@ -136,9 +136,9 @@ fn a_teammate_whose_turn_failed_is_failed_in_every_view_with_the_reason() {
         (&json!("alice"), &json!("rate_limit"), &json!(LIMIT))
     );
     assert_eq!(failed["sources"], json!(["hook", "inbox"]), "one entry of both reports");
-    let replay = team.sandbox.told(&["replay"]);
+    let replay = team.sandbox.told(&["log"]);
     assert!(replay.contains(&format!("alice     failed: {LIMIT}\n")), "{replay}");
-    let brief = team.sandbox.told(&["brief", "--for", "team-lead"]);
+    let brief = team.sandbox.told(&["brief", "--agent", "team-lead"]);
     assert!(brief.contains("- alice: failed for ") && brief.contains(&format!("; \"{}\"", LIMIT)), "{brief}");
     let incident = team.only_incident();
     assert_eq!(
@@ -383,7 +383,7 @@ fn a_hostile_reason_is_shortened_and_escaped() {
     team.reads_failure("alice", &hostile);
     let (state, why) = team.state("alice");
     assert_eq!((state.as_str(), why.chars().count() <= 201, why.contains("second")), ("failed", true, false));
-    for args in [&["status"][..], &["replay"], &["brief"], &["report"]] {
+    for args in [&["status"][..], &["log"], &["brief"], &["report"]] {
         let told = team.sandbox.told(args);
         assert!(!told.contains(['\u{1b}', '\u{202e}', '\u{7}']), "{args:?}");
         assert!(told.len() < 20_000, "{args:?}: {}", told.len());
@@ -437,7 +437,7 @@ fn the_turn_of_the_lead_ends_where_the_user_interrupted_it() {
         let turns = team.json(&["report", "--json"])["turns"].clone();
         let lead = turns.as_array().unwrap().iter().find(|turn| turn["agent"] == "team-lead").unwrap();
         assert_eq!((&lead["ending"], lead["to"].is_string()), (&json!("interrupted"), true));
-        let replay = team.sandbox.told(&["replay"]);
+        let replay = team.sandbox.told(&["log"]);
         assert!(replay.contains("team-lead was interrupted by the user\n"), "{replay}");
         team.lead().hook("UserPromptSubmit", json!({"prompt": "another way"}));
         assert_eq!(team.state("team-lead"), pair("working", ""));

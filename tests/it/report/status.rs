@@ -82,7 +82,7 @@ fn status_lists_every_counted_agent() {
 fn status_json_is_one_object_with_the_same_data() {
     let sandbox = Sandbox::new();
     play(&sandbox);
-    sandbox.run(&["policy", "pause", "1h", "--gate", "idle-with-work"]);
+    sandbox.run(&["pause", "1h", "--gate", "idle-with-work"]);
     let status: Value = serde_json::from_str(&sandbox.told(&["status", "--json"])).unwrap();
     let team = &status["teams"][0];
     assert_eq!(
@@ -146,7 +146,7 @@ fn team_is_running_until_its_end_is_recorded_or_its_client_exits() {
     assert!(
         sandbox
             .told(&["status"])
-            .starts_with("No running teams. To see the last run: teamkeep replay\nRecorded: 2 runs, ")
+            .starts_with("No running teams. To see the last run: teamkeep log\nRecorded: 2 runs, ")
     );
     assert_eq!(all(line(&sandbox, b"")), ok("teamkeep: no team"));
 }

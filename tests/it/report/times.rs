@@ -37,7 +37,7 @@ fn berlin(sandbox: &Sandbox, args: &[&str]) -> String {
 
 /// The time that a text means in Berlin at 2026-11-22 05:00 local time.
 fn meant(sandbox: &Sandbox, time: &str) -> String {
-    let args = ["replay", "--since", time, "--until", "1970-01-01"];
+    let args = ["log", "--since", time, "--until", "1970-01-01"];
     let mut command = sandbox.command(&args);
     let result: CommandResult =
         command.env("TZ", BERLIN).env("TEAMKEEP_NOW", "2026-11-22T04:00:00Z").output().unwrap().into();
@@ -51,33 +51,33 @@ fn text_output_uses_the_local_zone_and_names_it() {
     let sandbox = sandbox("2026-02-03T22:59:59.000Z");
     let list = berlin(&sandbox, &["list"]);
     assert!(list.contains("CREATED (+01:00)") && list.contains(" 2026-02-03 23:59 "), "{list}");
-    assert!(berlin(&sandbox, &["replay"]).contains("\n2026-02-03 23:59:59 +01:00, lasted 2 s,"));
+    assert!(berlin(&sandbox, &["log"]).contains("\n2026-02-03 23:59:59 +01:00, lasted 2 s,"));
     assert!(berlin(&sandbox, &["report"]).contains("\n2026-02-03 23:59:59 +01:00, lasted 2 s,"));
     assert!(
         berlin(&sandbox, &["show", "--at", "+1s"]).contains("\nas of 2026-02-04 00:00:00 +01:00 (+1.0s)\n")
     );
-    insta::assert_snapshot!(berlin(&sandbox, &["log"]), @"
+    insta::assert_snapshot!(berlin(&sandbox, &["log", "--raw"]), @"
     2026-02-03 +01:00
     23:59:59.000 SessionStart     team-lead  startup session-aaaaaaaa
     2026-02-04 +01:00
     00:00:00.000 Stop             team-lead  session-aaaaaaaa
     00:00:01.000 SessionEnd       team-lead  other session-aaaaaaaa
     ");
-    let paused = run(&sandbox, BERLIN, &["policy", "pause", "15m"]).err;
+    let paused = run(&sandbox, BERLIN, &["pause", "15m"]).err;
     assert!(paused.contains("every gate until 2026-02-04 00:15:02 +01:00;"), "{paused}");
     assert!(
-        berlin(&sandbox, &["policy", "pauses"]).contains("every gate until 2026-02-04 00:15:02 +01:00\n")
+        berlin(&sandbox, &["pause", "--list"]).contains("every gate until 2026-02-04 00:15:02 +01:00\n")
     );
-    assert!(berlin(&sandbox, &["policy", "pauses", "--json"]).contains("\"2026-02-03T23:15:02.000Z\""));
+    assert!(berlin(&sandbox, &["pause", "--list", "--json"]).contains("\"2026-02-03T23:15:02.000Z\""));
 }
 
 #[test]
 fn utc_and_json_do_not_depend_on_the_zone() {
     let sandbox = sandbox("2026-02-03T22:59:59.000Z");
-    for args in [&["list", "--utc"][..], &["replay", "--utc"], &["report", "--utc"], &["log", "--utc"]] {
+    for args in [&["list", "--utc"][..], &["log", "--utc"], &["report", "--utc"], &["log", "--raw", "--utc"]] {
         assert_eq!(berlin(&sandbox, args), sandbox.told(args), "{args:?}");
     }
-    for args in [&["list", "--json"][..], &["replay", "--json"], &["report", "--json"], &["log", "--json"]] {
+    for args in [&["list", "--json"][..], &["log", "--json"], &["report", "--json"], &["log", "--raw", "--json"]] {
         assert_eq!(berlin(&sandbox, args), sandbox.told(args), "{args:?}");
     }
     assert!(
@@ -89,7 +89,7 @@ fn utc_and_json_do_not_depend_on_the_zone() {
 #[test]
 fn utc_offset_change_during_a_run_is_visible() {
     let sandbox = sandbox("2026-10-25T00:59:59.500Z");
-    let log = berlin(&sandbox, &["log"]);
+    let log = berlin(&sandbox, &["log", "--raw"]);
     let times: Vec<&str> = log.lines().filter_map(|line| line.get(..17)).collect();
     assert_eq!(
         times,
@@ -101,7 +101,7 @@ fn utc_offset_change_during_a_run_is_visible() {
             "02:00:01.500 Sess"
         ]
     );
-    let ended = run(&sandbox, BERLIN, &["replay", "--since", "+1h"]);
+    let ended = run(&sandbox, BERLIN, &["log", "--since", "+1h"]);
     assert!(ended.err.contains("the run had ended at 2026-10-25 02:00:01 +01:00 (+2.0s)\n"), "{}", ended.err);
 }
 
@@ -154,13 +154,13 @@ fn every_command_accepts_the_same_time_formats() {
     for args in [
         &["list", "--since"][..],
         &["list", "--until"],
-        &["log", "--since"],
-        &["log", "latest", "--until"],
+        &["log", "--raw", "--since"],
+        &["log", "--raw", "latest", "--until"],
         &["show", "--at"],
         &["show", "--diff", "2026-11-19"],
-        &["replay", "--since"],
-        &["replay", "--until"],
-        &["restore", "latest", "--dry-run", "--to", to.to_str().unwrap(), "--at"],
+        &["log", "--since"],
+        &["log", "--until"],
+        &["restore", "latest", "--dry-run", "--files", to.to_str().unwrap(), "--at"],
     ] {
         let result = sandbox.run(&[args, &["4:40"]].concat());
         let complaint = format!("error: invalid time \"4:40\"\n{forms}");
@@ -171,8 +171,8 @@ fn every_command_accepts_the_same_time_formats() {
         }
     }
     let stops = |args: &[&str]| sandbox.told(args).contains("Stop");
-    assert!(stops(&["log", "latest", "--since", "+1s"]) && !stops(&["log", "latest", "--since", "+2s"]));
-    let result = sandbox.run(&["log", "--since", "+1s"]);
+    assert!(stops(&["log", "--raw", "latest", "--since", "+1s"]) && !stops(&["log", "--raw", "latest", "--since", "+2s"]));
+    let result = sandbox.run(&["log", "--raw", "--since", "+1s"]);
     let complaint =
         "error: invalid time \"+1s\": it is relative to the start of a run, and no run is named\n";
     assert!(result.code == Some(64) && result.err.starts_with(complaint), "{}", result.err);

@@ -34,20 +34,20 @@ fn output_has_no_control_characters_and_json_preserves_the_text() {
     sandbox.feed("pre-tool-use", bash("u1").as_bytes(), &[]);
     lead.tool("u2", "SendMessage", &json!({"to": "alice", "message": WILD}), json!({"success": true}));
     let json: [&[&str]; 6] = [
-        &["log", "--json"],
+        &["log", "--raw", "--json"],
         &["teams", "--json"],
-        &["replay", "--json"],
+        &["log", "--json"],
         &["show", "--json"],
         &["report", "--json"],
         &["policy", "test", "latest", "--json"],
     ];
     let text: [&[&str]; 6] = [
-        &["log"],
-        &["replay", "--full"],
+        &["log", "--raw"],
+        &["log", "--full"],
         &["show"],
         &["report", "--format", "markdown"],
         &["policy", "test", "latest"],
-        &["policy", "show"],
+        &["config", "show", "policy"],
     ];
     for args in json.iter().chain(&text) {
         let result = sandbox.run(args);

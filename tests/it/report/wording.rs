@@ -41,7 +41,7 @@ fn run_has_the_same_duration_in_all_outputs() {
     let report: Value = serde_json::from_str(&told.sandbox.told(&["report", "--json"])).unwrap();
     assert_eq!(report["overview"]["duration_ms"], 57_041);
     assert!(told.sandbox.told(&["report"]).contains("lasted 57 s, ended by team-delete"));
-    assert!(told.sandbox.told(&["replay"]).contains("lasted 57 s, ended by team-delete"));
+    assert!(told.sandbox.told(&["log"]).contains("lasted 57 s, ended by team-delete"));
     let list = told.sandbox.told(&["list"]);
     assert!(list.contains(" 57 s "), "{list}");
     let path = told.sandbox.home().join("report.html");

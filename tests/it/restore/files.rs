@@ -11,7 +11,7 @@ use crate::support::reenact::Trace;
 use crate::support::sandbox::{CommandResult, Sandbox, below, feed};
 
 fn to(sandbox: &Sandbox, run: &str, dir: &Path, more: &[&str]) -> CommandResult {
-    sandbox.run(&[&["restore", run, "--to", dir.to_str().unwrap()], more].concat())
+    sandbox.run(&[&["restore", run, "--files", dir.to_str().unwrap()], more].concat())
 }
 
 fn out(sandbox: &Sandbox) -> PathBuf {
@@ -164,7 +164,7 @@ fn full_disk_leaves_no_partial_restore() {
         program,
         "restore",
         "latest",
-        "--to",
+        "--files",
         dir.to_str().unwrap(),
     ];
     let result = feed(shell.args(args), b"");

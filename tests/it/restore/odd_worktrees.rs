@@ -200,7 +200,7 @@ fn a_branch_with_other_work_is_reported() {
     let plan = scene.restored();
     let branch = plan["branches"][0]["branch"].as_str().unwrap();
     let refused = |taken: &str| {
-        let result = scene.restore(&scene.repository, &["--worktree"]);
+        let result = scene.restore(&scene.repository, &["--worktrees"]);
         let why = format!("cannot create branch {branch}: branch {taken} exists and does not have the work");
         assert!(result.code == Some(1) && result.err.contains(&why), "{}", result.err);
     };

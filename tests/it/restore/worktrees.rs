@@ -116,7 +116,7 @@ impl Scene {
     }
 
     pub fn restored(&self) -> Value {
-        let result = self.restore(&self.repository, &["--worktree", "--json"]);
+        let result = self.restore(&self.repository, &["--worktrees", "--json"]);
         assert_eq!(result.code, Some(0), "{}", result.err);
         serde_json::from_str(&result.out).unwrap()
     }
@@ -172,12 +172,12 @@ fn a_removed_worktree_is_a_branch_again() {
     assert!(scene.sandbox.told(&["show", "latest"]).contains(&format!("Worktrees (1)\n  {NAME} ")));
 
     assert_eq!(scene.restored()["branches"], plan["branches"], "a second time changes nothing");
-    let again = scene.restore(&scene.repository, &["--worktree"]).out;
+    let again = scene.restore(&scene.repository, &["--worktrees"]).out;
     assert!(again.contains(&format!("= {branch}")) && again.contains("(the branch exists)"), "{again}");
-    let elsewhere = scene.restore(&scene.sandbox.home(), &["--worktree"]).err;
+    let elsewhere = scene.restore(&scene.sandbox.home(), &["--worktrees"]).err;
     assert!(elsewhere.contains("in which the team worked: /"), "{elsewhere}");
     assert_eq!(scene.sandbox.run(&["verify"]).code, Some(0));
-    let result = scene.restore(&scene.repository, &["--to", "files"]);
+    let result = scene.restore(&scene.repository, &["--files", "files"]);
     assert_eq!(result.code, Some(0), "{}", result.err);
     let bundle = scene.repository.join("files/worktrees").join(NAME).join("work.bundle");
     let heads = run(&scene.repository, &["bundle", "list-heads", bundle.to_str().unwrap()]);
@@ -268,7 +268,7 @@ fn no_program_of_the_repository_is_run_and_a_broken_worktree_harms_nothing() {
 #[test]
 fn a_restore_names_what_is_missing() {
     let scene = Scene::new();
-    let nothing = scene.restore(&scene.repository, &["--worktree"]);
+    let nothing = scene.restore(&scene.repository, &["--worktrees"]);
     assert_eq!(nothing.code, Some(0));
     assert!(
         nothing.err.contains("nothing to restore: no work of a worktree was recorded"),
@@ -286,11 +286,11 @@ fn a_restore_names_what_is_missing() {
         assert_eq!(result.code, Some(1), "{more:?}");
         assert!(result.err.contains(why), "{}", result.err);
     };
-    refused(&["--worktree"], "the current directory is not in a git repository");
+    refused(&["--worktrees"], "the current directory is not in a git repository");
     run(&other, &["init", "--quiet"]);
-    refused(&["--worktree"], "which is not in this repository");
-    refused(&["--worktree=mine"], "no work of a worktree mine was recorded");
-    let named = scene.restore(&other, &[&format!("--worktree={NAME}"), "--dry-run"]);
+    refused(&["--worktrees"], "which is not in this repository");
+    refused(&["--worktrees=mine"], "no work of a worktree mine was recorded");
+    let named = scene.restore(&other, &[&format!("--worktrees={NAME}"), "--dry-run"]);
     assert_eq!((named.code, named.out.contains(NAME)), (Some(0), true), "{}", named.err);
     assert_eq!(run(&scene.repository, &["branch", "--list", "teamkeep/*"]), "");
 }
@@ -309,7 +309,7 @@ fn a_redacted_export_has_no_work_of_worktrees() {
         assert_eq!(result.code, Some(0), "{}", result.err);
         let importer = Sandbox::new();
         assert_eq!(importer.run(&["import", file]).code, Some(0));
-        let mut command = importer.command(&["restore", "latest", "--worktree", "--dry-run", "--json"]);
+        let mut command = importer.command(&["restore", "latest", "--worktrees", "--dry-run", "--json"]);
         let output = command.current_dir(&scene.repository).output().unwrap();
         let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(plan["branches"].as_array().unwrap().len(), branches, "{arguments:?}");

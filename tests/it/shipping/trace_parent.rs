@@ -55,7 +55,7 @@ fn no_other_output_has_it() {
         for event in ["UserPromptSubmit", "Stop"] {
             sandbox.hook(lead.payload(event, json!({"prompt": "go"})), &env);
         }
-        let commands = [&["replay"][..], &["replay", "--json"], &["report"], &["show", "--json"]];
+        let commands = [&["log"][..], &["log", "--json"], &["report"], &["show", "--json"]];
         commands.map(|command| sandbox.told(command).replace(&sandbox.home().display().to_string(), "~"))
     };
     let with = outputs(Some(VALID));

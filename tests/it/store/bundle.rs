@@ -156,8 +156,8 @@ fn an_imported_run_does_not_change_hook_calls_and_the_log() {
     let lead = Lead::of(&two, "dddddddd-0000-4000-8000-000000000004");
     lead.roster(5_000, &["bob"]);
     lead.start("startup");
-    let imported = one.told(&["replay", TEAM, "--json"]);
-    assert_eq!(two.told(&["replay", TEAM, "--json"]), imported);
+    let imported = one.told(&["log", TEAM, "--json"]);
+    assert_eq!(two.told(&["log", TEAM, "--json"]), imported);
     assert_eq!(two.log().len(), 1);
     assert_eq!(
         two.replay("session-dddddddd").iter().filter(|entry| entry["kind"] == "session-started").count(),
@@ -165,7 +165,7 @@ fn an_imported_run_does_not_change_hook_calls_and_the_log() {
     );
     // It is no run of this machine: nothing of this machine's files is told as its own.
     two.write(&Lead::of(&two, SESSION).transcript(), "{\"type\":\"user\"}\n");
-    assert_eq!(two.told(&["replay", TEAM, "--json"]), imported);
+    assert_eq!(two.told(&["log", TEAM, "--json"]), imported);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn an_export_has_only_its_part_of_a_session_with_several_runs() {
         let elsewhere = Sandbox::new();
         assert_eq!(import(&elsewhere, &path).code, Some(0));
         let (one, other) =
-            (here.told(&["replay", &run.run, "--json"]), elsewhere.told(&["replay", &run.run, "--json"]));
+            (here.told(&["log", &run.run, "--json"]), elsewhere.told(&["log", &run.run, "--json"]));
         assert_eq!(one, other);
         let events = String::from_utf8(unpacked(&path)["events.jsonl"].clone()).unwrap();
         assert!(!events.contains("long before"), "what its story has no use for stays");
@@ -256,9 +256,9 @@ fn a_running_run_is_exported_with_its_current_transcripts() {
     let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
     let elsewhere = Sandbox::new();
     assert_eq!(import(&elsewhere, &path).code, Some(0));
-    let entries = elsewhere.told(&["replay", TEAM, "--json"]);
+    let entries = elsewhere.told(&["log", TEAM, "--json"]);
     assert!(entries.contains("so far"));
-    assert_eq!(entries, sandbox.told(&["replay", TEAM, "--json"]));
+    assert_eq!(entries, sandbox.told(&["log", TEAM, "--json"]));
     assert!(sandbox.told(&["teams"]).contains("running"));
     assert!(!elsewhere.told(&["teams"]).contains("running"), "nothing of it runs here");
 }

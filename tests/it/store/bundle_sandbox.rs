@@ -48,8 +48,8 @@ pub fn import(sandbox: &Sandbox, path: &Path) -> CommandResult {
 /// Everything that can be asked about the last run.
 pub fn told(sandbox: &Sandbox) -> Vec<String> {
     let asked: [&[&str]; 6] = [
-        &["replay", "latest", "--json"],
-        &["replay", "latest", "--all", "--full"],
+        &["log", "latest", "--json"],
+        &["log", "latest", "--all", "--full"],
         &["teams", "--all"],
         &["teams", "--all", "--json"],
         &["show", "latest"],

@@ -111,7 +111,7 @@ fn a_damaged_journal_line_is_reported_and_the_others_are_read() {
     std::fs::write(&journal, format!("{whole}\u{0}damaged\n{{\"v\":1,\"at\":\"2026")).unwrap();
     lead.task("1", "completed", Some("alice"));
     lead.hook("Stop", json!({}));
-    let result = sandbox.run(&["replay", TEAM, "--json"]);
+    let result = sandbox.run(&["log", TEAM, "--json"]);
     let lines = whole.lines().count();
     let begin = format!("warning: {}:{}: expected value at line 1", journal.display(), lines + 1);
     assert!(result.err.starts_with(&begin), "{}", result.err);
@@ -161,7 +161,7 @@ fn a_log_that_was_cut_in_a_line_continues_with_the_next() {
         "{}",
         sandbox.diagnostics()
     );
-    let result = sandbox.run(&["log", "--json"]);
+    let result = sandbox.run(&["log", "--raw", "--json"]);
     let events: Vec<Value> = crate::support::sandbox::lines(&result.out);
     let names: Vec<&str> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
     assert_eq!(names, ["SessionStart", "Notification"]);

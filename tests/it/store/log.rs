@@ -204,10 +204,10 @@ fn filters_narrow_the_log() {
     assert_eq!(ids(&["--team", "t1", "--session", "1353"]), "1234");
     assert_eq!(ids(&["--session", "353"]), "");
     assert_eq!(ids(&["--event", "subagent-stop", "--event", "PreToolUse"]), "24");
-    assert_eq!(ids(&["--actor", "alice", "-n", "1"]), "4");
-    assert_eq!(ids(&["--actor", "abob"]), "3");
+    assert_eq!(ids(&["--agent", "alice", "-n", "1"]), "4");
+    assert_eq!(ids(&["--agent", "abob"]), "3");
     assert_eq!(
-        (ids(&["--actor", "teammate"]), ids(&["--actor", "lead"])),
+        (ids(&["--agent", "teammate"]), ids(&["--agent", "lead"])),
         ("1234".to_owned(), String::new())
     );
     assert_eq!(ids(&["--since", "30m"]), "34");
@@ -247,8 +247,8 @@ fn an_unknown_name_is_an_error_with_the_nearest_known_one() {
     error: unknown team "parser"
     hint: known teams: t1
     "#);
-    assert!(err(&["--actor", "somebody"]).contains("\nhint: known actors: alice, "));
-    insta::assert_snapshot!(err(&["--actor", "alise"]), @r#"
+    assert!(err(&["--agent", "somebody"]).contains("\nhint: known actors: alice, "));
+    insta::assert_snapshot!(err(&["--agent", "alise"]), @r#"
     error: unknown actor "alise"
     hint: did you mean "alice"?
     "#);

@@ -68,7 +68,7 @@ fn metadata_only_mode_stores_sizes_and_hashes_of_texts_and_everything_else() {
     assert!(sandbox.client(&lead.transcript()).exists(), "the client still has it, and it is not told");
     assert_eq!(sandbox.run(&["verify"]).code, Some(0));
     assert_eq!(sandbox.run(&["report", TEAM]).code, Some(0));
-    let result = sandbox.run(&["restore", TEAM, "--to", sandbox.home().join("then").to_str().unwrap()]);
+    let result = sandbox.run(&["restore", TEAM, "--files", sandbox.home().join("then").to_str().unwrap()]);
     assert_eq!(result.code, Some(1));
     let cannot = format!("error: cannot restore run {}: its texts were not recorded\n", run.run);
     assert!(result.err.starts_with(&cannot), "{}", result.err);
@@ -219,7 +219,7 @@ fn given(sandbox: &Sandbox) -> String {
     assert_eq!(result.code, Some(0), "{}", result.err);
     let mut bytes = Vec::new();
     flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap()).read_to_end(&mut bytes).unwrap();
-    let told = sandbox.told(&["replay", TEAM, "--all", "--full"]);
+    let told = sandbox.told(&["log", TEAM, "--all", "--full"]);
     let report = sandbox.told(&["report", TEAM, "--all", "--format", "json"]);
     format!("{}{told}{report}", String::from_utf8_lossy(&bytes))
 }

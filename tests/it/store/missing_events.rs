@@ -41,7 +41,7 @@ fn a_run_without_its_early_events_reports_that_and_invents_nothing() {
     let codes: Vec<&str> =
         report["findings"].as_array().unwrap().iter().filter_map(|it| it["code"].as_str()).collect();
     assert!(codes.contains(&"events-missing") && !codes.contains(&"never-reported"), "{codes:?}");
-    for args in [&["replay"][..], &["teams"], &["report"]] {
+    for args in [&["log"][..], &["teams"], &["report"]] {
         let result = sandbox.told(args);
         assert!(result.contains("missing"), "{args:?}: {result}");
     }

@@ -71,7 +71,7 @@ pub fn told(sandbox: &Sandbox) -> Vec<(String, String, String, Value)> {
         let bundle = sandbox.keep("../bundle.tgz");
         sandbox.run(&["export", run, "-o", bundle.to_str().unwrap(), "--force"]);
         let bundle = blake3::hash(&std::fs::read(bundle).unwrap()).to_string();
-        (report, sandbox.told(&["replay", run, "--json"]), bundle, team.clone())
+        (report, sandbox.told(&["log", run, "--json"]), bundle, team.clone())
     });
     runs.collect()
 }
@@ -82,7 +82,7 @@ fn segments(sandbox: &Sandbox) -> usize {
 
 /// The ids of all events that `log` prints: none twice.
 fn ids(sandbox: &Sandbox) -> BTreeSet<String> {
-    let events = lines(&sandbox.told(&["log", "--json"]));
+    let events = lines(&sandbox.told(&["log", "--raw", "--json"]));
     let ids: BTreeSet<String> = events.iter().map(|event| event["id"].as_str().unwrap().to_owned()).collect();
     assert_eq!(ids.len(), events.len(), "each event once");
     ids
@@ -316,7 +316,7 @@ fn writers_that_are_killed_and_a_log_that_is_kept_small_lose_and_double_nothing(
     });
     sandbox.finish();
     let prompts = |sandbox: &Sandbox| -> BTreeSet<String> {
-        let result = sandbox.run(&["log", "--json", "--event", "UserPromptSubmit"]);
+        let result = sandbox.run(&["log", "--raw", "--json", "--event", "UserPromptSubmit"]);
         let all: Vec<String> = lines(&result.out)
             .iter()
             .map(|event| event["payload"]["prompt"].as_str().unwrap().to_owned())

@@ -208,7 +208,7 @@ impl Sandbox {
     }
 
     pub fn replay(&self, run: &str) -> Vec<Value> {
-        lines(&self.told(&["replay", run, "--json"]))
+        lines(&self.told(&["log", run, "--json"]))
     }
 
     pub fn show(&self, args: &[&str]) -> Value {
@@ -221,7 +221,7 @@ impl Sandbox {
 
     /// The recorded events.
     pub fn log(&self) -> Vec<Value> {
-        let result = self.run(&["log", "--json"]);
+        let result = self.run(&["log", "--raw", "--json"]);
         lines(&result.out)
     }
 

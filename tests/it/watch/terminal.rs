@@ -74,7 +74,7 @@ fn a_stopped_watch_gives_the_terminal_back_and_takes_it_again() {
 fn the_old_names_open_the_board() {
     let sandbox = Sandbox::new();
     stalled(&sandbox);
-    for args in [&["status", "--watch"][..], &["replay", "latest", "--speed", "0.01x"]] {
+    for args in [&["status", "--watch"][..], &["log", "latest", "--speed", "0.01x"]] {
         let mut terminal = watch(&sandbox, args, &[]);
         terminal.until("quit");
         let is_played = terminal.told.contains("▶ 0.01x");
@@ -83,7 +83,7 @@ fn the_old_names_open_the_board() {
         terminal.until(CLOSE);
         assert_eq!(terminal.end().code, Some(0));
     }
-    for hidden in [["status", "--help"], ["replay", "--help"]] {
+    for hidden in [["status", "--help"], ["log", "--help"]] {
         let help = sandbox.told(&hidden);
         assert!(!help.contains("--watch") && !help.contains("--speed"), "{help}");
     }
@@ -168,7 +168,7 @@ fn a_run_that_is_played_moves_to_its_end() {
 fn without_a_terminal_there_is_an_error_with_a_hint() {
     let sandbox = Sandbox::new();
     stalled(&sandbox);
-    for args in [&["watch"][..], &["status", "--watch"], &["replay", "--speed", "2x"]] {
+    for args in [&["watch"][..], &["status", "--watch"], &["log", "--speed", "2x"]] {
         let result = sandbox.run(args);
         assert_eq!((result.code, result.out.as_str()), (Some(64), ""));
         assert!(
@@ -181,8 +181,8 @@ fn without_a_terminal_there_is_an_error_with_a_hint() {
     for wrong in [
         &["watch", "--speed", "fast"][..],
         &["watch", "--speed", "0"],
-        &["replay", "--speed", "2x", "--follow"],
-        &["replay", "--speed", "2x", "--json"],
+        &["log", "--speed", "2x", "--follow"],
+        &["log", "--speed", "2x", "--json"],
         &["watch", "no-such-team"],
     ] {
         assert_ne!(sandbox.run(wrong).code, Some(0), "{wrong:?}");

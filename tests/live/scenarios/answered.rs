@@ -16,7 +16,7 @@ pub fn looks(_: Generation) -> Vec<Look> {
         Look { after: Some(ASKED), command: &["brief"], shows: &["three files"], lacks: no_report },
         Look {
             after: None,
-            command: &["replay", "latest"],
+            command: &["log", "latest"],
             shows: &["There are three files."],
             lacks: no_report,
         },

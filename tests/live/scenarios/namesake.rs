@@ -23,7 +23,7 @@ pub fn looks(_: Generation) -> Vec<Look> {
         Look { after: Some(HELP), command: &["brief"], shows: &["bob"], lacks },
         Look {
             after: Some(HELP),
-            command: &["replay", "latest"],
+            command: &["log", "latest"],
             shows: &["The helper has reviewed."],
             lacks,
         },

@@ -16,7 +16,7 @@ pub fn looks(_: Generation) -> Vec<Look> {
     let lacks = &["team-lead approved the plan"];
     vec![
         Look { after: Some(PLAN), command: &["status"], shows: &["alice"], lacks: &["waiting for approval"] },
-        Look { after: None, command: &["replay", "latest"], shows, lacks },
+        Look { after: None, command: &["log", "latest"], shows, lacks },
         Look { after: None, command: &["report", "latest"], shows: &[], lacks: &["waiting-approval"] },
     ]
 }

@@ -20,7 +20,7 @@ pub const READ: &str = "[not run: blocked by hook: Blocked: Force pushes rewrite
 
 pub fn looks(_: Generation) -> Vec<Look> {
     let shows = &["alice", "team-lead", "was blocked: Force pushes rewrite shared history."];
-    vec![Look { after: None, command: &["replay", "latest", "--kind", "verdict"], shows, lacks: &[] }]
+    vec![Look { after: None, command: &["log", "latest", "--kind", "verdict"], shows, lacks: &[] }]
 }
 
 pub fn steps(_: Generation) -> Vec<Step> {

@@ -20,10 +20,10 @@ pub fn looks(_: Generation) -> Vec<Look> {
             shows: &["bob"],
             lacks: &["alice  idle", "alice  working"],
         },
-        Look { after: Some(END), command: &["replay", "latest"], shows, lacks: &[] },
+        Look { after: Some(END), command: &["log", "latest"], shows, lacks: &[] },
         Look {
             after: None,
-            command: &["replay", "latest"],
+            command: &["log", "latest"],
             shows,
             lacks: &["alice disappeared", "alice crashed"],
         },

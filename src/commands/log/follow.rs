@@ -1,4 +1,4 @@
-//! `replay --follow`: prints a running team's timeline as it grows.
+//! `log --follow`: prints a running team's timeline as it grows.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -31,7 +31,7 @@ pub fn follow(context: &Context, args: &Args, run: &str, filter: &Filter) -> Res
         let Snapshot { catalog, opened, timeline, cost, changed, .. } = &snapshot;
         let Some(data) = opened.runs.first() else { return Ok(ExitCode::SUCCESS) };
         let is_first = new_entries.is_new();
-        if is_first && let Some(error) = filter.unknown_actor(&timeline.entries, data) {
+        if is_first && let Some(error) = filter.unknown_agent(&timeline.entries, data) {
             // The agent may join.
             context.ui.eprint_line(&format!("{error}, as yet"));
             error.hints.iter().for_each(|hint| context.ui.eprint_line(&format!("hint: {hint}")));
@@ -42,20 +42,23 @@ pub fn follow(context: &Context, args: &Args, run: &str, filter: &Filter) -> Res
         let is_last = is_ended || (data.client_gone && changed.elapsed() > LINGER_TIME);
         let due = new_entries.take(&timeline.entries, (!is_last).then(|| start.elapsed()));
         let due = due.into_iter().map(|index| &timeline.entries[index]);
-        let due: Vec<&Entry> = due.filter(|entry| filter.contains(entry, data)).collect();
+        let options = args.options(context);
+        let is_due = |entry: &&Entry| filter.contains(entry, data) && (is_json || options.shows(entry));
+        let mut due: Vec<&Entry> = due.filter(is_due).collect();
+        if is_first {
+            due.drain(..due.len().saturating_sub(args.limit.unwrap_or(usize::MAX)));
+        }
         let mut text = Vec::new();
         if is_json {
             due.iter().try_for_each(|entry| json_line(&mut text, entry))?;
         } else {
-            let options = args.options(context);
             if is_first {
                 text.extend(view::heading(data, timeline).to_terminal(options.columns).into_bytes());
             }
             let new = || EntryLines::ahead(data.run.started_at, &data.members, options);
             let lines = lines.get_or_insert_with(new);
             lines.options = options;
-            let due = due.into_iter().filter(|entry| options.shows(entry));
-            due.for_each(|entry| text.extend(lines.format(entry.into()).into_bytes()));
+            due.into_iter().for_each(|entry| text.extend(lines.format(entry.into()).into_bytes()));
         }
         if let Err(error) = out.write_all(&text).and_then(|()| out.flush()) {
             return ui::quiet(Err(error)).map(|()| ExitCode::SUCCESS).map_err(Error::from);

@@ -1,56 +1,79 @@
-//! `teamkeep replay RUN`: the timeline of a run, or a part of it.
+//! `teamkeep log RUN`: the history of a run, or a part of it. With `--raw`, the recorded events (`raw`).
 
 mod follow;
+mod raw;
 
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
 use super::catalog::{self, catalog, time_of_run, warn_outside_run};
 use super::output::{self, json_line};
-use super::watch;
 use crate::context::Context;
 use crate::timeline::{Entry, Filter, Kind, RunData, merge};
 use crate::ui;
 use crate::view::{self, TimelineOptions};
-use crate::watch::Speed;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::clock;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  teamkeep replay parser-team --since +1m --until +2m --involving bob
-  teamkeep replay latest --kind message --kind verdict --format mermaid > run.mmd
-  teamkeep replay latest --follow")]
+  # What bob did, and what happened to bob
+  teamkeep log --involving bob
+
+  # The second minute of a team's last run
+  teamkeep log parser-team --since +1m --until +2m
+
+  # Messages and verdicts as a diagram
+  teamkeep log latest --kind message --kind verdict --format mermaid > run.mmd
+
+  # The hook calls of all sessions, as they are recorded
+  teamkeep log --raw --event teammate-idle --follow")]
 pub struct Args {
-    /// Team name, run ID (or a unique prefix), or `latest`
-    #[arg(value_name = "RUN", default_value = "latest")]
-    run: String,
-    #[command(flatten)]
-    part: Part,
+    /// Team name, run ID (or a unique prefix), or `latest`. Default: the last run, and with --raw all sessions
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+    /// Only entries since this time: time since the start of the run (`+1m30s`), `2026-02-03 04:05` (local), RFC 3339,
+    /// `2026-02-03`, `today`, or an age (`10m`, `2h`)
+    #[arg(long, alias = "from", value_name = "TIME", allow_hyphen_values = true)]
+    since: Option<String>,
+    /// Only entries until this time (same formats as --since)
+    #[arg(long, alias = "to", value_name = "TIME", allow_hyphen_values = true)]
+    until: Option<String>,
+    /// Only entries of this agent: a name, an agent ID, `lead`, `teammate` or `subagent`; can be repeated
+    #[arg(long, value_name = "NAME")]
+    agent: Vec<String>,
+    /// Only entries of this agent or that concern it: messages to it, its tasks, verdicts about it; can be repeated
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["agent", "raw"])]
+    involving: Vec<String>,
+    /// Only entries of this kind, such as `message` or `task-completed`; can be repeated
+    #[arg(long, value_name = "KIND", conflicts_with = "raw")]
+    kind: Vec<String>,
+    /// Only the last COUNT entries
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    limit: Option<usize>,
+    /// Continue with new entries until the run ends; with --raw, until Ctrl-C. Entries that become known late are printed
+    /// late
+    #[arg(short, long, conflicts_with = "until")]
+    follow: bool,
     /// Output format
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", conflicts_with = "raw")]
     format: Format,
-    /// Same as --format json
+    /// Print one JSON object per line; with --raw, the recorded lines
     #[arg(long, conflicts_with = "format")]
     json: bool,
     /// Include automatic notices (idle, assignment, shutdown), the lead's own membership, and turns without a prompt
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with = "raw")]
     all: bool,
     /// Print messages, prompts and final replies in full
-    #[arg(long)]
+    #[arg(long, conflicts_with = "raw")]
     full: bool,
-    /// Continue with new events until the run ends. Entries that become known late are printed late
-    #[arg(short, long, conflicts_with = "until")]
-    follow: bool,
-    /// Another name of `teamkeep watch --speed`
-    #[arg(long, value_name = "SPEED", value_parser = Speed::parse, hide = true, conflicts_with_all = SPEED_EXCLUDES)]
-    speed: Option<Speed>,
+    /// Print the recorded events, one for each hook call, instead of the history
+    #[arg(long)]
+    raw: bool,
+    #[command(flatten)]
+    events: raw::Filter,
 }
-
-/// The board always shows the whole run.
-const SPEED_EXCLUDES: [&str; 10] =
-    ["follow", "format", "json", "all", "full", "since", "until", "actor", "involving", "kind"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 enum Format {
@@ -63,38 +86,16 @@ enum Format {
     Mermaid,
 }
 
-#[derive(Debug, clap::Args)]
-struct Part {
-    /// Start time: time since the start of the run (`+1m30s`), `2026-02-03 04:05` (local), RFC 3339, `2026-02-03`,
-    /// `today`, or an age (`10m`, `2h`)
-    #[arg(long, alias = "from", value_name = "TIME", allow_hyphen_values = true)]
-    since: Option<String>,
-    /// End time (same formats as --since)
-    #[arg(long, alias = "to", value_name = "TIME", allow_hyphen_values = true)]
-    until: Option<String>,
-    /// Only events of this actor: a name, an agent ID, `lead`, `teammate` or `subagent`; can be repeated
-    #[arg(long, value_name = "NAME")]
-    actor: Vec<String>,
-    /// Only events by this actor or that concern it: messages to it, its tasks, verdicts about it; can be repeated
-    #[arg(long, value_name = "NAME", conflicts_with = "actor")]
-    involving: Vec<String>,
-    /// Only events of this kind, such as `message` or `task-completed`; can be repeated
-    #[arg(long, value_name = "KIND")]
-    kind: Vec<String>,
-}
-
 impl Args {
     fn format(&self) -> Format {
         if self.json { Format::Json } else { self.format }
     }
 
     fn options(&self, context: &Context) -> TimelineOptions {
-        let asked = !self.part.kind.is_empty();
+        let asked = !self.kind.is_empty();
         TimelineOptions { all: self.all, asked, full: self.full, columns: context.ui.columns() }
     }
-}
 
-impl Part {
     fn filter(&self, context: &Context, run: &RunRecord) -> Result<Filter> {
         let kinds = self.kind.iter().map(|kind| Kind::parse(kind)).collect::<Result<Vec<Kind>>>()?;
         let from = time_of_run(context, self.since.as_deref(), run)?;
@@ -114,17 +115,18 @@ impl Part {
                 warn_outside_run(context, run, &[(text, at)]);
             }
         }
-        Ok(Filter::between(from, to).only(&self.actor, &kinds).involving(&self.involving))
+        Ok(Filter::between(from, to).only(&self.agent, &kinds).involving(&self.involving))
     }
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    if let Some(speed) = args.speed {
-        return watch::run(context, &watch::Args::playing(&args.run, speed));
+    if args.raw {
+        raw::run(context, args)?;
+        return Ok(ExitCode::SUCCESS);
     }
     let catalog = catalog(context)?;
-    let run = catalog.find(&args.run)?;
-    let filter = args.part.filter(context, run)?;
+    let run = catalog.find(args.run.as_deref().unwrap_or("latest"))?;
+    let filter = args.filter(context, run)?;
     if args.format() == Format::Mermaid && args.follow {
         return Err(Error::usage("--format mermaid cannot be combined with --follow").hint("remove --follow"));
     }
@@ -141,11 +143,15 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 
 fn show(context: &Context, args: &Args, run: &RunData, filter: &Filter) -> Result<()> {
     let timeline = merge(run);
-    if let Some(error) = filter.unknown_actor(&timeline.entries, run) {
+    if let Some(error) = filter.unknown_agent(&timeline.entries, run) {
         return Err(error);
     }
-    let part: Vec<&Entry> = timeline.entries.iter().filter(|entry| filter.contains(entry, run)).collect();
     let options = args.options(context);
+    let is_part = |entry: &&Entry| {
+        filter.contains(entry, run) && (args.format() != Format::Text || options.shows(entry))
+    };
+    let mut part: Vec<&Entry> = timeline.entries.iter().filter(is_part).collect();
+    part.drain(..part.len().saturating_sub(args.limit.unwrap_or(usize::MAX)));
     match args.format() {
         Format::Text => {
             let write = |out: &mut dyn Write| view::timeline(run, &timeline, &part, options, out);
@@ -160,8 +166,8 @@ fn show(context: &Context, args: &Args, run: &RunData, filter: &Filter) -> Resul
             let diagram = view::mermaid(run, &part, options);
             if diagram.len() > view::MAX_MERMAID_CHARS {
                 context.ui.eprint_line(&format!(
-                    "the diagram has {} characters, and Mermaid takes {} unless its maxTextSize is set: --from, --to, \
-                     --actor and --kind make it smaller",
+                    "the diagram has {} characters, and Mermaid takes {} unless its maxTextSize is set: --since, --until, \
+                     --agent and --kind make it smaller",
                     diagram.len(),
                     view::MAX_MERMAID_CHARS
                 ));

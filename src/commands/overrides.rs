@@ -1,11 +1,10 @@
-//! `teamkeep policy pause`, `resume`, `allow` and `pauses`: the overrides, which disable gates for a time or allow one
-//! action.
+//! `teamkeep pause`, `resume` and `allow`: the overrides, which disable gates for a time or allow one shutdown.
 
 use chrono::TimeDelta;
 use serde_json::{Value, json, value::RawValue};
 
-use crate::commands::catalog;
-use crate::commands::output::JsonOption;
+use super::catalog;
+use super::output::JsonOption;
 use crate::context::Context;
 use crate::view::{Document, plain};
 use teamkeep_core::config::Gate;
@@ -20,7 +19,7 @@ use teamkeep_core::sys::unicode::fold;
 #[derive(Debug, Clone, clap::Args)]
 struct Scope {
     /// Only this gate, by its name in the configuration; `rule` for all rules
-    #[arg(long)]
+    #[arg(value_name = "GATE")]
     gate: Option<String>,
     /// Only in this team
     #[arg(long, value_parser = safe_name)]
@@ -41,52 +40,53 @@ impl Scope {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  teamkeep policy pause 15m
-  teamkeep policy pause --gate premature-shutdown --team parser-team 1h")]
+#[command(
+    allow_missing_positional = true,
+    after_help = "Examples:
+  # All gates and rules
+  teamkeep pause 1h
+
+  # One gate in one team
+  teamkeep pause premature-shutdown 15m --team parser-team
+
+  # What is paused and allowed now
+  teamkeep pause --list"
+)]
 pub struct PauseArgs {
     #[command(flatten)]
     scope: Scope,
     /// Duration: `15m`, `2h`; at most 24 hours
-    #[arg(value_name = "DURATION", value_parser = duration)]
-    duration: TimeDelta,
+    #[arg(value_name = "DURATION", value_parser = duration, required_unless_present = "list")]
+    duration: Option<TimeDelta>,
+    /// List the active pauses and allowances
+    #[arg(long, conflicts_with_all = ["gate", "team", "duration"])]
+    list: bool,
+    /// With --list: print one JSON object
+    #[arg(long, requires = "list")]
+    json: bool,
 }
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  teamkeep policy resume
-  teamkeep policy resume --gate premature-shutdown")]
+  teamkeep resume
+  teamkeep resume premature-shutdown")]
 pub struct ResumeArgs {
     #[command(flatten)]
     scope: Scope,
 }
 
 #[derive(Debug, clap::Args)]
-pub struct AllowArgs {
-    #[command(subcommand)]
-    action: Action,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum Action {
-    /// Allow the next shutdown of this teammate
-    #[command(after_help = "Examples:
-  teamkeep policy allow shutdown bob
-  teamkeep policy allow shutdown bob && teamkeep policy pauses")]
-    Shutdown {
-        /// Teammate
-        #[arg(value_name = "NAME", value_parser = teammate)]
-        name: String,
-    },
-}
-
-#[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  teamkeep policy pauses
-  teamkeep policy pauses --json")]
-pub struct ListArgs {
-    #[command(flatten)]
-    output: JsonOption,
+  # The next shutdown of bob is not blocked
+  teamkeep allow bob
+
+  # Until then it is listed, and can be taken back
+  teamkeep allow bob && teamkeep pause --list
+  teamkeep resume")]
+pub struct AllowArgs {
+    /// Teammate whose next shutdown is allowed
+    #[arg(value_name = "TEAMMATE", value_parser = teammate)]
+    name: String,
 }
 
 fn duration(text: &str) -> std::result::Result<TimeDelta, String> {
@@ -119,10 +119,11 @@ fn teammate(text: &str) -> std::result::Result<String, String> {
 
 /// A pause replaces the previous one of the same gate and team.
 pub fn pause(context: &Context, args: &PauseArgs) -> Result<()> {
+    let Some(duration) = args.duration else { return list(context, args.json) };
     args.scope.check_gate()?;
     let now = context.clock.now();
     let until =
-        now.checked_add(args.duration).ok_or_else(|| Error::usage("the end of the pause is out of range"))?;
+        now.checked_add(duration).ok_or_else(|| Error::usage("the end of the pause is out of range"))?;
     let Scope { gate, team } = args.scope.clone();
     let pause = Pause { gate, team, until };
     let file = override_file(context)?;
@@ -132,7 +133,7 @@ pub fn pause(context: &Context, args: &PauseArgs) -> Result<()> {
         overrides.pauses.retain(|other| (&other.gate, &other.team) != (&pause.gate, &pause.team));
         overrides.pauses.push(pause.clone());
     })?;
-    context.ui.eprint_line(&format!("paused {}; to end it: teamkeep policy resume", describe(&pause)));
+    context.ui.eprint_line(&format!("paused {}; to end it: teamkeep resume", describe(&pause)));
     Ok(())
 }
 
@@ -202,9 +203,7 @@ pub fn resume(context: &Context, args: &ResumeArgs) -> Result<()> {
         })?;
     }
     let kept = before.pauses.iter().map(describe);
-    lines.extend(
-        kept.map(|pause| format!("still paused: {pause}; to end every pause: teamkeep policy resume")),
-    );
+    lines.extend(kept.map(|pause| format!("still paused: {pause}; to end every pause: teamkeep resume")));
     if lines.is_empty() {
         lines.push("no active pauses or allowances".to_owned());
     }
@@ -214,10 +213,10 @@ pub fn resume(context: &Context, args: &ResumeArgs) -> Result<()> {
 
 /// Allows one shutdown, however often the command is repeated.
 pub fn allow(context: &Context, args: &AllowArgs) -> Result<()> {
-    let Action::Shutdown { name } = &args.action;
+    let name = &args.name;
     if fold(name) == LEAD {
         let why = format!("cannot allow a shutdown of {LEAD}: it would end the whole team");
-        let hint = "to pause the gate that blocks it: teamkeep policy pause --gate protect-lead 5m";
+        let hint = "to pause the gate that blocks it: teamkeep pause protect-lead 5m";
         return Err(Error::new(why).hint(hint));
     }
     let gate = Gate::PrematureShutdown.name();
@@ -229,9 +228,7 @@ pub fn allow(context: &Context, args: &AllowArgs) -> Result<()> {
         overrides.shutdowns.retain(|other| other != name);
         overrides.shutdowns.push(name.clone());
     })?;
-    context
-        .ui
-        .eprint_line(&format!("the next shutdown of {name:?} is allowed; to undo: teamkeep policy resume"));
+    context.ui.eprint_line(&format!("the next shutdown of {name:?} is allowed; to undo: teamkeep resume"));
     Ok(())
 }
 
@@ -264,16 +261,16 @@ struct Listed<'a> {
     fixed: Vec<&'static str>,
 }
 
-pub fn list(context: &Context, args: &ListArgs) -> Result<()> {
+fn list(context: &Context, json: bool) -> Result<()> {
     let now = context.clock.now();
     let mut overrides = override_file(context)?.read();
     overrides.v = 1;
     overrides.pauses.retain(|pause| pause.is_in_force(now));
-    if !args.output.json && overrides.pauses.is_empty() && overrides.shutdowns.is_empty() {
+    if !json && overrides.pauses.is_empty() && overrides.shutdowns.is_empty() {
         context.ui.eprint_line("no active pauses or allowances");
     }
     let listed = Listed { overrides: &overrides, fixed: context.config.policy.fixed_gates(None) };
-    args.output.print(context, &listed, || {
+    JsonOption { json }.print(context, &listed, || {
         let mut document = Document::default();
         let pauses = overrides
             .pauses

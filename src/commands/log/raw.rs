@@ -1,4 +1,4 @@
-//! `teamkeep log`: the recorded events.
+//! `teamkeep log --raw`: the recorded events.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -14,7 +14,8 @@ use teamkeep_core::store::log::{self, Follower, Line, Parts, Range, ReadErrors, 
 use teamkeep_core::store::retention;
 use teamkeep_core::sys::clock::Timestamp;
 
-use super::catalog::{self, catalog, parse_time};
+use super::Args;
+use crate::commands::catalog::{self, catalog, parse_time};
 use crate::context::Context;
 use crate::timeline::{RunCatalog, merge, not_completed};
 use crate::ui::{self, Ui};
@@ -24,35 +25,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 const BEFORE: usize = 10;
 /// Whether a task was completed is known from the timeline of a run. At most so many are built.
 const MAX_MARKED: usize = 20;
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  teamkeep log latest --event pre-tool-use
-  teamkeep log --since 2h --actor teammate
-  teamkeep log --team parser-team --event teammate-idle --follow")]
-pub struct Args {
-    /// Only events of this run: team name, run ID (or a unique prefix), or `latest`
-    #[arg(value_name = "RUN")]
-    run: Option<String>,
-    #[command(flatten)]
-    filter: Filter,
-    /// Only events since this time: `2026-02-03 04:05` (local), RFC 3339, `2026-02-03`, `today`, an age (`10m`, `2h`), or
-    /// with RUN the time since its start (`+1m30s`)
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    since: Option<String>,
-    /// Only events until this time (same formats as --since)
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    until: Option<String>,
-    /// Only the last COUNT events
-    #[arg(short = 'n', long = "lines", value_name = "COUNT")]
-    count: Option<usize>,
-    /// Print the last 10 events (or -n, or --since), then wait for new ones
-    #[arg(short, long)]
-    follow: bool,
-    /// Print the recorded lines: one JSON object per line
-    #[arg(long)]
-    json: bool,
-}
 
 pub fn run(context: &Context, args: &Args) -> Result<()> {
     let catalog = args.run.as_ref().map(|_| catalog(context)).transpose()?;
@@ -79,21 +51,21 @@ fn print_events(
 ) -> io::Result<Option<Error>> {
     let dir = context.paths.log();
     let parts = retention::parts(&catalog::archive(context));
-    if let Some(error) = args.filter.unknown_event(&dir, &parts)? {
+    if let Some(error) = args.unknown_event(&dir, &parts)? {
         return Ok(Some(error));
     }
     let id = run.map(|(_, run)| run.run.as_str());
     let is_selected =
-        |line: &Line| (id.is_none() || line.recorded.run.as_deref() == id) && args.filter.selects(line);
+        |line: &Line| (id.is_none() || line.recorded.run.as_deref() == id) && args.selects(line);
     let mut printer = Printer::new(context, args);
     let has_marks = !args.json && !args.follow && run.is_none();
     let catalog = if has_marks { catalog(context).ok() } else { None };
-    let count = args.count.or((args.follow && args.since.is_none()).then_some(BEFORE));
+    let count = args.limit.or((args.follow && args.since.is_none()).then_some(BEFORE));
     let mut follower = Follower::new(&dir, range);
     let problems = if let (Some((catalog, run)), false) = (run, args.follow) {
         let mut lines = Vec::new();
         let read = catalog.lines_of(run, |line| {
-            if range.holds(line.recorded.at) && args.filter.selects(line) {
+            if range.holds(line.recorded.at) && args.selects(line) {
                 lines.push(line.clone());
             }
             Ok(())
@@ -136,7 +108,7 @@ fn print_events(
         }
     }
     if printer.printed == 0 {
-        match args.filter.explain(&dir, &parts)? {
+        match args.explain(&dir, &parts)? {
             Ok(note) => context.ui.eprint_line(note),
             Err(error) => return Ok(Some(error)),
         }
@@ -210,20 +182,18 @@ impl Printer {
     }
 }
 
+/// The options that only `--raw` has.
 #[derive(Debug, clap::Args)]
 pub struct Filter {
-    /// Only events of this team
-    #[arg(long)]
+    /// With --raw: only events of this team
+    #[arg(long, requires = "raw")]
     team: Option<String>,
-    /// Only events of sessions whose ID starts with PREFIX
-    #[arg(long, value_name = "PREFIX")]
+    /// With --raw: only events of sessions whose ID starts with PREFIX
+    #[arg(long, value_name = "PREFIX", requires = "raw")]
     session: Option<String>,
-    /// Only this event (`SubagentStop` or `subagent-stop`); can be repeated
-    #[arg(long, value_name = "EVENT")]
+    /// With --raw: only this event (`SubagentStop` or `subagent-stop`); can be repeated
+    #[arg(long, value_name = "EVENT", requires = "raw")]
     event: Vec<String>,
-    /// Only events of this actor: a name, an agent ID, or a kind (lead, teammate, subagent, helper, unknown)
-    #[arg(long, value_name = "NAME")]
-    actor: Option<String>,
 }
 
 /// The name of an event, the same for both spellings.
@@ -231,8 +201,8 @@ fn normalize(event: &str) -> String {
     event.chars().filter(|c| *c != '-').map(|c| c.to_ascii_lowercase()).collect()
 }
 
-impl Filter {
-    pub fn selects(&self, line: &Line) -> bool {
+impl Args {
+    fn selects(&self, line: &Line) -> bool {
         let recorded = &line.recorded;
         let is_actor = |name: &String| {
             recorded.actor.name.as_ref() == Some(name)
@@ -245,32 +215,34 @@ impl Filter {
         };
         let is_session =
             |prefix: &String| recorded.session.as_ref().is_some_and(|id| id.starts_with(prefix.as_str()));
-        let is_event = || self.event.iter().any(|event| normalize(event) == normalize(&recorded.event));
-        self.team.as_ref().is_none_or(is_team)
-            && self.actor.as_ref().is_none_or(is_actor)
-            && self.session.as_ref().is_none_or(is_session)
-            && (self.event.is_empty() || is_event())
+        let is_event =
+            || self.events.event.iter().any(|event| normalize(event) == normalize(&recorded.event));
+        let Filter { team, session, event } = &self.events;
+        team.as_ref().is_none_or(is_team)
+            && (self.agent.is_empty() || self.agent.iter().any(is_actor))
+            && session.as_ref().is_none_or(is_session)
+            && (event.is_empty() || is_event())
     }
 
     /// Explains why no event matches: an error for a name that nothing recorded has, else a note.
-    pub fn explain(&self, dir: &Path, parts: &Parts) -> io::Result<Result<&'static str>> {
+    fn explain(&self, dir: &Path, parts: &Parts) -> io::Result<Result<&'static str>> {
         let names = Names::read(dir, parts)?;
         if names.is_log_empty {
             return Ok(Ok("no events of this machine recorded yet; check the hooks: teamkeep doctor"));
         }
-        let unknown =
-            (self.team.as_deref().and_then(|team| unknown("team", team, &names.teams))).or_else(|| {
-                let actor = self.actor.as_deref().filter(|actor| !names.agent_ids.contains(*actor))?;
-                unknown("actor", actor, &names.actors)
+        let unknown = (self.events.team.as_deref().and_then(|team| unknown("team", team, &names.teams)))
+            .or_else(|| {
+                let agent = self.agent.iter().find(|agent| !names.agent_ids.contains(*agent))?;
+                unknown("agent", agent, &names.actors)
             });
         Ok(unknown.map_or(Ok("No events match these filters."), Err))
     }
 
     /// An error for an event that Claude Code does not have and that was never recorded.
-    pub fn unknown_event(&self, dir: &Path, parts: &Parts) -> io::Result<Option<Error>> {
+    fn unknown_event(&self, dir: &Path, parts: &Parts) -> io::Result<Option<Error>> {
         let known = || KNOWN.iter().map(|(_, name, _)| *name).chain(["verdict", OVERRIDE]);
         let is_known = |event: &&String| known().any(|known| normalize(known) == normalize(event));
-        let mut others = self.event.iter().filter(|event| !is_known(event)).peekable();
+        let mut others = self.events.event.iter().filter(|event| !is_known(event)).peekable();
         if others.peek().is_none() {
             return Ok(None);
         }

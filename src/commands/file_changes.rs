@@ -1,0 +1,47 @@
+//! The recorded changes of one file in all runs, which `blame` and `files FILE` show.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf, absolute};
+
+use super::catalog;
+use crate::context::Context;
+use crate::files::{Attribution, FileChange};
+use crate::timeline::{RunCatalog, merge};
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::archive::RunRecord;
+use teamkeep_core::sys::fs;
+
+/// Number of runs that are in memory at a time.
+const RUNS_AT_ONCE: usize = 16;
+
+/// The changes of a file in one run, or in all, in order of time: runs overlap, and a line can have moved in a later run.
+pub fn file_changes(
+    context: &Context,
+    catalog: &RunCatalog,
+    file: &Path,
+    run: Option<&RunRecord>,
+) -> Result<Vec<FileChange>> {
+    let names = names(file)?;
+    let runs: Vec<&RunRecord> = run.map_or_else(|| catalog.runs.iter().collect(), |run| vec![run]);
+    let mut found: Vec<FileChange> = Vec::new();
+    for some in runs.chunks(RUNS_AT_ONCE) {
+        let opened = catalog.open_timelines(some)?;
+        for data in &opened.runs {
+            let changes = Attribution::of(data, &merge(data)).changes;
+            found.extend(changes.into_iter().filter(|change| names.contains(&change.path)).map(|change| {
+                FileChange { run: data.run.run.clone(), team: data.run.name().map(str::to_owned), change }
+            }));
+        }
+        catalog::warn_damaged(context, catalog, &opened);
+    }
+    found.sort_by_key(|found| found.change.at);
+    Ok(found)
+}
+
+/// The absolute path as it is given, and with all links resolved.
+fn names(file: &Path) -> Result<BTreeSet<PathBuf>> {
+    let given =
+        absolute(file).map_err(|error| Error::caused(format!("invalid file {}", file.display()), error))?;
+    let resolved = file.canonicalize().ok();
+    Ok([fs::plain(&given)].into_iter().chain(resolved).collect())
+}
