@@ -6,7 +6,7 @@
 One JSON object per line, one line per hook call, as in tests/fixtures/traces. `project` has the files of the project that changed.
 
 What differs from the recording:
-- All times are FACTOR times as far from the start, so that the four minutes of the recording are more than an hour: nobody
+- All times are FACTOR times as far from the start, so that the two and a half minutes of the recording are almost an hour: nobody
   waits while a teammate is silent for 40 minutes. That is so for `at_ms`, times and durations in all files and payloads, and
   milliseconds in IDs.
 - The marks that lead the scripted model (`part=`, `act=`) are cut, and its IDs have the form of real ones.
@@ -22,9 +22,9 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FACTOR = 20
+FACTOR = 22
 RUN = ROOT / "target/live/runs/2.1.332-demo"
-import os; OUT = Path(os.environ.get('OUT', ROOT / 'src/demo/run.jsonl.gz'))
+OUT = ROOT / "src/demo/run.jsonl.gz"
 VARIABLES = ["CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDE_CODE_ENTRYPOINT"]
 # Longer than any pause in the recording.
 HOUR_MS = 3_600_000
@@ -48,7 +48,7 @@ class Recording:
 
     def text(self, text):
         """A text of the recording, with other paths, times and IDs."""
-        for path, other in [(slug(self.run / "project"), slug(PROJECT)), (str(self.run / "project"), PROJECT), (str(self.run / "home"), HOME)]:
+        for path, other in [(slug(self.run / "project"), slug(PROJECT)), (str(self.run / "project"), PROJECT), (str(self.run / "home"), HOME), (str(self.run / "bin"), HOME + "/.local/bin")]:
             text = text.replace(path, other)
 
         def epoch(match):
@@ -69,8 +69,12 @@ class Recording:
         text = re.sub(r"\b(toolu)_[a-z][a-z0-9_]*", id_of, text)
         text = re.sub(r"\b(msg)_live[0-9]+", id_of, text)
         text = re.sub(r'("pidSpace\\?":\s*\\?")[^#"]*#', r"\1host#", text)
+        text = re.sub(r"/tmp/claude-[0-9]+", "/tmp/claude-1000", text)
         text = re.sub(r"part=[a-z-]+ (act=[a-z-]+ )?|act=[a-z-]+ ", "", text)
-        return re.sub(r" act=[a-z-]+", "", text)
+        text = re.sub(r" act=[a-z-]+", "", text)
+        # Advice to a model.
+        text = re.sub(r" Use TaskList to check[^\"\\]*", "", text)
+        return re.sub(r"\n\nThis is a shutdown request\. .*?(?=\n</teammate-message>|$)", "", text, flags=re.S)
 
     def value(self, value):
         if isinstance(value, str):
@@ -94,6 +98,8 @@ class Recording:
             # The model's own words.
             text = content if isinstance(content, str) else content[0]["text"]
             content = re.search(r"The work so far.*?task list\.", text, re.S)[0]
+        if isinstance(content, str) and "<teammate-message" in content:
+            content = "\n\n".join(re.findall(r"<teammate-message.*?</teammate-message>", content, re.S))
         if isinstance(content, list):
             content = [self.block(block) for block in content]
         kept = {key: found[key] for key in ("type", "uuid", "timestamp", "version", "cwd") if key in found}
@@ -123,7 +129,7 @@ class Recording:
         lines = {}
         for path in self.run.glob("home/.claude/projects/**/*.jsonl"):
             lines[str(path.relative_to(self.run / "home/.claude"))] = path.read_bytes()
-        for call in self.calls:
+        for number, call in enumerate(self.calls):
             step = {"at_ms": FACTOR * (int((call / "at").read_text()) // 1_000_000 - self.start_ms), "env": {}}
             for line in (call / "env").read_text().splitlines():
                 name, _, value = line.partition("=")
@@ -134,13 +140,16 @@ class Recording:
                 for path in sorted((call / kind).rglob("*")) if (call / kind).exists() else []:
                     if path.is_file() and not path.name.endswith(".lock"):
                         now[str(path.relative_to(call))] = path.read_text(errors="replace")
+            # A file that is there again at the next call was read while it was replaced.
+            later = self.calls[number + 1] if number + 1 < len(self.calls) else None
+            now |= {path: text for path, text in files.items() if path not in now and later and (later / path).exists()}
             step["write"] = {path: self.json_text(text) for path, text in now.items() if files.get(path) != text}
             step["remove"] = sorted(set(files) - set(now))
             files = now
             step["append"] = {}
             for line in (call / "transcripts").read_text().splitlines():
                 size, _, path = line.partition(" ")
-                old, new = lengths.get(path, 0), int(size)
+                old, new = lengths.get(path, 0), max(int(size), self.end_of_call(call, lines[path]))
                 # A line that is not complete yet is left for the next call.
                 new = lines[path].rfind(b"\n", 0, new) + 1
                 if new > old:
@@ -158,6 +167,13 @@ class Recording:
             step["payload"] = self.value(json.loads((call / "payload").read_text()))
             yield {key: value for key, value in step.items() if value or key == "at_ms"}
 
+    @staticmethod
+    def end_of_call(call, lines):
+        """Where the tool call of a hook call ends in a transcript. teamkeep waits for it, the recorder does not."""
+        used = json.loads((call / "payload").read_text()).get("tool_use_id")
+        start = lines.find(f'"type":"tool_use","id":"{used}"'.encode()) if used else -1
+        return lines.find(b"\n", start) + 1 if start >= 0 else 0
+
     def json_text(self, text):
         try:
             return json.dumps(self.value(json.loads(text)), indent=1, ensure_ascii=False)
@@ -169,13 +185,13 @@ def main():
     run = Path(sys.argv[1]) if len(sys.argv) > 1 else RUN
     lines = [json.dumps(step, ensure_ascii=False, separators=(",", ":")) for step in Recording(run.resolve()).steps()]
     text = "\n".join(lines) + "\n"
-    for word in ("/tmp", "/work", "/root", str(ROOT), "part=", "act=", "system-reminder", "toolu_lead", "CLAUDE_CODE_MESSAGING"):
+    for word in ("/tmp/w", "/work", "/root", str(ROOT), "part=", "act=", "system-reminder", "toolu_lead", "CLAUDE_CODE_MESSAGING"):
         if word in text:
             at = text.index(word)
             sys.exit(f"{word} is in the run: {text[max(0, at - 80):at + 80]!r}")
     OUT.parent.mkdir(exist_ok=True)
     OUT.write_bytes(gzip.compress(text.encode(), mtime=0))
-    print(f"{OUT}: {len(lines)} hook calls, {len(text)} bytes, {OUT.stat().st_size} compressed")
+    print(f"{OUT.relative_to(ROOT)}: {len(lines)} hook calls, {len(text)} bytes, {OUT.stat().st_size} compressed")
 
 
 if __name__ == "__main__":

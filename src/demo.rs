@@ -58,9 +58,14 @@ pub struct DemoOutcome {
     _scratch: Option<TempDir>,
 }
 
-/// Replays the bundled run into a directory: the store, Claude Code's directory and the project.
-pub fn play(dir: &Path) -> Result<DemoOutcome> {
-    replay_on(Stage::new(&bundled()?, dir.to_owned(), dir.join("store"), None)?)
+/// Replays the bundled run into a store. The user's home directory of the run is in it.
+pub fn play(store: &Path) -> Result<DemoOutcome> {
+    replay_on(Stage::new(&bundled()?, home(store), store.to_owned(), None)?)
+}
+
+/// The home directory of the bundled run in a store, with Claude Code's directory and [`PROJECT`].
+pub fn home(store: &Path) -> PathBuf {
+    store.join("home")
 }
 
 /// The text of the bundled run.

@@ -41,11 +41,11 @@ pub struct Args {
 
 /// The commands to try, and what each shows.
 const COMMANDS: [(&str, &str); 8] = [
-    ("report", "what went wrong, what it cost, what is unfinished"),
+    ("report", "what went wrong, and what it cost"),
     ("report --open", "the same as a page with a timeline"),
-    ("log --agent bob", "what bob did, and why his shutdown was blocked"),
-    ("watch", "the team at any moment: h and l go back and forth"),
-    ("search escapes", "messages and files with a word"),
+    ("log --agent bob", "what bob did, and what was blocked"),
+    ("watch", "the board, at any moment of the run"),
+    ("search escapes", "all messages with a word"),
     ("files --shared", "the files that two agents changed"),
     ("blame src/format.rs", "who wrote each line, and for which task"),
     ("restore", "how to continue the lost tasks"),
@@ -80,25 +80,21 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
             report.spending.cost.map(dollars).unwrap_or_default(),
         ));
         for incident in &report.incidents {
-            document.line([plain("- "), plain(&incident.summary)]);
+            document.line([plain("-"), plain(&incident.summary)]);
         }
     }
     document.blank();
     document.paragraph("Try it on this run, in its project:");
-    document.code([plain(format!("  cd {}", shown(&dir.join(demo::PROJECT))))]);
-    document.code([plain(format!("  export TEAMKEEP_HOME={}", shown(&replayed.paths.store)))]);
+    document.code([plain(format!("  cd {}", shown(&demo::home(&dir).join(demo::PROJECT))))]);
+    document.code([plain(format!("  export TEAMKEEP_HOME={}", shown(&dir)))]);
     let commands = COMMANDS.map(|(command, what)| (format!("{program} {command}"), what));
     let width = commands.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
     for (command, what) in commands {
         document.code([plain(format!("  {command:width$}  ")), dim(format!("# {what}"))]);
     }
     document.blank();
-    document.paragraph(
-        "restore writes to the task lists of this run, not to those of your Claude Code. Afterwards:",
-    );
+    document.paragraph("`restore --yes` writes to this run's own task lists, not to yours. Afterwards:");
     document.code([plain(format!("  cd; unset TEAMKEEP_HOME; rm -r {}", shown(&dir)))]);
-    document.paragraph("To record your own teams:");
-    document.code([plain(format!("  {program} install"))]);
     output::page(context, &document.to_terminal(context.ui.columns()))
 }
 

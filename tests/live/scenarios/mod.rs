@@ -426,7 +426,7 @@ pub const ALL: &[Scenario] = &[
         refusals: 3,
         facts: Some(demo::FACTS),
         verdict: "open-work",
-        incidents: &["lost-work bob"],
+        incidents: &["lost-work bob", "unfinished-work carol"],
         ..TEAM
     },
     Scenario { name: "telemetry", ..TEAM },
