@@ -61,7 +61,29 @@ fn the_demo_prints_in_one_screen_what_went_wrong_and_what_to_try() {
     let Demo { sandbox, dir, told } = Demo::kept();
     let program = env!("CARGO_BIN_EXE_teamkeep");
     let shown = told.replace(dir.to_str().unwrap(), "DIR").replace(program, "teamkeep");
-    insta::assert_snapshot!(shown, @"");
+    insta::assert_snapshot!(shown, @r"
+    A recorded run of Claude Code and teamkeep:
+    Build tomlfmt, a formatter for TOML files that keeps comments. Work as a team of three
+
+    3 of 7 tasks done in 56 min, $1.78. What went wrong:
+    - bob was shut down after 42 min of work with #2 in progress; #2 and #6 were never completed
+    - carol was silent for 41 min with #5 in progress; 2 messages waited for it; #5 and #7 were never completed
+
+    Try it on this run, in its project:
+      cd 'DIR/home/tomlfmt'
+      export TEAMKEEP_HOME='DIR'
+      teamkeep report                # what went wrong, and what it cost
+      teamkeep report --open         # the same as a page with a timeline
+      teamkeep log --agent bob       # what bob did, and what was blocked
+      teamkeep watch                 # the board, at any moment of the run
+      teamkeep search escapes        # all messages with a word
+      teamkeep files --shared        # the files that two agents changed
+      teamkeep blame src/format.rs   # who wrote each line, and for which task
+      teamkeep restore               # how to continue the lost tasks
+
+    `restore --yes` writes to this run's own task lists, not to yours. Afterwards:
+      cd; unset TEAMKEEP_HOME; rm -r 'DIR'
+    ");
     assert!(shown.lines().count() <= 24, "{shown}");
     assert!(!sandbox.keep("").exists(), "the user's store is not touched");
     assert!(!sandbox.client("tasks").exists(), "nor is the user's Claude Code");
@@ -254,8 +276,8 @@ fn the_check_prints_what_the_hook_program_recorded_and_blocked() {
     assert_eq!((result.code, result.err.as_str()), (Some(0), ""));
     let (lines, time) = result.out.trim_end().rsplit_once(": ").unwrap();
     insta::assert_snapshot!(lines, @r#"
-    recorded: 149 events, 4 agents, 3 tasks, 13 messages
-    blocked by premature-shutdown: a shutdown request to bob, who still owns task 2 "Review the parser" (in_progress, owner bob)
+    recorded: 166 events, 4 agents, 7 tasks, 7 messages
+    blocked by premature-shutdown: a shutdown request to bob, who still owns task 2 "Write the formatter" (in_progress, owner bob)
     median time of a hook call
     "#);
     assert!(time.strip_suffix(" ms").is_some_and(|time| time.parse::<f64>().is_ok()), "{time}");
@@ -268,12 +290,12 @@ fn the_check_fails_with_a_hook_program_that_does_not_work() {
     for (script, error) in [
         (
             "echo hello",
-            " failed at hook call 1 of 149 (SessionStart): it printed \"hello\", which is not a JSON object",
+            " failed at hook call 1 of 166 (SessionStart): it printed \"hello\", which is not a JSON object",
         ),
-        ("echo hello >&2", " failed at hook call 1 of 149 (SessionStart): it printed \"hello\" on stderr"),
-        ("exit 1", " failed at hook call 1 of 149 (SessionStart): it ended with exit status: 1: \"\""),
-        ("exit 0", " recorded 0 of 149 hook calls"),
-        (&format!("[ \"$1\" = teammate-idle ] || exec {program} \"$@\""), " recorded 143 of 149 hook calls"),
+        ("echo hello >&2", " failed at hook call 1 of 166 (SessionStart): it printed \"hello\" on stderr"),
+        ("exit 1", " failed at hook call 1 of 166 (SessionStart): it ended with exit status: 1: \"\""),
+        ("exit 0", " recorded 0 of 166 hook calls"),
+        (&format!("[ \"$1\" = teammate-idle ] || exec {program} \"$@\""), " recorded 161 of 166 hook calls"),
         (
             &format!("{program} \"$@\" 2>/dev/null || true"),
             " did not block the shutdown of an agent with unfinished work",

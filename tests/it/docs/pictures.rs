@@ -20,7 +20,7 @@ use crate::watch::{Watcher, recording};
 const COLUMNS: u16 = 100;
 
 /// The number of rows of `watch`.
-const ROWS: usize = 24;
+const ROWS: usize = 22;
 
 /// A policy file with four mistakes.
 const MISTAKES: &str = r#"[policy.premature-shutdown]

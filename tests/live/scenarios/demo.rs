@@ -89,8 +89,7 @@ fn lead(generation: Generation, act: &str) -> Vec<Vec<Move>> {
                 change_task(&id.to_string(), change)
             });
             let spawn = |name: &str, job: &str, prompt: &str| {
-                let prompt =
-                    format!("part={name} You are {name}. {prompt}");
+                let prompt = format!("part={name} You are {name}. {prompt}");
                 generation.spawn(name, job).with("prompt", &prompt)
             };
             vec![
@@ -110,7 +109,11 @@ fn lead(generation: Generation, act: &str) -> Vec<Vec<Move>> {
                             "Lexer, comments, options",
                             "Write the lexer (#1) and tell bob about it, read the options (#4), and keep the comments (#3).",
                         ),
-                        spawn("bob", "Formatter", "Write the formatter (#2) as soon as the lexer is there, and tell alice about it."),
+                        spawn(
+                            "bob",
+                            "Formatter",
+                            "Write the formatter (#2) as soon as the lexer is there, and tell alice about it.",
+                        ),
                         spawn("carol", "Tests", "Test on real files (#5). alice knows the lexer."),
                     ],
                 ),
