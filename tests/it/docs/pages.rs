@@ -139,8 +139,8 @@ fn the_formats_name_every_command_that_speaks_json() {
             None => name.to_owned(),
         };
         // The lines of the log and the report have parts or pages that are named otherwise.
-        let told =
-            ["log", "--raw", "report"].contains(&name.as_str()) || formats.contains(&format!("`{name} --json`"));
+        let told = ["log", "--raw", "report"].contains(&name.as_str())
+            || formats.contains(&format!("`{name} --json`"));
         assert!(told, "docs/formats.md does not describe {name} --json");
     }
     assert!(found > 10, "{found}");

@@ -65,8 +65,7 @@ fn a_stop_shows_who_stopped_whom_and_is_the_end_of_the_agent() {
     let members = status["teams"][0]["members"].as_array().unwrap();
     let bob = members.iter().find(|member| member["name"] == "bob").unwrap();
     assert_eq!(bob["state"], "left");
-    let of_bob =
-        sandbox.told(&["log", "latest", "--involving", "bob", "--kind", "agent-stopped", "--json"]);
+    let of_bob = sandbox.told(&["log", "latest", "--involving", "bob", "--kind", "agent-stopped", "--json"]);
     assert_eq!(of_bob.lines().count(), 1, "{of_bob}");
 }
 

@@ -127,7 +127,10 @@ fn an_unknown_event_is_recorded_and_allowed() {
     let event = &sandbox.log()[0];
     assert_eq!((&event["event"], &event["session"]), (&json!("QuantumLeap"), &json!("s1")));
     assert_eq!(event.get("warning"), None);
-    assert!(sandbox.told(&["log", "--raw", "--json"]).contains("\"n\":1.0e400},\"chain\":\"1:"), "as it was written");
+    assert!(
+        sandbox.told(&["log", "--raw", "--json"]).contains("\"n\":1.0e400},\"chain\":\"1:"),
+        "as it was written"
+    );
 }
 
 #[test]

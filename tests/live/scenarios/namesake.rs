@@ -21,12 +21,7 @@ pub fn looks(_: Generation) -> Vec<Look> {
     vec![
         Look { after: Some(HELP), command: &["status"], shows: &["bob"], lacks },
         Look { after: Some(HELP), command: &["brief"], shows: &["bob"], lacks },
-        Look {
-            after: Some(HELP),
-            command: &["log", "latest"],
-            shows: &["The helper has reviewed."],
-            lacks,
-        },
+        Look { after: Some(HELP), command: &["log", "latest"], shows: &["The helper has reviewed."], lacks },
         Look { after: None, command: &["report", "latest"], shows: &["bob"], lacks: &["crashed-agent"] },
     ]
 }
