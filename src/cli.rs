@@ -152,6 +152,11 @@ pub const MORE: &[(&str, &[&str])] =
 /// The documented commands that no list shows: programs call them.
 pub const FOR_PROGRAMS: &[&str] = &["hook", "completions"];
 
+/// Whether a command has a page: `help` and the commands of background processes have none.
+pub fn is_documented(command: &clap::Command) -> bool {
+    FOR_PROGRAMS.contains(&command.get_name()) || (!command.is_hide_set() && command.get_name() != "help")
+}
+
 const LAST_LINE: &str = "Help for a command: teamkeep help COMMAND. All commands: teamkeep help --all";
 
 pub fn main(args: &[OsString]) -> ExitCode {

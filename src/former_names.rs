@@ -6,7 +6,7 @@ use std::ffi::OsString;
 /// Former words of a command, and the present ones.
 const COMMANDS: &[(&[&str], &[&str])] = &[
     (&["policy", "allow", "shutdown"], &["allow"]),
-    (&["policy", "pauses"], &["pause", "--list"]),
+    (&["policy", "pauses"], &["status"]),
     (&["policy", "pause"], &["pause"]),
     (&["policy", "resume"], &["resume"]),
     (&["policy", "check"], &["config", "check"]),
@@ -32,7 +32,7 @@ const RAW: &[&str] = &["--event", "--team", "--session"];
 #[derive(Debug)]
 pub struct Replaced {
     pub args: Vec<OsString>,
-    /// What to type instead.
+    /// The present names, to print.
     pub notes: Vec<String>,
 }
 
@@ -122,7 +122,7 @@ mod tests {
     fn former_names_are_replaced_with_a_note() {
         for (former, present) in [
             ("teamkeep policy allow shutdown bob", "teamkeep allow bob"),
-            ("teamkeep -q --color never policy pauses", "teamkeep -q --color never pause --list"),
+            ("teamkeep -q --color never policy pauses", "teamkeep -q --color never status"),
             ("teamkeep policy pause --gate rule 1h", "teamkeep pause rule 1h"),
             ("teamkeep policy show --json", "teamkeep config show policy --json"),
             ("teamkeep log --event idle", "teamkeep log --raw --event idle"),

@@ -8,7 +8,7 @@ pub const USAGE: u8 = 64;
 
 pub const EXIT_CODES: &[(u8, &str)] = &[
     (0, "Success"),
-    (1, "Failure, or problems found (doctor, verify, config check, policy test --expect)"),
+    (1, "Failure, or problems found (by doctor, verify, config check, policy test)"),
     (2, "Blocked by the policy (hook calls only)"),
     (USAGE, "Usage error"),
     (70, "Internal error: a bug in teamkeep"),

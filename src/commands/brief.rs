@@ -25,7 +25,7 @@ pub struct Args {
     /// Write it for this agent: its tasks, its messages and its blocked calls. Default: team-lead
     #[arg(long = "agent", value_name = "NAME")]
     reader: Option<String>,
-    /// Show the facts at this time (same formats as show --at). Default: now, or the end of the run
+    /// Show the facts as of this time, as in show --at. Default: now, or the end of the run
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     at: Option<String>,
     /// Maximum size in bytes. Default: unlimited

@@ -92,10 +92,10 @@ fn candidates(command: &str, arg: Arg) -> Arg {
         }
         (_, "run") => runs,
         (_, "team") | ("restore", "tasks") => teams,
-        (_, "actor" | "involving" | "agent") => actors,
+        (_, "involving" | "agent") => actors,
         ("brief", "reader") => agents,
         ("restore", "undo") => undo_ids,
-        ("shutdown", "name") => || agents().into_iter().filter(|name| name != LEAD).collect(),
+        ("allow", "name") => || agents().into_iter().filter(|name| name != LEAD).collect(),
         (_, "gate") => || Gate::ALL.map(|gate| gate.name().to_owned()).to_vec(),
         ("search", "kind") => || search::Kind::ALL.iter().map(|kind| kind.word()).collect(),
         (_, "kind") => || Kind::ALL.iter().map(|kind| kind.word().to_owned()).collect(),

@@ -57,7 +57,6 @@ enum Command {
     Init(InitArgs),
     /// Print the JSON Schema of the configuration file
     #[command(
-        hide = true,
         after_help = "Examples:\n  teamkeep config schema > teamkeep.schema.json\n  teamkeep config schema | jq '.properties.policy.properties | keys'"
     )]
     Schema,
@@ -81,7 +80,7 @@ struct CheckArgs {
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     match &args.command {
         Command::Check(args) => return check(context, args),
-        Command::TestNotify(args) => return super::notify::test(context, args),
+        Command::TestNotify(args) => return super::notify::test(&Context::new(context.ui)?, args),
         Command::Show(args) => show(context, args)?,
         Command::Path => print_paths(context)?,
         Command::Init(args) => init(context, args)?,
@@ -250,7 +249,7 @@ fn show(context: &Context, args: &ShowArgs) -> Result<()> {
     });
     args.output.print(context, &object, || document(&rows, &effective))?;
     if !args.output.json {
-        if !args.all {
+        if !args.all && context.ui.is_terminal() {
             let defaults =
                 if rows.is_empty() { "every key has its default" } else { "other keys have their defaults" };
             context.ui.eprint_line(&format!("{defaults}: teamkeep config show --all"));

@@ -25,11 +25,10 @@ pub struct Args {
     /// Only runs of this project: a directory, or its name
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// Only runs that ended after this time, and running teams: `2026-02-03 04:05` (local), RFC 3339, `2026-02-03`,
-    /// `today`, or an age (`2h`, `1w`)
+    /// Only runs that ended after this time, and running teams: `2h` ago, `17:53`, `yesterday`, `2026-02-03 04:05`
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     since: Option<String>,
-    /// Only runs that started before this time (same formats as --since)
+    /// Only runs that started before this time
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     until: Option<String>,
     /// Only the newest COUNT runs

@@ -4,11 +4,9 @@ use chrono::TimeDelta;
 use serde_json::{Value, json, value::RawValue};
 
 use super::catalog;
-use super::output::JsonOption;
 use crate::context::Context;
-use crate::view::{Document, plain};
 use teamkeep_core::config::Gate;
-use teamkeep_core::enforcement::{LONGEST_PAUSE, OverrideFile, Overrides, Pause, SnapshotReader};
+use teamkeep_core::enforcement::{LONGEST_PAUSE, OverrideFile, Pause, SnapshotReader};
 use teamkeep_core::error::{Error, Result, nearest, unknown};
 use teamkeep_core::model::event::{Actor, Event, Id, LEAD, OVERRIDE, SafeName};
 use teamkeep_core::store::log::Log;
@@ -16,20 +14,18 @@ use teamkeep_core::sys::clock;
 use teamkeep_core::sys::unicode::fold;
 
 /// A gate and a team; `None` for all.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone)]
 struct Scope {
-    /// Only this gate, by its name in the configuration; `rule` for all rules
-    #[arg(value_name = "GATE")]
     gate: Option<String>,
-    /// Only in this team
-    #[arg(long, value_parser = safe_name)]
     team: Option<String>,
 }
 
 impl Scope {
-    fn check_gate(&self) -> Result<()> {
-        let wrong = self.gate.as_deref().filter(|gate| Gate::named(gate).is_none());
-        wrong.map_or(Ok(()), |gate| Err(unknown("gate", gate, &Gate::ALL.map(Gate::name)).of_usage()))
+    fn of(gate: Option<&String>, team: Option<&String>) -> Result<Scope> {
+        if let Some(gate) = gate.filter(|gate| Gate::named(gate).is_none()) {
+            return Err(unknown("gate", gate, &Gate::ALL.map(Gate::name)).of_usage());
+        }
+        Ok(Scope { gate: gate.cloned(), team: team.cloned() })
     }
 
     /// Whether a pause is only for this gate and this team.
@@ -41,7 +37,7 @@ impl Scope {
 
 #[derive(Debug, clap::Args)]
 #[command(
-    allow_missing_positional = true,
+    override_usage = "teamkeep pause [OPTIONS] [GATE] DURATION",
     after_help = "Examples:
   # All gates and rules
   teamkeep pause 1h
@@ -49,21 +45,36 @@ impl Scope {
   # One gate in one team
   teamkeep pause premature-shutdown 15m --team parser-team
 
-  # What is paused and allowed now
-  teamkeep pause --list"
+  # The active pauses and allowances
+  teamkeep status"
 )]
 pub struct PauseArgs {
-    #[command(flatten)]
-    scope: Scope,
-    /// Duration: `15m`, `2h`; at most 24 hours
-    #[arg(value_name = "DURATION", value_parser = duration, required_unless_present = "list")]
-    duration: Option<TimeDelta>,
-    /// List the active pauses and allowances
-    #[arg(long, conflicts_with_all = ["gate", "team", "duration"])]
-    list: bool,
-    /// With --list: print one JSON object
-    #[arg(long, requires = "list")]
-    json: bool,
+    /// Only this gate, by its name in the configuration (`rule` for all rules), and the duration: `15m`, `2h`; at most 24
+    /// hours
+    #[arg(value_names = ["GATE", "DURATION"], num_args = 1..=2, required = true)]
+    gate: Vec<String>,
+    /// Only in this team
+    #[arg(long, value_parser = safe_name)]
+    team: Option<String>,
+}
+
+impl PauseArgs {
+    /// The gate, if one is named, and the duration, which comes last.
+    fn parse(&self) -> Result<(Option<&String>, TimeDelta)> {
+        let (gate, last) = match self.gate.as_slice() {
+            [gate, last] => (Some(gate), last),
+            [last] => (None, last),
+            _ => return Err(Error::usage("expected a gate and a duration, or a duration")),
+        };
+        let duration = duration(last).map_err(|why| {
+            let error = Error::usage(format!("invalid duration {last:?}: {why}"));
+            match Gate::named(last) {
+                Some(_) => error.hint(format!("for how long? teamkeep pause {last} 15m")),
+                None => error,
+            }
+        })?;
+        Ok((gate, duration))
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -71,18 +82,21 @@ pub struct PauseArgs {
   teamkeep resume
   teamkeep resume premature-shutdown")]
 pub struct ResumeArgs {
-    #[command(flatten)]
-    scope: Scope,
+    /// Only this gate, by its name in the configuration; `rule` for all rules
+    #[arg(value_name = "GATE")]
+    gate: Option<String>,
+    /// Only in this team
+    #[arg(long, value_parser = safe_name)]
+    team: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  # The next shutdown of bob is not blocked
+  # The next shutdown of bob is not blocked; until then, status shows that, and resume ends it
   teamkeep allow bob
 
-  # Until then it is listed, and can be taken back
-  teamkeep allow bob && teamkeep pause --list
-  teamkeep resume")]
+  # Every name of a message is understood
+  teamkeep allow bob@parser-team")]
 pub struct AllowArgs {
     /// Teammate whose next shutdown is allowed
     #[arg(value_name = "TEAMMATE", value_parser = teammate)]
@@ -94,7 +108,7 @@ fn duration(text: &str) -> std::result::Result<TimeDelta, String> {
     let span =
         clock::parse_span(text).filter(|millis| !bare && *millis > 0).and_then(TimeDelta::try_milliseconds);
     match span {
-        None => Err("invalid duration; expected a value such as \"15m\" or \"1h30m\"".to_owned()),
+        None => Err("expected a value such as \"15m\" or \"1h30m\"".to_owned()),
         Some(span) if span > LONGEST_PAUSE => {
             Err("longer than 24h; to turn a gate off for good, set its mode in teamkeep.toml".to_owned())
         }
@@ -119,12 +133,11 @@ fn teammate(text: &str) -> std::result::Result<String, String> {
 
 /// A pause replaces the previous one of the same gate and team.
 pub fn pause(context: &Context, args: &PauseArgs) -> Result<()> {
-    let Some(duration) = args.duration else { return list(context, args.json) };
-    args.scope.check_gate()?;
+    let (gate, duration) = args.parse()?;
+    let Scope { gate, team } = Scope::of(gate, args.team.as_ref())?;
     let now = context.clock.now();
     let until =
         now.checked_add(duration).ok_or_else(|| Error::usage("the end of the pause is out of range"))?;
-    let Scope { gate, team } = args.scope.clone();
     let pause = Pause { gate, team, until };
     let file = override_file(context)?;
     let payload = json!({"override": "pause", "gate": pause.gate, "team": pause.team, "until": pause.until});
@@ -166,20 +179,9 @@ fn record_unless_fixed(
     Ok(())
 }
 
-/// The fixed gates to which a pause or an allowance of this gate does not apply, for a line about it.
-fn exception(context: &Context, gate: Option<&str>) -> String {
-    let fixed = context.config.policy.fixed_gates(gate);
-    match (gate, fixed.is_empty()) {
-        (_, true) => String::new(),
-        (Some(_), _) => " (without effect: the organization has fixed the gate)".to_owned(),
-        (None, _) => format!(" (without effect on {}: the organization has fixed them)", fixed.join(", ")),
-    }
-}
-
 /// Allowed shutdowns end together with the pause of their gate. Other active pauses are kept and listed.
 pub fn resume(context: &Context, args: &ResumeArgs) -> Result<()> {
-    let scope = &args.scope;
-    scope.check_gate()?;
+    let scope = Scope::of(args.gate.as_ref(), args.team.as_ref())?;
     let of_shutdowns = scope.team.is_none()
         && scope.gate.as_deref().is_none_or(|gate| gate == Gate::PrematureShutdown.name());
     let file = override_file(context)?;
@@ -249,39 +251,6 @@ fn warn_unknown_teammate(context: &Context, name: &str) {
     let known: Vec<&str> = members.iter().map(String::as_str).collect();
     let near = nearest(name, &known, 2).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
     context.ui.warn(format!("no running team has a teammate named {name:?}{near}"));
-}
-
-/// The active pauses and allowances.
-#[derive(Debug, serde::Serialize)]
-struct Listed<'a> {
-    #[serde(flatten)]
-    overrides: &'a Overrides,
-    /// The gates to which none of them applies.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    fixed: Vec<&'static str>,
-}
-
-fn list(context: &Context, json: bool) -> Result<()> {
-    let now = context.clock.now();
-    let mut overrides = override_file(context)?.read();
-    overrides.v = 1;
-    overrides.pauses.retain(|pause| pause.is_in_force(now));
-    if !json && overrides.pauses.is_empty() && overrides.shutdowns.is_empty() {
-        context.ui.eprint_line("no active pauses or allowances");
-    }
-    let listed = Listed { overrides: &overrides, fixed: context.config.policy.fixed_gates(None) };
-    JsonOption { json }.print(context, &listed, || {
-        let mut document = Document::default();
-        let pauses = overrides
-            .pauses
-            .iter()
-            .map(|pause| format!("paused: {}{}", describe(pause), exception(context, pause.gate.as_deref())));
-        let exception = exception(context, Some(Gate::PrematureShutdown.name()));
-        let shutdowns = overrides.shutdowns.iter();
-        let shutdowns = shutdowns.map(|name| format!("allowed once: shutdown of {name}{exception}"));
-        pauses.chain(shutdowns).for_each(|line| document.line([plain(line)]));
-        document
-    })
 }
 
 /// `premature-shutdown in team "t1" until 2026-02-03 04:05:06 UTC`.

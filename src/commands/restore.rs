@@ -46,8 +46,8 @@ pub struct Args {
     /// Team name, run ID (or a unique prefix), or `latest`
     #[arg(value_name = "RUN", default_value = "latest", conflicts_with = "undo")]
     run: String,
-    /// Restore the state as of this time: time since the start of the run (`+1m30s`), `2026-02-03 04:05` (local),
-    /// RFC 3339, `2026-02-03`, `today`, or an age (`10m`, `2h`). Default: the last recorded state of each item
+    /// Restore the state as of this time: `+1m30s` after the start, `2h` ago, `17:53`, `2026-02-03 04:05`. Default: the last
+    /// recorded state of each item
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, conflicts_with = "undo")]
     at: Option<String>,
     /// Restore the tasks into the task list of this team or session. Default: of a new session
@@ -226,8 +226,6 @@ fn report(context: &Context, args: &Args, restore: &TaskRestore<'_>, plan: &Plan
         return ExitCode::SUCCESS;
     }
     if let Some(undo) = &plan.undo {
-        let count = view::count(plan.tasks.len(), "task");
-        ui.eprint_line(&format!("restored {count} into task list {}", plan.list));
         ui.eprint_line(&format!("to undo: {} restore --undo {undo}", shell_invocation(&context.env)));
         if plan.held_by.is_none() {
             let command = start_command(context, restore);

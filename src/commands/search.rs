@@ -54,11 +54,10 @@ pub struct Args {
     /// Only texts of this kind: message, prompt, reply, thinking, task, tool, result or verdict; can be repeated
     #[arg(long, value_name = "KIND")]
     kind: Vec<String>,
-    /// Only texts since this time: `2026-02-03 04:05` (local), RFC 3339, `2026-02-03`, `today`, an age (`10m`, `2h`), or with
-    /// --run the time since its start (`+1m30s`)
+    /// Only texts since this time: `2h` ago, `17:53`, `2026-02-03 04:05`, and with --run `+1m30s` after its start
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     since: Option<String>,
-    /// Only texts until this time (same formats as --since)
+    /// Only texts until this time
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     until: Option<String>,
     /// Match only whole words

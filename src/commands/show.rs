@@ -16,12 +16,12 @@ pub struct Args {
     /// Team name, run ID (or a unique prefix), or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
-    /// Show the state at this time: time since the start of the run (`+1m30s`), `2026-02-03 04:05` (local), RFC 3339,
-    /// `2026-02-03`, `today`, or an age (`10m`, `2h`). Default: the last recorded state of each item
+    /// Show the state at this time: `+1m30s` after the start, `2h` ago, `17:53`, `2026-02-03 04:05`. Default: the last
+    /// recorded state of each item
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     at: Option<String>,
-    /// Show the changes between two times (same formats as --at, the earlier first). Changes that were undone in between
-    /// are in `replay --since --until`
+    /// Show the changes between two times , the earlier first. Changes that were undone in between are in
+    /// `log --since --until`
     #[arg(long, num_args = 2, value_names = ["FROM", "TO"], allow_hyphen_values = true, conflicts_with = "at")]
     diff: Option<Vec<String>>,
     #[command(flatten)]

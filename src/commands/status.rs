@@ -50,7 +50,11 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 fn read_status(context: &Context, catalog: &RunCatalog) -> Result<(OpenedRun, Status)> {
     let runs: Vec<&RunRecord> = alive(catalog);
     let opened = catalog.open_runs(&runs)?;
-    let overrides = OverrideFile::new(&context.paths.policy(), context.config.log.lock_patience).read();
+    let overrides = OverrideFile::new(&context.paths.policy(), context.config.log.lock_patience);
+    if let Err(error) = overrides.try_read() {
+        context.ui.warn(format!("pauses and allowances ignored: {error}"));
+    }
+    let overrides = overrides.read();
     let around = catalog::surroundings(context, catalog);
     let status = Status::of(catalog, &opened, around, overrides, context.clock.now());
     Ok((opened, status))

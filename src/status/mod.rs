@@ -30,6 +30,9 @@ pub struct Status {
     pub at: Timestamp,
     pub teams: Vec<TeamStatus>,
     pub overrides: Overrides,
+    /// The gates that the organization has fixed: pauses and allowances do not apply to them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fixed: Vec<&'static str>,
     pub record: StoreStats,
 }
 
@@ -61,6 +64,7 @@ impl Status {
             at: now,
             teams: live.map(|data| TeamStatus::of(data, &Observation::of(data, around, now))).collect(),
             overrides,
+            fixed: around.config.policy.fixed_gates(None),
             record: StoreStats::count(catalog, &around.paths.log()),
         }
     }

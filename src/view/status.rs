@@ -9,6 +9,7 @@ use super::values::{age, blocked_by, count, name_style, size, task_style};
 use crate::report::{Incident, Severity};
 use crate::status::{AgentState, Board, Status, StatusLine, StoreStats, TeamStatus, count_states};
 use crate::ui;
+use teamkeep_core::config::Gate;
 use teamkeep_core::enforcement::Pause;
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::sys::clock::{self, Timestamp};
@@ -26,10 +27,12 @@ pub fn status(status: &Status, now: Timestamp) -> Document {
         team(shown, now, &mut document);
     }
     for pause in &status.overrides.pauses {
-        document.line([styled(YELLOW, paused(pause))]);
+        let fixed = without_effect(status, pause.gate.as_deref());
+        document.line([styled(YELLOW, paused(pause)), dim(fixed)]);
     }
     for name in &status.overrides.shutdowns {
-        document.line([styled(YELLOW, format!("allowed once: shutdown of {name}"))]);
+        let fixed = without_effect(status, Some(Gate::PrematureShutdown.name()));
+        document.line([styled(YELLOW, format!("allowed once: shutdown of {name}")), dim(fixed)]);
     }
     document.line([dim(recorded(&status.record))]);
     document
@@ -176,6 +179,17 @@ fn warnings(team: &TeamStatus, document: &mut Document) {
     .collect();
     if !verdicts.is_empty() {
         document.line([plain("  Policy"), styled(YELLOW, format!("({})", verdicts.join(", ")))]);
+    }
+}
+
+/// The fixed gates to which a pause or an allowance of this gate does not apply.
+fn without_effect(status: &Status, gate: Option<&str>) -> String {
+    let fixed: Vec<&str> =
+        status.fixed.iter().copied().filter(|fixed| gate.is_none_or(|gate| gate == *fixed)).collect();
+    match (gate, fixed.is_empty()) {
+        (_, true) => String::new(),
+        (Some(_), _) => "(without effect: the organization has fixed the gate)".to_owned(),
+        (None, _) => format!("(without effect on {}: the organization has fixed them)", fixed.join(", ")),
     }
 }
 

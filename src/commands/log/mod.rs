@@ -33,11 +33,10 @@ pub struct Args {
     /// Team name, run ID (or a unique prefix), or `latest`. Default: the last run, and with --raw all sessions
     #[arg(value_name = "RUN")]
     run: Option<String>,
-    /// Only entries since this time: time since the start of the run (`+1m30s`), `2026-02-03 04:05` (local), RFC 3339,
-    /// `2026-02-03`, `today`, or an age (`10m`, `2h`)
+    /// Only entries since this time: `+1m30s` after the start, `2h` ago, `17:53`, `2026-02-03 04:05`
     #[arg(long, alias = "from", value_name = "TIME", allow_hyphen_values = true)]
     since: Option<String>,
-    /// Only entries until this time (same formats as --since)
+    /// Only entries until this time
     #[arg(long, alias = "to", value_name = "TIME", allow_hyphen_values = true)]
     until: Option<String>,
     /// Only entries of this agent: a name, an agent ID, `lead`, `teammate` or `subagent`; can be repeated
@@ -125,7 +124,9 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let catalog = catalog(context)?;
-    let run = catalog.find(args.run.as_deref().unwrap_or("latest"))?;
+    let hint = "to list the recorded events of all sessions: teamkeep log --raw";
+    let found = catalog.find(args.run.as_deref().unwrap_or("latest"));
+    let run = found.map_err(|error| if error.hints.is_empty() { error.hint(hint) } else { error })?;
     let filter = args.filter(context, run)?;
     if args.format() == Format::Mermaid && args.follow {
         return Err(Error::usage("--format mermaid cannot be combined with --follow").hint("remove --follow"));

@@ -155,6 +155,7 @@ const COMMAND_LINE: &[(&str, &[&str])] = &[
     ("bundle", &["redact", "timeline"]),
     ("context", &["ui"]),
     ("files", &["timeline"]),
+    ("former_names", &[]),
     ("prune", &["timeline", "verify"]),
     ("report", &["files", "redact", "timeline"]),
     ("notify", &["redact", "report"]),
@@ -179,7 +180,7 @@ const COMMAND_LINE: &[(&str, &[&str])] = &[
             "report", "restore", "search", "settings", "status", "timeline", "ui", "verify", "view", "watch",
         ],
     ),
-    ("cli", &["commands", "context", "ui"]),
+    ("cli", &["commands", "context", "former_names", "ui"]),
 ];
 
 /// Folders whose folders are modules of their own in the tables.

@@ -2,7 +2,7 @@
 
 use clap::CommandFactory;
 use serde_json::{Value, json};
-use teamkeep::cli::{Cli, GROUPS};
+use teamkeep::cli::{Cli, GROUPS, MORE};
 use teamkeep_core::error::EXIT_CODES;
 
 use crate::support::client_files::Lead;
@@ -28,7 +28,11 @@ fn sandbox() -> Sandbox {
 #[test]
 fn the_help_lists_every_command_once() {
     let sandbox = Sandbox::new();
-    let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+    let listed = |groups: &[(&str, &'static [&'static str])]| -> Vec<&str> {
+        groups.iter().flat_map(|(_, names)| *names).copied().collect()
+    };
+    assert_eq!(listed(GROUPS).len(), 17, "what a newcomer reads");
+    let mut grouped = [listed(GROUPS), listed(MORE)].concat();
     grouped.sort_unstable();
     let cli = Cli::command();
     let visible = cli.get_subcommands().filter(|command| !command.is_hide_set());
@@ -37,11 +41,17 @@ fn the_help_lists_every_command_once() {
     visible.sort_unstable();
     assert_eq!(grouped, visible);
     let help = sandbox.told(&["--help"]);
-    assert!(help.contains("\nInspect:\n  list        List recorded runs [alias: ls]\n"), "{help}");
+    assert!(help.contains("\nLook at a team:\n  status    Show running teams"), "{help}");
+    let all = sandbox.told(&["help", "--all"]);
+    assert!(grouped.iter().all(|name| all.contains(&format!("\n  {name} "))), "{all}");
+    assert!(!help.contains("\n  prune "), "{help}");
+    for line in help.lines().chain(all.lines()) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
     assert!(EXIT_CODES.iter().all(|(code, about)| help.contains(&format!("\n  {code:<2}  {about}"))));
     let bare = sandbox.run(&[]);
     assert_eq!((bare.code, bare.out.as_str()), (Some(64), ""), "without a command it is a usage error");
-    assert!(bare.err.contains("\nInspect:\n") && !bare.err.contains("Exit codes"), "{}", bare.err);
+    assert!(bare.err.contains("\nLook at a team:\n") && !bare.err.contains("Exit codes"), "{}", bare.err);
 }
 
 #[test]
@@ -137,7 +147,7 @@ fn long_output_on_a_terminal_goes_through_the_pager() {
         assert!(status.success() && text.lines().count() > 24 && text.contains("turn 19"), "{text}");
         assert!(text.contains('\u{1b}'), "with colors");
         std::fs::remove_file(&page).unwrap();
-        let mut terminal = Terminal::run(&sandbox, &[&args[..], &["--json"]].concat(), &env);
+        let mut terminal = Terminal::run(&sandbox, &[args, &["--json"]].concat(), &env);
         terminal.until_end();
         assert!(terminal.told.lines().count() > 24 && !page.exists(), "not for programs: {}", terminal.told);
     }
@@ -225,7 +235,7 @@ fn an_unknown_value_of_a_filter_is_an_error_with_a_suggestion() {
     assert_eq!(event, "error: unknown event \"SubagentStopp\"\nhint: did you mean \"SubagentStop\"?\n");
     let team = err(&["log", "--raw", "--team", "parser-taem"]);
     assert_eq!(team, "error: unknown team \"parser-taem\"\nhint: did you mean \"parser-team\"?\n");
-    let actor = "error: unknown actor \"zaphod\"\nhint: known actors: helper, lead, subagent, ";
+    let actor = "error: unknown agent \"zaphod\"\nhint: known agents: helper, lead, subagent, ";
     assert!(err(&["log", "--raw", "--agent", "zaphod"]).starts_with(actor));
     let kind = err(&["log", "--kind", "mesage"]);
     assert_eq!(kind, "error: unknown kind \"mesage\"\nhint: did you mean \"message\"?\n");

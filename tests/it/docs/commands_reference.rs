@@ -3,24 +3,39 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, Command, CommandFactory};
-use teamkeep::cli::{Cli, GROUPS};
+use teamkeep::cli::{Cli, FOR_PROGRAMS, GROUPS, MORE, is_documented};
 
 use super::man;
+
+/// How options with a TIME are written.
+const TIMES: &str = "
+## Times
+
+| form | meaning |
+|---|---|
+| `+1m30s` | time since the start of the run |
+| `10m`, `2h`, `3d`, `1w` | an age: that long ago |
+| `17:53`, `17:53:00` | the last time the clock showed this |
+| `2026-02-03 04:05`, `2026-02-03` | local time, unless `--utc` is given |
+| `2026-02-03T04:05:06Z` | RFC 3339, with a zone |
+| `now`, `today`, `yesterday` | today and yesterday begin at midnight |
+";
 
 /// The page.
 pub fn page() -> String {
     let mut root = Cli::command();
     root.build();
     let mut page = super::reference::notice("Commands");
-    page += "`teamkeep help COMMAND` prints the same text in the terminal, and `man teamkeep-COMMAND` shows it as a man page. \
-             [Exit codes](exit-codes.md) and [environment variables](environment.md) have pages of their own.\n";
+    page += "`teamkeep help COMMAND` prints the same text in the terminal, and `man teamkeep-COMMAND` shows it as a man page.\n";
+    page += TIMES;
     let global: Vec<&Arg> =
         root.get_arguments().filter(|arg| arg.is_global_set() && !arg.is_hide_set()).collect();
     if !global.is_empty() {
         page += "\n## Options of every command\n\n";
         global.iter().for_each(|arg| page += &option(arg));
     }
-    for (title, names) in GROUPS {
+    let for_programs = ("Called by programs", FOR_PROGRAMS);
+    for (title, names) in GROUPS.iter().chain(MORE).chain([&for_programs]) {
         let _ = write!(page, "\n## {title}\n");
         let commands = names.iter().map(|name| root.find_subcommand(name).unwrap());
         page += &commands.map(|command| section(command, 3)).collect::<String>();
@@ -29,7 +44,7 @@ pub fn page() -> String {
 }
 
 fn visible(command: &Command) -> impl Iterator<Item = &Command> {
-    command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help")
+    command.get_subcommands().filter(|below| is_documented(below))
 }
 
 /// A command and the commands below it.

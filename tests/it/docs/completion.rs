@@ -72,7 +72,7 @@ fn closed_lists_and_files_are_offered() {
     assert_eq!(offered(&sandbox, &["search", "x", "--kind", "t"]), ["thinking", "task", "tool"]);
     assert_eq!(offered(&sandbox, &["log", "--raw", "--event", "task-c"]), ["task-completed", "task-created"]);
     assert_eq!(offered(&sandbox, &["pause", "protect"]), ["protect-lead"]);
-    assert_eq!(offered(&sandbox, &["rep"]), ["log", "report"]);
+    assert_eq!(offered(&sandbox, &["rep"]), ["report"]);
     assert!(!offered(&sandbox, &[""]).contains(&"finish".to_owned()), "it is hidden");
     std::fs::write(sandbox.home().join("parser/Cargo.toml"), "").unwrap();
     assert_eq!(offered(&sandbox, &["report", "-o", "Cargo.t"]), ["Cargo.toml"]);

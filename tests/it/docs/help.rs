@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::{CommandFactory, Parser};
-use teamkeep::cli::Cli;
+use teamkeep::cli::{Cli, is_documented};
 
 use super::completion;
 use super::man;
@@ -11,8 +11,7 @@ use crate::support::sandbox::Sandbox;
 
 /// Every command that a person sees, as its words.
 fn commands(command: &clap::Command, before: &[String], found: &mut Vec<Vec<String>>) {
-    for below in command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help")
-    {
+    for below in command.get_subcommands().filter(|below| is_documented(below)) {
         let words = [before, &[below.get_name().to_owned()]].concat();
         if below.has_subcommands() && below.get_name() != "hook" {
             commands(below, &words, found);
@@ -84,8 +83,7 @@ fn generated() -> Vec<(String, Vec<u8>)> {
 
 /// Every command that is not hidden, those with commands of their own too.
 fn every(command: &clap::Command, before: &[String], found: &mut Vec<Vec<String>>) {
-    for below in command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help")
-    {
+    for below in command.get_subcommands().filter(|below| is_documented(below)) {
         let words = [before, &[below.get_name().to_owned()]].concat();
         found.push(words.clone());
         if below.get_name() != "hook" {

@@ -192,7 +192,7 @@ fn doctor_does_not_restrict_a_directory_with_other_content() {
 
 #[test]
 fn doctor_reports_a_file_in_place_of_a_store_directory_and_continues() {
-    for part in ["log", "--raw", "archive", "sessions", "policy", "diagnostics"] {
+    for part in ["log", "archive", "sessions", "policy", "diagnostics"] {
         let home = well();
         record(&home);
         let place = home.at(STORE).join(part);

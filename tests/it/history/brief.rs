@@ -89,7 +89,7 @@ fn after_the_end_the_facts_are_those_of_the_end_and_before_the_start_there_are_n
     assert!(result.err.starts_with("error: invalid time \"-5m\": the run starts at "), "{}", result.err);
     let prompt = told.sandbox.told(&["brief", "latest", "--prompt", "--at", "+40s"]);
     let at = facts(&["--at", "+40s"])["at"].as_str().unwrap().to_owned();
-    assert!(prompt.contains(&format!(" --at={at} --tasks again-")), "{prompt}");
+    assert!(prompt.contains(&format!(" --at={at} --yes")), "{prompt}");
     assert!(prompt.starts_with("Continue the work of an earlier agent team.\n"), "{prompt}");
 }
 

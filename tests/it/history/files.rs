@@ -113,10 +113,10 @@ fn a_line_is_found_by_its_place_and_else_by_its_text() {
     let wrote = |line: &str| {
         let found = object(&sandbox, &["blame", line, "--json"]);
         json!([
-            found["line"]["text"],
-            found["changes"][0]["agent"],
-            found["changes"][0]["tasks"][0]["subject"],
-            found["line"]["found_by"],
+            found["lines"][0]["text"],
+            found["lines"][0]["change"]["agent"],
+            found["lines"][0]["change"]["tasks"][0]["subject"],
+            found["lines"][0]["found_by"],
         ])
     };
     assert_eq!(wrote("notes.txt:1"), json!(["zero", "bob", "Task 2", "place"]));
@@ -126,7 +126,7 @@ fn a_line_is_found_by_its_place_and_else_by_its_text() {
     std::fs::write(sandbox.home().join("parser/notes.txt"), "\n\n\n\none\n").unwrap();
     assert_eq!(wrote("notes.txt:5"), json!(["one", "alice", "Task 1", "text"]));
     std::os::unix::fs::symlink("notes.txt", sandbox.home().join("parser/link")).unwrap();
-    let all = sandbox.told(&["blame", "link"]);
+    let all = sandbox.told(&["files", "./link"]);
     let agents: Vec<&str> = all.lines().skip(1).filter_map(|line| line.split_whitespace().nth(3)).collect();
     assert_eq!(agents, ["bob", "alice"], "{all}");
     let beyond = sandbox.run(&["blame", "notes.txt:9"]);
@@ -135,10 +135,28 @@ fn a_line_is_found_by_its_place_and_else_by_its_text() {
     let missing = sandbox.run(&["blame", "gone.txt:1"]);
     assert!(missing.code == Some(1) && missing.err.contains("gone.txt"), "{missing:?}");
     let unknown = sandbox.run(&["blame", "gone.txt"]);
-    assert!(
-        unknown.code == Some(0) && unknown.err.contains("no change of this file is recorded"),
-        "{unknown:?}"
-    );
+    let hint = "hint: to list the recorded changes of a deleted file: teamkeep files gone.txt";
+    assert!(unknown.code == Some(1) && unknown.err.contains(hint), "{unknown:?}");
+    let unknown = sandbox.run(&["files", "./gone.txt"]);
+    let why = "error: no change of ./gone.txt is recorded, and it does not exist here";
+    assert!(unknown.code == Some(1) && unknown.err.contains(why), "{unknown:?}");
+    let wrong = sandbox.run(&["blame", "notes.txt:abc"]);
+    assert!(wrong.code == Some(64) && wrong.err.contains("invalid line number \"abc\""), "{wrong:?}");
+}
+
+#[test]
+fn each_line_of_a_file_has_its_run_agent_task_and_time() {
+    let sandbox = changed();
+    let lines = sandbox.told(&["blame", "notes.txt"]);
+    let shown: Vec<Vec<&str>> = lines.lines().map(|line| line.split_whitespace().collect()).collect();
+    let words = |line: usize| (shown[line][1], shown[line][2], shown[line].last().copied().unwrap());
+    assert_eq!(words(0), ("bob", "#2", "zero"), "{lines}");
+    assert_eq!(words(1), ("alice", "#1", "one"), "{lines}");
+    assert_eq!(shown[3], ["-", "-", "4", "}"], "{lines}");
+    std::fs::write(sandbox.home().join("parser/notes.txt"), "\n\n\n\none\n").unwrap();
+    let moved = sandbox.run(&["blame", "notes.txt"]);
+    assert!(moved.out.lines().nth(4).unwrap().starts_with('~'), "{}", moved.out);
+    assert!(moved.err.contains("lines with ~ have moved"), "{}", moved.err);
 }
 
 #[test]
@@ -177,7 +195,7 @@ fn a_line_is_found_by_the_changes_of_all_runs() {
     std::fs::write(sandbox.home().join("parser/notes.txt"), "one\nzero\none\n2\n").unwrap();
     let wrote = |line: &str| {
         let found = object(&sandbox, &["blame", line, "--json"]);
-        json!([found["changes"][0]["tool_use_id"], found["line"]["found_by"]])
+        json!([found["lines"][0]["change"]["tool_use_id"], found["lines"][0]["found_by"]])
     };
     assert_eq!(wrote("notes.txt:1"), json!(["c1", "place"]));
     assert_eq!(wrote("notes.txt:3"), json!(["a1", "place"]));

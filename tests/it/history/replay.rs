@@ -69,11 +69,11 @@ fn invalid_filter_is_reported_with_a_suggestion() {
     let kind = result(&["--kind", "moon"]);
     assert!(kind.err.contains("\nhint: known kinds: session-started, "), "{}", kind.err);
     let actor = result(&["--agent", "alcie"]);
-    let meant = "error: unknown actor \"alcie\"\nhint: did you mean \"alice\"?\n";
+    let meant = "error: unknown agent \"alcie\"\nhint: did you mean \"alice\"?\n";
     assert_eq!((actor.code, actor.err.as_str()), (Some(1), meant));
     let actor = result(&["--agent", "x"]);
     assert!(
-        actor.err.contains("hint: known actors: alice, bob, lead, subagent, team-lead, teammate\n"),
+        actor.err.contains("hint: known agents: alice, bob, lead, subagent, team-lead, teammate\n"),
         "{}",
         actor.err
     );

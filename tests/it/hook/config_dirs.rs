@@ -289,17 +289,17 @@ fn restore_writes_tasks_where_the_run_was() {
     assert!(result.err.contains(&hint), "{}", result.err);
 
     let inside = work.dir.join("then");
-    let result = restore(&sandbox, &["--to", inside.to_str().unwrap()]);
+    let result = restore(&sandbox, &["--files", inside.to_str().unwrap()]);
     assert!(result.err.contains("inside Claude Code's directory"), "{}", result.err);
 
     std::fs::rename(&work.dir, sandbox.home().join("moved")).unwrap();
     let result = restore(&sandbox, &["--tasks", TWO, "--yes"]);
     assert_eq!(result.code, Some(1), "{result:?}");
     assert!(
-        result.err.contains("it does not exist here") && result.err.contains("--to DIR"),
+        result.err.contains("it does not exist here") && result.err.contains("--files DIR"),
         "{}",
         result.err
     );
     let to = sandbox.home().join("then");
-    assert_eq!(restore(&sandbox, &["--to", to.to_str().unwrap()]).code, Some(0));
+    assert_eq!(restore(&sandbox, &["--files", to.to_str().unwrap()]).code, Some(0));
 }

@@ -52,6 +52,6 @@ fn nothing_is_sent_without_a_valid_destination() {
     assert_eq!(result.code, Some(64), "{}", result.err);
     sandbox.configure("[notify]\nurl = \"example.com/hook\"\n");
     let result = sandbox.run(&["config", "test-notify"]);
-    assert_eq!(result.code, Some(1));
+    assert_eq!(result.code, Some(1), "{}", result.err);
     assert!(result.err.contains("`notify.url`: invalid address"), "{}", result.err);
 }

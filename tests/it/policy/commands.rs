@@ -27,14 +27,14 @@ fn user(home: &Home, text: &str) {
 #[test]
 fn without_a_file_the_defaults_apply() {
     let home = Home::new();
-    assert_eq!(home.ok("policy check").out, "no configuration file; the defaults apply\n");
+    assert_eq!(home.ok("config check").out, "no configuration file; the defaults apply\n");
     assert_eq!(
         home.ok("config path").out,
         "organization  /etc/teamkeep/teamkeep.toml  (does not exist)\n\
          user          ~/.config/teamkeep/teamkeep.toml  (does not exist)\n\
          project       ~/.claude/teamkeep.toml  (does not exist)\n"
     );
-    let shown = home.ok("policy show").out;
+    let shown = home.ok("config show policy").out;
     assert!(shown.lines().all(|line| line.ends_with("  default")), "{shown}");
     assert!(home.everything().keys().all(|path| !path.ends_with("trust.json")));
 }
@@ -43,7 +43,7 @@ fn without_a_file_the_defaults_apply() {
 fn init_replaces_a_file_only_with_force() {
     let home = Home::new();
     home.ok("config init");
-    assert_eq!(home.ok("policy check").out, "no problems in ~/.config/teamkeep/teamkeep.toml\n");
+    assert_eq!(home.ok("config check").out, "no problems in ~/.config/teamkeep/teamkeep.toml\n");
     user(&home, "[policy]\nmax-blocks = 1\n");
     let refused = home.run("config init");
     assert_eq!((refused.code, refused.out.as_str()), (Some(1), ""));
@@ -59,7 +59,7 @@ fn init_replaces_a_file_only_with_force() {
 fn check_prints_to_stdout_and_reads_files_that_other_commands_reject() {
     let home = Home::new();
     user(&home, "[log]\nkeep = \"90\"\n[polcy]\n[policy]\non-error = \"\\u001b[31m\"\n");
-    let result = home.run("policy check");
+    let result = home.run("config check");
     assert_eq!(result.code, Some(1));
     insta::assert_snapshot!(result.out, @r#"
     error[bad-duration]: `log.keep`: invalid duration "90"; expected a value such as "90d" or "1m30s"
@@ -86,7 +86,7 @@ fn check_prints_to_stdout_and_reads_files_that_other_commands_reject() {
     "#);
     assert_eq!(home.run("config check").out, result.out, "an error in any table disables the policy");
     assert_eq!(home.run("export latest --redact -o x").code, Some(1));
-    for line in ["policy show", "config path", "config schema"] {
+    for line in ["config show policy", "config path", "config schema"] {
         home.ok(line);
     }
 }
@@ -97,21 +97,28 @@ fn check_rejects_a_mistyped_variable_and_init_does_not() {
     let path = home.at("typo/teamkeep.toml");
     let run = |line: &str| home.command(line).env("TEAMKEEP_CONFIG", &path).output().unwrap();
     let out = |output: &std::process::Output| String::from_utf8(output.stdout.clone()).unwrap();
-    let result = run("policy check");
+    let result = run("config check");
     assert_eq!(result.status.code(), Some(1));
     let start = "error[unreadable]: TEAMKEEP_CONFIG names a file that does not exist\n";
     assert!(out(&result).starts_with(start) && out(&result).ends_with("\n1 error\n"), "{}", out(&result));
     assert!(out(&result).contains(&format!("--> {}\n", path.display())), "{}", out(&result));
     let error = format!("error: TEAMKEEP_CONFIG names {}, which does not exist\nhint: ", path.display());
     let test = "policy test v328-gc";
-    for line in ["policy show", "policy show --json", "config show", "config path", "policy trust", test] {
+    for line in [
+        "config show policy",
+        "config show policy --all --json",
+        "config show",
+        "config path",
+        "policy trust",
+        test,
+    ] {
         let result = run(line);
         let err = String::from_utf8_lossy(&result.stderr).into_owned();
         assert!(result.status.code() == Some(1) && err.starts_with(&error), "{line}: {err}");
         assert!(result.stdout.is_empty() || line == "config path", "{line}");
     }
     assert!(run("config init").status.success());
-    let result = run("policy check");
+    let result = run("config check");
     assert_eq!(
         (result.status.code(), out(&result)),
         (Some(0), format!("no problems in {}\n", path.display()))
@@ -153,12 +160,8 @@ fn check_takes_other_files() {
 fn trust_shows_the_commands_and_asks() {
     let home = Home::new();
     project(&home, RUNS);
-    let shown = home.ok("policy show");
-    assert!(
-        shown
-            .out
-            .contains("policy.idle-with-work.mode               \"block\"    ~/.claude/teamkeep.toml:2\n")
-    );
+    let shown = home.ok("config show policy");
+    assert!(shown.out.contains("policy.idle-with-work.mode  \"block\"  ~/.claude/teamkeep.toml:2\n"));
     assert!(shown.out.contains("ignored: ~/.claude/teamkeep.toml is not trusted"), "{}", shown.out);
     let asked = home.run("policy trust");
     assert_eq!(asked.code, Some(1));
@@ -171,14 +174,14 @@ fn trust_shows_the_commands_and_asks() {
     assert_eq!(home.ok("policy trust --list").err, "no project is trusted\n");
 
     home.ok("policy trust --yes");
-    let shown = home.ok("policy show").out;
+    let shown = home.ok("config show policy").out;
     assert!(shown.contains("rule[0].name") && !shown.contains("ignored"), "{shown}");
     assert!(home.ok("policy trust").err.contains("already trusted"));
     assert!(home.ok("policy trust --list").out.ends_with("  ~/.claude/teamkeep.toml  (unchanged)\n"));
 
     project(&home, &RUNS.replace("make check", "make evil"));
     assert!(home.ok("policy trust --list").out.contains("(changed since trusted: disabled)"));
-    assert!(home.ok("policy check").out.contains("warning[untrusted]"));
+    assert!(home.ok("config check").out.contains("warning[untrusted]"));
     let asked = home.run("policy trust");
     assert!(
         asked.out.contains("which changed after it was trusted, has 1 check and 1 rule to trust"),
@@ -215,7 +218,7 @@ fn text_of_a_project_file_is_escaped_for_the_terminal() {
     project(&home, "[[policy.completion-check.check]]\nrun = \"true\\u001b[2K\\u202e\\nrm -rf ~\"\n");
     let asked = home.run("policy trust");
     assert!(asked.out.contains(r#"sh -c "true\u{1b}[2K\u{202e}\nrm -rf ~""#), "{}", asked.out);
-    for line in ["policy show", "policy check"] {
+    for line in ["config show policy", "config check"] {
         assert!(!home.ok(line).out.contains(['\u{1b}', '\u{202e}']), "{line}");
     }
 }
@@ -225,7 +228,8 @@ fn policy_show_has_json_output() {
     let home = Home::new();
     user(&home, "[policy]\nmax-blocks = 5\n");
     project(&home, RUNS);
-    let json: serde_json::Value = serde_json::from_str(&home.ok("policy show --json").out).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&home.ok("config show policy --all --json").out).unwrap();
     assert_eq!(json["v"], 1);
     let of = |key: &str| {
         json["settings"].as_array().unwrap().iter().find(|setting| setting["key"] == key).unwrap().clone()
@@ -249,14 +253,14 @@ fn the_policy_is_one_table_of_the_configuration() {
     );
     project(&home, "[log]\nkeep = \"1d\"\n");
     let json = |line: &str| -> serde_json::Value { serde_json::from_str(&home.ok(line).out).unwrap() };
-    let (whole, policy) = (json("config show --json"), json("policy show --json"));
+    let (whole, policy) = (json("config show --all --json"), json("config show policy --all --json"));
     let settings = |json: &serde_json::Value| json["settings"].as_array().unwrap().clone();
     let is_policy = |one: &serde_json::Value| one["key"].as_str().unwrap().starts_with("policy.");
     let filtered: Vec<_> = settings(&whole).into_iter().filter(is_policy).collect();
     assert_eq!(settings(&policy), filtered);
     let names = |json: &serde_json::Value| json.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&whole), names(&policy));
-    let shown = home.ok("config show").out;
+    let shown = home.ok("config show --all").out;
     for line in [
         "log.keep  \"7d\"  ~/.config/teamkeep/teamkeep.toml:2",
         "report.price[0].input  1.5",
@@ -265,7 +269,11 @@ fn the_policy_is_one_table_of_the_configuration() {
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert!(shown.lines().any(|one| words(one).starts_with(&words(line))), "{line}: {shown}");
     }
-    let (whole, policy) = (home.ok("config check").out, home.ok("policy check").out);
-    assert!(whole.contains("warning[not-in-project]: `log.keep`"), "{whole}");
-    assert!(!policy.contains("not-in-project"), "{policy}");
+    let checked = home.ok("config check").out;
+    assert!(checked.contains("warning[not-in-project]: `log.keep`"), "{checked}");
+    let set = home.ok("config show").out;
+    assert!(set.contains("policy.max-blocks") && !set.contains("hook.watch"), "{set}");
+    assert!(!home.ok("config show log").out.contains("policy.max-blocks"));
+    let unknown = home.run("config show polcy");
+    assert!(unknown.code == Some(64) && unknown.err.contains("did you mean \"policy\""), "{}", unknown.err);
 }

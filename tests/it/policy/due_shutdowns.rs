@@ -154,13 +154,13 @@ fn overrides_allow_the_action() {
         ("exempt", "[policy.premature-shutdown]\nexempt = [\"bob\"]\n", nothing),
         ("exempt, spelled", "[policy.premature-shutdown]\nexempt = [\"BOB\"]\n", nothing),
         ("off", "[policy.premature-shutdown]\nmode = \"off\"\n", nothing),
-        ("allowed once", "", |sandbox| run(sandbox, "policy allow shutdown bob")),
-        ("allowed once, spelled", "", |sandbox| run(sandbox, "policy allow shutdown Bob")),
-        ("the gate paused", "", |sandbox| run(sandbox, "policy pause --gate premature-shutdown 30m")),
+        ("allowed once", "", |sandbox| run(sandbox, "allow bob")),
+        ("allowed once, spelled", "", |sandbox| run(sandbox, "allow Bob")),
+        ("the gate paused", "", |sandbox| run(sandbox, "pause premature-shutdown 30m")),
         ("the gate paused in the team", "", |sandbox| {
-            run(sandbox, "policy pause --gate premature-shutdown --team parser-team 30m");
+            run(sandbox, "pause premature-shutdown --team parser-team 30m");
         }),
-        ("all gates paused", "", |sandbox| run(sandbox, "policy pause 30m")),
+        ("all gates paused", "", |sandbox| run(sandbox, "pause 30m")),
     ];
     for (what, policy, set_up) in rows {
         for (tool, input) in [request("bob"), flat("shutdown_request", "bob"), stop("ｂｏｂ")] {
@@ -174,7 +174,7 @@ fn overrides_allow_the_action() {
 #[test]
 fn a_teammate_whose_shutdown_was_allowed_may_approve_it() {
     let sandbox = crew("");
-    run(&sandbox, "policy allow shutdown bob");
+    run(&sandbox, "allow bob");
     let (tool, input) = request("bob");
     is_let_through(&before(&sandbox, tool, &input, &json!({})), "the request");
     after(&sandbox, tool, &input, &json!({"success": true, "request_id": "shutdown-1@bob", "target": "bob"}));

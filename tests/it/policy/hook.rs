@@ -111,7 +111,7 @@ fn a_replay_counts_blocks_across_a_pause_and_omits_blocked_requests() {
         let payload = json!({"hook_event_name": "PreToolUse", "tool_name": "SendMessage", "tool_use_id": id, "tool_input": input});
         told(&sandbox, payload).code
     };
-    let pause = |args: &[&str]| assert_eq!(sandbox.run(&[&["policy"], args].concat()).code, Some(0));
+    let pause = |args: &[&str]| assert_eq!(sandbox.run(args).code, Some(0));
     assert_eq!([ask("t1"), ask("t2")], [Some(2); 2]);
     pause(&["pause", "15m"]);
     assert_eq!(ask("t3"), Some(0));

@@ -66,15 +66,15 @@ fn paste(home: &Home, line: &str) {
     assert_eq!(result.code, Some(0), "{line}: {}", result.err);
 }
 
-/// The command that `policy check` shows, which `policy show`, doctor and the start of a session show as well.
+/// The command that `config check` shows, which `config show`, doctor and the start of a session show as well.
 fn command(home: &Home) -> String {
-    let check = ok(home, "policy check").out;
+    let check = ok(home, "config check").out;
     let hint = check
         .lines()
         .find_map(|line| line.trim_start().strip_prefix("= hint: "))
         .unwrap_or_else(|| panic!("{check}"));
-    assert!(ok(home, "policy show").err.contains(&format!("= hint: {hint}")));
-    let shown: Value = serde_json::from_str(&ok(home, "policy show --json").out).unwrap();
+    assert!(ok(home, "config show policy").err.contains(&format!("= hint: {hint}")));
+    let shown: Value = serde_json::from_str(&ok(home, "config show policy --all --json").out).unwrap();
     assert_eq!(
         shown["problems"][0]["hint"]
             .as_str()
@@ -90,9 +90,9 @@ fn command(home: &Home) -> String {
 }
 
 fn is_silent(home: &Home) {
-    let check = ok(home, "policy check").out;
+    let check = ok(home, "config check").out;
     assert!(check.starts_with("no problems in "), "{check}");
-    assert_eq!(ok(home, "policy show").err, "");
+    assert_eq!(ok(home, "config show policy").err, "");
     assert!(examined(home).starts_with("ok: the hooks cover "), "{}", examined(home));
     assert_eq!(notice(home), None);
 }
@@ -127,7 +127,7 @@ fn an_install_covers_the_gates_for_shared_files_and_git_only_with_a_condition() 
     let home = home("");
     ok(&home, "install");
     write(&home, GATES);
-    let check = ok(&home, "policy check").out;
+    let check = ok(&home, "config check").out;
     insta::assert_snapshot!(check.trim_start(), @r#"
     warning[rule-not-asked]: gate edit-collision is not evaluated at PreToolUse for Edit, MultiEdit, NotebookEdit, Write; PostToolUseFailure for Edit, MultiEdit, NotebookEdit, Write; PreToolUse for Read: no installed hook covers it
      --> ~/.config/teamkeep/teamkeep.toml:2:1
@@ -193,7 +193,7 @@ fn a_new_rule_without_a_hook_is_reported_with_the_install_command() {
     let home = home("");
     ok(&home, "install");
     write(&home, RULE);
-    let check = ok(&home, "policy check").out;
+    let check = ok(&home, "config check").out;
     insta::assert_snapshot!(check.trim_start(), @r#"
     warning[rule-not-asked]: rule "no-force-push" is not evaluated at PreToolUse for Bash: no installed hook covers it
      --> ~/.config/teamkeep/teamkeep.toml:3:1
@@ -254,7 +254,7 @@ fn an_unusable_policy_removes_no_hook() {
 #[test]
 fn check_reports_that_no_hook_is_installed() {
     let home = home(RULE);
-    let check = ok(&home, "policy check").out;
+    let check = ok(&home, "config check").out;
     assert!(
         check.contains("is not evaluated: no hooks are installed\n")
             && check.contains(" = hint: teamkeep install\n"),
@@ -291,7 +291,7 @@ fn only_hooks_that_claude_code_loads_cover_rules() {
     let home = home(RULE);
     let plugin = r#"{"enabledPlugins": {"teamkeep@market": true}}"#;
     home.write(plugin);
-    let check = ok(&home, "policy check").out;
+    let check = ok(&home, "config check").out;
     assert!(
         check.contains("PreToolUse for Bash: no installed hook covers it\n")
             && check.contains(" = hint: teamkeep install\n"),
@@ -364,7 +364,7 @@ fn install_reports_events_that_an_older_version_does_not_have() {
         result.err
     );
     assert_eq!(home.json()["hooks"].get("PostCompact"), None, "it would cost this client the whole file");
-    let check = ok(&home, "policy check").out;
+    let check = ok(&home, "config check").out;
     assert!(check.contains("warning[only-warns]: the rule only warns at PostCompact"), "{check}");
     assert!(
         check.contains(

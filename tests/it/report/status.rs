@@ -82,7 +82,7 @@ fn status_lists_every_counted_agent() {
 fn status_json_is_one_object_with_the_same_data() {
     let sandbox = Sandbox::new();
     play(&sandbox);
-    sandbox.run(&["pause", "1h", "--gate", "idle-with-work"]);
+    sandbox.run(&["pause", "idle-with-work", "1h"]);
     let status: Value = serde_json::from_str(&sandbox.told(&["status", "--json"])).unwrap();
     let team = &status["teams"][0];
     assert_eq!(

@@ -142,9 +142,7 @@ fn plugin_hook_files_name_only_events_of_their_version() {
 
 #[test]
 fn plugin_commands_run_the_script_and_the_model_cannot_invoke_them() {
-    for (name, runs) in
-        [("status", "status"), ("replay", "replay ${CLAUDE_SESSION_ID} "), ("pause", "policy pause ")]
-    {
+    for (name, runs) in [("status", "status"), ("log", "log ${CLAUDE_SESSION_ID} "), ("pause", "pause ")] {
         let text = page(&format!("commands/{name}.md"));
         assert!(text.starts_with("---\ndescription: "), "{text}");
         assert!(

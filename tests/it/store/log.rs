@@ -139,7 +139,7 @@ fn teamkeep(home: &Path) -> Command {
     command.env_clear().env("TEAMKEEP_HOME", home).env("TZ", "UTC");
     let config = home.join("teamkeep.toml");
     command.envs(config.exists().then_some(("TEAMKEEP_CONFIG", config)));
-    command.env("TEAMKEEP_NOW", "2026-02-04T05:00:00Z").arg("log");
+    command.env("TEAMKEEP_NOW", "2026-02-04T05:00:00Z").args(["log", "--raw"]);
     command
 }
 
@@ -247,9 +247,9 @@ fn an_unknown_name_is_an_error_with_the_nearest_known_one() {
     error: unknown team "parser"
     hint: known teams: t1
     "#);
-    assert!(err(&["--agent", "somebody"]).contains("\nhint: known actors: alice, "));
+    assert!(err(&["--agent", "somebody"]).contains("\nhint: known agents: alice, "));
     insta::assert_snapshot!(err(&["--agent", "alise"]), @r#"
-    error: unknown actor "alise"
+    error: unknown agent "alise"
     hint: did you mean "alice"?
     "#);
 }

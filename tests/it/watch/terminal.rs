@@ -71,25 +71,6 @@ fn a_stopped_watch_gives_the_terminal_back_and_takes_it_again() {
 }
 
 #[test]
-fn the_old_names_open_the_board() {
-    let sandbox = Sandbox::new();
-    stalled(&sandbox);
-    for args in [&["status", "--watch"][..], &["log", "latest", "--speed", "0.01x"]] {
-        let mut terminal = watch(&sandbox, args, &[]);
-        terminal.until("quit");
-        let is_played = terminal.told.contains("▶ 0.01x");
-        assert_eq!(is_played, args[0] == "replay", "{:?}", terminal.told);
-        rustix::io::write(&terminal.master, b"q").unwrap();
-        terminal.until(CLOSE);
-        assert_eq!(terminal.end().code, Some(0));
-    }
-    for hidden in [["status", "--help"], ["log", "--help"]] {
-        let help = sandbox.told(&hidden);
-        assert!(!help.contains("--watch") && !help.contains("--speed"), "{help}");
-    }
-}
-
-#[test]
 fn a_terminal_that_closes_ends_the_command() {
     let sandbox = Sandbox::new();
     stalled(&sandbox);
@@ -168,8 +149,8 @@ fn a_run_that_is_played_moves_to_its_end() {
 fn without_a_terminal_there_is_an_error_with_a_hint() {
     let sandbox = Sandbox::new();
     stalled(&sandbox);
-    for args in [&["watch"][..], &["status", "--watch"], &["log", "--speed", "2x"]] {
-        let result = sandbox.run(args);
+    {
+        let result = sandbox.run(&["watch"]);
         assert_eq!((result.code, result.out.as_str()), (Some(64), ""));
         assert!(
             result.err.contains("watch needs a terminal\nhint: ") && result.err.contains("teamkeep status")
@@ -178,13 +159,7 @@ fn without_a_terminal_there_is_an_error_with_a_hint() {
     let mut terminal = watch(&sandbox, &["watch"], &[("TERM", "dumb")]);
     let code = terminal.child.wait().unwrap().code();
     assert_eq!(code, Some(64));
-    for wrong in [
-        &["watch", "--speed", "fast"][..],
-        &["watch", "--speed", "0"],
-        &["log", "--speed", "2x", "--follow"],
-        &["log", "--speed", "2x", "--json"],
-        &["watch", "no-such-team"],
-    ] {
+    for wrong in [&["watch", "--speed", "fast"][..], &["watch", "--speed", "0"], &["watch", "no-such-team"]] {
         assert_ne!(sandbox.run(wrong).code, Some(0), "{wrong:?}");
     }
 }
