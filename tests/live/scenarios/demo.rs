@@ -37,7 +37,7 @@ const JOBS: [Job; 7] = [
 ];
 
 pub fn steps(_: Generation) -> Vec<Step> {
-    let setup = "part=lead act=setup Build tomlfmt, a formatter for TOML files that keeps comments. Work as a team of three";
+    let setup = "part=lead act=setup Build tomlfmt, a formatter for TOML files that keeps comments";
     let begun = vec![
         ("alice", "Comments stay"),
         ("alice", "as they are written"),
@@ -51,7 +51,7 @@ pub fn steps(_: Generation) -> Vec<Step> {
             until: vec![("lead", "has not answered"), ("bob", "not work yet")],
         },
         Step {
-            typed: "act=stop It is late. Stop bob, we go on tomorrow",
+            typed: "act=stop It is late. Stop bob, we continue tomorrow",
             until: vec![("bob", "shutdown_response"), ("lead", "bob is stopped")],
         },
     ]
@@ -137,7 +137,7 @@ fn lead(generation: Generation, act: &str) -> Vec<Vec<Move>> {
             vec![say("Noted.")],
         ],
         _ => vec![
-            stop(1, "We go on tomorrow"),
+            stop(1, "We continue tomorrow"),
             stop(2, "The user asks for it"),
             stop(3, "Leave #2 as it is, and stop"),
             stop(3, "Stop now"),
