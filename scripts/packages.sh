@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the Homebrew formula and the npm package from the archives of `scripts/release.sh`.
+# Makes the Homebrew formula and the npm package from the archives of `scripts/release.sh`, with the address of the
+# repository in Cargo.toml. The same archives give the same bytes.
 #
 #   scripts/packages.sh [DIR]     DIR has the archives and gets the packages; without it, target/release-files
 set -euo pipefail
@@ -31,7 +32,10 @@ for archive in "${archives[@]}"; do
     case $machine in
         x86_64) cpu=x64 block=on_intel ;;
         aarch64) cpu=arm64 block=on_arm ;;
-        *) echo "packages.sh: no package has a name for $machine" >&2 && exit 1 ;;
+        *)
+            echo "packages.sh: the packages have no name for $machine" >&2
+            exit 1
+            ;;
     esac
     cpus+=("\"$cpu\"")
     sum=$(sha256sum "$archive" | cut -d ' ' -f 1)
@@ -58,6 +62,7 @@ fill packaging/npm/package.json "$work/package.json"
 sed "s|@CPU@|$(IFS=,; echo "${cpus[*]}")|" "$work/package.json" >"$work/package/package.json"
 fill packaging/npm/README.md "$work/package/README.md"
 cp LICENSE "$work/package"
-packed=$(cd "$work/package" && npm pack --silent --pack-destination "$out")
-mv -f "$out/$packed" "$out/teamkeep-$version-npm.tgz"
+tar --sort=name --mtime="@$(git log -1 --format=%ct)" --owner=0 --group=0 --numeric-owner --mode=go-w \
+    -C "$work" -cf - package | gzip -9n >"$out/teamkeep-$version-npm.tgz"
 echo "made $out/teamkeep-$version-npm.tgz"
+(cd "$out" && sha256sum teamkeep-"$version"-*.tar.gz teamkeep.rb "teamkeep-$version-npm.tgz" >SHA256SUMS)

@@ -7,7 +7,7 @@ class Teamkeep < Formula
 
   depends_on :linux
 
-  @ARCHIVES@
+  # @ARCHIVES@
 
   def install
     bin.install "teamkeep", "teamkeep-hook"
