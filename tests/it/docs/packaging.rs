@@ -35,8 +35,12 @@ impl Release {
         for path in ["bin", "clone"] {
             std::fs::create_dir(release.at(path)).unwrap();
         }
-        let programs =
-            [("cargo", CARGO), ("rustc", RUSTC), ("readelf", "#!/bin/sh\n"), ("aarch64-linux-gnu-gcc", "#!/bin/sh\n")];
+        let programs = [
+            ("cargo", CARGO),
+            ("rustc", RUSTC),
+            ("readelf", "#!/bin/sh\n"),
+            ("aarch64-linux-gnu-gcc", "#!/bin/sh\n"),
+        ];
         for (name, text) in programs {
             let path = release.at("bin").join(name);
             std::fs::write(&path, text).unwrap();
@@ -107,7 +111,10 @@ fn packages_are_made_from_the_archives_of_a_release() {
     release.run("cd target/release-files && sha256sum --check --quiet SHA256SUMS");
     let sums = std::fs::read_to_string(release.made("SHA256SUMS")).unwrap();
     let formula = std::fs::read_to_string(release.made("teamkeep.rb")).unwrap();
-    assert!(!formula.contains('@') && formula.contains(&format!("version \"{}\"", release.version)), "{formula}");
+    assert!(
+        !formula.contains('@') && formula.contains(&format!("version \"{}\"", release.version)),
+        "{formula}"
+    );
     for target in TARGETS {
         // cargo binstall finds the archive, and the programs in it.
         let url = binstall("pkg-url", target, "");
