@@ -12,6 +12,8 @@ pub mod live;
 pub mod man;
 pub mod name_suggestions;
 pub mod package;
+#[cfg(target_os = "linux")]
+mod packaging;
 pub mod pages;
 pub mod pictures;
 pub mod reference;
