@@ -32,7 +32,7 @@ const RAW: &[&str] = &["--event", "--team", "--session"];
 #[derive(Debug)]
 pub struct Replaced {
     pub args: Vec<OsString>,
-    /// What to type instead.
+    /// The present names, to print.
     pub notes: Vec<String>,
 }
 

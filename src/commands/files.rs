@@ -47,7 +47,7 @@ pub struct Args {
 pub fn run(context: &Context, args: &Args) -> Result<()> {
     let agent = args.agent.as_deref().map(|agent| if agent == "lead" { LEAD } else { agent });
     let file = Path::new(&args.of);
-    // A run has no slash in its name, and a file that exists is meant as a file.
+    // A run has no slash in its name, and a file that exists is taken as a file.
     if args.run.is_some() || file.is_file() || args.of.contains('/') {
         return print_file(context, args, file, agent);
     }

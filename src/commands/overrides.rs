@@ -45,7 +45,7 @@ impl Scope {
   # One gate in one team
   teamkeep pause premature-shutdown 15m --team parser-team
 
-  # What is paused and allowed now
+  # The active pauses and allowances
   teamkeep status"
 )]
 pub struct PauseArgs {

@@ -226,8 +226,6 @@ fn report(context: &Context, args: &Args, restore: &TaskRestore<'_>, plan: &Plan
         return ExitCode::SUCCESS;
     }
     if let Some(undo) = &plan.undo {
-        let count = view::count(plan.tasks.len(), "task");
-        ui.eprint_line(&format!("restored {count} into task list {}", plan.list));
         ui.eprint_line(&format!("to undo: {} restore --undo {undo}", shell_invocation(&context.env)));
         if plan.held_by.is_none() {
             let command = start_command(context, restore);

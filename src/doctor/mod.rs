@@ -76,7 +76,7 @@ codes! {
     PolicyFiles policy::files, "policy-files" "The configuration and policy files in force are valid.",
     PolicyTrust policy::trust, "policy-trust" "The current version of the project's checks and rules is trusted.",
     RulesAsked policy::coverage, "rules-asked" "The installed hooks cover the events and tools of every rule and gate in force.",
-    Notifications shipping::notifications, "notifications" "If notifications are configured, `curl` and the secret that they need can be used. Nothing is sent; `teamkeep notify test` does that.",
+    Notifications shipping::notifications, "notifications" "If notifications are configured, `curl` and the secret that they need can be used. Nothing is sent; `teamkeep config test-notify` does that.",
     Shipping shipping::check, "shipping" "If shipping is configured, `teamkeep-ship` is installed, the files with secrets can be used, the last shipping had no error, and the log has room for segments that are not shipped yet.",
     StorePrivate store::private, "store-private" "The store belongs to you, and no other user can read it.",
     StoreWritable store::writable, "store-writable" "The store is writable, or can be created, and each of its directories is a directory.",

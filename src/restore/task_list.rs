@@ -92,8 +92,8 @@ impl List {
         Ok(list)
     }
 
-    /// The list of the session that continues a run. Its ID comes from the run's: to restore a run once more adds only what
-    /// is missing.
+    /// The list of the session that continues a run. Its ID comes from the ID of the run, so that a second restore adds only
+    /// missing tasks.
     pub fn of_new_session(run: &str) -> List {
         let mut hex = hash(run.as_bytes());
         // The version and the variant of a random UUID.

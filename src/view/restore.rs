@@ -10,7 +10,9 @@ use teamkeep_core::sys::clock::{self, Timestamp};
 
 pub fn restored_tasks(plan: &Plan) -> Document {
     let mut document = heading(plan.team.as_deref(), &plan.run, plan.at);
-    document.line([plain("into task list"), bold(&plan.list), dim(&plan.directory)]);
+    let verb = if plan.done { "restored" } else { "would restore" };
+    let what = format!("{verb} {} into task list", count(plan.tasks.len(), "task"));
+    document.line([plain(what), bold(&plan.list), dim(&plan.directory)]);
     document.blank();
     let width =
         |of: fn(&TaskWrite) -> &str| plan.tasks.iter().map(|task| of(task).width()).max().unwrap_or(0);
@@ -38,9 +40,6 @@ pub fn restored_tasks(plan: &Plan) -> Document {
         let subject = left.subject.as_deref().map(first_line).unwrap_or_default();
         let why = dim(format!("({})", left.why));
         document.line([dim("-"), dim(&left.task).width(ids), plain(subject), why]);
-    }
-    if !plan.tasks.is_empty() && plan.highwatermark_before != Some(plan.highwatermark_after) {
-        document.line([dim(format!("next task ID: {}", u128::from(plan.highwatermark_after) + 1))]);
     }
     for note in &plan.notes {
         document.line([plain(format!("note: {note}"))]);

@@ -30,7 +30,7 @@ pub fn state(data: &RunData, state: &State) -> Document {
     // A session without a team has no roster and no inboxes; an empty list would be misleading.
     let has_team = data.run.team.is_some();
     if !has_team && state.members.is_empty() && state.tasks.is_empty() && state.inboxes.is_empty() {
-        document.line([dim("a session without a team; `replay` shows what it did")]);
+        document.line([dim("a session without a team; `log` shows what it did")]);
     }
     if has_team || !state.members.is_empty() {
         document.line(title("Members", state.members.len()));
@@ -75,7 +75,7 @@ pub fn state(data: &RunData, state: &State) -> Document {
     if has_team || !state.inboxes.is_empty() {
         document.line(title("Inboxes", state.inboxes.len()));
         if state.at.is_none() {
-            document.line([dim("  from snapshots, may be incomplete; `replay` has every message")]);
+            document.line([dim("  from snapshots, may be incomplete; `log` has every message")]);
         }
     }
     for (owner, messages) in &state.inboxes {

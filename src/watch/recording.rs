@@ -16,7 +16,7 @@ pub struct Recording {
     pub others: usize,
     /// The places of the messages in the timeline, without automatic ones.
     pub messages: Vec<usize>,
-    /// The times of the visible entries, those that `replay` shows without `--all`, in order.
+    /// The times of the visible entries, those that `log` shows without `--all`, in order.
     pub times: Vec<Timestamp>,
 }
 

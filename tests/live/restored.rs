@@ -25,7 +25,7 @@ fn second(played: &Played, variables: &str, arguments: &str) -> Result<(), Strin
     session(played, &steps, &command(variables, SKIP, arguments), ending::exit)
 }
 
-/// Restores the tasks of the run into a new list, and has a new session list them.
+/// Restores the tasks of the run, and has the session list them that the printed command starts.
 fn restore(played: &Played, version: Version) -> Result<(), String> {
     let left: Vec<String> =
         played.home.left().into_iter().filter(|path| path.starts_with("teams/")).collect();
@@ -33,14 +33,14 @@ fn restore(played: &Played, version: Version) -> Result<(), String> {
     if !left.is_empty() && version.generation() != Generation::Flat {
         return Err(format!("the client was left, and the team's files are there: {left:?}"));
     }
-    let id = std::fs::read_to_string("/proc/sys/kernel/random/uuid").map_err(|error| error.to_string())?;
-    let id = id.trim();
-    let (list, variables, arguments) = match version.generation() {
-        Generation::Session => (id, "", format!("--session-id {id}")),
-        _ => ("parser-again", "CLAUDE_CODE_TASK_LIST_ID=parser-again", String::new()),
-    };
-    played.home.teamkeep(&["restore", "latest", "--tasks", list, "--yes"])?;
-    second(played, variables, &arguments)
+    let output = played.home.output(&["restore", "latest", "--yes"])?;
+    let shown = String::from_utf8_lossy(&output.stderr).into_owned();
+    let start = "to start a session with them: ";
+    let command = shown.lines().find_map(|line| line.strip_prefix(start));
+    let (variables, arguments) = command
+        .and_then(|command| command.split_once("claude"))
+        .ok_or_else(|| format!("teamkeep restore shows no command that starts a session: {shown}"))?;
+    second(played, variables.trim(), arguments.trim())
 }
 
 /// What the second session's model read when it listed the tasks.

@@ -147,7 +147,7 @@ fn long_output_on_a_terminal_goes_through_the_pager() {
         assert!(status.success() && text.lines().count() > 24 && text.contains("turn 19"), "{text}");
         assert!(text.contains('\u{1b}'), "with colors");
         std::fs::remove_file(&page).unwrap();
-        let mut terminal = Terminal::run(&sandbox, &[&args[..], &["--json"]].concat(), &env);
+        let mut terminal = Terminal::run(&sandbox, &[args, &["--json"]].concat(), &env);
         terminal.until_end();
         assert!(terminal.told.lines().count() > 24 && !page.exists(), "not for programs: {}", terminal.told);
     }

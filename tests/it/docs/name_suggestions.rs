@@ -23,7 +23,8 @@ fn a_record_of_events_without_a_team_says_that_the_hooks_work() {
     lead.hook("UserPromptSubmit", json!({"prompt": "go"}));
     let result = "no runs recorded yet; hooks are working (2 events)\n";
     assert_eq!(error(&sandbox, &["teams"]), (Some(0), result.to_owned()));
-    assert_eq!(error(&sandbox, &["log"]), (Some(1), format!("error: {result}")));
+    let hint = "hint: to list the recorded events of all sessions: teamkeep log --raw\n";
+    assert_eq!(error(&sandbox, &["log"]), (Some(1), format!("error: {result}{hint}")));
     assert_eq!(error(&sandbox, &["show"]), (Some(1), format!("error: {result}")));
 }
 

@@ -147,7 +147,7 @@ fn departed_agents_and_removed_items_are_shown_as_gone() {
     assert!(line("1 ").ends_with(" erased by Claude Code +4.0s"), "{told}");
     assert!(line("2 ").ends_with(" deleted by alice +3.0s"), "{told}");
     assert!(line("3 ").ends_with("Task 3"), "{told}");
-    assert!(told.contains("from snapshots, may be incomplete; `replay` has every message"), "{told}");
+    assert!(told.contains("from snapshots, may be incomplete; `log` has every message"), "{told}");
 
     let then = sandbox.show(&["--at", "+1s"]);
     assert_eq!((&then["gone"]["tasks"], then["tasks"].as_object().unwrap().len()), (&json!({}), 3));

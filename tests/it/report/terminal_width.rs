@@ -134,7 +134,7 @@ fn run_without_a_team_is_shown_without_zero_counts() {
     assert_eq!(told.lines().nth(1), Some("2026-02-03 04:05:07 UTC, running"));
     assert!(told.lines().nth(2).unwrap().ends_with("started a session (startup)"), "{told}");
     let shown = sandbox.told(&["show"]);
-    assert!(shown.ends_with("\na session without a team; `replay` shows what it did\n"), "{shown}");
+    assert!(shown.ends_with("\na session without a team; `log` shows what it did\n"), "{shown}");
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn concurrent_restores_write_each_task_once() {
         jobs.into_iter().map(|job| job.join().unwrap()).collect()
     });
     assert!(result.iter().all(|result| result.code == Some(0)), "{result:?}");
-    assert_eq!(result.iter().filter(|result| result.err.starts_with("restored 2 tasks")).count(), 1);
+    assert_eq!(result.iter().filter(|result| result.out.contains("restored 2 tasks")).count(), 1);
     assert_eq!(names(&sandbox, "tasks/named"), [".highwatermark", ".lock", "2.json", "3.json"]);
 }
 

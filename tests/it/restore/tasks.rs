@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use anstream::adapter::strip_str;
 use serde_json::{Value, json};
-use teamkeep::restore::{Options, Source, TaskList};
+use teamkeep::restore::{List, Options, Source, TaskList};
 use teamkeep::view;
 use unicode_width::UnicodeWidthStr;
 
@@ -85,7 +85,7 @@ fn dry_run_writes_nothing_and_prints_that_in_a_pipe() {
     insta::assert_snapshot!(told(&sandbox, &result.out), @r#"
     session-aaaaaaaa 78850aef5bad4835
     last recorded state
-    into task list session-bbbbbbbb ~/.claude/tasks/session-bbbbbbbb
+    would restore 2 tasks into task list session-bbbbbbbb ~/.claude/tasks/session-bbbbbbbb
 
     + 2 pending Task 2 (was in_progress, owner bob)
         dependency on 1 dropped (already completed)
@@ -95,7 +95,6 @@ fn dry_run_writes_nothing_and_prints_that_in_a_pipe() {
         dependency on 9 dropped (not recorded)
     - 1 Task 1 (completed; --all restores it)
     - 4 Task 4 (deleted; --all restores it)
-    next task ID: 4
     "#);
     insta::assert_snapshot!(result.err.replace(env!("CARGO_BIN_EXE_teamkeep"), "teamkeep"), @"
     to do it: teamkeep restore session-aaaaaaaa --tasks=bbbbbbbb-0000-4000-8000-000000000002 --yes
@@ -109,6 +108,36 @@ fn dry_run_writes_nothing_and_prints_that_in_a_pipe() {
 }
 
 #[test]
+fn without_a_list_the_tasks_go_to_a_new_session_and_once() {
+    let sandbox = Sandbox::new();
+    erased(&sandbox);
+    let run = sandbox.library().runs[0].run.clone();
+    let list = List::of_new_session(&run);
+    let (session, list) = (list.session.unwrap(), list.name);
+    let preview = sandbox.run(&["restore", "--dry-run"]);
+    assert_eq!(preview.code, Some(0), "{preview:?}");
+    assert!(preview.out.contains(&format!("would restore 2 tasks into task list {list}")), "{}", preview.out);
+    assert!(preview.err.ends_with("teamkeep restore latest --yes\n"), "{}", preview.err);
+    assert!(!sandbox.client(&format!("tasks/{list}")).exists());
+    let result = sandbox.run(&["restore", &run, "--yes"]);
+    assert!(result.out.contains(&format!("restored 2 tasks into task list {list}")), "{}", result.out);
+    assert!(
+        result.err.ends_with(&format!("to start a session with them: claude --session-id {session}\n")),
+        "{}",
+        result.err
+    );
+    assert!(sandbox.client(&format!("tasks/{list}/2.json")).exists());
+    let again = sandbox.run(&["restore", &run, "--yes"]);
+    assert!(
+        again.out.contains("no tasks to restore") && again.out.contains("already restored as 2"),
+        "{again:?}"
+    );
+    assert_eq!(sandbox.run(&["restore", "--undo"]).code, Some(0));
+    assert!(!sandbox.client(&format!("tasks/{list}")).exists(), "the last restore is undone");
+    assert!(sandbox.run(&["restore", "--undo"]).err.contains("no restore is recorded"));
+}
+
+#[test]
 fn unfinished_tasks_are_restored_into_the_list_of_a_future_session() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
@@ -116,7 +145,6 @@ fn unfinished_tasks_are_restored_into_the_list_of_a_future_session() {
     assert_eq!(result.code, Some(0), "{result:?}");
     let undo = result.err.split("--undo ").nth(1).unwrap().lines().next().unwrap();
     insta::assert_snapshot!(result.err.replace(undo, "ID").replace(env!("CARGO_BIN_EXE_teamkeep"), "teamkeep"), @r#"
-    restored 2 tasks into task list session-bbbbbbbb
     to undo: teamkeep restore --undo ID
     to start a session with them: claude --session-id bbbbbbbb-0000-4000-8000-000000000002
     "#);
@@ -295,14 +323,13 @@ fn narrow_terminal_shows_whole_lines_without_control_characters() {
     insta::assert_snapshot!(shown, @r#"
     (no team)
     last recorded state
-    into task list
+    would restore 1 task into task list
 
     + 1 pending \u{1b}[31mred\u{202e} שלום
       💥 and so on, longer than any line
       (was owner b\u{7}ob)
         dependency on \u{1b}[2J dropped (not
         recorded)
-    next task ID: 2
     "#);
     assert!(shown.lines().all(|line| line.width() <= 40 && !line.contains(['\u{1b}', '\u{7}', '\u{202e}'])));
     restored(&sandbox, &["named"]);

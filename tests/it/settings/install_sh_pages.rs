@@ -28,7 +28,7 @@ fn man_pages_and_completions_are_installed_and_removed() {
     assert!(clone.ok(&[]).contains("man pages and completions: ~/.local/share\n"));
     let places = [
         "share/man/man1/teamkeep.1",
-        "share/man/man1/teamkeep-policy-check.1",
+        "share/man/man1/teamkeep-config-check.1",
         "share/bash-completion/completions/teamkeep",
         "share/zsh/site-functions/_teamkeep",
         "share/fish/vendor_completions.d/teamkeep.fish",
