@@ -1,6 +1,6 @@
 //! Blocks of pages with the output of a command: each is what the command prints on the bundled run, on a terminal of 80
 //! columns. A block begins with the command, as in `$ teamkeep report`. With a line `<!-- output: 12 lines -->` before it, it has
-//! the first lines only. `TEAMKEEP_GENERATE=1 cargo test --test it outputs` writes them.
+//! the first lines only, and ends with `…`. `TEAMKEEP_GENERATE=1 cargo test --test it outputs` writes them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,8 +14,8 @@ use crate::support::terminal;
 /// The width of the terminal.
 const COLUMNS: u16 = 80;
 
-/// The last line of a block that has only the beginning of an output.
-const MORE: &str = "…";
+/// The home directory in pages.
+const HOME: &str = "/home/sam";
 
 /// The bundled run, in a store of its own, two hours after its end.
 struct Demo {
@@ -41,13 +41,14 @@ impl Demo {
         let programs = Path::new(env!("CARGO_BIN_EXE_teamkeep")).parent().unwrap();
         command.args(["-c", typed]).env("PATH", format!("{}:/usr/bin:/bin", programs.display()));
         command.envs([
-            ("TERM", "xterm"),
+            ("TERM", "dumb"),
             ("NO_COLOR", "1"),
             ("PAGER", "cat"),
             ("TEAMKEEP_NOW", self.now.as_str()),
         ]);
         let text = terminal::output(&mut command, COLUMNS);
-        let text = text.replace(&self.sandbox.home().display().to_string(), "~");
+        let text = text.replace(&programs.display().to_string(), &format!("{HOME}/.local/bin"));
+        let text = text.replace(&self.sandbox.home().display().to_string(), HOME);
         text.trim_end().lines().map(|line| line.trim_end().to_owned()).collect()
     }
 }
@@ -72,17 +73,9 @@ fn filled(page: &str, mut output: impl FnMut(&str) -> Vec<String>) -> (String, u
         text += &format!("$ {command}\n");
         let printed = output(command);
         let shown = limit(before).unwrap_or(printed.len()).min(printed.len());
-        for line in &printed[..shown] {
-            text += &format!("{line}\n");
-        }
-        if shown < printed.len() {
-            text += &format!("{MORE}\n");
-        }
-        // The old output ends at the end of the block.
-        for line in lines.by_ref().take_while(|line| *line != "```") {
-            before = line;
-        }
-        text += "```\n";
+        text += printed[..shown].join("\n").trim_end();
+        text += if shown < printed.len() { "\n…\n```\n" } else { "\n```\n" };
+        before = lines.by_ref().find(|line| *line == "```").unwrap_or_default();
     }
     (text, count)
 }
