@@ -14,12 +14,15 @@ use crate::support::terminal;
 /// The width of the terminal.
 const COLUMNS: u16 = 80;
 
-/// The home directory in pages.
+/// The home directory in pages, and the directory of the kept demo.
 const HOME: &str = "/home/sam";
+const KEPT: &str = "/tmp/demo";
 
 /// The bundled run, in a store of its own, two hours after its end.
 struct Demo {
     sandbox: Sandbox,
+    /// Where the run's lead worked.
+    project: Option<String>,
     now: String,
 }
 
@@ -31,13 +34,17 @@ impl Demo {
         let runs: Value = serde_json::from_str(&sandbox.told(&["list", "--json"])).unwrap();
         let ends = runs.as_array().unwrap().iter().filter_map(|run| run["ended_at"].as_str());
         let now = clock::parse(ends.max().unwrap()).unwrap() + chrono::TimeDelta::hours(2);
-        Demo { sandbox, now: now.to_string() }
+        let project = runs[0]["project"].as_str().map(str::to_owned);
+        Demo { sandbox, project, now: now.to_string() }
     }
 
     /// What a command prints, without white space at the ends of lines.
     fn output(&self, typed: &str) -> Vec<String> {
         let mut command = Command::new("sh");
         self.sandbox.dress(&mut command);
+        if let Some(project) = self.project.as_ref().filter(|project| Path::new(project).is_dir()) {
+            command.current_dir(project);
+        }
         let programs = Path::new(env!("CARGO_BIN_EXE_teamkeep")).parent().unwrap();
         command.args(["-c", typed]).env("PATH", format!("{}:/usr/bin:/bin", programs.display()));
         command.envs([
@@ -49,7 +56,10 @@ impl Demo {
         let text = terminal::output(&mut command, COLUMNS);
         let text = text.replace(&programs.display().to_string(), &format!("{HOME}/.local/bin"));
         let text = text.replace(&self.sandbox.home().display().to_string(), HOME);
-        text.trim_end().lines().map(|line| line.trim_end().to_owned()).collect()
+        let text = text.replace(self.sandbox.keep("").to_str().unwrap().trim_end_matches('/'), KEPT);
+        // Progress is erased before the next text in its line.
+        let last = |line: &str| line.rsplit("\u{1b}[K").next().unwrap_or_default().trim_end().to_owned();
+        text.trim_end().lines().map(last).collect()
     }
 }
 
