@@ -11,6 +11,7 @@ pub mod links;
 pub mod live;
 pub mod man;
 pub mod name_suggestions;
+pub mod outputs;
 pub mod package;
 #[cfg(target_os = "linux")]
 mod packaging;

@@ -15,6 +15,25 @@ use super::sandbox::{CommandResult, Sandbox};
 /// Longer than any machine needs.
 const LONG: Duration = Duration::from_secs(10);
 
+/// Runs a command on a terminal of this width and of 500 rows, and returns all that it prints there.
+pub fn output(command: &mut Command, columns: u16) -> String {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    fcntl_setfd(&master, FdFlags::CLOEXEC).unwrap();
+    tcsetwinsize(&master, Winsize { ws_row: 500, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+    let path = ptsname(&master, Vec::new()).unwrap();
+    let open = || File::options().read(true).write(true).open(path.to_str().unwrap()).unwrap();
+    let mut child = command.stdin(open()).stdout(open()).stderr(open()).spawn().unwrap();
+    // They have the terminal open, too.
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let (mut master, mut bytes) = (File::from(master), Vec::new());
+    // Reading from a terminal that no process has open is an error.
+    let _ = master.read_to_end(&mut bytes);
+    child.wait().unwrap();
+    String::from_utf8(bytes).unwrap().replace('\r', "")
+}
+
 pub const OPEN: &str = "\u{1b}[?1049h\u{1b}[?25l";
 pub const CLOSE: &str = "\u{1b}[?25h\u{1b}[?1049l";
 
