@@ -11,12 +11,13 @@ use teamkeep_core::sys::clock;
 use crate::support::reenact::Trace;
 use crate::support::sandbox::{START, Sandbox};
 use crate::support::terminal;
+use crate::watch::{Watcher, recording};
 
 /// The width of the terminal.
 const COLUMNS: u16 = 100;
 
-/// The run of `teamkeep demo`.
-const RUN: &str = "src/demo/run.jsonl";
+/// The number of rows of `watch`.
+const ROWS: usize = 22;
 
 /// A policy file with four mistakes.
 const MISTAKES: &str = r#"[policy.premature-shutdown]
@@ -140,7 +141,8 @@ fn unled(mut step: Value) -> Value {
 /// When a recorded run begins: its first hook call writes the configuration with the time of the team's creation.
 fn began(text: &str) -> &'static str {
     let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
-    let config = first["write"].as_object().unwrap().values().next().unwrap().as_str().unwrap();
+    let mut files = first["write"].as_object().unwrap().iter();
+    let config = files.find(|(path, _)| path.ends_with("/config.json")).unwrap().1.as_str().unwrap();
     let config: Value = serde_json::from_str(config).unwrap();
     let began = clock::Timestamp::from_millis(config["createdAt"].as_i64().unwrap()).unwrap();
     began.to_string().leak()
@@ -164,7 +166,7 @@ fn page(sandbox: &Sandbox) {
 
 /// The run with the default policy: the screens while it runs and afterwards, each with its file name and title.
 fn screens() -> Vec<(&'static str, &'static str, String)> {
-    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(RUN)).unwrap();
+    let text = teamkeep::demo::bundled().unwrap();
     let sandbox = Sandbox::judging();
     let (mut screens, mut blocked) = (Vec::new(), 0);
     let began = began(&text);
@@ -172,8 +174,8 @@ fn screens() -> Vec<(&'static str, &'static str, String)> {
         let step = unled(serde_json::from_str(line).unwrap());
         let trace = Trace { steps: vec![step], truth: Value::Null, began };
         let (payload, result) = trace.answers(&sandbox).remove(0);
-        let since = clock::parse(&trace.at(&trace.steps[0])).unwrap() - clock::parse(START).unwrap();
-        sandbox.set_clock(since.num_milliseconds() + 2_000);
+        let at = clock::parse(&trace.at(&trace.steps[0])).unwrap();
+        sandbox.set_clock((at - clock::parse(START).unwrap()).num_milliseconds() + 2_000);
         if result.code == Some(2) && screens.is_empty() {
             let input = &payload["tool_input"];
             let call = format!(
@@ -186,19 +188,21 @@ fn screens() -> Vec<(&'static str, &'static str, String)> {
             screens.push(("block", "A blocked shutdown as the lead reads it", block));
             let status = sized(&screen(&sandbox, "teamkeep status"));
             screens.push(("status", "teamkeep status", status));
+            let board = Watcher::new(recording(&sandbox, at), at).drawn(COLUMNS.into(), ROWS).join("\n");
+            screens.push(("watch", "teamkeep watch", prompt("teamkeep watch") + &board + "\n"));
         }
     }
     sandbox.finish();
-    let replay = format!("teamkeep log --since +{}s --until +{}s", blocked - 1, blocked + 7);
-    screens.push(("replay", "teamkeep log", screen(&sandbox, &replay)));
-    screens.push(("report", "teamkeep report", first_tables(&screen(&sandbox, "teamkeep report"), 4)));
+    let log = format!("teamkeep log --since +{}s", blocked - 600);
+    screens.push(("log", "teamkeep log", screen(&sandbox, &log)));
+    screens.push(("report", "teamkeep report", first_tables(&screen(&sandbox, "teamkeep report"), 2)));
     if std::env::var_os("TEAMKEEP_GENERATE").is_some() {
         page(&sandbox);
     }
     let config = sandbox.home().join(".config/teamkeep");
     std::fs::create_dir_all(&config).unwrap();
     std::fs::write(config.join("teamkeep.toml"), MISTAKES).unwrap();
-    screens.push(("policy-check", "teamkeep config check", screen(&sandbox, "teamkeep config check")));
+    screens.push(("config-check", "teamkeep config check", screen(&sandbox, "teamkeep config check")));
     screens
 }
 
@@ -206,7 +210,7 @@ fn screens() -> Vec<(&'static str, &'static str, String)> {
 fn pictures_are_up_to_date() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pictures");
     let screens = screens();
-    assert_eq!(screens.len(), 5);
+    assert_eq!(screens.len(), 6);
     for (name, title, ansi) in screens {
         let (path, svg) = (root.join(format!("{name}.svg")), picture(&ansi, title));
         if std::env::var_os("TEAMKEEP_GENERATE").is_some() {
