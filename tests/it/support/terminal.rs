@@ -53,17 +53,17 @@ impl Terminal {
 
     /// Starts a command in a terminal. Its errors go to a pipe.
     pub fn of(mut command: Command) -> Terminal {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&master).unwrap();
-        unlockpt(&master).unwrap();
-        // A child that had the master open would never see the terminal close.
-        fcntl_setfd(&master, FdFlags::CLOEXEC).unwrap();
-        let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&master, size).unwrap();
-        let path = ptsname(&master, Vec::new()).unwrap();
-        let open = || File::options().read(true).write(true).open(path.to_str().unwrap()).unwrap();
+        let (master, open) = open_terminal(80);
         let child = command.stdin(open()).stdout(open()).stderr(Stdio::piped()).spawn().unwrap();
-        Terminal { master: File::from(master), child, told: String::new() }
+        Terminal { master, child, told: String::new() }
+    }
+
+    /// Starts a command in a terminal of this width that shows its errors, too.
+    pub fn with_errors(mut command: Command, columns: u16) -> Terminal {
+        let (master, open) = open_terminal(columns);
+        command.env("TERM", "xterm");
+        let child = command.stdin(open()).stdout(open()).stderr(open()).spawn().unwrap();
+        Terminal { master, child, told: String::new() }
     }
 
     /// Reads until this was written.
@@ -86,12 +86,17 @@ impl Terminal {
         }
     }
 
-    /// Reads until the command ends.
-    pub fn until_end(&mut self) {
+    /// Reads until the command has closed the terminal.
+    pub fn read_all(&mut self) {
         let mut bytes = [0; 4096];
         while let Ok(count @ 1..) = self.master.read(&mut bytes) {
             self.told.push_str(&String::from_utf8_lossy(&bytes[..count]));
         }
+    }
+
+    /// Reads until the command ends.
+    pub fn until_end(&mut self) {
+        self.read_all();
         assert!(self.child.wait().unwrap().success(), "{}", self.told);
     }
 
@@ -103,4 +108,18 @@ impl Terminal {
     pub fn end(self) -> CommandResult {
         self.child.wait_with_output().unwrap().into()
     }
+}
+
+/// A terminal of this width, and how to open its other end.
+fn open_terminal(columns: u16) -> (File, impl Fn() -> File) {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    // A child that had the master open would never see the terminal close.
+    fcntl_setfd(&master, FdFlags::CLOEXEC).unwrap();
+    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&master, size).unwrap();
+    let path = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+    let open = move || File::options().read(true).write(true).open(&path).unwrap();
+    (File::from(master), open)
 }
