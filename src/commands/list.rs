@@ -1,13 +1,14 @@
 //! `teamkeep list`: the recorded runs.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::catalog::{self, catalog, parse_time};
-use super::output;
+use super::{number, output};
 use crate::context::Context;
 use crate::timeline::{RunCatalog, Summary, merge};
 use crate::view;
-use teamkeep_core::error::Result;
+use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -32,7 +33,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     until: Option<String>,
     /// Only the newest COUNT runs
-    #[arg(short = 'n', long = "limit", value_name = "COUNT")]
+    #[arg(short = 'n', long = "limit", value_name = "COUNT", value_parser = number::count)]
     count: Option<usize>,
     /// Print a JSON array
     #[arg(long)]
@@ -64,8 +65,12 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     });
     let rows = cached.into_iter().filter_map(|cached| cached.or_else(|| computed.next()));
     let project = args.project.as_deref();
-    let mut rows: Vec<Summary> =
-        rows.filter(|row| project.is_none_or(|project| is_in(row.project.as_deref(), project))).collect();
+    let rows: Vec<Summary> = rows.collect();
+    let projects: BTreeSet<String> = rows.iter().filter_map(project_name).collect();
+    let mut rows: Vec<Summary> = rows
+        .into_iter()
+        .filter(|row| project.is_none_or(|project| is_in(row.project.as_deref(), project)))
+        .collect();
     rows.drain(..rows.len().saturating_sub(args.count.unwrap_or(usize::MAX)));
     if args.json {
         output::print_json(context, &rows)?;
@@ -77,7 +82,12 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         context.ui.eprint_line(&empty.to_string());
         empty.hints.iter().for_each(|hint| context.ui.hint(hint));
     } else if args.project.is_some() || args.since.is_some() || args.until.is_some() {
-        context.ui.eprint_line("No runs match these filters.");
+        context.ui.eprint_line("no runs match these filters");
+        if let Some(name) = project.and_then(Path::to_str).filter(|name| !projects.contains(*name)) {
+            let known: Vec<&str> = projects.iter().map(String::as_str).collect();
+            let error = Error::not_found(name).suggest("project", name, &known);
+            error.hints.iter().for_each(|hint| context.ui.hint(hint));
+        }
     } else {
         context.ui.eprint_line("no team runs recorded; list sessions without a team: teamkeep list --all");
     }
@@ -100,6 +110,11 @@ impl Args {
             && since.is_none_or(|since| ended.is_none_or(|ended| ended >= since))
             && until.is_none_or(|until| started.is_none_or(|started| started <= until))
     }
+}
+
+/// The name of the directory of a project.
+fn project_name(row: &Summary) -> Option<String> {
+    Some(Path::new(row.project.as_deref()?).file_name()?.to_string_lossy().into_owned())
 }
 
 /// Whether a run's project is the given directory, is inside of it, or has its name.

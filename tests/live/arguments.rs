@@ -12,7 +12,7 @@ usage: cargo test --test live -- --live [VERSION…] [--scenario NAME…] [--upd
                  resumed, killed, hung-up, trouble, trouble-panes, failed, failed-panes, interrupted, answered, stopped,
                  planned, namesake, skill, demo, telemetry, telemetry-panes, plugin, plugin-panes, plugin-and-settings, marketplace,
                  marketplace-panes
-  --update-docs  writes what was seen into docs/client-facts.md";
+  --update-docs  writes what was seen into tests/live/results.md";
 
 /// What was asked for.
 pub struct Arguments {

@@ -1,19 +1,16 @@
 //! The pictures of docs/pictures: real output of the program in a terminal of fixed size, rendered as SVG.
 //! `TEAMKEEP_GENERATE=1 cargo test --test it pictures` writes them.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use anstyle::RgbColor;
 use anstyle_svg::{Palette, Term};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::Value;
 use teamkeep_core::sys::clock;
 
 use crate::support::reenact::Trace;
 use crate::support::sandbox::{START, Sandbox};
+use crate::support::terminal;
 use crate::watch::{Watcher, recording};
 
 /// The width of the terminal.
@@ -96,22 +93,10 @@ fn picture(ansi: &str, title: &str) -> String {
 
 /// Runs a command on a terminal, and returns the screen with the command as it is typed.
 fn screen(sandbox: &Sandbox, typed: &str) -> String {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&master).unwrap();
-    unlockpt(&master).unwrap();
-    tcsetwinsize(&master, Winsize { ws_row: 500, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
-    let path = ptsname(&master, Vec::new()).unwrap();
-    let open = || File::options().read(true).write(true).open(path.to_str().unwrap()).unwrap();
     let args: Vec<&str> = typed.split(' ').skip(1).collect();
     let mut command = sandbox.command(&args);
     command.envs([("TERM", "xterm-256color"), ("TZ", "UTC"), ("PAGER", "cat")]);
-    let mut child = command.stdin(open()).stdout(open()).stderr(open()).spawn().unwrap();
-    drop(command);
-    let (mut master, mut bytes) = (File::from(master), Vec::new());
-    // Reading from a terminal that no process has open is an error.
-    let _ = master.read_to_end(&mut bytes);
-    child.wait().unwrap();
-    let text = String::from_utf8(bytes).unwrap().replace('\r', "");
+    let text = terminal::output(&mut command, COLUMNS);
     prompt(typed) + &text.trim_end().replace(&sandbox.home().display().to_string(), "~") + "\n"
 }
 
