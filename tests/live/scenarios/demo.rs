@@ -37,7 +37,7 @@ const JOBS: [Job; 7] = [
 ];
 
 pub fn steps(_: Generation) -> Vec<Step> {
-    let setup = "part=lead act=setup Build tomlfmt, a formatter for TOML files that keeps comments";
+    let setup = "part=lead act=setup Build tomlfmt, a formatter for TOML files that keeps comments. Work as a team of three";
     let begun = vec![
         ("alice", "Comments stay"),
         ("alice", "as they are written"),
