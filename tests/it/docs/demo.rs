@@ -63,7 +63,7 @@ fn the_demo_prints_in_one_screen_what_went_wrong_and_what_to_try() {
     let shown = told.replace(dir.to_str().unwrap(), "DIR").replace(program, "teamkeep");
     insta::assert_snapshot!(shown, @r"
     A recorded run of Claude Code and teamkeep:
-    Build tomlfmt, a formatter for TOML files that keeps comments. Work as a team of three
+    Build tomlfmt, a formatter for TOML files that keeps comments
 
     3 of 7 tasks done in 56 min, $1.78. The incidents:
     - bob was shut down after 42 min of work with #2 in progress; #2 and #6 were never completed
