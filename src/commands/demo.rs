@@ -6,7 +6,8 @@ use super::output;
 use crate::context::Context;
 use crate::demo::{self, check::CheckOutcome};
 use crate::settings::plan::count;
-use crate::timeline::{Entry, RunCatalog, Summary, merge};
+use crate::report::RunSummary;
+use crate::timeline::{Entry, RunCatalog, RunData, Summary, Timeline, merge};
 use crate::view::{self, Document, TimelineOptions};
 use teamkeep_core::client::settings::command::{HookProgram, quoted, shell_invocation};
 use teamkeep_core::config::Config;
@@ -60,9 +61,10 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         replayed.lines.len()
     ));
     let timelines: Vec<_> = opened.runs.iter().map(|run| (run, merge(run))).collect();
-    let rows: Vec<Summary> = timelines.iter().map(|(run, timeline)| Summary::of(run, timeline)).collect();
+    let row = |(run, timeline): &(&RunData, Timeline)| RunSummary::of(run, timeline, &Config::default(), now);
+    let rows: Vec<RunSummary> = timelines.iter().map(row).collect();
     text += &command("list");
-    text += &view::teams(&rows, &catalog.ids(), now, columns).to_terminal(columns);
+    text += &view::runs(&rows, &catalog.ids(), rows.len(), now, columns).to_terminal(columns);
     for (run, timeline) in &timelines {
         text += &command("replay latest");
         let (entries, mut lines) = (timeline.entries.iter().collect::<Vec<_>>(), Vec::new());

@@ -89,7 +89,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         let recording = Recording { at: now, patience: limits.lock_patience };
         let policy = context.paths.policy();
         let ground = PruneContext { right, log: &log, policy: &policy, grace, recording };
-        let mut progress = context.ui.progress("removing", plan.bytes);
+        let mut progress = context.ui.progress("deleting", plan.bytes);
         pruned = Some(apply(&survey, &plan, &ground, &mut |bytes| progress.add(bytes))?);
         // It contains the texts of what was deleted.
         remove_former_index(&context.paths.search());
@@ -97,9 +97,9 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let is_plan = pruned.is_none() && !plan.is_empty();
     if args.output.json {
         output::print_json(context, &object(&survey, &plan, pruned.as_ref()))?;
-    } else if let Some(Pruned { runs, contents, segments, bytes, .. }) = &pruned {
+    } else if let Some(Pruned { runs, contents, segments, bytes, .. }) = pruned.as_ref().filter(|_| !plan.is_empty()) {
         let all = [count(*runs, "run"), count(*contents, "object"), count(*segments, "log segment")];
-        output::print(context, &format!("removed {} ({})\n", all.join(", "), view::size(*bytes)))?;
+        output::print(context, &format!("deleted {} ({})\n", all.join(", "), view::size(*bytes)))?;
     } else if is_plan {
         context.ui.eprint_line("Dry run. Re-run with --yes to delete.");
     }
@@ -113,6 +113,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
     let mut document = Document::default();
     let mut add = |line: String| document.paragraph(line);
+    let delete = if args.yes { "delete" } else { "would delete" };
     let name = |index: usize| {
         let run = &survey.runs[index].run;
         format!("{} {}", run.run, run.team.as_deref().unwrap_or("(no team)"))
@@ -127,7 +128,7 @@ fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
             },
             Reason::Size => "the archive exceeds --max-size".to_owned(),
         };
-        add(format!("delete {} ({why})", name(*index)));
+        add(format!("{delete} {} ({why})", name(*index)));
     }
     for index in &plan.kept {
         let why = match survey.runs[*index].state {
@@ -160,7 +161,7 @@ fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
             format!("{} ({})", count(plan.segments.len(), "log segment"), view::size(plan.log_bytes)),
         ];
         let left = view::size(plan.left);
-        add(format!("would delete {}; {left} remain in the archive", all.join(", ")));
+        add(format!("would delete {} in total; {left} remain in the archive", all.join(", ")));
     }
     if !plan.runs.is_empty() && survey.segments.len() > plan.segments.len() {
         let limits = "[log] keep, keep-size";

@@ -17,7 +17,7 @@ mod restore;
 mod search;
 mod state;
 mod status;
-mod teams;
+mod runs;
 mod timeline;
 mod values;
 
@@ -37,7 +37,7 @@ pub use restore::{restored_files, restored_tasks, restored_worktrees, undone};
 pub use search::{HitDetail, hit};
 pub use state::{diff, state};
 pub use status::{FOR_APPROVAL, status, status_line};
-pub use teams::teams;
+pub use runs::runs;
 pub use timeline::{EntryLines, TimelineOptions, ending, heading, timeline};
 pub use values::{
     age, count, elapsed, first_line, moment_since, name_style, one_line, redaction_summary, short_id, size,
