@@ -98,7 +98,10 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
             let (events, verdicts) = (count(events, "event"), count(verdicts, "verdict"));
             print(format!("imported {name}: {events}, {verdicts}"));
             if missing > 0 {
-                print(format!("{} already missing when it was exported", if missing == 1 { "1 object was".to_owned() } else { format!("{missing} objects were") }));
+                print(format!(
+                    "{} already missing when it was exported",
+                    if missing == 1 { "1 object was".to_owned() } else { format!("{missing} objects were") }
+                ));
             }
             if catalog.runs.iter().any(|other| other.team.is_some() && other.team == run.team) {
                 print(format!("another run has the team name {team}: refer to this one by its ID"));

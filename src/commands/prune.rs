@@ -97,7 +97,9 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let is_plan = pruned.is_none() && !plan.is_empty();
     if args.output.json {
         output::print_json(context, &object(&survey, &plan, pruned.as_ref()))?;
-    } else if let Some(Pruned { runs, contents, segments, bytes, .. }) = pruned.as_ref().filter(|_| !plan.is_empty()) {
+    } else if let Some(Pruned { runs, contents, segments, bytes, .. }) =
+        pruned.as_ref().filter(|_| !plan.is_empty())
+    {
         let all = [count(*runs, "run"), count(*contents, "object"), count(*segments, "log segment")];
         output::print(context, &format!("deleted {} ({})\n", all.join(", "), view::size(*bytes)))?;
     } else if is_plan {

@@ -69,7 +69,9 @@ fn contains(incident: &Incident, observation: &Observation) -> bool {
     let has_task = observation.task.as_ref().is_some_and(|task| incident.tasks.contains(task));
     let has_entry = observation.entry.as_ref().is_some_and(|entry| incident.evidence.contains(entry));
     match observation.code {
-        Code::StoppedAtWork | Code::WorkReturned | Code::Unfinished | Code::TaskErased => has_task || has_entry,
+        Code::StoppedAtWork | Code::WorkReturned | Code::Unfinished | Code::TaskErased => {
+            has_task || has_entry
+        }
         Code::NoEnd => incident.kind == IncidentKind::CrashedLead,
         _ => has_entry,
     }
@@ -162,7 +164,9 @@ fn message_observations(case: &ReportInput<'_>, mail: &MessageStats) -> Vec<Obse
             // A message that a gate blocked is reported as a block.
             (Some(_), _) if message.blocked => continue,
             (Some(_), _) => Observation::new(Code::Refused, format!("{what} was rejected{about}")),
-            (None, Some(false)) => Observation::new(Code::NotDelivered, format!("{what} was never read{about}")),
+            (None, Some(false)) => {
+                Observation::new(Code::NotDelivered, format!("{what} was never read{about}"))
+            }
             _ => continue,
         };
         found.push(observation.at(message.at).of(&message.from));

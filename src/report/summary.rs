@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Report;
 use super::incidents::IncidentKind;
 use super::verdict::Outcome;
-use super::Report;
 use crate::timeline::{RunData, Summary, Timeline};
 use teamkeep_core::config::Config;
 use teamkeep_core::store::archive::{Archive, RunRecord};

@@ -46,7 +46,8 @@ pub fn verdict(case: &ReportInput<'_>, report: &Report) -> Verdict {
 
 fn title(case: &ReportInput<'_>, report: &Report) -> String {
     let overview = &report.overview;
-    let starts = case.entries.iter().filter(|entry| entry.kind() == Kind::TurnStarted && entry.actor == case.lead);
+    let starts =
+        case.entries.iter().filter(|entry| entry.kind() == Kind::TurnStarted && entry.actor == case.lead);
     // In metadata-only mode, a prompt is recorded as its size.
     let mut prompts = starts.filter_map(Entry::text).filter(|text| metadata_only::byte_len(text).is_none());
     let line = prompts.find_map(|text| text.lines().map(str::trim).find(|line| !line.is_empty()));

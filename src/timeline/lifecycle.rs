@@ -268,7 +268,8 @@ pub fn verdicts(data: &RunData) -> Vec<Entry> {
     });
     let callers: HashMap<&str, &str> = callers.collect();
     let judged_events = data.events.iter().filter(|event| judged.contains(event.id()));
-    let calls: HashMap<&str, &str> = judged_events.filter_map(|event| Some((event.id(), event.tool_use_id()?))).collect();
+    let calls: HashMap<&str, &str> =
+        judged_events.filter_map(|event| Some((event.id(), event.tool_use_id()?))).collect();
     let done = data.events.iter().filter(|event| event.kind == Event::PostToolUse);
     let done: HashSet<&str> = done.filter_map(LoadedEvent::tool_use_id).collect();
     let to_entry =

@@ -113,9 +113,8 @@ pub fn backtest_rows(record: &Record, rows: &[BacktestRow<'_>]) -> Document {
     let mut document = Document::default();
     document.line([bold(record.name()), dim(&record.run)]);
     let start = record.events.first().map(|event| event.at).unwrap_or_default();
-    let is_repeated = |row: &&BacktestRow<'_>| {
-        row.against.is_none() && row.verdict.is_some_and(|verdict| verdict.repeated)
-    };
+    let is_repeated =
+        |row: &&BacktestRow<'_>| row.against.is_none() && row.verdict.is_some_and(|verdict| verdict.repeated);
     let (repeated, rows): (Vec<_>, Vec<_>) = rows.iter().partition(is_repeated);
     let (same, shown): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.is_as_recorded());
     let width = shown.iter().map(|row| row.actor.chars().count()).max().unwrap_or(0).clamp(4, 20);

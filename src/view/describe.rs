@@ -58,7 +58,11 @@ pub fn phrase_with(ShownEntry { entry, then_idle, turns }: ShownEntry<'_>, text:
         EntryKind::Turn(turn) => match turn.event {
             TurnEvent::Started => (DIM, with(&format!("started a turn{}", own_id(turn)), brief)),
             TurnEvent::Ended => {
-                let ended = if turns > 1 { format!("ended {}", count(turns, "turn")) } else { "ended the turn".to_owned() };
+                let ended = if turns > 1 {
+                    format!("ended {}", count(turns, "turn"))
+                } else {
+                    "ended the turn".to_owned()
+                };
                 let idle = if then_idle { ", went idle" } else { "" };
                 (DIM, with(&format!("{ended}{}{idle}", own_id(turn)), text))
             }

@@ -41,7 +41,9 @@ pub fn health(health: &Health, commands: &Commands) -> Document {
         }
     }
     if let Some(fix) = &commands.fix {
-        document.line(Line::from([bold("hint:"), plain(format!("run `{fix}` to apply the safe fixes"))]).hanging(6));
+        document.line(
+            Line::from([bold("hint:"), plain(format!("run `{fix}` to apply the safe fixes"))]).hanging(6),
+        );
     }
     if !document.blocks.is_empty() {
         document.blank();

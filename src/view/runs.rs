@@ -1,7 +1,6 @@
 //! The recorded runs, one per line.
 
 use anstyle::Style;
-use unicode_width::UnicodeWidthStr;
 
 use super::document::{Column, Document, Table};
 use super::line::{GREEN, RED, Span, YELLOW, bold, dim, plain, styled};
@@ -25,30 +24,38 @@ pub fn runs(
     now: Timestamp,
     columns: Option<usize>,
 ) -> Document {
-    let column = |title: &str| Column {
-        title: bold(title.trim_end_matches('#')),
-        is_number: title.ends_with('#'),
-    };
+    let column =
+        |title: &str| Column { title: bold(title.trim_end_matches('#')), is_number: title.ends_with('#') };
     let row = |run: &RunSummary| row(run, short_id(&run.counts.run, ids), now);
     let mut table = Table {
         columns: TITLES.into_iter().map(column).collect(),
         rows: runs.iter().map(row).collect(),
         indent: 0,
     };
-    // The title has what the other columns leave.
-    let widths = table.widths();
-    let others = widths.iter().map(|width| width + 1).sum::<usize>() - widths[TITLE] - 1;
-    let room = columns.map(|columns| columns.saturating_sub(others).max(MIN_TITLE_COLUMNS));
-    for row in &mut table.rows {
-        if let Some(room) = room.filter(|room| row[TITLE].text().width() > *room) {
-            row[TITLE] = plain(cut_to(row[TITLE].text(), room));
-        }
+    if let Some(columns) = columns {
+        fit(&mut table, columns);
     }
     let mut document = Document::from(table);
     if runs.len() < total {
         document.line([dim(format!("{} of {} runs", thousands(runs.len()), thousands(total)))]);
     }
     document
+}
+
+/// Cuts the titles to what the other columns leave. In a narrow terminal, the last columns are left out.
+fn fit(table: &mut Table, columns: usize) {
+    let others = |table: &Table| {
+        let widths = table.widths();
+        widths.iter().map(|width| width + 1).sum::<usize>() - widths[TITLE] - 1
+    };
+    while table.columns.len() > TITLE + 1 && others(table) + MIN_TITLE_COLUMNS > columns {
+        let last = table.columns.len() - 1;
+        *table = table.only(|place| place != last);
+    }
+    let room = columns.saturating_sub(others(table)).max(MIN_TITLE_COLUMNS);
+    for row in &mut table.rows {
+        row[TITLE] = plain(cut_to(row[TITLE].text(), room));
+    }
 }
 
 fn row(run: &RunSummary, id: &str, now: Timestamp) -> Vec<Span> {
@@ -58,11 +65,12 @@ fn row(run: &RunSummary, id: &str, now: Timestamp) -> Vec<Span> {
         0 => String::new(),
         all => format!("{}/{}", thousands(run.completed), thousands(all)),
     };
+    let missing = if counts.events_missing_until.is_some() { "events missing: " } else { "" };
     let (style, mark) = mark(run);
     vec![
         styled(style, mark),
         dim(id),
-        plain(&run.title),
+        plain(format!("{missing}{}", run.title)),
         plain(tasks),
         plain(run.cost.map_or_else(String::new, dollars)),
         plain(clock::duration((last.unwrap_or(now) - counts.started_at).num_seconds() * 1_000)),

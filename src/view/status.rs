@@ -178,7 +178,11 @@ fn warnings(team: &TeamStatus, document: &mut Document) {
     .collect();
     if !verdicts.is_empty() {
         let command = format!("teamkeep log {} --kind verdict", team.team);
-        document.line([plain("  Policy "), styled(YELLOW, format!("{}:", verdicts.join(", "))), plain(command)]);
+        document.line([
+            plain("  Policy "),
+            styled(YELLOW, format!("{}:", verdicts.join(", "))),
+            plain(command),
+        ]);
     }
 }
 

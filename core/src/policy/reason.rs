@@ -26,7 +26,9 @@ pub fn short_reason(reason: &str) -> String {
     let mut rest = without_prefix(reason);
     let (mut short, mut is_quoted) = (String::new(), false);
     while let Some(c) = rest.chars().next() {
-        if let Some((id, after)) = listed_task(rest).filter(|_| !is_quoted && !short.ends_with(char::is_alphanumeric)) {
+        if let Some((id, after)) =
+            listed_task(rest).filter(|_| !is_quoted && !short.ends_with(char::is_alphanumeric))
+        {
             short.push_str(&format!("#{id}"));
             rest = after;
             continue;
@@ -54,8 +56,12 @@ pub fn short_reason(reason: &str) -> String {
 }
 
 /// Words that people need less of than a model.
-const BRIEF: [(&str, &str); 3] =
-    [("a shutdown request to ", "shutdown of "), (" who still owns ", " who owns "), (" while you still own ", " while owning ")];
+const BRIEF: [(&str, &str); 4] = [
+    ("approving your shutdown", "approving its shutdown"),
+    ("a shutdown request to ", "shutdown of "),
+    (" who still owns ", " who owns "),
+    (" while you still own ", " while owning "),
+];
 
 /// The id of a task at the start of a text as [`Reason::tasks`] writes it, and the text after it.
 fn listed_task(text: &str) -> Option<(&str, &str)> {
@@ -255,18 +261,26 @@ mod tests {
     #[test]
     fn people_read_the_first_sentence_of_a_reason_without_advice() {
         let task = |id: &str, subject: &str| {
-            let task = serde_json::json!({"id": id, "subject": subject, "status": "in_progress", "owner": "bob"});
+            let task =
+                serde_json::json!({"id": id, "subject": subject, "status": "in_progress", "owner": "bob"});
             Task::parse(&format!("{id}.json"), task.to_string().as_bytes()).unwrap()
         };
         let (first, odd) = (task("2", "Review. (a) task 9 \"x\""), task("3", "Fuzz"));
         let reason = Reason::of(Mode::Block).then("a shutdown request to ").name("bob.x");
-        let reason = reason.then(", who still owns ").tasks(&[&first, &odd]).then(".").instead("Wait. Then try again.");
+        let reason = reason
+            .then(", who still owns ")
+            .tasks(&[&first, &odd])
+            .then(".")
+            .instead("Wait. Then try again.");
         assert_eq!(short_reason(&reason.finish()), "shutdown of bob.x, who owns #2 and #3");
         let own = Reason::of(Mode::Block).then("going idle while you still own ").tasks(&[&odd]).then(".");
         assert_eq!(short_reason(&own.finish()), "going idle while owning #3");
         let shown = [
             ("Refused: no pushes\nask first", "no pushes"),
-            ("Warning: editing \"a. b\\\". c\", which bob changed. Read it again.", "editing \"a. b\\\". c\", which bob changed"),
+            (
+                "Warning: editing \"a. b\\\". c\", which bob changed. Read it again.",
+                "editing \"a. b\\\". c\", which bob changed",
+            ),
             ("spawning eve: the maximum is 2.5", "spawning eve: the maximum is 2.5"),
             ("finish task 7 first. Thanks.", "finish task 7 first"),
             ("a quote \"without end. And", "a quote \"without end. And"),

@@ -19,7 +19,9 @@ use teamkeep_core::error::{Error, Result, unknown};
 use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::{Recorded, SafeName};
 use teamkeep_core::policy::gates::{budget, completion_check};
-use teamkeep_core::policy::{Access, Case, Decision, Finding, Guard, Judged, Rules, Verdict, judge, short_reason};
+use teamkeep_core::policy::{
+    Access, Case, Decision, Finding, Guard, Judged, Rules, Verdict, judge, short_reason,
+};
 use teamkeep_core::sys::clock;
 
 #[derive(Debug, clap::Args)]
@@ -190,7 +192,8 @@ fn explain(
         match text {
             "" => {}
             _ if decisive.is_some_and(|one| one.reason.trim_end() == text) => {
-                document.line([plain(format!("  {stream}")).width(10), plain("the reason of the gate above")]);
+                document
+                    .line([plain(format!("  {stream}")).width(10), plain("the reason of the gate above")]);
             }
             _ => document.line([plain(format!("  {stream}")).width(10), plain(text)]),
         }

@@ -117,7 +117,7 @@ fn diagnostics() -> String {
         let _ = writeln!(page, "| `{}` | {} |", code.name(), code.about());
     }
     page += "\n## Other codes\n\n\
-             - [Problems in a report](../report.md#findings), such as `idle-ping-pong`.\n\
+             - [Observations in a report](../report.md#observations), such as `never-reported`.\n\
              - [Damage that `teamkeep verify` finds](../formats.md#verify---json), such as `missing-object`.\n";
     page
 }

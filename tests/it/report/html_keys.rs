@@ -111,7 +111,7 @@ fn search_names_what_it_ignores_and_finds_agents_by_exact_names() {
 fn address_with_a_wrong_selection_selects_nothing() {
     let mut report = empty();
     report["mail"]["messages"] = json!([letter(1, "alice", "bob", "one")]);
-    report["findings"] = json!([{
+    report["observations"] = json!([{
         "code": "unfinished", "at": at(5), "who": "alice", "task": "1", "what": "odd", "amount": null,
     }]);
     let Some((browser, _dir)) = show(report) else { return };
