@@ -104,7 +104,7 @@ pub fn findings(findings: &Findings) -> Document {
         0 => "no damage found".to_owned(),
         damaged => format!("{damaged} damaged"),
     };
-    line(format!("checked {}: {state}", checked(&findings.checked)));
+    document.line([plain(format!("checked {}: {state}", checked(&findings.checked)))]);
     document
 }
 

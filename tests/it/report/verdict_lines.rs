@@ -34,7 +34,7 @@ fn a_block_is_one_line_and_its_reason_is_shown_in_full_on_demand() {
     let sandbox = Sandbox::judging();
     let lead = team(&sandbox);
     shutdown(&lead, "u1");
-    insta::assert_snapshot!(lines(&sandbox, &[]), @"");
+    insta::assert_snapshot!(lines(&sandbox, &[]), @"team-lead was blocked: shutdown of bob, who owns #2 (premature-shutdown)");
     let full = sandbox.told(&["log", "--full"]);
     assert!(full.contains("Wait until it is completed") && full.contains("task 2 \"Task 2\""), "{full}");
     let json: Value = sandbox.replay("latest").into_iter().find(|one| one["kind"] == "verdict").unwrap();
@@ -47,7 +47,7 @@ fn an_allowed_action_gives_no_advice() {
     let lead = team(&sandbox);
     (1..=4).for_each(|number| shutdown(&lead, &format!("u{number}")));
     let shown = lines(&sandbox, &[]);
-    insta::assert_snapshot!(shown.lines().last().unwrap_or_default(), @"");
+    insta::assert_snapshot!(shown.lines().last().unwrap_or_default(), @"team-lead was allowed after 3 blocks: shutdown of bob, who owns #2 (premature-shutdown)");
     for args in [&["log"][..], &["status"], &["report"]] {
         let shown = sandbox.told(args);
         assert!(!shown.contains("Wait until") && !shown.contains("try again"), "{args:?}: {shown}");
@@ -63,7 +63,10 @@ fn a_block_that_claude_code_did_not_follow_says_so() {
     let done = json!({"tool_use_id": "u1", "tool_name": "SendMessage", "tool_input": input, "tool_response": {"success": true}});
     lead.hook("PostToolUse", done);
     shutdown(&lead, "u2");
-    insta::assert_snapshot!(lines(&sandbox, &[]), @"");
+    insta::assert_snapshot!(lines(&sandbox, &[]), @"
+    team-lead was blocked: shutdown of bob, who owns #2 (premature-shutdown), but Claude Code continued: teamkeep doctor
+    team-lead was blocked: shutdown of bob, who owns #2 (premature-shutdown)
+    ");
     let ignored: Vec<Value> =
         sandbox.replay("latest").into_iter().filter(|one| one["ignored"] == true).collect();
     assert_eq!(ignored.len(), 1, "only the one that was ignored");
@@ -82,7 +85,10 @@ fn consecutive_ends_of_turns_are_one_line_unless_something_is_between_them() {
         let ends = shown.lines().filter(|line| line.contains("ended"));
         ends.map(|line| line.split_once("s ").unwrap_or_default().1.to_owned()).collect::<Vec<_>>().join("\n")
     };
-    insta::assert_snapshot!(shown(&[]), @"");
+    insta::assert_snapshot!(shown(&[]), @"
+    team-lead ended 3 turns: three
+    team-lead ended 2 turns: five
+    ");
     for args in [&["--full"][..], &["--kind", "turn-ended"]] {
         assert_eq!(shown(args).lines().count(), 5, "{args:?}");
     }

@@ -149,14 +149,13 @@ fn text_is_plain_and_large_numbers_have_separators() {
 }
 
 #[test]
-fn problems_of_a_recorded_run_are_plain_sentences() {
+fn lost_work_of_a_recorded_run_is_shown_once_in_plain_sentences() {
     let told = play(V328, 1).sandbox.told(&["report"]);
-    for words in [
-        "bob approved its shutdown with task 2 in progress",
-        "Claude Code returned task 2 to pending and unassigned it (was bob)",
-        "status pending, unassigned (was bob)",
-    ] {
+    for words in ["bob was shut down with #2 in progress for ", "Claude Code returned #2 to pending and unassigned it"] {
         assert!(told.contains(words), "{words} is not in\n{told}");
+    }
+    for words in ["stopped-at-work", "work-returned", "task-erased", "shutdown_response from", "idle notices", "Wait until"] {
+        assert!(!told.contains(words), "{words} is in\n{told}");
     }
     assert!(!told.contains("nobody") && !told.contains("client"), "{told}");
 }
