@@ -165,7 +165,7 @@ fn agent_text_is_shown_as_text_and_never_runs() {
     report["overview"]["team"] = json!(attacks[1]);
     report["overview"]["ended_reason"] = json!(attacks[0]);
     report["observations"] = json!([{
-        "code": "unfinished", "at": at(5), "who": attacks[3], "task": "1", "what": attacks[1], "amount": null,
+        "code": "unfinished", "at": at(5), "who": attacks[3], "task": "1", "what": attacks[1],
     }]);
     let Some((browser, _dir)) = show(report) else { return };
     tab(&browser, "messages");

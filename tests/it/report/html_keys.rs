@@ -112,10 +112,10 @@ fn address_with_a_wrong_selection_selects_nothing() {
     let mut report = empty();
     report["mail"]["messages"] = json!([letter(1, "alice", "bob", "one")]);
     report["observations"] = json!([{
-        "code": "unfinished", "at": at(5), "who": "alice", "task": "1", "what": "odd", "amount": null,
+        "code": "unfinished", "at": at(5), "who": "alice", "task": "1", "what": "odd",
     }]);
     let Some((browser, _dir)) = show(report) else { return };
-    let empty = "Select a task, a message, an agent or a problem to see its details.";
+    let empty = "Select a task, a message, an agent or an observation to see its details.";
     for key in [
         "message:length",
         "message:__proto__",

@@ -105,7 +105,7 @@ fn endless_titles_are_cut() {
     report["mail"]["messages"] = json!([message]);
     report["tasks"] = json!([task(1, &endless, &[])]);
     report["observations"] = json!([{
-        "code": "unfinished", "at": at(5), "who": "alice", "task": "1", "what": endless, "amount": null,
+        "code": "unfinished", "at": at(5), "who": "alice", "task": "1", "what": endless,
     }]);
     let Some((browser, _dir)) = show(report) else { return };
     tab(&browser, "messages");
