@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Files and directories whose texts are checked. Not listed because they are generated from texts that are:
 # docs/completions and docs/teamkeep.schema.json. The help of the commands is in docs/man. This script quotes the phrases.
-READ = """.ci CHANGELOG.md CONTRIBUTING.md Cargo.toml README.md benches bin clippy.toml commands core deny.toml docs hooks
-install.sh justfile plugin scripts ship skills src""".split()
+READ = """.ci .github CHANGELOG.md CONTRIBUTING.md Cargo.toml README.md SECURITY.md benches bin clippy.toml commands core
+deny.toml docs hooks install.sh justfile packaging plugin scripts ship skills src""".split()
 
 # Matches nothing.
 NONE = r"^\b$"
@@ -245,7 +245,7 @@ def texts():
         whole = ROOT / part
         for path in sorted(whole.rglob("*")) if whole.is_dir() else [whole]:
             name = path.relative_to(ROOT).as_posix()
-            if name == "scripts/language.py" or name.startswith("docs/completions/") or "__pycache__" in name or not path.is_file():
+            if name == "scripts/language.py" or name.startswith("docs/completions/") or "__pycache__" in name or path.is_symlink() or not path.is_file():
                 continue
             try:
                 yield name, path.read_text(encoding="utf-8")

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands;
-use crate::context::Context;
+use crate::context::{self, Context};
 use crate::former_names;
-use crate::ui::Ui;
+use crate::ui::{Ui, usage};
 use teamkeep_core::error::{EXIT_CODES, Result, USAGE};
 use teamkeep_core::sys::clock;
 use teamkeep_core::sys::env::Env;
@@ -170,7 +170,7 @@ pub fn main(args: &[OsString]) -> ExitCode {
             return show_help(&help);
         }
         Ok(cli) => cli,
-        Err(error) => return printed(&error),
+        Err(error) => return printed(&error, &former.args),
     };
     let ui = cli.options.ui();
     former.notes.iter().for_each(|note| ui.eprint_line(note));
@@ -181,6 +181,7 @@ pub fn main(args: &[OsString]) -> ExitCode {
     match dispatch(cli.command, ui, &cli.options) {
         Ok(code) => code,
         Err(error) => {
+            let error = context::explained(error);
             ui.report(&error);
             ExitCode::from(error.exit_code())
         }
@@ -191,8 +192,12 @@ fn parsed(args: &[OsString]) -> clap::error::Result<Cli> {
     parser(GROUPS).try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches))
 }
 
-fn printed(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
+/// Prints the help that was asked for, or what is wrong with the command line.
+fn printed(error: &clap::Error, args: &[OsString]) -> ExitCode {
+    match usage::explain(error, &parser(&[]), args) {
+        Some(error) => Ui::default().report(&error),
+        None => drop(error.print()),
+    }
     ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
 }
 
@@ -204,7 +209,7 @@ fn show_help(help: &HelpArgs) -> ExitCode {
     }
     let words = ["teamkeep"].into_iter().chain(help.command.iter().map(String::as_str)).chain(["--help"]);
     let words: Vec<OsString> = words.map(OsString::from).collect();
-    parsed(&words).map_or_else(|error| printed(&error), |_| ExitCode::SUCCESS)
+    parsed(&words).map_or_else(|error| printed(&error, &words), |_| ExitCode::SUCCESS)
 }
 
 /// The parser, with these commands in groups.
@@ -227,6 +232,7 @@ fn parser(groups: &[(&str, &[&str])]) -> clap::Command {
     let codes: String = EXIT_CODES.iter().map(|(code, about)| format!("\n  {code:<2}  {about}")).collect();
     command
         .mut_subcommands(with_short_examples)
+        .mut_subcommands(usage::with_negative_numbers)
         .help_template(format!(
             "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}{heading}Options:{heading:#}\n{{options}}{{after-help}}"
         ))
@@ -271,14 +277,15 @@ impl Options {
 fn reading(ui: Ui) -> Result<Context> {
     let (context, problem) = Context::lenient(ui)?;
     if let Some(problem) = problem {
-        ui.warn_of(&problem.hint("the defaults are used; for every problem: teamkeep config check"));
+        ui.warn_of(&problem.hint("until it is fixed, the defaults are used"));
     }
+    context.check_store()?;
     Ok(context)
 }
 
 fn dispatch(command: Command, ui: Ui, options: &Options) -> Result<ExitCode> {
     // Commands that delete data or redact texts as configured need a valid configuration.
-    let strict = || Context::new(ui);
+    let strict = || Context::new(ui).and_then(|context| context.check_store().map(|()| context));
     // Commands that check or edit the configuration report its errors themselves.
     let lenient = || Context::lenient(ui).map(|(context, _)| context);
     let bare = || Context::bare(ui);

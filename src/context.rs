@@ -4,6 +4,7 @@ use crate::ui::Ui;
 use crate::ui::pager::{Choice, Paged};
 use teamkeep_core::config::{self, Config, Files};
 use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::access;
 use teamkeep_core::sys::clock::Clock;
 use teamkeep_core::sys::env::Env;
 use teamkeep_core::sys::paths::Paths;
@@ -45,6 +46,21 @@ impl Context {
         Ok(Context { env, paths, config: Config::default(), clock, ui })
     }
 
+    /// Checks that the store is a directory if it exists, for commands that use it.
+    pub fn check_store(&self) -> Result<()> {
+        access::not_a_directory(&self.paths, &self.env).map_or(Ok(()), |obstacle| Err(obstacle.into()))
+    }
+
+    /// Warns that the store does not exist, in commands that would otherwise report that nothing is wrong.
+    pub fn warn_missing_store(&self) {
+        access::missing(&self.paths, &self.env).iter().for_each(|missing| self.ui.warn(missing));
+    }
+
+    /// Adds how to make the store accessible to an error of reading or writing it.
+    pub fn with_fix(&self, error: Error) -> Error {
+        with_fix(error, &self.paths, &self.env)
+    }
+
     /// A writer for long output: see [`Ui::paged`].
     pub fn paged(&self) -> Paged {
         let command = Env::pager();
@@ -64,4 +80,17 @@ impl Context {
         };
         Err(problem.hint.into_iter().fold(Error::new(what), Error::hint))
     }
+}
+
+fn with_fix(error: Error, paths: &Paths, env: &Env) -> Error {
+    error.maybe_hint(access::obstacle(paths, env).map(|obstacle| obstacle.fix))
+}
+
+/// Adds the same to an error of a command, if a permission is missing.
+pub fn explained(error: Error) -> Error {
+    if !error.is_inaccessible() {
+        return error;
+    }
+    let env = Env::read();
+    with_fix(error, &Paths::find(&env), &env)
 }

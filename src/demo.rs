@@ -1,31 +1,35 @@
 //! A bundled recorded run of a real team. To replay it is to write Claude Code's files step by step and to record each hook
-//! call, in a scratch directory. [`check`] does so with the hook program.
+//! call, in a directory of its own. [`check`] does so with the hook program.
+//!
+//! `scripts/demo_run.py` makes the bundled run of a recording, and says what it changes.
 
 pub mod check;
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Component, Path, PathBuf};
 
 use chrono::TimeDelta;
+use flate2::read::GzDecoder;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 
 use teamkeep_core::client::payload::Input;
 use teamkeep_core::config::Config;
-use teamkeep_core::error::{Cause, Error, Result};
+use teamkeep_core::error::{Error, Result};
 use teamkeep_core::hook::{BackgroundMode, Recorder};
 use teamkeep_core::sys::clock::{Clock, Timestamp};
 use teamkeep_core::sys::env::Env;
 use teamkeep_core::sys::paths::Paths;
 
-/// The recorded run: Claude Code 2.1.330 with teamkeep's default policy, a lead and three teammates.
-const RUN: &str = include_str!("demo/run.jsonl");
-/// The home directory in the recorded run.
+/// The recorded run: Claude Code 2.1.332 with teamkeep's default policy, a lead and three teammates.
+const RUN: &[u8] = include_bytes!("demo/run.jsonl.gz");
+/// The home directory in a recorded run, and in Claude Code's name for the project's directory.
 const HOME: &str = "/home/dev";
-/// Claude Code's name for the project's directory.
-const SLUG: &str = "-home-dev-parser";
+const SLUG: &str = "-home-dev-";
+/// The directory of the bundled run's project, in the home directory.
+pub const PROJECT: &str = "tomlfmt";
 
 /// One hook call, and the files that changed before it.
 #[derive(Debug, Deserialize)]
@@ -39,44 +43,50 @@ struct Step {
     append: Map<String, Value>,
     #[serde(default)]
     remove: Vec<String>,
+    /// Files of the project, by path below the home directory.
+    #[serde(default)]
+    project: Map<String, Value>,
     payload: Value,
 }
 
-/// A replayed run. Dropping it deletes its scratch directory.
+/// A replayed run. Dropping it deletes its scratch directory, if it has one.
 #[derive(Debug)]
 pub struct DemoOutcome {
     pub paths: Paths,
     pub lines: Vec<usize>,
     pub end: Timestamp,
-    _scratch: TempDir,
+    _scratch: Option<TempDir>,
 }
 
-/// Replays the bundled run. With `keep`, its store is kept in that directory, which must be empty.
-pub fn play(keep: Option<&Path>) -> Result<DemoOutcome> {
-    let Some(store) = keep else { return replay(RUN) };
-    let failed = |why: Cause| Error::caused(format!("cannot keep the run in {}", store.display()), why);
-    if std::fs::read_dir(store).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(failed("the directory is not empty".into()).hint("choose another directory"));
-    }
-    let store = std::path::absolute(store).map_err(|error| failed(error.into()))?;
-    teamkeep_core::sys::fs::make_private_dir(&store).or_else(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists if store.is_dir() => Ok(()),
-        std::io::ErrorKind::AlreadyExists => {
-            Err(failed("it is a file".into()).hint("choose another directory"))
-        }
-        _ => Err(failed(error.into())),
-    })?;
-    replay_into(RUN, Some(store))
+/// Replays the bundled run into a store. The user's home directory of the run is in it.
+pub fn play(store: &Path) -> Result<DemoOutcome> {
+    replay_on(Stage::new(&bundled()?, home(store), store.to_owned(), None)?)
 }
 
-/// Replays a recorded run: one JSON object per line, one line per hook call.
+/// The home directory of the bundled run in a store, with Claude Code's directory and [`PROJECT`].
+pub fn home(store: &Path) -> PathBuf {
+    store.join("home")
+}
+
+/// The text of the bundled run.
+pub fn bundled() -> Result<String> {
+    let mut text = String::new();
+    let read = GzDecoder::new(RUN).read_to_string(&mut text);
+    read.map_err(|error| Error::caused("cannot read the bundled run", error))?;
+    Ok(text)
+}
+
+/// Replays a recorded run in a scratch directory: one JSON object per line, one line per hook call.
 pub fn replay(text: &str) -> Result<DemoOutcome> {
-    replay_into(text, None)
+    replay_on(Stage::scratch(text, None)?)
 }
 
-/// The same, with a store that is kept if it is given.
+/// The same, with a store that is kept.
 pub fn replay_into(text: &str, store: Option<PathBuf>) -> Result<DemoOutcome> {
-    let mut stage = Stage::of(text, store)?;
+    replay_on(Stage::scratch(text, store)?)
+}
+
+fn replay_on(mut stage: Stage) -> Result<DemoOutcome> {
     let (mut lines, mut end) = (Vec::new(), None);
     for (line, step) in std::mem::take(&mut stage.steps) {
         let at = stage.prepare(&step)?;
@@ -108,10 +118,11 @@ pub fn replay_into(text: &str, store: Option<PathBuf>) -> Result<DemoOutcome> {
     Ok(DemoOutcome { paths: stage.paths, lines, end, _scratch: stage.scratch })
 }
 
-/// A scratch directory for a recorded run.
+/// The directory of a recorded run.
 struct Stage {
-    scratch: TempDir,
+    scratch: Option<TempDir>,
     paths: Paths,
+    home: PathBuf,
     client: PathBuf,
     /// The calls, each with the number of its line.
     steps: Vec<(usize, Step)>,
@@ -119,34 +130,38 @@ struct Stage {
 }
 
 impl Stage {
-    fn of(text: &str, store: Option<PathBuf>) -> Result<Stage> {
+    /// A scratch directory, with this store if it is given.
+    fn scratch(text: &str, store: Option<PathBuf>) -> Result<Stage> {
         let scratch = TempDir::with_prefix("teamkeep-demo-").map_err(|error| {
             Error::caused("cannot create a scratch directory", error)
                 .hint("set TMPDIR to a writable directory")
         })?;
-        let home = scratch.path().join("home");
+        let store = store.unwrap_or_else(|| scratch.path().join("store"));
+        Stage::new(text, scratch.path().join("home"), store, Some(scratch))
+    }
+
+    fn new(text: &str, home: PathBuf, store: PathBuf, scratch: Option<TempDir>) -> Result<Stage> {
         let client = home.join(".claude");
-        let paths = Paths {
-            store: store.unwrap_or_else(|| scratch.path().join("store")),
-            config: scratch.path().join("teamkeep.toml"),
-            client: Some(client.clone()),
-            warning: None,
-        };
+        let config = home.join("teamkeep.toml");
+        let paths = Paths { store, config, client: Some(client.clone()), warning: None };
         let steps = steps(text, &home.display().to_string())?;
         let start = steps.iter().find_map(|(_, step)| start_of_run(step)).unwrap_or_default();
-        Ok(Stage { scratch, paths, client, steps, start })
+        Ok(Stage { scratch, paths, home, client, steps, start })
     }
 
     /// Writes Claude Code's files as of this step. Returns the time of its call.
     fn prepare(&self, step: &Step) -> Result<Timestamp> {
         write_files(&self.client, step)?;
+        for (name, text) in &step.project {
+            write_file(&self.home, name, text, OpenOptions::new().write(true).truncate(true))?;
+        }
         Ok(self.start.checked_add(step.offset()).unwrap_or(self.start))
     }
 }
 
 /// The calls, each with the number of its line. Their paths are those of this home directory.
 fn steps(text: &str, home: &str) -> Result<Vec<(usize, Step)>> {
-    let slug = format!("{home}/parser").replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    let slug = format!("{home}/").replace(|c: char| !c.is_ascii_alphanumeric(), "-");
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let parse = |(number, line): (usize, &str)| {
         let step = serde_json::from_str(&line.replace(HOME, home).replace(SLUG, &slug));
@@ -171,17 +186,11 @@ fn start_of_run(step: &Step) -> Option<Timestamp> {
 
 /// Writes Claude Code's files as of this step.
 fn write_files(client: &Path, step: &Step) -> Result<()> {
-    let write = |name: &str, text: &Value, options: &mut OpenOptions| -> Result<()> {
-        let path = below(client, name)?;
-        std::fs::create_dir_all(path.parent().unwrap_or(client))?;
-        let mut file = options.create(true).open(path)?;
-        Ok(file.write_all(text.as_str().unwrap_or_default().as_bytes())?)
-    };
     for (name, text) in &step.write {
-        write(name, text, OpenOptions::new().write(true).truncate(true))?;
+        write_file(client, name, text, OpenOptions::new().write(true).truncate(true))?;
     }
     for (name, text) in &step.append {
-        write(name, text, OpenOptions::new().append(true))?;
+        write_file(client, name, text, OpenOptions::new().append(true))?;
     }
     for name in &step.remove {
         let path = below(client, name)?;
@@ -193,9 +202,16 @@ fn write_files(client: &Path, step: &Step) -> Result<()> {
     Ok(())
 }
 
-fn below(client: &Path, name: &str) -> Result<PathBuf> {
+fn write_file(dir: &Path, name: &str, text: &Value, options: &mut OpenOptions) -> Result<()> {
+    let path = below(dir, name)?;
+    std::fs::create_dir_all(path.parent().unwrap_or(dir))?;
+    let mut file = options.create(true).open(path)?;
+    Ok(file.write_all(text.as_str().unwrap_or_default().as_bytes())?)
+}
+
+fn below(dir: &Path, name: &str) -> Result<PathBuf> {
     if Path::new(name).components().all(|part| matches!(part, Component::Normal(_))) {
-        return Ok(client.join(name));
+        return Ok(dir.join(name));
     }
     Err(Error::new(format!("{name:?} is outside of the scratch directory")))
 }

@@ -1,9 +1,11 @@
 //! The terminal: output for programs goes to stdout, messages for people to stderr.
 
 pub mod keys;
+mod message;
 pub mod pager;
 pub mod progress;
 pub mod terminal;
+pub mod usage;
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -54,7 +56,7 @@ impl Ui {
 
     pub fn eprint_line(&self, line: &str) {
         if !self.quiet {
-            let _ = writeln!(io::stderr(), "{}", escape(line));
+            message::print(line);
         }
     }
 
@@ -120,9 +122,7 @@ impl Ui {
 }
 
 fn prefixed(color: AnsiColor, prefix: &str, text: impl Display) {
-    let (style, text) = (color.on_default().bold(), text.to_string());
-    let mut out = anstream::AutoStream::auto(io::stderr());
-    let _ = writeln!(out, "{style}{prefix}{style:#} {}", escape(&text));
+    message::print_labeled(color.on_default().bold(), prefix, &text.to_string());
 }
 
 /// Treats a closed pipe as success: the reader has stopped reading.

@@ -1,6 +1,7 @@
 //! Errors: what failed, why, and what to do about it.
 
 use std::fmt;
+use std::io::ErrorKind;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -75,6 +76,31 @@ impl Error {
         hint.into_iter().fold(self, Error::hint)
     }
 
+    /// Adds the hint for a word that is not one of the known ones: the most similar one, or all of them. Every message about an
+    /// unknown name has its hint from here.
+    pub fn suggest(self, what: &str, word: &str, known: &[&str]) -> Error {
+        match nearest(word, known, 2) {
+            Some(near) => self.hint(format!("did you mean {near:?}?")),
+            None if (1..=MAX_LISTED).contains(&known.len()) => {
+                self.hint(format!("known {what}s: {}", known.join(", ")))
+            }
+            None => self,
+        }
+    }
+
+    /// Whether the cause is that the user lacks a permission, or that a directory is a file.
+    pub fn is_inaccessible(&self) -> bool {
+        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(self);
+        while let Some(error) = cause {
+            let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+            if let Some(ErrorKind::PermissionDenied | ErrorKind::NotADirectory) = kind {
+                return true;
+            }
+            cause = error.source();
+        }
+        false
+    }
+
     /// The exit code of a command that fails with this error. Never 2: that would block a tool call.
     pub fn exit_code(&self) -> u8 {
         match self.kind {
@@ -113,16 +139,22 @@ const MAX_LISTED: usize = 40;
 /// The compared start of a word, in characters.
 const MAX_CHARS: usize = 64;
 
-/// The error for a word that is not one of the known ones. Its hint has the most similar one, or all of them.
+/// The error for a word that is not one of the known ones, with the hint of [`Error::suggest`].
 pub fn unknown(what: &str, word: &str, known: &[&str]) -> Error {
-    let error = Error::not_found(format!("unknown {what} {word:?}"));
-    match nearest(word, known, 2) {
-        Some(near) => error.hint(format!("did you mean {near:?}?")),
-        None if (1..=MAX_LISTED).contains(&known.len()) => {
-            error.hint(format!("known {what}s: {}", known.join(", ")))
-        }
-        None => error,
-    }
+    Error::not_found(format!("unknown {what} {word:?}")).suggest(what, word, known)
+}
+
+/// At most this many candidates of an ambiguous name are listed.
+const MAX_CANDIDATES: usize = 3;
+
+/// The first candidates, and the number of the others: `a, b, c and 2 more`.
+pub fn candidates<T: fmt::Display>(all: &[T]) -> String {
+    let shown: Vec<String> = all.iter().take(MAX_CANDIDATES).map(T::to_string).collect();
+    let more = match all.len().saturating_sub(MAX_CANDIDATES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", shown.join(", "))
 }
 
 /// The most similar known word. It differs in at most `max_distance` characters, or in a third of its own. Two swapped
@@ -148,6 +180,21 @@ mod tests {
         assert_eq!((error.kind, error.hints.as_slice()), (Kind::Usage, ["create it".to_owned()].as_slice()));
         let inner = error.source().and_then(|inner| inner.source()).and_then(|inner| inner.downcast_ref());
         assert_eq!(inner.map(std::io::Error::kind), Some(std::io::ErrorKind::NotFound));
+    }
+
+    #[test]
+    fn a_missing_permission_is_found_below_other_errors() {
+        let denied = std::io::Error::new(std::io::ErrorKind::PermissionDenied, "cannot open x");
+        let passed_on = std::io::Error::other(Error::from(denied).within("cannot read the log"));
+        assert!(Error::from(passed_on).within("cannot list").is_inaccessible());
+        assert!(!Error::caused("cannot open x", std::io::Error::other("full")).is_inaccessible());
+    }
+
+    #[test]
+    fn more_than_three_candidates_are_counted() {
+        assert_eq!(candidates(&["a"]), "a");
+        assert_eq!(candidates(&["a", "b", "c"]), "a, b, c");
+        assert_eq!(candidates(&["a", "b", "c", "d", "e"]), "a, b, c and 2 more");
     }
 
     #[test]

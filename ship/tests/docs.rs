@@ -27,59 +27,6 @@ const TYPES: [[&str; 5]; 6] = [
     ["`list of strings`", "never null", "`VARCHAR[]`", "`Array(Nullable(String))`", "`array(varchar)`"],
 ];
 
-const INTRODUCTION: &str = "\
-The tables that teamkeep ships to an object store ([ship recorded data](ship.md)), as Apache Parquet files with Snappy compression. \
-[Queries](queries.md) has views and queries for them.
-
-## Objects
-
-| Object | Content |
-|---|---|
-| `TABLE/org=ORG/date=DAY/host=HOST/RUN-REVISION.parquet` | the rows of a run in one table; `DAY` is the day on which the run started |
-| `events/org=ORG/date=DAY/host=HOST/SEGMENT-PART.parquet` | the lines of a closed segment of the log; `DAY` is the day on which the segment was created. `PART` counts from 0: a new part begins after 32 MiB |
-| `heads/org=ORG/date=DAY/host=HOST/LINES-HASH.parquet` | the head of the log's hash chain when data was shipped; `DAY` is the day of its last line |
-| `TABLE/org=ORG/date=1970-01-01/host=HOST/no-rows.parquet` | the columns and no rows, so that a query finds each table before it has rows |
-| `bundles/org=ORG/date=DAY/host=HOST/RUN-REVISION.teamkeep` | the whole run as a bundle, if `ship.bundles` is true; `teamkeep import` reads it |
-
-- All days are in UTC.
-- Objects are created once. They are never changed, and teamkeep never lists or deletes them.
-- A run has no object in a table in which it has no rows. Its object in `runs` is written last: a run that is in `runs` is \
-complete in the other tables.
-- A changed configuration, such as another privacy level, applies only to data that is sent afterwards.
-
-## Partitions
-
-`org`, `date` and `host` are columns of every table, with values from the names of the objects (Hive partitions).
-
-| Column | Type | Meaning |
-|---|---|---|
-| `org` | `string` | `ship.organization` |
-| `date` | date | the day in the object's name |
-| `host` | `string` | `ship.host` or the system's name, or a pseudonym |
-
-Other characters than ASCII letters, digits, `.`, `_` and `-` are replaced by `-`. A name like a number, a date, `true` or `null` gets \
-`_` in front: `42` becomes `_42`. Otherwise, engines would guess another type.
-
-## Revisions
-
-A run that is resumed ends again, and is sent again. Its rows have the time of the end as `revision`, and the highest revision of a run \
-counts. A row of another table counts if `org`, `date`, `host`, `run` and `revision` are those of a row in `runs` that counts. The \
-[views](queries.md#views) select these rows.
-
-`events` and `heads` have no revisions.
-
-## Stability
-
-Columns are only added. A column keeps its name, its type and its meaning. Older objects lack newer columns: read the \
-objects by the names of columns, with null for missing ones.
-
-## Types
-
-Every column can be null, except lists. In these tables, `usd` means US dollars and `ms` milliseconds. `input_tokens` excludes cached \
-tokens, which the attribute `gen_ai.usage.input_tokens` of [OpenTelemetry](opentelemetry.md#the-trace) includes.
-
-";
-
 #[derive(Default)]
 struct Descriptions(Vec<Description>);
 
@@ -98,9 +45,12 @@ fn descriptions() -> Vec<Description> {
     all.0
 }
 
-fn tables() -> String {
-    let mut page =
-        format!("# Tables\n\n<!-- Generated from the program by `{COMMAND}`. -->\n\n{INTRODUCTION}");
+/// The page with its generated tables, between two markers.
+fn tables(page: &str) -> String {
+    let [begin, end] = ["<!-- begin tables -->\n", "<!-- end tables -->\n"];
+    let (before, rest) = page.split_once(begin).unwrap();
+    let (_, after) = rest.split_once(end).unwrap();
+    let mut page = format!("{before}{begin}");
     page += "| Type | | DuckDB | ClickHouse | Trino |\n|---|---|---|---|---|\n";
     for row in TYPES {
         let _ = writeln!(page, "| {} |", row.join(" | "));
@@ -112,7 +62,7 @@ fn tables() -> String {
             let _ = writeln!(page, "| `{name}` | `{kind}` | {about} |");
         }
     }
-    page
+    page + end + after
 }
 
 fn trino_type(kind: &str) -> &'static str {
@@ -150,7 +100,8 @@ fn trino_tables() -> String {
 #[test]
 fn generated_pages_are_up_to_date() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/organization");
-    for (path, text) in [("tables.md", tables()), ("queries/trino-tables.sql", trino_tables())] {
+    let page = std::fs::read_to_string(root.join("tables.md")).unwrap();
+    for (path, text) in [("tables.md", tables(&page)), ("queries/trino-tables.sql", trino_tables())] {
         if std::env::var_os("TEAMKEEP_GENERATE").is_some() {
             std::fs::write(root.join(path), &text).unwrap();
         }

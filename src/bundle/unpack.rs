@@ -23,6 +23,7 @@ const MAX_MANIFEST_BYTES: u64 = 64 << 20;
 const MAX_RATIO: u64 = 200;
 /// Unpacked bytes that are always allowed.
 const FREE_BYTES: u64 = 16 << 20;
+const TO_WRITE_ONE: &str = "to write one: teamkeep export RUN -o FILE";
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Unpacks a bundle of at most this size, if one is given. `done` is called with the number of bytes read.
@@ -60,13 +61,17 @@ fn read<R: Read>(
     meter: &Meter,
     done: &mut dyn FnMut(u64),
 ) -> Result<Manifest> {
-    let not_a_bundle = |error: io::Error| Error::caused("not a teamkeep export", error);
+    let not_a_bundle = |error: io::Error| match (meter.packed.get(), error.kind()) {
+        (0, _) => Error::new("it is empty").hint(TO_WRITE_ONE),
+        (_, ErrorKind::UnexpectedEof) => Error::new("not a complete teamkeep export: it ends too early"),
+        _ => Error::caused("not a teamkeep export", error).hint(TO_WRITE_ONE),
+    };
     // Raw: a long name or an extension is then an entry of its own, which is rejected and never read into memory.
     let mut entries = tar.entries().map_err(not_a_bundle)?.raw(true);
     let first = entries.next().ok_or_else(|| Error::new("it is empty"))?;
     let mut first = first.map_err(not_a_bundle)?;
     if name_of(&first)? != MANIFEST || first.header().entry_type() != EntryType::Regular {
-        return Err(Error::new("not a teamkeep export: its first entry is not a manifest"));
+        return Err(Error::new("not a teamkeep export: its first entry is not a manifest").hint(TO_WRITE_ONE));
     }
     if first.size() > MAX_MANIFEST_BYTES {
         return Err(Error::new("its manifest is too large"));

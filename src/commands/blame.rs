@@ -1,11 +1,12 @@
 //! `teamkeep blame FILE[:LINE]`: the agent that wrote each line of a file, or one line.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
 use super::catalog::catalog;
-use super::file_changes::file_changes;
+use super::file_changes::{file_changes, suggest_file};
 use super::output::{self, JsonOption};
 use crate::context::Context;
 use crate::files::{Change, FileChange, FoundBy, LineFinder, PresentLine};
@@ -83,7 +84,10 @@ fn target(given: &Path) -> Result<(PathBuf, Option<usize>)> {
     match numbered.filter(|(file, _)| given.symlink_metadata().is_err() && Path::new(file).is_file()) {
         None => Ok((given.to_path_buf(), None)),
         Some((file, line)) => {
-            let number = line.parse().map_err(|_| Error::usage(format!("invalid line number {line:?}")));
+            let number = line.parse().map_err(|_| {
+                Error::usage(format!("invalid line number {line:?}"))
+                    .hint("write FILE:LINE, such as src/parser.rs:42")
+            });
             Ok((file.into(), Some(number?)))
         }
     }
@@ -93,8 +97,13 @@ fn target(given: &Path) -> Result<(PathBuf, Option<usize>)> {
 fn present_lines(file: &Path, number: Option<usize>) -> Result<Vec<PresentLine>> {
     let (bytes, _) = fs::read_linked(file, MAX_FILE_BYTES).map_err(|error| {
         let shown = file.display();
-        Error::from(error)
-            .hint(format!("to list the recorded changes of a deleted file: teamkeep files {shown}"))
+        let error = match error.kind() {
+            ErrorKind::NotFound => {
+                suggest_file(Error::not_found(format!("the file {shown} does not exist")), file)
+            }
+            _ => error.into(),
+        };
+        error.hint(format!("to list the recorded changes of a deleted file: teamkeep files {shown}"))
     })?;
     let text = String::from_utf8_lossy(&bytes);
     let lines = (1..).zip(text.lines()).map(|(number, text)| PresentLine { number, text: text.to_owned() });

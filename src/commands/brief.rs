@@ -1,6 +1,7 @@
 //! `teamkeep brief [RUN]`: the facts about a team for an agent that has lost its context.
 
 use super::catalog::{moment_of_run, surroundings, time_of_run, with_run};
+use super::number;
 use super::output::{self, JsonOption};
 use crate::brief::Brief;
 use crate::context::Context;
@@ -9,7 +10,7 @@ use crate::status::Observed;
 use crate::timeline::DetailLevel;
 use crate::view;
 use teamkeep_core::config::{ContextLoss, ContextPart};
-use teamkeep_core::error::{Error, Result};
+use teamkeep_core::error::{Error, Result, unknown};
 use teamkeep_core::model::event::LEAD;
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::clock::{self, Timestamp};
@@ -29,7 +30,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     at: Option<String>,
     /// Maximum size in bytes. Default: unlimited
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(500..))]
+    #[arg(long, value_name = "BYTES", value_parser = number::brief_size)]
     max_bytes: Option<u32>,
     /// Write a prompt for a new session that continues the work
     #[arg(long, conflicts_with = "json")]
@@ -59,8 +60,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         }
         if !is_known {
             let names: Vec<&str> = known().collect();
-            let what = format!("no agent {:?} in run {}", reader.unwrap_or_default(), data.run.run);
-            return Err(Error::not_found(what).hint(format!("agents: {}", names.join(", "))));
+            return Err(unknown("agent", reader.unwrap_or_default(), &names));
         }
         let mut brief = Brief::of(data, &observed, reader, at);
         if args.after.as_deref() == Some(ContextLoss::Resume.name()) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::when::When;
+use super::when::{RunTimes, When};
 use crate::bundle;
 use crate::context::Context;
 use crate::redact::Redactor;
@@ -10,24 +10,27 @@ use crate::status::{Observed, Surroundings};
 use crate::timeline::{DetailLevel, OpenedRun, RunCatalog, RunData};
 use crate::view;
 use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::access;
 use teamkeep_core::store::archive::{Archive, RunRecord};
 use teamkeep_core::store::log::ReadErrors;
 use teamkeep_core::sys::clock::{self, Timestamp};
 
 const MAX_LISTED: usize = 5;
-const TIME_FORMS: &str = "expected 2026-11-20 04:40 (local), 2026-11-20T04:40:00Z, 2026-11-20, today, yesterday, now, an age (10m, 2h, 1w)";
+const TIME_FORMS: &str = "expected 17:53, 2026-11-20 04:40 (local), 2026-11-20T04:40:00Z, 2026-11-20, today, yesterday, now, an age (10m, 2h, 1w)";
 /// The additional form if a run is named.
 const RELATIVE_FORM: &str = ", or the time since the start of the run (+1m30s)";
 
 /// Lists the recorded runs. Fails when they cannot be listed: an empty list would look like an empty store.
 pub fn catalog(context: &Context) -> Result<RunCatalog> {
     let catalog = lenient_catalog(context);
-    catalog.listing_error().map_or(Ok(catalog), Err)
+    catalog.listing_error().map_or(Ok(catalog), |error| Err(context.with_fix(error)))
 }
 
 /// Lists the recorded runs as far as possible, for commands that report damage themselves.
 pub fn lenient_catalog(context: &Context) -> RunCatalog {
-    RunCatalog::open(archive(context), context.paths.log())
+    let mut catalog = RunCatalog::open(archive(context), context.paths.log());
+    catalog.missing_store = access::missing(&context.paths, &context.env);
+    catalog
 }
 
 pub fn archive(context: &Context) -> Archive {
@@ -68,23 +71,22 @@ pub fn redactor<'a>(context: &Context, runs: impl IntoIterator<Item = &'a RunRec
     Redactor::new(&context.config.privacy, &Vec::from_iter(homes))
 }
 
-/// Parses a time: see [`When`]. `start` is the start of the run that it may be relative to.
-pub fn parse_time(text: &str, start: Option<Timestamp>, now: Timestamp) -> Result<Timestamp> {
+/// Parses a time: see [`When`]. `run` is the run that it may be relative to.
+pub fn parse_time(text: &str, run: Option<RunTimes>, now: Timestamp) -> Result<Timestamp> {
     let when = When::parse(text);
-    let why = match (when, start) {
+    let why = match (when, run) {
         (Some(When::FromStart(_)), None) => ": it is relative to the start of a run, and no run is named",
         _ => "",
     };
-    let time = when.and_then(|when| when.time(now, start));
-    let relative = start.map_or("", |_| RELATIVE_FORM);
+    let time = when.and_then(|when| when.time(now, run));
+    let relative = run.map_or("", |_| RELATIVE_FORM);
     time.ok_or_else(|| {
         Error::usage(format!("invalid time {text:?}{why}")).hint(format!("{TIME_FORMS}{relative}"))
     })
 }
 
 pub fn time_of_run(context: &Context, text: Option<&str>, run: &RunRecord) -> Result<Option<Timestamp>> {
-    let start = Some(run.started_at);
-    text.map(|text| parse_time(text, start, context.clock.now())).transpose()
+    text.map(|text| parse_time(text, Some(run.into()), context.clock.now())).transpose()
 }
 
 /// The time of `--at`; warns when it is outside of the run.

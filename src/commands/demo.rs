@@ -1,32 +1,37 @@
 //! `teamkeep demo`: a bundled example run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
 
 use super::output;
 use crate::context::Context;
 use crate::demo::{self, check::CheckOutcome};
-use crate::report::RunSummary;
+use crate::report::Report;
 use crate::settings::plan::count;
-use crate::timeline::{Entry, RunCatalog, RunData, Summary, Timeline, merge};
-use crate::view::{self, Document, TimelineOptions};
+use crate::timeline::{Entry, RunCatalog, Summary, merge};
+use crate::view::{Document, bold, dim, plain};
 use teamkeep_core::client::settings::command::{HookProgram, quoted, shell_invocation};
 use teamkeep_core::config::Config;
-use teamkeep_core::error::{Error, Result};
+use teamkeep_core::error::{Cause, Error, Result};
 use teamkeep_core::policy::Decision;
+use teamkeep_core::spending::dollars;
 use teamkeep_core::store::archive::Archive;
+use teamkeep_core::sys::clock::duration;
+use teamkeep_core::sys::fs::make_private_dir;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  # Show the example run
+  # Record the example run into a temporary store, and see which commands to try on it
   teamkeep demo
 
-  # Check that the hook program records and blocks
-  teamkeep demo --check
+  # Record it into this directory
+  teamkeep demo --keep ~/teamkeep-demo
 
-  # Keep it, and open its report
-  teamkeep demo --keep /tmp/demo && TEAMKEEP_HOME=/tmp/demo teamkeep report --open")]
+  # Check that the hook program records and blocks
+  teamkeep demo --check")]
 pub struct Args {
-    /// Keep the run in this directory, to try commands on it
+    /// Record the run into this directory. Default: a new temporary directory
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
     /// Play the run through the hook program in a scratch store, and print what it recorded and blocked
@@ -34,59 +39,89 @@ pub struct Args {
     check: bool,
 }
 
+/// The commands to try, and what each shows.
+const COMMANDS: [(&str, &str); 8] = [
+    ("report", "what went wrong, and what it cost"),
+    ("report --open", "the same as a page with a timeline"),
+    ("log --agent bob", "what bob did, and what was blocked"),
+    ("watch", "the board, at any moment of the run"),
+    ("search escapes", "all messages with a word"),
+    ("files --shared", "the files that two agents changed"),
+    ("blame src/format.rs", "who wrote each line, and for which task"),
+    ("restore", "how to continue the lost tasks"),
+];
+
 pub fn run(context: &Context, args: &Args) -> Result<()> {
     if args.check {
         return check(context);
     }
-    let replayed = demo::play(args.keep.as_deref())?;
+    let dir = match &args.keep {
+        Some(dir) => empty_dir(dir)?,
+        None => temporary_dir()?,
+    };
+    let replayed = demo::play(&dir)?;
     let archive = Archive::open(replayed.paths.archive(), &Config::default());
     let catalog = RunCatalog::open(archive, replayed.paths.log());
     let opened = catalog.open_runs(&catalog.runs.iter().collect::<Vec<_>>())?;
-    let columns = context.ui.columns();
-    let now = replayed.end;
     let program = shell_invocation(&context.env);
-    let store = quoted(&replayed.paths.store.to_string_lossy());
-    let command = |command: &str| match &args.keep {
-        Some(_) => format!("\n$ TEAMKEEP_HOME={store} {program} {command}\n"),
-        None => format!("\nteamkeep {command}:\n"),
-    };
-    let paragraphs = |text: &str| {
-        let mut document = Document::default();
-        text.lines().for_each(|line| document.paragraph(line));
-        document.to_terminal(columns)
-    };
-    let mut text = paragraphs(&format!(
-        "This is a run of Claude Code 2.1.330 with teamkeep's default policy ({} hook calls). Claude Code has \
-             since deleted the team's files; teamkeep kept them.\n",
-        replayed.lines.len()
-    ));
-    let timelines: Vec<_> = opened.runs.iter().map(|run| (run, merge(run))).collect();
-    let row = |(run, timeline): &(&RunData, Timeline)| RunSummary::of(run, timeline, &Config::default(), now);
-    let rows: Vec<RunSummary> = timelines.iter().map(row).collect();
-    text += &command("list");
-    text += &view::runs(&rows, &catalog.ids(), rows.len(), now, columns).to_terminal(columns);
-    for (run, timeline) in &timelines {
-        text += &command("replay latest");
-        let (entries, mut lines) = (timeline.entries.iter().collect::<Vec<_>>(), Vec::new());
-        let options = TimelineOptions { columns, ..TimelineOptions::default() };
-        view::timeline(run, timeline, &entries, options, &mut lines)?;
-        text += &String::from_utf8_lossy(&lines);
-        let mut verdicts = timeline.entries.iter().filter_map(Entry::verdict);
-        if let Some(block) = verdicts.find(|verdict| verdict.decision == Decision::Block) {
-            text += "\nThe lead reads this instead of stopping bob:\n";
-            text += &paragraphs(block.reason.trim_end());
+    let shown = |path: &Path| quoted(&path.to_string_lossy());
+    let mut document = Document::default();
+    for run in &opened.runs {
+        let report = Report::of(run, &merge(run), &Config::default(), replayed.end);
+        document.paragraph("A recorded run of Claude Code and teamkeep:");
+        document.line([bold(&report.verdict.title)]);
+        document.blank();
+        let overview = &report.overview;
+        document.paragraph(format!(
+            "{} of {} done in {}, {}. What went wrong:",
+            overview.count.completed,
+            count(overview.count.tasks, "task"),
+            overview.duration_ms.map(duration).unwrap_or_default(),
+            report.spending.cost.map(dollars).unwrap_or_default(),
+        ));
+        for incident in &report.incidents {
+            document.line([plain("-"), plain(&incident.summary)]);
         }
     }
-    let try_it = match &args.keep {
-        Some(_) => format!("To delete this run: rm -r {store}"),
-        None => format!("To try the commands on this run: {program} demo --keep DIR"),
-    };
-    text += "\n";
-    text += &paragraphs(&format!(
-        "The policy blocked the shutdown of bob, who then finished the task.\n{try_it}\n\
-         To record your own teams: {program} install\n"
-    ));
-    output::page(context, &text)
+    document.blank();
+    document.paragraph("Try it on this run, in its project:");
+    document.code([plain(format!("  cd {}", shown(&demo::home(&dir).join(demo::PROJECT))))]);
+    document.code([plain(format!("  export TEAMKEEP_HOME={}", shown(&dir)))]);
+    let commands = COMMANDS.map(|(command, what)| (format!("{program} {command}"), what));
+    let width = commands.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
+    for (command, what) in commands {
+        document.code([plain(format!("  {command:width$}  ")), dim(format!("# {what}"))]);
+    }
+    document.blank();
+    document.paragraph("`restore --yes` writes to this run's own task lists, not to yours. Afterwards:");
+    document.code([plain(format!("  cd; unset TEAMKEEP_HOME; rm -r {}", shown(&dir)))]);
+    output::page(context, &document.to_terminal(context.ui.columns()))
+}
+
+/// An empty directory that only the user can read, by its absolute path.
+fn empty_dir(dir: &Path) -> Result<PathBuf> {
+    let failed = |why: Cause| Error::caused(format!("cannot keep the run in {}", dir.display()), why);
+    if std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(failed("the directory is not empty".into()).hint("choose another directory"));
+    }
+    let dir = std::path::absolute(dir).map_err(|error| failed(error.into()))?;
+    make_private_dir(&dir).or_else(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists if dir.is_dir() => Ok(()),
+        std::io::ErrorKind::AlreadyExists => {
+            Err(failed("it is a file".into()).hint("choose another directory"))
+        }
+        _ => Err(failed(error.into())),
+    })?;
+    Ok(dir)
+}
+
+/// A new directory that remains.
+fn temporary_dir() -> Result<PathBuf> {
+    let dir = TempDir::with_prefix("teamkeep-demo-").map_err(|error| {
+        Error::caused("cannot create a temporary directory", error)
+            .hint("set TMPDIR to a writable directory, or use --keep DIR")
+    })?;
+    Ok(dir.keep())
 }
 
 /// Checks the hook program with the bundled run, and prints one line each for what it recorded, what it blocked, and its time.

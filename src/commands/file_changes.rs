@@ -7,7 +7,7 @@ use super::catalog;
 use crate::context::Context;
 use crate::files::{Attribution, FileChange};
 use crate::timeline::{RunCatalog, merge};
-use teamkeep_core::error::{Error, Result};
+use teamkeep_core::error::{Error, Result, nearest};
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::fs;
 
@@ -36,6 +36,23 @@ pub fn file_changes(
     }
     found.sort_by_key(|found| found.change.at);
     Ok(found)
+}
+
+/// At most this many files of a directory are compared with a name.
+const MAX_COMPARED: usize = 10_000;
+
+/// Adds the file of the same directory with the most similar name, if the file does not exist.
+pub fn suggest_file(error: Error, file: &Path) -> Error {
+    let (Some(name), false) = (file.file_name().and_then(|name| name.to_str()), file.exists()) else {
+        return error;
+    };
+    let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let entries = fs::entries(directory.unwrap_or(Path::new("."))).take(MAX_COMPARED);
+    let files: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let known: Vec<&str> = files.iter().map(String::as_str).collect();
+    error.maybe_hint(
+        nearest(name, &known, 2).map(|near| format!("did you mean {}?", file.with_file_name(near).display())),
+    )
 }
 
 /// The absolute path as it is given, and with all links resolved.

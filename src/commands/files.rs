@@ -1,15 +1,16 @@
 //! `teamkeep files [RUN|FILE]`: the files that the agents of a run changed, and their commits, or the changes of one file.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::json;
 
 use super::catalog::{catalog, with_run};
-use super::file_changes::file_changes;
+use super::file_changes::{file_changes, suggest_file};
 use super::output::{self, JsonOption};
 use crate::context::Context;
 use crate::files::{Attribution, agent_trace, file_histories};
-use crate::timeline::{DetailLevel, RunData, merge, project};
+use crate::timeline::{DetailLevel, Filter, RunData, merge, project};
 use crate::view;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::LEAD;
@@ -52,7 +53,14 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         return print_file(context, args, file, agent);
     }
     with_run(context, &args.of, DetailLevel::Timeline, |_, data| {
-        let mut found = Attribution::of(data, &merge(data));
+        let timeline = merge(data);
+        if let Some(agent) = agent
+            && let Some(error) =
+                Filter::default().only(&[agent.to_owned()], &[]).unknown_agent(&timeline.entries, data)
+        {
+            return Err(error);
+        }
+        let mut found = Attribution::of(data, &timeline);
         if args.shared {
             found.retain_shared();
         }
@@ -72,6 +80,7 @@ fn print_file(context: &Context, args: &Args, file: &Path, agent: Option<&str>) 
     let catalog = catalog(context)?;
     let run = args.run.as_deref().map(|name| catalog.find(name)).transpose()?;
     let mut found = file_changes(context, &catalog, file, run)?;
+    let known: BTreeSet<String> = found.iter().map(|found| found.change.agent.clone()).collect();
     found.retain(|found| agent.is_none_or(|agent| found.change.agent == agent));
     found.reverse();
     if args.output.json {
@@ -79,12 +88,19 @@ fn print_file(context: &Context, args: &Args, file: &Path, agent: Option<&str>) 
     }
     let rows = found.iter().map(|found| (found.run_name(), &found.change));
     output::page_document(context, &view::file_changes(rows, None))?;
-    if found.is_empty() {
-        let missing = if file.exists() { "" } else { ", and it does not exist here" };
-        let file = file.display();
-        return Err(Error::not_found(format!("no change of {file} is recorded{missing}")));
+    match agent {
+        _ if !found.is_empty() => Ok(()),
+        Some(agent) if !known.is_empty() => {
+            let what = format!("no change of {} by agent {agent:?} is recorded", file.display());
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            Err(Error::not_found(what).suggest("agent", agent, &known))
+        }
+        _ => {
+            let missing = if file.exists() { "" } else { ", and it does not exist here" };
+            let error = Error::not_found(format!("no change of {} is recorded{missing}", file.display()));
+            Err(suggest_file(error, file))
+        }
     }
-    Ok(())
 }
 
 fn print(context: &Context, args: &Args, data: &RunData, found: &Attribution) -> Result<()> {

@@ -58,9 +58,10 @@ fn fetch(context: &Context, address: &str) -> Result<NamedTempFile> {
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<()> {
-    let failed = |error: Error| error.within(format!("cannot import {}", args.file.display()));
-    let print = |line: String| context.ui.eprint_line(&line);
     let is_stdin = args.file.as_os_str() == "-";
+    let shown = if is_stdin { "stdin".to_owned() } else { args.file.display().to_string() };
+    let failed = |error: Error| error.within(format!("cannot import {shown}"));
+    let print = |line: String| context.ui.eprint_line(&line);
     if is_stdin && io::stdin().is_terminal() {
         return Err(Error::usage("cannot read an export from a terminal").hint("name a file, or use a pipe"));
     }

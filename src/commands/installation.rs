@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::dry_run;
 use super::output;
 use crate::context::Context;
 use crate::settings::client::ClientVersion;
@@ -88,7 +89,9 @@ pub fn print_diff(context: &Context, file: &SettingsFile, after: &[u8]) -> Resul
     let path = file.path.display().to_string();
     let path = crate::ui::escape(&path);
     // The settings are JSON and may contain any text.
-    output::print_json_text(context, &format!("--- {path}\n+++ {path}\n{changes}"))
+    output::print_json_text(context, &format!("--- {path}\n+++ {path}\n{changes}"))?;
+    context.ui.eprint_line(&format!("to do it: {}", dry_run::command(context, None)));
+    Ok(())
 }
 
 /// Lists the custom hooks that call teamkeep, which are left unchanged. Returns whether there are any.

@@ -1,14 +1,15 @@
 //! `teamkeep list`: the recorded runs, the newest first.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::catalog::{self, catalog, parse_time};
-use super::output;
+use super::{number, output};
 use crate::context::Context;
 use crate::report::RunSummary;
-use crate::timeline::{RunCatalog, merge};
+use crate::timeline::{RunCatalog, Summary, merge};
 use crate::view;
-use teamkeep_core::error::Result;
+use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -33,7 +34,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     until: Option<String>,
     /// Only the newest COUNT runs
-    #[arg(short = 'n', long = "limit", value_name = "COUNT")]
+    #[arg(short = 'n', long = "limit", value_name = "COUNT", value_parser = number::count)]
     count: Option<usize>,
     /// Print a JSON array
     #[arg(long)]
@@ -72,10 +73,12 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     });
     let rows = cached.into_iter().filter_map(|cached| cached.or_else(|| computed.next()));
     let project = args.project.as_deref();
+    let rows: Vec<RunSummary> = rows.collect();
+    drop(progress);
+    let projects: BTreeSet<String> = rows.iter().filter_map(|row| project_name(&row.counts)).collect();
     let is_wanted =
         |row: &RunSummary| project.is_none_or(|project| is_in(row.counts.project.as_deref(), project));
-    let mut rows: Vec<RunSummary> = rows.filter(is_wanted).collect();
-    drop(progress);
+    let mut rows: Vec<RunSummary> = rows.into_iter().filter(is_wanted).collect();
     if project.is_some() {
         total = rows.len();
         rows.truncate(most);
@@ -90,7 +93,12 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         context.ui.eprint_line(&empty.to_string());
         empty.hints.iter().for_each(|hint| context.ui.hint(hint));
     } else if args.project.is_some() || args.since.is_some() || args.until.is_some() {
-        context.ui.eprint_line("No runs match these filters.");
+        context.ui.eprint_line("no runs match these filters");
+        if let Some(name) = project.and_then(Path::to_str).filter(|name| !projects.contains(*name)) {
+            let known: Vec<&str> = projects.iter().map(String::as_str).collect();
+            let error = Error::not_found(name).suggest("project", name, &known);
+            error.hints.iter().for_each(|hint| context.ui.hint(hint));
+        }
     } else {
         context.ui.eprint_line("no team runs recorded; list sessions without a team: teamkeep list --all");
     }
@@ -113,6 +121,11 @@ impl Args {
             && since.is_none_or(|since| ended.is_none_or(|ended| ended >= since))
             && until.is_none_or(|until| started.is_none_or(|started| started <= until))
     }
+}
+
+/// The name of the directory of a project.
+fn project_name(row: &Summary) -> Option<String> {
+    Some(Path::new(row.project.as_deref()?).file_name()?.to_string_lossy().into_owned())
 }
 
 /// Whether a run's project is the given directory, is inside of it, or has its name.

@@ -1,5 +1,7 @@
 //! `teamkeep pause`, `resume` and `allow`: the overrides, which disable gates for a time or allow one shutdown.
 
+use std::collections::BTreeSet;
+
 use chrono::TimeDelta;
 use serde_json::{Value, json, value::RawValue};
 
@@ -7,7 +9,7 @@ use super::catalog;
 use crate::context::Context;
 use teamkeep_core::config::Gate;
 use teamkeep_core::enforcement::{LONGEST_PAUSE, OverrideFile, Pause, SnapshotReader};
-use teamkeep_core::error::{Error, Result, nearest, unknown};
+use teamkeep_core::error::{Error, Result, unknown};
 use teamkeep_core::model::event::{Actor, Event, Id, LEAD, OVERRIDE, SafeName};
 use teamkeep_core::store::log::Log;
 use teamkeep_core::sys::clock;
@@ -138,8 +140,12 @@ pub fn pause(context: &Context, args: &PauseArgs) -> Result<()> {
     let now = context.clock.now();
     let until =
         now.checked_add(duration).ok_or_else(|| Error::usage("the end of the pause is out of range"))?;
-    let pause = Pause { gate, team, until };
     let file = override_file(context)?;
+    context.warn_missing_store();
+    if let Some(team) = &team {
+        warn_unknown_team(context, team);
+    }
+    let pause = Pause { gate, team, until };
     let payload = json!({"override": "pause", "gate": pause.gate, "team": pause.team, "until": pause.until});
     record_unless_fixed(context, &pause.gate, pause.team.as_deref(), payload)?;
     file.change(now, |overrides| {
@@ -223,7 +229,12 @@ pub fn allow(context: &Context, args: &AllowArgs) -> Result<()> {
     }
     let gate = Gate::PrematureShutdown.name();
     let file = override_file(context)?;
-    warn_unknown_teammate(context, name);
+    context.warn_missing_store();
+    let members = running_members(context);
+    if !members.iter().any(|member| fold(member) == fold(name)) {
+        let what = format!("no running team has a teammate named {name:?}");
+        context.ui.warn_of(&suggest(what, "teammate", name, &members));
+    }
     let payload = json!({"override": "allow-shutdown", "gate": gate, "team": null, "name": name});
     record_unless_fixed(context, &Some(gate.to_owned()), None, payload)?;
     file.change(context.clock.now(), |overrides| {
@@ -234,8 +245,13 @@ pub fn allow(context: &Context, args: &AllowArgs) -> Result<()> {
     Ok(())
 }
 
-/// Warns if no running team has a teammate with this name: it may be misspelled.
-fn warn_unknown_teammate(context: &Context, name: &str) {
+/// A name that is not known may be misspelled, or belong to a team that starts later.
+fn suggest(what: String, kind: &str, name: &str, known: &BTreeSet<String>) -> Error {
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    Error::new(what).suggest(kind, name, &known)
+}
+
+fn running_members(context: &Context) -> BTreeSet<String> {
     let archive = catalog::archive(context);
     let teams = archive.open_subjects().into_iter().filter(|subject| subject.team().is_some());
     let members = teams.flat_map(|subject| {
@@ -244,13 +260,19 @@ fn warn_unknown_teammate(context: &Context, name: &str) {
         let reader = SnapshotReader { archive: &archive, client: None, live_first: false, until: None };
         reader.team((team, None), index.as_ref()).members
     });
-    let members: Vec<String> = members.filter(|member| member != LEAD).collect();
-    if members.is_empty() || members.iter().any(|member| fold(member) == fold(name)) {
-        return;
+    members.filter(|member| member != LEAD).collect()
+}
+
+/// Warns if no team with this name is running.
+fn warn_unknown_team(context: &Context, team: &str) {
+    let archive = catalog::archive(context);
+    let running: BTreeSet<String> =
+        archive.open_subjects().iter().filter_map(|subject| Some(subject.team()?.to_string())).collect();
+    if !running.contains(team) {
+        let mut known = running;
+        known.extend(catalog::lenient_catalog(context).runs.iter().filter_map(|run| run.team.clone()));
+        context.ui.warn_of(&suggest(format!("no running team is named {team:?}"), "team", team, &known));
     }
-    let known: Vec<&str> = members.iter().map(String::as_str).collect();
-    let near = nearest(name, &known, 2).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-    context.ui.warn(format!("no running team has a teammate named {name:?}{near}"));
 }
 
 /// `premature-shutdown in team "t1" until 2026-02-03 04:05:06 UTC`.
@@ -262,6 +284,7 @@ fn describe(pause: &Pause) -> String {
 
 /// The file with pauses and allowances. A damaged one causes a warning.
 fn override_file(context: &Context) -> Result<OverrideFile> {
+    context.check_store()?;
     context.paths.secure()?;
     let file = OverrideFile::new(&context.paths.policy(), context.config.log.lock_patience);
     if let Err(error) = file.try_read() {

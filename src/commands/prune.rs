@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::catalog;
+use super::dry_run::{self, DryRun};
 use super::output::{self, JsonOption};
+use super::{catalog, number};
 use crate::context::Context;
 use crate::prune::{
     Bounds, Inventory, Plan, PruneContext, Pruned, Reason, RunState, apply, plan, plan_verified, survey,
@@ -40,7 +41,7 @@ pub struct Args {
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     older_than: Option<Duration>,
     /// Keep only the newest COUNT runs
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = number::kept)]
     keep: Option<usize>,
     /// Delete the oldest runs until the archive is at most this size: `1 GiB`
     #[arg(long, value_name = "SIZE", value_parser = size)]
@@ -68,6 +69,7 @@ fn size(text: &str) -> std::result::Result<u64, String> {
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let (log, limits, now) = (context.paths.log(), &context.config.log, context.clock.now());
     let bounds = Bounds { older_than: args.older_than, keep: args.keep, max_size: args.max_size };
+    context.warn_missing_store();
     let archive = catalog::archive(context);
     // A dry run needs no lock.
     let exclusive = if args.yes { Some(archive.maintain(limits.lock_patience)?) } else { None };
@@ -97,25 +99,24 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let is_plan = pruned.is_none() && !plan.is_empty();
     if args.output.json {
         output::print_json(context, &object(&survey, &plan, pruned.as_ref()))?;
-    } else if let Some(Pruned { runs, contents, segments, bytes, .. }) =
-        pruned.as_ref().filter(|_| !plan.is_empty())
+    } else if let Some(Pruned { runs, contents, segments, bytes, .. }) = &pruned
+        && !plan.is_empty()
     {
         let all = [count(*runs, "run"), count(*contents, "object"), count(*segments, "log segment")];
         output::print(context, &format!("deleted {} ({})\n", all.join(", "), view::size(*bytes)))?;
-    } else if is_plan {
-        context.ui.eprint_line("Dry run. Re-run with --yes to delete.");
+    }
+    if is_plan {
+        let command = dry_run::command(context, Some("--yes"));
+        return Ok(DryRun { is_asked: args.dry_run, not_done: "deleted", command: &command }.end(context));
     }
     let problems = pruned.map(|pruned| pruned.problems).unwrap_or_default();
     problems.iter().for_each(|problem| context.ui.warn(problem));
-    // A script that omitted --yes must not mistake the dry run for success.
-    let is_forgotten = is_plan && !args.dry_run && !context.ui.is_terminal();
-    Ok(if problems.is_empty() && !is_forgotten { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
     let mut document = Document::default();
     let mut add = |line: String| document.paragraph(line);
-    let delete = if args.yes { "delete" } else { "would delete" };
     let name = |index: usize| {
         let run = &survey.runs[index].run;
         format!("{} {}", run.run, run.team.as_deref().unwrap_or("(no team)"))
@@ -130,7 +131,8 @@ fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
             },
             Reason::Size => "the archive exceeds --max-size".to_owned(),
         };
-        add(format!("{delete} {} ({why})", name(*index)));
+        let would = if args.yes { "" } else { "would " };
+        add(format!("{would}delete {} ({why})", name(*index)));
     }
     for index in &plan.kept {
         let why = match survey.runs[*index].state {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::catalog::{moment_of_run, with_run};
+use super::dry_run::{self, DryRun};
 use super::output::JsonOption;
 use crate::context::Context;
 use crate::restore::{
@@ -17,8 +18,6 @@ use teamkeep_core::error::{Cause, Error, Result};
 use teamkeep_core::store::archive::{Archive, RunRecord};
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::fs;
-
-const DRY_RUN: &str = "Dry run: nothing was written.";
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -146,7 +145,7 @@ impl Restore<'_> {
         if plan.files.is_empty() {
             context.ui.eprint_line("nothing to restore: no file of the run was recorded at that time");
         } else if args.dry_run {
-            context.ui.eprint_line(DRY_RUN);
+            return Ok(asked_dry_run(context));
         }
         Ok(if unread.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
@@ -164,9 +163,9 @@ impl Restore<'_> {
         let ui = &context.ui;
         match plan.branches.first() {
             None => ui.eprint_line("nothing to restore: no work of a worktree was recorded"),
-            Some(_) if args.dry_run => ui.eprint_line(DRY_RUN),
+            Some(_) if args.dry_run => return Ok(asked_dry_run(context)),
             Some(first) => {
-                ui.eprint_line(&format!("hint: show the changes: git diff HEAD...{}", first.branch));
+                ui.hint(format!("show the changes: git diff HEAD...{}", first.branch));
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -236,13 +235,13 @@ fn report(context: &Context, args: &Args, restore: &TaskRestore<'_>, plan: &Plan
     if let Some(holder) = &plan.held_by {
         ui.eprint_line(&format!("note: {holder}: --yes needs --force"));
     }
-    ui.eprint_line(&format!("to do it: {}", confirmed(context, args)));
-    if args.dry_run || ui.is_terminal() {
-        return ExitCode::SUCCESS;
-    }
-    let error = Error::new("dry run only: nothing was written");
-    ui.report(&error.hint("pass --yes to write, or --dry-run to exit with 0"));
-    ExitCode::FAILURE
+    DryRun { is_asked: args.dry_run, not_done: "written", command: &confirmed(context, args) }.end(context)
+}
+
+/// The end of a dry run of what is otherwise done without `--yes`.
+fn asked_dry_run(context: &Context) -> ExitCode {
+    let command = dry_run::command(context, None);
+    DryRun { is_asked: true, not_done: "written", command: &command }.end(context)
 }
 
 /// The command that writes what a dry run has shown.
@@ -306,7 +305,7 @@ fn undo(context: &Context, args: &Args, id: Option<&str>) -> Result<ExitCode> {
     let undone = if args.dry_run { records.preview_undo(id)? } else { records.undo(id)? };
     args.output.print(context, &undone, || view::undone(&undone))?;
     if args.dry_run {
-        context.ui.eprint_line(DRY_RUN);
+        return Ok(asked_dry_run(context));
     }
     Ok(ExitCode::SUCCESS)
 }

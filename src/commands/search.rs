@@ -8,7 +8,9 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::catalog::{self, catalog, parse_time, redactor};
+use super::number;
 use super::output::{self, JsonOption};
+use super::when::RunTimes;
 use crate::bundle::unpack;
 use crate::context::Context;
 use crate::redact::Redactor;
@@ -67,7 +69,7 @@ pub struct Args {
     #[arg(long)]
     regex: bool,
     /// Maximum number of results
-    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20, value_parser = number::limit)]
     limit: u16,
     /// Print the texts in full
     #[arg(long)]
@@ -242,10 +244,10 @@ impl Args {
     fn request<'a>(&self, context: &Context, catalog: &'a RunCatalog) -> Result<Request<'a>> {
         let query = self.query.join(" ");
         let run = self.run.as_deref().map(|name| catalog.find(name)).transpose()?;
-        let start = run.map(|run| run.started_at);
+        let times = run.map(RunTimes::from);
         let parse = |text: &Option<String>| {
-            let parsed = text.as_ref().map(|text| parse_time(text, start, context.clock.now())).transpose();
-            parsed.map_err(|error| match start {
+            let parsed = text.as_ref().map(|text| parse_time(text, times, context.clock.now())).transpose();
+            parsed.map_err(|error| match times {
                 None => error.hint("for a time since the start of a run, add --run RUN"),
                 Some(_) => error,
             })

@@ -40,6 +40,7 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    context.warn_missing_store();
     let catalog = catalog(context)?;
     let (opened, status) = read_status(context, &catalog)?;
     args.output.print(context, &status, || view::status(&status, context.clock.now()))?;

@@ -49,6 +49,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if args.head {
         return print_head(context, args);
     }
+    context.warn_missing_store();
     let catalog = lenient_catalog(context);
     let scope = match &args.run {
         // A damaged run is found only by its ID.

@@ -12,7 +12,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::{DemoOutcome, RUN, Stage, Step};
+use super::{DemoOutcome, Stage, Step, bundled};
 use teamkeep_core::client::payload::KNOWN;
 use teamkeep_core::client::response::BLOCK_EXIT_CODE;
 use teamkeep_core::client::settings::command::HookProgram;
@@ -39,7 +39,7 @@ pub struct CheckOutcome {
 /// # Errors
 /// A hook call failed or printed what Claude Code does not expect, or was not recorded.
 pub fn play(program: &HookProgram) -> Result<CheckOutcome> {
-    let mut stage = Stage::of(RUN, None)?;
+    let mut stage = Stage::scratch(&bundled()?, None)?;
     let (held, inherited) = io::pipe()?;
     // The background work of a hook call inherits it, so that its end shows.
     fcntl_setfd(&inherited, FdFlags::empty()).map_err(io::Error::from)?;
@@ -78,10 +78,10 @@ impl Stage {
     /// The hook call of a step.
     fn command(&self, program: &HookProgram, step: &Step, now: &str) -> Result<Command> {
         let subcommand = KNOWN.iter().find(|row| row.1 == step.event()).map_or("", |row| row.2);
-        let payload = self.scratch.path().join("payload.json");
+        let payload = self.home.join("payload.json");
         std::fs::write(&payload, step.payload.to_string())?;
         let mut command = Command::new(program.as_str());
-        command.args(program.args(subcommand)).env_clear().current_dir(self.scratch.path());
+        command.args(program.args(subcommand)).env_clear().current_dir(&self.home);
         command.stdin(File::open(payload)?).stdout(Stdio::piped()).stderr(Stdio::piped());
         // The recorded process could have the number of one that runs here.
         let variables = step.env.iter().filter(|(name, _)| *name != "CLAUDE_PID");

@@ -81,7 +81,7 @@ codes! {
     StorePrivate store::private, "store-private" "The store belongs to you, and no other user can read it.",
     StoreWritable store::writable, "store-writable" "The store is writable, or can be created, and each of its directories is a directory.",
     StoreRoom store::free_space, "store-room" "There is free space on the disk of the store.",
-    LastEvent record::last_event, "last-event" "Shows when the last event was recorded. Claude Code was not used for more than an hour after it without an event.",
+    LastEvent record::last_event, "last-event" "Shows when the last event was recorded. Claude Code has not run for more than an hour since then without an event.",
     NewestRun record::newest_run, "newest-run" "`teamkeep verify` finds no damage in the newest run.",
     OwnFailures record::failures, "own-failures" "No hook call reported an error in the last 24 hours.",
     TaskLists record::task_lists, "task-lists" "Every task of a running team is in a task list that the hooks know. The gates cannot see tasks in other lists.",

@@ -1,16 +1,17 @@
 //! Checks that the store is private and writable, and that there is free space.
 
 use std::fs::Metadata;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, OFlags, access, statvfs};
+use rustix::fs::{OFlags, statvfs};
 use rustix::process::geteuid;
 use teamkeep_core::client::settings::command::quoted;
 use teamkeep_core::client::settings::hook_command::Entry;
 use teamkeep_core::client::settings::layer::{Kind, managed_with_hooks};
 use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::access::{Obstacle, obstacle};
 use teamkeep_core::sys::fs::with_path;
 use teamkeep_core::sys::paths::PARTS;
 
@@ -112,38 +113,15 @@ pub fn writable(facts: &Facts<'_>) -> Diagnosis {
     if store.metadata().is_ok_and(|metadata| unusable(store, &metadata).is_some()) {
         return unknown("not checked, because store-private failed");
     }
-    let near = nearest(store);
-    let shut = |dir: &Path| {
-        let error = io::Error::from(access(dir, Access::WRITE_OK | Access::EXEC_OK).err()?);
-        let what = format!("cannot write in {}: {error}", dir.display());
-        Some((what, format!("chmod u+rwx {}", quoted(&dir.to_string_lossy()))))
-    };
-    if let Some((what, fix)) = shut(near) {
-        return bad(what).with_fix(format!("{fix}  # or set TEAMKEEP_HOME"));
-    }
-    if let Some(part) = misplaced(store) {
-        let shown = quoted(&part.to_string_lossy());
-        let what = format!("{} is not a directory: nothing can be recorded in it", part.display());
-        return bad(what).with_fix(format!("mv -n {shown} {shown}.aside"));
-    }
-    let mut parts = ["log", "archive", "sessions", "policy"].map(|part| store.join(part)).into_iter();
-    if let Some((what, fix)) = parts.find_map(|part| part.exists().then(|| shut(&part))?) {
+    if let Some(Obstacle { what, fix }) = obstacle(facts.paths, facts.env) {
         return bad(what).with_fix(fix);
     }
+    let near = nearest(store);
     if facts.paths.warning.is_some() {
         let what = format!("HOME is not set; data is stored in {}", store.display());
         return warn(what).with_fix("set HOME or TEAMKEEP_HOME");
     }
     ok(format!("{} {}", store.display(), if near == store { "is writable" } else { "can be created" }))
-}
-
-/// A directory of the store that is not a directory.
-fn misplaced(store: &Path) -> Option<PathBuf> {
-    let mut dirs = PARTS.iter().filter(|part| !part.contains('.')).map(|part| store.join(part));
-    // A link to a directory is the user's choice, except for the policy: its counts must be in this store. A dangling link
-    // is not a directory.
-    let is_linked = |dir: &Path| dir.is_symlink() && dir.ends_with("policy");
-    dirs.find(|dir| dir.symlink_metadata().is_ok() && (!dir.is_dir() || is_linked(dir)))
 }
 
 /// Checks the free space.

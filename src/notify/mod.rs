@@ -27,7 +27,7 @@ const MAX_NAME_CHARS: usize = 100;
 /// Maximum number of agents, of tasks, and of steps of the chain. The report has all of them.
 const MAX_ITEMS: usize = 20;
 
-/// The JSON that a destination gets. The format is documented in `docs/notifications.md`.
+/// The JSON that a destination gets. The format is documented in `docs/guides/watch-a-run.md`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Notification {
     pub v: u8,

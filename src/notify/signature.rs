@@ -85,7 +85,7 @@ mod tests {
         let at = Timestamp::from_millis(1_770_091_506_789).unwrap();
         let header = Secret(b"s3cret".to_vec()).sign(at, "{}").unwrap();
         assert_eq!(header, format!("t=1770091506,v1={}", mac(b"s3cret", b"1770091506.{}")));
-        assert!(include_str!("../../docs/notifications.md").contains(&header), "{header}");
+        assert!(include_str!("../../docs/guides/watch-a-run.md").contains(&header), "{header}");
     }
 
     #[test]

@@ -45,7 +45,7 @@ use spending::Spending;
 use teamkeep_core::config::Config;
 use teamkeep_core::sys::clock::Timestamp;
 
-/// The content of `teamkeep report`. The format is documented in `docs/report.md`.
+/// The content of `teamkeep report`. The format is documented in `docs/reference/json.md`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     pub v: u8,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::client_lock::{ClientLock, FILE};
 use super::dir_handle::DirHandle;
 use super::task_list::{MARK, MAX_BYTES, TaskList, holder, is_list_name, open, task_file_name};
-use teamkeep_core::error::{Error, Result};
+use teamkeep_core::error::{Error, Result, candidates};
 use teamkeep_core::model::event::SafeName;
 use teamkeep_core::sys::clock::{self, Timestamp};
 use teamkeep_core::sys::fs::{self, Document, JsonFile, Layout};
@@ -88,10 +88,9 @@ impl UndoLog {
         if known.is_empty() {
             return Err(error.hint("no restores are recorded"));
         }
-        let hint = |one: &UndoRecord| {
-            format!("{} restored tasks into {}, {}", one.id, one.list, clock::moment(one.at))
-        };
-        Err(known.iter().rev().take(5).map(hint).fold(error, Error::hint))
+        let described = |one: &UndoRecord| format!("{} ({}, {})", one.id, one.list, clock::moment(one.at));
+        let all: Vec<String> = known.iter().rev().map(described).collect();
+        Err(error.hint(format!("recorded restores: {}", candidates(&all))))
     }
 
     fn read(&self, id: &str) -> Result<Option<UndoRecord>> {

@@ -85,11 +85,8 @@ impl WorktreePlan {
         }
         if let Some(name) = name.filter(|_| branches.is_empty()) {
             let known: Vec<&str> = work.iter().map(|(worktree, ..)| worktree.as_str()).collect();
-            let error = Error::new(format!("no work of a worktree {name} was recorded"));
-            return Err(match known.is_empty() {
-                true => error,
-                false => error.hint(format!("recorded worktrees: {}", known.join(", "))),
-            });
+            let error = Error::not_found(format!("no work of a worktree {name} was recorded"));
+            return Err(error.suggest("worktree", name, &known));
         }
         let (run, team) = (data.run.run.clone(), data.run.team.clone());
         Ok(WorktreePlan { v: 1, run, team, at, branches, done: false, project: project(data) })

@@ -11,10 +11,14 @@ use super::loaded_event::weight;
 use super::{RunData, by_run, is_client_gone};
 use teamkeep_core::client::payload::{Kind, Payload};
 use teamkeep_core::client::team;
-use teamkeep_core::error::{Error, Result, nearest};
+use teamkeep_core::error::{Error, Result, candidates, nearest};
 use teamkeep_core::model::event::{OVERRIDE, Recorded};
 use teamkeep_core::store::archive::{Archive, Claims, RunRecord};
 use teamkeep_core::store::log::{self, Line, LineHeader, Range, ReadErrors, Reader, SegmentName};
+use teamkeep_core::sys::clock;
+
+/// With fewer digits a slip would show another run.
+const MIN_DIGITS: usize = 4;
 
 #[derive(Debug)]
 pub struct RunCatalog {
@@ -22,6 +26,8 @@ pub struct RunCatalog {
     pub runs: Vec<RunRecord>,
     pub damaged: Vec<String>,
     pub unlisted: Option<String>,
+    /// That the store does not exist, if so.
+    pub missing_store: Option<String>,
     pub(super) log: PathBuf,
 }
 
@@ -35,7 +41,7 @@ impl RunCatalog {
     pub fn open(archive: Archive, log: PathBuf) -> RunCatalog {
         let (runs, damaged) = archive.runs();
         let unlisted = archive.why_unlisted();
-        RunCatalog { archive, runs, damaged, unlisted, log }
+        RunCatalog { archive, runs, damaged, unlisted, missing_store: None, log }
     }
 
     /// The directory of the event log.
@@ -64,9 +70,12 @@ impl RunCatalog {
             Ok(lines) => lines.filter(|line| line.recorded.event != OVERRIDE).count(),
         };
         match events {
-            0 => Error::not_found("no runs recorded yet")
-                .hint("check the hooks: teamkeep doctor")
-                .hint("see an example run: teamkeep demo"),
+            0 => Error::not_found(match &self.missing_store {
+                Some(missing) => format!("no runs recorded yet: {missing}"),
+                None => "no runs recorded yet".to_owned(),
+            })
+            .hint("check the hooks: teamkeep doctor")
+            .hint("see an example run: teamkeep demo"),
             1 => Error::not_found("no runs recorded yet; hooks are working (1 event)"),
             events => Error::not_found(format!("no runs recorded yet; hooks are working ({events} events)")),
         }
@@ -106,22 +115,25 @@ impl RunCatalog {
                 |run: &&RunRecord| run.sessions.iter().any(|session| session.id.starts_with(name));
             matching.extend(self.runs.iter().filter(of_session));
         }
+        let is_short = name.chars().count() < MIN_DIGITS;
         match matching.as_slice() {
+            some @ [_, ..] if is_short => {
+                let what = format!("{name:?} is too short: a run ID needs at least {MIN_DIGITS} digits");
+                Err(Error::not_found(what).hint(more_digits(some)))
+            }
             [run] => Ok(run),
             [] => {
                 let error = Error::not_found(format!("no run matches {name:?}"));
                 let error = match self.similar_teams(name).as_slice() {
                     [] => error,
-                    near => error.hint(format!("did you mean {}?", near.join(" or "))),
+                    [near] => error.hint(format!("did you mean {near}?")),
+                    several => error.hint(format!("did you mean one of: {}?", candidates(several))),
                 };
                 Err(error.hint("list all runs: teamkeep list --all"))
             }
             several => {
                 let what = format!("{name:?} matches {} runs", several.len());
-                Err(several.iter().fold(Error::not_found(what), |error, run| {
-                    let team = run.team.as_deref().unwrap_or("(no team)");
-                    error.hint(format!("{} {team}, {}", run.run, run.started_at))
-                }))
+                Err(Error::not_found(what).hint(more_digits(several)))
             }
         }
     }
@@ -133,7 +145,7 @@ impl RunCatalog {
         teams.retain(|team| known.insert(*team));
         let part = name.to_lowercase();
         let containing = teams.iter().copied().filter(|team| team.to_lowercase().contains(&part));
-        let found: Vec<&str> = containing.take(3).collect();
+        let found: Vec<&str> = containing.collect();
         if !found.is_empty() {
             return found;
         }
@@ -171,6 +183,15 @@ impl RunCatalog {
         });
         Ok(OpenedRun { runs: runs.collect(), problems })
     }
+}
+
+/// The hint for a beginning that is not enough, with the newest runs that have it.
+fn more_digits(matching: &[&RunRecord]) -> String {
+    let described = matching.iter().rev().map(|run| {
+        let team = run.team.as_deref().unwrap_or("no team");
+        format!("{} ({team}, {})", run.run, clock::moment(run.started_at))
+    });
+    format!("give more digits: {}", candidates(&described.collect::<Vec<_>>()))
 }
 
 /// Two fingerprints differ if the timeline of the run may have changed.

@@ -70,7 +70,9 @@ fn past(task: &TaskWrite) -> String {
 
 pub fn restored_files(plan: &FilePlan) -> Document {
     let mut document = heading(plan.team.as_deref(), &plan.run, plan.at);
-    document.line([plain(count(plan.files.len(), "file")), plain("in"), bold(&plan.directory)]);
+    let would = if plan.done || plan.files.is_empty() { "" } else { "would restore " };
+    let files = format!("{would}{}", count(plan.files.len(), "file"));
+    document.line([plain(files), plain("in"), bold(&plan.directory)]);
     document.blank();
     for file in &plan.files {
         let remark = match (file.flaw, file.torn, file.gathered) {
@@ -89,7 +91,8 @@ pub fn restored_files(plan: &FilePlan) -> Document {
 
 pub fn restored_worktrees(plan: &WorktreePlan) -> Document {
     let mut document = heading(plan.team.as_deref(), &plan.run, plan.at);
-    document.line([plain(count(plan.branches.len(), "worktree"))]);
+    let would = if plan.done || plan.branches.is_empty() { "" } else { "would restore " };
+    document.line([plain(format!("{would}{}", count(plan.branches.len(), "worktree")))]);
     document.blank();
     for WorktreeBranch { name, branch, at, existed, .. } in &plan.branches {
         let (mark, remark) = match existed {

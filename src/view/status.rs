@@ -20,8 +20,8 @@ const MAX_INCIDENTS: usize = 3;
 pub fn status(status: &Status, now: Timestamp) -> Document {
     let mut document = Document::default();
     if status.teams.is_empty() {
-        let next = if status.record.runs > 0 { " To see the last run: teamkeep log" } else { "" };
-        document.paragraph(format!("No running teams.{next}"));
+        let next = if status.record.runs > 0 { "; to see the last run: teamkeep log" } else { "" };
+        document.paragraph(format!("no running teams{next}"));
     }
     for shown in &status.teams {
         team(shown, now, &mut document);

@@ -10,9 +10,9 @@ usage: cargo test --test live -- --live [VERSION…] [--scenario NAME…] [--upd
   --scenario     only these: in-process, panes, no-tasks, headless, mcp, rule, policy, managed, restore, git-races,
                  git-races-panes, git-calm, budget, budget-panes, worktrees, cleared, compacted, compacted-panes, compacted-teammate,
                  resumed, killed, hung-up, trouble, trouble-panes, failed, failed-panes, interrupted, answered, stopped,
-                 planned, namesake, skill, telemetry, telemetry-panes, plugin, plugin-panes, plugin-and-settings, marketplace,
+                 planned, namesake, skill, demo, telemetry, telemetry-panes, plugin, plugin-panes, plugin-and-settings, marketplace,
                  marketplace-panes
-  --update-docs  writes what was seen into docs/client-facts.md";
+  --update-docs  writes what was seen into tests/live/results.md";
 
 /// What was asked for.
 pub struct Arguments {

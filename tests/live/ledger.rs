@@ -27,6 +27,9 @@ pub const NO_PART: &str = "ok";
 /// The act of a part after a compaction.
 pub const AGAIN: &str = "again";
 
+/// The rest of a summary.
+const SUMMARY: &str = "The work so far is in the project, and what is to be done is in the task list.";
+
 /// How the skill's description begins.
 const SKILL: &str = "Look up the present state and the history of this agent team";
 
@@ -46,6 +49,8 @@ pub enum CacheWrites {
     Mixed,
     /// All for five minutes. Clients before 2.1.178 have no other price.
     Short,
+    /// All for five minutes, and as many tokens as conversations about a real project have.
+    Long,
 }
 
 struct Kept {
@@ -85,6 +90,14 @@ pub struct Usage {
 
 /// The tokens of an answer, in each kind another number, and its web searches.
 fn usage(number: usize, writes: CacheWrites) -> Value {
+    if writes == CacheWrites::Long {
+        let written = 1_400 + 170 * (number % 11);
+        return json!({
+            "input_tokens": 3, "output_tokens": 260 + 90 * (number % 7),
+            "cache_creation_input_tokens": written, "cache_read_input_tokens": 16_000 + 500 * number,
+            "cache_creation": { "ephemeral_5m_input_tokens": written, "ephemeral_1h_input_tokens": 0 },
+        });
+    }
     let (short, long) = (10 * number, if writes == CacheWrites::Short { 0 } else { 3 * number });
     json!({
         "input_tokens": 100 + number, "output_tokens": 20 + number % 7,
@@ -121,10 +134,15 @@ impl Ledger {
         let cue = conversation::cue(body);
         // After a compaction, a part knows itself by the summary.
         let summary = cue.as_ref().filter(|_| conversation::is_compaction(body));
-        let summary = summary.map(|cue| Move::Say(format!("part={} act={AGAIN}", cue.part)));
+        let summary = summary.map(|cue| Move::Say(format!("part={} act={AGAIN} {SUMMARY}", cue.part)));
         let cue = cue.filter(|_| summary.is_none());
         let other = || vec![summary.unwrap_or_else(|| Move::Say(NO_PART.to_owned()))];
         let moves = cue.as_ref().map_or_else(other, |cue| script(cue));
+        for done in &moves {
+            if let Move::Wait(seconds) = done {
+                std::thread::sleep(Duration::from_secs(*seconds));
+            }
+        }
         let mut kept = self.kept();
         kept.last = Instant::now();
         kept.requests += 1;
@@ -142,7 +160,7 @@ impl Ledger {
         let is_full = moves.iter().any(|done| matches!(done, Move::Fill));
         let searches =
             moves.iter().find_map(|done| if let Move::Search(count) = done { Some(*count) } else { None });
-        for (place, done) in moves.into_iter().filter(|done| !done.is_usage()).enumerate() {
+        for (place, done) in moves.into_iter().filter(|done| !done.is_beside()).enumerate() {
             let id = cue.as_ref().map_or_else(String::new, |cue| id(cue, place));
             content.push(match &done {
                 Move::Say(text) => json!({"type": "text", "text": text}),
@@ -153,7 +171,7 @@ impl Ledger {
                     let error = json!({"type": kind, "message": message});
                     json!({"type": "error", "status": status, "error": error})
                 }
-                Move::Hang | Move::Fill | Move::Search(_) => Value::Null,
+                Move::Hang | Move::Fill | Move::Search(_) | Move::Wait(_) => Value::Null,
             });
             if let Some(cue) = &cue
                 && !kept.entries.iter().any(|entry| entry.id == id)
@@ -169,7 +187,9 @@ impl Ledger {
         }
         let uses = content.iter().any(|block| block["type"] == "tool_use");
         let mut usage = usage(kept.requests, self.writes);
-        if is_full {
+        if is_full && self.writes == CacheWrites::Long {
+            usage["cache_read_input_tokens"] = json!(FULL);
+        } else if is_full {
             usage["input_tokens"] = json!(FULL);
         }
         if let Some(searches) = searches {
@@ -239,6 +259,7 @@ impl Ledger {
                 Move::Fail { status, message, .. } => json!({"fail": status, "message": message}),
                 Move::Fill => json!("fill"),
                 Move::Search(count) => json!({"searches": count}),
+                Move::Wait(seconds) => json!({"wait": seconds}),
             };
             json!({"id": entry.id, "part": entry.part, "done": done,
                 "failed": outcome.map(|outcome| outcome.failed), "read": outcome.map(|outcome| &outcome.text)})

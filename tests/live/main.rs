@@ -84,7 +84,7 @@ fn clients() -> PathBuf {
 
 /// Plays each scenario with each client.
 fn run_all(arguments: &Arguments) -> Result<ExitCode, String> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/client-facts.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/live/results.md");
     let mut table = Table::read(&read(&page)?).map_err(|error| format!("{}: {error}", page.display()))?;
     let mut failed = 0;
     for version in &arguments.versions {

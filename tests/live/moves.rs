@@ -24,12 +24,14 @@ pub enum Move {
     Fill,
     /// Beside other moves: this answer has this number of web searches, which cost a cent each.
     Search(u64),
+    /// Beside other moves: this answer comes after this number of seconds.
+    Wait(u64),
 }
 
 impl Move {
-    /// Whether it is only in the usage of an answer.
-    pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Fill | Self::Search(_))
+    /// Whether it is not in the text of an answer.
+    pub fn is_beside(&self) -> bool {
+        matches!(self, Self::Fill | Self::Search(_) | Self::Wait(_))
     }
 }
 

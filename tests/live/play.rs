@@ -22,6 +22,7 @@ use super::server;
 use super::terminal::Terminal;
 use super::trouble;
 use super::version::Version;
+use super::witness;
 
 /// What a run left behind, to be held against what was sent.
 pub struct Played {
@@ -69,6 +70,9 @@ pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Pat
     let mut home = Home::new(root.to_owned(), version, client, port, tools, &variables)
         .map_err(|error| format!("cannot make {}: {error}", root.display()))?;
     home.write_files(scenario.files).map_err(|error| format!("cannot write the project: {error}"))?;
+    if scenario.name == "demo" {
+        witness::record(root).map_err(|error| format!("cannot place the recorder: {error}"))?;
+    }
     let policy = scenario.rule.map(|rule| rule.policy).or(scenario.guarded.map(|gates| gates.policy));
     if let Some(policy) = policy {
         home.write_policy(policy).map_err(|error| format!("cannot write the policy file: {error}"))?;
@@ -210,7 +214,7 @@ pub fn is(entry: &Entry, (part, piece): (&str, &str)) -> bool {
             Move::Use { input, .. } => input.to_string().contains(piece),
             Move::Hang => piece == HANGS,
             Move::Fail { message, .. } => message.contains(piece),
-            Move::Fill | Move::Search(_) => false,
+            Move::Fill | Move::Search(_) | Move::Wait(_) => false,
         }
 }
 

@@ -62,7 +62,7 @@ impl Sent {
                     sent.words.entry(entry.part.clone()).or_default().insert(text.clone());
                 }
                 Move::Use { tool, input } => sent.used(ledger, &entry, tool, input),
-                Move::Hang | Move::Fail { .. } | Move::Fill | Move::Search(_) => {}
+                Move::Hang | Move::Fail { .. } | Move::Fill | Move::Search(_) | Move::Wait(_) => {}
             }
         }
         sent

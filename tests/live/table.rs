@@ -1,4 +1,4 @@
-//! The table of what was seen, in docs/client-facts.md: a block between two marks that this command alone writes.
+//! The table of what was seen, in tests/live/results.md: a block between two marks that this command alone writes.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

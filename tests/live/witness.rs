@@ -24,6 +24,30 @@ pub fn place(root: &Path) -> io::Result<()> {
     make_executable(&script)
 }
 
+/// Lets it also keep, for each payload, the time, the variables of the hook, the files of the team and of the project, and how long
+/// the transcripts were: the recording that `scripts/demo_run.py` reads.
+pub fn record(root: &Path) -> io::Result<()> {
+    fs::create_dir_all(root.join("recording"))?;
+    let script = root.join("bin/witness");
+    let root = root.display();
+    let text = format!(
+        "#!/bin/sh
+trap '' HUP TERM
+call=$(mktemp -d '{root}/recording/XXXXXXXXXX')
+date +%s%N >\"$call/at\"
+cd '{root}/home/.claude'
+cp -r --parents teams tasks \"$call\" 2>/dev/null
+find projects -name '*.jsonl' -printf '%s %p\\n' >\"$call/transcripts\" 2>/dev/null
+mkdir \"$call/project\" && cp -r '{root}/project/.' \"$call/project\" && rm -rf \"$call/project/.git\"
+env | grep '^CLAUDE' >\"$call/env\"
+cat >\"$call/payload\"
+cp \"$call/payload\" \"$(mktemp '{root}/witness/XXXXXXXXXX')\"
+"
+    );
+    fs::write(&script, text)?;
+    make_executable(&script)
+}
+
 pub fn make_executable(script: &Path) -> io::Result<()> {
     fs::set_permissions(script, fs::Permissions::from_mode(0o755))
 }

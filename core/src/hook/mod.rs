@@ -17,7 +17,7 @@ mod worktree;
 
 use std::borrow::Cow;
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -33,8 +33,9 @@ use crate::client::payload::{self, Input};
 use crate::client::response::{Answer, BLOCK_EXIT_CODE};
 use crate::client::settings::plugin_dedupe::{HookEvent, settings_cover_event};
 use crate::config::{self, Config, Files, OnError, Problem, last_on_error, layers, misnamed_file};
-use crate::error::Error;
+use crate::error::{Error, USAGE};
 use crate::model::{Note, Severity};
+use crate::store::access::obstacle;
 use crate::store::archive::Archive;
 use crate::store::log::Log;
 use crate::sys::clock::Clock;
@@ -138,6 +139,9 @@ pub enum CalledBy {
 
 /// Records one hook call and prints the response. `event` is the one on the command line.
 pub fn run(event: Option<&str>, by: CalledBy) -> ExitCode {
+    if io::stdin().is_terminal() {
+        return explain_to_people();
+    }
     signals::defer();
     let (recorder, unsafe_store) = recorder();
     let hook = &recorder.config.hook;
@@ -149,6 +153,16 @@ pub fn run(event: Option<&str>, by: CalledBy) -> ExitCode {
     let mut outcome = recorder.record(&input, event);
     note_problems(&recorder, &mut outcome, event, start.elapsed());
     respond(&outcome.answer, unsafe_store.as_ref())
+}
+
+/// A hook call has its payload on stdin, so a terminal means that somebody typed the command. Nothing is recorded.
+fn explain_to_people() -> ExitCode {
+    eprint_line("error: a hook call needs a payload on stdin, and stdin is a terminal");
+    eprint_line("hint: Claude Code runs this command; to add it to its settings: teamkeep install");
+    eprint_line(
+        "hint: to try it: echo '{\"hook_event_name\": \"Stop\", \"session_id\": \"s\"}' | teamkeep hook",
+    );
+    ExitCode::from(USAGE)
 }
 
 /// The recorder of the call, and why the store must not be written, if so.
@@ -207,6 +221,9 @@ fn note_problems(recorder: &Recorder, outcome: &mut Outcome, event: Option<&str>
     outcome.notes.extend(recorder.paths.warning.clone().map(Note::problem));
     recorder.env.problems().iter().for_each(|odd| outcome.add(format!("{odd}; using the default")));
     outcome.add_notes();
+    if outcome.answer.exit != BLOCK_EXIT_CODE && !outcome.answer.stderr.is_empty() {
+        outcome.answer.stderr.extend(store_hint(recorder));
+    }
     let mut notes = outcome.diagnostics();
     // Problems of the policy files are reported at the start of a session.
     let errors = recorder.problems.iter().filter(|problem| problem.is_error());
@@ -218,6 +235,12 @@ fn note_problems(recorder: &Recorder, outcome: &mut Outcome, event: Option<&str>
     if !notes.is_empty() {
         diagnostics::note(&recorder.paths.diagnostics(), &recorder.clock, &notes.join("; "));
     }
+}
+
+/// What to do about a store that cannot be written, on the line of the error: Claude Code shows no more of a hook's stderr.
+fn store_hint(recorder: &Recorder) -> Option<String> {
+    let obstacle = obstacle(&recorder.paths, &recorder.env)?;
+    Some(format!("; hint: {}", obstacle.fix))
 }
 
 /// Prints the response. A store that must not be written is reported on stderr.

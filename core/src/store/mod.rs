@@ -1,6 +1,7 @@
 //! The data directory: the event log with its hash chain, the archive, retention, and the state of shipping. With [`metadata_only`],
 //! no texts are recorded.
 
+pub mod access;
 pub mod archive;
 pub mod chain;
 pub mod log;

@@ -7,6 +7,7 @@ use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
 use super::catalog::{self, catalog, time_of_run, warn_outside_run};
+use super::number;
 use super::output::{self, json_line};
 use crate::context::Context;
 use crate::timeline::{Entry, Filter, Kind, RunData, merge};
@@ -49,7 +50,7 @@ pub struct Args {
     #[arg(long, value_name = "KIND", conflicts_with = "raw")]
     kind: Vec<String>,
     /// Only the last COUNT entries
-    #[arg(short = 'n', long, value_name = "COUNT")]
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = number::count)]
     limit: Option<usize>,
     /// Continue with new entries until the run ends; with --raw, until Ctrl-C. Entries that become known late are printed
     /// late
@@ -177,7 +178,7 @@ fn show(context: &Context, args: &Args, run: &RunData, filter: &Filter) -> Resul
         }
     }
     if part.is_empty() && !timeline.entries.is_empty() {
-        context.ui.eprint_line("No entries match these filters.");
+        context.ui.eprint_line("no entries match these filters");
     }
     Ok(())
 }

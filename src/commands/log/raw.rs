@@ -32,9 +32,9 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         (Some(catalog), Some(name)) => Some((catalog, catalog.find(name)?)),
         _ => None,
     };
-    let start = run.map(|(_, run)| run.started_at);
+    let times = run.map(|(_, run)| run.into());
     let parse = |text: &Option<String>| -> Result<Option<Timestamp>> {
-        text.as_ref().map(|text| parse_time(text, start, context.clock.now())).transpose()
+        text.as_ref().map(|text| parse_time(text, times, context.clock.now())).transpose()
     };
     let range = Range { since: parse(&args.since)?, until: parse(&args.until)? };
     match print_events(context, args, run, range) {
@@ -109,7 +109,10 @@ fn print_events(
     }
     if printer.printed == 0 {
         match args.explain(&dir, &parts)? {
-            Ok(note) => context.ui.eprint_line(note),
+            Ok(note) => {
+                context.warn_missing_store();
+                context.ui.eprint_line(note);
+            }
             Err(error) => return Ok(Some(error)),
         }
     }
@@ -235,7 +238,7 @@ impl Args {
                 let agent = self.agent.iter().find(|agent| !names.agent_ids.contains(*agent))?;
                 unknown("agent", agent, &names.actors)
             });
-        Ok(unknown.map_or(Ok("No events match these filters."), Err))
+        Ok(unknown.map_or(Ok("no events match these filters"), Err))
     }
 
     /// An error for an event that Claude Code does not have and that was never recorded.

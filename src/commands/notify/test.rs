@@ -59,7 +59,7 @@ fn destinations(context: &Context, args: &Args) -> Result<Vec<Destination>> {
     };
     check_url(&notify.url).map_err(|why| Error::usage(format!("invalid --url: {why}")))?;
     if !notify.is_configured() {
-        return Err(Error::usage("no destination is configured")
+        return Err(Error::new("no destination is configured")
             .hint("set `command` or `url` under [notify] in the configuration file; to show its path: teamkeep config path")
             .hint("to try an address first: teamkeep config test-notify --url URL"));
     }

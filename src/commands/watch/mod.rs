@@ -43,7 +43,7 @@ pub struct Args {
 
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if !context.ui.is_terminal() || !context.ui.is_typed() || context.env.term.as_deref() == Some("dumb") {
-        return Err(Error::usage("watch needs a terminal")
+        return Err(Error::new("watch needs a terminal")
             .hint("print the state of running teams: teamkeep status")
             .hint("print what happened in a run: teamkeep log"));
     }

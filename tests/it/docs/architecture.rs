@@ -46,6 +46,7 @@ const CORE: &[(&str, &[&str])] = &[
             "sys/unicode",
         ],
     ),
+    ("store/access", &["client/settings", "error", "sys/env", "sys/paths"]),
     (
         "store/archive",
         &[
@@ -124,6 +125,7 @@ const CORE: &[(&str, &[&str])] = &[
             "error",
             "model",
             "policy",
+            "store/access",
             "store/archive",
             "store/log",
             "store/metadata_only",

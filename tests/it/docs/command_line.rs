@@ -74,7 +74,9 @@ fn a_store_that_cannot_be_read_is_an_error_and_not_empty() {
             let result = sandbox.run(args);
             assert_eq!((result.code, result.out.as_str()), (Some(1), ""), "{args:?}");
             assert!(result.err.starts_with("error: cannot list the recorded runs: "), "{}", result.err);
-            assert!(result.err.ends_with("hint: teamkeep doctor\n"), "{}", result.err);
+            assert!(result.err.contains("\nhint: teamkeep doctor\n"), "{}", result.err);
+            let aside = format!("hint: mv -n {0} {0}.aside\n", sandbox.keep("archive").display());
+            assert_eq!(result.err.ends_with(&aside), damaged == "archive", "{}", result.err);
         }
     }
 }
@@ -203,9 +205,9 @@ fn list_filters_by_project_and_time() {
     assert_eq!(rows(&["--project", "lexer"]).len(), 0);
     assert_eq!(rows(&["--until", "2026-02-03T04:05:00Z"]).len(), 0);
     assert_eq!(rows(&["--since", "1h", "-n", "3"]).len(), 1);
-    assert_eq!(rows(&["-n", "0"]).len(), 0);
     assert_eq!(sandbox.told(&["ls"]), sandbox.told(&["teams"]));
-    assert_eq!(sandbox.run(&["list", "--project", "lexer"]).err, "No runs match these filters.\n");
+    let other = sandbox.run(&["list", "--project", "lexer"]);
+    assert!(other.err.starts_with("no runs match these filters\nhint: known projects: "), "{}", other.err);
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn broken_links_are_found() {
     for link in [
         "nowhere.md",
         "../README.md",
-        "policy.md#nowhere",
+        "reference/policy.md#nowhere",
         "#nowhere",
         "http://example.com",
         "https://a b.com",

@@ -16,7 +16,7 @@ use table::Table;
 use version::Version;
 
 fn page() -> String {
-    file("docs/client-facts.md")
+    file("tests/live/results.md")
 }
 
 fn file(path: &str) -> String {

@@ -5,13 +5,17 @@ pub mod command_line;
 pub mod commands_reference;
 pub mod completion;
 pub mod demo;
-pub mod examples;
+pub mod error_messages;
+mod examples;
 pub mod help;
 pub mod links;
 pub mod live;
 pub mod man;
 pub mod name_suggestions;
+pub mod outputs;
 pub mod package;
+#[cfg(target_os = "linux")]
+mod packaging;
 pub mod pages;
 pub mod pictures;
 pub mod reference;

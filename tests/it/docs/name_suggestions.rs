@@ -17,6 +17,7 @@ fn error(sandbox: &Sandbox, args: &[&str]) -> (Option<i32>, String) {
 fn a_record_of_events_without_a_team_says_that_the_hooks_work() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, SESSION);
+    std::fs::create_dir(sandbox.keep("")).unwrap();
     assert!(sandbox.run(&["teams"]).err.starts_with("no runs recorded yet\nhint: "));
     assert!(sandbox.run(&["log"]).err.starts_with("error: no runs recorded yet\n"));
     lead.start("startup");
@@ -49,25 +50,160 @@ fn a_run_that_is_not_there_is_told_with_those_that_may_be_meant() {
 }
 
 #[test]
-fn a_beginning_that_several_runs_have_is_told_with_their_teams_and_times() {
+fn fewer_than_four_digits_pick_no_run() {
     let sandbox = Sandbox::new();
     let lead = Lead::named(&sandbox, SESSION, "parser-team");
-    // Sixteen beginnings are all that there are.
-    for number in 1..=17 {
+    lead.roster(1, &["alice"]);
+    lead.start("startup");
+    let run = sandbox.library().runs[0].run.clone();
+    for digits in [&run[..1], &run[..3], &SESSION[..2]] {
+        let (code, result) = error(&sandbox, &["show", digits]);
+        let wanted = format!(
+            "error: {digits:?} is too short: a run ID needs at least 4 digits\n\
+             hint: give more digits: {run} (parser-team, 2026-02-03 04:05:06 UTC)\n"
+        );
+        assert_eq!((code, result), (Some(1), wanted));
+    }
+    for enough in [&run[..4], &SESSION[..4], "parser-team"] {
+        assert!(sandbox.told(&["show", enough]).starts_with("parser-team "), "{enough}");
+    }
+    assert!(error(&sandbox, &["show", "zz"]).1.starts_with("error: no run matches \"zz\"\n"));
+}
+
+#[test]
+fn a_beginning_that_several_runs_have_asks_for_more_digits_and_counts_those_that_it_does_not_list() {
+    let sandbox = Sandbox::new();
+    let lead = Lead::named(&sandbox, SESSION, "parser-team");
+    for number in 1..=5 {
         lead.roster(number, &["alice"]);
         lead.start("startup");
     }
+    // All runs are of one session.
+    let (code, result) = error(&sandbox, &["log", &SESSION[..6]]);
     let library = sandbox.library();
-    let head = |run: &str| run[..1].to_owned();
-    let heads: Vec<String> = library.runs.iter().map(|run| head(&run.run)).collect();
-    let twice = heads.iter().find(|one| heads.iter().filter(|other| other == one).count() > 1).unwrap();
-    let meant: Vec<_> = library.runs.iter().filter(|run| head(&run.run) == *twice).collect();
-    let (code, result) = error(&sandbox, &["log", twice]);
-    let begin = format!("error: {twice:?} matches {} runs\n", meant.len());
-    assert!(code == Some(1) && result.starts_with(&begin), "{result}");
-    for run in meant {
-        assert!(result.contains(&format!("hint: {} parser-team, {}\n", run.run, run.started_at)), "{result}");
+    let shown = library.runs.iter().rev().take(3);
+    let shown = shown.map(|run| {
+        format!("{} (parser-team, {})", run.run, teamkeep_core::sys::clock::moment(run.started_at))
+    });
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    let wanted = format!("error: \"1353b3\" matches 5 runs\nhint: give more digits: {shown} and 2 more\n");
+    assert_eq!((code, result), (Some(1), wanted));
+}
+
+#[test]
+fn similar_teams_are_listed_in_one_form() {
+    let sandbox = Sandbox::new();
+    for number in 1..=4 {
+        let session = format!("1353b3d{number}-0000-4000-8000-00000000000{number}");
+        let lead = Lead::of(&sandbox, &session);
+        lead.roster(number, &["alice"]);
+        lead.start("startup");
     }
+    let (_, result) = error(&sandbox, &["log", "session"]);
+    let hint =
+        "hint: did you mean one of: session-1353b3d4, session-1353b3d3, session-1353b3d2 and 1 more?\n";
+    assert!(result.contains(hint), "{result}");
+}
+
+#[test]
+fn a_name_that_nothing_has_is_an_error_with_the_nearest_one() {
+    let sandbox = Sandbox::new();
+    let lead = Lead::named(&sandbox, SESSION, "parser-team");
+    lead.roster(1_000, &["alice", "bob"]);
+    lead.start("startup");
+    std::fs::write(sandbox.home().join("parser/parser.rs"), "fn main() {}\n").unwrap();
+    for (line, what, near) in [
+        ("files --agent bbo", "unknown agent \"bbo\"", "\"bob\""),
+        ("brief --agent bbo", "unknown agent \"bbo\"", "\"bob\""),
+        ("log --agent bbo", "unknown agent \"bbo\"", "\"bob\""),
+        ("log --involving alcie", "unknown agent \"alcie\"", "\"alice\""),
+        ("pause team-szie 1h", "unknown gate \"team-szie\"", "\"team-size\""),
+        ("resume team-szie", "unknown gate \"team-szie\"", "\"team-size\""),
+        ("config show polciy", "unknown table \"polciy\"", "\"policy\""),
+        ("log --kind mesage", "unknown kind \"mesage\"", "\"message\""),
+        ("blame parsre.rs", "the file parsre.rs does not exist", "parser.rs"),
+        ("blame ./parsre.rs", "the file ./parsre.rs does not exist", "./parser.rs"),
+        (
+            "files ./parsre.rs",
+            "no change of ./parsre.rs is recorded, and it does not exist here",
+            "./parser.rs",
+        ),
+    ] {
+        let (code, result) = error(&sandbox, &line.split(' ').collect::<Vec<_>>());
+        assert!(matches!(code, Some(1 | 64)), "{line}");
+        assert!(
+            result.starts_with(&format!("error: {what}\nhint: did you mean {near}?\n")),
+            "{line}: {result}"
+        );
+    }
+    let (code, result) = error(&sandbox, &["files", "--agent", "nobody"]);
+    assert!(code == Some(1) && result.contains("\nhint: known agents: alice, bob, "), "{result}");
+    assert!(
+        error(&sandbox, &["blame", "nosuch.rs"]).1.starts_with("error: the file nosuch.rs does not exist\n")
+    );
+    assert_eq!(error(&sandbox, &["blame", "parser.rs:abc"]).0, Some(64));
+}
+
+#[test]
+fn an_allowance_and_a_pause_for_a_name_that_does_not_run_are_given_with_a_warning() {
+    let sandbox = Sandbox::judging();
+    let lead = Lead::named(&sandbox, SESSION, "parser-team");
+    lead.roster(1_000, &["alice", "bob"]);
+    lead.start("startup");
+    for (line, warning, given) in [
+        (
+            "allow bbo",
+            "warning: no running team has a teammate named \"bbo\"\nhint: did you mean \"bob\"?\n",
+            "the next shutdown of \"bbo\" is allowed",
+        ),
+        (
+            "pause 1h --team parser-taem",
+            "warning: no running team is named \"parser-taem\"\nhint: did you mean \"parser-team\"?\n",
+            "paused every gate in team \"parser-taem\"",
+        ),
+        (
+            "pause rule 1h --team zzz",
+            "warning: no running team is named \"zzz\"\nhint: known teams: parser-team\n",
+            "paused rule in team \"zzz\"",
+        ),
+    ] {
+        let (code, result) = error(&sandbox, &line.split(' ').collect::<Vec<_>>());
+        assert_eq!(code, Some(0), "{line}");
+        assert!(result.starts_with(&format!("{warning}{given}")), "{line}: {result}");
+    }
+    for line in ["allow bob", "allow @bob", "pause 1h --team parser-team"] {
+        let (_, result) = error(&sandbox, &line.split(' ').collect::<Vec<_>>());
+        assert!(!result.contains("warning: "), "{line}: {result}");
+    }
+    lead.end("prompt_input_exit");
+    lead.erase();
+    lead.hook("SessionEnd", json!({"reason": "other"}));
+    let (code, result) = error(&sandbox, &["allow", "bob"]);
+    let warning = "warning: no running team has a teammate named \"bob\"\n";
+    assert!(code == Some(0) && result.starts_with(warning), "{result}");
+}
+
+#[test]
+fn a_time_is_read_as_it_is_printed() {
+    let sandbox = Sandbox::new();
+    let lead = Lead::of(&sandbox, SESSION);
+    lead.roster(1_000, &["alice"]);
+    lead.start("startup");
+    lead.hook("Stop", json!({}));
+    let printed = sandbox.told(&["log", "--raw"]);
+    let time = printed.lines().last().unwrap().split(' ').next().unwrap();
+    assert_eq!(time, "04:05:07.000");
+    for time in
+        [time, "04:05:07", "04:05:07 UTC", "+1s", "+1 s", "2026-02-03 04:05:07", "today 04:05:07", "1 s ago"]
+    {
+        assert_eq!(sandbox.show(&["--at", time])["at"], "2026-02-03T04:05:07.000Z", "{time}");
+    }
+    let counted = |args: &[&str]| sandbox.told(&[&["log", "--raw", "--json"], args].concat()).lines().count();
+    assert_eq!((counted(&["--since", "04:05:07"]), counted(&["--until", "04:05:06"])), (1, 1));
+    assert_eq!(counted(&["--since", "04:05"]), 2);
+    assert_eq!(counted(&["--since", "2 min ago"]), 2);
+    let (code, result) = error(&sandbox, &["show", "--at", "25:00"]);
+    assert!(code == Some(64) && result.contains("\nhint: expected 17:53, "), "{result}");
 }
 
 #[test]

@@ -1,25 +1,23 @@
 //! The pictures of docs/pictures: real output of the program in a terminal of fixed size, rendered as SVG.
 //! `TEAMKEEP_GENERATE=1 cargo test --test it pictures` writes them.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use anstyle::RgbColor;
 use anstyle_svg::{Palette, Term};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::Value;
 use teamkeep_core::sys::clock;
 
 use crate::support::reenact::Trace;
 use crate::support::sandbox::{START, Sandbox};
+use crate::support::terminal;
+use crate::watch::{Watcher, recording};
 
 /// The width of the terminal.
 const COLUMNS: u16 = 100;
 
-/// The run of `teamkeep demo`.
-const RUN: &str = "src/demo/run.jsonl";
+/// The number of rows of `watch`.
+const ROWS: usize = 22;
 
 /// A policy file with four mistakes.
 const MISTAKES: &str = r#"[policy.premature-shutdown]
@@ -95,22 +93,10 @@ fn picture(ansi: &str, title: &str) -> String {
 
 /// Runs a command on a terminal, and returns the screen with the command as it is typed.
 fn screen(sandbox: &Sandbox, typed: &str) -> String {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&master).unwrap();
-    unlockpt(&master).unwrap();
-    tcsetwinsize(&master, Winsize { ws_row: 500, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
-    let path = ptsname(&master, Vec::new()).unwrap();
-    let open = || File::options().read(true).write(true).open(path.to_str().unwrap()).unwrap();
     let args: Vec<&str> = typed.split(' ').skip(1).collect();
     let mut command = sandbox.command(&args);
     command.envs([("TERM", "xterm-256color"), ("TZ", "UTC"), ("PAGER", "cat")]);
-    let mut child = command.stdin(open()).stdout(open()).stderr(open()).spawn().unwrap();
-    drop(command);
-    let (mut master, mut bytes) = (File::from(master), Vec::new());
-    // Reading from a terminal that no process has open is an error.
-    let _ = master.read_to_end(&mut bytes);
-    child.wait().unwrap();
-    let text = String::from_utf8(bytes).unwrap().replace('\r', "");
+    let text = terminal::output(&mut command, COLUMNS);
     prompt(typed) + &text.trim_end().replace(&sandbox.home().display().to_string(), "~") + "\n"
 }
 
@@ -155,7 +141,8 @@ fn unled(mut step: Value) -> Value {
 /// When a recorded run begins: its first hook call writes the configuration with the time of the team's creation.
 fn began(text: &str) -> &'static str {
     let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
-    let config = first["write"].as_object().unwrap().values().next().unwrap().as_str().unwrap();
+    let mut files = first["write"].as_object().unwrap().iter();
+    let config = files.find(|(path, _)| path.ends_with("/config.json")).unwrap().1.as_str().unwrap();
     let config: Value = serde_json::from_str(config).unwrap();
     let began = clock::Timestamp::from_millis(config["createdAt"].as_i64().unwrap()).unwrap();
     began.to_string().leak()
@@ -179,7 +166,7 @@ fn page(sandbox: &Sandbox) {
 
 /// The run with the default policy: the screens while it runs and afterwards, each with its file name and title.
 fn screens() -> Vec<(&'static str, &'static str, String)> {
-    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(RUN)).unwrap();
+    let text = teamkeep::demo::bundled().unwrap();
     let sandbox = Sandbox::judging();
     let (mut screens, mut blocked) = (Vec::new(), 0);
     let began = began(&text);
@@ -187,8 +174,8 @@ fn screens() -> Vec<(&'static str, &'static str, String)> {
         let step = unled(serde_json::from_str(line).unwrap());
         let trace = Trace { steps: vec![step], truth: Value::Null, began };
         let (payload, result) = trace.answers(&sandbox).remove(0);
-        let since = clock::parse(&trace.at(&trace.steps[0])).unwrap() - clock::parse(START).unwrap();
-        sandbox.set_clock(since.num_milliseconds() + 2_000);
+        let at = clock::parse(&trace.at(&trace.steps[0])).unwrap();
+        sandbox.set_clock((at - clock::parse(START).unwrap()).num_milliseconds() + 2_000);
         if result.code == Some(2) && screens.is_empty() {
             let input = &payload["tool_input"];
             let call = format!(
@@ -201,19 +188,21 @@ fn screens() -> Vec<(&'static str, &'static str, String)> {
             screens.push(("block", "A blocked shutdown as the lead reads it", block));
             let status = sized(&screen(&sandbox, "teamkeep status"));
             screens.push(("status", "teamkeep status", status));
+            let board = Watcher::new(recording(&sandbox, at), at).drawn(COLUMNS.into(), ROWS).join("\n");
+            screens.push(("watch", "teamkeep watch", prompt("teamkeep watch") + &board + "\n"));
         }
     }
     sandbox.finish();
-    let replay = format!("teamkeep log --since +{}s --until +{}s", blocked - 1, blocked + 7);
-    screens.push(("replay", "teamkeep log", screen(&sandbox, &replay)));
-    screens.push(("report", "teamkeep report", first_tables(&screen(&sandbox, "teamkeep report"), 4)));
+    let log = format!("teamkeep log --since +{}s", blocked - 600);
+    screens.push(("log", "teamkeep log", screen(&sandbox, &log)));
+    screens.push(("report", "teamkeep report", first_tables(&screen(&sandbox, "teamkeep report"), 2)));
     if std::env::var_os("TEAMKEEP_GENERATE").is_some() {
         page(&sandbox);
     }
     let config = sandbox.home().join(".config/teamkeep");
     std::fs::create_dir_all(&config).unwrap();
     std::fs::write(config.join("teamkeep.toml"), MISTAKES).unwrap();
-    screens.push(("policy-check", "teamkeep config check", screen(&sandbox, "teamkeep config check")));
+    screens.push(("config-check", "teamkeep config check", screen(&sandbox, "teamkeep config check")));
     screens
 }
 
@@ -221,7 +210,7 @@ fn screens() -> Vec<(&'static str, &'static str, String)> {
 fn pictures_are_up_to_date() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pictures");
     let screens = screens();
-    assert_eq!(screens.len(), 5);
+    assert_eq!(screens.len(), 6);
     for (name, title, ansi) in screens {
         let (path, svg) = (root.join(format!("{name}.svg")), picture(&ansi, title));
         if std::env::var_os("TEAMKEEP_GENERATE").is_some() {

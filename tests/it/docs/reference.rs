@@ -12,16 +12,28 @@ use teamkeep_core::sys::env::VARIABLES;
 
 use super::commands_reference;
 
+/// The page whose tables of checks and messages are generated.
+const TROUBLESHOOTING: &str = "docs/help/troubleshooting.md";
+
 /// Each generated page: its path and its text.
-fn pages() -> [(&'static str, String); 6] {
+fn pages() -> [(&'static str, String); 4] {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(TROUBLESHOOTING)).unwrap();
+    let page = with_table(&page, "checks", &checks());
+    let page = with_table(&page, "diagnostics", &diagnostics());
     [
         ("docs/reference/commands.md", commands_reference::page()),
         ("docs/reference/configuration.md", configuration()),
-        ("docs/reference/diagnostics.md", diagnostics()),
-        ("docs/reference/environment.md", environment()),
-        ("docs/reference/exit-codes.md", exit_codes()),
+        (TROUBLESHOOTING, page),
         ("docs/teamkeep.schema.json", format!("{}\n", serde_json::to_string_pretty(&schema()).unwrap())),
     ]
+}
+
+/// A page with this table between the markers of its name.
+fn with_table(page: &str, name: &str, table: &str) -> String {
+    let (begin, end) = (format!("<!-- begin {name} -->\n"), format!("<!-- end {name} -->\n"));
+    let (before, rest) = page.split_once(&begin).unwrap();
+    let (_, after) = rest.split_once(&end).unwrap();
+    format!("{before}{begin}{table}{end}{after}")
 }
 
 /// The line that says where a page comes from.
@@ -74,7 +86,7 @@ fn configuration() -> String {
              - Durations are written `\"90d\"`, `\"1m30s\"` or `\"250ms\"`.\n\
              - Sizes are written `\"16 MiB\"`, `\"512 KiB\"` or `\"2 GB\"`.\n\
              - A project's `.claude/teamkeep.toml` can set only the keys with a note on *project file*. \
-             [Policy](../policy.md) explains the gates and rules.\n\n\
+             [Policy](policy.md) explains the gates and rules.\n\n\
              For completion in an editor, use the [JSON Schema](../teamkeep.schema.json): write `teamkeep config schema` to \
              `teamkeep.schema.json` beside the file, and begin the file with `#:schema ./teamkeep.schema.json`.\n";
     let mut last = "";
@@ -97,51 +109,44 @@ fn configuration() -> String {
             project(key)
         );
     }
-    page
+    page + &environment() + &exit_codes()
 }
 
 fn diagnostics() -> String {
-    let mut page = notice("Diagnostics");
-    page += "The codes are stable. Scripts can rely on them.\n\n\
-             ## Configuration and policy\n\n\
-             `teamkeep config check` and `teamkeep config check` report these. A file with an error is not used; a warning affects only \
-             the key or rule that it names.\n\n\
-             | Code | Severity | Meaning |\n|---|---|---|\n";
+    let mut table = "| Code | Severity | Meaning |\n|---|---|---|\n".to_owned();
     for code in Code::ALL {
         let severity = if code.severity() == Severity::Error { "error" } else { "warning" };
-        let _ = writeln!(page, "| `{}` | {severity} | {} |", code.name(), code.about());
+        let _ = writeln!(table, "| `{}` | {severity} | {} |", code.name(), code.about());
     }
-    page += "\n## doctor\n\n`teamkeep doctor` runs these checks. [doctor](../doctor.md) has the details.\n\n\
-             | Check | Passes when |\n|---|---|\n";
-    for code in teamkeep::doctor::Code::ALL {
-        let _ = writeln!(page, "| `{}` | {} |", code.name(), code.about());
-    }
-    page += "\n## Other codes\n\n\
-             - [Observations in a report](../report.md#observations), such as `never-reported`.\n\
-             - [Damage that `teamkeep verify` finds](../formats.md#verify---json), such as `missing-object`.\n";
-    page
+    table
 }
 
-fn environment() -> String {
-    let mut page = notice("Environment variables");
-    page += "An empty variable counts as unset.\n\n| Variable | Meaning |\n|---|---|\n";
-    for (name, about) in VARIABLES {
-        let _ = writeln!(page, "| `{}` | {} |", name, about);
+fn checks() -> String {
+    let mut table = "| Check | Passes if |\n|---|---|\n".to_owned();
+    for code in teamkeep::doctor::Code::ALL {
+        let _ = writeln!(table, "| `{}` | {} |", code.name(), code.about());
     }
-    page
+    table
+}
+
+/// The variables that users set. The others are for tests and for completion scripts.
+fn environment() -> String {
+    let mut part = "\n## Environment variables\n\nAn empty variable counts as unset.\n\n| Variable | Meaning |\n|---|---|\n".to_owned();
+    for (name, about) in VARIABLES {
+        if !["TEAMKEEP_COMPLETE", "TEAMKEEP_NOW"].contains(name) {
+            let _ = writeln!(part, "| `{name}` | {about} |");
+        }
+    }
+    part
 }
 
 fn exit_codes() -> String {
-    let mut page = notice("Exit codes");
-    page += "| Code | Meaning |\n|---|---|\n";
+    let mut part = "\n## Exit codes\n\n| Code | Meaning |\n|---|---|\n".to_owned();
     for (code, meaning) in EXIT_CODES {
-        let _ = writeln!(page, "| {code} | {meaning} |");
+        let _ = writeln!(part, "| {code} | {meaning} |");
     }
-    page += "\n- `restore --tasks` and `prune` without `--yes` change nothing. On a terminal, or with `--dry-run`, they exit with 0. \
-             In a pipe they exit with 1, so that a script notices.\n\
-             - `teamkeep hook` never fails a session. If it cannot record an event, it exits with 1 and prints one line on stderr; \
-             Claude Code shows the line and continues.\n";
-    page
+    part + "\n`restore` and `prune` without `--yes` change nothing: on a terminal, or with `--dry-run`, they exit with 0, in a pipe with \
+            1. `teamkeep hook` never fails a session: if it cannot record an event, it exits with 1 and prints one line on stderr.\n"
 }
 
 #[test]
@@ -149,7 +154,6 @@ fn generated_pages_are_up_to_date() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     for (path, text) in pages() {
         if std::env::var_os("TEAMKEEP_GENERATE").is_some() {
-            std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
             std::fs::write(root.join(path), &text).unwrap();
         }
         let found = std::fs::read_to_string(root.join(path)).unwrap_or_default();

@@ -100,7 +100,14 @@ fn each_file_has_its_agents_and_each_change_its_task() {
     let both = sandbox.told(&["files", "--agent", "bob", "--shared"]);
     assert!(both.contains("notes.txt") && !both.contains("alice"), "{both}");
     let none = sandbox.run(&["files", "--agent", "eve"]);
-    assert!(none.err.contains("no changed files of eve are recorded"), "{none:?}");
+    assert_eq!((none.code, none.out.as_str()), (Some(1), ""), "{none:?}");
+    assert!(
+        none.err.starts_with("error: unknown agent \"eve\"\nhint: known agents: alice, bob, "),
+        "{none:?}"
+    );
+    let other = sandbox.run(&["files", "notes.txt", "--agent", "bbo"]);
+    let wanted = "error: no change of notes.txt by agent \"bbo\" is recorded\nhint: did you mean \"bob\"?\n";
+    assert_eq!((other.code, other.err.as_str()), (Some(1), wanted));
     let report = sandbox.told(&["report"]);
     let section =
         report.split("Files changed by several agents").nth(1).unwrap().split("\n\n").next().unwrap();

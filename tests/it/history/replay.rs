@@ -83,7 +83,7 @@ fn invalid_filter_is_reported_with_a_suggestion() {
     assert_eq!(result(&["--from", "noon"]).code, Some(64));
     assert_eq!(result(&["--json", "--format", "json"]).code, Some(64));
     let none = result(&["--kind", "verdict", "--json"]);
-    let nothing = "No entries match these filters.\n";
+    let nothing = "no entries match these filters\n";
     assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (Some(0), "", nothing));
     let early = result(&["--to", "-5s", "--json"]);
     assert_eq!(early.err, format!("the run starts at 2026-02-03 04:05:06 UTC\n{nothing}"));

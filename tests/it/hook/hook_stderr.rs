@@ -98,9 +98,14 @@ fn a_response_is_unchanged_although_data_was_lost() {
     assert_eq!(result.code, Some(0));
 }
 
-/// A Stop hook of a user to whom a file can be unreadable, which to root none is: of nobody then. `None` where that user
-/// cannot run the program.
+/// A Stop hook of such a user.
 fn by_user(sandbox: &Sandbox, dress: impl Fn(&mut Command)) -> Option<CommandResult> {
+    as_user(sandbox, &["hook", "stop"], dress)
+}
+
+/// A command of a user to whom a file can be unreadable, which to root none is: of nobody then. `None` where that user
+/// cannot run the program.
+fn as_user(sandbox: &Sandbox, args: &[&str], dress: impl Fn(&mut Command)) -> Option<CommandResult> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_teamkeep"));
     if rustix::process::getuid().is_root() {
         let binary = sandbox.home().join("teamkeep");
@@ -116,13 +121,14 @@ fn by_user(sandbox: &Sandbox, dress: impl Fn(&mut Command)) -> Option<CommandRes
     }
     sandbox.dress(&mut command);
     dress(&mut command);
-    command.args(["hook", "stop"]);
+    command.args(args);
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = match piped.spawn() {
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return None,
         spawned => spawned.unwrap(),
     };
-    child.stdin.take().unwrap().write_all(STOP).unwrap();
+    // A command that reads nothing may have ended.
+    let _ = child.stdin.take().unwrap().write_all(STOP);
     Some(CommandResult::from(child.wait_with_output().unwrap()))
 }
 
@@ -254,4 +260,27 @@ fn values_of_the_environment_are_never_recorded() {
     sandbox.hook(lead.payload("Stop", json!({})), &[("CLAUDE_CODE_MESSAGING_TOKEN", "my-secret!")]);
     let found = below(&sandbox.keep("")).into_iter().filter_map(|path| std::fs::read(path).ok());
     assert!(found.into_iter().all(|bytes| !bytes.windows(10).any(|part| part == b"my-secret!")));
+}
+
+#[test]
+fn a_part_of_the_store_that_cannot_be_written_is_reported_with_the_command_that_opens_it() {
+    for (part, command) in
+        [("log", ["log", "latest"]), ("archive", ["list", "--all"]), ("policy", ["allow", "bob"])]
+    {
+        let sandbox = Sandbox::new();
+        team(&sandbox);
+        std::fs::create_dir_all(sandbox.keep(part)).unwrap();
+        let set = |mode| std::fs::set_permissions(sandbox.keep(part), std::fs::Permissions::from_mode(mode));
+        set(0).unwrap();
+        let fix = format!("chmod u+rwx {}", sandbox.keep(part).display());
+        let Some(result) = as_user(&sandbox, &command, |_| ()) else { return };
+        assert_eq!(result.code, Some(1), "{result:?}");
+        assert!(result.err.ends_with(&format!("hint: {fix}\n")), "{part}: {}", result.err);
+        let result = by_user(&sandbox, |_| ()).unwrap();
+        if part == "log" {
+            assert_eq!((result.code, result.err.lines().count()), (Some(1), 1), "{}", result.err);
+            assert!(result.err.ends_with(&format!("; hint: {fix}\n")), "{}", result.err);
+        }
+        set(0o700).unwrap();
+    }
 }

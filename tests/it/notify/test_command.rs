@@ -46,7 +46,7 @@ fn a_failure_is_shown_and_is_the_exit_code() {
 fn nothing_is_sent_without_a_valid_destination() {
     let sandbox = Sandbox::new();
     let result = sandbox.run(&["config", "test-notify"]);
-    assert_eq!(result.code, Some(64));
+    assert_eq!(result.code, Some(1));
     assert!(result.err.starts_with("error: no destination is configured\nhint: "), "{}", result.err);
     let result = sandbox.run(&["config", "test-notify", "--url", "ftp://example.com"]);
     assert_eq!(result.code, Some(64), "{}", result.err);

@@ -46,7 +46,7 @@ fn examples() -> Vec<(String, String)> {
     found
 }
 
-/// Whether a client runs a hook with this matcher for a tool, as docs/client-facts.md says.
+/// Whether a client runs a hook with this matcher for a tool, as docs/contributing/client-facts.md says.
 fn runs(matcher: Option<&str>, tool: &str) -> bool {
     let Some(matcher) = matcher.filter(|matcher| !matches!(*matcher, "" | "*")) else { return true };
     match matcher.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '|') {

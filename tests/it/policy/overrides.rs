@@ -13,6 +13,13 @@ fn policy(sandbox: &Sandbox, line: &str) -> String {
     format!("{}{}", result.out, result.err)
 }
 
+/// A stage with a store in which nothing is recorded.
+fn with_store() -> Sandbox {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.keep("")).unwrap();
+    sandbox
+}
+
 /// The active pauses and allowances, as `status` shows them.
 fn exceptions(sandbox: &Sandbox) -> String {
     let shown = sandbox.told(&["status"]);
@@ -33,8 +40,11 @@ fn file(sandbox: &Sandbox) -> Value {
 
 #[test]
 fn a_pause_applies_until_its_end() {
-    let sandbox = Sandbox::new();
-    assert_snapshot!(policy(&sandbox, "pause premature-shutdown --team t1 15m"), @r#"paused premature-shutdown in team "t1" until 2026-02-03 04:20:06 UTC; to end it: teamkeep resume"#);
+    let sandbox = with_store();
+    assert_snapshot!(policy(&sandbox, "pause premature-shutdown --team t1 15m"), @r#"
+    warning: no running team is named "t1"
+    paused premature-shutdown in team "t1" until 2026-02-03 04:20:06 UTC; to end it: teamkeep resume
+    "#);
     assert_snapshot!(policy(&sandbox, "pause 1h30m"), @"paused every gate until 2026-02-03 05:35:06 UTC; to end it: teamkeep resume");
     assert_snapshot!(exceptions(&sandbox), @r#"
     paused: premature-shutdown in team t1 until 2026-02-03 04:20:06 UTC
@@ -83,8 +93,11 @@ fn resume_ends_the_named_pauses_and_lists_the_others() {
 
 #[test]
 fn an_allowed_shutdown_is_allowed_once() {
-    let sandbox = Sandbox::new();
-    assert_snapshot!(policy(&sandbox, "allow bob"), @r#"the next shutdown of "bob" is allowed; to undo: teamkeep resume"#);
+    let sandbox = with_store();
+    assert_snapshot!(policy(&sandbox, "allow bob"), @r#"
+    warning: no running team has a teammate named "bob"
+    the next shutdown of "bob" is allowed; to undo: teamkeep resume
+    "#);
     policy(&sandbox, "allow bob");
     assert_eq!(file(&sandbox), json!({"v": 1, "pauses": [], "shutdowns": ["bob"]}));
     assert_snapshot!(exceptions(&sandbox), @r#"allowed once: shutdown of bob"#);
@@ -101,7 +114,8 @@ fn allowing_an_unknown_name_warns_and_works() {
     lead.roster(1_770_091_200_000, &["alice", "bob"]);
     lead.start("startup");
     assert_snapshot!(policy(&sandbox, "allow bobb"), @r#"
-    warning: no running team has a teammate named "bobb"; did you mean bob?
+    warning: no running team has a teammate named "bobb"
+    hint: did you mean "bob"?
     the next shutdown of "bobb" is allowed; to undo: teamkeep resume
     "#);
     assert!(!policy(&sandbox, "allow Bob").contains("no teammate"));

@@ -8,7 +8,7 @@ use crate::doctor::checks::TEAMS;
 use crate::support::install_home::{CommandResult, Home, result};
 use crate::support::sandbox::feed;
 
-/// The rule of docs/policy.md.
+/// The rule of docs/reference/policy.md.
 const RULE: &str = include_str!("../../rules/no-force-push.toml");
 const BUILTIN: &str =
     "TeamCreate|TeamDelete|SendMessage|Agent|Task|TaskCreate|TaskUpdate|TaskStop|ExitWorktree";

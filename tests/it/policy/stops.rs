@@ -1,5 +1,5 @@
 //! Ways to stop a teammate that works, each with the payload that Claude Code was seen to send: the gate lets none pass.
-//! `docs/stops.md` has what Claude Code does with each.
+//! `docs/contributing/stops.md` has what Claude Code does with each.
 
 use serde_json::json;
 

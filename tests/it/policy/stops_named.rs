@@ -1,4 +1,4 @@
-//! Words that some version of Claude Code takes for a teammate that works: none of them stops it. `docs/stops.md` has what
+//! Words that some version of Claude Code takes for a teammate that works: none of them stops it. `docs/contributing/stops.md` has what
 //! Claude Code does with each.
 
 use serde_json::{Value, json};

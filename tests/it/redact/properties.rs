@@ -77,6 +77,7 @@ proptest! {
 /// Quadratic time would take minutes here.
 #[test]
 fn a_long_text_of_the_same_beginning_is_scanned() {
+    let redactor = redactor();
     for part in [
         "a=",
         "password=",
@@ -103,7 +104,7 @@ fn a_long_text_of_the_same_beginning_is_scanned() {
         "password \u{1b}[",
         "curl -b ",
     ] {
-        let text = part.repeat((1 << 16) / part.len());
-        assert!(!redactor().text(&text).is_empty());
+        let text = part.repeat((1 << 14) / part.len());
+        assert!(!redactor.text(&text).is_empty());
     }
 }

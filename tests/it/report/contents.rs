@@ -231,7 +231,7 @@ fn project_cannot_set_prices_and_an_invalid_price_is_reported() {
     let result = sandbox.run(&["report"]);
     let told = [
         "invalid number -1 of US dollars; expected 0 to 1000000",
-        "hint: the defaults are used; for every problem: teamkeep config check",
+        "hint: until it is fixed, the defaults are used",
     ];
     assert!(told.iter().all(|words| result.err.contains(words)), "{}", result.err);
     assert_eq!(

@@ -145,7 +145,7 @@ fn team_is_running_until_its_end_is_recorded_or_its_client_exits() {
     assert!(
         sandbox
             .told(&["status"])
-            .starts_with("No running teams. To see the last run: teamkeep log\nRecorded: 2 runs, ")
+            .starts_with("no running teams; to see the last run: teamkeep log\nRecorded: 2 runs, ")
     );
     assert_eq!(all(line(&sandbox, b"")), ok("teamkeep: no team"));
 }
@@ -166,8 +166,9 @@ fn team_without_sessions_is_not_shown() {
 #[test]
 fn empty_store_is_not_an_error() {
     let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.keep("")).unwrap();
     insta::assert_snapshot!(sandbox.told(&["status"]), @"
-    No running teams.
+    no running teams
     Recorded: 0 runs, 0 events, 0 B
     ");
     assert_eq!(all(line(&sandbox, b"")), ok("teamkeep: no team"));

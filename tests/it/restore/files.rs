@@ -84,14 +84,12 @@ fn without_a_moment_the_last_state_of_each_file_is_restored() {
     erased(&sandbox);
     let dir = out(&sandbox);
     let result = to(&sandbox, "session-aaaaaaaa", &dir, &["--dry-run"]);
-    assert_eq!(
-        (result.code, result.err.as_str(), dir.exists()),
-        (Some(0), "Dry run: nothing was written.\n", false)
-    );
+    assert_eq!((result.code, dir.exists()), (Some(0), false));
+    assert!(result.err.starts_with("to do it: ") && !result.err.contains("--dry-run"), "{}", result.err);
     insta::assert_snapshot!(result.out.replace(sandbox.home().to_str().unwrap(), "~"), @r#"
     session-aaaaaaaa 78850aef5bad4835
     last recorded state
-    5 files in ~/out
+    would restore 5 files in ~/out
 
     + tasks/session-aaaaaaaa/1.json
     + tasks/session-aaaaaaaa/2.json

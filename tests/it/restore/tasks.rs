@@ -99,7 +99,7 @@ fn dry_run_writes_nothing_and_prints_that_in_a_pipe() {
     insta::assert_snapshot!(result.err.replace(env!("CARGO_BIN_EXE_teamkeep"), "teamkeep"), @"
     to do it: teamkeep restore session-aaaaaaaa --tasks=bbbbbbbb-0000-4000-8000-000000000002 --yes
     error: dry run only: nothing was written
-    hint: pass --yes to write, or --dry-run to exit with 0
+    hint: pass --yes to do it, or --dry-run to exit with 0
     ");
     assert!(!sandbox.client("tasks/session-bbbbbbbb").exists() && !sandbox.keep("restores").exists());
     let result = restore(&sandbox, &[TWO, "--dry-run", "--yes"]);

@@ -21,7 +21,8 @@ fn undo_removes_a_list_that_the_restore_created() {
     let plan = restored(&sandbox, &["named"]);
     assert_eq!(offered(&sandbox, &["restore", "--undo", &id(&plan)[..4]]), [id(&plan)]);
     let result = sandbox.run(&["restore", "--undo", id(&plan), "--dry-run"]);
-    assert_eq!((result.code, result.err.as_str()), (Some(0), "Dry run: nothing was written.\n"));
+    let command = format!("to do it: {} restore --undo {}\n", env!("CARGO_BIN_EXE_teamkeep"), id(&plan));
+    assert_eq!((result.code, result.err), (Some(0), command));
     insta::assert_snapshot!(result.out, @r#"
     task list named
     removed 2 tasks: 2, 3

@@ -185,6 +185,7 @@ fn filters_select_by_kind_agent_run_and_time() {
 fn without_matches_the_reason_is_printed_if_it_is_known() {
     let sandbox = Sandbox::new();
     let found = |args: &[&str]| sandbox.run(&[&["search", "parser"], args].concat());
+    std::fs::create_dir(sandbox.keep("")).unwrap();
     assert!(found(&[]).err.starts_with("no matches: no runs recorded yet\nhint: "), "{}", found(&[]).err);
     let sandbox = team();
     let found = |args: &[&str]| sandbox.run(&[&["search"], args].concat());

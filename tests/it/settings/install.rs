@@ -118,6 +118,7 @@ fn a_dry_run_shows_the_change_and_writes_nothing() {
     +            "type": "command",
     "#);
     assert_snapshot!(result.err, @"
+    to do it: teamkeep install --client-version 2.0.1
     note: Claude Code 2.0.1 does not support PermissionRequest, PreSkillShellCommand, SubagentStart, TeammateIdle, TaskCreated, TaskCompleted, StopFailure, FileChanged
     hint: run install again after an upgrade of Claude Code
     note: agent teams need Claude Code 2.1.33 or later

@@ -50,7 +50,7 @@ fn install_sh_ends_with_a_check_of_the_installed_programs() {
     let checked = run(&["--no-hooks"]);
     let (_, end) = checked.err.split_once("--uninstall\n").unwrap();
     assert_eq!((checked.code, end.lines().count()), (Some(0), 3), "{}", checked.err);
-    assert!(end.starts_with("recorded: 149 events, "), "{end}");
+    assert!(end.starts_with("recorded: 166 events, "), "{end}");
     assert!(run(&["--no-hooks", "--no-check"]).err.ends_with("--uninstall\n"));
     std::fs::remove_file(clone.at("bin/teamkeep-hook.built")).unwrap();
     write_program(&clone.at("bin/teamkeep-hook.built"), "#!/bin/sh\nexit 1\n");

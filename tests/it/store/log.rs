@@ -226,7 +226,7 @@ fn empty_log_is_not_an_error() {
         assert!(result(home.path(), args).starts_with("no events of this machine recorded yet; "));
     }
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "and nothing is made");
-    assert_eq!(result(store().path(), &["--event", "Stop"]), "No events match these filters.\n");
+    assert_eq!(result(store().path(), &["--event", "Stop"]), "no events match these filters\n");
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn wrong_usage_and_a_wrong_configuration_name_the_error() {
     insta::assert_snapshot!(result, @r"
     warning: cannot use the configuration HOME/teamkeep.toml:2:1: unknown key `keep_size`
     hint: did you mean `keep-size`?
-    hint: the defaults are used; for every problem: teamkeep config check
+    hint: until it is fixed, the defaults are used
     ");
 }
 

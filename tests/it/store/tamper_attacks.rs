@@ -1,4 +1,4 @@
-//! Changes to the recorded data, and whether `verify` finds each. `docs/security.md` has the same table.
+//! Changes to the recorded data, and whether `verify` finds each. `docs/reference/security.md` groups them.
 
 use super::tamper_scene::{Scene, lines_of, resealed, resealed_line, write_lines};
 
@@ -12,17 +12,6 @@ pub enum Found {
     /// Counted, but not a finding.
     Counted,
     No,
-}
-
-impl Found {
-    pub fn text(self) -> String {
-        match self {
-            Found::Yes(kind) => format!("yes, `{kind}`"),
-            Found::Against => "only against a head that was noted before".to_owned(),
-            Found::Counted => "counted as `unneeded`".to_owned(),
-            Found::No => "no".to_owned(),
-        }
-    }
 }
 
 pub type Attack = fn(&Scene);

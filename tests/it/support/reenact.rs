@@ -12,8 +12,8 @@ use super::sandbox::{CommandResult, Sandbox, kebab};
 
 /// Where the recorded user's home was.
 const HOME: &str = "/home/dev";
-/// How the client spells the recorded project's directory in a path.
-const SLUG: &str = "-home-dev-parser";
+/// How the client spells the user's home in the name of a project's directory.
+const SLUG: &str = "-home-dev-";
 
 /// A recorded run.
 pub struct Trace {
@@ -149,7 +149,7 @@ fn place(sandbox: &Sandbox, step: &Value, files: &mut Files) {
 pub fn local(sandbox: &Sandbox, text: &str) -> String {
     let home = sandbox.home().canonicalize().unwrap().into_os_string().into_string().unwrap();
     let slug: String =
-        (home.clone() + "/parser").chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        (home.clone() + "/").chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     text.replace(HOME, &home).replace(SLUG, &slug)
 }
 

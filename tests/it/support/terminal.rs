@@ -15,6 +15,25 @@ use super::sandbox::{CommandResult, Sandbox};
 /// Longer than any machine needs.
 const LONG: Duration = Duration::from_secs(10);
 
+/// Runs a command on a terminal of this width and of 500 rows, and returns all that it prints there.
+pub fn output(command: &mut Command, columns: u16) -> String {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    fcntl_setfd(&master, FdFlags::CLOEXEC).unwrap();
+    tcsetwinsize(&master, Winsize { ws_row: 500, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+    let path = ptsname(&master, Vec::new()).unwrap();
+    let open = || File::options().read(true).write(true).open(path.to_str().unwrap()).unwrap();
+    let mut child = command.stdin(open()).stdout(open()).stderr(open()).spawn().unwrap();
+    // They have the terminal open, too.
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let (mut master, mut bytes) = (File::from(master), Vec::new());
+    // Reading from a terminal that no process has open is an error.
+    let _ = master.read_to_end(&mut bytes);
+    child.wait().unwrap();
+    String::from_utf8(bytes).unwrap().replace('\r', "")
+}
+
 pub const OPEN: &str = "\u{1b}[?1049h\u{1b}[?25l";
 pub const CLOSE: &str = "\u{1b}[?25h\u{1b}[?1049l";
 
@@ -34,17 +53,17 @@ impl Terminal {
 
     /// Starts a command in a terminal. Its errors go to a pipe.
     pub fn of(mut command: Command) -> Terminal {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&master).unwrap();
-        unlockpt(&master).unwrap();
-        // A child that had the master open would never see the terminal close.
-        fcntl_setfd(&master, FdFlags::CLOEXEC).unwrap();
-        let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&master, size).unwrap();
-        let path = ptsname(&master, Vec::new()).unwrap();
-        let open = || File::options().read(true).write(true).open(path.to_str().unwrap()).unwrap();
+        let (master, open) = open_terminal(80);
         let child = command.stdin(open()).stdout(open()).stderr(Stdio::piped()).spawn().unwrap();
-        Terminal { master: File::from(master), child, told: String::new() }
+        Terminal { master, child, told: String::new() }
+    }
+
+    /// Starts a command in a terminal of this width that shows its errors, too.
+    pub fn with_errors(mut command: Command, columns: u16) -> Terminal {
+        let (master, open) = open_terminal(columns);
+        command.env("TERM", "xterm");
+        let child = command.stdin(open()).stdout(open()).stderr(open()).spawn().unwrap();
+        Terminal { master, child, told: String::new() }
     }
 
     /// Reads until this was written.
@@ -67,12 +86,17 @@ impl Terminal {
         }
     }
 
-    /// Reads until the command ends.
-    pub fn until_end(&mut self) {
+    /// Reads until the command has closed the terminal.
+    pub fn read_all(&mut self) {
         let mut bytes = [0; 4096];
         while let Ok(count @ 1..) = self.master.read(&mut bytes) {
             self.told.push_str(&String::from_utf8_lossy(&bytes[..count]));
         }
+    }
+
+    /// Reads until the command ends.
+    pub fn until_end(&mut self) {
+        self.read_all();
         assert!(self.child.wait().unwrap().success(), "{}", self.told);
     }
 
@@ -84,4 +108,18 @@ impl Terminal {
     pub fn end(self) -> CommandResult {
         self.child.wait_with_output().unwrap().into()
     }
+}
+
+/// A terminal of this width, and how to open its other end.
+fn open_terminal(columns: u16) -> (File, impl Fn() -> File) {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    // A child that had the master open would never see the terminal close.
+    fcntl_setfd(&master, FdFlags::CLOEXEC).unwrap();
+    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&master, size).unwrap();
+    let path = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+    let open = move || File::options().read(true).write(true).open(&path).unwrap();
+    (File::from(master), open)
 }

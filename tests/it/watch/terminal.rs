@@ -151,14 +151,14 @@ fn without_a_terminal_there_is_an_error_with_a_hint() {
     stalled(&sandbox);
     {
         let result = sandbox.run(&["watch"]);
-        assert_eq!((result.code, result.out.as_str()), (Some(64), ""));
+        assert_eq!((result.code, result.out.as_str()), (Some(1), ""));
         assert!(
             result.err.contains("watch needs a terminal\nhint: ") && result.err.contains("teamkeep status")
         );
     }
     let mut terminal = watch(&sandbox, &["watch"], &[("TERM", "dumb")]);
     let code = terminal.child.wait().unwrap().code();
-    assert_eq!(code, Some(64));
+    assert_eq!(code, Some(1));
     for wrong in [&["watch", "--speed", "fast"][..], &["watch", "--speed", "0"], &["watch", "no-such-team"]] {
         assert_ne!(sandbox.run(wrong).code, Some(0), "{wrong:?}");
     }

@@ -7,7 +7,7 @@ use super::super::moves::{Move, say};
 use super::super::version::Generation;
 use super::{Rule, Step, at};
 
-/// The rule of docs/policy.md.
+/// The rule of docs/reference/policy.md.
 pub const RULE: Rule = Rule {
     name: "no-force-push",
     policy: include_str!("../../rules/no-force-push.toml"),

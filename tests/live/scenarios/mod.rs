@@ -5,6 +5,7 @@ mod budget;
 mod cleared;
 mod compacted;
 mod delegate;
+mod demo;
 mod failed;
 mod forbidden;
 mod halfway;
@@ -417,6 +418,17 @@ pub const ALL: &[Scenario] = &[
         blocked_lines: skill::LOADS,
         ..TEAM
     },
+    Scenario {
+        name: "demo",
+        files: demo::FILES,
+        steps: demo::steps,
+        reply: demo::reply,
+        refusals: 3,
+        facts: Some(demo::FACTS),
+        verdict: "open-work",
+        incidents: &["lost-work bob", "unfinished-work carol"],
+        ..TEAM
+    },
     Scenario { name: "telemetry", ..TEAM },
     Scenario { name: "telemetry-panes", ..PANES },
     Scenario { name: "plugin", hooks: Hooks::Plugin, ..TEAM },
@@ -444,7 +456,11 @@ impl Scenario {
 
     /// The cost of a team with a budget is compared with that of every client.
     pub fn cache_writes(&self) -> CacheWrites {
-        if self.has_budget() { CacheWrites::Short } else { CacheWrites::Mixed }
+        match self.name {
+            _ if self.has_budget() => CacheWrites::Short,
+            "demo" => CacheWrites::Long,
+            _ => CacheWrites::Mixed,
+        }
     }
 
     /// The model of a team with a budget, if it is not the default: 2.1.47 does not know the price of its own, Sonnet 4.6.
@@ -489,6 +505,9 @@ impl Scenario {
         }
         if self.name == "interrupted" && version.generation() == Generation::Create {
             return Some("what the user types after Escape waits until all teammates are idle");
+        }
+        if self.name == "demo" && !has_session_team {
+            return Some("the demo has one run, of the latest version");
         }
         if self.name == "skill" && !version.knows("PreSkillShellCommand") {
             return Some("it runs no hook for a line of a skill");

@@ -13,6 +13,7 @@ use base64::Engine;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use serde_json::Value;
+use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 pub use agent_id::AgentId;
@@ -55,13 +56,22 @@ pub fn parse(input: &Input) -> Payload {
     };
     let json::Opened { value: fields, cut } = match json::read(bytes, MAX_FIELDS) {
         Ok(opened) => opened,
-        Err(error) => return broken(bytes, format!("invalid JSON: {error}")),
+        Err(error) => return broken(bytes, why_invalid(&error)),
     };
     let Ok(raw) = RawValue::from_string(on_one_line(text)) else {
         return broken(bytes, "not valid JSON".to_owned());
     };
     let malformed = (!fields.is_object()).then(|| "not a JSON object".to_owned());
     Payload { raw, malformed, cut, fields }
+}
+
+/// Where the JSON is wrong. The parser's own words name its rules.
+fn why_invalid(error: &serde_json::Error) -> String {
+    let (line, column) = (error.line(), error.column());
+    match error.classify() {
+        Category::Eof => format!("invalid JSON: it ends too early, at line {line} column {column}"),
+        _ => format!("invalid JSON at line {line} column {column}"),
+    }
 }
 
 /// A payload that is not valid JSON: its text, or base64 if it is not UTF-8 either. Event and session are still known

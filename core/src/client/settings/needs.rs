@@ -13,7 +13,7 @@ use crate::client::settings::matcher::Tools;
 use crate::config::{Config, Gate, Mode, Rule, Settings};
 
 /// A settings file with all hooks. The plugin's are in several files, for versions that know only some.
-const HOOKS: &str = include_str!("../../../../hooks/settings.example.json");
+const HOOKS: &str = include_str!("../../../hooks/settings.example.json");
 /// The condition of a hook that needs only git commands in Bash. Claude Code compares it with each command of a line, and
 /// calls the hook for every line that it cannot read. Before 2.1.85 it ignores conditions. `git *` would not match
 /// `sudo git push` or `/usr/bin/git push` (2.1.177, 2.1.330).

@@ -3,7 +3,7 @@
 //! A new gate is a file here with a `mod` line, and a variant of [`Gate`] in `config/policy.rs`: its settings, and what the
 //! gate's methods answer, such as the events that it judges ([`Gate::event`]) and whether it needs the team's files. Then come
 //! its keys (`config/keys.rs`, `config/default.toml`), a line in [`findings`] and in [`subject_of`], and a section of
-//! `docs/policy.md`. Tests that list all gates, such as those of `explain`, fail until they have the new one.
+//! `docs/reference/policy.md`. Tests that list all gates, such as those of `explain`, fail until they have the new one.
 
 mod add_everything;
 pub mod budget;

@@ -1,0 +1,3 @@
+fn main() {
+    println!("tomlfmt: nothing to format yet");
+}
