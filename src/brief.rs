@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use crate::status::{AgentState, Item, Observation};
+use crate::status::{AgentState, Item, Observed};
 use crate::timeline::{
     Entry, EntryKind, Kind, LiveState, MessageEvent, RunData, TaskEvent, TaskState, UnsentAnswer,
     unsent_answers,
@@ -94,7 +94,7 @@ pub struct Blocked {
 
 impl Brief {
     /// The facts at a moment of the run; without one, or after the last one, now or at its end.
-    pub fn of(data: &RunData, observed: &Observation, reader: Option<&str>, at: Option<Timestamp>) -> Brief {
+    pub fn of(data: &RunData, observed: &Observed, reader: Option<&str>, at: Option<Timestamp>) -> Brief {
         let end = observed.end(data);
         let at = at.filter(|at| *at < end);
         let is_past = at.is_some();

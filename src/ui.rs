@@ -3,15 +3,16 @@
 pub mod keys;
 mod message;
 pub mod pager;
+pub mod progress;
 pub mod terminal;
 pub mod usage;
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
-use std::time::{Duration, Instant};
 
 use anstyle::AnsiColor;
 use pager::Paged;
+pub use progress::Progress;
 
 use teamkeep_core::error::Error;
 pub use teamkeep_core::sys::unicode::escape;
@@ -90,12 +91,9 @@ impl Ui {
         error.hints.iter().for_each(|hint| self.hint(hint));
     }
 
-    /// A progress line on stderr for `total` bytes of work, or 0 if that is unknown. It is only shown on a terminal.
+    /// The progress of `total` bytes of work, or 0 if that is unknown.
     pub fn progress(&self, what: &str, total: u64) -> Progress {
-        let is_shown = !self.quiet && io::stderr().is_terminal();
-        // Short work needs no line.
-        let next = is_shown.then(|| Instant::now() + POLL_INTERVAL);
-        Progress { what: escape(what).into_owned(), total, done: 0, next, is_drawn: false }
+        Progress::new(self.quiet, what, total)
     }
 
     pub fn is_terminal(&self) -> bool {
@@ -130,51 +128,6 @@ fn prefixed(color: AnsiColor, prefix: &str, text: impl Display) {
 /// Treats a closed pipe as success: the reader has stopped reading.
 pub fn quiet(result: io::Result<()>) -> io::Result<()> {
     result.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
-}
-
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
-
-#[derive(Debug)]
-pub struct Progress {
-    what: String,
-    total: u64,
-    done: u64,
-    /// When the line is drawn next; `None` if it is not shown.
-    next: Option<Instant>,
-    is_drawn: bool,
-}
-
-impl Progress {
-    pub fn add(&mut self, bytes: u64) {
-        self.done = self.done.saturating_add(bytes);
-        let now = Instant::now();
-        if self.next.is_some_and(|next| next <= now) {
-            self.next = Some(now + POLL_INTERVAL);
-            self.is_drawn = true;
-            let _ = write!(io::stderr(), "\r\x1b[K{}", self.line());
-            let _ = io::stderr().flush();
-        }
-    }
-
-    fn line(&self) -> String {
-        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
-        match self.total {
-            0 => format!("{}: {:.1} MiB", self.what, mib(self.done)),
-            total => {
-                let percent = self.done.min(total).saturating_mul(100) / total;
-                format!("{}: {percent} % of {:.1} MiB", self.what, mib(total))
-            }
-        }
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if self.is_drawn {
-            let _ = write!(io::stderr(), "\r\x1b[K");
-            let _ = io::stderr().flush();
-        }
-    }
 }
 
 /// A writer of JSON. Characters that [`escape`] would escape are written as JSON escapes; every other byte is written
@@ -239,16 +192,6 @@ fn is_escaped(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_percentage_is_never_more_than_100() {
-        let mut progress = Ui { quiet: true, unpaged: false }.progress("verifying\n", 4 << 20);
-        progress.add(1 << 20);
-        assert_eq!(progress.line(), "verifying\\n: 25 % of 4.0 MiB");
-        progress.add(9 << 20);
-        assert_eq!(progress.line(), "verifying\\n: 100 % of 4.0 MiB");
-        assert!(!progress.is_drawn, "it is quiet");
-    }
 
     use proptest::prelude::*;
     use serde_json::Value;

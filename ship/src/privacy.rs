@@ -105,7 +105,7 @@ fn without_texts(mut report: Report) -> Report {
         incident.remedy = None;
         incident.agents.iter_mut().for_each(keep);
     }
-    report.findings.iter_mut().for_each(|finding| finding.what.clear());
+    report.observations.iter_mut().for_each(|observation| observation.what.clear());
     report.files.clear();
     report
 }

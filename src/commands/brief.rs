@@ -6,7 +6,7 @@ use super::output::{self, JsonOption};
 use crate::brief::Brief;
 use crate::context::Context;
 use crate::report::restore_command;
-use crate::status::Observation;
+use crate::status::Observed;
 use crate::timeline::DetailLevel;
 use crate::view;
 use teamkeep_core::config::{ContextLoss, ContextPart};
@@ -46,7 +46,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     with_run(context, &args.run, DetailLevel::Timeline, |catalog, data| {
         let at = moment(context, args, &data.run)?;
         let around = surroundings(context, catalog);
-        let observed = Observation::without_task_files(data, around, context.clock.now());
+        let observed = Observed::without_task_files(data, around, context.clock.now());
         let known = || observed.report.overview.members.iter().map(|member| member.name.as_str());
         // The agent that a hook does not name can be any of them.
         let reader = args.reader.as_deref().or(args.after.is_none().then_some(LEAD));
@@ -72,7 +72,15 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         let parts = if args.after.is_some() { &context.config.context.parts } else { &ContextPart::ALL[..] };
         let text = view::brief(&brief, parts, args.max_bytes.map_or(usize::MAX, |max| max as usize));
         let text = if args.prompt { prompt(&data.run, &brief, &observed, &text) } else { text };
-        output::print(context, &text)
+        match context.ui.columns() {
+            Some(_) => {
+                let mut document = view::Document::default();
+                text.lines().for_each(|line| document.line([view::plain(line)]));
+                output::print_document(context, &document)
+            }
+            // For a model, each item stays on one line.
+            None => output::print(context, &text),
+        }
     })
 }
 
@@ -87,7 +95,7 @@ fn moment(context: &Context, args: &Args, run: &RunRecord) -> Result<Option<Time
 }
 
 /// The text with which a new session continues the work of a team.
-fn prompt(run: &RunRecord, brief: &Brief, observed: &Observation, text: &str) -> String {
+fn prompt(run: &RunRecord, brief: &Brief, observed: &Observed, text: &str) -> String {
     let start = match observed.is_running {
         true => {
             "Take over the work of an agent team. Its agents belong to another session: messages from this one do not reach them."

@@ -6,7 +6,7 @@ use super::when::{RunTimes, When};
 use crate::bundle;
 use crate::context::Context;
 use crate::redact::Redactor;
-use crate::status::{Observation, Surroundings};
+use crate::status::{Observed, Surroundings};
 use crate::timeline::{DetailLevel, OpenedRun, RunCatalog, RunData};
 use crate::view;
 use teamkeep_core::error::{Error, Result};
@@ -45,15 +45,18 @@ pub fn with_run<T>(
     each: impl FnOnce(&RunCatalog, &RunData) -> Result<T>,
 ) -> Result<T> {
     let catalog = catalog(context)?;
-    let opened = catalog.load(&[catalog.find(name)?], level)?;
+    let run = catalog.find(name)?;
+    let progress = context.ui.progress("reading the run", 0);
+    let opened = catalog.load(&[run], level)?;
+    drop(progress);
     let result = each(&catalog, opened.runs.first().ok_or_else(|| catalog.empty())?)?;
     warn_damaged(context, &catalog, &opened);
     Ok(result)
 }
 
-/// The observation of a run as of now, which status, watch and brief show.
-pub fn observe(context: &Context, catalog: &RunCatalog, data: &RunData) -> Observation {
-    Observation::of(data, surroundings(context, catalog), context.clock.now())
+/// A run as of now, as status, watch and brief show.
+pub fn observe(context: &Context, catalog: &RunCatalog, data: &RunData) -> Observed {
+    Observed::of(data, surroundings(context, catalog), context.clock.now())
 }
 
 pub fn surroundings<'a>(context: &'a Context, catalog: &'a RunCatalog) -> Surroundings<'a> {

@@ -12,6 +12,7 @@ use clap_complete::env::{EnvCompleter, Shells};
 use super::catalog::catalog;
 use super::output;
 use crate::context::Context;
+use crate::report::RunSummary;
 use crate::restore::UndoLog;
 use crate::search;
 use crate::timeline::{Kind, RunCatalog, Summary, merge};
@@ -135,12 +136,14 @@ fn teams() -> Vec<String> {
 }
 
 fn agents() -> Vec<String> {
-    let Some(catalog) = recorded() else { return Vec::new() };
+    let Ok((context, _)) = Context::lenient(Ui { quiet: true, unpaged: true }) else { return Vec::new() };
+    let Ok(catalog) = catalog(&context) else { return Vec::new() };
     let recent: Vec<_> =
         catalog.runs.iter().rev().filter(|run| run.team.is_some()).take(MAX_RECENT).collect();
     let mut names = Vec::new();
     for run in recent {
-        let summary = Summary::cached(&catalog.archive, run).or_else(|| {
+        let cached = RunSummary::cached(&catalog.archive, run, &context.config).map(|summary| summary.counts);
+        let summary = cached.or_else(|| {
             let opened = catalog.open_timelines(&[run]).ok()?;
             opened.runs.first().map(|run| Summary::of(run, &merge(run)))
         });

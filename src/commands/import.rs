@@ -10,6 +10,7 @@ use super::catalog::{self, catalog};
 use super::ship;
 use crate::bundle::{ImportOutcome, unpack};
 use crate::context::Context;
+use crate::view::count;
 use teamkeep_core::config;
 use teamkeep_core::error::{Error, Result};
 
@@ -86,19 +87,22 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         .map_err(failed)?;
     drop(progress);
     let (run, events, verdicts) = (unpacked.run.clone(), unpacked.events, unpacked.verdicts);
-    let objects = unpacked.manifest.entries.len() - 4;
     let missing = unpacked.manifest.missing.len();
     let team = run.team.as_deref().unwrap_or("no team");
     let name = format!("run {} ({team})", run.run);
     match unpacked.install(&catalog, &exclusive, context.clock.now()).map_err(failed)? {
         ImportOutcome::Existing { repaired: 0 } => print(format!("{name} already exists")),
         ImportOutcome::Existing { repaired } => {
-            print(format!("{name} already exists; repaired {repaired} missing or damaged objects"))
+            print(format!("{name} already exists; repaired {}", count(repaired, "missing or damaged object")))
         }
         ImportOutcome::New => {
-            print(format!("imported {name}: {events} events, {verdicts} verdicts, {objects} objects"));
+            let (events, verdicts) = (count(events, "event"), count(verdicts, "verdict"));
+            print(format!("imported {name}: {events}, {verdicts}"));
             if missing > 0 {
-                print(format!("{missing} objects were already missing when it was exported"));
+                print(format!(
+                    "{} already missing when it was exported",
+                    if missing == 1 { "1 object was".to_owned() } else { format!("{missing} objects were") }
+                ));
             }
             if catalog.runs.iter().any(|other| other.team.is_some() && other.team == run.team) {
                 print(format!("another run has the team name {team}: refer to this one by its ID"));

@@ -1,4 +1,4 @@
-//! `teamkeep list`: the recorded runs.
+//! `teamkeep list`: the recorded runs, the newest first.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::catalog::{self, catalog, parse_time};
 use super::{number, output};
 use crate::context::Context;
+use crate::report::RunSummary;
 use crate::timeline::{RunCatalog, Summary, merge};
 use crate::view;
 use teamkeep_core::error::{Error, Result};
@@ -17,8 +18,8 @@ use teamkeep_core::sys::clock::Timestamp;
   # The runs of the current project in the last week
   teamkeep list --project . --since 1w
 
-  # The newest run with the reason for its end
-  teamkeep list -n 1 --json | jq -r '.[] | [.run, .team, .ended_by] | @tsv'")]
+  # The title, the outcome and the cost of the newest run
+  teamkeep list -n 1 --json | jq -r '.[] | [.title, .outcome, .cost] | @tsv'")]
 pub struct Args {
     /// Include sessions without a team that started subagents, and teams that no session joined
     #[arg(short, long)]
@@ -49,33 +50,43 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     let now = context.clock.now();
     let parse = |text: &Option<String>| text.as_deref().map(|text| parse_time(text, None, now)).transpose();
     let (since, until) = (parse(&args.since)?, parse(&args.until)?);
-    let selected: Vec<&RunRecord> =
-        catalog.runs.iter().filter(|run| args.selects(run, &catalog, since, until)).collect();
-    let cached: Vec<Option<Summary>> =
-        selected.iter().map(|run| Summary::cached(&catalog.archive, run)).collect();
+    let mut selected: Vec<&RunRecord> =
+        catalog.runs.iter().rev().filter(|run| args.selects(run, &catalog, since, until)).collect();
+    let (most, mut total) = (args.count.unwrap_or(usize::MAX), selected.len());
+    // The project of a run is in its summary.
+    if args.project.is_none() {
+        selected.truncate(most);
+    }
+    let config = &context.config;
+    let cached: Vec<Option<RunSummary>> =
+        selected.iter().map(|run| RunSummary::cached(&catalog.archive, run, config)).collect();
     let uncached: Vec<&RunRecord> =
         selected.iter().zip(&cached).filter(|(_, cached)| cached.is_none()).map(|(run, _)| *run).collect();
+    let progress = context.ui.progress("reading new runs", 0);
     let opened = catalog.open_timelines(&uncached)?;
     let mut computed = opened.runs.iter().map(|run| {
-        let summary = Summary::of(run, &merge(run));
+        let summary = RunSummary::of(run, &merge(run), config, now);
         if opened.problems.count == 0 {
-            summary.store(&catalog.archive, run, now);
+            summary.store(&catalog.archive, run, config, now);
         }
         summary
     });
     let rows = cached.into_iter().filter_map(|cached| cached.or_else(|| computed.next()));
     let project = args.project.as_deref();
-    let rows: Vec<Summary> = rows.collect();
-    let projects: BTreeSet<String> = rows.iter().filter_map(project_name).collect();
-    let mut rows: Vec<Summary> = rows
-        .into_iter()
-        .filter(|row| project.is_none_or(|project| is_in(row.project.as_deref(), project)))
-        .collect();
-    rows.drain(..rows.len().saturating_sub(args.count.unwrap_or(usize::MAX)));
+    let rows: Vec<RunSummary> = rows.collect();
+    drop(progress);
+    let projects: BTreeSet<String> = rows.iter().filter_map(|row| project_name(&row.counts)).collect();
+    let is_wanted =
+        |row: &RunSummary| project.is_none_or(|project| is_in(row.counts.project.as_deref(), project));
+    let mut rows: Vec<RunSummary> = rows.into_iter().filter(is_wanted).collect();
+    if project.is_some() {
+        total = rows.len();
+        rows.truncate(most);
+    }
     if args.json {
         output::print_json(context, &rows)?;
     } else if !rows.is_empty() {
-        let document = view::teams(&rows, &catalog.ids(), now, context.ui.columns());
+        let document = view::runs(&rows, &catalog.ids(), total, now, context.ui.columns());
         output::print_document(context, &document)?;
     } else if catalog.runs.is_empty() {
         let empty = catalog.empty();

@@ -165,7 +165,7 @@ fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
             format!("{} ({})", count(plan.segments.len(), "log segment"), view::size(plan.log_bytes)),
         ];
         let left = view::size(plan.left);
-        add(format!("would delete {}; {left} remain in the archive", all.join(", ")));
+        add(format!("would delete {} in total; {left} remain in the archive", all.join(", ")));
     }
     if !plan.runs.is_empty() && survey.segments.len() > plan.segments.len() {
         let limits = "[log] keep, keep-size";

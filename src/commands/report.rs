@@ -77,7 +77,9 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
             .hint("teamkeep report --format html -o report.html"));
     }
     with_run(context, &args.run, DetailLevel::Whole, |_, run| {
+        let progress = context.ui.progress("summarizing the run", 0);
         let mut report = Report::of(run, &merge(run), &context.config, context.clock.now());
+        drop(progress);
         if args.redact {
             report = redacted(context, &run.run, &report)?;
         }

@@ -3,12 +3,13 @@
 
 mod activity;
 mod agents;
-mod findings;
 mod incidents;
 mod input;
 mod messages;
+mod observations;
 mod overview;
 mod spending;
+mod summary;
 mod tasks;
 mod tools;
 mod turns;
@@ -17,11 +18,12 @@ mod work;
 
 pub use activity::ActivityTimes;
 pub use agents::{Agent, Instance, Role};
-pub use findings::{Code, Finding};
 pub use incidents::{Incident, IncidentCost, IncidentKind, Severity, Step, restore_command};
 pub use messages::{MessageRow, MessageStats, Pair, Sender};
+pub use observations::{Code, Observation};
 pub use overview::{Count, Overview, Person, Phase, PhaseName, Topology};
 pub use spending::{BurnRate, ModelUsage, TaskUsage, TokenUsage};
+pub use summary::RunSummary;
 pub use tasks::{Change, TaskHistory};
 pub use teamkeep_core::spending::AS_OF as PRICES_AS_OF;
 pub use tools::{ToolUser, Tools};
@@ -63,7 +65,7 @@ pub struct Report {
     /// The files that the agents changed.
     #[serde(default)]
     pub files: Vec<FileHistory>,
-    pub findings: Vec<Finding>,
+    pub observations: Vec<Observation>,
     /// Number of redacted texts by pattern; `None` without redaction.
     pub redacted: Option<BTreeMap<String, u64>>,
 }
@@ -84,7 +86,7 @@ impl Report {
             overview: overview::overview(&case, (&mail, &tasks, &turns), case.until(now)),
             phases: overview::phases(&case),
             agents: agents::agents(&case, &turns),
-            findings: findings::findings(&case, &mail, &tasks, &turns),
+            observations: observations::observations(&case, &mail, &tasks, &incidents),
             work: work::work(&case, &turns, &tasks, &mail),
             tools: tools::tools(&case),
             spending: spending.usage(&case, &tasks),

@@ -5,16 +5,17 @@ use serde::{Deserialize, Serialize};
 use super::Report;
 use super::incidents::{IncidentKind, Severity, count};
 use super::input::ReportInput;
-use super::overview::Overview;
 use super::tasks::TaskHistory;
-use crate::timeline::Kind;
+use crate::timeline::{Entry, Kind};
+use teamkeep_core::model::TaskStatus;
 use teamkeep_core::spending::dollars;
+use teamkeep_core::store::metadata_only;
 use teamkeep_core::sys::clock::duration;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     pub kind: Outcome,
-    /// The start of the first prompt, else the team's name, else the run.
+    /// The start of the first prompt, else the subjects of the tasks, the team's name, or the run.
     pub title: String,
     pub sentence: String,
 }
@@ -40,14 +41,22 @@ pub fn verdict(case: &ReportInput<'_>, report: &Report) -> Verdict {
         () if report.tasks.iter().any(TaskHistory::is_unfinished) => Outcome::OpenWork,
         () => Outcome::Completed,
     };
-    Verdict { kind, title: title(case, &report.overview), sentence: sentence(report) }
+    Verdict { kind, title: title(case, report), sentence: sentence(report) }
 }
 
-fn title(case: &ReportInput<'_>, overview: &Overview) -> String {
-    let mut prompts = case.entries.iter().filter(|entry| entry.kind() == Kind::TurnStarted);
-    let prompt = prompts.find(|entry| entry.actor == case.lead && entry.text().is_some());
-    let line = prompt.and_then(|entry| entry.text()?.lines().map(str::trim).find(|line| !line.is_empty()));
-    let line = line.or(overview.team.as_deref()).unwrap_or(&overview.run);
+fn title(case: &ReportInput<'_>, report: &Report) -> String {
+    let overview = &report.overview;
+    let starts =
+        case.entries.iter().filter(|entry| entry.kind() == Kind::TurnStarted && entry.actor == case.lead);
+    // In metadata-only mode, a prompt is recorded as its size.
+    let mut prompts = starts.filter_map(Entry::text).filter(|text| metadata_only::byte_len(text).is_none());
+    let line = prompts.find_map(|text| text.lines().map(str::trim).find(|line| !line.is_empty()));
+    let subjects = report.tasks.iter().filter(|task| task.status != TaskStatus::Deleted);
+    let subjects = subjects.filter_map(|task| task.subject.as_deref());
+    let subjects = subjects.filter(|subject| metadata_only::byte_len(subject).is_none());
+    let subjects = subjects.collect::<Vec<&str>>().join(", ");
+    let subjects = Some(subjects.as_str()).filter(|subjects| !subjects.is_empty());
+    let line = line.or(subjects).or(overview.team.as_deref()).unwrap_or(&overview.run);
     match line.char_indices().nth(MAX_TITLE_CHARS) {
         Some((cut, _)) => format!("{}…", &line[..cut]),
         None => line.to_owned(),

@@ -8,7 +8,7 @@ use serde::Serialize;
 const BEFORE_CHARS: usize = 60;
 const MAX_CHARS: usize = 200;
 
-/// An excerpt on one line. The marks are the places of the matches, in characters.
+/// An excerpt on one line, with ` · ` for line breaks, as between a subject and its text. The marks are the places of the matches, in characters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Snippet {
     pub text: String,
@@ -27,7 +27,7 @@ impl Snippet {
         };
         let mut snippet = Snippet { text: String::new(), marks: Vec::new() };
         let mut matches = matches.iter().peekable();
-        let (mut length, mut opened) = (0, None);
+        let (mut length, mut opened, mut is_break) = (0, None, false);
         if start > 0 {
             snippet.text.push('…');
             length = 1;
@@ -40,10 +40,15 @@ impl Snippet {
             while matches.next_if(|range| range.end <= at).is_some() {
                 close(&mut snippet.marks, &mut opened, length);
             }
+            let is_space = c.is_whitespace();
+            if is_break && !is_space && !snippet.text.is_empty() {
+                snippet.text.push_str("· ");
+                length += 2;
+            }
+            is_break = c == '\n' || (is_break && is_space);
             if matches.peek().is_some_and(|range| range.contains(&at)) && opened.is_none() {
                 opened = Some(length);
             }
-            let is_space = c.is_whitespace();
             if is_space && (snippet.text.is_empty() || snippet.text.ends_with(' ')) {
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::report::{Incident, IncidentKind};
 use crate::timeline::{MemberState, RunData, TaskState};
@@ -38,7 +38,7 @@ pub struct Member {
 }
 
 /// The state of an agent for people, worst first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgentState {
     /// Its last turn failed.
@@ -94,12 +94,8 @@ impl AgentState {
     pub(super) fn of(member: &MemberState, lasting: &[&Incident], tasks: &[Item]) -> AgentState {
         let own = match member.doing {
             Activity::Gone => return AgentState::Left,
-            Activity::Works => AgentState::Working,
-            Activity::Stops => AgentState::ShuttingDown,
             Activity::Idles | Activity::Here if member.awaits_approval() => AgentState::Waiting,
-            Activity::Idles => AgentState::Idle,
-            Activity::Failed => AgentState::Failed,
-            Activity::Here => AgentState::Joined,
+            doing => AgentState::from(doing),
         };
         // Its process is gone, and so is what made it an alert.
         if lasting.iter().any(|incident| is_crash_of(incident, &member.name) && is_completed(incident, tasks))
@@ -108,6 +104,19 @@ impl AgentState {
         }
         let agent = (member.name.as_str(), own);
         lasting.iter().filter_map(|incident| effect(incident, agent, tasks)).fold(own, AgentState::min)
+    }
+}
+
+impl From<Activity> for AgentState {
+    fn from(doing: Activity) -> AgentState {
+        match doing {
+            Activity::Works => AgentState::Working,
+            Activity::Stops => AgentState::ShuttingDown,
+            Activity::Here => AgentState::Joined,
+            Activity::Idles => AgentState::Idle,
+            Activity::Failed => AgentState::Failed,
+            Activity::Gone => AgentState::Left,
+        }
     }
 }
 
@@ -163,10 +172,10 @@ fn is_condition(kind: IncidentKind) -> bool {
 }
 
 /// Number of agents in each state that some are in, worst first.
-pub fn count_states<'a>(members: impl IntoIterator<Item = &'a Member>) -> BTreeMap<AgentState, usize> {
-    let mut states = BTreeMap::new();
-    members.into_iter().for_each(|member| *states.entry(member.state).or_default() += 1);
-    states
+pub fn count_states(states: impl IntoIterator<Item = AgentState>) -> BTreeMap<AgentState, usize> {
+    let mut counts = BTreeMap::new();
+    states.into_iter().for_each(|state| *counts.entry(state).or_default() += 1);
+    counts
 }
 
 impl Board {

@@ -1,6 +1,7 @@
 //! One line about a team, which Claude Code shows below its prompt many times a minute. It comes from the last snapshots
 //! and the policy's counts, without opening a timeline.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use super::board::AgentState;
-use super::observation::Observation;
+use super::observed::Observed;
 use super::{is_alive, unread};
 use crate::timeline::RunData;
 use teamkeep_core::enforcement::{GateStateStore, Overrides, SnapshotReader, VERDICT};
@@ -26,9 +27,8 @@ const MAX_TAIL_BYTES: u64 = 4 << 20;
 pub struct StatusLine {
     pub run: String,
     pub team: String,
-    /// The teammates by state, without those in `attention`.
-    pub working: Vec<String>,
-    pub idle: Vec<String>,
+    /// The members by name, without those that have left. The lead's state is known only with `attention`.
+    pub members: BTreeMap<String, AgentState>,
     pub done: usize,
     pub tasks: usize,
     pub unread: usize,
@@ -57,14 +57,13 @@ impl StatusLine {
         let client = run.client_dir(paths.client.as_deref());
         let reader = SnapshotReader { archive, client: client.as_deref(), live_first: true, until: None };
         let state = TeamState { ledger, ..reader.team((Some(&team), None), Some(&index)) };
-        let teammates = state.members.iter().filter(|name| *name != LEAD).cloned();
-        let (working, idle) = teammates.partition(|name| state.ledger.of(name).works());
+        let teammates = state.members.iter().filter(|name| *name != LEAD);
+        let members = teammates.map(|name| (name.clone(), AgentState::from(state.ledger.of(name).doing)));
         let tasks = || state.tasks.values().filter(|task| !task.internal);
         let (blocks, escalations) = verdicts(&paths.log(), &run.run);
         Some(StatusLine {
             attention: None,
-            working,
-            idle,
+            members: members.filter(|(_, state)| *state != AgentState::Left).collect(),
             done: tasks().filter(|task| task.is_done()).count(),
             tasks: tasks().count(),
             unread: unread(&state).values().sum(),
@@ -83,9 +82,11 @@ impl StatusLine {
     /// The same with agents and incidents that need attention.
     #[must_use]
     pub fn with(mut self, attention: Option<Attention>) -> StatusLine {
-        if let Some(attention) = &attention {
-            self.working.retain(|name| !attention.has(name));
-            self.idle.retain(|name| !attention.has(name));
+        for (name, state) in attention.iter().flat_map(|attention| &attention.states) {
+            // What other agents do is known better from the last hook call.
+            if state.needs_attention() || name == LEAD {
+                self.members.insert(name.clone(), *state);
+            }
         }
         StatusLine { attention, ..self }
     }
@@ -125,7 +126,7 @@ fn verdicts(log: &Path, run: &str) -> (usize, usize) {
 /// The file in the run's directory.
 const FILE_NAME: &str = "attention.json";
 /// Version of the content.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// How long it is used.
 const MAX_AGE: TimeDelta = TimeDelta::seconds(30);
 
@@ -135,33 +136,23 @@ const MAX_AGE: TimeDelta = TimeDelta::seconds(30);
 pub struct Attention {
     v: u32,
     at: Timestamp,
-    pub failed: Vec<String>,
-    pub stalled: Vec<String>,
-    pub waiting: Vec<String>,
+    /// The agents that have not left.
+    states: BTreeMap<String, AgentState>,
     /// Number of incidents that are not over.
-    pub alerts: usize,
+    pub incidents: usize,
 }
 
 impl Attention {
-    pub fn of(data: &RunData, observed: &Observation) -> Attention {
+    pub fn of(data: &RunData, observed: &Observed) -> Attention {
         let board = observed.board(data);
         let is_open = |incident: &&_| !board.is_over(incident, observed.at);
-        let names = |state| {
-            let members = board.members.iter().filter(|member| member.state == state);
-            members.map(|member| member.name.clone()).collect()
-        };
+        let there = board.members.iter().filter(|member| member.state != AgentState::Left);
         Attention {
             v: VERSION,
             at: observed.at,
-            failed: names(AgentState::Failed),
-            stalled: names(AgentState::Stalled),
-            waiting: names(AgentState::Waiting),
-            alerts: observed.incidents().iter().filter(is_open).count(),
+            states: there.map(|member| (member.name.clone(), member.state)).collect(),
+            incidents: observed.incidents().iter().filter(is_open).count(),
         }
-    }
-
-    pub fn has(&self, name: &String) -> bool {
-        [&self.failed, &self.stalled, &self.waiting].iter().any(|names| names.contains(name))
     }
 
     /// The stored one, if it is recent.

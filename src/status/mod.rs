@@ -1,16 +1,16 @@
 //! The status of running teams, and the size of the recorded data.
 //!
-//! [`Status`] is built from [`Observation`]s of the running teams. [`StatusLine`] is one line for Claude Code: it opens no
+//! [`Status`] is built from [`Observed`] states of the running teams. [`StatusLine`] is one line for Claude Code: it opens no
 //! timeline, except for an [`Attention`] that is not recent.
 
 mod board;
 mod line;
-mod observation;
+mod observed;
 mod store_size;
 
 pub use board::{AgentState, Board, Item, Member, count_states};
 pub use line::{Attention, StatusLine};
-pub use observation::{Observation, Surroundings};
+pub use observed::{Observed, Surroundings};
 pub use store_size::StoreStats;
 
 use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ impl Status {
         Status {
             v: 1,
             at: now,
-            teams: live.map(|data| TeamStatus::of(data, &Observation::of(data, around, now))).collect(),
+            teams: live.map(|data| TeamStatus::of(data, &Observed::of(data, around, now))).collect(),
             overrides,
             fixed: around.config.policy.fixed_gates(None),
             record: StoreStats::count(catalog, &around.paths.log()),
@@ -98,7 +98,7 @@ pub struct TeamStatus {
 }
 
 impl TeamStatus {
-    fn of(data: &RunData, observed: &Observation) -> TeamStatus {
+    fn of(data: &RunData, observed: &Observed) -> TeamStatus {
         let (run, files) = (&data.run, &observed.files);
         let verdicts = || observed.timeline.entries.iter().filter_map(Entry::verdict);
         let decided = |decision| verdicts().filter(move |verdict| verdict.decision == decision);

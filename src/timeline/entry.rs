@@ -336,6 +336,8 @@ pub struct VerdictEntry {
     pub blocks: Option<usize>,
     pub paused: bool,
     pub repeated: bool,
+    /// Whether Claude Code ran the tool all the same after a block.
+    pub ignored: bool,
 }
 
 /// The kind of an entry. Kinds are only added, never renamed.

@@ -50,6 +50,7 @@ impl Serialize for Entry {
             json.some("blocks", &verdict.blocks)?;
             json.some("paused", &verdict.paused.then_some(true))?;
             json.some("repeated", &verdict.repeated.then_some(true))?;
+            json.some("ignored", &verdict.ignored.then_some(true))?;
         }
         json.put("sources", &self.sources)?;
         json.0.end()

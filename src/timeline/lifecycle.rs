@@ -267,6 +267,11 @@ pub fn verdicts(data: &RunData) -> Vec<Entry> {
         Some((event.id(), used.transcript.by.as_str()))
     });
     let callers: HashMap<&str, &str> = callers.collect();
+    let judged_events = data.events.iter().filter(|event| judged.contains(event.id()));
+    let calls: HashMap<&str, &str> =
+        judged_events.filter_map(|event| Some((event.id(), event.tool_use_id()?))).collect();
+    let done = data.events.iter().filter(|event| event.kind == Event::PostToolUse);
+    let done: HashSet<&str> = done.filter_map(LoadedEvent::tool_use_id).collect();
     let to_entry =
         |(index, (event, RecordedVerdict { of, verdict })): (usize, &(&LoadedEvent, &RecordedVerdict))| {
             let caller = callers.get(of.as_str()).copied().filter(|_| event.who().is_none());
@@ -284,6 +289,8 @@ pub fn verdicts(data: &RunData) -> Vec<Entry> {
                 blocks: verdict.escalated.then(blocks),
                 paused: verdict.paused,
                 repeated: verdict.repeated,
+                ignored: verdict.decision == Decision::Block
+                    && calls.get(of.as_str()).is_some_and(|call| done.contains(call)),
             };
             Entry::new(event.at, actor, Source::Hook, EntryKind::Verdict(entry))
         };

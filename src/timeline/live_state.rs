@@ -343,6 +343,7 @@ mod tests {
             blocks: None,
             paused: false,
             repeated: false,
+            ignored: false,
         };
         let verdict = entry(7, EntryKind::Verdict(verdict), "alice");
         let before = state.clone();

@@ -1,4 +1,4 @@
-//! A run in a few numbers: a row of `list`.
+//! A run in a few numbers.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::live_state::LiveState;
 use super::run_data::RunData;
 use teamkeep_core::client::payload::Kind as PayloadKind;
 use teamkeep_core::model::event::LEAD;
-use teamkeep_core::store::archive::{Archive, EndedBy, RunRecord};
+use teamkeep_core::store::archive::EndedBy;
 use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,49 +68,4 @@ pub fn project(data: &RunData) -> Option<String> {
     let of_lead = members.find(|member| member.name == LEAD).and_then(|lead| lead.cwd.clone());
     let mut starts = data.events.iter().filter(|event| event.kind == PayloadKind::SessionStart);
     of_lead.or_else(|| starts.find_map(|start| start.text("cwd").map(str::to_owned)))
-}
-
-/// The file in the run's directory.
-const FILE_NAME: &str = "summary.json";
-/// Version of what is counted, and how.
-const VERSION: u32 = 4;
-/// Late events of a run are still recorded for a while after its end.
-const GRACE_PERIOD: chrono::TimeDelta = chrono::TimeDelta::minutes(10);
-
-/// The summary of an ended run, stored so that a list of a thousand runs need not open each of them.
-#[derive(Debug, Serialize, Deserialize)]
-struct SummaryCache {
-    v: u32,
-    run: RunRecord,
-    /// The size of the journal.
-    journal: u64,
-    summary: Summary,
-}
-
-impl Summary {
-    /// The stored summary, if it is still valid.
-    pub fn cached(archive: &Archive, run: &RunRecord) -> Option<Summary> {
-        let cache: SummaryCache = serde_json::from_slice(&archive.note(&run.run, FILE_NAME)?).ok()?;
-        let is_valid =
-            cache.v == VERSION && cache.run == *run && cache.journal == archive.journal_size(&run.run);
-        is_valid.then_some(cache.summary)
-    }
-
-    /// Stores the summary if its inputs are complete and will not change. A failure is ignored: the summary is computed
-    /// again.
-    pub fn store(&self, archive: &Archive, data: &RunData, now: Timestamp) {
-        let run = &data.run;
-        let ended = run.ended_at;
-        if !run.finished
-            || ended.is_none_or(|ended| now - ended <= GRACE_PERIOD)
-            || !data.problems().is_empty()
-        {
-            return;
-        }
-        let journal = archive.journal_size(&run.run);
-        let cache = SummaryCache { v: VERSION, run: run.clone(), journal, summary: self.clone() };
-        if let Ok(bytes) = serde_json::to_vec(&cache) {
-            let _ = archive.write_note(&run.run, FILE_NAME, &bytes);
-        }
-    }
 }

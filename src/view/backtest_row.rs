@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::document::Document;
 use super::line::{DIM, Span, bold, dim, plain, styled};
-use super::values::{count, decision, elapsed, first_line, name_style};
+use super::values::{count, decision, elapsed, name_style};
 use crate::backtest::{Counts, Difference, Found, Record};
 use teamkeep_core::model::event::Recorded;
-use teamkeep_core::policy::Verdict;
+use teamkeep_core::policy::{Verdict, short_reason};
 use teamkeep_core::sys::clock::Timestamp;
 
 /// The gate that a backtest does not evaluate, because it runs no commands.
@@ -77,6 +77,14 @@ impl<'a> BacktestRow<'a> {
         BacktestRow { of, at, event: &event.event, actor, ..BacktestRow::default() }
     }
 
+    /// Whether the policy decides as it was recorded.
+    fn is_as_recorded(&self) -> bool {
+        let both = self.verdict.zip(self.recorded).filter(|_| self.against.is_none());
+        both.is_some_and(|(now, then)| {
+            now.is_same(then) && (now.decision, now.escalated) == (then.decision, then.escalated)
+        })
+    }
+
     /// The verdict of the policy, that of the other one, the reason, the recorded verdict, and the event.
     fn spans(&self) -> Vec<Span> {
         let event = dim(self.of);
@@ -92,7 +100,7 @@ impl<'a> BacktestRow<'a> {
         spans.extend(
             self.against.map(|other| [dim("against"), verdict(other, self.unknown.1)]).into_iter().flatten(),
         );
-        let reason = self.verdict.or(self.against.flatten()).map(|one| first_line(&one.reason));
+        let reason = self.verdict.or(self.against.flatten()).map(|one| short_reason(&one.reason));
         spans.push(plain(reason.unwrap_or_default()));
         spans.extend(self.recorded.map(|verdict| dim(format!("(was: {})", brief(Some(verdict))))));
         spans.push(event);
@@ -100,14 +108,15 @@ impl<'a> BacktestRow<'a> {
     }
 }
 
-/// Formats them, with the time since the run's first event. Repeated warnings are only counted.
+/// Formats them, with the time since the run's first event. Verdicts as recorded and repeated warnings are only counted.
 pub fn backtest_rows(record: &Record, rows: &[BacktestRow<'_>]) -> Document {
     let mut document = Document::default();
     document.line([bold(record.name()), dim(&record.run)]);
     let start = record.events.first().map(|event| event.at).unwrap_or_default();
-    let is_shown =
-        |row: &&BacktestRow<'_>| row.against.is_some() || row.verdict.is_none_or(|verdict| !verdict.repeated);
-    let shown: Vec<&BacktestRow<'_>> = rows.iter().filter(is_shown).collect();
+    let is_repeated =
+        |row: &&BacktestRow<'_>| row.against.is_none() && row.verdict.is_some_and(|verdict| verdict.repeated);
+    let (repeated, rows): (Vec<_>, Vec<_>) = rows.iter().partition(is_repeated);
+    let (same, shown): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.is_as_recorded());
     let width = shown.iter().map(|row| row.actor.chars().count()).max().unwrap_or(0).clamp(4, 20);
     for row in &shown {
         let head = [
@@ -117,9 +126,11 @@ pub fn backtest_rows(record: &Record, rows: &[BacktestRow<'_>]) -> Document {
         ];
         document.line(head.into_iter().chain(row.spans()).collect::<Vec<_>>());
     }
-    let repeated = rows.len() - shown.len();
-    if repeated > 0 {
-        document.line([dim(format!("{:>8} {} repeated, suppressed", "", count(repeated, "warning")))]);
+    if !same.is_empty() {
+        document.line([dim(format!("{:>8} {} same as recorded", "", count(same.len(), "verdict")))]);
+    }
+    if !repeated.is_empty() {
+        document.line([dim(format!("{:>8} {} repeated, suppressed", "", count(repeated.len(), "warning")))]);
     }
     document
 }

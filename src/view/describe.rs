@@ -12,7 +12,7 @@ use crate::timeline::{
 use teamkeep_core::client::settings::command as shell;
 use teamkeep_core::client::team::{IdleReason, Notice};
 use teamkeep_core::model::TaskStatus;
-use teamkeep_core::policy::{Decision, without_prefix};
+use teamkeep_core::policy::{Decision, short_reason, without_prefix};
 use teamkeep_core::store::metadata_only::byte_len;
 
 #[derive(Debug, Clone, Copy)]
@@ -20,11 +20,13 @@ pub struct ShownEntry<'a> {
     pub entry: &'a Entry,
     /// Whether the agent went idle right after this end of a turn.
     pub then_idle: bool,
+    /// The number of ends of turns that it is the last of, without anything between them.
+    pub turns: usize,
 }
 
 impl<'a> From<&'a Entry> for ShownEntry<'a> {
     fn from(entry: &'a Entry) -> ShownEntry<'a> {
-        ShownEntry { entry, then_idle: false }
+        ShownEntry { entry, then_idle: false, turns: 1 }
     }
 }
 
@@ -33,7 +35,7 @@ pub fn phrase(shown: ShownEntry<'_>) -> (Style, String) {
 }
 
 /// The same with another text.
-pub fn phrase_with(ShownEntry { entry, then_idle }: ShownEntry<'_>, text: &str) -> (Style, String) {
+pub fn phrase_with(ShownEntry { entry, then_idle, turns }: ShownEntry<'_>, text: &str) -> (Style, String) {
     let plain = Style::new();
     let summary = entry.summary().unwrap_or_default();
     let cause = if summary.is_empty() { "unknown" } else { summary };
@@ -55,10 +57,15 @@ pub fn phrase_with(ShownEntry { entry, then_idle }: ShownEntry<'_>, text: &str) 
         EntryKind::Task(task) => task_phrase(task, &entry.actor),
         EntryKind::Turn(turn) => match turn.event {
             TurnEvent::Started => (DIM, with(&format!("started a turn{}", own_id(turn)), brief)),
-            TurnEvent::Ended if then_idle => {
-                (DIM, with(&format!("ended the turn{}, went idle", own_id(turn)), text))
+            TurnEvent::Ended => {
+                let ended = if turns > 1 {
+                    format!("ended {}", count(turns, "turn"))
+                } else {
+                    "ended the turn".to_owned()
+                };
+                let idle = if then_idle { ", went idle" } else { "" };
+                (DIM, with(&format!("{ended}{}{idle}", own_id(turn)), text))
             }
-            TurnEvent::Ended => (DIM, with(&format!("ended the turn{}", own_id(turn)), text)),
             TurnEvent::Failed => (RED, with("failed", if text.is_empty() { summary } else { text })),
             TurnEvent::Interrupted => (YELLOW, "was interrupted by the user".to_owned()),
             TurnEvent::Idle => (DIM, "went idle".to_owned()),
@@ -132,8 +139,9 @@ fn verdict_phrase(verdict: &VerdictEntry, reason: &str) -> (Style, String) {
         _ => "was allowed".to_owned(),
     };
     let colon = if reason.is_empty() { "" } else { ": " };
-    let why = one_line(without_prefix(reason));
-    (decision(verdict.decision), format!("{what}{colon}{why} ({})", verdict.gate))
+    let why = one_line(&short_reason(reason));
+    let ignored = if verdict.ignored { ", but Claude Code continued: teamkeep doctor" } else { "" };
+    (decision(verdict.decision), format!("{what}{colon}{why} ({}){ignored}", verdict.gate))
 }
 
 fn changed(change: &TaskEntry, actor: &str, task: &str) -> String {

@@ -4,7 +4,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 use anstyle::Style;
 
 use super::document::Document;
-use super::line::{GREEN, RED, YELLOW, bold, dim, plain, styled};
+use super::line::{GREEN, Line, RED, YELLOW, bold, dim, plain, styled};
 use super::values::{count, size};
 use crate::doctor::{Code, Finding, Health, Verdict};
 use crate::ui::escape;
@@ -33,14 +33,17 @@ pub fn health(health: &Health, commands: &Commands) -> Document {
             Verdict::Warn => (YELLOW.bold(), "warning:"),
             Verdict::Ok | Verdict::Unknown => (Style::new().bold(), "note:"),
         };
-        document.code([styled(style, prefix), plain(format!("{}: {}", finding.code.name(), finding.what))]);
+        let what = [styled(style, prefix), plain(format!("{}: {}", finding.code.name(), finding.what))];
+        document.line(Line::from(what).hanging(2));
         let next = shown.get(at + 1).and_then(|next| next.fix.as_ref());
         if let Some(fix) = finding.fix.as_ref().filter(|fix| next != Some(*fix)) {
-            document.code([bold("  hint:"), plain(fix)]);
+            document.line(Line::from([bold("  hint:"), plain(fix)]).hanging(8));
         }
     }
     if let Some(fix) = &commands.fix {
-        document.code([bold("hint:"), plain(format!("run `{fix}` to apply the safe fixes"))]);
+        document.line(
+            Line::from([bold("hint:"), plain(format!("run `{fix}` to apply the safe fixes"))]).hanging(6),
+        );
     }
     if !document.blocks.is_empty() {
         document.blank();
@@ -64,7 +67,7 @@ pub fn health(health: &Health, commands: &Commands) -> Document {
         }
     };
     let passed = count(health.count(Verdict::Ok), "check");
-    document.code([plain(format!("{passed} passed{skipped}{verbose}"))]);
+    document.line([plain(format!("{passed} passed{skipped}{verbose}"))]);
     document.code([plain(match health.count(Verdict::Bad) + health.count(Verdict::Warn) {
         0 => "no problems found".to_owned(),
         problems => format!("{} found", count(problems, "problem")),
@@ -101,21 +104,16 @@ pub fn findings(findings: &Findings) -> Document {
         0 => "no damage found".to_owned(),
         damaged => format!("{damaged} damaged"),
     };
-    line(format!("checked {}: {state}", checked(&findings.checked)));
+    document.line([plain(format!("checked {}: {state}", checked(&findings.checked)))]);
     document
 }
 
 fn checked(checked: &VerifyStats) -> String {
     format!(
-        "{}, {} ({}{}), {}, {}, {}",
+        "{}, {} ({}), {}, {}",
         count(checked.runs, "run"),
         count(checked.objects, "object"),
         size(checked.bytes),
-        match checked.unneeded {
-            0 => String::new(),
-            unneeded => format!(", {unneeded} that no run needs"),
-        },
-        count(checked.manifests, "manifest"),
         count(checked.transcripts, "transcript"),
         count(checked.events, "log line"),
     )

@@ -14,10 +14,10 @@ mod markdown;
 mod mermaid;
 mod report;
 mod restore;
+mod runs;
 mod search;
 mod state;
 mod status;
-mod teams;
 mod timeline;
 mod values;
 
@@ -34,10 +34,10 @@ pub use log::LogView;
 pub use mermaid::{MAX_MERMAID_CHARS, mermaid};
 pub use report::{full_report, report};
 pub use restore::{restored_files, restored_tasks, restored_worktrees, undone};
+pub use runs::runs;
 pub use search::{HitDetail, hit};
 pub use state::{diff, state};
 pub use status::{FOR_APPROVAL, status, status_line};
-pub use teams::teams;
 pub use timeline::{EntryLines, TimelineOptions, ending, heading, timeline};
 pub use values::{
     age, count, elapsed, first_line, moment_since, name_style, one_line, redaction_summary, short_id, size,

@@ -39,7 +39,7 @@ impl Page<'_> {
             document.paragraph(redaction_summary(counts));
         }
         document.section("Incidents", incidents(&self.report.incidents, self.report.overview.started_at));
-        document.section("Problems", self.problems());
+        document.section("Observations", self.observations());
         document.section("Phases", self.phases());
         document.section("Agents", self.agents());
         document.section("Messages", self.messages());
@@ -123,18 +123,11 @@ impl Page<'_> {
         if others.is_empty() { sent } else { format!("{sent} ({plus}{})", others.join(", ")) }
     }
 
-    fn problems(&self) -> Document {
-        let mut document = Document::default();
-        if self.report.findings.is_empty() {
-            document.paragraph("none found");
-        }
-        let rows = self
-            .report
-            .findings
-            .iter()
-            .map(|finding| [serde_name(&finding.code), self.since(finding.at), finding.what.clone()]);
-        document.table(Table::of(&["kind", "when#", "problem"], rows));
-        document
+    fn observations(&self) -> Document {
+        let rows = self.report.observations.iter().map(|observation| {
+            [serde_name(&observation.code), self.since(observation.at), observation.what.clone()]
+        });
+        Document::from(Table::of(&["kind", "when#", "observation"], rows))
     }
 
     fn phases(&self) -> Document {
@@ -197,20 +190,14 @@ impl Page<'_> {
             return Document::default();
         }
         let mut document = Document::from(table);
-        if messages.by_sender.is_empty() {
-            return document;
+        if self.lists_all {
+            let pairs = messages.by_pair.iter().map(|pair| {
+                let numbers = [pair.messages, pair.chars].map(thousands);
+                [pair.from.clone(), recipient(&pair.to)].into_iter().chain(numbers).chain([String::new()])
+            });
+            document.paragraph("Messages by sender and recipient");
+            document.table(Table::of(&["from", "to", "messages#", "chars#", ""], pairs));
         }
-        let senders = messages.by_sender.iter().map(|sender| {
-            [sender.from.clone(), thousands(sender.messages), thousands(sender.chars), String::new()]
-        });
-        document.paragraph("Messages by sender");
-        document.table(Table::of(&["from", "messages#", "chars#", ""], senders));
-        let pairs = messages.by_pair.iter().map(|pair| {
-            let numbers = [pair.messages, pair.chars].map(thousands);
-            [pair.from.clone(), recipient(&pair.to)].into_iter().chain(numbers).chain([String::new()])
-        });
-        document.paragraph("Messages by sender and recipient");
-        document.table(Table::of(&["from", "to", "messages#", "chars#", ""], pairs));
         document
     }
 
@@ -236,6 +223,9 @@ impl Page<'_> {
         if !graph.edges.is_empty() {
             document.paragraph("Dependencies");
             document.blocks.push(Block::Graph(graph));
+        }
+        if !self.lists_all {
+            return document;
         }
         let changes = tasks.iter().flat_map(|task| task.changes.iter().map(move |change| (task, change)));
         let changes = changes.map(|(task, change)| {
@@ -298,7 +288,7 @@ impl Page<'_> {
         document.paragraph(match work.worked_ms {
             None => format!("agent time {UNKNOWN}: no turns recorded"),
             Some(_) => {
-                format!("{worked} of agent time in {busy} wall time ({saved} saved by parallelism)")
+                format!("agents worked {worked} in {busy} with work ({saved} saved by parallelism)")
             }
         });
         document
@@ -352,7 +342,7 @@ fn recipient(to: &str) -> String {
 fn message_text(message: &MessageRow) -> String {
     let text = first_line(message.summary.as_deref().unwrap_or(&message.text));
     match (&message.refused, message.delivered) {
-        // The policy's reason is listed among the problems.
+        // The policy's reason is listed among the observations.
         (Some(_), _) if message.blocked => format!("{text} (blocked)"),
         (Some(why), _) => format!("{text} (rejected: {})", first_line(strip_tags(why))),
         (None, Some(false)) => format!("{text} (never read)"),

@@ -39,12 +39,12 @@ pub fn state(data: &RunData, state: &State) -> Document {
         let role = [text_field(member, "agentType"), text_field(member, "model")];
         let prompt = first_line(text_field(member, "prompt").unwrap_or_default());
         let left = state.gone.members.get(name).map(|at| format!("left {}", since(*at)));
-        document.line([
-            indented(name).width(14),
+        let about = [
             dim(role.into_iter().flatten().collect::<Vec<_>>().join(", ")),
             plain(prompt),
             dim(left.unwrap_or_default()),
-        ]);
+        ];
+        document.line([indented(name).width(14)].into_iter().chain(separated(about)).collect::<Vec<_>>());
     }
     if has_team || !state.tasks.is_empty() {
         document.line(title("Tasks", state.tasks.len()));
@@ -56,14 +56,17 @@ pub fn state(data: &RunData, state: &State) -> Document {
             let how = if removal.is_deletion { "deleted" } else { "erased" };
             format!("{how} by {} {}", actor(&removal.by), since(removal.at))
         });
-        document.line([
+        let columns = [
             plain(format!("  {id}")).width(4),
             styled(task_style(status), status).width(12),
             styled(name_style(owner), owner).width(10),
+        ];
+        let about = [
             plain(first_line(text_field(task, "subject").unwrap_or_default())),
             dim(blockers(state, task)),
             dim(removed.unwrap_or_default()),
-        ]);
+        ];
+        document.line(columns.into_iter().chain(separated(about)).collect::<Vec<_>>());
     }
     let worktrees = data.worktrees(state.at);
     if !worktrees.is_empty() {
@@ -95,6 +98,12 @@ fn blockers(state: &State, task: &Value) -> String {
     let is_open =
         |id: &&str| state.tasks.get(*id).is_some_and(|task| text_field(task, "status") != Some("completed"));
     blocked_by(&ids.filter_map(Value::as_str).filter(is_open).collect::<Vec<_>>())
+}
+
+/// Pieces of text with dots between them.
+fn separated(pieces: [Span; 3]) -> impl Iterator<Item = Span> {
+    let pieces = pieces.into_iter().filter(|piece| !piece.text().is_empty()).enumerate();
+    pieces.flat_map(|(place, piece)| [(place > 0).then(|| dim("·")), Some(piece)].into_iter().flatten())
 }
 
 fn title(name: &str, number: usize) -> [Span; 2] {

@@ -34,7 +34,10 @@ pub fn status(status: &Status, now: Timestamp) -> Document {
         let fixed = without_effect(status, Some(Gate::PrematureShutdown.name()));
         document.line([styled(YELLOW, format!("allowed once: shutdown of {name}")), dim(fixed)]);
     }
-    document.line([dim(recorded(&status.record))]);
+    // In the middle of work, the size of the store is noise.
+    if status.teams.is_empty() {
+        document.line([dim(recorded(&status.record))]);
+    }
     document
 }
 
@@ -44,21 +47,12 @@ pub const FOR_APPROVAL: &str = "for plan approval";
 /// A team in one line: `parser-team: 2 working, 1 idle · 3/5 tasks · 1 block`.
 pub fn status_line(team: Option<&StatusLine>) -> String {
     let Some(team) = team else { return "teamkeep: no team".to_owned() };
-    let attention = team.attention.as_ref();
-    let states = [
-        (attention.map_or(0, |attention| attention.failed.len()), "failed"),
-        (attention.map_or(0, |attention| attention.stalled.len()), "stalled"),
-        (attention.map_or(0, |attention| attention.waiting.len()), "waiting"),
-        (team.working.len(), "working"),
-        (team.idle.len(), "idle"),
-    ];
-    let states = states.iter().filter(|(count, _)| *count > 0);
-    let states: Vec<String> = states.map(|(count, state)| format!("{count} {state}")).collect();
-    let agents = if states.is_empty() { "no agent yet".to_owned() } else { states.join(", ") };
-    let alerts = attention.map_or(0, |attention| attention.alerts);
+    let states = states(team.members.values().copied());
+    let agents = if states.is_empty() { "no agent yet".to_owned() } else { states };
+    let incidents = team.attention.as_ref().map_or(0, |attention| attention.incidents);
     let parts = [
         Some(agents),
-        (alerts > 0).then(|| count(alerts, "alert")),
+        (incidents > 0).then(|| count(incidents, "incident")),
         (team.tasks > 0).then(|| format!("{}/{} tasks", team.done, team.tasks)),
         team.blind.then(|| "task list unknown".to_owned()),
         team.unreadable.then(|| "files unreadable".to_owned()),
@@ -69,6 +63,12 @@ pub fn status_line(team: Option<&StatusLine>) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     ui::escape(&format!("{}: {}", team.team, parts.join(" · "))).into_owned()
+}
+
+/// The number of agents in each state: `1 stalled, 2 working`.
+fn states(states: impl IntoIterator<Item = AgentState>) -> String {
+    let counts = count_states(states).into_iter();
+    counts.map(|(state, count)| format!("{count} {}", state.word())).collect::<Vec<_>>().join(", ")
 }
 
 /// How an agent's state is shown.
@@ -118,9 +118,8 @@ fn incidents(team: &TeamStatus, now: Timestamp, document: &mut Document) {
 /// The members and the open tasks of a team.
 fn board(board: &Board, now: Timestamp, document: &mut Document) {
     let Board { members, tasks } = board;
-    let counts = count_states(members).into_iter();
-    let counts: Vec<String> = counts.map(|(state, count)| format!("{count} {}", state.word())).collect();
-    document.line([plain("  Members"), dim(format!("({})", counts.join(", ")))]);
+    let counts = states(members.iter().map(|member| member.state));
+    document.line([plain("  Members"), dim(format!("({counts})"))]);
     let width = members.iter().map(|member| member.state.word().len()).max().unwrap_or_default();
     let names = members.iter().map(|member| member.name.chars().count()).max().unwrap_or_default();
     for member in members {
@@ -178,7 +177,12 @@ fn warnings(team: &TeamStatus, document: &mut Document) {
     .flatten()
     .collect();
     if !verdicts.is_empty() {
-        document.line([plain("  Policy"), styled(YELLOW, format!("({})", verdicts.join(", ")))]);
+        let command = format!("teamkeep log {} --kind verdict", team.team);
+        document.line([
+            plain("  Policy "),
+            styled(YELLOW, format!("{}:", verdicts.join(", "))),
+            plain(command),
+        ]);
     }
 }
 

@@ -45,8 +45,24 @@ pub fn timeline(
     out.write_all(heading(data, timeline).to_terminal(options.columns).as_bytes())?;
     let shown: Vec<&Entry> = part.iter().copied().filter(|entry| options.shows(entry)).collect();
     let lines = EntryLines::of(data.run.started_at, &shown, options);
-    let mut entries = merge_idles(&shown).into_iter().flatten();
-    entries.try_for_each(|entry| out.write_all(lines.format(entry).as_bytes()))
+    let mut entries: Vec<ShownEntry<'_>> = merge_idles(&shown).into_iter().flatten().collect();
+    if !options.full && !options.asked {
+        fold_turns(&mut entries);
+    }
+    entries.into_iter().try_for_each(|entry| out.write_all(lines.format(entry).as_bytes()))
+}
+
+/// Leaves of consecutive ends of an agent's turns the last, with their number.
+fn fold_turns(entries: &mut Vec<ShownEntry<'_>>) {
+    entries.dedup_by(|next, before| {
+        let is_run = [&*next, &*before].iter().all(|shown| shown.entry.kind() == Kind::TurnEnded)
+            && next.entry.actor == before.entry.actor
+            && next.entry.agent() == before.entry.agent();
+        if is_run {
+            *before = ShownEntry { turns: before.turns + 1, ..*next };
+        }
+        is_run
+    });
 }
 
 /// The lines above a timeline: the run, its times, its members and tasks.
@@ -172,7 +188,7 @@ pub fn merge_idles<'a>(shown: &[&'a Entry]) -> Vec<Option<ShownEntry<'a>>> {
         ends.filter_map(|end| Some((next(end).filter(|idle| shown[*idle].kind() == Kind::Idle)?, end)));
     let (idles, ends): (HashSet<usize>, HashSet<usize>) = pairs.unzip();
     let entries = shown.iter().enumerate().map(|(place, entry)| {
-        (!idles.contains(&place)).then(|| ShownEntry { entry, then_idle: ends.contains(&place) })
+        (!idles.contains(&place)).then(|| ShownEntry { entry, then_idle: ends.contains(&place), turns: 1 })
     });
     entries.collect()
 }

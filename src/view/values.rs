@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::line::{BLUE, DIM, GREEN, RED, YELLOW};
 use crate::timeline::Summary;
@@ -116,10 +117,26 @@ pub fn redaction_summary(counts: &BTreeMap<String, u64>) -> String {
     }
 }
 
-/// The shortest unambiguous prefix of a run's id, at least 8 characters.
+/// The shortest unambiguous prefix of a run's id, at least 4 characters.
 pub fn short_id<'a>(id: &'a str, ids: &[&str]) -> &'a str {
     let others = |head: &str| ids.iter().filter(|other| **other != id && other.starts_with(head)).count();
-    (8..id.len()).filter_map(|end| id.get(..end)).find(|head| others(head) == 0).unwrap_or(id)
+    (4..id.len()).filter_map(|end| id.get(..end)).find(|head| others(head) == 0).unwrap_or(id)
+}
+
+/// The start of a text that fits into so many columns, with a mark if it was cut.
+pub fn cut_to(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let (mut cut, mut width) = (String::new(), 1);
+    for c in text.chars() {
+        width += c.width().unwrap_or(0);
+        if width > columns {
+            break;
+        }
+        cut.push(c);
+    }
+    cut.trim_end().to_owned() + "…"
 }
 
 /// A text on one line, in full.
@@ -192,9 +209,11 @@ mod tests {
         assert_eq!([812, 17_123, 2_000_000].map(size), ["812 B", "17.1 KB", "2.0 MB"]);
         assert_eq!([0, 1, 1_000].map(|number| count(number, "task")), ["0 tasks", "1 task", "1,000 tasks"]);
         assert_eq!([999, 20_896, 1_234_567].map(thousands), ["999", "20,896", "1,234,567"]);
-        assert_eq!((short_id("0123456789abcdef", &["0123456789abcdef"])), "01234567");
+        assert_eq!((short_id("0123456789abcdef", &["0123456789abcdef"])), "0123");
         assert_eq!(short_id("0123456789abcdef", &["0123456789abcdef", "0123456789ffffff"]), "0123456789a");
         assert_eq!(first_line("\n  one \ntwo"), "one");
+        assert_eq!([9, 8, 5].map(|columns| cut_to("naïve 本本", columns)), ["naïve 本…", "naïve…", "naïv…"]);
+        assert_eq!(cut_to("naïve 本本", 10), "naïve 本本");
         assert_eq!(first_line(&"x".repeat(200)).chars().count(), 100);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::player::Playback;
 use crate::report::{BurnRate, Incident, Severity};
-use crate::status::{Board, Member, Observation};
+use crate::status::{Board, Member, Observed};
 use crate::timeline::{Entry, RunData};
 use crate::view::TimelineOptions;
 use teamkeep_core::sys::clock::Timestamp;
@@ -11,7 +11,7 @@ use teamkeep_core::sys::clock::Timestamp;
 #[derive(Debug)]
 pub struct Recording {
     pub data: RunData,
-    pub observed: Observation,
+    pub observed: Observed,
     /// Number of other running teams.
     pub others: usize,
     /// The places of the messages in the timeline, without automatic ones.
@@ -57,7 +57,7 @@ impl Moment {
 }
 
 impl Recording {
-    pub fn new(data: RunData, observed: Observation, others: usize) -> Recording {
+    pub fn new(data: RunData, observed: Observed, others: usize) -> Recording {
         let entries = &observed.timeline.entries;
         let is_message = |entry: &Entry| entry.message().is_some() && !entry.is_automatic();
         let messages = (0..entries.len()).filter(|place| is_message(&entries[*place])).collect();
@@ -84,7 +84,7 @@ impl Recording {
         self.times.first().copied().unwrap_or(self.data.run.started_at).min(self.data.run.started_at)
     }
 
-    /// The end of the run, or the time of the observation.
+    /// The end of the run, or the time at which it was observed.
     pub fn end(&self) -> Timestamp {
         self.observed.end(&self.data)
     }

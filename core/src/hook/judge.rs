@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::model::event::{Actor, Event, Id, OVERRIDE};
 use crate::model::{Note, Tool};
 use crate::policy::failure::{self, can_block};
-use crate::policy::{Decision, Judged as JudgedEvent, Reason, Rules, Sent, Verdict, escaped, without_prefix};
+use crate::policy::{Decision, Judged as JudgedEvent, Reason, Rules, Sent, Verdict, escaped, short_reason};
 use crate::store::archive::CaptureScope;
 use crate::store::log::Log;
 use crate::store::metadata_only;
@@ -243,7 +243,7 @@ fn notice(kind: Kind, actor: &Actor, verdict: &Verdict) -> Option<String> {
                 1 => "1 block".to_owned(),
                 blocks => format!("{blocks} blocks"),
             };
-            let (source, reason) = (verdict.source(), without_prefix(&verdict.reason));
+            let (source, reason) = (verdict.source(), short_reason(&verdict.reason));
             Some(format!("teamkeep allowed {what} after {blocks} ({source}: {reason})"))
         }
         _ => None,

@@ -30,7 +30,7 @@ pub use git::{Affected, GitCommand, GitCommands, GitEffect, PathArgument};
 pub use guard::{Attempt, Counting, Guard, Origin};
 pub use ledger::{Answer, Ledger, MemberActivity, PendingToolCall, TeammateRef};
 pub use observe::{Sent, asks, stopped};
-pub use reason::{Reason, cut, escaped, without_prefix};
+pub use reason::{Reason, cut, escaped, short_reason, without_prefix};
 pub use rules::Rules;
 pub use task_times::TaskTimes;
 pub use team_state::{Judgement, Part, TeamState, Unreadable, needs_team_state};

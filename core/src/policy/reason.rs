@@ -21,6 +21,69 @@ pub fn without_prefix(reason: &str) -> &str {
     [BLOCKED, WARNING, OLD_BLOCKED].iter().find_map(|prefix| reason.strip_prefix(prefix)).unwrap_or(reason)
 }
 
+/// A reason for people: its first sentence, without the advice to the model, and with `#2` for each listed task.
+pub fn short_reason(reason: &str) -> String {
+    let mut rest = without_prefix(reason);
+    let (mut short, mut is_quoted) = (String::new(), false);
+    while let Some(c) = rest.chars().next() {
+        if let Some((id, after)) =
+            listed_task(rest).filter(|_| !is_quoted && !short.ends_with(char::is_alphanumeric))
+        {
+            short.push_str(&format!("#{id}"));
+            rest = after;
+            continue;
+        }
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '.' if !is_quoted && (rest.is_empty() || rest.starts_with(' ')) => break,
+            '\n' => break,
+            '"' => is_quoted = !is_quoted,
+            '\\' if is_quoted => {
+                short.push(c);
+                let escaped = rest.chars().next();
+                short.extend(escaped);
+                rest = &rest[escaped.map_or(0, char::len_utf8)..];
+                continue;
+            }
+            _ => {}
+        }
+        short.push(c);
+    }
+    for (long, brief) in BRIEF {
+        short = short.replacen(long, brief, 1);
+    }
+    short
+}
+
+/// Words that people need less of than a model.
+const BRIEF: [(&str, &str); 4] = [
+    ("approving your shutdown", "approving its shutdown"),
+    ("a shutdown request to ", "shutdown of "),
+    (" who still owns ", " who owns "),
+    (" while you still own ", " while owning "),
+];
+
+/// The id of a task at the start of a text as [`Reason::tasks`] writes it, and the text after it.
+fn listed_task(text: &str) -> Option<(&str, &str)> {
+    let text = text.strip_prefix("task ")?;
+    let (id, rest) = text.split_once(' ')?;
+    let rest = match rest.strip_prefix('"') {
+        Some(quoted) => {
+            let mut is_escaped = false;
+            let end = quoted.find(|c| {
+                let ends = c == '"' && !is_escaped;
+                is_escaped = c == '\\' && !is_escaped;
+                ends
+            })?;
+            quoted[end + 1..].strip_prefix(' ')?
+        }
+        None => rest,
+    };
+    let status = rest.strip_prefix('(')?;
+    let is_id = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    status.find(')').filter(|_| is_id).map(|end| (id, &status[end + 1..]))
+}
+
 /// Builds a reason of at most 600 characters. teamkeep's own text is added with [`Reason::then`], text from a payload
 /// or a file with [`Reason::quote`], [`Reason::name`] or [`Reason::tasks`], and the advice with [`Reason::instead`].
 #[derive(Debug, Default)]
@@ -193,6 +256,39 @@ mod tests {
             assert_eq!(without_prefix(&Reason::of(mode).then(expected).finish()), expected, "once");
         }
         assert_eq!(without_prefix("no"), "no");
+    }
+
+    #[test]
+    fn people_read_the_first_sentence_of_a_reason_without_advice() {
+        let task = |id: &str, subject: &str| {
+            let task =
+                serde_json::json!({"id": id, "subject": subject, "status": "in_progress", "owner": "bob"});
+            Task::parse(&format!("{id}.json"), task.to_string().as_bytes()).unwrap()
+        };
+        let (first, odd) = (task("2", "Review. (a) task 9 \"x\""), task("3", "Fuzz"));
+        let reason = Reason::of(Mode::Block).then("a shutdown request to ").name("bob.x");
+        let reason = reason
+            .then(", who still owns ")
+            .tasks(&[&first, &odd])
+            .then(".")
+            .instead("Wait. Then try again.");
+        assert_eq!(short_reason(&reason.finish()), "shutdown of bob.x, who owns #2 and #3");
+        let own = Reason::of(Mode::Block).then("going idle while you still own ").tasks(&[&odd]).then(".");
+        assert_eq!(short_reason(&own.finish()), "going idle while owning #3");
+        let shown = [
+            ("Refused: no pushes\nask first", "no pushes"),
+            (
+                "Warning: editing \"a. b\\\". c\", which bob changed. Read it again.",
+                "editing \"a. b\\\". c\", which bob changed",
+            ),
+            ("spawning eve: the maximum is 2.5", "spawning eve: the maximum is 2.5"),
+            ("finish task 7 first. Thanks.", "finish task 7 first"),
+            ("a quote \"without end. And", "a quote \"without end. And"),
+            ("", ""),
+        ];
+        for (reason, expected) in shown {
+            assert_eq!(short_reason(reason), expected);
+        }
     }
 
     #[test]

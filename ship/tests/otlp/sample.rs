@@ -169,7 +169,7 @@ fn report() -> Value {
             "cost": {"tasks_lost": 1, "tokens": 7, "usd": 0.1, "seconds": 10}, "remedy": text("remedy"),
         }],
         "files": [],
-        "findings": [],
+        "observations": [],
         "redacted": null,
     })
 }

@@ -19,7 +19,9 @@ use teamkeep_core::error::{Error, Result, unknown};
 use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::{Recorded, SafeName};
 use teamkeep_core::policy::gates::{budget, completion_check};
-use teamkeep_core::policy::{Access, Case, Decision, Finding, Guard, Judged, Rules, Verdict, judge};
+use teamkeep_core::policy::{
+    Access, Case, Decision, Finding, Guard, Judged, Rules, Verdict, judge, short_reason,
+};
 use teamkeep_core::sys::clock;
 
 #[derive(Debug, clap::Args)]
@@ -60,7 +62,7 @@ fn explain_event(context: &Context, args: &Args, id: &str) -> Result<Document> {
     row(&mut document, "id", &recorded.id);
     explain(context, &mut document, &source, &input, backtest::judged(recorded, &payload));
     for verdict in found.verdicts() {
-        let text = format!("{} {}: {}", verdict.word(), verdict.source(), verdict.reason);
+        let text = format!("{} {}: {}", verdict.word(), verdict.source(), short_reason(&verdict.reason));
         row(&mut document, "recorded", text.trim_end());
     }
     if found.verdicts().is_empty() {
@@ -186,8 +188,14 @@ fn explain(
     };
     row(document, "response", format!("exit {}", answer.exit));
     for (stream, output) in [("stdout", &answer.stdout), ("stderr", &answer.stderr)] {
-        if !output.is_empty() {
-            document.code([plain(format!("  {stream}  {}", output.trim_end()))]);
+        let text = output.trim_end();
+        match text {
+            "" => {}
+            _ if decisive.is_some_and(|one| one.reason.trim_end() == text) => {
+                document
+                    .line([plain(format!("  {stream}")).width(10), plain("the reason of the gate above")]);
+            }
+            _ => document.line([plain(format!("  {stream}")).width(10), plain(text)]),
         }
     }
 }

@@ -48,7 +48,9 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             .hint("print what happened in a run: teamkeep log"));
     }
     let reader = Reader { context, wanted: args.run.as_deref() };
+    let progress = context.ui.progress("reading the run", 0);
     let (shown, opened, recording) = reader.first()?;
+    drop(progress);
     catalog::warn_damaged(context, shown.catalog(), &opened);
     recording.data.problems().iter().take(MAX_PROBLEMS).for_each(|problem| context.ui.warn(problem));
     let mut state = WatchState::default();

@@ -129,6 +129,7 @@ fn lost_work(scene: &Scene<'_>, name: &str, entry: &Entry, how: Departure) -> Op
         Departure::Vanished => (IncidentKind::CrashedAgent, "disappeared".to_owned()),
     };
     let mut draft = Draft::new(kind, Severity::Medium, (begin, at));
+    draft.dated = Some(at);
     draft.agent(name);
     claim(scene, &mut draft, name, &tasks);
     draft.step(entry, format!("{name} {what}"));
@@ -148,8 +149,7 @@ fn lost_work(scene: &Scene<'_>, name: &str, entry: &Entry, how: Departure) -> Op
         Some(after) => (after, false),
         None => (String::new(), true),
     };
-    draft.summary =
-        format!("{name} {what} after {} of work with {owned} in progress{after}", duration(at - begin));
+    draft.summary = format!("{name} {what} with {owned} in progress for {}{after}", duration(at - begin));
     if needs_work {
         draft.severity = Severity::High;
         draft.remedy = Some(match scene.case.is_over() {

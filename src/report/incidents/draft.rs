@@ -17,6 +17,8 @@ pub struct Draft {
     pub lost: Vec<String>,
     /// Begin and end, in milliseconds.
     pub span: (i64, i64),
+    /// The moment that people look for, if not the begin: that of the loss.
+    pub dated: Option<i64>,
     /// How long it lasted in milliseconds, if not all the time between them.
     pub lasted: Option<i64>,
     pub summary: String,
@@ -44,6 +46,7 @@ impl Draft {
             first_task: None,
             explained_until: i64::MIN,
             span,
+            dated: None,
             lasted: None,
             summary: String::new(),
             chain: Vec::new(),
@@ -137,7 +140,7 @@ impl Draft {
             severity: self.severity,
             agents: self.agents,
             tasks: if self.lost.is_empty() { self.tasks } else { self.lost },
-            from: time(from),
+            from: time(self.dated.unwrap_or(from)),
             to: (!scene.lasts(to)).then(|| time(to)),
             summary: self.summary,
             evidence: self.chain.iter().map(|step| step.id.clone()).collect(),

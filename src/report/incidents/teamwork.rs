@@ -12,7 +12,7 @@ use crate::timeline::{Entry, Kind};
 use teamkeep_core::client::payload::{Kind as Event, Message};
 use teamkeep_core::config::Gate;
 use teamkeep_core::model::{TaskStatus, Tool};
-use teamkeep_core::policy::{Decision, stopped, without_prefix};
+use teamkeep_core::policy::{Decision, short_reason, stopped};
 use teamkeep_core::sys::clock::{Timestamp, duration};
 
 /// Tasks that were completed and started again.
@@ -69,7 +69,7 @@ pub fn verdicts(scene: &Scene<'_>) -> Vec<Draft> {
         draft.span.1 = at;
         if let Some(blocks) = verdict.blocks {
             draft.tasks = scene.held(&about, at).iter().map(|task| task.id.clone()).collect();
-            let reason = without_prefix(&verdict.reason);
+            let reason = short_reason(&verdict.reason);
             let blocks = count(blocks, "block");
             draft.summary =
                 format!("the loop guard allowed an action after {blocks}: {reason} ({})", verdict.gate);

@@ -46,7 +46,7 @@ pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
             0 => String::new(),
             past => format!(", {past} of them past"),
         };
-        let text = format!("  +{hidden} more alerts{past}: press !");
+        let text = format!("  +{hidden} more incidents{past}: press !");
         canvas.row(window.end - window.start, &[styled(severity(crate::report::Severity::Medium), text)]);
     }
 }

@@ -27,7 +27,7 @@ pub fn draw(mut canvas: Canvas<'_>, recording: &Recording, moment: &Moment, mode
         canvas.title(0, &[bold(&title)], BOLD, '━');
         let last = canvas.rows().saturating_sub(1);
         if last > 0 {
-            canvas.row(last, &[dim(format!("{more}j/k: scroll  !: next alert  Esc: back"))]);
+            canvas.row(last, &[dim(format!("{more}j/k: scroll  !: next incident  Esc: back"))]);
         }
     }
 }
@@ -40,7 +40,7 @@ const GROUPS: [(&str, &[(&str, &str)]); 3] = [
             ("j, k, arrows", "next and previous row; in the tasks, h and l change the column"),
             ("g, G", "first and last row"),
             ("Enter", "details of the selected incident, agent, task or message"),
-            ("!", "next alert"),
+            ("!", "next incident"),
             ("/", "filter agents, tasks and messages by words; Esc clears the filter"),
             ("f", "follow: to the newest message, and to now or to the end of the run"),
             ("q, Ctrl-C", "quit"),
@@ -72,7 +72,7 @@ fn help() -> Page {
     let mut page = Page::default();
     for (title, keys) in GROUPS {
         page.heading(title);
-        keys.iter().for_each(|(key, what)| page.line(format!("  {key:<24}{what}")));
+        keys.iter().for_each(|(key, what)| page.hanging(format!("  {key:<24}"), what));
     }
     page
 }

@@ -1,4 +1,4 @@
-//! The rows above and below the panels: the verdict, the progress, the alerts, the time; and the keys.
+//! The rows above and below the panels: the verdict, the progress, the incidents, the time; and the keys.
 
 use super::Scene;
 use super::canvas::{Canvas, width};
@@ -27,7 +27,7 @@ pub fn rows(scene: Scene<'_>, rows: usize) -> u16 {
 pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
     match canvas.rows() {
         0 => {}
-        // Without room for anything else, the alerts are what matters.
+        // Without room for anything else, the incidents are what matters.
         1 => canvas.row(0, &[vec![name(scene), plain(" ")], figures(scene)].concat()),
         rows => {
             first(&mut canvas, scene);
@@ -100,7 +100,7 @@ fn figures(scene: Scene<'_>) -> Vec<Span> {
     pieces
 }
 
-/// `alerts: 2 high, 1 medium, 3 past`.
+/// `incidents: 2 high, 1 medium, 3 past`.
 fn alerts(scene: Scene<'_>) -> Vec<Span> {
     let moment = scene.moment;
     let levels = [Severity::High, Severity::Medium, Severity::Low];
@@ -108,9 +108,9 @@ fn alerts(scene: Scene<'_>) -> Vec<Span> {
     let past = (DIM, moment.over(), "past".to_owned());
     let counts: Vec<_> = lasting.into_iter().chain([past]).filter(|(_, count, _)| *count > 0).collect();
     if counts.is_empty() {
-        return vec![styled(GREEN, "no alerts")];
+        return vec![styled(GREEN, "no incidents")];
     }
-    let mut pieces = vec![plain("alerts: ")];
+    let mut pieces = vec![plain("incidents: ")];
     for (index, (style, count, word)) in counts.iter().enumerate() {
         let comma = if index == 0 { "" } else { ", " };
         pieces.extend([plain(comma), styled(*style, format!("{count} {word}"))]);
@@ -168,7 +168,7 @@ pub fn footer(mut canvas: Canvas<'_>, scene: Scene<'_>) {
         _ => "←/→ seek  space play  f end",
     };
     let columns = if state.panel == Panel::Tasks { "h/l " } else { "" };
-    let keys = format!("Tab j/k {columns}Enter  / filter  ! alert  {time}  ? help  q quit");
+    let keys = format!("Tab j/k {columns}Enter  / filter  ! incident  {time}  ? help  q quit");
     pieces.push(dim(keys));
     canvas.row(0, &pieces);
 }

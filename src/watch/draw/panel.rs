@@ -88,7 +88,9 @@ pub fn severity(severity: Severity) -> Style {
 /// `1 stalled, 2 waiting`.
 pub fn counted<'a>(members: impl IntoIterator<Item = &'a Member>) -> Vec<Span> {
     let mut pieces = Vec::new();
-    for (index, (state, count)) in count_states(members).into_iter().enumerate() {
+    for (index, (state, count)) in
+        count_states(members.into_iter().map(|member| member.state)).into_iter().enumerate()
+    {
         let comma = if index == 0 { "" } else { ", " };
         pieces.push(dim(comma));
         pieces.push(styled(self::state(state).0, format!("{count} {}", state.word())));

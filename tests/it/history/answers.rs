@@ -65,11 +65,11 @@ fn brief(sandbox: &Sandbox) -> String {
     line.unwrap_or_default().to_owned()
 }
 
-/// The codes of the problems in the report.
+/// The codes of the observations in the report.
 fn problems(sandbox: &Sandbox) -> Vec<(String, String)> {
     let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let all = report["findings"].as_array().unwrap().iter();
+    let all = report["observations"].as_array().unwrap().iter();
     all.map(|one| (text(&one["code"]), text(&one["who"]))).collect()
 }
 

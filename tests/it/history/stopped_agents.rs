@@ -60,7 +60,13 @@ fn a_stop_shows_who_stopped_whom_and_is_the_end_of_the_agent() {
     assert!(replay.contains("stopped bob") && !replay.contains("left the team"), "{replay}");
     let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
     let lost = report["incidents"].as_array().unwrap().iter().find(|one| one["kind"] == "lost-work").unwrap();
-    assert!(lost["summary"].as_str().unwrap().starts_with("bob was stopped by team-lead after "), "{lost}");
+    assert!(
+        lost["summary"]
+            .as_str()
+            .unwrap()
+            .starts_with("bob was stopped by team-lead with #1 in progress for "),
+        "{lost}"
+    );
     let status: Value = serde_json::from_str(&sandbox.told(&["status", "--json"])).unwrap();
     let members = status["teams"][0]["members"].as_array().unwrap();
     let bob = members.iter().find(|member| member["name"] == "bob").unwrap();

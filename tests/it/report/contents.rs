@@ -139,7 +139,7 @@ pub fn thinks(id: &str, model: &str, input: u64, output: u64) -> Value {
 }
 
 fn codes(report: &Value) -> Vec<(&str, &str)> {
-    list(report, "/findings").iter().map(|one| (text(one, "code"), text(one, "who"))).collect()
+    list(report, "/observations").iter().map(|one| (text(one, "code"), text(one, "who"))).collect()
 }
 
 #[test]
@@ -167,7 +167,6 @@ fn lost_items_are_reported_after_the_run_has_ended() {
     assert_eq!(
         codes(&over),
         [
-            ("unfinished", "bob"),
             ("not-delivered", "unknown"),
             ("not-delivered", "bob"),
             ("refused", "unknown"),
@@ -175,9 +174,8 @@ fn lost_items_are_reported_after_the_run_has_ended() {
         ]
     );
     assert_eq!(unread(&over), Some(json!(false)));
-    let told: Vec<&str> = list(&over, "/findings").iter().map(|one| text(one, "what")).collect();
+    let told: Vec<&str> = list(&over, "/observations").iter().map(|one| text(one, "what")).collect();
     insta::assert_snapshot!(told.join("\n"), @r"
-    task 1 was never completed: status in_progress, owned by bob: Task 1
     message from unknown to bob was never read: news
     message from bob to alice was never read
     message from unknown to nobody was rejected: hello

@@ -35,7 +35,7 @@ pub fn empty() -> Value {
         "tasks": [], "tools": { "by_agent": [], "total": {} },
         "work": { "agents": [], "worked_ms": null, "busy_ms": null, "saved_ms": null },
         "spending": { "agents": [], "unknown": [], "total": null, "cost": null },
-        "findings": [],
+        "observations": [],
     })
 }
 
@@ -132,11 +132,11 @@ fn report_page_loads_without_errors_or_requests() {
     browser.press(&["n"]);
     let focused = browser.run("return document.activeElement.id");
     assert_eq!(focused, format!("incident-{}", incident["id"].as_str().unwrap()));
-    let findings = report["findings"].as_array().unwrap();
-    assert!(!findings.is_empty());
-    assert_eq!(browser.text("#findings-count"), findings.len().to_string());
+    let observations = report["observations"].as_array().unwrap();
+    assert!(!observations.is_empty());
+    assert_eq!(browser.text("#observations-count"), observations.len().to_string());
     let page = browser.text("main");
-    assert!(findings.iter().all(|finding| page.contains(finding["what"].as_str().unwrap())));
+    assert!(observations.iter().all(|observation| page.contains(observation["what"].as_str().unwrap())));
     let members = report["overview"]["members"].as_array().unwrap();
     let lanes = browser.text("#lane-names");
     assert!(members.iter().all(|member| lanes.contains(member["name"].as_str().unwrap())), "{lanes}");
@@ -164,8 +164,8 @@ fn agent_text_is_shown_as_text_and_never_runs() {
     report["tasks"] = json!([task(1, attacks[1], &[attacks[0]])]);
     report["overview"]["team"] = json!(attacks[1]);
     report["overview"]["ended_reason"] = json!(attacks[0]);
-    report["findings"] = json!([{
-        "code": "unfinished", "at": at(5), "who": attacks[3], "task": "1", "what": attacks[1], "amount": null,
+    report["observations"] = json!([{
+        "code": "unfinished", "at": at(5), "who": attacks[3], "task": "1", "what": attacks[1],
     }]);
     let Some((browser, _dir)) = show(report) else { return };
     tab(&browser, "messages");
@@ -267,7 +267,7 @@ fn long_chain_of_tasks_is_drawn() {
 fn run_without_recorded_data_is_drawn() {
     let Some((browser, _dir)) = show(empty()) else { return };
     assert_eq!(browser.text("h1"), "Session without a team");
-    assert_eq!(browser.text("#findings-list"), "No problems found.");
+    assert_eq!(browser.text("#observations-list"), "None.");
     for (name, words) in [
         ("board", "No turns, messages or tasks were recorded."),
         ("board", "No tasks were recorded."),

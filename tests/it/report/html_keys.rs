@@ -111,11 +111,11 @@ fn search_names_what_it_ignores_and_finds_agents_by_exact_names() {
 fn address_with_a_wrong_selection_selects_nothing() {
     let mut report = empty();
     report["mail"]["messages"] = json!([letter(1, "alice", "bob", "one")]);
-    report["findings"] = json!([{
-        "code": "unfinished", "at": at(5), "who": "alice", "task": "1", "what": "odd", "amount": null,
+    report["observations"] = json!([{
+        "code": "unfinished", "at": at(5), "who": "alice", "task": "1", "what": "odd",
     }]);
     let Some((browser, _dir)) = show(report) else { return };
-    let empty = "Select a task, a message, an agent or a problem to see its details.";
+    let empty = "Select a task, a message, an agent or an observation to see its details.";
     for key in [
         "message:length",
         "message:__proto__",

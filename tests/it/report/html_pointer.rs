@@ -17,8 +17,8 @@ fn mouse_shows_details_and_zooms_and_pans_the_timeline() {
     report["turns"] = json!([{
         "agent": "bob", "instance": null, "from": at(0), "to": at(100), "for_idlers": false,
     }]);
-    report["findings"] = json!([{
-        "code": "blocked", "at": at(50), "who": "bob", "task": null, "what": "blocked: why", "amount": null,
+    report["observations"] = json!([{
+        "code": "blocked", "at": at(50), "who": "bob", "task": null, "what": "blocked: why",
     }]);
     let Some((browser, _dir)) = show(report) else { return };
     browser.run("document.getElementById('time').scrollIntoView({ behavior: 'instant' })");
@@ -72,8 +72,8 @@ fn keyboard_reaches_all_important_controls() {
     report["overview"]["team"] = json!("parsers");
     report["mail"]["messages"] = json!([letter(1, "alice", "bob", "one"), letter(2, "bob", "alice", "two")]);
     report["tasks"] = json!([task(1, "Draft", &[]), task(2, "Review", &["1"])]);
-    report["findings"] = json!([{
-        "code": "unfinished", "at": at(20), "who": "alice", "task": "2", "what": "lost", "amount": null,
+    report["observations"] = json!([{
+        "code": "unfinished", "at": at(20), "who": "alice", "task": "2", "what": "lost",
     }]);
     let Some((browser, _dir)) = show(report) else { return };
     let name = "const a = document.activeElement; return a.id || a.getAttribute('class') || a.getAttribute('href') || a.type || a.tagName";
@@ -85,7 +85,7 @@ fn keyboard_reaches_all_important_controls() {
     let wanted = [
         "skip",
         "radio",
-        "#findings",
+        "#observations",
         "link",
         "show-automatic",
         "zoom-in",

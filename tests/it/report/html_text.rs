@@ -104,15 +104,15 @@ fn endless_titles_are_cut() {
     message["summary"] = json!(endless);
     report["mail"]["messages"] = json!([message]);
     report["tasks"] = json!([task(1, &endless, &[])]);
-    report["findings"] = json!([{
-        "code": "unfinished", "at": at(5), "who": "alice", "task": "1", "what": endless, "amount": null,
+    report["observations"] = json!([{
+        "code": "unfinished", "at": at(5), "who": "alice", "task": "1", "what": endless,
     }]);
     let Some((browser, _dir)) = show(report) else { return };
     tab(&browser, "messages");
-    for selector in ["#findings-list li", "#reading .pairs", ".card", ".row .gist"] {
+    for selector in ["#observations-list li", "#reading .pairs", ".card", ".row .gist"] {
         let length = browser.text(selector).chars().count();
         assert!((50..6_000).contains(&length), "{selector}: {length}");
     }
-    assert!(browser.text("#findings-list li bdi").ends_with('\u{2026}'));
+    assert!(browser.text("#observations-list li bdi").ends_with('\u{2026}'));
     browser.must_be_content();
 }

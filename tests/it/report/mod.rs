@@ -21,4 +21,5 @@ pub mod status;
 pub mod terminal_width;
 pub mod times;
 pub mod unsafe_text;
+pub mod verdict_lines;
 pub mod wording;

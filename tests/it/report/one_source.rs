@@ -32,7 +32,7 @@ pub fn check(sandbox: &Sandbox) -> Value {
     let moment = watcher.moment();
     let mut alerts: Vec<String> = moment.alerts.iter().map(|alert| alert.id.clone()).collect();
     let screen = watcher.screen(200, 60);
-    assert_eq!(screen.contains("no alerts"), known.is_empty(), "{screen}");
+    assert_eq!(screen.contains("no incidents"), known.is_empty(), "{screen}");
     let run = &report["overview"]["run"];
     let status: Value = serde_json::from_str(&sandbox.told(&["status", "--json"])).unwrap();
     let team = status["teams"].as_array().unwrap().iter().find(|team| team["run"] == *run);

@@ -74,7 +74,10 @@ fn a_crash_is_resolved_when_another_agent_completes_the_work() {
         (&json!("low"), &json!(true), &json!(null), &json!(0))
     );
     assert!(
-        over["summary"].as_str().unwrap().ends_with("with #1 in progress; alice completed it later"),
+        over["summary"]
+            .as_str()
+            .unwrap()
+            .ends_with("with #1 in progress for 2 min; alice completed it later"),
         "{over}"
     );
     let report = sandbox.told(&["report"]);
@@ -130,7 +133,13 @@ fn lost_work_is_resolved_after_a_stop_too_and_at_the_end_of_the_run() {
     lead.end("prompt_input_exit");
     let over = incident(&sandbox);
     assert_eq!((&over["kind"], &over["resolved"]), (&json!("lost-work"), &json!(true)));
-    assert!(over["summary"].as_str().unwrap().starts_with("bob was stopped by team-lead after "), "{over}");
+    assert!(
+        over["summary"]
+            .as_str()
+            .unwrap()
+            .starts_with("bob was stopped by team-lead with #1 in progress for "),
+        "{over}"
+    );
 }
 
 #[test]

@@ -59,7 +59,6 @@ fn status_shows_working_and_idle_agents_and_open_tasks() {
       Tasks (1 of 3 done)
         2  in_progress alice    Task 2
         3  pending     -        Task 3
-    Recorded: 1 run, 6 events, # KB
     ");
 }
 
@@ -123,7 +122,7 @@ fn status_counts_blocked_and_allowed_calls() {
     assert_eq!(
         all(told),
         ok(
-            "session-aaaaaaaa: 1 working, 1 idle · 1 alert · 1/3 tasks · 1 unread · 3 blocks · 1 allowed by the loop guard"
+            "session-aaaaaaaa: 1 working, 2 joined · 1 incident · 1/3 tasks · 1 unread · 3 blocks · 1 allowed by the loop guard"
         )
     );
 }
@@ -182,13 +181,17 @@ fn status_line_shows_the_session_from_the_payload() {
     let other = Lead::named(&sandbox, TWO, "parser-team");
     other.roster(1_770_091_300_000, &["carol"]);
     other.tool("u1", "TeamCreate", &json!({"team_name": "parser-team"}), json!({"team_name": "parser-team"}));
-    let one = "session-aaaaaaaa: 1 working, 1 idle · 1/3 tasks · 1 unread";
+    let one = "session-aaaaaaaa: 1 working, 2 joined · 1/3 tasks · 1 unread";
     let word = |session: &str| json!({"session_id": session, "model": {"id": "m"}}).to_string();
     assert_eq!(all(line(&sandbox, word(ONE).as_bytes())), ok(one));
-    assert_eq!(all(line(&sandbox, word(TWO).as_bytes())), ok("parser-team: 1 idle"));
+    assert_eq!(all(line(&sandbox, word(TWO).as_bytes())), ok("parser-team: 1 working, 1 joined"));
     assert_eq!(all(line(&sandbox, word("cccccccc").as_bytes())), ok("teamkeep: no team"));
     for nothing in ["", "{", "[]", "{\"session_id\": null}", "\u{0}"] {
-        assert_eq!(all(line(&sandbox, nothing.as_bytes())), ok("parser-team: 1 idle"), "{nothing:?}");
+        assert_eq!(
+            all(line(&sandbox, nothing.as_bytes())),
+            ok("parser-team: 1 working, 1 joined"),
+            "{nothing:?}"
+        );
     }
 }
 
@@ -199,7 +202,7 @@ fn status_line_does_not_wait_for_stdin_and_never_fails() {
     let (open, _held) = std::io::pipe().unwrap();
     let mut command = sandbox.command(&["status", "--line"]);
     let result: CommandResult = command.stdin(open).output().unwrap().into();
-    assert_eq!(all(result), ok("session-aaaaaaaa: 1 working, 1 idle · 1/3 tasks · 1 unread"));
+    assert_eq!(all(result), ok("session-aaaaaaaa: 1 working, 2 joined · 1/3 tasks · 1 unread"));
     sandbox.write_config("[policy]\nmax-blocks = \"nonsense\"");
     assert_eq!(line(&sandbox, b"").code, Some(0));
     let mut command = sandbox.command(&["status", "--line"]);

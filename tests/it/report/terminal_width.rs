@@ -2,9 +2,12 @@
 
 use anstream::adapter::strip_str;
 use serde_json::json;
-use teamkeep::timeline::{Summary, merge};
+use teamkeep::report::RunSummary;
+use teamkeep::timeline::merge;
 use teamkeep::view::{self, LogView};
+use teamkeep_core::config::Config;
 use teamkeep_core::sys::clock;
+use unicode_width::UnicodeWidthStr;
 
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{START, Sandbox};
@@ -29,71 +32,81 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-fn teams(columns: Option<usize>) -> String {
-    listed(&sandbox(), columns)
+/// A run that was completed, one that ended with open work, and one that is running.
+fn several() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for (number, status) in [(1, "completed"), (2, "pending")] {
+        let lead = Lead::of(&sandbox, &ONE.replace("aaaaaaaa", &format!("aaaaaaa{number}")));
+        lead.roster(1_770_091_200_000 + number, &["bob"]);
+        lead.start("startup");
+        if number == 1 {
+            lead.hook("UserPromptSubmit", json!({"prompt": TITLE}));
+        }
+        lead.task("1", "pending", None);
+        lead.hook("Stop", json!({}));
+        lead.task("1", status, Some("bob"));
+        lead.hook("Stop", json!({}));
+        lead.end("other");
+    }
+    let lead = Lead::named(&sandbox, TWO, "parser-team");
+    lead.roster(1_770_091_300_000, &["bob"]);
+    lead.start("startup");
+    sandbox.finish();
+    sandbox
+}
+
+const TITLE: &str =
+    "Write, review and fuzz a parser for the 本 grammar, and keep each of the old tests green";
+
+fn runs(columns: Option<usize>) -> String {
+    listed(&several(), columns)
 }
 
 fn listed(sandbox: &Sandbox, columns: Option<usize>) -> String {
     let library = sandbox.library();
     let opened = library.open_runs(&library.runs.iter().collect::<Vec<_>>()).unwrap();
-    let rows: Vec<Summary> =
-        opened.runs.iter().map(|material| Summary::of(material, &merge(material))).collect();
     let now = clock::parse(START).unwrap() + chrono::TimeDelta::hours(2);
-    strip_str(&view::teams(&rows, &library.ids(), now, columns).to_terminal(columns)).to_string()
+    let row = |data| RunSummary::of(data, &merge(data), &Config::default(), now);
+    let rows: Vec<RunSummary> = opened.runs.iter().map(row).collect();
+    strip_str(&view::runs(&rows, &library.ids(), rows.len() + 4, now, columns).to_terminal(columns))
+        .to_string()
 }
 
 #[test]
-fn wide_terminal_shows_each_run_on_one_line() {
-    insta::assert_snapshot!(teams(None), @"
-    TEAM             RUN      CREATED (UTC)    DURATION   ENDED BY    TASKS MSGS MEMBERS
-    session-aaaaaaaa 5c96e77a 2026-02-03 04:00 3 s        session-end     0    1 team-lead, alice, bob, carol, dave, erin, frank, grace
-    (no team)        3865c324 2026-02-03 04:05 1 h 59 min running         -    -
+fn wide_terminal_shows_each_title_in_full() {
+    insta::assert_snapshot!(runs(None), @"
+      RUN  TITLE                                                                                    TASKS   DURATION     AGE
+    ✓ 49f4 Write, review and fuzz a parser for the 本 grammar, and keep each of the old tests green   1/1        4 s 1 h ago
+    ○ ec3b Task 1                                                                                     0/1        3 s 1 h ago
+    ● 02ea parser-team                                                                                    1 h 59 min     now
+    3 of 7 runs
     ");
 }
 
 #[test]
-fn members_are_listed_below_their_run_at_80_columns() {
-    let told = teams(Some(80));
-    assert!(told.lines().all(|line| line.chars().count() <= 80));
+fn titles_are_cut_at_80_columns() {
+    let told = runs(Some(80));
+    assert!(told.lines().all(|line| line.width() <= 80));
     insta::assert_snapshot!(told, @"
-    TEAM             RUN      CREATED (UTC)    DURATION   ENDED BY    TASKS MSGS
-    session-aaaaaaaa 5c96e77a 2026-02-03 04:00 3 s        session-end     0    1
-      team-lead, alice, bob, carol, dave, erin, frank, grace
-    (no team)        3865c324 2026-02-03 04:05 1 h 59 min running         -    -
+      RUN  TITLE                                       TASKS   DURATION     AGE
+    ✓ 49f4 Write, review and fuzz a parser for the 本…   1/1        4 s 1 h ago
+    ○ ec3b Task 1                                        0/1        3 s 1 h ago
+    ● 02ea parser-team                                       1 h 59 min     now
+    3 of 7 runs
     ");
 }
 
 #[test]
-fn each_run_is_a_paragraph_at_40_columns() {
-    let told = teams(Some(40));
-    assert!(told.lines().all(|line| line.chars().count() <= 40));
+fn the_last_columns_are_left_out_at_40_columns() {
+    let told = runs(Some(40));
+    assert!(told.lines().all(|line| line.width() <= 40));
     insta::assert_snapshot!(told, @"
-    session-aaaaaaaa
-      RUN 5c96e77a,
-      CREATED (UTC) 2026-02-03 04:00,
-      DURATION 3 s, ENDED BY session-end,
-      TASKS 0, MSGS 1,
-      MEMBERS team-lead, alice, bob, carol,
-      dave, erin, frank, grace
-    (no team)
-      RUN 3865c324,
-      CREATED (UTC) 2026-02-03 04:05,
-      DURATION 1 h 59 min, ENDED BY running,
-      TASKS -, MSGS -
+      RUN  TITLE                  TASKS
+    ✓ 49f4 Write, review and fuz…   1/1
+    ○ ec3b Task 1                   0/1
+    ● 02ea parser-team
+    3 of 7 runs
     ");
-}
-
-#[test]
-fn long_name_does_not_hide_the_counts() {
-    let sandbox = Sandbox::new();
-    let lead = Lead::named(&sandbox, ONE, &"parser-".repeat(8));
-    lead.roster(1_770_091_200_000, &["alice"]);
-    lead.start("startup");
-    for columns in [40, 80, 90, 120] {
-        let told = listed(&sandbox, Some(columns)).split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(told.contains("TASKS 0, MSGS 0") || told.contains("running 0 0"), "{told}");
-        assert!(told.contains("alice"), "{told}");
-    }
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn a_run_without_its_early_events_reports_that_and_invents_nothing() {
     assert_eq!(sandbox.teams()[0]["events_missing_until"], until);
     let report: Value = serde_json::from_str(&sandbox.told(&["report", "--format", "json"])).unwrap();
     let codes: Vec<&str> =
-        report["findings"].as_array().unwrap().iter().filter_map(|it| it["code"].as_str()).collect();
+        report["observations"].as_array().unwrap().iter().filter_map(|it| it["code"].as_str()).collect();
     assert!(codes.contains(&"events-missing") && !codes.contains(&"never-reported"), "{codes:?}");
     for args in [&["log"][..], &["teams"], &["report"]] {
         let result = sandbox.told(args);

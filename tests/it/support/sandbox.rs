@@ -216,7 +216,9 @@ impl Sandbox {
     }
 
     pub fn teams(&self) -> Vec<Value> {
-        serde_json::from_str(&self.told(&["teams", "--all", "--json"])).unwrap()
+        // `list` begins with the newest.
+        let runs: Vec<Value> = serde_json::from_str(&self.told(&["teams", "--all", "--json"])).unwrap();
+        runs.into_iter().rev().collect()
     }
 
     /// The recorded events.

@@ -7,7 +7,7 @@ pub mod terminal;
 use anstream::adapter::strip_str;
 use chrono::TimeDelta;
 use serde_json::{Value, json};
-use teamkeep::status::{Observation, Surroundings};
+use teamkeep::status::{Observed, Surroundings};
 use teamkeep::watch::{Key, Lists, Moment, Outcome, Recording, WatchState, screen};
 use teamkeep_core::config::Config;
 use teamkeep_core::sys::clock::{self, Timestamp};
@@ -83,7 +83,7 @@ pub fn recording(sandbox: &Sandbox, now: Timestamp) -> Recording {
     };
     let data = opened.runs.pop().unwrap();
     let around = Surroundings { archive: &catalog.archive, paths: &paths, config: &Config::default() };
-    let observed = Observation::of(&data, around, now);
+    let observed = Observed::of(&data, around, now);
     Recording::new(data, observed, 0)
 }
 

@@ -18,7 +18,7 @@ fn a_stalled_agent_is_shown_first_with_its_task_and_what_it_blocks() {
     let mut watcher = Watcher::of_stall(&sandbox);
     insta::assert_snapshot!(watcher.screen(80, 24), @"
     session-aaaaaaaa  running for 41m                                  04:46:06 UTC
-    alerts: 1 high · 1 stalled  1/4 done ━━━─────────
+    incidents: 1 high · 1 stalled  1/4 done ━━━─────────
      ! high   mobile has been silent for 40 min with #4 in progress; 2 messages wa…
     ━ Agents 1 stalled, 2 working, 1 idle ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
     ▸! mobile    stalled   40m            #4 Build the mobile app
@@ -50,7 +50,7 @@ fn a_wide_terminal_has_the_messages_beside_the_agents() {
     let mut watcher = Watcher::of_stall(&sandbox);
     insta::assert_snapshot!(watcher.screen(140, 40), @"
     session-aaaaaaaa  running for 41m                                                                                              04:46:06 UTC
-    alerts: 1 high · 1 stalled  1/4 done ━━━─────────
+    incidents: 1 high · 1 stalled  1/4 done ━━━─────────
      ! high   mobile has been silent for 40 min with #4 in progress; 2 messages waited for it → Ask mobile for #4, or reassign the task
     ━ Agents 1 stalled, 2 working, 1 idle ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ ─ Messages 6 messages ────────────────────────────────────────
     ▸! mobile    stalled   40m            #4 Build the mobile app                 04:05:10 mobile → bob  I start with the login screen
@@ -239,7 +239,7 @@ fn an_agent_that_waits_for_a_permission_and_a_message_to_nobody_are_alerts() {
     let mut watcher = Watcher::new(recording(&sandbox, after(7)), after(7));
     insta::assert_snapshot!(watcher.screen(80, 18), @"
     session-aaaaaaaa  running for 7m                                   04:12:06 UTC
-    alerts: 1 high, 1 medium · 1 waiting  0/1 done ────────────
+    incidents: 1 high, 1 medium · 1 waiting  0/1 done ────────────
      ! high   bob has been waiting 6 min 55 s for permission to use Bash, with #1 …
      ! medium carol wrote to dora, but no agent has that name (1 message) → Send i…
     ━ Agents 1 waiting, 1 working, 1 joined ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
@@ -306,12 +306,12 @@ fn nothing_that_needs_attention_is_hidden() {
     }
     insta::assert_snapshot!(watcher.screen(80, 24), @"
     session-aaaaaaaa  running for 2h1m                                 06:06:06 UTC
-    alerts: 12 high · 12 stalled  0/12 done ────────────
+    incidents: 12 high · 12 stalled  0/12 done ────────────
      ! high   agent-1 has been silent for 2 h with #1 in progress → Ask agent-1 fo…
      ! high   agent-2 has been silent for 2 h with #2 in progress → Ask agent-2 fo…
      ! high   agent-3 has been silent for 2 h with #3 in progress → Ask agent-3 fo…
      ! high   agent-4 has been silent for 2 h with #4 in progress → Ask agent-4 fo…
-      +8 more alerts: press !
+      +8 more incidents: press !
     ━ Agents 12 stalled, 8 working, 1 joined ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
     ▸! agent-1   stalled    2h            #1 Work
      ! agent-2   stalled    2h            #2 Work
@@ -368,10 +368,10 @@ fn the_screen_fits_a_terminal_of_any_size() {
 fn a_small_terminal_shows_the_alerts_first() {
     let sandbox = Sandbox::new();
     let mut watcher = Watcher::of_stall(&sandbox);
-    insta::assert_snapshot!(watcher.screen(50, 1), @"session-aaaaaaaa alerts: 1 high · 1 stalled  1/4…");
+    insta::assert_snapshot!(watcher.screen(50, 1), @"session-aaaaaaaa incidents: 1 high · 1 stalled  1/4…");
     insta::assert_snapshot!(watcher.screen(50, 8), @"
     session-aaaaaaaa  running for 41m    04:46:06 UTC
-    alerts: 1 high · 1 stalled  1/4 done ━━━─────────
+    incidents: 1 high · 1 stalled  1/4 done ━━━─────────
      ! high   mobile has been silent for 40 min with…
     ━ Agents 1 stalled, 2 working, 1 idle ━━━━━━━━━━━
     ▸! mobile    stalled   40m            #4 Build t…
@@ -416,7 +416,7 @@ fn in_a_big_run_the_silent_teammate_is_on_the_first_page() {
     let mut watcher = Watcher::new(recording(&sandbox, after(9_999_999)), after(9_999_999));
     insta::assert_snapshot!(watcher.screen(80, 24), @"
     session-b1660000  ended with open work  149 of 150 tasks done in … 08:59:06 UTC
-    alerts: 1 high  149/150 done ━━━━━━━━━━━─
+    incidents: 1 high  149/150 done ━━━━━━━━━━━─
     ■ end +4h54m00s of 4h54m00s ━━━━━━━━━━━━━!━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━●
      ! high   mobile was silent for 3 h 18 min with #149 in progress; 81 messages …
     ━ Agents 13 left ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
@@ -448,7 +448,7 @@ fn in_a_big_run_the_silent_teammate_is_on_the_first_page() {
     assert_eq!(first.active_at, Some(after(0) + chrono::TimeDelta::seconds(SILENT_FROM)));
     insta::assert_snapshot!(watcher.screen(80, 24), @"
     session-b1660000  ended with open work  149 of 150 tasks done in … 08:44:06 UTC
-    alerts: 1 high · 1 stalled  147/150 done ━━━━━━━━━━━─  2.2M tokens/h, $32.90/h
+    incidents: 1 high · 1 stalled  147/150 done ━━━━━━━━━━━─  2.2M tokens/h, $32.90/h
     ‖ 10x +4h39m00s of 4h54m00s ━━━━━━━━━━━━━!━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━●───
      ! high   mobile was silent for 3 h 18 min with #149 in progress; 81 messages …
     ━ Agents 1 stalled, 12 working ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━

@@ -117,7 +117,7 @@ fn a_crash_while_the_board_is_open_is_an_alert() {
         sandbox.set_clock(sandbox.millis() + 94);
         lead.says("user", json!("go on"));
         let mut terminal = watch(&sandbox, &["watch"], &[]);
-        terminal.until("no alerts");
+        terminal.until("no incidents");
         client.kill().unwrap();
         client.wait().unwrap();
         terminal.until("crashed");
@@ -129,7 +129,7 @@ fn a_crash_while_the_board_is_open_is_an_alert() {
         later.until("Claude Code exited without ending its session");
         rustix::io::write(&later.master, b"q").unwrap();
         later.until(CLOSE);
-        assert!(!later.told.contains("no alerts"), "{}", later.told);
+        assert!(!later.told.contains("no incidents"), "{}", later.told);
         assert_eq!(later.end().code, Some(0));
     }
 }
@@ -170,18 +170,20 @@ fn the_status_line_counts_the_same_agents_and_incidents() {
     stalled(&sandbox);
     let line = || feed(&mut sandbox.command(&["status", "--line"]), b"").out;
     let shown = line();
-    assert!(shown.contains(": 1 stalled, 1 working, 1 idle · 1 alert · 1/4 tasks"), "{shown}");
+    assert!(shown.contains(": 1 stalled, 2 working, 1 idle · 1 incident · 1/4 tasks"), "{shown}");
     let status = sandbox.told(&["status"]);
     assert!(
-        status.contains("\n  ! mobile has been silent for 39 min") && status.contains("(1 stalled, "),
+        status.contains("\n  ! mobile has been silent for 39 min")
+            && status.contains("(1 stalled, 2 working, 1 idle)"),
         "{status}"
     );
     // They are stored for half a minute.
     let run = sandbox.teams()[0]["run"].as_str().unwrap().to_owned();
     let note = sandbox.keep(&format!("archive/runs/{run}/attention.json"));
     let stored = std::fs::read_to_string(&note).unwrap();
-    std::fs::write(&note, stored.replace("mobile", "carol").replace("\"alerts\":1", "\"alerts\":7")).unwrap();
-    assert!(line().contains(": 1 stalled, 1 working, 1 idle · 7 alerts · "));
+    std::fs::write(&note, stored.replace("mobile", "carol").replace("\"incidents\":1", "\"incidents\":7"))
+        .unwrap();
+    assert!(line().contains(": 1 stalled, 2 working, 1 idle · 7 incidents · "));
     sandbox.set_clock(sandbox.millis() + 31_000);
     assert_eq!(line(), shown);
     std::fs::write(&note, "{").unwrap();

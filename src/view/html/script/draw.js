@@ -189,8 +189,8 @@ function drawTasks(pen, view, shown, lanes, colours) {
 
 function drawMarks(pen, view, shown, lanes, colours) {
   for (const thing of shown) {
-    const { finding } = thing;
-    mark(pen, view.x(thing.u), markHeight(thing, lanes), markOf(finding), colours[toneOf(finding)], colours.surface);
+    const { observation } = thing;
+    mark(pen, view.x(thing.u), markHeight(thing, lanes), markOf(observation), colours[toneOf(observation)], colours.surface);
   }
 }
 

@@ -62,9 +62,9 @@ function laneMessages() {
 }
 
 function laneMarks() {
-  // Problems without an agent are above the lanes. Messages that were never read are shown by the messages themselves.
-  return findings.filter((finding) => finding.t !== null && finding.code !== "not-delivered").map((finding) => ({
-    what: "mark", finding, lane: laneNamed(finding.who), t: finding.t, end: finding.t,
+  // Observations without an agent are above the lanes. Messages that were never read are shown by the messages themselves.
+  return observations.filter((observation) => observation.t !== null && observation.code !== "not-delivered").map((observation) => ({
+    what: "mark", observation, lane: laneNamed(observation.who), t: observation.t, end: observation.t,
   }));
 }
 
@@ -90,7 +90,7 @@ function layLanes() {
 
 const MARKS = { blocked: "square", escalated: "triangle", warned: "diamond" };
 const markHeight = (thing, lanes) => (thing.lane === undefined ? LANE.top / 2 : lanes[thing.lane].middle);
-const markOf = (finding) => MARKS[finding.code] || "dot";
+const markOf = (observation) => MARKS[observation.code] || "dot";
 
 // An item in words: a heading and some lines.
 function describe(thing) {
@@ -113,7 +113,7 @@ function describe(thing) {
       "from " + since(thing.t) + ", " + lasting(thing.end - thing.t),
     ]];
   }
-  if (thing.what === "mark") return [codeName(thing.finding.code), [visible(short(thing.finding.what, 240)), since(thing.t)]];
+  if (thing.what === "mark") return [codeName(thing.observation.code), [visible(short(thing.observation.what, 240)), since(thing.t)]];
   const { message } = thing;
   return [visible(message.from) + " \u2192 " + visible(message.to === "*" ? "everyone" : message.to), [
     visible(short(message.summary || message.text.slice(0, 160), 140)),

@@ -19,7 +19,7 @@ function startMap() {
     for (const thing of things) {
       if (thing.what === "halt") hatch(pen, [x(thing.u), 0, Math.max(2, x(thing.v) - x(thing.u)), 5], thing.state === "waiting" ? colours.warn : colours.bad, 1);
       if (thing.what === "mark") {
-        pen.fillStyle = colours[toneOf(thing.finding)];
+        pen.fillStyle = colours[toneOf(thing.observation)];
         pen.fillRect(x(thing.u) - 1, 0, 2, 5);
       }
     }

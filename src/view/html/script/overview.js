@@ -1,4 +1,4 @@
-// The head of the page: key figures and problems.
+// The head of the page: key figures and observations.
 
 const ENDS = {
   "session-end": "the session ended", "team-delete": "the team was deleted", replaced: "another run replaced it",
@@ -61,7 +61,6 @@ const CODES = {
   "not-delivered": ["bad", "Message never read"],
   refused: ["bad", "Message rejected"],
   "never-reported": ["warn", "Never sent a message"],
-  "idle-ping-pong": ["warn", "Turns triggered only by idle notices"],
   blocked: ["held", "Blocked by a gate"],
   escalated: ["warn", "Allowed by the loop guard"],
   warned: ["warn", "Warned by a gate"],
@@ -69,40 +68,40 @@ const CODES = {
   "events-missing": ["warn", "Events missing"],
   unreadable: ["bad", "Unreadable data"],
 };
-const toneOf = (finding) => (CODES[finding.code] || ["warn"])[0];
+const toneOf = (observation) => (CODES[observation.code] || ["warn"])[0];
 const codeName = (code) => (CODES[code] || [null, words(code)])[1];
 
-function drawFindings() {
-  $("findings-count").textContent = findings.length;
-  if (!findings.length) {
-    return fill($("findings-list"), make("p", { class: "muted" }, "No problems found."));
+function drawObservations() {
+  $("observations-count").textContent = observations.length;
+  if (!observations.length) {
+    return fill($("observations-list"), make("p", { class: "muted" }, "None."));
   }
   const kinds = new Map();
-  for (const finding of findings) {
-    if (!kinds.has(finding.code)) kinds.set(finding.code, []);
-    kinds.get(finding.code).push(finding);
+  for (const observation of observations) {
+    if (!kinds.has(observation.code)) kinds.set(observation.code, []);
+    kinds.get(observation.code).push(observation);
   }
-  fill($("findings-list"), [...kinds].map(([code, all]) => findingKind(code, all)));
+  fill($("observations-list"), [...kinds].map(([code, all]) => observationKind(code, all)));
 }
 
 const FEW = 6;
-function findingKind(code, all) {
-  const list = make("ul", {}, all.slice(0, FEW).map(findingItem));
+function observationKind(code, all) {
+  const list = make("ul", {}, all.slice(0, FEW).map(observationItem));
   const more = all.length > FEW && button({ class: "link" }, () => {
-    const rest = all.slice(FEW).map(findingItem);
+    const rest = all.slice(FEW).map(observationItem);
     for (const item of rest) list.append(item);
     more.remove();
     rest[0].querySelector("button")?.focus();
   }, "show " + counted(all.length - FEW, "more", "more"));
-  return make("div", { class: "finding " + toneOf(all[0]) },
+  return make("div", { class: "observation " + toneOf(all[0]) },
     make("h3", {}, codeName(code), " ", make("span", { class: "count" }, all.length)), list, more);
 }
 
-function findingItem(finding) {
-  const task = taskById.get(finding.task);
-  return make("li", {}, bdi(finding.what, { dir: "auto" }),
+function observationItem(observation) {
+  const task = taskById.get(observation.task);
+  return make("li", {}, bdi(observation.what, { dir: "auto" }),
     make("span", { class: "links" },
-      finding.t !== null && button({ class: "link", "aria-label": "Show " + since(finding.t) + " on the timeline" },
-        () => showMoment(finding.t), since(finding.t)),
+      observation.t !== null && button({ class: "link", "aria-label": "Show " + since(observation.t) + " on the timeline" },
+        () => showMoment(observation.t), since(observation.t)),
       task && button({ class: "link", "aria-label": "Open task " + task.id }, () => openTask(task), "#" + task.id)));
 }

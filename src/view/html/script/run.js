@@ -21,7 +21,7 @@ const incidents = (report.incidents || []).map((incident) => ({
   summary: titled(incident.summary),
   chain: incident.chain.map((step) => ({ ...step, what: titled(step.what) })),
 }));
-const findings = report.findings.map((finding, index) => ({ ...finding, what: titled(finding.what), index, t: stamp(finding.at) }));
+const observations = report.observations.map((observation, index) => ({ ...observation, what: titled(observation.what), index, t: stamp(observation.at) }));
 
 // All agents, members first.
 const actors = [];
@@ -49,7 +49,7 @@ function stretch(time) {
 turns.forEach((turn) => (stretch(turn.begin), stretch(turn.end)));
 messages.forEach((message) => stretch(message.t));
 tasks.forEach((task) => task.changes.forEach((change) => stretch(change.t)));
-findings.forEach((finding) => stretch(finding.t));
+observations.forEach((observation) => stretch(observation.t));
 incidents.forEach((incident) => stretch(stamp(incident.from)));
 report.phases.forEach((phase) => (stretch(stamp(phase.from)), stretch(stamp(phase.to))));
 report.agents.forEach((agent) => agent.instances.forEach((one) => (stretch(stamp(one.first)), stretch(stamp(one.last)))));

@@ -20,7 +20,7 @@ const scale = (() => {
         .map((turn) => [turn.begin ?? turn.end, turn.end ?? turn.begin]),
       ...messages.filter((message) => message.t !== null).map((message) => point(message.t)),
       ...tasks.flatMap((task) => task.changes.map((change) => point(change.t))),
-      ...findings.filter((finding) => finding.t !== null).map((finding) => point(finding.t))].sort((a, b) => a[0] - b[0]);
+      ...observations.filter((observation) => observation.t !== null).map((observation) => point(observation.t))].sort((a, b) => a[0] - b[0]);
     const found = [];
     let until = FIRST;
     for (const [from, to] of busy) {

@@ -1,11 +1,11 @@
-// The selection: a task, a message, an agent, an incident, a turn or a problem. All parts of the page follow it.
+// The selection: a task, a message, an agent, an incident, a turn or an observation. All parts of the page follow it.
 
 const selection = { one: null, listeners: [] };
 
 // A short name of an item, unique on the page: "task:3", "message:12", "agent:alice".
 const KEYS = {
   task: (one) => one.task.id, message: (one) => one.message.index, agent: (one) => one.name, halt: (one) => one.incident.id,
-  incident: (one) => one.incident.id, turn: (one) => turns.indexOf(one.turn), mark: (one) => one.finding.index,
+  incident: (one) => one.incident.id, turn: (one) => turns.indexOf(one.turn), mark: (one) => one.observation.index,
 };
 const keyOf = (one) => (one.what === "halt" ? "incident" : one.what) + ":" + KEYS[one.what](one);
 const isSelected = (one) => selection.one !== null && keyOf(one) === keyOf(selection.one);
@@ -27,7 +27,7 @@ function itemOf(key) {
     agent: () => laneOf.has(id) && { what, name: id },
     incident: () => incidents.some((one) => one.id === id) && { what, incident: incidents.find((one) => one.id === id) },
     turn: () => at(turns) && { what, turn: at(turns), t: at(turns).begin ?? at(turns).end, end: at(turns).end ?? LAST },
-    mark: () => at(findings) && { what, finding: at(findings), t: at(findings).t },
+    mark: () => at(observations) && { what, observation: at(observations), t: at(observations).t },
   };
   return (Object.hasOwn(found, what) && found[what]()) || null;
 }

@@ -15,7 +15,7 @@ function drawLegend() {
   fill($("legend"), key("turn", "turn"), key("idle", "turn triggered only by idle notices"), key("silent", "silent or failed"), key("waiting", "waiting"),
     key("span", "task in progress"), key("owned", "task assigned, pending"), key("broken", "not completed"), key("arrow", "message"),
     key("lost", "message not delivered"), key("bars", "number of messages"), key("square", "blocked by a gate"),
-    key("triangle", "allowed by the loop guard"), key("diamond", "warned"), key("dot", "other problem"));
+    key("triangle", "allowed by the loop guard"), key("diamond", "warned"), key("dot", "other observation"));
 }
 
 // On paper, the chain of each incident is shown.
@@ -37,7 +37,7 @@ drawUnfinished();
 drawPeople();
 startKeys();
 drawOverview();
-drawFindings();
+drawObservations();
 drawLegend();
 startTimeline();
 startMap();

@@ -1,4 +1,4 @@
-//! A run as it is known at a moment. `status` and `watch` show the same observation.
+//! A run as it is known at a moment. `status` and `watch` show the same.
 
 use super::board::{AgentState, Board, Item, Member, items, lasts_at};
 use crate::report::{ActivityTimes, BurnRate, Incident, Report};
@@ -13,7 +13,7 @@ use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::paths::Paths;
 
 #[derive(Debug)]
-pub struct Observation {
+pub struct Observed {
     /// When it was made: incidents of a running team are judged as of then.
     pub at: Timestamp,
     /// Whether the team is running.
@@ -27,7 +27,7 @@ pub struct Observation {
     prices: Vec<Price>,
 }
 
-/// The input of an observation besides the data of the run.
+/// What is needed besides the data of the run.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
     pub archive: &'a Archive,
@@ -35,15 +35,15 @@ pub struct Surroundings<'a> {
     pub config: &'a Config,
 }
 
-impl Observation {
-    pub fn of(data: &RunData, around: Surroundings<'_>, now: Timestamp) -> Observation {
-        Observation::with_files(data, around, now, |_| true)
+impl Observed {
+    pub fn of(data: &RunData, around: Surroundings<'_>, now: Timestamp) -> Observed {
+        Observed::with_files(data, around, now, |_| true)
     }
 
     /// The same without the content of task files on disk: a board takes tasks from the timeline, and there can be
     /// thousands.
-    pub fn without_task_files(data: &RunData, around: Surroundings<'_>, now: Timestamp) -> Observation {
-        Observation::with_files(data, around, now, |path| matches!(TeamPath::of(path), TeamPath::Inbox(_)))
+    pub fn without_task_files(data: &RunData, around: Surroundings<'_>, now: Timestamp) -> Observed {
+        Observed::with_files(data, around, now, |path| matches!(TeamPath::of(path), TeamPath::Inbox(_)))
     }
 
     fn with_files(
@@ -51,7 +51,7 @@ impl Observation {
         around: Surroundings<'_>,
         now: Timestamp,
         is_wanted: impl Fn(&str) -> bool,
-    ) -> Observation {
+    ) -> Observed {
         let (run, archive) = (&data.run, around.archive);
         let is_running = run.ended_at.is_none() && run.imported.is_none() && !data.client_gone;
         let mut index = open_index(archive, run).filter(|_| is_running);
@@ -62,7 +62,7 @@ impl Observation {
         let reader = SnapshotReader { archive, client: client.as_deref(), live_first: true, until: None };
         let files = reader.team((run.team.as_deref(), None), index.as_ref());
         let timeline = merge(data);
-        Observation {
+        Observed {
             at: now,
             is_running,
             report: Report::of(data, &timeline, around.config, now),

@@ -1,0 +1,102 @@
+//! The recorded runs, one per line.
+
+use anstyle::Style;
+
+use super::document::{Column, Document, Table};
+use super::line::{GREEN, RED, Span, YELLOW, bold, dim, plain, styled};
+use super::values::{cut_to, short_id, thousands};
+use crate::report::{Outcome, RunSummary};
+use teamkeep_core::spending::dollars;
+use teamkeep_core::sys::clock::{self, Timestamp};
+
+/// Titles of the columns; `#` marks numbers.
+const TITLES: [&str; 7] = ["", "RUN", "TITLE", "TASKS#", "COST#", "DURATION#", "AGE#"];
+const TITLE: usize = 2;
+/// A title is not cut to less than this.
+const MIN_TITLE_COLUMNS: usize = 12;
+
+/// Lists runs in this order. `ids` are the IDs of all recorded runs: a shortened ID must be unique. `total` is the number
+/// of runs, of which these can be a part.
+pub fn runs(
+    runs: &[RunSummary],
+    ids: &[&str],
+    total: usize,
+    now: Timestamp,
+    columns: Option<usize>,
+) -> Document {
+    let column =
+        |title: &str| Column { title: bold(title.trim_end_matches('#')), is_number: title.ends_with('#') };
+    let row = |run: &RunSummary| row(run, short_id(&run.counts.run, ids), now);
+    let mut table = Table {
+        columns: TITLES.into_iter().map(column).collect(),
+        rows: runs.iter().map(row).collect(),
+        indent: 0,
+    };
+    if let Some(columns) = columns {
+        fit(&mut table, columns);
+    }
+    let mut document = Document::from(table);
+    if runs.len() < total {
+        document.line([dim(format!("{} of {} runs", thousands(runs.len()), thousands(total)))]);
+    }
+    document
+}
+
+/// Cuts the titles to what the other columns leave. In a narrow terminal, the last columns are left out.
+fn fit(table: &mut Table, columns: usize) {
+    let others = |table: &Table| {
+        let widths = table.widths();
+        widths.iter().map(|width| width + 1).sum::<usize>() - widths[TITLE] - 1
+    };
+    while table.columns.len() > TITLE + 1 && others(table) + MIN_TITLE_COLUMNS > columns {
+        let last = table.columns.len() - 1;
+        *table = table.only(|place| place != last);
+    }
+    let room = columns.saturating_sub(others(table)).max(MIN_TITLE_COLUMNS);
+    for row in &mut table.rows {
+        row[TITLE] = plain(cut_to(row[TITLE].text(), room));
+    }
+}
+
+fn row(run: &RunSummary, id: &str, now: Timestamp) -> Vec<Span> {
+    let counts = &run.counts;
+    let last = counts.ended_at.or(counts.gone);
+    let tasks = match counts.tasks {
+        0 => String::new(),
+        all => format!("{}/{}", thousands(run.completed), thousands(all)),
+    };
+    let missing = if counts.events_missing_until.is_some() { "events missing: " } else { "" };
+    let (style, mark) = mark(run);
+    vec![
+        styled(style, mark),
+        dim(id),
+        plain(format!("{missing}{}", run.title)),
+        plain(tasks),
+        plain(run.cost.map_or_else(String::new, dollars)),
+        plain(clock::duration((last.unwrap_or(now) - counts.started_at).num_seconds() * 1_000)),
+        dim(last.map_or_else(|| "now".to_owned(), |last| age(last, now))),
+    ]
+}
+
+/// The outcome as a mark.
+fn mark(run: &RunSummary) -> (Style, &'static str) {
+    match run.outcome {
+        Outcome::Running => (GREEN, "●"),
+        Outcome::Crashed => (RED, "✗"),
+        _ if run.tasks_lost > 0 => (RED, "✗"),
+        Outcome::OpenWork => (YELLOW, "○"),
+        Outcome::Completed => (GREEN, "✓"),
+    }
+}
+
+/// How long ago something was, in its largest unit: `2 h ago`.
+fn age(at: Timestamp, now: Timestamp) -> String {
+    let seconds = (now - at).num_seconds().max(0);
+    let (number, unit) = match seconds {
+        0..60 => (seconds, "s"),
+        60..3_600 => (seconds / 60, "min"),
+        3_600..86_400 => (seconds / 3_600, "h"),
+        _ => (seconds / 86_400, "d"),
+    };
+    format!("{number} {unit} ago")
+}
