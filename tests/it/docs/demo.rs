@@ -66,7 +66,7 @@ fn the_demo_prints_in_one_screen_what_went_wrong_and_what_to_try() {
     Build tomlfmt, a formatter for TOML files that keeps comments
 
     3 of 7 tasks done in 56 min, $1.78. The incidents:
-    - bob was shut down after 42 min of work with #2 in progress; #2 and #6 were never completed
+    - bob was shut down with #2 in progress for 42 min; #2 and #6 were never completed
     - carol was silent for 41 min with #5 in progress; 2 messages waited for it; #5 and #7 were never completed
 
     Try it on this run, in its project:
