@@ -187,11 +187,7 @@ fn status_line_shows_the_session_from_the_payload() {
     assert_eq!(all(line(&sandbox, word(TWO).as_bytes())), ok("parser-team: 2 joined"));
     assert_eq!(all(line(&sandbox, word("cccccccc").as_bytes())), ok("teamkeep: no team"));
     for nothing in ["", "{", "[]", "{\"session_id\": null}", "\u{0}"] {
-        assert_eq!(
-            all(line(&sandbox, nothing.as_bytes())),
-            ok("parser-team: 2 joined"),
-            "{nothing:?}"
-        );
+        assert_eq!(all(line(&sandbox, nothing.as_bytes())), ok("parser-team: 2 joined"), "{nothing:?}");
     }
 }
 
