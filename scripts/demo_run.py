@@ -5,8 +5,8 @@
 
 One JSON object per line, one line per hook call, as in tests/fixtures/traces. `project` has the files of the project that changed.
 
-What differs from the recording:
-- All times are FACTOR times as far from the start, so that the two and a half minutes of the recording are almost an hour: nobody
+The differences from the recording:
+- All times are FACTOR times as far from the start, so that the two and a half minutes of the recording are almost an hour: no one
   waits while a teammate is silent for 40 minutes. That is so for `at_ms`, times and durations in all files and payloads, and
   milliseconds in IDs.
 - The marks that lead the scripted model (`part=`, `act=`) are cut, and its IDs have the form of real ones.

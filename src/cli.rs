@@ -192,7 +192,7 @@ fn parsed(args: &[OsString]) -> clap::error::Result<Cli> {
     parser(GROUPS).try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches))
 }
 
-/// Prints the help that was asked for, or what is wrong with the command line.
+/// Prints the requested help, or the error in the command line.
 fn printed(error: &clap::Error, args: &[OsString]) -> ExitCode {
     match usage::explain(error, &parser(&[]), args) {
         Some(error) => Ui::default().report(&error),

@@ -1,7 +1,7 @@
 //! A bundled recorded run of a real team. To replay it is to write Claude Code's files step by step and to record each hook
 //! call, in a directory of its own. [`check`] does so with the hook program.
 //!
-//! `scripts/demo_run.py` makes the bundled run of a recording, and says what it changes.
+//! `scripts/demo_run.py` makes the bundled run of a recording, and lists the changes.
 
 pub mod check;
 

@@ -43,7 +43,7 @@ pub struct Args {
 const COMMANDS: [(&str, &str); 8] = [
     ("report", "what went wrong, and what it cost"),
     ("report --open", "the same as a page with a timeline"),
-    ("log --agent bob", "what bob did, and what was blocked"),
+    ("log --agent bob", "the actions of bob, and the blocks"),
     ("watch", "the board, at any moment of the run"),
     ("search escapes", "all messages with a word"),
     ("files --shared", "the files that two agents changed"),
@@ -73,7 +73,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         document.blank();
         let overview = &report.overview;
         document.paragraph(format!(
-            "{} of {} done in {}, {}. What went wrong:",
+            "{} of {} done in {}, {}. The incidents:",
             overview.count.completed,
             count(overview.count.tasks, "task"),
             overview.duration_ms.map(duration).unwrap_or_default(),

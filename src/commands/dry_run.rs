@@ -1,4 +1,4 @@
-//! The end of a dry run, the same for all commands: the command that does it, and the exit code. The output before it says
+//! The end of a dry run, the same for all commands: the command that does it, and the exit code. The output before it has
 //! `would delete` or `would restore`.
 
 use std::process::ExitCode;

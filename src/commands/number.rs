@@ -1,4 +1,4 @@
-//! Numbers on the command line, with an error that names what is expected.
+//! Numbers on the command line, with an error that names the expected values.
 
 use std::fmt::Display;
 use std::str::FromStr;

@@ -86,7 +86,7 @@ impl When {
     }
 }
 
-/// The time of day that is meant.
+/// The last such time of day.
 fn of_day(
     time: NaiveTime,
     offset: Option<FixedOffset>,
@@ -115,7 +115,7 @@ fn of_day(
     let mut during = first.iter_days().map_while(|day| on(day).filter(|time| *time <= end));
     during.find(|time| *time > start).or_else(|| {
         let day = date(start + TimeDelta::minutes(1));
-        // The run goes on, and the time is not yet: the last one is meant.
+        // In a running team, a later time of day belongs to yesterday.
         on(day).filter(|time| *time <= now).or_else(|| on(day.pred_opt()?))
     })
 }

@@ -165,7 +165,7 @@ impl Usage<'_> {
         error.maybe_hint(nearest(&value, &known, 1).map(|near| format!("did you mean {near:?}?")))
     }
 
-    /// What the help says about the value of an option such as `--tasks <TEAM>`.
+    /// The help for the value of an option such as `--tasks <TEAM>`.
     fn about(&self, arg: &str) -> Option<String> {
         let long = arg.strip_prefix("--")?.split([' ', '=', '[']).next()?;
         let mut options = self.called.command.get_arguments();

@@ -237,7 +237,7 @@ fn note_problems(recorder: &Recorder, outcome: &mut Outcome, event: Option<&str>
     }
 }
 
-/// What to do about a store that cannot be written, on the line of the error: Claude Code shows no more of a hook's stderr.
+/// The remedy for a store that cannot be written, on the line of the error: Claude Code shows no more of a hook's stderr.
 fn store_hint(recorder: &Recorder) -> Option<String> {
     let obstacle = obstacle(&recorder.paths, &recorder.env)?;
     Some(format!("; hint: {}", obstacle.fix))

@@ -63,9 +63,9 @@ fn the_demo_prints_in_one_screen_what_went_wrong_and_what_to_try() {
     let shown = told.replace(dir.to_str().unwrap(), "DIR").replace(program, "teamkeep");
     insta::assert_snapshot!(shown, @r"
     A recorded run of Claude Code and teamkeep:
-    Build tomlfmt, a formatter for TOML files that keeps comments. Work as a team of three
+    Build tomlfmt, a formatter for TOML files that keeps comments
 
-    3 of 7 tasks done in 56 min, $1.78. What went wrong:
+    3 of 7 tasks done in 56 min, $1.78. The incidents:
     - bob was shut down after 42 min of work with #2 in progress; #2 and #6 were never completed
     - carol was silent for 41 min with #5 in progress; 2 messages waited for it; #5 and #7 were never completed
 
@@ -74,7 +74,7 @@ fn the_demo_prints_in_one_screen_what_went_wrong_and_what_to_try() {
       export TEAMKEEP_HOME='DIR'
       teamkeep report                # what went wrong, and what it cost
       teamkeep report --open         # the same as a page with a timeline
-      teamkeep log --agent bob       # what bob did, and what was blocked
+      teamkeep log --agent bob       # the actions of bob, and the blocks
       teamkeep watch                 # the board, at any moment of the run
       teamkeep search escapes        # all messages with a word
       teamkeep files --shared        # the files that two agents changed

@@ -100,7 +100,7 @@ fn a_call_that_was_killed_before_it_stored_anything_leaves_no_run() {
     }
     sandbox.set_clock(10_000_000_000);
     let pruned = sandbox.told(&["prune", "--yes", "--keep", "0"]);
-    assert!(pruned.contains("removed 1 run, 2 objects"), "{pruned}");
+    assert!(pruned.contains("deleted 1 run, 2 objects"), "{pruned}");
     assert!(!dir.exists() && sandbox.teams().is_empty());
 }
 

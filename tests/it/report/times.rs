@@ -134,7 +134,7 @@ fn every_time_format_is_read_in_the_local_zone() {
 fn every_command_accepts_the_same_time_formats() {
     let sandbox = sandbox("2026-11-20T04:40:41.000Z");
     let to = sandbox.home().join("then");
-    let forms = "hint: expected 2026-11-20 04:40 (local), 2026-11-20T04:40:00Z, 2026-11-20, today,";
+    let forms = "hint: expected 17:53, 2026-11-20 04:40 (local), 2026-11-20T04:40:00Z, 2026-11-20, today,";
     for args in [
         &["list", "--since"][..],
         &["list", "--until"],
@@ -146,8 +146,8 @@ fn every_command_accepts_the_same_time_formats() {
         &["log", "--until"],
         &["restore", "latest", "--dry-run", "--files", to.to_str().unwrap(), "--at"],
     ] {
-        let result = sandbox.run(&[args, &["4:40"]].concat());
-        let complaint = format!("error: invalid time \"4:40\"\n{forms}");
+        let result = sandbox.run(&[args, &["25:40"]].concat());
+        let complaint = format!("error: invalid time \"25:40\"\n{forms}");
         assert!(result.code == Some(64) && result.err.starts_with(&complaint), "{args:?}: {}", result.err);
         for time in ["2026-11-20 04:40:42", "2026-11-20T04:40:42.5Z", "now", "2h ago"] {
             let result = sandbox.run(&[args, &[time]].concat());

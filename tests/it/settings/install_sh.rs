@@ -58,7 +58,7 @@ fn install_sh_ends_with_a_check_of_the_installed_programs() {
     let (_, end) = failed.err.split_once("--uninstall\n").unwrap();
     assert_eq!(failed.code, Some(0), "the programs stay installed");
     assert_snapshot!(end, @r#"
-    error: ~/.local/bin/teamkeep-hook failed at hook call 1 of 149 (SessionStart): it ended with exit status: 1: ""
+    error: ~/.local/bin/teamkeep-hook failed at hook call 1 of 166 (SessionStart): it ended with exit status: 1: ""
     hint: reinstall teamkeep, then: teamkeep doctor
     warning: the installed programs failed their check
     hint: to repeat it: ~/.local/bin/teamkeep demo --check

@@ -37,7 +37,7 @@ const JOBS: [Job; 7] = [
 ];
 
 pub fn steps(_: Generation) -> Vec<Step> {
-    let setup = "part=lead act=setup Build tomlfmt, a formatter for TOML files that keeps comments. Work as a team of three";
+    let setup = "part=lead act=setup Build tomlfmt, a formatter for TOML files that keeps comments";
     let begun = vec![
         ("alice", "Comments stay"),
         ("alice", "as they are written"),
@@ -51,7 +51,7 @@ pub fn steps(_: Generation) -> Vec<Step> {
             until: vec![("lead", "has not answered"), ("bob", "not work yet")],
         },
         Step {
-            typed: "act=stop It is late. Stop bob, we go on tomorrow",
+            typed: "act=stop It is late. Stop bob, we continue tomorrow",
             until: vec![("bob", "shutdown_response"), ("lead", "bob is stopped")],
         },
     ]
@@ -107,12 +107,12 @@ fn lead(generation: Generation, act: &str) -> Vec<Vec<Move>> {
                         spawn(
                             "alice",
                             "Lexer, comments, options",
-                            "Write the lexer (#1) and tell bob about it, read the options (#4), and keep the comments (#3).",
+                            "Write the lexer (#1) and hand it to bob, read the options (#4), and keep the comments (#3).",
                         ),
                         spawn(
                             "bob",
                             "Formatter",
-                            "Write the formatter (#2) as soon as the lexer is there, and tell alice about it.",
+                            "Write the formatter (#2) as soon as the lexer is there, and hand it to alice.",
                         ),
                         spawn("carol", "Tests", "Test on real files (#5). alice knows the lexer."),
                     ],
@@ -130,14 +130,14 @@ fn lead(generation: Generation, act: &str) -> Vec<Vec<Move>> {
                 vec![generation.tell(
                     "carol",
                     "How far are the tests?",
-                    "How far is #5? Commit what you have, and tell me",
+                    "How far is #5? Commit what you have, and send a summary",
                 )],
             ),
             vec![say("3 of 7 tasks are done. bob has half of the formatter (#2). carol has not answered.")],
             vec![say("Noted.")],
         ],
         _ => vec![
-            stop(1, "We go on tomorrow"),
+            stop(1, "We continue tomorrow"),
             stop(2, "The user asks for it"),
             stop(3, "Leave #2 as it is, and stop"),
             stop(3, "Stop now"),
