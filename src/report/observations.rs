@@ -1,4 +1,4 @@
-//! Observations: what is worth knowing about a run and is not part of an incident.
+//! Observations: facts worth knowing about a run that are not part of an incident.
 
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
@@ -154,7 +154,7 @@ fn called(task: &TaskHistory) -> String {
 
 fn message_observations(case: &ReportInput<'_>, mail: &MessageStats) -> Vec<Observation> {
     let mut found = Vec::new();
-    // Nobody has to read an answer to a shutdown request: Claude Code acts on it.
+    // No agent has to read an answer to a shutdown request: Claude Code acts on it.
     let is_for_reader = |message: &&MessageRow| !message.automatic && message.kind != "shutdown_response";
     for message in mail.messages.iter().filter(is_for_reader) {
         let to = if message.to == "*" { "everyone" } else { &message.to };

@@ -83,7 +83,7 @@ impl StatusLine {
     #[must_use]
     pub fn with(mut self, attention: Option<Attention>) -> StatusLine {
         for (name, state) in attention.iter().flat_map(|attention| &attention.states) {
-            // What other agents do is known better from the last hook call.
+            // The state of other agents is known better from the last hook call.
             if state.needs_attention() || name == LEAD {
                 self.members.insert(name.clone(), *state);
             }

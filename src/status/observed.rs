@@ -27,7 +27,7 @@ pub struct Observed {
     prices: Vec<Price>,
 }
 
-/// What is needed besides the data of the run.
+/// The input besides the data of the run.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
     pub archive: &'a Archive,
