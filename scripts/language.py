@@ -185,14 +185,18 @@ def paragraphs(lines):
 
 
 def markdown(text):
-    """Lines of a page, without those of recorded or machine-readable examples."""
-    fence = None
+    """Lines of a page, without those of recorded or machine-readable examples. A block that begins with a command has its
+    output, with texts of recorded agents."""
+    fence, is_first = None, False
     for line in lines_of(text):
         language = line.lstrip()[3:] if line.lstrip().startswith("```") else None
         if language is not None:
             fence = language.strip() in ("json", "jsonl", "js") if fence is None else None
+            is_first = fence is not None
             yield ""
         else:
+            fence = fence if fence is None else fence or (is_first and line.startswith("$ "))
+            is_first = False
             yield "" if fence else line
 
 
@@ -266,6 +270,8 @@ def self_test():
     assert found("src/a.rs", tests) == []
     page = 'There is no file, and it is no longer `told`.\n\n```json\n{"a": "was told"}\n```\nWhat now?\n'
     assert found("docs/a.md", page) == []
+    output = "```text\n$ teamkeep log\nI was told\n```\n\n```text\n$5 was told\n```\n"
+    assert found("docs/a.md", output) == [(7, "told")]
     assert found("docs/a.md", "# A\n\nWhat goes is listed.\nIt is\ntold.\n") == [(5, "told"), (3, "What")]
     assert found("scripts/a.sh", "# The text that\n# it shall have\n") == [(2, "shall")]
     assert found("a.css", "a { b: c } /* it is told */\n") == [(1, "told")]
