@@ -311,6 +311,9 @@ install_all() {
         ask_for_teams
         "$binary" install --yes ${teams:+"$teams"} || fail "installed the binary, but not the hooks" \
             "fix the cause, then: $(quoted "$binary") install${teams:+ $teams}"
+        if [ -z "$teams" ] && [ -n "$settings" ] && ! grep -qs CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS "$settings"; then
+            report "agent teams are off; to turn them on: $(quoted "$binary") install --enable-teams"
+        fi
         report 'sessions that run now keep the hooks that they started with: restart them'
     else
         report "settings unchanged; to add the hooks: $(quoted "$binary") install"

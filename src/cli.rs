@@ -195,7 +195,10 @@ fn parsed(args: &[OsString]) -> clap::error::Result<Cli> {
 /// Prints the requested help, or the error in the command line.
 fn printed(error: &clap::Error, args: &[OsString]) -> ExitCode {
     match usage::explain(error, &parser(&[]), args) {
-        Some(error) => Ui::default().report(&error),
+        Some(error) => {
+            let quiet = args.iter().any(|arg| arg == "-q" || arg == "--quiet");
+            Ui { quiet, ..Ui::default() }.report(&error);
+        }
         None => drop(error.print()),
     }
     ExitCode::from(if error.use_stderr() { USAGE } else { 0 })

@@ -10,10 +10,15 @@ use super::file_changes::{file_changes, suggest_file};
 use super::output::{self, JsonOption};
 use crate::context::Context;
 use crate::files::{Change, FileChange, FoundBy, LineFinder, PresentLine};
+use crate::timeline::{RunCatalog, project};
 use crate::view;
+use teamkeep_core::client::settings::command::quoted;
 use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::fs;
 
+/// The newest runs in whose projects a file is searched for.
+const MAX_PROJECTS: usize = 5;
 /// Maximum size of the file whose lines are read.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
@@ -40,8 +45,11 @@ pub struct Args {
 
 pub fn run(context: &Context, args: &Args) -> Result<()> {
     let (file, number) = target(&args.file)?;
-    let lines = present_lines(&file, number)?;
     let catalog = catalog(context)?;
+    let lines = present_lines(&file, number).map_err(|error| match file.exists() {
+        true => error,
+        false => elsewhere(&catalog, &file, error),
+    })?;
     let run = args.run.as_deref().map(|name| catalog.find(name)).transpose()?;
     let found = file_changes(context, &catalog, &file, run)?;
     let changes: Vec<&Change> = found.iter().map(|found| &found.change).collect();
@@ -81,7 +89,9 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
 /// Parses `FILE[:LINE]`. A file whose name ends like a line number is found by its name.
 fn target(given: &Path) -> Result<(PathBuf, Option<usize>)> {
     let numbered = given.to_str().and_then(|text| text.rsplit_once(':'));
-    match numbered.filter(|(file, _)| given.symlink_metadata().is_err() && Path::new(file).is_file()) {
+    // The number after the name of a deleted file is a line of it as well.
+    let is_line = |(file, line): &(&str, &str)| Path::new(file).is_file() || line.parse::<usize>().is_ok();
+    match numbered.filter(|numbered| given.symlink_metadata().is_err() && is_line(numbered)) {
         None => Ok((given.to_path_buf(), None)),
         Some((file, line)) => {
             let number = line.parse().map_err(|_| {
@@ -93,17 +103,31 @@ fn target(given: &Path) -> Result<(PathBuf, Option<usize>)> {
     }
 }
 
+/// Adds where the file is: in the project of a run, or only in the recorded changes.
+fn elsewhere(catalog: &RunCatalog, file: &Path, error: Error) -> Error {
+    let runs: Vec<&RunRecord> = catalog.runs.iter().rev().take(MAX_PROJECTS).collect();
+    let opened = catalog.open_timelines(&runs).map(|opened| opened.runs).unwrap_or_default();
+    let mut projects = opened.iter().filter_map(project);
+    let shown = quoted(&file.to_string_lossy());
+    match projects.find(|project| Path::new(project).join(file).is_file()) {
+        Some(project) => error.hint(format!(
+            "it is in the project of a run: cd {} && teamkeep blame {shown}",
+            quoted(&project)
+        )),
+        None => error.hint(format!("if it was deleted, list its recorded changes: teamkeep files {shown}")),
+    }
+}
+
 /// The lines of a file, or the one with this number.
 fn present_lines(file: &Path, number: Option<usize>) -> Result<Vec<PresentLine>> {
     let (bytes, _) = fs::read_linked(file, MAX_FILE_BYTES).map_err(|error| {
         let shown = file.display();
-        let error = match error.kind() {
+        match error.kind() {
             ErrorKind::NotFound => {
                 suggest_file(Error::not_found(format!("the file {shown} does not exist")), file)
             }
             _ => error.into(),
-        };
-        error.hint(format!("to list the recorded changes of a deleted file: teamkeep files {shown}"))
+        }
     })?;
     let text = String::from_utf8_lossy(&bytes);
     let lines = (1..).zip(text.lines()).map(|(number, text)| PresentLine { number, text: text.to_owned() });

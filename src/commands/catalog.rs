@@ -9,6 +9,7 @@ use crate::redact::Redactor;
 use crate::status::{Observed, Surroundings};
 use crate::timeline::{DetailLevel, OpenedRun, RunCatalog, RunData};
 use crate::view;
+use teamkeep_core::client::settings::command::quoted;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::access;
 use teamkeep_core::store::archive::{Archive, RunRecord};
@@ -37,6 +38,21 @@ pub fn archive(context: &Context) -> Archive {
     Archive::open(context.paths.archive(), &context.config)
 }
 
+/// The run with this name. If an agent of the last run has the name, the error shows how to see what it did.
+pub fn find<'a>(catalog: &'a RunCatalog, name: &str) -> Result<&'a RunRecord> {
+    catalog.find(name).map_err(|error| {
+        let last = catalog.find("latest").ok().filter(|_| !catalog.runs.is_empty());
+        let opened = last.and_then(|last| catalog.open_timelines(&[last]).ok());
+        match opened.is_some_and(|opened| opened.runs.iter().any(|run| run.is_member(name))) {
+            true => error.hint(format!(
+                "{name} is an agent of the last run: teamkeep log --involving {}",
+                quoted(name)
+            )),
+            false => error,
+        }
+    })
+}
+
 /// Opens the run with this name, passes it on, and then warns about damage.
 pub fn with_run<T>(
     context: &Context,
@@ -45,7 +61,7 @@ pub fn with_run<T>(
     each: impl FnOnce(&RunCatalog, &RunData) -> Result<T>,
 ) -> Result<T> {
     let catalog = catalog(context)?;
-    let run = catalog.find(name)?;
+    let run = find(&catalog, name)?;
     let progress = context.ui.progress("reading the run", 0);
     let opened = catalog.load(&[run], level)?;
     drop(progress);

@@ -43,7 +43,7 @@ pub struct Args {
 const COMMANDS: [(&str, &str); 8] = [
     ("report", "what went wrong, and what it cost"),
     ("report --open", "the same as a page with a timeline"),
-    ("log --agent bob", "the actions of bob, and the blocks"),
+    ("log --involving bob", "the actions of bob, and the blocks"),
     ("watch", "the board, at any moment of the run"),
     ("search escapes", "all messages with a word"),
     ("files --shared", "the files that two agents changed"),
@@ -149,7 +149,7 @@ fn check(context: &Context) -> Result<()> {
     let reason = first.reason.strip_prefix("Blocked: ").unwrap_or(&first.reason);
     let reason = reason.split_once(". ").map_or(reason, |(sentence, _)| sentence).trim_end();
     let text = format!(
-        "recorded: {}, {}, {}, {}\nblocked by {}: {}\nmedian time of a hook call: {:.1} ms\n",
+        "check with a bundled run: recorded {}, {}, {}, {}\nblocked by {}: {}\nmedian time of a hook call: {:.1} ms\n",
         count(replayed.lines.len(), "event"),
         count(agents, "agent"),
         count(tasks, "task"),

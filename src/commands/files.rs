@@ -10,9 +10,9 @@ use super::file_changes::{file_changes, suggest_file};
 use super::output::{self, JsonOption};
 use crate::context::Context;
 use crate::files::{Attribution, agent_trace, file_histories};
-use crate::timeline::{DetailLevel, Filter, RunData, merge, project};
+use crate::timeline::{DetailLevel, RunData, merge, project};
 use crate::view;
-use teamkeep_core::error::{Error, Result};
+use teamkeep_core::error::{Error, Result, unknown};
 use teamkeep_core::model::event::LEAD;
 
 #[derive(Debug, clap::Args)]
@@ -52,15 +52,23 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     if args.run.is_some() || file.is_file() || args.of.contains('/') {
         return print_file(context, args, file, agent);
     }
+    let catalog = catalog(context)?;
+    if catalog.find(&args.of).is_err() && !file_changes(context, &catalog, file, None)?.is_empty() {
+        // A deleted file.
+        return print_file(context, args, file, agent);
+    }
     with_run(context, &args.of, DetailLevel::Timeline, |_, data| {
         let timeline = merge(data);
-        if let Some(agent) = agent
-            && let Some(error) =
-                Filter::default().only(&[agent.to_owned()], &[]).unknown_agent(&timeline.entries, data)
-        {
-            return Err(error);
-        }
         let mut found = Attribution::of(data, &timeline);
+        if let Some(agent) = agent {
+            let acted = timeline.entries.iter().map(|entry| entry.actor.as_str());
+            let changed = found.changes.iter().map(|change| change.agent.as_str());
+            let known: BTreeSet<&str> =
+                data.members.iter().map(String::as_str).chain(acted).chain(changed).collect();
+            if !known.contains(agent) {
+                return Err(unknown("agent", agent, &Vec::from_iter(known)));
+            }
+        }
         if args.shared {
             found.retain_shared();
         }

@@ -6,6 +6,7 @@ use chrono::TimeDelta;
 use serde_json::{Value, json, value::RawValue};
 
 use super::catalog;
+use super::when::compact;
 use crate::context::Context;
 use teamkeep_core::config::Gate;
 use teamkeep_core::enforcement::{LONGEST_PAUSE, OverrideFile, Pause, SnapshotReader};
@@ -53,7 +54,7 @@ impl Scope {
 pub struct PauseArgs {
     /// Only this gate, by its name in the configuration (`rule` for all rules), and the duration: `15m`, `2h`; at most 24
     /// hours
-    #[arg(value_names = ["GATE", "DURATION"], num_args = 1..=2, required = true)]
+    #[arg(value_names = ["GATE", "DURATION"], num_args = 0..=2)]
     gate: Vec<String>,
     /// Only in this team
     #[arg(long, value_parser = safe_name)]
@@ -64,8 +65,11 @@ impl PauseArgs {
     /// The gate, if one is named, and the duration, which comes last.
     fn parse(&self) -> Result<(Option<&String>, TimeDelta)> {
         let (gate, last) = match self.gate.as_slice() {
+            // `--gate` used to come in any place.
+            [last, gate] if Gate::named(gate).is_some() => (Some(gate), last),
             [gate, last] => (Some(gate), last),
             [last] => (None, last),
+            [] => return Err(Error::usage("missing DURATION").hint("for how long? teamkeep pause 15m")),
             _ => return Err(Error::usage("expected a gate and a duration, or a duration")),
         };
         let duration = duration(last).map_err(|why| {
@@ -107,8 +111,10 @@ pub struct AllowArgs {
 
 fn duration(text: &str) -> std::result::Result<TimeDelta, String> {
     let bare = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    let span =
-        clock::parse_span(text).filter(|millis| !bare && *millis > 0).and_then(TimeDelta::try_milliseconds);
+    let span = compact(text)
+        .and_then(|text| clock::parse_span(&text))
+        .filter(|millis| !bare && *millis > 0)
+        .and_then(TimeDelta::try_milliseconds);
     match span {
         None => Err("expected a value such as \"15m\" or \"1h30m\"".to_owned()),
         Some(span) if span > LONGEST_PAUSE => {

@@ -10,13 +10,13 @@ use crate::context::Context;
 use crate::restore::{
     ExistingFiles, FilePlan, List, Options, Plan, Source, TaskRestore, UndoLog, WorktreePlan,
 };
-use crate::timeline::{DetailLevel, RunData};
+use crate::timeline::{DetailLevel, RunData, project};
 use crate::view;
 use teamkeep_core::client::settings::command::{quoted, shell_invocation};
 use teamkeep_core::client::team::mailbox;
 use teamkeep_core::error::{Cause, Error, Result};
 use teamkeep_core::store::archive::{Archive, RunRecord};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_core::sys::clock::{self, Timestamp};
 use teamkeep_core::sys::fs;
 
 #[derive(Debug, clap::Args)]
@@ -214,28 +214,38 @@ impl Restore<'_> {
             false => restore.preview()?,
         };
         args.output.print(context, &plan, || view::restored_tasks(&plan))?;
-        Ok(report(context, args, &restore, &plan))
+        if run.run.ended_at.is_none() && !run.client_gone && !plan.tasks.is_empty() {
+            context.ui.eprint_line("note: the run has not ended: its team may do the same work");
+        }
+        Ok(report(context, args, &restore, &plan, project(run).as_deref()))
     }
 }
 
 /// Prints what to do next.
-fn report(context: &Context, args: &Args, restore: &TaskRestore<'_>, plan: &Plan) -> ExitCode {
+fn report(
+    context: &Context,
+    args: &Args,
+    restore: &TaskRestore<'_>,
+    plan: &Plan,
+    project: Option<&str>,
+) -> ExitCode {
     let ui = &context.ui;
-    if plan.tasks.is_empty() {
-        return ExitCode::SUCCESS;
-    }
-    if let Some(undo) = &plan.undo {
-        ui.eprint_line(&format!("to undo: {} restore --undo {undo}", shell_invocation(&context.env)));
-        if plan.held_by.is_none() {
-            let command = start_command(context, restore);
-            ui.eprint_line(&format!("to start a session with them: {command}"));
+    let earlier = plan.undo.clone().or_else(|| restore.earlier_restore());
+    if plan.tasks.is_empty() || plan.done {
+        if let Some(undo) = earlier {
+            ui.eprint_line(&format!("to undo: {} restore --undo {undo}", shell_invocation(&context.env)));
+            if plan.held_by.is_none() {
+                let command = start_command(context, restore, project);
+                ui.eprint_line(&format!("to start a session with them: {command}"));
+            }
         }
         return ExitCode::SUCCESS;
     }
     if let Some(holder) = &plan.held_by {
         ui.eprint_line(&format!("note: {holder}: --yes needs --force"));
     }
-    DryRun { is_asked: args.dry_run, not_done: "written", command: &confirmed(context, args) }.end(context)
+    DryRun { is_asked: args.dry_run, not_done: "written", command: &confirmed(context, args, restore) }
+        .end(context)
 }
 
 /// The end of a dry run of what is otherwise done without `--yes`.
@@ -244,10 +254,11 @@ fn asked_dry_run(context: &Context) -> ExitCode {
     DryRun { is_asked: true, not_done: "written", command: &command }.end(context)
 }
 
-/// The command that writes what a dry run has shown.
-fn confirmed(context: &Context, args: &Args) -> String {
-    let mut command = format!("{} restore {}", shell_invocation(&context.env), quoted(&args.run));
-    let values = [("--at", &args.at), ("--tasks", &args.tasks)];
+/// The command that writes what a dry run has shown: it names the run and the time, which may be another one later.
+fn confirmed(context: &Context, args: &Args, restore: &TaskRestore<'_>) -> String {
+    let mut command = format!("{} restore {}", shell_invocation(&context.env), restore.run.run);
+    let at = restore.at.map(|at| at.to_string());
+    let values = [("--at", &at), ("--tasks", &args.tasks)];
     for (option, value) in values.into_iter().filter_map(|(option, value)| Some((option, value.as_ref()?))) {
         command += &format!(" {option}={}", quoted(value));
     }
@@ -263,10 +274,16 @@ fn confirmed(context: &Context, args: &Args) -> String {
 
 /// The command that starts a session with the list. Since 2.1.178 the session ID determines the team's name. In every
 /// version, `CLAUDE_CODE_TASK_LIST_ID` overrides it: a run with a named team was recorded before.
-fn start_command(context: &Context, restore: &TaskRestore<'_>) -> String {
+fn start_command(context: &Context, restore: &TaskRestore<'_>, project: Option<&str>) -> String {
     let List { name, session } = &restore.list;
     let is_overridden = context.env.task_list.as_deref().is_some_and(|list| mailbox(list) != *name);
     let mut variables = String::new();
+    let here = std::env::current_dir().ok();
+    if let Some(project) = project.filter(|project| Path::new(project).is_dir())
+        && here.is_none_or(|here| here != Path::new(project))
+    {
+        variables += &format!("cd {} && ", quoted(project));
+    }
     let usual = context.paths.client.as_ref().and_then(|usual| usual.canonicalize().ok());
     if usual.as_ref() != Some(&restore.client) && restore.client.exists() {
         variables += &format!("CLAUDE_CONFIG_DIR={} ", quoted(&restore.client.to_string_lossy()));
@@ -299,11 +316,17 @@ fn undo(context: &Context, args: &Args, id: Option<&str>) -> Result<ExitCode> {
     let records = UndoLog { dir: context.paths.restores() };
     let id = match id {
         Some(id) => id.to_owned(),
-        None => records.last().ok_or_else(|| Error::not_found("no restore is recorded"))?.id,
+        None => {
+            let why = "no restore is recorded that is not undone";
+            let last = records.last().ok_or_else(|| Error::not_found(why))?;
+            let at = clock::moment(last.at);
+            context.ui.eprint_line(&format!("the last restore: {} of run {}, {at}", last.id, last.run));
+            last.id
+        }
     };
     let id = &id;
     let undone = if args.dry_run { records.preview_undo(id)? } else { records.undo(id)? };
-    args.output.print(context, &undone, || view::undone(&undone))?;
+    args.output.print(context, &undone, || view::undone(&undone, args.dry_run))?;
     if args.dry_run {
         return Ok(asked_dry_run(context));
     }

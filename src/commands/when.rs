@@ -109,6 +109,7 @@ fn of_day(
         let today = on(date(now))?;
         return if today <= now { Some(today) } else { on(date(now).pred_opt()?) };
     };
+    let has_ended = end.is_some();
     // The minute in which it starts is during the run.
     let (start, end) = (start - TimeDelta::minutes(1), end.unwrap_or(now));
     let first = date(start);
@@ -116,12 +117,12 @@ fn of_day(
     during.find(|time| *time > start).or_else(|| {
         let day = date(start + TimeDelta::minutes(1));
         // In a running team, a later time of day belongs to yesterday.
-        on(day).filter(|time| *time <= now).or_else(|| on(day.pred_opt()?))
+        on(day).filter(|time| has_ended || *time <= now).or_else(|| on(day.pred_opt()?))
     })
 }
 
 /// `1 min 5 s` as `1m5s`. `None` if two numbers would become one.
-fn compact(text: &str) -> Option<String> {
+pub fn compact(text: &str) -> Option<String> {
     let mut all = String::new();
     for word in text.split_whitespace() {
         if all.ends_with(is_number) && word.starts_with(is_number) {

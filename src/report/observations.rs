@@ -78,7 +78,7 @@ fn contains(incident: &Incident, observation: &Observation) -> bool {
 }
 
 impl Observation {
-    /// A observation with only the required fields.
+    /// An observation with only the required fields.
     pub fn new(code: Code, what: impl Into<String>) -> Observation {
         Observation { code, at: None, who: None, task: None, what: what.into(), entry: None }
     }
@@ -199,7 +199,7 @@ fn verdict_observations(case: &ReportInput<'_>) -> Vec<Observation> {
             (Decision::Warn, _) => (Code::Warned, "warned".to_owned()),
             _ => return None,
         };
-        let reason = short_reason(&verdict.reason);
+        let reason = short_reason(&verdict.gate, &verdict.reason);
         let what = format!("{} was {done}: {reason} ({})", entry.actor, verdict.gate);
         Some(Observation::new(code, what).shown_by(entry).of(&entry.actor))
     };

@@ -69,6 +69,12 @@ impl TaskRestore<'_> {
         Ok((plan, content))
     }
 
+    /// The newest restore of this run into the list that is not undone.
+    pub fn earlier_restore(&self) -> Option<String> {
+        let is_same = |record: &UndoRecord| record.run == self.run.run && record.list == self.list.name;
+        self.records.all().into_iter().rfind(is_same).map(|record| record.id)
+    }
+
     fn check_not_in_use(&self, plan: &Plan) -> Result<()> {
         let Some(holder) = plan.held_by.clone().filter(|_| !self.options.force) else { return Ok(()) };
         Err(Error::caused(format!("cannot restore into task list {}", self.list.name), holder)

@@ -8,7 +8,8 @@ use serde::Serialize;
 const BEFORE_CHARS: usize = 60;
 const MAX_CHARS: usize = 200;
 
-/// An excerpt on one line, with ` · ` for line breaks, as between a subject and its text. The marks are the places of the matches, in characters.
+/// An excerpt on one line, with ` · ` for line breaks, as between a subject and its text. The marks are the places of the
+/// matches, in characters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Snippet {
     pub text: String,
@@ -97,17 +98,18 @@ mod tests {
         let text = format!("{}the parser\n\n  fails; parser {}", "before ".repeat(30), "after ".repeat(60));
         let found = snippet(&text, "parser");
         assert!(found.text.starts_with("… before before"), "{}", found.text);
-        assert!(found.text.contains("the parser fails; parser after") && found.text.ends_with('…'));
+        assert!(found.text.contains("the parser · fails; parser after") && found.text.ends_with('…'));
         assert_eq!(marked(&found), ["parser", "parser"]);
         assert_eq!(snippet("parser", "parser").text, "parser");
-        assert_eq!(marked(&snippet("x a\n  b y", "\"a\n  b\"")), ["a b"]);
+        assert_eq!(marked(&snippet("x a\n  b y", "\"a\n  b\"")), ["a · b"]);
     }
 
     proptest! {
         #[test]
         fn a_snippet_of_any_text_is_short_and_its_marks_are_in_it(text in "[a-c é💥\n\u{301}]{0,600}") {
             let found = snippet(&text, "a");
-            prop_assert!(found.text.chars().count() <= MAX_CHARS + 1);
+            // A line break at the end has two characters more, and an ellipsis is one.
+            prop_assert!(found.text.chars().count() <= MAX_CHARS + 3);
             prop_assert!(found.marks.iter().all(|[from, to]| from < to && *to <= found.text.chars().count()));
             prop_assert!(found.marks.windows(2).all(|pair| pair[0][1] <= pair[1][0]));
             prop_assert!(marked(&found).iter().all(|text| text == "a"));

@@ -83,8 +83,9 @@ impl StatusLine {
     #[must_use]
     pub fn with(mut self, attention: Option<Attention>) -> StatusLine {
         for (name, state) in attention.iter().flat_map(|attention| &attention.states) {
-            // The state of other agents is known better from the last hook call.
-            if state.needs_attention() || name == LEAD {
+            // The state of other agents is known better from the last hook call, unless that only shows that they joined.
+            let is_vague = self.members.get(name) == Some(&AgentState::Joined);
+            if state.needs_attention() || name == LEAD || is_vague {
                 self.members.insert(name.clone(), *state);
             }
         }

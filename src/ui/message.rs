@@ -164,7 +164,7 @@ mod tests {
         let other = "list sessions without a team: /opt/bin/teamkeep list --all";
         assert_eq!(lines(other, 40)[1], "      /opt/bin/teamkeep list --all");
         let quoted = "create it with `teamkeep config init`, or unset it";
-        assert_eq!(lines(quoted, 40)[1], "      `teamkeep config init`, or unset it");
+        assert_eq!(lines(quoted, 40)[1], "      `teamkeep config init`, or unset");
         let variable = "to start a session with them: CLAUDE_CODE_TASK_LIST_ID=again claude --resume 1";
         assert_eq!(lines(variable, 40)[1], "      CLAUDE_CODE_TASK_LIST_ID=again claude --resume 1");
     }

@@ -16,6 +16,14 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("costs", "report"),
     ("summary", "report"),
     ("undo", "restore --undo"),
+    ("continue", "restore"),
+    ("unpause", "resume"),
+    ("unblock", "allow"),
+    ("lift", "allow"),
+    ("tasks", "show"),
+    ("why", "log --kind verdict --full"),
+    ("explain", "policy explain"),
+    ("version", "--version"),
     ("runs", "list"),
     ("stats", "report"),
 ];
@@ -56,7 +64,12 @@ impl<'a> Called<'a> {
     fn of(parser: &'a Command, args: &[OsString]) -> Called<'a> {
         let (mut command, mut path) = (parser, "teamkeep".to_owned());
         let words = args.iter().skip(1).map_while(|arg| arg.to_str()).take_while(|word| *word != "--");
-        for word in words.filter(|word| !word.starts_with('-')) {
+        let mut is_value = false;
+        for word in words {
+            // The value of `--color` is the only one before a command.
+            if std::mem::replace(&mut is_value, word == "--color") || word.starts_with('-') {
+                continue;
+            }
             let Some(below) = command.find_subcommand(word) else {
                 if command.has_subcommands() { continue } else { break }
             };

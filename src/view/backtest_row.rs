@@ -100,7 +100,8 @@ impl<'a> BacktestRow<'a> {
         spans.extend(
             self.against.map(|other| [dim("against"), verdict(other, self.unknown.1)]).into_iter().flatten(),
         );
-        let reason = self.verdict.or(self.against.flatten()).map(|one| short_reason(&one.reason));
+        let reason =
+            self.verdict.or(self.against.flatten()).map(|one| short_reason(&one.source(), &one.reason));
         spans.push(plain(reason.unwrap_or_default()));
         spans.extend(self.recorded.map(|verdict| dim(format!("(was: {})", brief(Some(verdict))))));
         spans.push(event);

@@ -60,7 +60,7 @@ impl Facts<'_> {
     /// The command that prints everything for the same reader at the same moment.
     fn command(&self) -> String {
         let name = self.0.reader.as_deref().filter(|name| *name != LEAD);
-        let reader = name.map(|name| format!(" --for={}", plain(&shell::quoted(name)))).unwrap_or_default();
+        let reader = name.map(|name| format!(" --agent={}", plain(&shell::quoted(name)))).unwrap_or_default();
         let at = if self.0.is_past { format!(" --at={}", self.0.at) } else { String::new() };
         format!("teamkeep brief {}{reader}{at}", self.0.run)
     }
@@ -348,7 +348,7 @@ mod tests {
             assert!(text.ends_with("teamkeep brief 0123456789abcdef\n"), "{text}");
             brief.reader = Some("-it's".to_owned());
             let text = super::brief(&brief, &ContextPart::ALL, max);
-            assert!(text.ends_with("teamkeep brief 0123456789abcdef --for='-it'\\''s'\n"), "{text}");
+            assert!(text.ends_with("teamkeep brief 0123456789abcdef --agent='-it'\\''s'\n"), "{text}");
             brief.is_past = true;
             let text = super::brief(&brief, &ContextPart::ALL, max);
             assert!(text.ends_with(" --at=1970-01-01T00:01:40.000Z\n"), "{text}");

@@ -139,7 +139,7 @@ fn verdict_phrase(verdict: &VerdictEntry, reason: &str) -> (Style, String) {
         _ => "was allowed".to_owned(),
     };
     let colon = if reason.is_empty() { "" } else { ": " };
-    let why = one_line(&short_reason(reason));
+    let why = one_line(&short_reason(&verdict.gate, reason));
     let ignored = if verdict.ignored { ", but Claude Code continued: teamkeep doctor" } else { "" };
     (decision(verdict.decision), format!("{what}{colon}{why} ({}){ignored}", verdict.gate))
 }

@@ -8,6 +8,9 @@ use super::values::{count, minute, one_line, since, thousands};
 use crate::files::{Change, FileChange, FileHistory, FoundBy, MadeCommit, PresentLine, TaskRef};
 use teamkeep_core::sys::clock::{self, Timestamp};
 
+/// A tab of a file, which would be escaped.
+const TAB: &str = "    ";
+
 /// The changed files and the commits of a run.
 pub fn files(started_at: Timestamp, files: &[FileHistory], commits: &[MadeCommit]) -> Document {
     let mut document = Document::default();
@@ -73,7 +76,7 @@ pub fn blame(lines: &[(&PresentLine, Option<(&FileChange, FoundBy)>)]) -> Docume
             plain(task).width(widths[2]),
             dim(at).width(widths[3]),
             dim(line.number.to_string()).right(digits),
-            plain(&line.text),
+            plain(line.text.replace('\t', TAB)),
         ]);
     }
     document
@@ -99,7 +102,7 @@ pub fn file_changes<'a>(
     let table = Table { indent: 0, ..Table::of(&titles, rows) };
     let mut document = Document::default();
     if let Some(line) = line.filter(|_| !table.rows.is_empty()) {
-        document.paragraph(line);
+        document.paragraph(line.replace('\t', TAB));
     }
     document.table(table);
     document

@@ -10,8 +10,11 @@ use teamkeep_core::sys::clock::{self, Timestamp};
 
 pub fn restored_tasks(plan: &Plan) -> Document {
     let mut document = heading(plan.team.as_deref(), &plan.run, plan.at);
-    let verb = if plan.done { "restored" } else { "would restore" };
-    let what = format!("{verb} {} into task list", count(plan.tasks.len(), "task"));
+    let what = match (plan.tasks.len(), plan.done) {
+        (0, _) => "no tasks to restore into task list".to_owned(),
+        (tasks, true) => format!("restored {} into task list", count(tasks, "task")),
+        (tasks, false) => format!("would restore {} into task list", count(tasks, "task")),
+    };
     document.line([plain(what), bold(&plan.list), dim(&plan.directory)]);
     document.blank();
     let width =
@@ -32,9 +35,6 @@ pub fn restored_tasks(plan: &Plan) -> Document {
             let what = if dropped.field == "blocks" { "dependent task" } else { "dependency on" };
             document.line([dim(format!("    {what} {} dropped ({})", dropped.task, dropped.why))]);
         }
-    }
-    if plan.tasks.is_empty() {
-        document.line([dim("no tasks to restore")]);
     }
     for left in &plan.left_out {
         let subject = left.subject.as_deref().map(first_line).unwrap_or_default();
@@ -104,20 +104,18 @@ pub fn restored_worktrees(plan: &WorktreePlan) -> Document {
     document
 }
 
-pub fn undone(undone: &Undone) -> Document {
+pub fn undone(undone: &Undone, is_preview: bool) -> Document {
+    let [removed, kept] = match is_preview {
+        true => ["would remove", "would keep (changed since)"],
+        false => ["removed", "kept (changed since)"],
+    };
     let mut document = Document::default();
     document.line([plain("task list"), bold(&undone.list)]);
-    for (ids, what) in [
-        (&undone.removed, "removed"),
-        (&undone.kept, "kept (changed since)"),
-        (&undone.gone, "already deleted"),
-    ] {
+    for (ids, what) in [(&undone.removed, removed), (&undone.kept, kept), (&undone.gone, "already deleted")] {
         if !ids.is_empty() {
             let tasks = format!("{}: {}", count(ids.len(), "task"), ids.join(", "));
             document.line([plain(what), plain(tasks)]);
         }
     }
-    let mark = if undone.highwatermark_restored { "restored" } else { "unchanged" };
-    document.line([dim("next task ID:"), dim(mark)]);
     document
 }

@@ -38,7 +38,8 @@ fn restore(played: &Played, version: Version) -> Result<(), String> {
     let start = "to start a session with them: ";
     let command = shown.lines().find_map(|line| line.strip_prefix(start));
     let (variables, arguments) = command
-        .and_then(|command| command.split_once("claude"))
+        // The directory of the project comes first if it is another one.
+        .and_then(|command| command.rsplit(" && ").next()?.split_once("claude "))
         .ok_or_else(|| format!("teamkeep restore shows no command that starts a session: {shown}"))?;
     second(played, variables.trim(), arguments.trim())
 }

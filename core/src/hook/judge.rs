@@ -243,7 +243,8 @@ fn notice(kind: Kind, actor: &Actor, verdict: &Verdict) -> Option<String> {
                 1 => "1 block".to_owned(),
                 blocks => format!("{blocks} blocks"),
             };
-            let (source, reason) = (verdict.source(), short_reason(&verdict.reason));
+            let source = verdict.source();
+            let reason = short_reason(&source, &verdict.reason);
             Some(format!("teamkeep allowed {what} after {blocks} ({source}: {reason})"))
         }
         _ => None,

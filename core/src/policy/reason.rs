@@ -2,7 +2,7 @@
 
 use super::Answer;
 use crate::client::team::Task;
-use crate::config::Mode;
+use crate::config::{Gate, Mode};
 use crate::model::TaskStatus;
 use crate::sys::unicode::is_unsafe;
 
@@ -21,9 +21,13 @@ pub fn without_prefix(reason: &str) -> &str {
     [BLOCKED, WARNING, OLD_BLOCKED].iter().find_map(|prefix| reason.strip_prefix(prefix)).unwrap_or(reason)
 }
 
-/// A reason for people: its first sentence, without the advice to the model, and with `#2` for each listed task.
-pub fn short_reason(reason: &str) -> String {
+/// A reason for people, by a gate or a rule with this name. The text of a gate becomes its first sentence, without the advice to
+/// the model, and with `#2` for each listed task. The text of a rule is the user's: its first line.
+pub fn short_reason(source: &str, reason: &str) -> String {
     let mut rest = without_prefix(reason);
+    if Gate::named(source).is_none_or(|gate| gate == Gate::Rule) {
+        return rest.lines().next().unwrap_or_default().to_owned();
+    }
     let (mut short, mut is_quoted) = (String::new(), false);
     while let Some(c) = rest.chars().next() {
         if let Some((id, after)) =
@@ -272,9 +276,12 @@ mod tests {
             .tasks(&[&first, &odd])
             .then(".")
             .instead("Wait. Then try again.");
-        assert_eq!(short_reason(&reason.finish()), "shutdown of bob.x, who owns #2 and #3");
+        assert_eq!(
+            short_reason("premature-shutdown", &reason.finish()),
+            "shutdown of bob.x, who owns #2 and #3"
+        );
         let own = Reason::of(Mode::Block).then("going idle while you still own ").tasks(&[&odd]).then(".");
-        assert_eq!(short_reason(&own.finish()), "going idle while owning #3");
+        assert_eq!(short_reason("idle-with-work", &own.finish()), "going idle while owning #3");
         let shown = [
             ("Refused: no pushes\nask first", "no pushes"),
             (
@@ -287,7 +294,7 @@ mod tests {
             ("", ""),
         ];
         for (reason, expected) in shown {
-            assert_eq!(short_reason(reason), expected);
+            assert_eq!(short_reason("premature-shutdown", reason), expected);
         }
     }
 

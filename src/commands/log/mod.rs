@@ -126,7 +126,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     }
     let catalog = catalog(context)?;
     let hint = "to list the recorded events of all sessions: teamkeep log --raw";
-    let found = catalog.find(args.run.as_deref().unwrap_or("latest"));
+    let found = catalog::find(&catalog, args.run.as_deref().unwrap_or("latest"));
     let run = found.map_err(|error| if error.hints.is_empty() { error.hint(hint) } else { error })?;
     let filter = args.filter(context, run)?;
     if args.format() == Format::Mermaid && args.follow {

@@ -62,7 +62,12 @@ fn explain_event(context: &Context, args: &Args, id: &str) -> Result<Document> {
     row(&mut document, "id", &recorded.id);
     explain(context, &mut document, &source, &input, backtest::judged(recorded, &payload));
     for verdict in found.verdicts() {
-        let text = format!("{} {}: {}", verdict.word(), verdict.source(), short_reason(&verdict.reason));
+        let text = format!(
+            "{} {}: {}",
+            verdict.word(),
+            verdict.source(),
+            short_reason(&verdict.source(), &verdict.reason)
+        );
         row(&mut document, "recorded", text.trim_end());
     }
     if found.verdicts().is_empty() {

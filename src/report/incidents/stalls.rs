@@ -192,7 +192,10 @@ fn last_activity(scene: &Scene<'_>, entry: &Entry, from: i64) -> String {
     let mut own = scene.case.data.events.iter().filter(|event| event.at.millis() <= from);
     let last = own.rfind(|event| event.who() == Some(name) && event.verdict.is_none());
     let call = last.filter(|event| event.kind == Event::PreToolUse && event.at > entry.at);
-    match call.and_then(|event| event.tool_name()) {
+    let uses = scene.case.data.transcripts.uses.values().filter(|used| used.transcript.by == *name);
+    let uses = uses.filter(|used| used.at.is_some_and(|at| at > entry.at && at.millis() <= from));
+    let used = || uses.max_by_key(|used| used.at).map(|used| used.tool.as_str());
+    match call.and_then(|event| event.tool_name()).or_else(used) {
         Some(tool) => format!("{name} {what}; its last activity after that was a call to {tool}"),
         None => format!("{name} {what}; after that it showed no activity"),
     }

@@ -69,7 +69,7 @@ pub fn verdicts(scene: &Scene<'_>) -> Vec<Draft> {
         draft.span.1 = at;
         if let Some(blocks) = verdict.blocks {
             draft.tasks = scene.held(&about, at).iter().map(|task| task.id.clone()).collect();
-            let reason = short_reason(&verdict.reason);
+            let reason = short_reason(&verdict.gate, &verdict.reason);
             let blocks = count(blocks, "block");
             draft.summary =
                 format!("the loop guard allowed an action after {blocks}: {reason} ({})", verdict.gate);

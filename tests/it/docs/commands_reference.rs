@@ -15,7 +15,7 @@ const TIMES: &str = "
 |---|---|
 | `+1m30s` | time since the start of the run |
 | `10m`, `2h`, `3d`, `1w` | an age: that long ago |
-| `17:53`, `17:53:00` | the last time the clock showed this |
+| `17:53`, `17:53:00` | that time of day: during the run, else the last one |
 | `2026-02-03 04:05`, `2026-02-03` | local time, unless `--utc` is given |
 | `2026-02-03T04:05:06Z` | RFC 3339, with a zone |
 | `now`, `today`, `yesterday` | today and yesterday begin at midnight |

@@ -61,7 +61,7 @@ fn the_demo_prints_in_one_screen_what_went_wrong_and_what_to_try() {
     let Demo { sandbox, dir, told } = Demo::kept();
     let program = env!("CARGO_BIN_EXE_teamkeep");
     let shown = told.replace(dir.to_str().unwrap(), "DIR").replace(program, "teamkeep");
-    insta::assert_snapshot!(shown, @r"
+    insta::assert_snapshot!(shown, @"
     A recorded run of Claude Code and teamkeep:
     Build tomlfmt, a formatter for TOML files that keeps comments
 
@@ -74,7 +74,7 @@ fn the_demo_prints_in_one_screen_what_went_wrong_and_what_to_try() {
       export TEAMKEEP_HOME='DIR'
       teamkeep report                # what went wrong, and what it cost
       teamkeep report --open         # the same as a page with a timeline
-      teamkeep log --agent bob       # the actions of bob, and the blocks
+      teamkeep log --involving bob   # the actions of bob, and the blocks
       teamkeep watch                 # the board, at any moment of the run
       teamkeep search escapes        # all messages with a word
       teamkeep files --shared        # the files that two agents changed
@@ -276,7 +276,7 @@ fn the_check_prints_what_the_hook_program_recorded_and_blocked() {
     assert_eq!((result.code, result.err.as_str()), (Some(0), ""));
     let (lines, time) = result.out.trim_end().rsplit_once(": ").unwrap();
     insta::assert_snapshot!(lines, @r#"
-    recorded: 166 events, 4 agents, 7 tasks, 7 messages
+    check with a bundled run: recorded 166 events, 4 agents, 7 tasks, 7 messages
     blocked by premature-shutdown: a shutdown request to bob, who still owns task 2 "Write the formatter" (in_progress, owner bob)
     median time of a hook call
     "#);

@@ -204,6 +204,7 @@ fn every_dry_run_ends_with_the_command_that_does_it() {
     Lead::of(&sandbox, SESSION).end("prompt_input_exit");
     sandbox.finish();
     let program = env!("CARGO_BIN_EXE_teamkeep");
+    let run = sandbox.library().runs[0].run.clone();
     for (line, would, done) in [
         ("restore latest", "would restore 1 task", "written"),
         ("prune --keep 0", "would delete 1 run, ", "deleted"),
@@ -211,7 +212,9 @@ fn every_dry_run_ends_with_the_command_that_does_it() {
         let args: Vec<&str> = line.split(' ').collect();
         let result = sandbox.run(&args);
         assert!(result.out.contains(would), "{}", result.out);
-        let command = format!("to do it: {program} {line} --yes\n");
+        // A restore names the run, which another one may follow.
+        let named = line.replace("restore latest", &format!("restore {run}"));
+        let command = format!("to do it: {program} {named} --yes\n");
         let forgotten = format!(
             "{command}error: dry run only: nothing was {done}\n\
              hint: pass --yes to do it, or --dry-run to exit with 0\n"

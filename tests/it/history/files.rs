@@ -142,7 +142,7 @@ fn a_line_is_found_by_its_place_and_else_by_its_text() {
     let missing = sandbox.run(&["blame", "gone.txt:1"]);
     assert!(missing.code == Some(1) && missing.err.contains("gone.txt"), "{missing:?}");
     let unknown = sandbox.run(&["blame", "gone.txt"]);
-    let hint = "hint: to list the recorded changes of a deleted file: teamkeep files gone.txt";
+    let hint = "hint: if it was deleted, list its recorded changes: teamkeep files gone.txt";
     assert!(unknown.code == Some(1) && unknown.err.contains(hint), "{unknown:?}");
     let unknown = sandbox.run(&["files", "./gone.txt"]);
     let why = "error: no change of ./gone.txt is recorded, and it does not exist here";

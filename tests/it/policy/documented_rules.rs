@@ -17,7 +17,7 @@ const CLIENTS: [&str; 3] = ["2.1.47", "2.1.177", "2.1.330"];
 fn inputs(rule: &str) -> [Value; 2] {
     let [bad, good] = match rule {
         "no-force-push" => ["git push --force origin main", "git push origin main"],
-        "no-overrides" => ["teamkeep pause 1h", "teamkeep status"],
+        "no-overrides" => ["teamkeep -q pause 1h", "teamkeep status"],
         other => panic!("the documentation has a new rule, {other}: write down here what it is for"),
     };
     [bad, good].map(|command| json!({"command": command}))

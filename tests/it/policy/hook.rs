@@ -126,7 +126,7 @@ fn a_replay_counts_blocks_across_a_pause_and_omits_blocked_requests() {
     assert!(refused[0]["refusal"].as_str().unwrap().starts_with("Blocked: a shutdown request to bob"));
     let told = sandbox.told(&["log", TEAM]);
     assert!(told.contains("tried to ask bob to shut down\n"), "{told}");
-    assert!(told.contains("was allowed after 3 blocks: a shutdown request to bob"), "{told}");
+    assert!(told.contains("was allowed after 3 blocks: shutdown of bob, who owns #2"), "{told}");
 }
 
 #[test]

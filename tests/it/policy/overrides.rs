@@ -192,7 +192,7 @@ fn invalid_arguments_are_rejected_and_change_nothing() {
         ("pause -- -5m", "invalid duration"),
         ("pause soon", "invalid duration"),
         ("pause rule", "hint: for how long? teamkeep pause rule 15m"),
-        ("pause", "[GATE] DURATION"),
+        ("pause", "missing DURATION\nhint: for how long? teamkeep pause 15m"),
         ("pause --team ../t1 5m", "no team or teammate has this name"),
         ("allow a/b", "no team or teammate has this name"),
         ("allow", "<TEAMMATE>"),

@@ -65,7 +65,7 @@ fn recorded_verdicts_are_shown_in_the_timeline() {
     assert_eq!(found.len(), 5, "a verdict is no event");
     assert_eq!((&found[0]["recorded"], &found[2]["recorded"]["decision"]), (&Value::Null, &json!("block")));
     let result = test(&sandbox, &["latest"]).out;
-    assert!(result.contains("(was: idle-with-work warn)"), "{result}");
+    assert!(result.contains("2 verdicts same as recorded"), "{result}");
 }
 
 /// Appends a verdict behind an event, as a hook does.

@@ -97,7 +97,7 @@ fn dry_run_writes_nothing_and_prints_that_in_a_pipe() {
     - 4 Task 4 (deleted; --all restores it)
     "#);
     insta::assert_snapshot!(result.err.replace(env!("CARGO_BIN_EXE_teamkeep"), "teamkeep"), @"
-    to do it: teamkeep restore session-aaaaaaaa --tasks=bbbbbbbb-0000-4000-8000-000000000002 --yes
+    to do it: teamkeep restore 78850aef5bad4835 --tasks=bbbbbbbb-0000-4000-8000-000000000002 --yes
     error: dry run only: nothing was written
     hint: pass --yes to do it, or --dry-run to exit with 0
     ");
@@ -117,7 +117,7 @@ fn without_a_list_the_tasks_go_to_a_new_session_and_once() {
     let preview = sandbox.run(&["restore", "--dry-run"]);
     assert_eq!(preview.code, Some(0), "{preview:?}");
     assert!(preview.out.contains(&format!("would restore 2 tasks into task list {list}")), "{}", preview.out);
-    assert!(preview.err.ends_with("teamkeep restore latest --yes\n"), "{}", preview.err);
+    assert!(preview.err.ends_with(&format!("teamkeep restore {run} --yes\n")), "{}", preview.err);
     assert!(!sandbox.client(&format!("tasks/{list}")).exists());
     let result = sandbox.run(&["restore", &run, "--yes"]);
     assert!(result.out.contains(&format!("restored 2 tasks into task list {list}")), "{}", result.out);
@@ -129,10 +129,12 @@ fn without_a_list_the_tasks_go_to_a_new_session_and_once() {
     assert!(sandbox.client(&format!("tasks/{list}/2.json")).exists());
     let again = sandbox.run(&["restore", &run, "--yes"]);
     assert!(
-        again.out.contains("no tasks to restore") && again.out.contains("already restored as 2"),
+        again.out.contains("no tasks to restore into") && again.out.contains("already restored as 2"),
         "{again:?}"
     );
-    assert_eq!(sandbox.run(&["restore", "--undo"]).code, Some(0));
+    assert!(again.err.contains(&format!("claude --session-id {session}\n")), "{}", again.err);
+    let undone = sandbox.run(&["restore", "--undo"]);
+    assert!(undone.code == Some(0) && undone.err.contains(&format!("of run {run}")), "{undone:?}");
     assert!(!sandbox.client(&format!("tasks/{list}")).exists(), "the last restore is undone");
     assert!(sandbox.run(&["restore", "--undo"]).err.contains("no restore is recorded"));
 }

@@ -23,11 +23,10 @@ fn undo_removes_a_list_that_the_restore_created() {
     let result = sandbox.run(&["restore", "--undo", id(&plan), "--dry-run"]);
     let command = format!("to do it: {} restore --undo {}\n", env!("CARGO_BIN_EXE_teamkeep"), id(&plan));
     assert_eq!((result.code, result.err), (Some(0), command));
-    insta::assert_snapshot!(result.out, @r#"
+    insta::assert_snapshot!(result.out, @"
     task list named
-    removed 2 tasks: 2, 3
-    next task ID: restored
-    "#);
+    would remove 2 tasks: 2, 3
+    ");
     assert_eq!(names(&sandbox, "tasks/named"), [".highwatermark", ".lock", "2.json", "3.json"]);
     let undone = undo(&sandbox, id(&plan));
     assert_eq!((&undone["removed"], &undone["highwatermark_restored"]), (&json!(["2", "3"]), &json!(true)));

@@ -26,8 +26,12 @@ fn each_message_and_prompt_of_a_recorded_run_is_found_and_its_command_shows_it()
         for entry in sent(told) {
             let (said, by) = (text(entry, "text"), text(entry, "actor"));
             let found = hits(&told.sandbox, &[&phrase(said), "--kind", "message", "--agent", by]);
-            let begin = said.split_whitespace().take(5).collect::<Vec<_>>().join(" ");
-            let same = found.iter().find(|hit| text(&hit["snippet"], "text").contains(&begin));
+            let words = |text: &str| {
+                text.split_whitespace().filter(|word| *word != "·").take(5).collect::<Vec<_>>().join(" ")
+            };
+            let begin = words(said);
+            let same =
+                found.iter().find(|hit| text(&hit["snippet"], "text").replace(" ·", "").contains(&begin));
             let hit = same.unwrap_or_else(|| panic!("{}: {by}: {begin}: {found:#?}", run.0));
             assert_eq!(hit["run"], told.sandbox.show(&["latest"])["run"], "{}", run.0);
             let command = text(hit, "command").strip_prefix("teamkeep ").unwrap();

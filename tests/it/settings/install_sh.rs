@@ -22,6 +22,7 @@ fn install_sh_and_uninstall_leave_only_recorded_data() {
     each runs ~/.local/bin/teamkeep-hook, for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
+    agent teams are off; to turn them on: ~/.local/bin/teamkeep install --enable-teams
     sessions that run now keep the hooks that they started with: restart them
     to uninstall: ~/clone/install.sh --uninstall
     ");
@@ -50,7 +51,7 @@ fn install_sh_ends_with_a_check_of_the_installed_programs() {
     let checked = run(&["--no-hooks"]);
     let (_, end) = checked.err.split_once("--uninstall\n").unwrap();
     assert_eq!((checked.code, end.lines().count()), (Some(0), 3), "{}", checked.err);
-    assert!(end.starts_with("recorded: 166 events, "), "{end}");
+    assert!(end.starts_with("check with a bundled run: recorded 166 events, "), "{end}");
     assert!(run(&["--no-hooks", "--no-check"]).err.ends_with("--uninstall\n"));
     std::fs::remove_file(clone.at("bin/teamkeep-hook.built")).unwrap();
     write_program(&clone.at("bin/teamkeep-hook.built"), "#!/bin/sh\nexit 1\n");
@@ -114,6 +115,7 @@ fn paths_with_spaces_are_quoted_in_printed_commands() {
     each runs '~/my tools/bin/teamkeep-hook', for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: '~/my tools/bin/teamkeep' uninstall
+    agent teams are off; to turn them on: '~/my tools/bin/teamkeep' install --enable-teams
     sessions that run now keep the hooks that they started with: restart them
     ~/my tools/bin is not in PATH; to fix it: export PATH='~/my tools/bin':$PATH
     to uninstall: ~/clone/install.sh --uninstall --prefix '~/my tools'

@@ -47,10 +47,9 @@ pub fn import(sandbox: &Sandbox, path: &Path) -> CommandResult {
 
 /// Everything that can be asked about the last run.
 pub fn told(sandbox: &Sandbox) -> Vec<String> {
-    let asked: [&[&str]; 6] = [
+    let asked: [&[&str]; 5] = [
         &["log", "latest", "--json"],
         &["log", "latest", "--all", "--full"],
-        &["teams", "--all"],
         &["teams", "--all", "--json"],
         &["show", "latest"],
         &["show", "latest", "--json"],

@@ -17,7 +17,7 @@ fn a_stalled_agent_is_shown_first_with_its_task_and_what_it_blocks() {
     let sandbox = Sandbox::new();
     let mut watcher = Watcher::of_stall(&sandbox);
     insta::assert_snapshot!(watcher.screen(80, 24), @"
-    session-aaaaaaaa  running for 41m                                  04:46:06 UTC
+    session-aaaaaaaa  running for 41m  Design the screens, Build the … 04:46:06 UTC
     incidents: 1 high · 1 stalled  1/4 done ━━━─────────
      ! high   mobile has been silent for 40 min with #4 in progress; 2 messages wa…
     ━ Agents 1 stalled, 2 working, 1 idle ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
@@ -40,7 +40,7 @@ fn a_stalled_agent_is_shown_first_with_its_task_and_what_it_blocks() {
 
 
 
-    Tab j/k Enter  / filter  ! alert  ← past  ? help  q quit
+    Tab j/k Enter  / filter  ! incident  ← past  ? help  q quit
     ");
 }
 
@@ -49,7 +49,7 @@ fn a_wide_terminal_has_the_messages_beside_the_agents() {
     let sandbox = Sandbox::new();
     let mut watcher = Watcher::of_stall(&sandbox);
     insta::assert_snapshot!(watcher.screen(140, 40), @"
-    session-aaaaaaaa  running for 41m                                                                                              04:46:06 UTC
+    session-aaaaaaaa  running for 41m  Design the screens, Build the mobile app, Test the mobile app, Write the release notes      04:46:06 UTC
     incidents: 1 high · 1 stalled  1/4 done ━━━─────────
      ! high   mobile has been silent for 40 min with #4 in progress; 2 messages waited for it → Ask mobile for #4, or reassign the task
     ━ Agents 1 stalled, 2 working, 1 idle ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ ─ Messages 6 messages ────────────────────────────────────────
@@ -88,7 +88,7 @@ fn a_wide_terminal_has_the_messages_beside_the_agents() {
 
 
 
-    Tab j/k Enter  / filter  ! alert  ← past  ? help  q quit
+    Tab j/k Enter  / filter  ! incident  ← past  ? help  q quit
     ");
 }
 
@@ -121,7 +121,7 @@ fn details_of_an_incident_have_its_chain_and_what_helps() {
 
 
 
-    j/k: scroll  !: next alert  Esc: back
+    j/k: scroll  !: next incident  Esc: back
     ");
 }
 
@@ -154,7 +154,7 @@ fn details_of_agents_tasks_and_messages_are_pages() {
 
 
 
-    j/k: scroll  !: next alert  Esc: back
+    j/k: scroll  !: next incident  Esc: back
     ");
     watcher.press(&[Key::Escape, Key::Tab, Key::Enter]);
     insta::assert_snapshot!(watcher.screen(80, 24), @"
@@ -181,7 +181,7 @@ fn details_of_agents_tasks_and_messages_are_pages() {
 
 
 
-    j/k: scroll  !: next alert  Esc: back
+    j/k: scroll  !: next incident  Esc: back
     ");
     watcher.press(&[Key::Escape, Key::Tab, Key::Char('k'), Key::Enter]);
     insta::assert_snapshot!(watcher.screen(80, 24), @"
@@ -208,7 +208,7 @@ fn details_of_agents_tasks_and_messages_are_pages() {
 
 
 
-    j/k: scroll  !: next alert  Esc: back
+    j/k: scroll  !: next incident  Esc: back
     ");
 }
 
@@ -238,7 +238,7 @@ fn an_agent_that_waits_for_a_permission_and_a_message_to_nobody_are_alerts() {
     lead.hook("PermissionRequest", asks);
     let mut watcher = Watcher::new(recording(&sandbox, after(7)), after(7));
     insta::assert_snapshot!(watcher.screen(80, 18), @"
-    session-aaaaaaaa  running for 7m                                   04:12:06 UTC
+    session-aaaaaaaa  running for 7m  Deploy                           04:12:06 UTC
     incidents: 1 high, 1 medium · 1 waiting  0/1 done ────────────
      ! high   bob has been waiting 6 min 55 s for permission to use Bash, with #1 …
      ! medium carol wrote to dora, but no agent has that name (1 message) → Send i…
@@ -255,7 +255,7 @@ fn an_agent_that_waits_for_a_permission_and_a_message_to_nobody_are_alerts() {
 
 
 
-    Tab j/k Enter  / filter  ! alert  ← past  ? help  q quit
+    Tab j/k Enter  / filter  ! incident  ← past  ? help  q quit
     ");
 }
 
@@ -305,7 +305,7 @@ fn nothing_that_needs_attention_is_hidden() {
         assert!(rows_of_agents == 12 || shown.matches(&more).count() > 0, "{shown}");
     }
     insta::assert_snapshot!(watcher.screen(80, 24), @"
-    session-aaaaaaaa  running for 2h1m                                 06:06:06 UTC
+    session-aaaaaaaa  running for 2h1m  Work, Work, Work, Work, Work,… 06:06:06 UTC
     incidents: 12 high · 12 stalled  0/12 done ────────────
      ! high   agent-1 has been silent for 2 h with #1 in progress → Ask agent-1 fo…
      ! high   agent-2 has been silent for 2 h with #2 in progress → Ask agent-2 fo…
@@ -328,7 +328,7 @@ fn nothing_that_needs_attention_is_hidden() {
                                #1 !agent-1 2h Work
                                #2 !agent-2 2h Work
                                +10 more
-    Tab j/k Enter  / filter  ! alert  ← past  ? help  q quit
+    Tab j/k Enter  / filter  ! incident  ← past  ? help  q quit
     ");
     // The keys that the screen names lead to the rest.
     for _ in 0..alerts - 1 {
@@ -368,16 +368,16 @@ fn the_screen_fits_a_terminal_of_any_size() {
 fn a_small_terminal_shows_the_alerts_first() {
     let sandbox = Sandbox::new();
     let mut watcher = Watcher::of_stall(&sandbox);
-    insta::assert_snapshot!(watcher.screen(50, 1), @"session-aaaaaaaa incidents: 1 high · 1 stalled  1/4…");
+    insta::assert_snapshot!(watcher.screen(50, 1), @"session-aaaaaaaa incidents: 1 high · 1 stalled  …");
     insta::assert_snapshot!(watcher.screen(50, 8), @"
-    session-aaaaaaaa  running for 41m    04:46:06 UTC
-    incidents: 1 high · 1 stalled  1/4 done ━━━─────────
+    session-aaaaaaaa  running for 41m  … 04:46:06 UTC
+    incidents: 1 high · 1 stalled  1/4 done ━━━─────…
      ! high   mobile has been silent for 40 min with…
     ━ Agents 1 stalled, 2 working, 1 idle ━━━━━━━━━━━
     ▸! mobile    stalled   40m            #4 Build t…
      ● carol     working   59s
       +2 more: 1 working, 1 idle (Tab, j)
-    Tab j/k Enter  / filter  ! alert  ← past  ? help…
+    Tab j/k Enter  / filter  ! incident  ← past  ? h…
     ");
 }
 
@@ -438,7 +438,7 @@ fn in_a_big_run_the_silent_teammate_is_on_the_first_page() {
      08:55:19 data → search  part 3088
      08:55:24 auth → api  part 3089
      08:55:30 docs → mail  part 3090
-    Tab j/k Enter  / filter  ! alert  ←/→ seek  space play  f end  ? help  q quit
+    Tab j/k Enter  / filter  ! incident  ←/→ seek  space play  f end  ? help  q qu…
     ");
     let at = after(0) + chrono::TimeDelta::seconds(SILENT_TO - 60);
     watcher.state.player.playback = Playback::Paused(at);
@@ -448,7 +448,7 @@ fn in_a_big_run_the_silent_teammate_is_on_the_first_page() {
     assert_eq!(first.active_at, Some(after(0) + chrono::TimeDelta::seconds(SILENT_FROM)));
     insta::assert_snapshot!(watcher.screen(80, 24), @"
     session-b1660000  ended with open work  149 of 150 tasks done in … 08:44:06 UTC
-    incidents: 1 high · 1 stalled  147/150 done ━━━━━━━━━━━─  2.2M tokens/h, $32.90/h
+    incidents: 1 high · 1 stalled  147/150 done ━━━━━━━━━━━─  2.2M tokens/h, $32.9…
     ‖ 10x +4h39m00s of 4h54m00s ━━━━━━━━━━━━━!━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━●───
      ! high   mobile was silent for 3 h 18 min with #149 in progress; 81 messages …
     ━ Agents 1 stalled, 12 working ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
@@ -470,6 +470,6 @@ fn in_a_big_run_the_silent_teammate_is_on_the_first_page() {
      08:43:54 api → auth  part 2966
      08:44:00 infra → team-lead  part 2967
      08:44:05 data → search  part 2968
-    Tab j/k Enter  / filter  ! alert  ←/→ seek  space play  f end  ? help  q quit
+    Tab j/k Enter  / filter  ! incident  ←/→ seek  space play  f end  ? help  q qu…
     ");
 }
