@@ -81,6 +81,11 @@ pub fn replay(text: &str) -> Result<DemoOutcome> {
     replay_on(Stage::scratch(text, None)?)
 }
 
+/// The same, with a store that is kept.
+pub fn replay_into(text: &str, store: Option<PathBuf>) -> Result<DemoOutcome> {
+    replay_on(Stage::scratch(text, store)?)
+}
+
 fn replay_on(mut stage: Stage) -> Result<DemoOutcome> {
     let (mut lines, mut end) = (Vec::new(), None);
     for (line, step) in std::mem::take(&mut stage.steps) {

@@ -122,7 +122,7 @@ fn status_counts_blocked_and_allowed_calls() {
     assert_eq!(
         all(told),
         ok(
-            "session-aaaaaaaa: 1 working, 2 joined · 1 incident · 1/3 tasks · 1 unread · 3 blocks · 1 allowed by the loop guard"
+            "session-aaaaaaaa: 1 working, 1 idle, 1 joined · 1 incident · 1/3 tasks · 1 unread · 3 blocks · 1 allowed by the loop guard"
         )
     );
 }
@@ -181,7 +181,7 @@ fn status_line_shows_the_session_from_the_payload() {
     let other = Lead::named(&sandbox, TWO, "parser-team");
     other.roster(1_770_091_300_000, &["carol"]);
     other.tool("u1", "TeamCreate", &json!({"team_name": "parser-team"}), json!({"team_name": "parser-team"}));
-    let one = "session-aaaaaaaa: 1 working, 2 joined · 1/3 tasks · 1 unread";
+    let one = "session-aaaaaaaa: 1 working, 1 idle, 1 joined · 1/3 tasks · 1 unread";
     let word = |session: &str| json!({"session_id": session, "model": {"id": "m"}}).to_string();
     assert_eq!(all(line(&sandbox, word(ONE).as_bytes())), ok(one));
     assert_eq!(all(line(&sandbox, word(TWO).as_bytes())), ok("parser-team: 2 joined"));
@@ -198,7 +198,7 @@ fn status_line_does_not_wait_for_stdin_and_never_fails() {
     let (open, _held) = std::io::pipe().unwrap();
     let mut command = sandbox.command(&["status", "--line"]);
     let result: CommandResult = command.stdin(open).output().unwrap().into();
-    assert_eq!(all(result), ok("session-aaaaaaaa: 1 working, 2 joined · 1/3 tasks · 1 unread"));
+    assert_eq!(all(result), ok("session-aaaaaaaa: 1 working, 1 idle, 1 joined · 1/3 tasks · 1 unread"));
     sandbox.write_config("[policy]\nmax-blocks = \"nonsense\"");
     assert_eq!(line(&sandbox, b"").code, Some(0));
     let mut command = sandbox.command(&["status", "--line"]);
