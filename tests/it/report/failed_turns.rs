@@ -155,7 +155,7 @@ fn a_teammate_whose_turn_failed_is_failed_in_every_view_with_the_reason() {
     let alice = turns.iter().find(|turn| turn["agent"] == "alice").unwrap();
     assert_eq!((&alice["ending"], alice["to"].is_string()), (&json!("failed"), true));
     let line = team.sandbox.told(&["status", "--line"]);
-    assert!(line.starts_with("session-7a0b9d24: 1 failed, 1 working, 1 joined · 1 incident"), "{line}");
+    assert!(line.starts_with("session-7a0b9d24: 1 failed, 1 working, 1 idle · 1 incident"), "{line}");
 }
 
 #[test]
