@@ -37,8 +37,8 @@ Examples:
   teamkeep restore latest --worktrees
 
 Exit codes:
-  0   Success, or a dry run with --dry-run or on a terminal
-  1   Failure, or a dry run in a pipe without --dry-run
+  0   Success, or a preview
+  1   Failure
   64  Usage error"
 )]
 pub struct Args {
@@ -244,8 +244,8 @@ fn report(
     if let Some(holder) = &plan.held_by {
         ui.eprint_line(&format!("note: {holder}: --yes needs --force"));
     }
-    DryRun { is_asked: args.dry_run, not_done: "written", command: &confirmed(context, args, restore) }
-        .end(context)
+    // A restore without options is a preview by design.
+    DryRun { is_asked: true, not_done: "written", command: &confirmed(context, args, restore) }.end(context)
 }
 
 /// The end of a dry run of what is otherwise done without `--yes`.

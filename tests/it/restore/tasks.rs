@@ -77,11 +77,11 @@ fn told(sandbox: &Sandbox, text: &str) -> String {
 }
 
 #[test]
-fn dry_run_writes_nothing_and_prints_that_in_a_pipe() {
+fn a_preview_writes_nothing_and_ends_with_the_command_that_does_it() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     let result = restore(&sandbox, &[TWO]);
-    assert_eq!(result.code, Some(1));
+    assert_eq!(result.code, Some(0));
     insta::assert_snapshot!(told(&sandbox, &result.out), @r#"
     session-aaaaaaaa 78850aef5bad4835
     last recorded state
@@ -98,8 +98,6 @@ fn dry_run_writes_nothing_and_prints_that_in_a_pipe() {
     "#);
     insta::assert_snapshot!(result.err.replace(env!("CARGO_BIN_EXE_teamkeep"), "teamkeep"), @"
     to do it: teamkeep restore 78850aef5bad4835 --tasks=bbbbbbbb-0000-4000-8000-000000000002 --yes
-    error: dry run only: nothing was written
-    hint: pass --yes to do it, or --dry-run to exit with 0
     ");
     assert!(!sandbox.client("tasks/session-bbbbbbbb").exists() && !sandbox.keep("restores").exists());
     let result = restore(&sandbox, &[TWO, "--dry-run", "--yes"]);
