@@ -1,6 +1,7 @@
 //! The result of a call: the output of its command, redacted, shortened, and marked as data.
 
 use std::io::Read;
+use std::ops::Range;
 use std::path::Path;
 use std::process::{Command, Output as Done, Stdio};
 use std::sync::mpsc;
@@ -46,7 +47,7 @@ pub fn run(context: &Context, program: &Path, command: &ToolCommand) -> Result<S
             };
             let mut entries = entries.map_err(Error::from_json)?;
             let left_out = entries.len().saturating_sub(command.limit);
-            entries.drain(..left_out);
+            entries.drain(oldest(command.output, entries.len(), left_out));
             json!({"entries": entries, "left_out": left_out})
         }
     };
@@ -95,15 +96,19 @@ pub fn failure(error: &Error) -> String {
     ui::escaped_json(&json!({"notice": NOTICE, "error": error.to_string()}).to_string())
 }
 
-/// The result of at most [`MAX_BYTES`]: its texts cut, and then its lists without their first (runs, timeline) or last
-/// entries.
+/// The places of so many of the oldest entries. A timeline has its newest entry last, and every other list first.
+fn oldest(output: Output, entries: usize, count: usize) -> Range<usize> {
+    if output == Output::Lines { 0..count } else { entries - count..entries }
+}
+
+/// The result of at most [`MAX_BYTES`]: its texts cut, and then its lists without their oldest entries.
 fn bounded(mut data: Value, output: Output) -> Value {
     if output == Output::Text {
         let text = data.as_str().unwrap_or_default();
         let most = text.floor_char_boundary(MAX_BYTES);
         return json!({"notice": NOTICE, "data": &text[..most], "is_cut": most < text.len()});
     }
-    let has_newest_last = matches!(output, Output::Lines | Output::Array);
+    let has_count = matches!(output, Output::Lines | Output::Array);
     let mut is_cut = cut(&mut data) || data["more"] == true || data["stopped"].is_string();
     let mut left_out = data["left_out"].as_u64().unwrap_or_default();
     for list in ["hits", "entries", "open", "unanswered", "agents", "changes"] {
@@ -113,12 +118,11 @@ fn bounded(mut data: Value, output: Output) -> Value {
         {
             is_cut = true;
             let half = entries.len().div_ceil(2);
-            let rest = if has_newest_last { 0..half } else { entries.len() - half..entries.len() };
-            entries.drain(rest);
+            entries.drain(oldest(output, entries.len(), half));
             left_out += half as u64;
         }
     }
-    if has_newest_last {
+    if has_count {
         data["left_out"] = json!(left_out);
         is_cut |= left_out > 0;
     }

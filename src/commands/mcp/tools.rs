@@ -26,7 +26,7 @@ pub enum Output {
     Object,
     /// One JSON object per line; the last ones are returned.
     Lines,
-    /// A JSON array; the last elements are returned.
+    /// A JSON array; the first elements are returned.
     Array,
     Text,
 }

@@ -92,6 +92,21 @@ fn a_server_answers_after_an_upgrade_of_the_program() {
 }
 
 #[test]
+fn a_limited_list_has_the_newest_runs() {
+    let sandbox = ended("go");
+    sandbox.set_clock(3_600_000);
+    let later = Lead::named(&sandbox, "cccccccc-0000-4000-8000-000000000003", "later-team");
+    later.roster(3_600_000, &["bob"]);
+    later.start("startup");
+    let mut client = Client::start(&sandbox);
+    let runs = client.call("list", json!({"limit": 1}));
+    let entries = runs["data"]["entries"].as_array().unwrap();
+    assert_eq!((entries.len(), &entries[0]["team"]), (1, &json!("later-team")));
+    assert_eq!((&runs["data"]["left_out"], &runs["is_cut"]), (&json!(1), &json!(true)));
+    client.end();
+}
+
+#[test]
 fn the_tools_only_read_and_answer_as_their_commands_do() {
     let told = play_again(Trace::read(V328.0, V328.1), 1);
     let files = |sandbox: &Sandbox| -> Vec<(std::path::PathBuf, Vec<u8>)> {
