@@ -5,11 +5,11 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::catalog::{catalog, with_run};
+use super::catalog::{self, catalog, with_run};
 use super::file_changes::{file_changes, suggest_file};
 use super::output::{self, JsonOption};
 use crate::context::Context;
-use crate::files::{Attribution, agent_trace, file_histories};
+use crate::files::{Attribution, FileChange, agent_trace, file_histories};
 use crate::timeline::{DetailLevel, RunData, merge, project};
 use crate::view;
 use teamkeep_core::error::{Error, Result, unknown};
@@ -48,14 +48,16 @@ pub struct Args {
 pub fn run(context: &Context, args: &Args) -> Result<()> {
     let agent = args.agent.as_deref().map(|agent| if agent == "lead" { LEAD } else { agent });
     let file = Path::new(&args.of);
-    // A run has no slash in its name, and a file that exists is taken as a file.
-    if args.run.is_some() || file.is_file() || args.of.contains('/') {
-        return print_file(context, args, file, agent);
-    }
     let catalog = catalog(context)?;
-    if catalog.find(&args.of).is_err() && !file_changes(context, &catalog, file, None)?.is_empty() {
-        // A deleted file.
-        return print_file(context, args, file, agent);
+    // A run has no slash in its name, and a file that exists is taken as a file.
+    let is_file = args.run.is_some() || file.is_file() || args.of.contains('/');
+    if is_file || catalog.find(&args.of).is_err() {
+        let run = args.run.as_deref().map(|name| catalog::find(&catalog, name)).transpose()?;
+        let found = file_changes(context, &catalog, file, run)?;
+        // A name that is not a run's can be that of a deleted file.
+        if is_file || !found.is_empty() {
+            return print_file(context, args, found, agent);
+        }
     }
     with_run(context, &args.of, DetailLevel::Timeline, |_, data| {
         let timeline = merge(data);
@@ -80,14 +82,12 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
 }
 
 /// Prints the changes of a file, the newest first.
-fn print_file(context: &Context, args: &Args, file: &Path, agent: Option<&str>) -> Result<()> {
+fn print_file(context: &Context, args: &Args, mut found: Vec<FileChange>, agent: Option<&str>) -> Result<()> {
+    let file = Path::new(&args.of);
     if args.shared || args.agent_trace {
         return Err(Error::usage("--shared and --agent-trace need a run, and this is a file")
             .hint("list the files of the last run: teamkeep files latest --shared"));
     }
-    let catalog = catalog(context)?;
-    let run = args.run.as_deref().map(|name| catalog.find(name)).transpose()?;
-    let mut found = file_changes(context, &catalog, file, run)?;
     let known: BTreeSet<String> = found.iter().map(|found| found.change.agent.clone()).collect();
     found.retain(|found| agent.is_none_or(|agent| found.change.agent == agent));
     found.reverse();
