@@ -3,6 +3,8 @@
 
 use std::ffi::OsString;
 
+use crate::ui::usage::command_place;
+
 /// Former words of a command, and the present ones.
 const COMMANDS: &[(&[&str], &[&str])] = &[
     (&["policy", "allow", "shutdown"], &["allow"]),
@@ -14,16 +16,16 @@ const COMMANDS: &[(&[&str], &[&str])] = &[
     (&["notify", "test"], &["config", "test-notify"]),
 ];
 
-/// A command, a former option of it, and the present one. An empty one is left out: its value is an argument now.
-const OPTIONS: &[(&str, &str, &str)] = &[
-    ("log", "--actor", "--agent"),
-    ("replay", "--actor", "--agent"),
-    ("log", "--lines", "--limit"),
-    ("brief", "--for", "--agent"),
-    ("restore", "--to", "--files"),
-    ("restore", "--worktree", "--worktrees"),
-    ("pause", "--gate", ""),
-    ("resume", "--gate", ""),
+/// A command, a former option of it, and the present one. If there is none, the value is the first argument now.
+const OPTIONS: &[(&str, &str, Option<&str>)] = &[
+    ("log", "--actor", Some("--agent")),
+    ("replay", "--actor", Some("--agent")),
+    ("log", "--lines", Some("--limit")),
+    ("brief", "--for", Some("--agent")),
+    ("restore", "--to", Some("--files")),
+    ("restore", "--worktree", Some("--worktrees")),
+    ("pause", "--gate", None),
+    ("resume", "--gate", None),
 ];
 
 /// Options that only the raw events have. `log` printed those before.
@@ -36,7 +38,7 @@ pub struct Replaced {
     pub notes: Vec<String>,
 }
 
-/// Replaces former names. Words after `--` and values of options are not names.
+/// Replaces former names. Words after `--` are not names.
 pub fn replaced(args: &[OsString]) -> Replaced {
     let mut replaced = Replaced { args: args.to_vec(), notes: Vec::new() };
     let Some(start) = command_place(args) else { return replaced };
@@ -51,16 +53,12 @@ pub fn replaced(args: &[OsString]) -> Replaced {
     }
     let Some(command) = replaced.args[start].to_str().map(str::to_owned) else { return replaced };
     for (_, former, present) in OPTIONS.iter().filter(|(of, ..)| *of == command) {
-        replaced.option(start, former, present);
+        replaced.option(start, former, *present);
     }
-    let is_named = |args: &[OsString], name: &str| {
-        let mut options = args.iter().take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str());
-        options.any(|arg| arg == name || arg.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')))
-    };
-    let after = &replaced.args[start..];
-    if let Some(option) = RAW.iter().find(|option| is_named(after, option))
+    let is_raw = replaced.place_of(start, "--raw").is_some();
+    if let Some(option) = RAW.iter().find(|option| replaced.place_of(start, option).is_some())
         && matches!(command.as_str(), "log" | "replay")
-        && !is_named(after, "--raw")
+        && !is_raw
     {
         replaced.args.insert(start + 1, "--raw".into());
         replaced.note(&format!("log {option}"), &format!("log --raw {option}"));
@@ -68,41 +66,45 @@ pub fn replaced(args: &[OsString]) -> Replaced {
     replaced
 }
 
-/// The place of the first word that is neither the program nor an option of it.
-fn command_place(args: &[OsString]) -> Option<usize> {
-    let mut place = 1;
-    while let Some(arg) = args.get(place)?.to_str().filter(|arg| arg.starts_with('-')) {
-        place += if arg == "--color" { 2 } else { 1 };
-    }
-    Some(place)
-}
-
 impl Replaced {
     fn note(&mut self, former: &str, present: &str) {
         self.notes.push(format!("note: `teamkeep {former}` is now `teamkeep {present}`"));
     }
 
-    fn option(&mut self, start: usize, former: &str, present: &str) {
-        let end = self.args.iter().position(|arg| arg == "--").unwrap_or(self.args.len());
-        for place in start..end {
-            let Some(arg) = self.args[place].to_str() else { continue };
-            let value = match arg.strip_prefix(former) {
-                Some("") => None,
-                Some(rest) if rest.starts_with('=') => Some(rest.trim_start_matches('=').to_owned()),
-                _ => continue,
-            };
+    /// The place of an option of the command that begins at `start`, and the value after its `=`, if it has one.
+    fn place_of(&self, start: usize, option: &str) -> Option<(usize, Option<String>)> {
+        let args = self.args.iter().enumerate().skip(start).take_while(|(_, arg)| *arg != "--");
+        args.filter_map(|(place, arg)| Some((place, arg.to_str()?.strip_prefix(option)?))).find_map(
+            |(place, rest)| match rest.strip_prefix('=') {
+                Some(value) => Some((place, Some(value.to_owned()))),
+                None => rest.is_empty().then_some((place, None)),
+            },
+        )
+    }
+
+    /// Replaces each occurrence of an option.
+    fn option(&mut self, start: usize, former: &str, present: Option<&str>) {
+        let mut is_found = false;
+        while let Some((place, value)) = self.place_of(start, former) {
             match (present, value) {
-                ("", Some(value)) => self.args[place] = value.into(),
-                ("", None) => drop(self.args.remove(place)),
-                (present, Some(value)) => self.args[place] = format!("{present}={value}").into(),
-                (present, None) => self.args[place] = present.into(),
+                (Some(present), Some(value)) => self.args[place] = format!("{present}={value}").into(),
+                (Some(present), None) => self.args[place] = present.into(),
+                (None, Some(value)) => {
+                    self.args.remove(place);
+                    self.args.insert(start + 1, value.into());
+                }
+                // Without a value, the parser reports it.
+                (None, None) if self.args.len() == place + 1 => return,
+                (None, None) => {
+                    self.args.remove(place);
+                    let value = self.args.remove(place);
+                    self.args.insert(start + 1, value);
+                }
             }
-            let shown = if present.is_empty() { "an argument" } else { present };
-            let note = format!("note: `{former}` is now {shown}");
-            if !self.notes.contains(&note) {
-                self.notes.push(note);
-            }
-            return self.option(place, former, present);
+            is_found = true;
+        }
+        if is_found {
+            self.notes.push(format!("note: `{former}` is now {}", present.unwrap_or("an argument")));
         }
     }
 }
@@ -124,6 +126,8 @@ mod tests {
             ("teamkeep policy allow shutdown bob", "teamkeep allow bob"),
             ("teamkeep -q --color never policy pauses", "teamkeep -q --color never status"),
             ("teamkeep policy pause --gate rule 1h", "teamkeep pause rule 1h"),
+            ("teamkeep policy pause 1h --gate rule", "teamkeep pause rule 1h"),
+            ("teamkeep policy pause 1h --team t --gate=rule", "teamkeep pause rule 1h --team t"),
             ("teamkeep policy show --json", "teamkeep config show policy --json"),
             ("teamkeep log --event idle", "teamkeep log --raw --event idle"),
             ("teamkeep restore r --to=x", "teamkeep restore r --files=x"),
@@ -153,6 +157,7 @@ mod tests {
             "teamkeep hook stop",
             "teamkeep restore --worktrees",
             "teamkeep brief --format",
+            "teamkeep pause 1h --gate",
         ] {
             assert_eq!(line(same), (same.to_owned(), 0), "{same}");
         }

@@ -65,8 +65,6 @@ impl PauseArgs {
     /// The gate, if one is named, and the duration, which comes last.
     fn parse(&self) -> Result<(Option<&String>, TimeDelta)> {
         let (gate, last) = match self.gate.as_slice() {
-            // `--gate` used to come in any place.
-            [last, gate] if Gate::named(gate).is_some() => (Some(gate), last),
             [gate, last] => (Some(gate), last),
             [last] => (None, last),
             [] => return Err(Error::usage("missing DURATION").hint("for how long? teamkeep pause 15m")),

@@ -53,6 +53,16 @@ pub fn with_negative_numbers(command: Command) -> Command {
         .mut_subcommands(with_negative_numbers)
 }
 
+/// The place of the first word that is neither the program nor an option of it.
+pub fn command_place(args: &[OsString]) -> Option<usize> {
+    let mut place = 1;
+    while let Some(arg) = args.get(place)?.to_str().filter(|arg| arg.starts_with('-')) {
+        // The only option before a command that has a value.
+        place += if arg == "--color" { 2 } else { 1 };
+    }
+    Some(place)
+}
+
 /// The command that was called.
 struct Called<'a> {
     command: &'a Command,
@@ -63,13 +73,9 @@ struct Called<'a> {
 impl<'a> Called<'a> {
     fn of(parser: &'a Command, args: &[OsString]) -> Called<'a> {
         let (mut command, mut path) = (parser, "teamkeep".to_owned());
-        let words = args.iter().skip(1).map_while(|arg| arg.to_str()).take_while(|word| *word != "--");
-        let mut is_value = false;
-        for word in words {
-            // The value of `--color` is the only one before a command.
-            if std::mem::replace(&mut is_value, word == "--color") || word.starts_with('-') {
-                continue;
-            }
+        let start = command_place(args).unwrap_or(args.len());
+        let words = args.iter().skip(start).map_while(|arg| arg.to_str()).take_while(|word| *word != "--");
+        for word in words.filter(|word| !word.starts_with('-')) {
             let Some(below) = command.find_subcommand(word) else {
                 if command.has_subcommands() { continue } else { break }
             };

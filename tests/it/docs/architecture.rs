@@ -157,7 +157,7 @@ const COMMAND_LINE: &[(&str, &[&str])] = &[
     ("bundle", &["redact", "timeline"]),
     ("context", &["ui"]),
     ("files", &["timeline"]),
-    ("former_names", &[]),
+    ("former_names", &["ui"]),
     ("prune", &["timeline", "verify"]),
     ("report", &["files", "redact", "timeline"]),
     ("notify", &["redact", "report"]),
