@@ -90,7 +90,7 @@ pub fn print_diff(context: &Context, file: &SettingsFile, after: &[u8]) -> Resul
     let path = crate::ui::escape(&path);
     // The settings are JSON and may contain any text.
     output::print_json_text(context, &format!("--- {path}\n+++ {path}\n{changes}"))?;
-    context.ui.eprint_line(&format!("to do it: {}", dry_run::command(context, None)));
+    dry_run::show_command(context, None);
     Ok(())
 }
 

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::dry_run::{self, DryRun};
 use super::output::{self, JsonOption};
-use super::{catalog, number};
+use super::{catalog, dry_run, number};
 use crate::context::Context;
 use crate::prune::{
     Bounds, Inventory, Plan, PruneContext, Pruned, Reason, RunState, apply, plan, plan_verified, survey,
@@ -15,7 +14,7 @@ use crate::prune::{
 use crate::search::remove_former_index;
 use crate::view::{self, Document, count};
 use teamkeep_core::config;
-use teamkeep_core::error::Result;
+use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::retention::Recording;
 use teamkeep_core::store::shipping::{RunDelivery, Shipping, UnshippedSegments};
 use teamkeep_core::sys::clock;
@@ -106,8 +105,13 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         output::print(context, &format!("deleted {} ({})\n", all.join(", "), view::size(*bytes)))?;
     }
     if is_plan {
-        let command = dry_run::command(context, Some("--yes"));
-        return Ok(DryRun { is_asked: args.dry_run, not_done: "deleted", command: &command }.end(context));
+        dry_run::show_command(context, Some("--yes"));
+        if args.dry_run || context.ui.is_terminal() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        // A script that forgot `--yes` must not mistake the dry run for success.
+        let error = Error::new("dry run only: nothing was deleted");
+        return Err(error.hint("pass --yes to do it, or --dry-run to exit with 0"));
     }
     let problems = pruned.map(|pruned| pruned.problems).unwrap_or_default();
     problems.iter().for_each(|problem| context.ui.warn(problem));

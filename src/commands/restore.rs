@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::catalog::{moment_of_run, with_run};
-use super::dry_run::{self, DryRun};
+use super::dry_run;
 use super::output::JsonOption;
 use crate::context::Context;
 use crate::restore::{
@@ -145,7 +145,7 @@ impl Restore<'_> {
         if plan.files.is_empty() {
             context.ui.eprint_line("nothing to restore: no file of the run was recorded at that time");
         } else if args.dry_run {
-            return Ok(asked_dry_run(context));
+            dry_run::show_command(context, None);
         }
         Ok(if unread.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
@@ -163,7 +163,7 @@ impl Restore<'_> {
         let ui = &context.ui;
         match plan.branches.first() {
             None => ui.eprint_line("nothing to restore: no work of a worktree was recorded"),
-            Some(_) if args.dry_run => return Ok(asked_dry_run(context)),
+            Some(_) if args.dry_run => dry_run::show_command(context, None),
             Some(first) => {
                 ui.hint(format!("show the changes: git diff HEAD...{}", first.branch));
             }
@@ -217,18 +217,13 @@ impl Restore<'_> {
         if run.run.ended_at.is_none() && !run.client_gone && !plan.tasks.is_empty() {
             context.ui.eprint_line("note: the run has not ended: its team may do the same work");
         }
-        Ok(report(context, args, &restore, &plan, project(run).as_deref()))
+        report(context, args, &restore, &plan, project(run).as_deref());
+        Ok(ExitCode::SUCCESS)
     }
 }
 
 /// Prints what to do next.
-fn report(
-    context: &Context,
-    args: &Args,
-    restore: &TaskRestore<'_>,
-    plan: &Plan,
-    project: Option<&str>,
-) -> ExitCode {
+fn report(context: &Context, args: &Args, restore: &TaskRestore<'_>, plan: &Plan, project: Option<&str>) {
     let ui = &context.ui;
     let earlier = plan.undo.clone().or_else(|| restore.earlier_restore());
     if plan.tasks.is_empty() || plan.done {
@@ -239,19 +234,12 @@ fn report(
                 ui.eprint_line(&format!("to start a session with them: {command}"));
             }
         }
-        return ExitCode::SUCCESS;
+        return;
     }
     if let Some(holder) = &plan.held_by {
         ui.eprint_line(&format!("note: {holder}: --yes needs --force"));
     }
-    // A restore without options is a preview by design.
-    DryRun { is_asked: true, not_done: "written", command: &confirmed(context, args, restore) }.end(context)
-}
-
-/// The end of a dry run of what is otherwise done without `--yes`.
-fn asked_dry_run(context: &Context) -> ExitCode {
-    let command = dry_run::command(context, None);
-    DryRun { is_asked: true, not_done: "written", command: &command }.end(context)
+    dry_run::show(context, &confirmed(context, args, restore));
 }
 
 /// The command that writes what a dry run has shown: it names the run and the time, which may be another one later.
@@ -277,25 +265,25 @@ fn confirmed(context: &Context, args: &Args, restore: &TaskRestore<'_>) -> Strin
 fn start_command(context: &Context, restore: &TaskRestore<'_>, project: Option<&str>) -> String {
     let List { name, session } = &restore.list;
     let is_overridden = context.env.task_list.as_deref().is_some_and(|list| mailbox(list) != *name);
-    let mut variables = String::new();
+    let mut before = String::new();
     let here = std::env::current_dir().ok();
     if let Some(project) = project.filter(|project| Path::new(project).is_dir())
         && here.is_none_or(|here| here != Path::new(project))
     {
-        variables += &format!("cd {} && ", quoted(project));
+        before += &format!("cd {} && ", quoted(project));
     }
     let usual = context.paths.client.as_ref().and_then(|usual| usual.canonicalize().ok());
     if usual.as_ref() != Some(&restore.client) && restore.client.exists() {
-        variables += &format!("CLAUDE_CONFIG_DIR={} ", quoted(&restore.client.to_string_lossy()));
+        before += &format!("CLAUDE_CONFIG_DIR={} ", quoted(&restore.client.to_string_lossy()));
     }
     let is_found = session.as_ref().is_some_and(|session| restore.list.is_of(session));
     if !is_found || is_overridden || has_named_team(restore.run) {
-        variables += &format!("CLAUDE_CODE_TASK_LIST_ID={name} ");
+        before += &format!("CLAUDE_CODE_TASK_LIST_ID={name} ");
     }
-    let Some(session) = session else { return format!("{variables}claude") };
+    let Some(session) = session else { return format!("{before}claude") };
     let mut projects = fs::entries(&restore.client.join("projects"));
     let is_known = projects.any(|project| project.path().join(format!("{session}.jsonl")).exists());
-    format!("{variables}claude {} {session}", if is_known { "--resume" } else { "--session-id" })
+    format!("{before}claude {} {session}", if is_known { "--resume" } else { "--session-id" })
 }
 
 fn has_named_team(run: &RunRecord) -> bool {
@@ -328,7 +316,7 @@ fn undo(context: &Context, args: &Args, id: Option<&str>) -> Result<ExitCode> {
     let undone = if args.dry_run { records.preview_undo(id)? } else { records.undo(id)? };
     args.output.print(context, &undone, || view::undone(&undone, args.dry_run))?;
     if args.dry_run {
-        return Ok(asked_dry_run(context));
+        dry_run::show_command(context, None);
     }
     Ok(ExitCode::SUCCESS)
 }
