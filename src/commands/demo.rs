@@ -6,15 +6,15 @@ use tempfile::TempDir;
 
 use super::output;
 use crate::context::Context;
-use crate::demo::{self, check::CheckOutcome};
+use crate::demo::{self, DemoOutcome, check::CheckOutcome};
 use crate::report::Report;
 use crate::settings::plan::count;
-use crate::timeline::{Entry, RunCatalog, Summary, merge};
+use crate::timeline::{Entry, OpenedRun, RunCatalog, Summary, merge};
 use crate::view::{Document, bold, dim, plain};
 use teamkeep_core::client::settings::command::{HookProgram, quoted, shell_invocation};
 use teamkeep_core::config::Config;
 use teamkeep_core::error::{Cause, Error, Result};
-use teamkeep_core::policy::Decision;
+use teamkeep_core::policy::{Decision, without_prefix};
 use teamkeep_core::spending::dollars;
 use teamkeep_core::store::archive::Archive;
 use teamkeep_core::sys::clock::duration;
@@ -60,9 +60,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         None => temporary_dir()?,
     };
     let replayed = demo::play(&dir)?;
-    let archive = Archive::open(replayed.paths.archive(), &Config::default());
-    let catalog = RunCatalog::open(archive, replayed.paths.log());
-    let opened = catalog.open_runs(&catalog.runs.iter().collect::<Vec<_>>())?;
+    let opened = opened(&replayed)?;
     let program = shell_invocation(&context.env);
     let shown = |path: &Path| quoted(&path.to_string_lossy());
     let mut document = Document::default();
@@ -98,6 +96,13 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     output::page(context, &document.to_terminal(context.ui.columns()))
 }
 
+/// The replayed run.
+fn opened(replayed: &DemoOutcome) -> Result<OpenedRun> {
+    let archive = Archive::open(replayed.paths.archive(), &Config::default());
+    let catalog = RunCatalog::open(archive, replayed.paths.log());
+    catalog.open_runs(&catalog.runs.iter().collect::<Vec<_>>())
+}
+
 /// An empty directory that only the user can read, by its absolute path.
 fn empty_dir(dir: &Path) -> Result<PathBuf> {
     let failed = |why: Cause| Error::caused(format!("cannot keep the run in {}", dir.display()), why);
@@ -128,9 +133,7 @@ fn temporary_dir() -> Result<PathBuf> {
 fn check(context: &Context) -> Result<()> {
     let program = HookProgram::running(&context.env)?;
     let CheckOutcome { replayed, blocks, median } = demo::check::play(&program)?;
-    let archive = Archive::open(replayed.paths.archive(), &Config::default());
-    let catalog = RunCatalog::open(archive, replayed.paths.log());
-    let opened = catalog.open_runs(&catalog.runs.iter().collect::<Vec<_>>())?;
+    let opened = opened(&replayed)?;
     let (mut agents, mut tasks, mut messages, mut blocked) = (0, 0, 0, Vec::new());
     for run in &opened.runs {
         let timeline = merge(run);
@@ -146,7 +149,7 @@ fn check(context: &Context) -> Result<()> {
         return Err(Error::new(what).hint("reinstall teamkeep, then: teamkeep doctor"));
     };
     // Without the advice to the agent.
-    let reason = first.reason.strip_prefix("Blocked: ").unwrap_or(&first.reason);
+    let reason = without_prefix(&first.reason);
     let reason = reason.split_once(". ").map_or(reason, |(sentence, _)| sentence).trim_end();
     let text = format!(
         "check with a bundled run: recorded {}, {}, {}, {}\nblocked by {}: {}\nmedian time of a hook call: {:.1} ms\n",

@@ -13,20 +13,20 @@ use crate::support::terminal::Terminal;
 struct Demo {
     sandbox: Sandbox,
     dir: PathBuf,
-    told: String,
+    printed: String,
 }
 
 impl Demo {
     fn kept() -> Demo {
         let sandbox = Sandbox::new();
         let dir = sandbox.home().join("my demo");
-        let told = sandbox.told(&["demo", "--keep", dir.to_str().unwrap()]);
-        Demo { sandbox, dir, told }
+        let printed = sandbox.told(&["demo", "--keep", dir.to_str().unwrap()]);
+        Demo { sandbox, dir, printed }
     }
 
     /// The lines to type.
     fn commands(&self) -> Vec<&str> {
-        self.told.lines().filter_map(|line| line.strip_prefix("  ")).collect()
+        self.printed.lines().filter_map(|line| line.strip_prefix("  ")).collect()
     }
 
     /// Runs a command on the demo's store, in its project.
@@ -58,9 +58,9 @@ impl Demo {
 
 #[test]
 fn the_demo_prints_in_one_screen_what_went_wrong_and_what_to_try() {
-    let Demo { sandbox, dir, told } = Demo::kept();
+    let Demo { sandbox, dir, printed } = Demo::kept();
     let program = env!("CARGO_BIN_EXE_teamkeep");
-    let shown = told.replace(dir.to_str().unwrap(), "DIR").replace(program, "teamkeep");
+    let shown = printed.replace(dir.to_str().unwrap(), "DIR").replace(program, "teamkeep");
     insta::assert_snapshot!(shown, @"
     A recorded run of Claude Code and teamkeep:
     Build tomlfmt, a formatter for TOML files that keeps comments
@@ -129,11 +129,13 @@ fn a_demo_without_a_directory_is_in_a_new_temporary_one() {
     std::fs::create_dir(&temporary).unwrap();
     for count in 1..3 {
         let output = sandbox.command(&["demo"]).env("TMPDIR", &temporary).output().unwrap();
-        let told = String::from_utf8(output.stdout).unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
         let made: Vec<PathBuf> =
             std::fs::read_dir(&temporary).unwrap().map(|entry| entry.unwrap().path()).collect();
-        assert_eq!(made.len(), count, "{told}");
-        assert!(made.iter().any(|dir| told.contains(&format!("export TEAMKEEP_HOME={}\n", dir.display()))));
+        assert_eq!(made.len(), count, "{printed}");
+        assert!(
+            made.iter().any(|dir| printed.contains(&format!("export TEAMKEEP_HOME={}\n", dir.display())))
+        );
     }
 }
 
