@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::catalog::catalog;
+use super::catalog::{self, catalog};
 use super::file_changes::{file_changes, suggest_file};
 use super::output::{self, JsonOption};
 use crate::context::Context;
@@ -50,7 +50,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         true => error,
         false => elsewhere(&catalog, &file, error),
     })?;
-    let run = args.run.as_deref().map(|name| catalog.find(name)).transpose()?;
+    let run = args.run.as_deref().map(|name| catalog::find(&catalog, name)).transpose()?;
     let found = file_changes(context, &catalog, &file, run)?;
     let changes: Vec<&Change> = found.iter().map(|found| &found.change).collect();
     let finder = LineFinder::of(&changes);

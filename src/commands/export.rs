@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::catalog::{catalog, redactor};
+use super::catalog::{self, catalog, redactor};
 use super::output;
 use crate::bundle::{Bundle, gather};
 use crate::context::Context;
@@ -35,7 +35,7 @@ pub struct Args {
 
 pub fn run(context: &Context, args: &Args) -> Result<()> {
     let catalog = catalog(context)?;
-    let run = catalog.find(&args.run)?;
+    let run = catalog::find(&catalog, &args.run)?;
     let dir = if args.output.as_os_str() == "-" { None } else { Some(directory(args)?) };
     if dir.is_none() && context.ui.is_terminal() {
         return Err(Error::usage("cannot write an export to a terminal").hint("use -o FILE or a pipe"));

@@ -243,7 +243,7 @@ impl Printer<'_> {
 impl Args {
     fn request<'a>(&self, context: &Context, catalog: &'a RunCatalog) -> Result<Request<'a>> {
         let query = self.query.join(" ");
-        let run = self.run.as_deref().map(|name| catalog.find(name)).transpose()?;
+        let run = self.run.as_deref().map(|name| catalog::find(catalog, name)).transpose()?;
         let times = run.map(RunTimes::from);
         let parse = |text: &Option<String>| {
             let parsed = text.as_ref().map(|text| parse_time(text, times, context.clock.now())).transpose();

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::catalog::lenient_catalog;
+use super::catalog::{self, lenient_catalog};
 use super::output::JsonOption;
 use crate::context::Context;
 use crate::verify::{Scope, Verifier};
@@ -54,7 +54,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let scope = match &args.run {
         // A damaged run is found only by its ID.
         Some(name) if catalog.damaged.contains(name) => Scope::Run(name.clone()),
-        Some(name) => Scope::Run(catalog.find(name)?.run.clone()),
+        Some(name) => Scope::Run(catalog::find(&catalog, name)?.run.clone()),
         None => Scope::All,
     };
     let paths = &context.paths;

@@ -29,7 +29,7 @@ const MAX_MARKED: usize = 20;
 pub fn run(context: &Context, args: &Args) -> Result<()> {
     let catalog = args.run.as_ref().map(|_| catalog(context)).transpose()?;
     let run = match (&catalog, &args.run) {
-        (Some(catalog), Some(name)) => Some((catalog, catalog.find(name)?)),
+        (Some(catalog), Some(name)) => Some((catalog, catalog::find(catalog, name)?)),
         _ => None,
     };
     let times = run.map(|(_, run)| run.into());

@@ -98,7 +98,7 @@ impl ExplainInput {
     /// The conditions after the last event of a run, with its files from when its directory last existed.
     pub fn of_run(context: &Context, call: &CallContext<'_>, run: &str) -> Result<ExplainInput> {
         let catalog = catalog(context)?;
-        let run = catalog.find(run)?;
+        let run = catalog::find(&catalog, run)?;
         let (records, _) = backtest::records(&context.paths.log(), &catalog.archive, Some(&[run]))?;
         let index = run.subject().and_then(|subject| catalog.archive.index(&subject));
         let actor = attribution::actor(call, index.as_ref(), call.state.name.as_deref());

@@ -175,7 +175,8 @@ fn recorded(context: &Context, names: &[&String]) -> Result<TestCase> {
         return Err(Error::not_found(format!("no such file: {path}")));
     }
     let catalog = catalog(context)?;
-    let runs: Vec<&RunRecord> = names.iter().map(|name| catalog.find(name)).collect::<Result<_>>()?;
+    let runs: Vec<&RunRecord> =
+        names.iter().map(|name| catalog::find(&catalog, name)).collect::<Result<_>>()?;
     let (mut records, problems) = backtest::records(&context.paths.log(), &catalog.archive, Some(&runs))?;
     // In the order of the arguments.
     records.sort_by_key(|record| runs.iter().position(|run| run.run == record.run));

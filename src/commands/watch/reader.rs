@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use crate::commands::catalog::{catalog, observe};
+use crate::commands::catalog::{self, catalog, observe};
 use crate::context::Context;
 use crate::status::alive;
 use crate::timeline::{Fingerprint, OpenedRun, RunCatalog};
@@ -64,7 +64,7 @@ impl Reader<'_> {
     fn choose<'c>(&self, catalog: &'c RunCatalog) -> Result<&'c RunRecord> {
         match (self.wanted, alive(catalog).last()) {
             (None, Some(last)) => Ok(last),
-            (wanted, _) => catalog.find(wanted.unwrap_or("latest")),
+            (wanted, _) => catalog::find(catalog, wanted.unwrap_or("latest")),
         }
     }
 
