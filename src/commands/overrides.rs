@@ -52,8 +52,8 @@ impl Scope {
   teamkeep status"
 )]
 pub struct PauseArgs {
-    /// Only this gate, by its name in the configuration (`rule` for all rules), and the duration: `15m`, `2h`; at most 24
-    /// hours
+    /// Duration, such as `15m` or `2h`, at most 24 hours. A gate before it limits the pause to this gate: its name in the
+    /// configuration, or `rule` for all rules
     #[arg(value_names = ["GATE", "DURATION"], num_args = 0..=2)]
     gate: Vec<String>,
     /// Only in this team
@@ -99,7 +99,7 @@ pub struct ResumeArgs {
   # The next shutdown of bob is not blocked; until then, status shows that, and resume ends it
   teamkeep allow bob
 
-  # Every name of a message is understood
+  # With the address of a message
   teamkeep allow bob@parser-team")]
 pub struct AllowArgs {
     /// Teammate whose next shutdown is allowed

@@ -65,7 +65,7 @@ pub struct Args {
     /// Include automatic notices (idle, assignment, shutdown), the lead's own membership, and turns without a prompt
     #[arg(short, long, conflicts_with = "raw")]
     all: bool,
-    /// Print messages, prompts and final replies in full
+    /// Print messages, prompts, final replies and the reasons of verdicts in full
     #[arg(long, conflicts_with = "raw")]
     full: bool,
     /// Print the recorded events, one for each hook call, instead of the history
