@@ -1,11 +1,11 @@
 //! A large run: eight teammates that take tasks, use tools, send messages and go idle.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::{Value, json};
-use teamkeep_core::store::archive::Archive;
+use teamkeep_core::store::archive::ContentWriter;
 use teamkeep_core::sys::clock::{self, Timestamp};
 
 const RUN: &str = "00112233aabbccdd";
@@ -13,13 +13,15 @@ const TEAM: &str = "session-1353b3db";
 const SESSION: &str = "1353b3db-15db-4165-b1fb-ed39ac7e091c";
 const MEMBERS: usize = 8;
 
-/// The number of events, snapshots and objects written.
+/// The number of events, snapshots and contents written.
 pub struct Big {
     pub events: usize,
     pub looks: usize,
-    pub objects: usize,
+    pub written: usize,
     pub bytes: usize,
-    archive: Archive,
+    contents: ContentWriter,
+    /// Where the last content of each file is.
+    places: HashMap<String, u64>,
     log: String,
     journal: String,
     now: Timestamp,
@@ -32,9 +34,10 @@ impl Big {
         let mut big = Big {
             events: 0,
             looks: 0,
-            objects: 0,
+            written: 0,
             bytes: 0,
-            archive: Archive::new(store.join("archive"), 1 << 20, Duration::from_secs(1)),
+            contents: ContentWriter::new(&store.join("archive/runs").join(RUN), "event", true),
+            places: HashMap::new(),
             log: String::new(),
             journal: String::new(),
             now: start,
@@ -50,6 +53,7 @@ impl Big {
             "created_at": start.to_string(), "sessions": [{"id": SESSION, "role": "lead"}], "finished": true});
         let dir = store.join("archive/runs").join(RUN);
         std::fs::create_dir_all(&dir).unwrap();
+        big.contents.flush().unwrap();
         std::fs::write(dir.join("run.json"), run.to_string()).unwrap();
         std::fs::write(dir.join("snapshots.jsonl"), &big.journal).unwrap();
         std::fs::create_dir_all(store.join("log")).unwrap();
@@ -165,8 +169,10 @@ impl Big {
         let mut changed = Vec::new();
         for (path, text) in files {
             let text = serde_json::to_string_pretty(text).unwrap();
-            let object = self.archive.objects.put_compressed(text.as_bytes()).unwrap();
-            self.objects += 1;
+            let former = self.places.get(path).copied();
+            let (object, place) = self.contents.put(text.as_bytes(), former).unwrap();
+            self.places.extend(place.map(|place| (path.clone(), place)));
+            self.written += 1;
             changed.push(json!({"path": path, "object": object, "size": text.len()}));
         }
         let line = json!({"v": 1, "at": self.now.to_string(), "event": event, "changed": changed});

@@ -23,11 +23,11 @@ fn main() {
     let store = tempfile::tempdir().unwrap();
     let big = big::Big::write(store.path(), events);
     println!(
-        "{} events ({:.0} MB of log), {} snapshots, {} objects",
+        "{} events ({:.0} MB of log), {} snapshots, {} contents",
         big.events,
         big.bytes as f64 / 1e6,
         big.looks,
-        big.objects
+        big.written
     );
     let command = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_teamkeep"));

@@ -1,14 +1,14 @@
 //! A long run: ten teammates that use tools, take tasks, send messages and go idle, for a given number of events. Only
 //! the number of tool calls grows: there are always 200 tasks and 5,000 messages.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::{Value, json};
-use teamkeep_core::store::archive::{Archive, Durability};
+use teamkeep_core::store::archive::ContentWriter;
 use teamkeep_core::sys::clock::{self, Timestamp};
 
 const MEMBERS: usize = 10;
@@ -22,7 +22,9 @@ pub struct Long<'a> {
     pub events: usize,
     pub bytes: usize,
     store: &'a Path,
-    archive: Archive,
+    contents: ContentWriter,
+    /// Where the last content of each file is.
+    places: HashMap<String, u64>,
     run: String,
     team: String,
     session: String,
@@ -37,12 +39,14 @@ impl<'a> Long<'a> {
     /// Writes the run with this number, of about this many events, into a store.
     pub fn write(store: &'a Path, number: usize, events: usize) -> Long<'a> {
         let start = clock::parse("2026-02-03T00:00:00Z").unwrap() + chrono::TimeDelta::hours(number as i64);
+        let run = format!("{number:08x}aabbccdd");
         let mut long = Long {
             events: 0,
             bytes: 0,
             store,
-            archive: Archive::new(store.join("archive"), 1 << 20, Duration::from_secs(1)),
-            run: format!("{number:08x}aabbccdd"),
+            contents: ContentWriter::new(&store.join("archive/runs").join(&run), "event", true),
+            places: HashMap::new(),
+            run,
             team: format!("session-{number:08x}"),
             session: format!("{number:08x}-15db-4165-b1fb-ed39ac7e091c"),
             log: None,
@@ -133,6 +137,7 @@ impl<'a> Long<'a> {
             "sessions": [{"id": self.session, "role": "lead"}]});
         let dir = self.store.join("archive/runs").join(&self.run);
         std::fs::create_dir_all(&dir).unwrap();
+        self.contents.flush().unwrap();
         std::fs::write(dir.join("run.json"), run.to_string()).unwrap();
         std::fs::write(dir.join("snapshots.jsonl"), &self.journal).unwrap();
         if let Some((mut log, _)) = self.log.take() {
@@ -184,7 +189,9 @@ impl<'a> Long<'a> {
         let mut changed = Vec::new();
         for (path, text) in files {
             let text = serde_json::to_string_pretty(text).unwrap();
-            let object = self.archive.objects.put(text.as_bytes(), Durability::Usual).unwrap();
+            let former = self.places.get(path).copied();
+            let (object, place) = self.contents.put(text.as_bytes(), former).unwrap();
+            self.places.extend(place.map(|place| (path.clone(), place)));
             changed.push(json!({"path": path, "object": object, "size": text.len()}));
         }
         let mut line =

@@ -158,7 +158,7 @@ fn client_version(archive: &Archive, run: &RunRecord) -> Option<String> {
     archive.longest_transcripts(run).iter().filter(|(path, _)| path.ends_with(".jsonl")).find_map(
         |(path, stored)| {
             let file: Box<dyn Read> = match stored {
-                Some(stored) => Box::new(archive.objects.open(&stored.object).ok()?),
+                Some(stored) => Box::new(archive.open_content(&run.run, &stored.object).ok()?),
                 None => Box::new(fs::open_regular(Path::new(path)).ok()?),
             };
             version_in(file)

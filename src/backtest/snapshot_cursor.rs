@@ -12,6 +12,7 @@ use teamkeep_core::sys::clock::Timestamp;
 #[derive(Debug)]
 pub struct SnapshotCursor<'a> {
     archive: &'a Archive,
+    run: &'a str,
     snapshots: &'a [Snapshot],
     /// For each event, the number of snapshots up to and including its own.
     own: HashMap<&'a str, usize>,
@@ -47,6 +48,7 @@ impl<'a> SnapshotCursor<'a> {
         let own = snapshots.iter().enumerate().map(|(index, one)| (one.event.as_str(), index + 1)).collect();
         SnapshotCursor {
             archive,
+            run: &journal.run,
             snapshots,
             own,
             next: 0,
@@ -144,7 +146,7 @@ impl<'a> SnapshotCursor<'a> {
                 self.team.remove_file(file);
                 continue;
             };
-            let Ok(bytes) = self.archive.objects.get(object) else { continue };
+            let Ok(bytes) = self.archive.content(self.run, object) else { continue };
             match file.parse(&bytes) {
                 Some(content) => self.team.put_file(content),
                 None => {
@@ -164,15 +166,20 @@ impl<'a> SnapshotCursor<'a> {
 mod tests {
     use super::*;
     use teamkeep_core::model::TaskStatus;
-    use teamkeep_core::store::archive::Change;
+    use teamkeep_core::store::archive::{Change, ContentWriter};
 
     #[test]
     fn an_event_sees_its_own_snapshot_even_if_a_later_one_is_stored_first() {
         let dir = tempfile::tempdir().unwrap();
         let archive = Archive::new(dir.path().to_owned(), 1 << 20, std::time::Duration::ZERO);
+        let put = |text: String| {
+            let mut contents = ContentWriter::new(&archive.run_dir("r").unwrap(), "event", true);
+            let (hash, _) = contents.put(text.as_bytes(), None).unwrap();
+            contents.flush().unwrap();
+            hash
+        };
         let snapshot = |at: i64, event: &str, status: &str, gone: &[&str]| {
-            let object =
-                archive.objects.put_compressed(format!("{{\"status\":\"{status}\"}}").as_bytes()).unwrap();
+            let object = put(format!("{{\"status\":\"{status}\"}}"));
             let change =
                 Change { path: "tasks/t/1.json".to_owned(), object: Some(object), ..Change::default() };
             let gone: Vec<String> = gone.iter().map(|path| (*path).to_owned()).collect();
@@ -190,7 +197,7 @@ mod tests {
             snapshot(2, "a", "in_progress", &[]),
             snapshot(3, "c", "", &["tasks/t/1.json"]),
         ];
-        let journal = Journal { snapshots, ..Journal::default() };
+        let journal = Journal { run: "r".to_owned(), snapshots, ..Journal::default() };
         let mut past = SnapshotCursor::new(&archive, &journal, Some("t"), None);
         let mut status = |id, at| {
             past.go_to(id, Timestamp::from_millis(at).unwrap());

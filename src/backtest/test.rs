@@ -177,7 +177,7 @@ impl Counts {
 mod tests {
     use super::*;
     use serde_json::{Value, json};
-    use teamkeep_core::store::archive::{Change, Journal, Snapshot};
+    use teamkeep_core::store::archive::{Change, ContentWriter, Journal, Snapshot};
 
     fn event(id: usize, actor: &str, message: Value) -> Recorded {
         let kind = if actor == "team-lead" { "lead" } else { "teammate" };
@@ -193,19 +193,20 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let archive = Archive::new(dir.path().to_owned(), 1 << 20, std::time::Duration::ZERO);
         let task = br#"{"id":"1","subject":"Draft","status":"in_progress","owner":"bob"}"#;
-        let changed = |path: &str, bytes: &[u8]| Change {
-            path: path.to_owned(),
-            object: Some(archive.objects.put_compressed(bytes).unwrap()),
-            ..Change::default()
+        let mut contents = ContentWriter::new(&archive.run_dir("r").unwrap(), "event", true);
+        let mut changed = |path: &str, bytes: &[u8]| {
+            let (object, _) = contents.put(bytes, None).unwrap();
+            Change { path: path.to_owned(), object: Some(object), ..Change::default() }
         };
         let roster = br#"{"members":[{"name":"team-lead"},{"name":"bob"}]}"#;
         let changed = vec![changed("tasks/t/1.json", task), changed("teams/t/config.json", roster)];
+        contents.flush().unwrap();
         let look = Snapshot { changed, ..Snapshot::default() };
         let ask = || json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "enough"}});
         let agree = json!({"to": "team-lead", "message": {"type": "shutdown_response", "request_id": "shutdown-1@bob", "approve": true}});
         let mut events: Vec<Recorded> = (1..=4).map(|id| event(id, "team-lead", ask())).collect();
         events.push(event(5, "bob", agree));
-        let journal = Journal { snapshots: vec![look], ..Journal::default() };
+        let journal = Journal { run: "r".to_owned(), snapshots: vec![look], ..Journal::default() };
         let team = Some("t".to_owned());
         let mut record = Record { run: "r".to_owned(), team, events, journal, ..Record::default() };
         let counts = |record: &Record| {

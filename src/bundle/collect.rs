@@ -18,6 +18,7 @@ const MAX_BYTES: u64 = 256 << 20;
 
 struct Collector<'a> {
     archive: &'a Archive,
+    run: &'a str,
     redactor: Option<&'a Redactor>,
     done: &'a mut dyn FnMut(u64),
     buffer: TempBuffer,
@@ -46,6 +47,7 @@ pub fn gather(
     }
     let mut collector = Collector {
         archive: &catalog.archive,
+        run: &run.run,
         redactor,
         done,
         buffer: TempBuffer::new(dir)?,
@@ -140,16 +142,17 @@ impl Collector<'_> {
             return Ok(());
         }
         let parts = self.buffer.parts.len();
-        let objects = &self.archive.objects;
+        let (archive, run) = (self.archive, self.run);
         let added = match self.redactor {
             None => self.buffer.add(object(hash), |out| {
-                let mut reader = objects.open(hash)?;
+                let mut reader = archive.open_content(run, hash)?;
                 let size = io::copy(&mut reader, out)?;
                 reader.verify()?;
                 Ok(size)
             }),
             Some(redactor) => {
-                objects.get(hash).and_then(|bytes| self.add_bytes(hash, &redact::content(redactor, &bytes)))
+                let read = archive.content(run, hash).map_err(Error::from);
+                read.and_then(|bytes| self.add_bytes(hash, &redact::content(redactor, &bytes)))
             }
         };
         match added {

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::collect::gather;
-use super::{EVENTS, Manifest, Part, RUN, SNAPSHOTS, TRANSCRIPTS, hash_of, staged_path};
+use super::{EVENTS, Manifest, Part, RUN, SNAPSHOTS, TRANSCRIPTS, hash_of, object, staged_path};
 use crate::timeline::RunCatalog;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::SafeName;
 use teamkeep_core::store::archive::{
-    ExclusiveArchive, Imported, RunRecord, Snapshot, Staging, StoredTranscript,
+    ContentWriter, ExclusiveArchive, Imported, RunRecord, Snapshot, Staging, StoredTranscript, put_transcript,
 };
 use teamkeep_core::store::log::{self, Lines, Position, Raw};
 use teamkeep_core::sys::clock::Timestamp;
@@ -89,9 +89,9 @@ impl UnpackedBundle {
         let dir = archive.archive.run_dir(&self.run.run);
         if dir.is_some_and(|dir| dir.symlink_metadata().is_ok()) {
             self.check_same(catalog)?;
-            return Ok(ImportOutcome::Existing { repaired: self.import_contents(archive)? });
+            return Ok(ImportOutcome::Existing { repaired: self.repair(archive)? });
         }
-        self.import_contents(archive)?;
+        self.stage_contents()?;
         let imported = Imported {
             at: now,
             from: self.manifest.from,
@@ -112,19 +112,39 @@ impl UnpackedBundle {
         staged_path(&self.staging.dir, name)
     }
 
-    /// Stores the contents, and returns how many were needed.
-    fn import_contents(&self, archive: &ExclusiveArchive) -> Result<usize> {
-        let mut imported = 0;
-        for part in &self.manifest.entries {
-            if let Some(hash) = hash_of(&part.name) {
-                let staged = self.path(&part.name);
-                imported += usize::from(match self.transcripts.contains(hash) {
-                    true => archive.import_compressed(&staged, hash)?,
-                    false => archive.import_object(&staged, hash)?,
-                });
+    /// Writes the contents into the staged run.
+    fn stage_contents(&self) -> Result<()> {
+        let dir = self.staging.dir.join("run");
+        let mut contents = ContentWriter::new(&dir, "import", true);
+        for hash in self.manifest.entries.iter().filter_map(|part| hash_of(&part.name)) {
+            self.store(hash, &dir, &mut contents)?;
+        }
+        Ok(contents.sync()?)
+    }
+
+    /// Stores the contents that the recorded run lost, and returns how many there were.
+    fn repair(&self, archive: &ExclusiveArchive) -> Result<usize> {
+        let run = &self.run.run;
+        let Some(dir) = archive.archive.run_dir(run) else { return Ok(0) };
+        let mut contents = ContentWriter::new(&dir, "repair", false);
+        let mut repaired = 0;
+        for hash in self.manifest.entries.iter().filter_map(|part| hash_of(&part.name)) {
+            if archive.archive.content(run, hash).is_err() {
+                self.store(hash, &dir, &mut contents)?;
+                repaired += 1;
             }
         }
-        Ok(imported)
+        contents.sync()?;
+        Ok(repaired)
+    }
+
+    fn store(&self, hash: &str, dir: &Path, contents: &mut ContentWriter) -> Result<()> {
+        let staged = self.path(&object(hash));
+        match self.transcripts.contains(hash) {
+            true => drop(put_transcript(dir, &fs::read_regular(&staged, MAX_BYTES)?.0)?),
+            false => drop(contents.put_file(&staged, None)?),
+        }
+        Ok(())
     }
 
     /// Checks that the recorded run is the same, except for lost contents.

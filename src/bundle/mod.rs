@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use teamkeep_core::error::{Cause, Error, Result};
-use teamkeep_core::store::archive::Objects;
+use teamkeep_core::store::archive::is_hash;
 use teamkeep_core::sys::clock::Timestamp;
 
 const VERSION: u64 = 1;
@@ -105,7 +105,7 @@ impl Manifest {
             if !names.insert(part.name.as_str()) {
                 return Err(Error::new(format!("it has two entries named {:?}", part.name)));
             }
-            if !Objects::is_hash(&part.hash) || hash_of(&part.name).is_some_and(|hash| hash != part.hash) {
+            if !is_hash(&part.hash) || hash_of(&part.name).is_some_and(|hash| hash != part.hash) {
                 return Err(invalid(format!("{:?} is not the hash of {}", part.hash, part.name).into()));
             }
             size = size.saturating_add(part.size);
@@ -115,8 +115,8 @@ impl Manifest {
         {
             return Err(Error::new(format!("{missing} is missing")));
         }
-        if let Some(bad) = manifest.missing.iter().find(|hash| !Objects::is_hash(hash)) {
-            return Err(invalid(format!("{bad:?} is not a valid object hash").into()));
+        if let Some(bad) = manifest.missing.iter().find(|hash| !is_hash(hash)) {
+            return Err(invalid(format!("{bad:?} is not a valid hash").into()));
         }
         if size > max_bytes {
             return Err(too_large(size, max_bytes));
@@ -133,7 +133,7 @@ fn too_large(size: u64, max_bytes: u64) -> Error {
 /// Checks that an entry's name is one that a bundle has. No other name ever becomes a path.
 fn check_name(name: &str) -> Result<()> {
     let known = [RUN, SNAPSHOTS, EVENTS, TRANSCRIPTS].contains(&name);
-    if known || hash_of(name).is_some_and(Objects::is_hash) {
+    if known || hash_of(name).is_some_and(is_hash) {
         return Ok(());
     }
     let shown: String = name.chars().take(200).collect();

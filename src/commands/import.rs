@@ -92,16 +92,21 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     let name = format!("run {} ({team})", run.run);
     match unpacked.install(&catalog, &exclusive, context.clock.now()).map_err(failed)? {
         ImportOutcome::Existing { repaired: 0 } => print(format!("{name} already exists")),
-        ImportOutcome::Existing { repaired } => {
-            print(format!("{name} already exists; repaired {}", count(repaired, "missing or damaged object")))
-        }
+        ImportOutcome::Existing { repaired } => print(format!(
+            "{name} already exists; repaired {}",
+            count(repaired, "missing or damaged content")
+        )),
         ImportOutcome::New => {
             let (events, verdicts) = (count(events, "event"), count(verdicts, "verdict"));
             print(format!("imported {name}: {events}, {verdicts}"));
             if missing > 0 {
                 print(format!(
                     "{} already missing when it was exported",
-                    if missing == 1 { "1 object was".to_owned() } else { format!("{missing} objects were") }
+                    if missing == 1 {
+                        "1 content was".to_owned()
+                    } else {
+                        format!("{missing} contents were")
+                    }
                 ));
             }
             if catalog.runs.iter().any(|other| other.team.is_some() && other.team == run.team) {

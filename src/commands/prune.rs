@@ -1,4 +1,4 @@
-//! `teamkeep prune`: deletes old runs and unused data; a dry run without `--yes`.
+//! `teamkeep prune`: deletes old runs; a dry run without `--yes`.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -28,8 +28,8 @@ Examples:
   # Keep the 20 newest runs, and of these as many as fit into 1 GiB
   teamkeep prune --keep 20 --max-size '1 GiB' --yes
 
-Running teams and unreadable runs are never deleted. Without a limit, only unreferenced data
-and log segments that expired (`log.keep`, `log.keep-size` in the configuration) are deleted.
+Running teams and unreadable runs are never deleted. Without a limit, only log segments
+that expired (`log.keep`, `log.keep-size` in the configuration) are deleted.
 
 Exit codes:
   0   Success, nothing to delete, or a dry run with --dry-run or on a terminal
@@ -90,19 +90,19 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         let recording = Recording { at: now, patience: limits.lock_patience };
         let policy = context.paths.policy();
         let ground = PruneContext { right, log: &log, policy: &policy, grace, recording };
-        let mut progress = context.ui.progress("deleting", plan.bytes);
-        pruned = Some(apply(&survey, &plan, &ground, &mut |bytes| progress.add(bytes))?);
+        let _progress = context.ui.progress("deleting", 0);
+        pruned = Some(apply(&survey, &plan, &ground)?);
         // It contains the texts of what was deleted.
         remove_former_index(&context.paths.search());
     }
     let is_plan = pruned.is_none() && !plan.is_empty();
     if args.output.json {
         output::print_json(context, &object(&survey, &plan, pruned.as_ref()))?;
-    } else if let Some(Pruned { runs, contents, segments, bytes, .. }) = &pruned
+    } else if let Some(Pruned { runs, segments, bytes, .. }) = &pruned
         && !plan.is_empty()
     {
-        let all = [count(*runs, "run"), count(*contents, "object"), count(*segments, "log segment")];
-        output::print(context, &format!("deleted {} ({})\n", all.join(", "), view::size(*bytes)))?;
+        let (runs, segments) = (count(*runs, "run"), count(*segments, "log segment"));
+        output::print(context, &format!("deleted {runs}, {segments} ({})\n", view::size(*bytes)))?;
     }
     if is_plan {
         dry_run::show_command(context, Some("--yes"));
@@ -153,19 +153,11 @@ fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
     for run in &survey.damaged {
         add(format!("keep {run} (its data cannot be read; run: teamkeep verify {run})"));
     }
-    if let Some(why) = survey.obstacle.as_ref().filter(|_| !plan.runs.is_empty()) {
-        add(format!("keep all objects ({why}, and may need them)"));
-    }
-    if let Some(run) = survey.missing.as_ref().filter(|_| plan.spared > 0) {
-        let spared = count(plan.spared, "object");
-        add(format!("keep {spared} (unreferenced, but run {run} may need them; run: teamkeep verify {run})"));
-    }
     if plan.is_empty() {
         add("nothing to delete".to_owned());
     } else if !args.yes {
         let all = [
-            count(plan.runs.len(), "run"),
-            format!("{} ({})", count(plan.contents.len(), "object"), view::size(plan.bytes)),
+            format!("{} ({})", count(plan.runs.len(), "run"), view::size(plan.bytes)),
             format!("{} ({})", count(plan.segments.len(), "log segment"), view::size(plan.log_bytes)),
         ];
         let left = view::size(plan.left);
@@ -220,13 +212,12 @@ fn object(survey: &Inventory, plan: &Plan, pruned: Option<&Pruned>) -> Value {
         "runs": runs.collect::<Vec<_>>(),
         "kept": kept.collect::<Vec<_>>(),
         "unreadable": survey.damaged,
-        "objects": plan.contents.len(),
         "bytes": plan.bytes,
         "segments": segments.collect::<Vec<_>>(),
         "log_bytes": plan.log_bytes,
         "left": plan.left,
         "removed": pruned.map(|pruned| json!({
-            "runs": pruned.runs, "objects": pruned.contents, "segments": pruned.segments, "bytes": pruned.bytes,
+            "runs": pruned.runs, "segments": pruned.segments, "bytes": pruned.bytes,
         })),
     })
 }

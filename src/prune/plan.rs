@@ -34,17 +34,13 @@ pub enum Reason {
     Size,
 }
 
-/// The data to delete. Runs and contents are indexes in the inventory.
+/// The data to delete. Runs are indexes in the inventory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     /// The runs, oldest first.
     pub runs: Vec<(usize, Reason)>,
     /// The runs that stay despite the limits.
     pub kept: Vec<usize>,
-    /// Contents that nothing needs.
-    pub contents: Vec<usize>,
-    /// Number of unneeded contents that stay, because a run may need one of them under a damaged name.
-    pub spared: usize,
     /// Log segments.
     pub segments: Vec<Removal>,
     /// The bytes to delete from the archive.
@@ -76,21 +72,6 @@ pub fn plan_verified(
 
 pub fn plan(survey: &Inventory, bounds: &Bounds, limits: &config::Log, now: Timestamp) -> Plan {
     let mut plan = Plan { left: survey.bytes(), ..Plan::default() };
-    let mut uses = vec![0; survey.contents.len()];
-    survey.runs.iter().flat_map(|held| &held.needs).for_each(|index| uses[*index] += 1);
-    let may_go = survey.obstacle.is_none();
-    // Unneeded contents are always deleted, unless a damaged run may need them.
-    for (index, content) in survey.contents.iter().enumerate() {
-        if !may_go || uses[index] > 0 || content.pinned {
-            continue;
-        }
-        if survey.missing.is_some() {
-            plan.spared += 1;
-        } else {
-            plan.delete(content.bytes());
-            plan.contents.push(index);
-        }
-    }
     let max_age = bounds.older_than.and_then(|most| TimeDelta::from_std(most).ok());
     let older = survey.runs.len().saturating_sub(bounds.keep.unwrap_or(usize::MAX));
     for (index, held) in survey.runs.iter().enumerate() {
@@ -108,13 +89,6 @@ pub fn plan(survey: &Inventory, bounds: &Bounds, limits: &config::Log, now: Time
         }
         plan.runs.push((index, reason));
         plan.delete(held.bytes);
-        for content in &held.needs {
-            uses[*content] -= 1;
-            if may_go && uses[*content] == 0 && !survey.contents[*content].pinned {
-                plan.delete(survey.contents[*content].bytes());
-                plan.contents.push(*content);
-            }
-        }
     }
     plan.delete_segments(survey, bounds, limits, now);
     plan
@@ -175,7 +149,7 @@ impl Plan {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.runs.is_empty() && self.contents.is_empty() && self.segments.is_empty()
+        self.runs.is_empty() && self.segments.is_empty()
     }
 }
 

@@ -76,7 +76,7 @@ impl FilePlan {
                 _ if !is_safe(&path) => skip(path, "unsafe name"),
                 None => skip(path, "its content was not recorded"),
                 Some(object) => {
-                    let bytes = archive.objects.get(&object).ok();
+                    let bytes = archive.content(&data.run.run, &object).ok();
                     let last = bytes.as_ref().filter(|_| at.is_none());
                     let text = last.and_then(|bytes| merged_history(data, &path, bytes));
                     let has_whole = state.torn && state.whole.is_some();
@@ -145,7 +145,7 @@ impl FilePlan {
         for Planned { path, object, text, .. } in &self.files {
             let bytes = match text {
                 Some(text) => Ok(text.clone().into_bytes()),
-                None => archive.objects.get(object),
+                None => archive.content(&self.run, object),
             };
             match bytes.map(|bytes| write_file(&root, path, &bytes, created)) {
                 Ok(Err(error)) if error.kind() == ErrorKind::AlreadyExists => {

@@ -80,7 +80,7 @@ fn unreadable(archive: &Archive, data: &RunData, at: Option<Timestamp>) -> BTree
     for change in snapshots.flat_map(|snapshot| &snapshot.changed) {
         let name = change.path.strip_prefix("tasks/").and_then(|rest| Some(rest.split_once('/')?.1));
         let Some(name) = name.filter(|name| name.ends_with(".json")) else { continue };
-        let bytes = || archive.objects.get(change.object.as_deref()?).ok();
+        let bytes = || archive.content(&data.run.run, change.object.as_deref()?).ok();
         let is_readable = readable.entry(&change.path).or_default();
         *is_readable = *is_readable || bytes().is_some_and(|bytes| Task::parse(name, &bytes).is_some());
     }

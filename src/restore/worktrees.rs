@@ -74,7 +74,7 @@ impl WorktreePlan {
         for (worktree, object, at) in
             work.iter().filter(|(worktree, ..)| name.is_none_or(|name| name == worktree))
         {
-            let header = Header::parse(&archive.objects.get(object)?).ok_or_else(|| {
+            let header = Header::parse(&archive.content(&data.run.run, object)?).ok_or_else(|| {
                 Error::new(format!("the recorded work of worktree {worktree} is not a valid bundle"))
             })?;
             let short = header.commit.get(..SHORT).unwrap_or_default();
@@ -116,7 +116,7 @@ impl WorktreePlan {
             }
         }
         for work in &mut self.branches {
-            work.existed = work.create(archive, &git)? == Creation::Existed;
+            work.existed = work.create(archive, &self.run, &git)? == Creation::Existed;
         }
         self.done = true;
         Ok(())
@@ -141,7 +141,7 @@ enum Creation {
 }
 
 impl WorktreeBranch {
-    fn create(&self, archive: &Archive, git: &Git) -> Result<Creation> {
+    fn create(&self, archive: &Archive, run: &str, git: &Git) -> Result<Creation> {
         let reference = format!("refs/heads/{}", self.branch);
         let exists = |reference: &str| git.output(&["rev-parse", "--verify", "--quiet", reference]).is_some();
         if exists(&reference) {
@@ -159,7 +159,7 @@ impl WorktreeBranch {
         };
         let mut file = tempfile::NamedTempFile::new()
             .map_err(|error| Error::caused("cannot create a temporary file", error))?;
-        file.write_all(&archive.objects.get(&self.object)?)?;
+        file.write_all(&archive.content(run, &self.object)?)?;
         let path = file.path().to_str().ok_or_else(failed)?;
         git.output(&["bundle", "unbundle", path]).ok_or_else(failed)?;
         git.output(&["update-ref", &reference, &self.commit, ""]).ok_or_else(failed)?;

@@ -210,7 +210,7 @@ impl<'a> Scan<'a> {
                 continue;
             };
             // `verify` reports a content that is missing or damaged.
-            let Ok(bytes) = self.catalog.archive.objects.get(&hash) else { continue };
+            let Ok(bytes) = self.catalog.archive.content(run, &hash) else { continue };
             if self.request.pattern.lines.selects(&bytes) {
                 for document in file_texts::documents(&path, &bytes, state.at) {
                     self.add(document, place, scanned);

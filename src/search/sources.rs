@@ -26,8 +26,8 @@ const READ_BYTES: usize = 64 << 10;
 pub enum Content {
     File(PathBuf),
     Compressed(PathBuf),
-    /// An object of the archive.
-    Object(String),
+    /// An archived transcript of a run: the run and the hash.
+    Archived(String, String),
     /// The last archived tasks and inboxes of a run.
     TeamFiles,
 }
@@ -54,7 +54,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Opens it for reading. An object is not checked.
+    /// Opens it for reading. An archived transcript is not checked.
     pub fn open(&self, catalog: &RunCatalog) -> Result<Box<dyn Read>> {
         Ok(match &self.content {
             Content::File(path) => Box::new(fs::open_regular(path)?),
@@ -62,7 +62,7 @@ impl Source {
                 let file = BufReader::with_capacity(READ_BYTES, fs::open_regular(path)?);
                 Box::new(MultiGzDecoder::new(file))
             }
-            Content::Object(hash) => catalog.archive.objects.open_unchecked(hash)?,
+            Content::Archived(run, hash) => Box::new(catalog.archive.open_content(run, hash)?),
             Content::TeamFiles => Box::new(io::empty()),
         })
     }
@@ -162,8 +162,9 @@ fn transcripts_of(catalog: &RunCatalog, run: &RunRecord) -> Vec<(String, Source)
     });
     let kept = catalog.archive.kept(&run.run);
     let kept = kept.iter().filter(|(name, _)| is_transcript(name));
-    let kept =
-        kept.map(|(name, kept)| of(name, Content::Object(kept.object.clone()), kept.size, end_of(run)));
+    let kept = kept.map(|(name, kept)| {
+        of(name, Content::Archived(run.run.clone(), kept.object.clone()), kept.size, end_of(run))
+    });
     live.chain(kept).collect()
 }
 
@@ -174,6 +175,6 @@ pub fn note_of(catalog: &RunCatalog, run: &RunRecord, transcript: &Path) -> Tran
     let object = path.to_str().and_then(|path| kept.get(path)).map(|kept| kept.object.as_str());
     // The path of an imported transcript belongs to another machine.
     let is_known = object.is_some() || run.imported.is_none();
-    let note = is_known.then(|| read_note(&catalog.archive, &path, object).ok()).flatten();
+    let note = is_known.then(|| read_note(&catalog.archive, &run.run, &path, object).ok()).flatten();
     note.unwrap_or_default()
 }

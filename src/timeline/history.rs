@@ -34,7 +34,7 @@ pub(super) fn inbox_of(file: &str) -> &str {
 }
 
 impl History {
-    /// Reads a journal's objects, each once. `list` is the run's own task list, `created` the time when its team was
+    /// Reads the contents that a journal names, each once. `list` is the run's own task list, `created` the time when its team was
     /// created.
     pub fn read(
         archive: &Archive,
@@ -45,6 +45,7 @@ impl History {
     ) -> History {
         let mut reader = HistoryReader {
             archive,
+            run: &journal.run,
             created,
             trackers: HashSet::new(),
             unread: HashSet::new(),
@@ -76,6 +77,7 @@ impl History {
 
 struct HistoryReader<'a> {
     archive: &'a Archive,
+    run: &'a str,
     list: Option<&'a str>,
     /// When the team was created, by Claude Code's clock.
     created: Option<Timestamp>,
@@ -105,7 +107,7 @@ impl HistoryReader<'_> {
             if is_known || self.unread.contains(hash) {
                 continue;
             }
-            let read = match self.archive.objects.get(hash) {
+            let read = match self.archive.content(self.run, hash) {
                 Ok(bytes) => self.parse(&change.path, at, &bytes).ok_or_else(|| {
                     let what = format!("{} is not valid in the state of {at}", change.path);
                     // A temporary file is incomplete.

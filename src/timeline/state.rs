@@ -59,7 +59,7 @@ pub fn state(archive: &Archive, data: &RunData, at: Option<Timestamp>) -> State 
 impl State {
     fn fill(&mut self, archive: &Archive, held: &FileTree, data: &RunData) {
         for (path, file) in held {
-            let read = |hash: &Option<String>| archive.objects.get(hash.as_deref()?).ok();
+            let read = |hash: &Option<String>| archive.content(&self.run, hash.as_deref()?).ok();
             let Some(mut bytes) = read(&file.object) else { continue };
             if let Some(flaw) = Flaw::of(path, &bytes) {
                 match read(&file.whole).filter(|_| file.torn) {
@@ -102,7 +102,7 @@ impl State {
         let configs = data.journal.snapshots.iter().flat_map(|snapshot| &snapshot.changed);
         let configs = configs.filter(|change| TeamPath::of(&change.path) == TeamPath::Config);
         for hash in configs.filter_map(|change| change.object.as_deref()) {
-            let config = archive.objects.get(hash).ok().and_then(|bytes| json::parse_lossy(&bytes));
+            let config = archive.content(&self.run, hash).ok().and_then(|bytes| json::parse_lossy(&bytes));
             self.config = config.or(self.config.take());
         }
         let members = history.members().into_iter();

@@ -41,9 +41,11 @@ pub(super) fn load_transcripts(
     let object = |path: &str| Some(recorded.get(path)?.as_ref()?.object.as_str());
     for path in recorded.keys().filter(|path| path.ends_with(".jsonl")) {
         let meta = path.replace(".jsonl", ".meta.json");
-        let note = recorded.contains_key(&meta).then(|| read_note(archive, Path::new(&meta), object(&meta)));
+        let note = recorded
+            .contains_key(&meta)
+            .then(|| read_note(archive, &run.run, Path::new(&meta), object(&meta)));
         let note = note.and_then(Result::ok).unwrap_or_default();
-        match read(archive, path, object(path)) {
+        match read(archive, &run.run, path, object(path)) {
             Ok(records) => {
                 let by = owners.owner(Path::new(path), &note, &records);
                 let agent = agent_of(Path::new(path)).to_owned();
@@ -59,12 +61,12 @@ pub(super) fn load_transcripts(
 }
 
 /// Reads a transcript line by line, from the archive if an object is named, else from Claude Code's file.
-fn read(archive: &Archive, path: &str, object: Option<&str>) -> Result<Vec<Record>> {
+fn read(archive: &Archive, run: &str, path: &str, object: Option<&str>) -> Result<Vec<Record>> {
     let path = Path::new(path);
     let read = match object {
         None => records(BufReader::new(fs::open_regular(path)?)),
         Some(object) => {
-            let mut reader = archive.objects.open(object)?;
+            let mut reader = archive.open_content(run, object)?;
             let read = records(BufReader::new(&mut reader));
             reader.verify()?;
             read
@@ -77,10 +79,10 @@ fn read(archive: &Archive, path: &str, object: Option<&str>) -> Result<Vec<Recor
 const MAX_NOTE_BYTES: u64 = 1 << 20;
 
 /// Reads the note from the archive if an object is named, else from Claude Code's file.
-pub fn read_note(archive: &Archive, path: &Path, object: Option<&str>) -> Result<TranscriptNote> {
+pub fn read_note(archive: &Archive, run: &str, path: &Path, object: Option<&str>) -> Result<TranscriptNote> {
     let mut bytes = Vec::new();
     match object {
-        Some(object) => archive.objects.open(object)?.take(MAX_NOTE_BYTES).read_to_end(&mut bytes)?,
+        Some(object) => archive.open_content(run, object)?.take(MAX_NOTE_BYTES).read_to_end(&mut bytes)?,
         None => fs::open_regular(path)?.take(MAX_NOTE_BYTES).read_to_end(&mut bytes)?,
     };
     Ok(TranscriptNote::parse(&bytes))

@@ -13,6 +13,7 @@ use teamkeep_core::sys::clock::Timestamp;
 #[derive(Debug)]
 pub struct UnreadCounts {
     archive: Archive,
+    run: String,
     states: Vec<InboxState>,
     /// The number of unread messages in each content that was needed so far; `None` if it cannot be read.
     counts: RefCell<HashMap<String, Option<usize>>>,
@@ -43,7 +44,12 @@ impl UnreadCounts {
             let found = changed.chain(gone).filter_map(|(path, object)| Some((owner(path)?, object)));
             states.extend(found.map(|(owner, object)| InboxState { at, owner, object }));
         }
-        UnreadCounts { archive: archive.clone(), states, counts: RefCell::default() }
+        UnreadCounts {
+            archive: archive.clone(),
+            run: data.run.run.clone(),
+            states,
+            counts: RefCell::default(),
+        }
     }
 
     /// The number of unread messages of each agent at that moment, where there were any.
@@ -70,7 +76,7 @@ impl UnreadCounts {
         if let Some(known) = self.counts.borrow().get(object) {
             return *known;
         }
-        let bytes = self.archive.objects.get(object).ok();
+        let bytes = self.archive.content(&self.run, object).ok();
         let parsed = bytes.and_then(|bytes| TeamFile::Inbox(owner).parse(&bytes));
         let waiting = parsed.and_then(|content| match content {
             FileContent::Mail(_, mail) => Some(mail.unread),

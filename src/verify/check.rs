@@ -1,24 +1,24 @@
-//! A check in progress: its findings, and which objects are intact.
+//! A check in progress: its findings, and which contents are intact.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
 use super::chain::ChainCheck;
 use super::journals::JournalChecks;
 use super::{Finding, Findings, Kind, Scope, Verifier};
-use teamkeep_core::store::archive::{ObjectError, ObjectInfo, Objects};
+use teamkeep_core::store::archive::{ContentError, is_hash};
 use teamkeep_core::store::chain::ChainHash;
 use teamkeep_core::store::log::{Lines, Position, Raw};
 
-/// The hint for a lost object.
+/// The hint for a lost content.
 const LOST: &str =
     "only these states are lost; if you have an export of the run, restore them with `teamkeep import FILE`";
 
 /// How long to wait for the end of the last line, which may be being written.
 const WRITE_TIME: Duration = Duration::from_millis(100);
 
-/// Maximum number of uses to list for a damaged object.
+/// Maximum number of uses to list for a damaged content.
 const MAX_USES: usize = 5;
 
 pub(super) struct Check<'a> {
@@ -28,17 +28,15 @@ pub(super) struct Check<'a> {
     pub journals: JournalChecks,
     /// The hash of each copy of a segment, by segment and run.
     pub copies: HashMap<(String, String), ChainHash>,
-    /// The objects that a manifest or a list of transcripts names.
-    needed: HashSet<blake3::Hash>,
-    /// The index of the finding about each object that was checked; `None` if it is intact.
-    objects: HashMap<blake3::Hash, Option<usize>>,
+    /// The index of the finding about each content of the run that was checked; `None` if it is intact.
+    pub contents: HashMap<blake3::Hash, Option<usize>>,
     /// Called with the number of bytes read.
     done: &'a mut dyn FnMut(u64),
 }
 
-/// A state that needs an object.
+/// A state that needs a content.
 #[derive(Debug, Clone)]
-pub(super) struct ObjectUse<'a> {
+pub(super) struct ContentUse<'a> {
     pub run: &'a str,
     pub file: &'a Path,
     pub line: Option<u64>,
@@ -46,7 +44,7 @@ pub(super) struct ObjectUse<'a> {
     pub what: String,
 }
 
-impl ObjectUse<'_> {
+impl ContentUse<'_> {
     fn finding(&self, kind: Kind, what: String) -> Finding {
         let finding = Finding::new(kind, self.file, what, LOST).of_run(self.run);
         Finding { line: self.line, ..finding }
@@ -56,14 +54,8 @@ impl ObjectUse<'_> {
 impl<'a> Check<'a> {
     pub fn new(verifier: &'a Verifier<'a>, done: &'a mut dyn FnMut(u64)) -> Check<'a> {
         let (findings, journals) = (Findings::default(), JournalChecks::default());
-        let (chain, needed) = (ChainCheck::default(), HashSet::new());
-        let (copies, objects) = (HashMap::new(), HashMap::new());
-        Check { verifier, findings, chain, journals, copies, needed, objects, done }
-    }
-
-    /// How many objects no run needs.
-    pub fn unneeded_objects(&self) -> u64 {
-        self.objects.keys().filter(|hash| !self.needed.contains(hash)).count() as u64
+        let (copies, contents) = (HashMap::new(), HashMap::new());
+        Check { verifier, findings, chain: ChainCheck::default(), journals, copies, contents, done }
     }
 
     /// The run to check, if the scope is a single run.
@@ -74,69 +66,38 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Checks one file of an object. Returns the index of the finding if it is damaged.
-    pub fn object(&mut self, stored: &ObjectInfo) -> Option<usize> {
-        (self.done)(stored.size);
-        self.findings.checked.objects += 1;
-        self.findings.checked.bytes += stored.size;
-        let checked = self.verifier.archive.objects.check(stored);
-        let found = checked.err().and_then(|error| {
-            let what = match error {
-                ObjectError::OtherHash(_) => "its content has another hash".to_owned(),
-                ObjectError::Io(error) => error.to_string(),
-            };
-            self.findings.add(Finding::new(Kind::DamagedObject, &stored.path, what, LOST))
-        });
-        // If a content is stored in two files, the uncompressed one is read.
-        if let Some(hash) = parsed(&stored.hash)
-            && (!stored.packed || !self.objects.contains_key(&hash))
-        {
-            self.objects.insert(hash, found);
-        }
-        found
-    }
-
-    /// Notes that a state needs an object, and records a finding if the object is lost.
-    pub fn require_object(&mut self, hash: &str, of: &ObjectUse<'_>) {
+    /// Notes that a state needs a content of the run that is being checked, and records a finding if the content is lost.
+    pub fn require_content(&mut self, hash: &str, of: &ContentUse<'_>) {
         let Some(key) = parsed(hash) else {
-            let what = format!("{hash:?} is not a valid object hash");
+            let what = format!("{hash:?} is not a valid hash");
             self.findings.add(of.finding(Kind::DamagedLine, what));
             return;
         };
-        self.needed.insert(key);
-        let known = self.objects.get(&key).copied();
-        let found = known.unwrap_or_else(|| self.find_object(hash, of));
-        self.objects.insert(key, found);
-        if let Some(finding) = found.and_then(|at| self.findings.first.get_mut(at)) {
-            if finding.needed_by.len() < MAX_USES {
-                finding.needed_by.push(format!("{} {}", of.run, of.what));
-            }
-            finding.run.get_or_insert_with(|| of.run.to_owned());
+        let known = self.contents.get(&key).copied();
+        let found = known.unwrap_or_else(|| self.content(hash, of));
+        self.contents.insert(key, found);
+        if let Some(finding) = found.and_then(|at| self.findings.first.get_mut(at))
+            && finding.needed_by.len() < MAX_USES
+        {
+            finding.needed_by.push(format!("{} {}", of.run, of.what));
         }
     }
 
-    /// Checks an object that was not checked yet. Returns the index of the finding if it is lost.
-    fn find_object(&mut self, hash: &str, of: &ObjectUse<'_>) -> Option<usize> {
-        let objects = &self.verifier.archive.objects;
-        // A hook call may have written it after the list was read.
-        let files: Vec<_> = objects.stored(hash).iter().map(|stored| self.object(stored)).collect();
-        if let Some(found) = files.first() {
-            return *found;
-        }
-        let Some(checked) = objects.check_packed(hash) else {
-            return self.findings.add(of.finding(Kind::MissingObject, format!("object {hash} is missing")));
+    /// Reads a content. Returns the index of the finding if it is lost.
+    fn content(&mut self, hash: &str, of: &ContentUse<'_>) -> Option<usize> {
+        let read = self.verifier.archive.content(of.run, hash);
+        self.findings.checked.contents += 1;
+        let (kind, what) = match read {
+            Ok(bytes) => {
+                self.findings.checked.bytes += bytes.len() as u64;
+                (self.done)(bytes.len() as u64);
+                return None;
+            }
+            Err(ContentError::Missing { .. }) => (Kind::MissingContent, format!("content {hash} is missing")),
+            Err(ContentError::Damaged { .. }) => (Kind::DamagedContent, format!("content {hash} is damaged")),
+            Err(ContentError::Io(error)) => (Kind::DamagedContent, error.to_string()),
         };
-        self.findings.checked.objects += 1;
-        match checked {
-            Ok(size) => {
-                self.findings.checked.bytes += size;
-                None
-            }
-            Err(error) => {
-                let what = format!("object {hash} is damaged: {error}");
-                self.findings.add(of.finding(Kind::DamagedObject, what))
-            }
-        }
+        self.findings.add(of.finding(kind, what))
     }
 
     /// Calls `each` for each line of a file with its number, keeping only one in memory. Returns why reading stopped, if
@@ -183,5 +144,5 @@ fn read_again(path: &Path, from: Position) -> Option<Raw> {
 
 fn parsed(hash: &str) -> Option<blake3::Hash> {
     // Upper-case digits are valid for blake3, but not in the store.
-    blake3::Hash::from_hex(hash).ok().filter(|_| Objects::is_hash(hash))
+    blake3::Hash::from_hex(hash).ok().filter(|_| is_hash(hash))
 }

@@ -1,4 +1,4 @@
-//! Checks the store for damage and for changes by others: every object against its hash, every manifest, every event in the
+//! Checks the store for damage and for changes by others: every content against its hash, every manifest, every event in the
 //! log, and the chain that links them.
 //!
 //! Changes nothing, and keeps only hashes and ids in memory, regardless of the size of the store.
@@ -25,7 +25,7 @@ use teamkeep_core::store::log;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
     All,
-    /// One run: its files, the objects that they need, and the log of its time.
+    /// One run: its files, and the log of its time.
     Run(String),
 }
 
@@ -47,10 +47,10 @@ pub struct Verifier<'a> {
 named_enum! {
     /// The kind of damage. The names are stable.
     pub enum Kind {
-        /// An object whose content does not match its hash.
-        DamagedObject = "damaged-object",
-        /// An object that is missing although a manifest names it.
-        MissingObject = "missing-object",
+        /// A content that does not match its hash.
+        DamagedContent = "damaged-content",
+        /// A content that is missing although a manifest names it.
+        MissingContent = "missing-content",
         /// A line of a journal or of the log that cannot be read.
         DamagedLine = "damaged-line",
         /// A file of the store that cannot be read or parsed.
@@ -93,8 +93,8 @@ impl Kind {
     fn is_alteration(self) -> bool {
         !matches!(
             self,
-            Kind::DamagedObject
-                | Kind::MissingObject
+            Kind::DamagedContent
+                | Kind::MissingContent
                 | Kind::DamagedLine
                 | Kind::DamagedFile
                 | Kind::RepeatedId
@@ -139,10 +139,9 @@ impl Finding {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct VerifyStats {
     pub runs: u64,
-    pub objects: u64,
-    /// Objects that no run needs. Nothing shows them, and `prune` removes them.
-    pub unneeded: u64,
-    /// Size of the objects on disk, in bytes.
+    /// The contents that manifests and lists of transcripts name.
+    pub contents: u64,
+    /// Their size, in bytes.
     pub bytes: u64,
     /// Manifests: lines of journals.
     pub manifests: u64,
@@ -195,17 +194,14 @@ impl Verifier<'_> {
         let mut bytes = 0;
         if self.scope == Scope::All {
             // Errors are reported later, by the check itself.
-            let _ = self.archive.objects.each(|stored| {
-                bytes += stored.size;
-                Ok(())
-            });
+            bytes += self.archive.run_names().iter().map(|run| self.archive.run_size(run)).sum::<u64>();
         }
         let segments = log::list(self.log).unwrap_or_default();
         bytes + segments.iter().map(|segment| segment.size).sum::<u64>()
     }
 
     /// Checks everything in the scope and calls `done` with the number of bytes read. Repeats checks with findings if
-    /// runs were added or removed in the meantime: prune removes a run before its objects. Fails when a directory of the
+    /// runs were added or removed in the meantime. Fails when a directory of the
     /// store cannot be listed.
     pub fn run(&self, done: &mut dyn FnMut(u64)) -> Result<Findings> {
         for _ in 1..MAX_ATTEMPTS {
@@ -233,10 +229,6 @@ impl Verifier<'_> {
         let mut check = Check::new(self, done);
         let names = match &self.scope {
             Scope::All => {
-                self.archive.objects.each(|stored| {
-                    check.object(&stored);
-                    Ok(())
-                })?;
                 if let Some(why) = self.archive.why_unlisted() {
                     let what = format!("cannot list the runs: {why}");
                     check.findings.add(Finding::new(
@@ -256,10 +248,6 @@ impl Verifier<'_> {
         check.states();
         check.log()?;
         check.finish_journals();
-        check.findings.checked.unneeded = match self.scope {
-            Scope::All => check.unneeded_objects(),
-            Scope::Run(_) => 0,
-        };
         Ok(check.findings)
     }
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::chain::ALTERED;
-use super::check::{Check, ObjectUse};
+use super::check::{Check, ContentUse};
 use super::journals::{JournalCheck, JournalStates, Naming};
 use super::{Finding, Kind, UPGRADE};
 use teamkeep_core::store::archive::{JournalPoint, Snapshot};
@@ -26,6 +26,7 @@ const TRANSCRIPTS: &str = "transcripts that Claude Code still has are read from 
 impl Check<'_> {
     pub fn run(&mut self, run: &str) {
         self.findings.checked.runs += 1;
+        self.contents.clear();
         let archive = self.verifier.archive;
         let Some(dir) = archive.run_dir(run) else {
             let (what, hint) =
@@ -105,7 +106,7 @@ impl Check<'_> {
             for change in &snapshot.changed {
                 if let Some(hash) = &change.object {
                     let what = format!("{} {}", change.path, snapshot.at);
-                    check.require_object(hash, &ObjectUse { run, file, line: Some(number), what });
+                    check.require_content(hash, &ContentUse { run, file, line: Some(number), what });
                 }
             }
         });
@@ -121,7 +122,7 @@ impl Check<'_> {
             Ok(Some(kept)) => {
                 for (what, kept) in kept {
                     self.findings.checked.transcripts += 1;
-                    self.require_object(&kept.object, &ObjectUse { run, file, line: None, what });
+                    self.require_content(&kept.object, &ContentUse { run, file, line: None, what });
                 }
                 return;
             }

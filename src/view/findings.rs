@@ -112,7 +112,7 @@ fn checked(checked: &VerifyStats) -> String {
     format!(
         "{}, {} ({}), {}, {}",
         count(checked.runs, "run"),
-        count(checked.objects, "object"),
+        count(checked.contents, "content"),
         size(checked.bytes),
         count(checked.transcripts, "transcript"),
         count(checked.events, "log line"),

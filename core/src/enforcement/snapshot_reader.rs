@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::client::json;
 use crate::client::team::{FileContent, Flaw, TeamFile};
 use crate::policy::{TeamState, Unreadable};
-use crate::store::archive::{Archive, CapturedFile, Contents, Index};
+use crate::store::archive::{Archive, CapturedFile, Index, RunContents};
 use crate::sys::fs;
 
 /// With more files than this, several threads read them.
@@ -82,11 +82,7 @@ impl SnapshotReader<'_> {
         state
     }
 
-    fn content(
-        &self,
-        contents: &mut Contents<'_>,
-        file: ListedFile<'_>,
-    ) -> Result<FileContent, &'static str> {
+    fn content(&self, contents: &mut RunContents, file: ListedFile<'_>) -> Result<FileContent, &'static str> {
         let (path, file, captured) = file;
         if let Some(facts) = captured.facts.clone().filter(|_| !self.live_first)
             && let Some(content) = file.content(facts)
@@ -95,7 +91,7 @@ impl SnapshotReader<'_> {
         }
         let largest = self.archive.largest;
         // Before a TeamDelete, larger files are archived as well; a hook call does not have the time to read them.
-        let mut stored = || (captured.stamp.0 <= largest).then(|| contents.get(captured)).flatten();
+        let mut stored = || (captured.stamp.0 <= largest).then(|| contents.of_file(captured)).flatten();
         let live = || {
             let (bytes, _) = fs::read_regular(&self.client?.join(path), largest).ok()?;
             json::parse_lossy(&bytes).is_some().then_some(bytes)
@@ -112,20 +108,21 @@ impl SnapshotReader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::archive::ContentWriter;
 
     #[test]
     fn files_after_the_deadline_are_counted_and_many_files_are_read_like_few() {
         let dir = tempfile::tempdir().unwrap();
         let archive = Archive::new(dir.path().to_owned(), 1 << 20, std::time::Duration::ZERO);
-        let mut index = Index::default();
+        let mut index = Index { run: "0123456789abcdef".into(), ..Index::default() };
+        let mut contents = ContentWriter::new(&archive.run_dir(&index.run).unwrap(), "event", true);
         for number in 1..=THREADED_FROM + 10 {
             let text = format!("{{\"status\":\"pending\",\"owner\":\"worker-{number}\"}}");
-            let seen = CapturedFile {
-                object: Some(archive.objects.put_compressed(text.as_bytes()).unwrap()),
-                ..CapturedFile::default()
-            };
+            let (object, place) = contents.put(text.as_bytes(), None).unwrap();
+            let seen = CapturedFile { object: Some(object), place, ..CapturedFile::default() };
             index.files.insert(format!("tasks/t/{number}.json"), seen);
         }
+        contents.flush().unwrap();
         let read = |until| {
             SnapshotReader { archive: &archive, client: None, live_first: false, until }
                 .team((Some("t"), None), Some(&index))

@@ -172,7 +172,12 @@ impl SpentMessages {
                 return Some(fs::read_regular(Path::new(path), MAX_RECORDED_BYTES).ok()?.0);
             };
             let mut bytes = Vec::new();
-            archive.objects.open(&kept.object).ok()?.take(MAX_RECORDED_BYTES).read_to_end(&mut bytes).ok()?;
+            archive
+                .open_content(&run.run, &kept.object)
+                .ok()?
+                .take(MAX_RECORDED_BYTES)
+                .read_to_end(&mut bytes)
+                .ok()?;
             Some(bytes)
         };
         let mut all = SpentMessages::default();

@@ -61,6 +61,18 @@ pub fn missing(paths: &Paths, env: &Env) -> Option<String> {
     is_missing.then(|| format!("the store {}{by} does not exist", plain(&paths.store).display()))
 }
 
+/// Describes a store of a build whose format is not read any more, with the command that moves it aside.
+pub fn former(paths: &Paths) -> Option<String> {
+    let store = plain(&paths.store);
+    let shown = quoted(&store.to_string_lossy());
+    paths.archive().join("objects").exists().then(|| {
+        format!(
+            "the store {} has runs of an earlier build, whose files cannot be read; to begin a new one: mv {shown} {shown}.earlier",
+            store.display()
+        )
+    })
+}
+
 /// The path without a slash at the end, with which a file cannot be opened.
 fn plain(store: &Path) -> PathBuf {
     store.components().collect()

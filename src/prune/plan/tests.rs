@@ -1,10 +1,9 @@
 use chrono::TimeDelta;
-use std::path::PathBuf;
 
 use super::*;
 use crate::prune::RunInventory;
-use crate::prune::inventory::{Closed, StoredObject};
-use teamkeep_core::store::archive::{ObjectInfo, RunRecord, SessionRecord, SessionRole};
+use crate::prune::inventory::Closed;
+use teamkeep_core::store::archive::{RunRecord, SessionRecord, SessionRole};
 use teamkeep_core::store::log;
 use teamkeep_core::sys::clock::{self, Timestamp};
 
@@ -14,8 +13,8 @@ fn now() -> Timestamp {
     clock::parse("2026-03-01T00:00:00Z").unwrap()
 }
 
-/// A run that ended this many days ago and needs these contents.
-fn held(name: &str, days: i64, needs: &[usize]) -> RunInventory {
+/// A run of this size that ended this many days ago.
+fn held(name: &str, days: i64, bytes: u64) -> RunInventory {
     let since = now() - TimeDelta::days(days);
     let session = SessionRecord {
         id: format!("session of {name}"),
@@ -32,27 +31,13 @@ fn held(name: &str, days: i64, needs: &[usize]) -> RunInventory {
         sessions: vec![session],
         ..RunRecord::default()
     };
-    RunInventory {
-        run,
-        state: RunState::Over,
-        since: Some(since),
-        bytes: 10,
-        journal: 0,
-        needs: needs.to_vec(),
-    }
+    RunInventory { run, state: RunState::Over, since: Some(since), bytes, journal: 0 }
 }
 
-fn contents(sizes: &[u64]) -> Vec<StoredObject> {
-    let file =
-        |size: &u64| ObjectInfo { hash: String::new(), path: PathBuf::new(), size: *size, packed: false };
-    sizes.iter().map(|size| StoredObject { files: vec![file(size)], pinned: false }).collect()
-}
-
-/// Three runs: the first two share a content, the last is a day old; and an unneeded content.
+/// Three runs, the last of which ended a day ago.
 fn scene() -> Inventory {
     Inventory {
-        runs: vec![held("a", 90, &[0, 1]), held("b", 60, &[1, 2]), held("c", 1, &[3])],
-        contents: contents(&[100, 200, 300, 400, 5]),
+        runs: vec![held("a", 90, 300), held("b", 60, 500), held("c", 1, 230)],
         ..Inventory::default()
     }
 }
@@ -70,10 +55,10 @@ fn older(days: u64) -> Bounds {
 }
 
 #[test]
-fn without_bounds_only_what_nothing_needs_goes() {
+fn without_bounds_no_run_goes() {
     let survey = scene();
     let plan = planned(&survey, Bounds::default());
-    assert_eq!((names(&survey, &plan), plan.contents, plan.bytes, plan.left), (vec![], vec![4], 5, 1_030));
+    assert!(plan.is_empty() && (plan.bytes, plan.left) == (0, 1_030));
 }
 
 #[test]
@@ -90,22 +75,13 @@ fn age_count_and_size_each_have_the_oldest_go() {
         (keep(3), vec![]),
         (size(1_030), vec![]),
         (size(1_029), vec!["a"]),
-        (size(900), vec!["a", "b"]),
+        (size(700), vec!["a", "b"]),
         (size(0), vec!["a", "b", "c"]),
         (Bounds { keep: Some(2), ..older(60) }, vec!["a"]),
         (Bounds { keep: Some(1), ..older(60) }, vec!["a", "b"]),
     ] {
         assert_eq!(names(&survey, &planned(&survey, bounds)), gone, "{bounds:?}");
     }
-}
-
-#[test]
-fn a_content_that_a_run_still_needs_stays() {
-    let survey = scene();
-    let plan = planned(&survey, older(80));
-    assert_eq!((plan.contents, plan.bytes), (vec![4, 0], 5 + 10 + 100), "the second is shared");
-    let plan = planned(&survey, older(30));
-    assert_eq!(plan.contents, [4, 0, 1, 2]);
 }
 
 #[test]
@@ -116,26 +92,9 @@ fn what_is_alive_unfinished_or_damaged_stays_and_is_told() {
         let plan = planned(&survey, older(30));
         assert_eq!(names(&survey, &plan), ["b"]);
         assert_eq!(plan.kept, [0]);
-        assert_eq!(plan.contents, [4, 2], "and what it needs");
+        assert_eq!((plan.bytes, plan.left), (500, 530));
         assert!(planned(&survey, older(100)).kept.is_empty(), "not when nobody would have it go");
     }
-}
-
-#[test]
-fn contents_stay_where_something_may_need_them_that_nobody_can_read() {
-    let survey = Inventory { obstacle: Some("unread".to_owned()), ..scene() };
-    let plan = planned(&survey, older(30));
-    assert_eq!((names(&survey, &plan), plan.contents), (vec!["a", "b"], vec![]));
-    let mut survey = scene();
-    survey.contents[4].pinned = true;
-    assert!(planned(&survey, Bounds::default()).contents.is_empty(), "nor what was just written");
-}
-
-#[test]
-fn what_no_run_names_stays_while_one_names_what_is_missing() {
-    let survey = Inventory { missing: Some("c".to_owned()), ..scene() };
-    let plan = planned(&survey, older(80));
-    assert_eq!((plan.contents, plan.spared), (vec![0], 1), "what a run that goes has named goes with it");
 }
 
 fn segment(day: u32, runs: &[&str], sessions: &[&str], loose: Option<i64>) -> Closed {

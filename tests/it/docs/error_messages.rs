@@ -207,7 +207,7 @@ fn every_dry_run_ends_with_the_command_that_does_it() {
     let run = sandbox.library().runs[0].run.clone();
     for (line, would, done) in [
         ("restore latest", "would restore 1 task", "written"),
-        ("prune --keep 0", "would delete 1 run, ", "deleted"),
+        ("prune --keep 0", "would delete 1 run (", "deleted"),
     ] {
         let args: Vec<&str> = line.split(' ').collect();
         let result = sandbox.run(&args);

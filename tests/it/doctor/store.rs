@@ -68,9 +68,9 @@ fn doctor_reports_and_verifies_recorded_data() {
     record(&home);
     assert_eq!(one(&home, "last-event"), "ok: last event: 2026-02-03 04:05:06 UTC (just now)");
     assert!(one(&home, "newest-run").starts_with("ok: the newest run is undamaged: session-1a2b3c4d ("));
-    let objects = home.at(STORE).join("archive/objects");
-    for object in crate::support::sandbox::below(&objects).into_iter().filter(|path| path.is_file()) {
-        std::fs::remove_file(object).unwrap();
+    let runs = crate::support::sandbox::below(&home.at(STORE).join("archive/runs"));
+    for path in runs.into_iter().filter(|path| path.ends_with("contents.jsonl")) {
+        std::fs::remove_file(path).unwrap();
     }
     let (verdict, what, fix) = of(&home, "newest-run").remove(0);
     assert_eq!(

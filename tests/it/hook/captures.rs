@@ -67,7 +67,7 @@ fn check_torn(path: &str) -> (Sandbox, Value) {
     let library = sandbox.library();
     let run = &library.find("latest").unwrap().run;
     let held = library.archive.journal(run).at(clock::parse(&torn).unwrap());
-    let kept = library.archive.objects.get(held[path].object.as_deref().unwrap()).unwrap();
+    let kept = library.archive.content(run, held[path].object.as_deref().unwrap()).unwrap();
     assert_eq!(String::from_utf8(kept).unwrap(), whole[..whole.len() / 2], "torn as it was");
     (sandbox, seen)
 }

@@ -104,10 +104,10 @@ fn verify(sandbox: &Sandbox) -> usize {
         let journal = library.archive.journal(&run.run);
         assert!(journal.snapshots.is_sorted_by(|one, other| one.at <= other.at));
         let changes = journal.snapshots.iter().flat_map(|snapshot| &snapshot.changed);
-        objects.extend(changes.filter_map(|change| change.object.clone()));
-    }
-    for object in &objects {
-        library.archive.objects.get(object).unwrap();
+        for object in changes.filter_map(|change| change.object.clone()) {
+            library.archive.content(&run.run, &object).unwrap();
+            objects.insert(object);
+        }
     }
     objects.len()
 }
@@ -140,10 +140,11 @@ fn a_hook_that_is_killed_loses_at_most_its_own_event() {
         // The call after it works, and keeps what the killed ones did not.
         lead.hook("Stop", json!({}));
         let library = sandbox.library();
-        let held = library.archive.journal(&library.find(TEAM).unwrap().run).last();
+        let run = &library.find(TEAM).unwrap().run;
+        let held = library.archive.journal(run).last();
         for id in 0..20 {
             let path = format!("tasks/{TEAM}/{id}.json");
-            let kept = library.archive.objects.get(held[&path].object.as_deref().unwrap()).unwrap();
+            let kept = library.archive.content(run, held[&path].object.as_deref().unwrap()).unwrap();
             assert_eq!(kept, std::fs::read(sandbox.client(&path)).unwrap(), "{path} in round {round}");
         }
     }
@@ -196,7 +197,8 @@ fn concurrent_hooks_of_one_team_store_every_state_that_they_see() {
     let objects = changes.filter(|change| change.path == path).filter_map(|change| change.object.as_deref());
     let rounds: Vec<u64> = objects
         .map(|object| {
-            let task: Value = serde_json::from_slice(&library.archive.objects.get(object).unwrap()).unwrap();
+            let task: Value =
+                serde_json::from_slice(&library.archive.content(&journal.run, object).unwrap()).unwrap();
             task["round"].as_u64().unwrap()
         })
         .collect();

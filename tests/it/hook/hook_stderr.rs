@@ -42,7 +42,7 @@ fn a_snapshot_that_a_full_disk_rejects_is_reported_although_the_event_is_recorde
         "{result:?}"
     );
     assert!(
-        result.err.starts_with("teamkeep: cannot store tasks/session-aaaaaaaa/1.json: failed to "),
+        result.err.starts_with("teamkeep: cannot store the files of session-aaaaaaaa: failed to "),
         "{}",
         result.err
     );

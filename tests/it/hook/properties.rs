@@ -175,7 +175,7 @@ proptest! {
         prop_assert_eq!(journal.damaged, 0);
         for (at, files) in seen {
             let held: BTreeMap<String, Vec<u8>> = journal.at(at).into_iter()
-                .map(|(path, state)| (path, archive.objects.get(state.object.as_deref().unwrap()).unwrap()))
+                .map(|(path, state)| (path, archive.content(&index.run, state.object.as_deref().unwrap()).unwrap()))
                 .collect();
             prop_assert_eq!(held, files, "at {}", at);
         }

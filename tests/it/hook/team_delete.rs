@@ -140,11 +140,16 @@ fn a_team_delete_is_allowed_when_everything_is_stored() {
 }
 
 #[test]
-fn objects_that_were_lost_are_written_again_before_a_team_delete() {
+fn contents_that_were_lost_are_written_again_before_a_team_delete() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     lead.start("startup");
-    std::fs::remove_dir_all(sandbox.keep("archive/objects")).unwrap();
+    for path in below(&sandbox.keep("archive/runs"))
+        .iter()
+        .filter(|path| path.to_string_lossy().contains("contents."))
+    {
+        std::fs::remove_file(path).unwrap();
+    }
     std::thread::sleep(std::time::Duration::from_millis(80));
     lead.before("u1", "TeamDelete", &json!({}), json!({}));
     sandbox.remove_dir("tasks");
@@ -152,12 +157,13 @@ fn objects_that_were_lost_are_written_again_before_a_team_delete() {
 }
 
 #[test]
-fn objects_that_were_emptied_or_changed_are_written_again_before_a_team_delete() {
+fn contents_that_were_emptied_or_changed_are_written_again_before_a_team_delete() {
     for damage in [|_: usize| 0, |length: usize| length] {
         let sandbox = Sandbox::new();
         let lead = team(&sandbox);
         lead.start("startup");
-        for path in below(&sandbox.keep("archive/objects")).iter().filter(|path| path.is_file()) {
+        for path in below(&sandbox.keep("archive/runs")).iter().filter(|path| path.ends_with("contents.data"))
+        {
             let length = std::fs::read(path).unwrap().len();
             std::fs::write(path, " ".repeat(damage(length))).unwrap();
         }
@@ -261,10 +267,9 @@ fn only_size_and_hash_of_a_large_file_are_stored_in_metadata_only_mode() {
     let size = std::fs::read(sandbox.client("teams/parser-team/inboxes/alice.json")).unwrap().len();
     let result = sandbox.feed("pre-tool-use", call(&lead).as_bytes(), &[]);
     assert_eq!(result.code, Some(0), "{result:?}");
-    let objects = below(&sandbox.keep("archive/objects"));
-    let texts =
-        objects.iter().filter(|path| path.is_file()).map(|path| std::fs::read_to_string(path).unwrap());
-    let texts = texts.collect::<Vec<_>>().concat();
+    let files = below(&sandbox.keep("archive/runs"));
+    let data = files.iter().find(|path| path.ends_with("contents.data")).unwrap();
+    let texts = std::fs::read_to_string(data).unwrap();
     assert!(!texts.contains("secret") && texts.contains(&format!("[text: {size} bytes, blake3 ")), "{texts}");
 }
 
@@ -307,9 +312,10 @@ fn stored_oddities_do_not_block_a_team_delete() {
     sandbox.write("tasks/parser-team/2.json", "{\"id\": \"2");
     lead.before("u1", "TeamDelete", &json!({}), json!({}));
     let library = sandbox.library();
-    let held = library.archive.journal(&library.find("latest").unwrap().run).last();
+    let run = &library.find("latest").unwrap().run;
+    let held = library.archive.journal(run).last();
     let kept =
-        library.archive.objects.get(held["tasks/parser-team/2.json"].object.as_deref().unwrap()).unwrap();
+        library.archive.content(run, held["tasks/parser-team/2.json"].object.as_deref().unwrap()).unwrap();
     assert_eq!(kept, b"{\"id\": \"2");
     assert!(sandbox.diagnostics().contains("2.json is not valid JSON"), "{}", sandbox.diagnostics());
 }

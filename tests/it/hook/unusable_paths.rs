@@ -247,15 +247,7 @@ fn only_the_user_can_access_the_store() {
     lead.end("other");
     sandbox.finish();
     let all = below(&sandbox.keep(""));
-    for part in [
-        "log",
-        "diagnostics",
-        "sessions",
-        "archive/objects",
-        "archive/runs",
-        "archive/closed",
-        "archive/locks",
-    ] {
+    for part in ["log", "diagnostics", "sessions", "archive/runs", "archive/closed", "archive/locks"] {
         assert!(
             all.iter().any(|path| path.starts_with(sandbox.keep(part)) && path.is_file()),
             "{part}: {all:?}"

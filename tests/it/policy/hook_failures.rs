@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::gate_sandbox::{TEAM, busy, pairs, shutdown, told, verdicts};
-use crate::support::sandbox::{CommandResult, Sandbox, below};
+use crate::support::sandbox::{CommandResult, ContentDamage, Sandbox};
 
 #[test]
 fn no_tool_input_hides_work_from_the_gates() {
@@ -88,18 +88,13 @@ fn an_archive_that_cannot_be_used_is_a_failure_of_the_policy() {
 }
 
 #[test]
-fn a_damaged_object_of_an_existing_file_hides_no_work() {
+fn a_damaged_content_of_an_existing_file_hides_no_work() {
     let sandbox = busy("[policy]\nmax-blocks = 100\n");
     sandbox.feed("stop", br#"{"hook_event_name":"Stop"}"#, &[]);
     let task = std::fs::read(sandbox.client(&format!("tasks/{TEAM}/2.json"))).unwrap();
-    let objects = below(&sandbox.keep("archive/objects"));
-    let object = objects.iter().find(|path| std::fs::read(path).is_ok_and(|bytes| bytes == task)).unwrap();
-    let damages: [&dyn Fn(); 3] =
-        [&|| std::fs::remove_file(object).unwrap(), &|| std::fs::write(object, "").unwrap(), &|| {
-            std::fs::write(object, vec![b'x'; task.len()]).unwrap()
-        }];
-    for damage in damages {
-        damage();
+    let hash = teamkeep_core::store::archive::hash(&task);
+    for damage in [ContentDamage::Changed, ContentDamage::Lost] {
+        sandbox.damage_content(&hash, damage);
         assert_eq!(sandbox.feed("pre-tool-use", shutdown("").as_bytes(), &[]).code, Some(2));
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::tasks::erased;
 use crate::support::reenact::Trace;
-use crate::support::sandbox::{CommandResult, Sandbox, below, feed};
+use crate::support::sandbox::{CommandResult, ContentDamage, Sandbox, below, feed};
 
 fn to(sandbox: &Sandbox, run: &str, dir: &Path, more: &[&str]) -> CommandResult {
     sandbox.run(&[&["restore", run, "--files", dir.to_str().unwrap()], more].concat())
@@ -177,8 +177,7 @@ fn restore_reports_damaged_content_and_writes_the_rest() {
     let dry = to(&sandbox, "session-aaaaaaaa", &out(&sandbox), &["--dry-run", "--json"]);
     let plan: Value = serde_json::from_str(&dry.out).unwrap();
     let object = plan["files"][0]["object"].as_str().unwrap();
-    std::fs::write(sandbox.keep(&format!("archive/objects/{}/{}", &object[..1], &object[1..])), "other")
-        .unwrap();
+    sandbox.damage_content(object, ContentDamage::Changed);
     let result = to(&sandbox, "session-aaaaaaaa", &out(&sandbox), &[]);
     assert_eq!(result.code, Some(1));
     assert!(result.err.contains("is left out: "), "{}", result.err);

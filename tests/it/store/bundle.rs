@@ -1,13 +1,12 @@
 //! `teamkeep export` and `import`: what is carried away, and what becomes of it on another machine.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
 use super::bundle_sandbox::{SESSION, TEAM, ended, export, file, import, told, unpacked};
 use crate::support::client_files::Lead;
-use crate::support::sandbox::{Sandbox, below, feed};
+use crate::support::sandbox::{ContentDamage, Sandbox, below, feed};
 
 #[test]
 fn an_export_is_private_reproducible_and_overwritten_only_with_force() {
@@ -92,13 +91,12 @@ fn import_reports_a_known_run_and_restores_its_lost_contents() {
     let result = import(&sandbox, &path);
     assert_eq!(result.code, Some(0));
     assert!(result.err.ends_with(&format!(" ({TEAM}) already exists\n")), "{}", result.err);
-    let objects = below(&sandbox.keep("archive/objects"));
-    let files: Vec<&PathBuf> = objects.iter().filter(|path| path.is_file()).collect();
-    std::fs::write(files[0], "damaged").unwrap();
-    std::fs::remove_file(files[1]).unwrap();
+    let [roster, task] = [format!("teams/{TEAM}/config.json"), format!("tasks/{TEAM}/1.json")];
+    sandbox.damage_content(&sandbox.last_content(&roster), ContentDamage::Changed);
+    sandbox.damage_content(&sandbox.last_content(&task), ContentDamage::Lost);
     assert_eq!(sandbox.run(&["verify"]).code, Some(1));
     let result = import(&sandbox, &path);
-    assert!(result.err.contains("; repaired 2 missing or damaged objects"), "{}", result.err);
+    assert!(result.err.contains("; repaired 2 missing or damaged contents"), "{}", result.err);
     assert_eq!(sandbox.run(&["verify"]).code, Some(0));
 }
 
@@ -230,9 +228,8 @@ fn redacted_texts_are_counted_and_not_exported() {
 #[test]
 fn losses_of_a_run_are_reported_at_its_export_and_after_its_import() {
     let sandbox = ended("go");
-    let held = sandbox.archive().journal(&sandbox.library().runs[0].run).last();
-    let hash = held[&format!("tasks/{TEAM}/1.json")].object.clone().unwrap();
-    std::fs::remove_file(sandbox.keep(&format!("archive/objects/{}/{}", &hash[..1], &hash[1..]))).unwrap();
+    let hash = sandbox.last_content(&format!("tasks/{TEAM}/1.json"));
+    sandbox.damage_content(&hash, ContentDamage::Lost);
     let path = file(&sandbox, "run.tar.gz");
     let result = sandbox.run(&["export", TEAM, "-o", path.to_str().unwrap()]);
     assert_eq!(result.code, Some(0));
@@ -240,10 +237,10 @@ fn losses_of_a_run_are_reported_at_its_export_and_after_its_import() {
     let elsewhere = Sandbox::new();
     let result = import(&elsewhere, &path);
     assert_eq!(result.code, Some(0));
-    assert!(result.err.contains("1 object was already missing when it was exported"), "{}", result.err);
+    assert!(result.err.contains("1 content was already missing when it was exported"), "{}", result.err);
     let found = elsewhere.run(&["verify"]);
     assert_eq!(found.code, Some(1));
-    assert!(found.out.contains(&format!("object {hash} is missing")), "{}", found.out);
+    assert!(found.out.contains(&format!("content {hash} is missing")), "{}", found.out);
 }
 
 #[test]

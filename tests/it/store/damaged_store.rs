@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::support::client_files::{Lead, only};
-use crate::support::sandbox::{Sandbox, below};
+use crate::support::sandbox::{ContentDamage, Sandbox, below};
 
 const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const TEAM: &str = "session-aaaaaaaa";
@@ -170,25 +170,36 @@ fn a_log_that_was_cut_in_a_line_continues_with_the_next() {
 }
 
 #[test]
-fn a_damaged_object_is_reported_and_the_rest_is_shown() {
+fn a_damaged_content_is_reported_and_the_rest_is_shown() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     lead.task("2", "pending", None);
     lead.hook("Stop", json!({}));
-    let library = sandbox.library();
-    let held = library.archive.journal(&run_of(&sandbox)).last();
-    let hash = held[&format!("tasks/{TEAM}/1.json")].object.clone().unwrap();
-    let path = sandbox.keep(&format!("archive/objects/{}/{}", &hash[..1], &hash[1..]));
-    std::fs::write(&path, "{}").unwrap();
+    let hash = sandbox.last_content(&format!("tasks/{TEAM}/1.json"));
+    sandbox.damage_content(&hash, ContentDamage::Changed);
     let result = sandbox.run(&["show", TEAM, "--json"]);
     assert_eq!(result.code, Some(0));
-    assert!(
-        result.err.contains(&format!("{} is damaged: its content has another hash", path.display())),
-        "{}",
-        result.err
-    );
+    assert!(result.err.contains(&format!("content {hash} in ")), "{}", result.err);
     let shown: Value = serde_json::from_str(&result.out).unwrap();
     assert_eq!(shown["tasks"]["2"]["status"], "pending");
+}
+
+#[test]
+fn a_store_of_an_earlier_build_is_named_with_the_command_that_moves_it_aside() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    std::fs::create_dir(sandbox.keep("archive/objects")).unwrap();
+    let store = sandbox.keep("");
+    let store = store.display().to_string();
+    let store = store.trim_end_matches('/');
+    let warning =
+        format!("warning: the store {store} has runs of an earlier build, whose files cannot be read; ");
+    let result = sandbox.run(&["list"]);
+    assert!(result.code == Some(0) && result.err.starts_with(&warning), "{result:?}");
+    assert!(result.err.contains(&format!("mv {store} {store}.earlier\n")), "{result:?}");
+    lead.task("2", "pending", None);
+    lead.hook("Stop", json!({}));
+    assert_eq!(sandbox.archive().journal(&run_of(&sandbox)).last().len(), 3, "hooks record in it");
 }
 
 #[test]
@@ -218,12 +229,13 @@ fn five_of_many_problems_are_listed_and_the_rest_counted() {
         lead.task(&number.to_string(), "pending", None);
         lead.hook("Stop", json!({}));
     }
-    let objects = below(&sandbox.keep("archive/objects"));
-    objects.iter().filter(|path| path.is_file()).for_each(|path| std::fs::write(path, "{}").unwrap());
+    let files = below(&sandbox.keep("archive/runs"));
+    let data = files.iter().find(|path| path.ends_with("contents.data")).unwrap();
+    std::fs::write(data, vec![b'x'; std::fs::read(data).unwrap().len()]).unwrap();
     let result = sandbox.run(&["show", TEAM]);
     let lines: Vec<&str> = result.err.lines().collect();
     assert_eq!((result.code, lines.len()), (Some(0), 6), "{}", result.err);
-    assert!(lines[..5].iter().all(|line| line.contains("is damaged: its content has another hash; ")));
+    assert!(lines[..5].iter().all(|line| line.contains(" is damaged; ")));
     assert_eq!(lines[5], "warning: 7 more problems with the recorded data; see: teamkeep verify");
 }
 

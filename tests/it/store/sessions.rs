@@ -65,7 +65,7 @@ fn first_content(sandbox: &Sandbox, path: &str) -> Value {
     let journal = library.archive.journal(run);
     let mut changes = journal.snapshots.iter().flat_map(|snapshot| &snapshot.changed);
     let first = changes.find(|change| change.path == path).and_then(|change| change.object.clone()).unwrap();
-    serde_json::from_slice(&library.archive.objects.get(&first).unwrap()).unwrap()
+    serde_json::from_slice(&library.archive.content(run, &first).unwrap()).unwrap()
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Changes to the recorded data, and whether `verify` finds each. `docs/reference/security.md` groups them.
 
 use super::tamper_scene::{Scene, lines_of, resealed, resealed_line, write_lines};
+use crate::support::sandbox::ContentDamage;
 
 /// Whether and how a change is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,8 +10,6 @@ pub enum Found {
     Yes(&'static str),
     /// By `verify --against` only, with a head that was noted before.
     Against,
-    /// Counted, but not a finding.
-    Counted,
     No,
 }
 
@@ -120,17 +119,11 @@ pub const OF_THE_LOG: &[(&str, Found, Attack)] = &[
         std::fs::remove_dir_all(scene.sandbox.keep("log")).unwrap();
     }),
     ("A false event is sent to `teamkeep hook`", Found::No, |scene| scene.call("false")),
-    ("An object is changed", Found::Yes("damaged-object"), |scene| {
-        std::fs::write(scene.object(), "{}").unwrap()
+    ("A content is changed", Found::Yes("damaged-content"), |scene| {
+        scene.sandbox.damage_content(&scene.content(), ContentDamage::Changed);
     }),
-    ("An object is deleted", Found::Yes("missing-object"), |scene| {
-        std::fs::remove_file(scene.object()).unwrap()
-    }),
-    ("An object is added", Found::Counted, |scene| {
-        let hash = blake3::hash(b"new").to_hex().to_string();
-        let path = scene.sandbox.keep(&format!("archive/objects/{}/{}", &hash[..1], &hash[1..]));
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, "new").unwrap();
+    ("A content is deleted", Found::Yes("missing-content"), |scene| {
+        scene.sandbox.damage_content(&scene.content(), ContentDamage::Lost);
     }),
     ("A line of a journal is changed", Found::Yes("altered-journal"), |scene| {
         scene.edit_journal(|lines| lines[1] = lines[1].replacen("tasks/", "tasks/x", 1));

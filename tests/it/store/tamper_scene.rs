@@ -137,13 +137,12 @@ impl Scene {
         self.sandbox.keep(&format!("archive/runs/{run}"))
     }
 
-    /// The object of a task.
-    pub fn object(&self) -> PathBuf {
+    /// The hash of the content of a task.
+    pub fn content(&self) -> String {
         let run = self.sandbox.teams()[0]["run"].as_str().unwrap().to_owned();
         let files = self.sandbox.archive().journal(&run).last();
         let task = files.iter().find(|(path, _)| path.starts_with("tasks/")).unwrap().1;
-        let hash = task.object.clone().unwrap();
-        self.sandbox.keep(&format!("archive/objects/{}/{}", &hash[..1], &hash[1..]))
+        task.object.clone().unwrap()
     }
 
     /// A copy of the run's events in a removed segment, with several lines.

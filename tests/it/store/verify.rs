@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::support::client_files::Lead;
-use crate::support::sandbox::{CommandResult, Sandbox, below};
+use crate::support::sandbox::{CommandResult, ContentDamage, Sandbox, below};
 use teamkeep::verify::{Scope, Verifier};
 
 const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
@@ -60,18 +60,12 @@ fn segment(sandbox: &Sandbox) -> PathBuf {
     below(&sandbox.keep("log")).into_iter().find(is_segment).unwrap()
 }
 
-fn object(sandbox: &Sandbox, path: &str) -> PathBuf {
-    let held = sandbox.archive().journal(&run_of(sandbox)).last();
-    let hash = held[path].object.clone().unwrap();
-    sandbox.keep(&format!("archive/objects/{}/{}", &hash[..1], &hash[1..]))
-}
-
 #[test]
 fn an_intact_store_and_an_empty_one_have_no_damage() {
     let sandbox = ended();
     let result = sandbox.run(&["verify"]);
     assert_eq!((result.code, result.err.as_str()), (Some(0), ""));
-    assert!(result.out.starts_with("checked 1 run, 4 objects ("), "{}", result.out);
+    assert!(result.out.starts_with("checked 1 run, 4 contents ("), "{}", result.out);
     assert!(result.out.ends_with("), 1 transcript, 3 log lines: no damage found\n"), "{}", result.out);
     assert!(findings(&sandbox, &[TEAM]).1.is_empty());
     let empty = Sandbox::new();
@@ -80,45 +74,41 @@ fn an_intact_store_and_an_empty_one_have_no_damage() {
 }
 
 #[test]
-fn a_damaged_object_is_reported_with_the_states_that_need_it() {
+fn a_damaged_content_is_reported_with_the_states_that_need_it() {
     let sandbox = ended();
-    let path = object(&sandbox, &format!("tasks/{TEAM}/1.json"));
-    std::fs::write(&path, "{}").unwrap();
+    let hash = sandbox.last_content(&format!("tasks/{TEAM}/1.json"));
+    sandbox.damage_content(&hash, ContentDamage::Changed);
     let run = run_of(&sandbox);
     for args in [&[][..], &[TEAM]] {
         let (result, found) = only(&sandbox, args);
-        assert_eq!((&found["kind"], &found["path"]), (&json!("damaged-object"), &json!(path)));
+        assert_eq!((&found["kind"], &found["line"]), (&json!("damaged-content"), &json!(2)));
         let since = "2026-02-03T04:05:07.000Z";
         assert_eq!(found["needed_by"], json!([format!("{run} tasks/{TEAM}/1.json {since}")]));
-        assert!(
-            result.out.contains(&format!("{}: its content has another hash", path.display())),
-            "{}",
-            result.out
-        );
+        assert!(result.out.contains(&format!(": content {hash} is damaged\n")), "{}", result.out);
         assert!(result.out.contains("\n  hint: only these states are lost"), "{}", result.out);
         assert!(result.out.ends_with(": 1 damaged\n"), "{}", result.out);
     }
 }
 
 #[test]
-fn a_missing_object_is_reported_where_it_is_named() {
+fn a_missing_content_is_reported_where_it_is_named() {
     let sandbox = ended();
-    let path = object(&sandbox, &format!("tasks/{TEAM}/1.json"));
-    std::fs::remove_file(&path).unwrap();
+    let hash = sandbox.last_content(&format!("tasks/{TEAM}/1.json"));
+    sandbox.damage_content(&hash, ContentDamage::Lost);
     let (_, found) = only(&sandbox, &[]);
-    assert_eq!((&found["kind"], &found["line"]), (&json!("missing-object"), &json!(2)));
+    assert_eq!((&found["kind"], &found["line"]), (&json!("missing-content"), &json!(2)));
     assert!(found["path"].as_str().unwrap().ends_with("snapshots.jsonl"));
 }
 
 #[test]
 fn verify_finds_a_damaged_transcript() {
     let sandbox = ended();
-    let packed =
-        below(&sandbox.keep("archive/objects")).into_iter().find(|path| path.extension().is_some()).unwrap();
-    let bytes = std::fs::read(&packed).unwrap();
-    std::fs::write(&packed, &bytes[..bytes.len() - 9]).unwrap();
+    let files = below(&sandbox.keep("archive/runs"));
+    let packed = files.iter().find(|path| path.to_string_lossy().contains("/transcripts/")).unwrap();
+    let bytes = std::fs::read(packed).unwrap();
+    std::fs::write(packed, &bytes[..bytes.len() - 9]).unwrap();
     let (_, found) = only(&sandbox, &[]);
-    assert_eq!(found["kind"], "damaged-object");
+    assert_eq!(found["kind"], "damaged-content");
     assert!(found["needed_by"][0].as_str().unwrap().ends_with(&format!("{SESSION}.jsonl")), "{found}");
 }
 
@@ -228,7 +218,9 @@ fn damage_of_one_run_is_not_reported_for_another() {
     let other = Lead::of(&sandbox, OTHER);
     other.roster(2_000, &[]);
     other.start("startup");
-    std::fs::remove_file(object(&sandbox, &format!("tasks/{TEAM}/1.json"))).unwrap();
+    let hash =
+        blake3::hash(&std::fs::read(sandbox.client(&format!("tasks/{TEAM}/1.json"))).unwrap()).to_hex();
+    sandbox.damage_content(&hash, ContentDamage::Lost);
     assert_eq!(findings(&sandbox, &[TEAM]).1.len(), 1);
     assert!(findings(&sandbox, &["session-bbbbbbbb"]).1.is_empty());
 }

@@ -1,13 +1,12 @@
 //! A big recorded run: a lead and twelve teammates, 150 tasks and 3,091 messages in 4 h 54 min. One teammate goes silent
 //! for 3 h 18 min with a task in progress. Everything else goes well.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde_json::{Value, json};
-use teamkeep_core::store::archive::{Archive, Durability};
+use teamkeep_core::store::archive::ContentWriter;
 use teamkeep_core::sys::clock::{self, Timestamp};
 
 pub const TEAMMATES: [&str; 12] =
@@ -53,7 +52,9 @@ enum Step {
 pub struct BigRun {
     store: PathBuf,
     client: PathBuf,
-    archive: Archive,
+    contents: ContentWriter,
+    /// Where the last content of each file is.
+    places: HashMap<String, u64>,
     log: String,
     journal: String,
     transcripts: BTreeMap<&'static str, String>,
@@ -76,7 +77,8 @@ impl BigRun {
         let mut run = BigRun {
             store: store.to_owned(),
             client: client.to_owned(),
-            archive: Archive::new(store.join("archive"), 1 << 20, Duration::from_secs(1)),
+            contents: ContentWriter::new(&store.join("archive/runs").join(RUN), "event", true),
+            places: HashMap::new(),
             log: String::new(),
             journal: String::new(),
             transcripts: BTreeMap::new(),
@@ -151,6 +153,7 @@ impl BigRun {
             "ended_reason": "prompt_input_exit",
             "sessions": [{"id": SESSION, "role": "lead", "transcript": transcript}]});
         let dir = self.store.join("archive/runs").join(RUN);
+        self.contents.flush().unwrap();
         write(&dir.join("run.json"), &run.to_string());
         write(&dir.join("snapshots.jsonl"), &self.journal);
         write(&self.store.join("log/2026-02-03T040506000Z-1a2b3c4d.jsonl"), &self.log);
@@ -288,7 +291,9 @@ impl BigRun {
             .iter()
             .map(|(path, content)| {
                 let text = content.to_string();
-                let object = self.archive.objects.put(text.as_bytes(), Durability::Usual).unwrap();
+                let former = self.places.get(path).copied();
+                let (object, place) = self.contents.put(text.as_bytes(), former).unwrap();
+                self.places.extend(place.map(|place| (path.clone(), place)));
                 json!({"path": path, "object": object, "size": text.len()})
             })
             .collect();

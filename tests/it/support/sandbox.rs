@@ -15,6 +15,13 @@ use tempfile::TempDir;
 /// When the first call of a stage is made.
 pub const START: &str = "2026-02-03T04:05:06.000Z";
 
+/// How a content is damaged.
+#[derive(Debug, Clone, Copy)]
+pub enum ContentDamage {
+    Changed,
+    Lost,
+}
+
 pub struct Sandbox {
     dir: TempDir,
     /// Milliseconds since [`START`] at the next call: each call takes a second.
@@ -219,6 +226,32 @@ impl Sandbox {
         // `list` begins with the newest.
         let runs: Vec<Value> = serde_json::from_str(&self.told(&["teams", "--all", "--json"])).unwrap();
         runs.into_iter().rev().collect()
+    }
+
+    /// Damages one of a run's contents: a byte of it is changed, or its hash in the list.
+    pub fn damage_content(&self, hash: &str, damage: ContentDamage) {
+        let hash = &hash[..16];
+        let list = below(&self.keep("archive/runs")).into_iter().find(|path| {
+            path.ends_with("contents.jsonl") && std::fs::read_to_string(path).unwrap().contains(hash)
+        });
+        let (list, text) = (list.as_ref().unwrap(), std::fs::read_to_string(list.as_ref().unwrap()).unwrap());
+        match damage {
+            ContentDamage::Lost => std::fs::write(list, text.replace(hash, &"0".repeat(16))).unwrap(),
+            ContentDamage::Changed => {
+                let line = text.lines().rfind(|line| line.contains(hash)).unwrap();
+                let entry: Value = serde_json::from_str(line).unwrap();
+                let data = list.with_file_name("contents.data");
+                let mut bytes = std::fs::read(&data).unwrap();
+                bytes[usize::try_from(entry[1].as_u64().unwrap()).unwrap()] ^= 1;
+                std::fs::write(data, bytes).unwrap();
+            }
+        }
+    }
+
+    /// The hash of the last content of a file of the only run.
+    pub fn last_content(&self, path: &str) -> String {
+        let run = self.library().runs[0].run.clone();
+        self.archive().journal(&run).last()[path].object.clone().unwrap()
     }
 
     /// The recorded events.

@@ -175,7 +175,8 @@ impl Target<'_> {
         session.find_deleted();
         let snapshot = session.snapshot();
         if let Err(error) = session.write(snapshot.as_ref()) {
-            session.notes.push(Note::store_failure(error.to_string()));
+            let name = self.subject.name();
+            session.notes.push(Note::store_failure(format!("cannot store the files of {name}: {error}")));
         }
         let changes = snapshot.map_or(0, |snapshot| snapshot.changed.len() + snapshot.gone.len());
         let CaptureSession { disappeared, notes, left, index, .. } = session;

@@ -1,15 +1,14 @@
 //! The archive's directory: its paths, and data that is read from it without a lock.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::config_dir::ConfigDir;
+use super::contents::OpenRuns;
 use super::index::Index;
 use super::journal_points::JournalPoints;
-use super::object::{Contents, Objects};
-use super::pack::StoredContents;
 use super::run::{CaptureScope, LONG_NAME_PREFIX, RunRecord};
 use crate::client::team::TeamConfig;
 use crate::config::{Config, RecordMode};
@@ -22,7 +21,6 @@ const MAX_CONFIG_BYTES: u64 = 16 << 20;
 /// The archive. Opening it does not access the disk.
 #[derive(Debug, Clone)]
 pub struct Archive {
-    pub objects: Objects,
     /// Maximum size of a stored file, in bytes.
     pub largest: u64,
     /// Whether metadata-only mode is on: texts are stored as sizes and hashes.
@@ -30,6 +28,7 @@ pub struct Archive {
     /// The time to wait for all locks together.
     pub lock_budget: LockBudget,
     pub journal_points: JournalPoints,
+    pub(super) open_runs: OpenRuns,
     pub(super) root: PathBuf,
 }
 
@@ -51,9 +50,9 @@ impl Archive {
     }
 
     pub fn new(root: PathBuf, largest: u64, patience: Duration) -> Archive {
-        let objects = Objects::new(root.join("objects"));
         let (lock_budget, journal_points) = (LockBudget::new(patience), JournalPoints::default());
-        Archive { objects, largest, metadata_only: false, lock_budget, journal_points, root }
+        let open_runs = OpenRuns::default();
+        Archive { largest, metadata_only: false, lock_budget, journal_points, open_runs, root }
     }
 
     /// The index of the current run, or else of the last one of that name.
@@ -145,16 +144,6 @@ impl Archive {
         let mut files = self.index_paths(subject).map(|path| (path, Some(subject.clone()))).to_vec();
         files.retain(|(path, _)| path.symlink_metadata().is_ok());
         files
-    }
-
-    /// The contents that the indexes of each run name, because a hook call may rely on them.
-    pub fn cached_objects(&self) -> BTreeMap<String, BTreeSet<String>> {
-        let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for index in self.index_files().iter().filter_map(|(path, _)| read_index(path)) {
-            let objects = index.files.into_values().filter_map(|seen| seen.object);
-            named.entry(index.run).or_default().extend(objects);
-        }
-        named
     }
 
     pub(super) fn lock_path(&self, subject: &CaptureScope) -> PathBuf {
@@ -252,7 +241,7 @@ impl Archive {
         }
         // A hook call that was killed may have created the others.
         let has_files = |name: &&str| fs::entries(&self.root.join(name)).next().is_some();
-        let other = ["objects", "open", "closed"].into_iter().find(has_files)?;
+        let other = ["open", "closed"].into_iter().find(has_files)?;
         Some(format!("{} is missing, although {other}/ has files", dir.display()))
     }
 
@@ -266,11 +255,6 @@ impl Archive {
             Ok(Content::Damaged(damage)) => damage.why,
         };
         format!("cannot read {}: {why}", file.path().display())
-    }
-
-    /// The last captured contents of a run's files.
-    pub fn contents(&self, run: &str) -> Contents<'_> {
-        Contents { objects: &self.objects, stored: self.run_dir(run).map(StoredContents::new) }
     }
 
     /// The content of a note beside a run's description: a cache that is expensive to rebuild but not needed.
@@ -289,14 +273,9 @@ impl Archive {
         draft.rename(&path)
     }
 
-    /// Size of a run's files on disk, in bytes, without its objects.
+    /// Size of a run's files on disk, in bytes.
     pub fn run_size(&self, run: &str) -> u64 {
         self.run_dir(run).map_or(0, |dir| bytes_below(&dir))
-    }
-
-    /// Size of a run's large contents on disk, in bytes, without their recipes.
-    pub fn contents_size(&self, run: &str) -> u64 {
-        self.run_dir(run).map_or(0, |dir| bytes_below(&dir.join("contents")))
     }
 }
 

@@ -106,13 +106,9 @@ pub struct CapturedFile {
     /// Whether it was written so shortly before the capture that a later write may have the same stamp.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
-    /// Whether the content was synced to disk: after a blocked TeamDelete, the next one continues there.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub synced: bool,
-    /// The offset of the recipe on which the next content's delta is based: of this content, or of the last one that
-    /// was large and complete.
+    /// Where the run's contents have this content, or the last one that was complete.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub recipe: Option<u64>,
+    pub place: Option<u64>,
     /// The part of the content that the gates need, if it is small.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub facts: Option<Facts>,

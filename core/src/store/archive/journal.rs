@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::directory::Archive;
 use super::index::Index;
 use super::journal_points::MAIN;
-use super::pack;
+use super::packed;
 use crate::model::event::{Id, SafeName};
 use crate::sys::clock::Timestamp;
 use crate::sys::fs;
@@ -73,6 +73,7 @@ pub fn worktree_of(path: &str) -> Option<SafeName> {
 /// A run's manifests, in the order of the captures.
 #[derive(Debug, Default)]
 pub struct Journal {
+    pub run: String,
     pub snapshots: Vec<Snapshot>,
     /// How many lines could not be read.
     pub damaged: usize,
@@ -177,9 +178,8 @@ fn hash<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
 impl Archive {
     /// Reads the intact part of a run's journal.
     pub fn journal(&self, run: &str) -> Journal {
-        let mut journal = Journal::default();
+        let mut journal = Journal { run: run.to_owned(), ..Journal::default() };
         let Some(dir) = self.run_dir(run) else { return journal };
-        self.objects.expect(run);
         let mut names = journals(&dir);
         // A line of the main journal may have been moved to the time of a line written without the lock, so it comes
         // after that.
@@ -196,13 +196,13 @@ impl Archive {
     pub fn journal_files(&self, run: &str) -> Vec<PathBuf> {
         let Some(dir) = self.run_dir(run) else { return Vec::new() };
         let files = journals(&dir).into_iter().map(|name| dir.join(name));
-        files.map(|path| if path.symlink_metadata().is_ok() { path } else { pack::packed(&path) }).collect()
+        files.map(|path| if path.symlink_metadata().is_ok() { path } else { packed::packed(&path) }).collect()
     }
 
     /// The uncompressed size of a run's journals, in bytes. Journals only grow.
     pub fn journal_size(&self, run: &str) -> u64 {
         let Some(dir) = self.run_dir(run) else { return 0 };
-        journals(&dir).into_iter().filter_map(|name| pack::plain_size(&dir.join(name))).sum()
+        journals(&dir).into_iter().filter_map(|name| packed::plain_size(&dir.join(name))).sum()
     }
 
     /// The number of bytes that the run's journal is shorter than in the index; negative if a writer was killed before
@@ -213,7 +213,7 @@ impl Archive {
 
     /// Uncompressed size of the journal that is written under the lock, in bytes.
     pub(super) fn journal_length(&self, run: &str) -> u64 {
-        self.run_dir(run).and_then(|dir| pack::plain_size(&dir.join(MAIN))).unwrap_or(0)
+        self.run_dir(run).and_then(|dir| packed::plain_size(&dir.join(MAIN))).unwrap_or(0)
     }
 
     /// Number of the run's journals that were written without the lock.
@@ -236,7 +236,7 @@ fn journals(dir: &Path) -> Vec<String> {
 
 impl Journal {
     fn read(&mut self, path: &Path) {
-        let file = match pack::open(path) {
+        let file = match packed::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return,
             Err(error) => return self.add_damage(error.to_string()),

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::pack;
+use super::packed;
 use crate::store::chain::{ChainHash, ChainPoint, InvalidPoint};
 
 /// The journal that is written under the lock.
@@ -70,7 +70,7 @@ impl JournalPoints {
 /// The state of a whole journal.
 pub(super) fn read_point(path: &Path) -> io::Result<ChainPoint> {
     let mut point = ChainPoint::default();
-    let mut from = BufReader::new(pack::open(path)?);
+    let mut from = BufReader::new(packed::open(path)?);
     let mut line = Vec::new();
     loop {
         line.clear();

@@ -1,14 +1,12 @@
-//! Adds and removes whole runs, and contents that no run uses. Hook calls do not take part: an added run appears when it
+//! Adds and removes whole runs. Hook calls do not take part: an added run appears when it
 //! is complete, and a removed one disappears at once. Removed files are first moved aside and finally deleted, so that
 //! an interrupted removal leaves an intact store.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::directory::{Archive, read_index};
-use super::object::ObjectInfo;
-use super::pack;
 use super::run::RunRecord;
 use crate::error::{Error, Result};
 use crate::model::event::Id;
@@ -68,51 +66,12 @@ impl ExclusiveArchive {
         Ok(Staging { dir })
     }
 
-    /// Moves a staged object into the archive, unless an intact one already exists. Returns whether it was moved.
-    pub fn import_object(&self, staged: &Path, hash: &str) -> io::Result<bool> {
-        let Some(path) = self.path_if_damaged(hash)? else { return Ok(false) };
-        fs::sync(staged)?;
-        fs_err::rename(staged, path).map(|()| true)
-    }
-
-    /// Like [`ExclusiveArchive::import_object`], and compresses it.
-    pub fn import_compressed(&self, staged: &Path, hash: &str) -> io::Result<bool> {
-        let Some(path) = self.path_if_damaged(hash)? else { return Ok(false) };
-        let compressed = pack::packed(staged);
-        let to = io::BufWriter::new(fs::create_private(&compressed)?);
-        let mut gzip = flate2::write::GzEncoder::new(to, flate2::Compression::default());
-        io::copy(&mut fs::open_regular(staged)?, &mut gzip)?;
-        gzip.finish()?.flush()?;
-        fs::sync(&compressed)?;
-        fs_err::rename(&compressed, pack::packed(&path))?;
-        // A damaged uncompressed file would be read first.
-        fs::allow_missing(fs_err::remove_file(path)).map(|()| true)
-    }
-
-    /// The path of an object, whose directory exists then; `None` if it is stored and intact.
-    fn path_if_damaged(&self, hash: &str) -> io::Result<Option<PathBuf>> {
-        let objects = &self.archive.objects;
-        let is_intact = match objects.stored(hash).first() {
-            Some(stored) => objects.check(stored).is_ok(),
-            None => objects.check_packed(hash).is_some_and(|checked| checked.is_ok()),
-        };
-        if is_intact {
-            return Ok(None);
-        }
-        let path = objects.path(hash).ok_or(io::ErrorKind::InvalidInput)?;
-        path.parent().map_or(Ok(()), fs::private_dir)?;
-        Ok(Some(path))
-    }
-
     /// Makes a staged run visible, which must not exist.
     pub fn publish_run(&self, staged: &Path, run: &str) -> io::Result<()> {
         let dir = self.archive.run_dir(run).ok_or(io::ErrorKind::InvalidInput)?;
         let runs = self.archive.runs_dir();
         fs::private_dir(&runs)?;
-        for entry in fs_err::read_dir(staged)?.flatten() {
-            fs::sync(&entry.path())?;
-        }
-        self.archive.objects.sync_names()?;
+        sync_below(staged)?;
         fs_err::rename(staged, &dir)?;
         fs::sync(&runs)
     }
@@ -161,37 +120,6 @@ impl ExclusiveArchive {
         Ok(count)
     }
 
-    /// Takes the locks of all running teams, so that no hook call captures them; `None` if a lock is not available in
-    /// time.
-    pub fn hold(&self) -> io::Result<Option<Vec<Lock>>> {
-        let archive = &self.archive;
-        let subjects = archive.open_subjects();
-        subjects.iter().map(|subject| archive.lock_budget.lock(&archive.lock_path(subject))).collect()
-    }
-
-    /// Moves a content aside.
-    pub fn quarantine(&self, stored: &ObjectInfo) -> io::Result<()> {
-        let to = self.aside().join("objects").join(&stored.hash);
-        fs::private_dir(&self.aside().join("objects"))?;
-        fs_err::rename(&stored.path, if stored.packed { pack::packed(&to) } else { to })
-    }
-
-    /// Restores contents that were moved aside but are needed, and returns their number.
-    pub fn restore_quarantined(&self, is_needed: impl Fn(&str) -> bool) -> io::Result<usize> {
-        let mut count = 0;
-        for entry in fs::entries(&self.aside().join("objects")) {
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let hash = name.strip_suffix(".gz").unwrap_or(&name);
-            let Some(plain) = self.archive.objects.path(hash).filter(|_| is_needed(hash)) else { continue };
-            let path = if name.ends_with(".gz") { pack::packed(&plain) } else { plain };
-            if path.symlink_metadata().is_err() {
-                fs_err::rename(entry.path(), &path)?;
-                count += 1;
-            }
-        }
-        Ok(count)
-    }
-
     /// Deletes the files that were moved aside.
     pub fn purge(&self) -> io::Result<()> {
         fs::allow_missing(fs_err::remove_dir_all(self.aside()))
@@ -200,6 +128,17 @@ impl ExclusiveArchive {
     fn aside(&self) -> PathBuf {
         self.archive.root.join("pruned")
     }
+}
+
+/// Syncs the files and directories below a directory, and the directory.
+fn sync_below(dir: &Path) -> io::Result<()> {
+    for entry in fs::list(dir)? {
+        match entry.file_type()?.is_dir() {
+            true => sync_below(&entry.path())?,
+            false => fs::sync(&entry.path())?,
+        }
+    }
+    fs::sync(dir)
 }
 
 impl Drop for Staging {

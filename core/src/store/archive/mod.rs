@@ -1,18 +1,18 @@
 //! Snapshots of team files, taken before Claude Code deletes the files.
 //!
-//! `objects/` has contents by hash. `runs/<run>/snapshots.jsonl` records the changes: one manifest per line, written
-//! after its objects. `runs/<run>/contents/` has the changed bytes of large contents. `runs/<run>/run.json` describes
-//! the run. `open/` and `closed/` have an index of each team, so that an unchanged file costs only a `stat` call.
+//! A run is a directory: `run.json` describes it, `contents.data` and `contents.jsonl` have the contents of its files, and
+//! `snapshots.jsonl` the changes, one manifest a line, written after its contents. `open/` and `closed/` have an index of
+//! each team, so that an unchanged file costs only a `stat` call.
 
 mod capture;
 mod config_dir;
+mod contents;
 mod directory;
 mod index;
 mod journal;
 mod journal_points;
 mod maintenance;
-mod object;
-mod pack;
+mod packed;
 mod run;
 mod run_lock;
 mod scan;
@@ -23,12 +23,14 @@ mod write;
 
 pub use capture::Captured;
 pub use config_dir::ConfigDir;
+pub use contents::{ContentError, ContentWriter, CopiedFile, RunContents, VerifyingReader, hash, is_hash};
 pub use directory::{Archive, LastRun};
 pub use index::{CapturedFile, Index, RosterEntry};
 pub use journal::{Change, FileState, FileTree, Journal, Snapshot, apply, work_path, worktree_of};
 pub use journal_points::{JournalPoint, JournalPoints};
 pub use maintenance::{ExclusiveArchive, Staging};
-pub use object::{Contents, Durability, ObjectError, ObjectInfo, Objects, VerifyingReader};
 pub use run::{CaptureScope, Claims, EndedBy, Imported, RunRecord, SessionRecord, SessionRole};
 pub use session::CaptureRequest;
-pub use transcripts::{Interval, StoredTranscript, TranscriptNote, agent_of, is_agent_transcript};
+pub use transcripts::{
+    Interval, StoredTranscript, TranscriptNote, agent_of, is_agent_transcript, put_transcript,
+};

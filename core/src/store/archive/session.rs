@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use chrono::TimeDelta;
 
 use super::config_dir::ConfigDir;
+use super::contents::ContentWriter;
 use super::directory::Archive;
 use super::index::{CapturedFile, Index};
 use super::journal::{Change, FileState, FileTree, Snapshot};
-use super::pack::{Pack, StoredContents};
 use super::run::{CaptureScope, EndedBy, run_id};
 use super::run_lock::LockedSubject;
 use super::scan::{Scan, ScannedEntry};
@@ -81,13 +81,7 @@ pub(super) struct CaptureSession<'a> {
     pub pauses: Duration,
     /// How many new and changed files were read.
     pub new_files: usize,
-    /// Whether there are so many files to store that their contents share a data file.
-    pub is_bulk: bool,
-    pub pack: Option<Pack>,
-    /// Contents that the run already stores.
-    pub stored: Option<StoredContents>,
-    /// Whether objects were created whose names are not synced yet.
-    pub has_unsynced_names: bool,
+    pub contents: Option<ContentWriter>,
     pub changed: Vec<Change>,
     pub gone: Vec<String>,
     pub notes: Vec<Note>,
@@ -132,10 +126,7 @@ impl<'a> CaptureSession<'a> {
             recorded: None,
             pauses: MAX_TOTAL_PAUSE,
             new_files: 0,
-            is_bulk: false,
-            pack: None,
-            stored: None,
-            has_unsynced_names: false,
+            contents: None,
             changed: Vec::new(),
             gone: Vec::new(),
             notes: scan.problems.clone(),

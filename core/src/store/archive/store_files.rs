@@ -1,22 +1,19 @@
 //! Reads and stores new and changed team files, and records those that cannot be stored.
 
 use std::borrow::Cow;
-use std::io::{self, Read as _, Write as _};
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::io;
+use std::time::Duration;
 
-use fs_err::File;
-
+use super::contents::measure;
 use super::index::CapturedFile;
 use super::journal::Change;
-use super::object::{Durability, MAX_BYTES, Objects};
 use super::scan::ScannedEntry;
 use super::session::{CaptureSession, FileContent};
 use crate::client::team::{Facts, Flaw};
 use crate::model::{Limit, Note, Severity};
 use crate::store::metadata_only;
 use crate::sys::clock;
-use crate::sys::fs::{self, Draft, Stamp};
+use crate::sys::fs::{self, Stamp};
 
 /// Pauses before a file is read again because it is not complete JSON: its writer may not have finished.
 const PAUSES: [Duration; 3] = [Duration::from_millis(1), Duration::from_millis(3), Duration::from_millis(9)];
@@ -28,108 +25,12 @@ const MTIME_GRANULARITY: i64 = 50_000_000;
 /// A content that was stored.
 struct Stored {
     object: String,
-    /// The offset of its recipe, if it has one.
-    recipe: Option<u64>,
+    place: Option<u64>,
     stamp: Stamp,
     flaw: Option<Flaw>,
     torn: bool,
     read_at: i64,
-    synced: bool,
     facts: Option<Facts>,
-}
-
-/// Size of a piece, in bytes.
-const CHUNK_BYTES: usize = 1 << 18;
-
-/// Disk space that a copy must leave free, in bytes: the recorded session needs some, too.
-const LEFT_FREE: u64 = 64 << 20;
-
-/// A file that was read completely.
-#[derive(Debug)]
-struct CopiedFile {
-    hash: String,
-    /// In bytes.
-    size: u64,
-    /// From before the first byte was read.
-    stamp: Stamp,
-    /// Whether size and times were unchanged after the last byte.
-    steady: bool,
-}
-
-impl Objects {
-    /// Stores the content of a file as an object and syncs it to disk.
-    ///
-    /// # Errors
-    /// `TimedOut` if `until` passes, `StorageFull` if the disk does not have enough space, `FileTooLarge` if the file
-    /// exceeds the maximum size of an object, and errors of reading and writing.
-    fn copy(&self, from: &Path, until: Option<Instant>) -> io::Result<CopiedFile> {
-        let file = open(from)?;
-        let mut draft = Draft::create(&self.root.join("large"))?;
-        check_room(&file, &self.root)?;
-        let copied = read(&file, until, |piece| draft.write_all(piece))?;
-        let path = self.path(&copied.hash).ok_or(io::ErrorKind::InvalidInput)?;
-        path.parent().map_or(Ok(()), fs::private_dir)?;
-        draft.rename_synced(&path)?;
-        Ok(copied)
-    }
-}
-
-/// Reads a file only for its hash and size, with the errors of [`Objects::copy`].
-fn measure(from: &Path, until: Option<Instant>) -> io::Result<CopiedFile> {
-    read(&open(from)?, until, |_| Ok(()))
-}
-
-fn open(path: &Path) -> io::Result<File> {
-    let file = fs::open_regular(path)?;
-    check_size(path, file.metadata()?.len())?;
-    Ok(file)
-}
-
-fn check_size(path: &Path, size: u64) -> io::Result<()> {
-    if size > MAX_BYTES {
-        let what = format!("{} is larger than 2 GiB", path.display());
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
-    }
-    Ok(())
-}
-
-fn read(
-    mut file: &File,
-    until: Option<Instant>,
-    mut each: impl FnMut(&[u8]) -> io::Result<()>,
-) -> io::Result<CopiedFile> {
-    let stamp = |file: &File| file.metadata().map(|metadata| Stamp::of(&metadata));
-    let before = stamp(file)?;
-    let (mut hasher, mut piece, mut size) = (blake3::Hasher::new(), vec![0; CHUNK_BYTES], 0u64);
-    loop {
-        let bytes = match file.read(&mut piece) {
-            Ok(0) => break,
-            Ok(count) => &piece[..count],
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        size += bytes.len() as u64;
-        check_size(file.path(), size)?;
-        if until.is_some_and(|until| Instant::now() >= until) {
-            let what = format!("{} cannot be read to its end in time", file.path().display());
-            return Err(io::Error::new(io::ErrorKind::TimedOut, what));
-        }
-        hasher.update(bytes);
-        each(bytes)?;
-    }
-    let steady = before == stamp(file)? && size == before.size;
-    Ok(CopiedFile { hash: hasher.finalize().to_hex().to_string(), size, stamp: before, steady })
-}
-
-fn check_room(file: &File, root: &Path) -> io::Result<()> {
-    let size = file.metadata()?.len();
-    let disk = rustix::fs::statvfs(root)?;
-    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-    if size.saturating_add(LEFT_FREE) > free {
-        let what = format!("a copy needs {size} bytes of disk space, but only {free} are free");
-        return Err(io::Error::new(io::ErrorKind::StorageFull, what));
-    }
-    Ok(())
 }
 
 impl CaptureSession<'_> {
@@ -162,7 +63,6 @@ impl CaptureSession<'_> {
         let (scan, call) = (self.scan, self.target.call);
         let (team, tasks): (Vec<_>, Vec<_>) =
             scan.found.iter().partition(|(path, _)| path.starts_with("teams/"));
-        self.is_bulk = self.has_many_new();
         for (path, found) in team.into_iter().chain(tasks) {
             let known = self.index.files.get(path);
             let is_trusted = known.is_some_and(|seen| !seen.fresh && seen.matches(found.stamp()));
@@ -221,22 +121,15 @@ impl CaptureSession<'_> {
 
     fn store_content(&mut self, path: &str, content: FileContent) {
         let FileContent { bytes, stamp, flaw, torn, read_at } = content;
-        let is_synced = self.index.files.get(path).is_some_and(|seen| seen.synced && seen.matches(&stamp));
-        let durability = match (self.target.call.durable, is_synced) {
-            (false, _) => Durability::Usual,
-            (true, true) => Durability::Compared,
-            (true, false) => Durability::Durable,
-        };
         let bytes = match self.target.archive.metadata_only {
             true => metadata_only::file(path, &bytes),
             false => Cow::Borrowed(bytes.as_slice()),
         };
-        match self.put(path, &bytes, durability) {
-            Ok((object, recipe)) => {
-                let synced = durability != Durability::Usual;
+        match self.put(path, &bytes) {
+            Ok((object, place)) => {
                 let is_plain = !torn && flaw.is_none() && !self.target.archive.metadata_only;
                 let facts = if is_plain { Facts::of(path, &bytes) } else { None };
-                let stored = Stored { object, recipe, stamp, flaw, torn, read_at, synced, facts };
+                let stored = Stored { object, place, stamp, flaw, torn, read_at, facts };
                 self.record_stored(path, stored);
             }
             // An error of the store does not concern the file, so the next capture tries again.
@@ -246,7 +139,7 @@ impl CaptureSession<'_> {
 
     /// Records which content was stored for a file.
     fn record_stored(&mut self, path: &str, stored: Stored) {
-        let Stored { object, recipe, stamp, flaw, torn, read_at, synced, facts } = stored;
+        let Stored { object, place, stamp, flaw, torn, read_at, facts } = stored;
         let before = self.index.files.get(path);
         let is_new = self.recorded_object(path, before) != Some(object.as_str());
         if is_new {
@@ -266,42 +159,34 @@ impl CaptureSession<'_> {
             self.notes.push(Note::new(Severity::Contention, text));
         }
         let skipped = flaw.map(|flaw| flaw.text().to_owned());
-        let former = || self.former_recipe(path, before);
         // A half-written content is not a base for the next one.
-        let recipe = if torn { former().or(recipe) } else { recipe.or_else(former) };
+        let place = if torn { self.former_place(path, before).or(place) } else { place };
         let new = CapturedFile::new(&stamp, Some(object));
-        let seen = CapturedFile { skipped, whole, synced, recipe, fresh, facts, ..new };
+        let seen = CapturedFile { skipped, whole, place, fresh, facts, ..new };
         self.index.files.insert(path.to_owned(), seen);
         self.index_changed = true;
     }
 
     /// Copies a file that is larger than `largest-file`: the team is about to be deleted.
     fn store_large(&mut self, path: &str) {
-        self.has_unsynced_names = true;
         let target = self.target;
         let read_at = clock::file_time();
         let from = target.client.join(&*self.scan.current_path(path));
-        let objects = &target.archive.objects;
         let copied = match target.archive.metadata_only {
             true => measure(&from, target.call.until).and_then(|copied| {
                 let text = serde_json::Value::from(metadata_only::placeholder(copied.size, &copied.hash));
-                Ok((objects.put(text.to_string().as_bytes(), Durability::Durable)?, copied))
+                let (object, place) = self.put(path, text.to_string().as_bytes())?;
+                Ok((object, place, copied))
             }),
-            false => objects.copy(&from, target.call.until).map(|copied| (copied.hash.clone(), copied)),
+            false => self.contents().and_then(|contents| {
+                let (copied, place) = contents.put_file(&from, target.call.until)?;
+                Ok((copied.hash.clone(), place, copied))
+            }),
         };
         match copied {
-            Ok((object, copied)) => {
+            Ok((object, place, copied)) => {
                 let (stamp, torn) = (copied.stamp, !copied.steady);
-                let stored = Stored {
-                    object,
-                    recipe: None,
-                    stamp,
-                    flaw: None,
-                    torn,
-                    read_at,
-                    synced: true,
-                    facts: None,
-                };
+                let stored = Stored { object, place, stamp, flaw: None, torn, read_at, facts: None };
                 self.record_stored(path, stored);
             }
             Err(error) => self.skip(path, &error),
@@ -332,37 +217,5 @@ impl CaptureSession<'_> {
             let (path, size, skipped) = (path.to_owned(), found.stamp().size, Some(skipped));
             self.changed.push(Change { path, size, skipped, ..Change::default() });
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_copy_in_pieces_is_the_same_object_as_a_copy_at_once() {
-        let dir = tempfile::tempdir().unwrap();
-        let objects = Objects::new(dir.path().join("objects"));
-        let from = dir.path().join("inbox.json");
-        let text = b"0123456789".repeat(CHUNK_BYTES / 4);
-        std::fs::write(&from, &text).unwrap();
-        let copied = objects.copy(&from, None).unwrap();
-        assert!(copied.steady && copied.size == text.len() as u64);
-        assert_eq!(objects.get(&copied.hash).unwrap(), text);
-        assert_eq!(copied.hash, objects.put(&text, Durability::Compared).unwrap());
-        assert_eq!(measure(&from, None).unwrap().hash, copied.hash);
-    }
-
-    #[test]
-    fn a_copy_that_ends_early_leaves_nothing() {
-        let dir = tempfile::tempdir().unwrap();
-        let objects = Objects::new(dir.path().join("objects"));
-        let from = dir.path().join("inbox.json");
-        std::fs::write(&from, "[]").unwrap();
-        let late = objects.copy(&from, Some(Instant::now())).unwrap_err();
-        assert_eq!(late.kind(), io::ErrorKind::TimedOut);
-        File::options().write(true).open(&from).unwrap().set_len(MAX_BYTES + 1).unwrap();
-        assert_eq!(objects.copy(&from, None).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
-        assert_eq!(std::fs::read_dir(&objects.root).unwrap().count(), 0);
     }
 }

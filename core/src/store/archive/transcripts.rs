@@ -1,13 +1,15 @@
 //! Archives transcripts when a run has ended: Claude Code deletes them after 30 days.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::contents::{self, transcript_path};
 use super::directory::Archive;
+use super::packed::packed;
 use super::run::{RunRecord, SessionRole};
 use crate::client::json;
 use crate::sys::clock::Timestamp;
@@ -94,6 +96,18 @@ impl Interval {
     }
 }
 
+/// Stores a transcript, or a note beside one, in a run's directory. Returns its hash.
+pub fn put_transcript(run: &Path, bytes: &[u8]) -> io::Result<String> {
+    let hash = contents::hash(bytes);
+    let path = packed(&transcript_path(run, &hash));
+    if !path.exists() {
+        let mut compressed = Vec::new();
+        flate2::read::GzEncoder::new(bytes, flate2::Compression::default()).read_to_end(&mut compressed)?;
+        fs::write_atomic(&path, &compressed)?;
+    }
+    Ok(hash)
+}
+
 /// Maximum size of an archived transcript, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
 
@@ -167,10 +181,12 @@ impl Archive {
         if self.metadata_only { Vec::new() } else { run.transcripts() }
     }
 
-    /// Archives the transcripts of a run, and returns how many were new or had grown, and why others are skipped. Also
-    /// records that there were none: transcripts that are missing later were lost.
+    /// Archives the transcripts of a run, compressed, and returns how many were new or had grown, and why others are skipped.
+    /// Also records that there were none: transcripts that are missing later were lost.
     pub fn keep_transcripts(&self, run: &RunRecord) -> io::Result<(usize, Vec<String>)> {
+        let dir = self.run_dir(&run.run).ok_or(io::ErrorKind::InvalidInput)?;
         let (mut kept, mut problems, mut new) = (self.kept(&run.run), Vec::new(), 0);
+        let mut shorter = Vec::new();
         for path in self.transcripts(run) {
             let Some(name) = path.to_str() else { continue };
             let size = path.symlink_metadata().map(|metadata| metadata.len()).unwrap_or_default();
@@ -184,16 +200,20 @@ impl Archive {
             }
             match fs::read_regular(&path, MAX_BYTES) {
                 Ok((bytes, _)) => {
-                    let object = self.objects.put_compressed(&bytes)?;
-                    kept.insert(name.to_owned(), StoredTranscript { object, size: bytes.len() as u64 });
+                    let object = put_transcript(&dir, &bytes)?;
+                    let stored = StoredTranscript { object, size: bytes.len() as u64 };
+                    shorter.extend(kept.insert(name.to_owned(), stored));
                     new += 1;
                 }
                 Err(error) => problems.push(error.to_string()),
             }
         }
-        let dir = self.run_dir(&run.run).ok_or(io::ErrorKind::InvalidInput)?;
         if new > 0 || (dir.exists() && matches!(self.read_kept(&run.run), Ok(None))) {
             fs::write_atomic(&dir.join("transcripts.json"), &serde_json::to_vec(&kept)?)?;
+        }
+        let is_needed = |former: &StoredTranscript| kept.values().any(|kept| kept.object == former.object);
+        for former in shorter.iter().filter(|former| !is_needed(former)) {
+            let _ = std::fs::remove_file(packed(&transcript_path(&dir, &former.object)));
         }
         Ok((new, problems))
     }

@@ -225,9 +225,10 @@ impl Appender {
         Ok(last != [b'\n'])
     }
 
-    /// Continues at the end of the file, which this process may have written to with another descriptor.
-    pub fn refresh(&mut self) -> io::Result<()> {
-        self.length = regular(&self.file)?.len();
+    /// Removes the bytes after an offset.
+    pub fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)?;
+        self.length = length;
         Ok(())
     }
 

@@ -1,0 +1,220 @@
+//! The contents of a run's files. `contents.data` has their bytes, and `contents.jsonl` a line for each content. A content
+//! that resembles the one before it, such as an inbox with one more message, has only the bytes between their common
+//! beginning and their common end.
+//!
+//! Both files only grow, under the run's lock: first the bytes, then the lines, then the manifest that names the contents.
+//! A killed writer leaves bytes without a line, or lines that no manifest names. A call that does not get the lock writes
+//! `contents-<event>.data` and `contents-<event>.jsonl`.
+
+mod reader;
+mod writer;
+
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::directory::Archive;
+use super::packed;
+use crate::error::{Error, Result};
+use crate::sys::fs;
+
+pub use reader::RunContents;
+pub(super) use writer::measure;
+pub use writer::{ContentWriter, CopiedFile};
+
+/// The file with the bytes.
+pub(super) const DATA: &str = "contents.data";
+/// The file with the lines.
+pub(super) const LIST: &str = "contents.jsonl";
+
+/// Maximum size of a content, in bytes.
+pub(super) const MAX_BYTES: u64 = 2 << 30;
+
+/// How many digits of a content's hash its line has. Readers compare the whole hash with what they read.
+const HASH_DIGITS: usize = 16;
+
+/// A line of the list: a content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    /// The first [`HASH_DIGITS`] digits of the content's hash: see [`hash`].
+    hash: String,
+    /// Where its own bytes begin in the data file.
+    at: u64,
+    /// Number of its own bytes.
+    len: u64,
+    base: Option<Base>,
+}
+
+/// The content with which another one shares its beginning and its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Base {
+    /// The offset of its line, which is an earlier one.
+    line: u64,
+    /// How many bytes are shared at the beginning.
+    front: u64,
+    /// How many bytes are shared at the end.
+    back: u64,
+}
+
+impl Entry {
+    /// Parses a line: `["HASH",AT,LEN]`, or with a base `["HASH",AT,LEN,LINE,FRONT,BACK]`.
+    fn parse(line: &[u8]) -> Option<Entry> {
+        let line = str::from_utf8(line).ok()?.strip_prefix("[\"")?.strip_suffix("]\n")?;
+        let (hash, numbers) = line.split_once("\",")?;
+        let numbers: Vec<u64> =
+            numbers.split(',').map(|number| number.parse().ok()).collect::<Option<_>>()?;
+        let (at, len, base) = match *numbers {
+            [at, len] => (at, len, None),
+            [at, len, line, front, back] => (at, len, Some(Base { line, front, back })),
+            _ => return None,
+        };
+        Some(Entry { hash: hash.to_owned(), at, len, base })
+    }
+
+    /// The line, with its end.
+    fn line(&self) -> String {
+        let Entry { hash, at, len, base } = self;
+        match base {
+            None => format!("[\"{hash}\",{at},{len}]\n"),
+            Some(Base { line, front, back }) => format!("[\"{hash}\",{at},{len},{line},{front},{back}]\n"),
+        }
+    }
+}
+
+/// The part of a hash that a line has.
+fn digits(hash: &str) -> &str {
+    hash.get(..HASH_DIGITS).unwrap_or(hash)
+}
+
+/// The hash of a content: BLAKE3, 64 lower-case hexadecimal digits.
+pub fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+/// Whether a text can be the hash of a content.
+pub fn is_hash(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Why a stored content cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ContentError {
+    #[error("content {hash} is not in {}", .dir.display())]
+    Missing { hash: String, dir: PathBuf },
+    #[error("content {hash} in {} is damaged", .dir.display())]
+    Damaged { hash: String, dir: PathBuf },
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl From<ContentError> for Error {
+    fn from(error: ContentError) -> Error {
+        match error {
+            ContentError::Io(error) => error.into(),
+            error => Error::new(error.to_string()),
+        }
+    }
+}
+
+/// The runs whose contents were read last, with their open files.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OpenRuns(Arc<Mutex<Vec<(String, RunContents)>>>);
+
+/// How many runs stay open.
+const MAX_OPEN: usize = 2;
+
+impl OpenRuns {
+    fn with<T>(&self, run: &str, dir: &Path, read: impl FnOnce(&mut RunContents) -> T) -> T {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = open.iter().position(|(name, _)| name == run).map(|at| open.remove(at));
+        let (name, mut contents) =
+            known.unwrap_or_else(|| (run.to_owned(), RunContents::new(dir.to_owned())));
+        let result = read(&mut contents);
+        open.truncate(MAX_OPEN - 1);
+        open.insert(0, (name, contents));
+        result
+    }
+}
+
+impl Archive {
+    /// The contents of a run, for many reads.
+    pub fn contents(&self, run: &str) -> RunContents {
+        RunContents::new(self.run_dir(run).unwrap_or_default())
+    }
+
+    /// Reads a content of a run, or one of its transcripts, and checks its hash.
+    pub fn content(&self, run: &str, hash: &str) -> std::result::Result<Vec<u8>, ContentError> {
+        let missing = || ContentError::Missing { hash: hash.to_owned(), dir: self.runs_dir().join(run) };
+        let Some(dir) = self.run_dir(run).filter(|_| is_hash(hash)) else { return Err(missing()) };
+        match self.open_runs.with(run, &dir, |contents| contents.get(hash)) {
+            Err(ContentError::Missing { .. }) => {}
+            other => return other,
+        }
+        let mut bytes = Vec::new();
+        match transcript(&dir, hash)? {
+            Some(mut reader) => reader.read_to_end(&mut bytes)?,
+            None => return Err(missing()),
+        };
+        match self::hash(&bytes) == hash {
+            true => Ok(bytes),
+            false => Err(ContentError::Damaged { hash: hash.to_owned(), dir }),
+        }
+    }
+
+    /// Opens a content of a run, or one of its transcripts, for reading in pieces. Only [`VerifyingReader::verify`] at the
+    /// end checks that it is intact.
+    pub fn open_content(&self, run: &str, hash: &str) -> Result<VerifyingReader> {
+        let missing = || ContentError::Missing { hash: hash.to_owned(), dir: self.runs_dir().join(run) };
+        let dir = self.run_dir(run).filter(|_| is_hash(hash)).ok_or_else(missing)?;
+        let from: Box<dyn Read> = match transcript(&dir, hash)? {
+            Some(reader) => reader,
+            None => match self.open_runs.with(run, &dir, |contents| contents.open(hash))? {
+                Some(reader) => reader,
+                None => Box::new(Cursor::new(self.content(run, hash)?)),
+            },
+        };
+        Ok(VerifyingReader { from, hasher: blake3::Hasher::new(), hash: hash.to_owned(), dir })
+    }
+}
+
+/// The archived transcript of this hash.
+fn transcript(dir: &Path, hash: &str) -> io::Result<Option<Box<dyn Read>>> {
+    let opened = fs::if_exists(packed::open_packed(&transcript_path(dir, hash)))?;
+    Ok(opened.map(|reader| Box::new(reader) as Box<dyn Read>))
+}
+
+/// The path of an archived transcript without its `.gz`.
+pub(super) fn transcript_path(run: &Path, hash: &str) -> PathBuf {
+    run.join("transcripts").join(hash)
+}
+
+/// A content being read.
+pub struct VerifyingReader {
+    from: Box<dyn Read>,
+    hasher: blake3::Hasher,
+    hash: String,
+    dir: PathBuf,
+}
+
+impl Read for VerifyingReader {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.from.read(into)?;
+        self.hasher.update(&into[..count]);
+        Ok(count)
+    }
+}
+
+impl VerifyingReader {
+    /// Reads the rest and checks the hash. Returns the size of the rest.
+    pub fn verify(mut self) -> std::result::Result<u64, ContentError> {
+        let rest = io::copy(&mut self, &mut io::sink())
+            .map_err(|error| fs::with_path(error, "read a content of", &self.dir))?;
+        match self.hasher.finalize().to_hex().as_str() == self.hash {
+            true => Ok(rest),
+            false => Err(ContentError::Damaged { hash: self.hash, dir: self.dir }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
