@@ -322,7 +322,7 @@ install_all() {
         *:"$prefix/bin":*) ;;
         *) report "$prefix/bin is not in PATH; to fix it: export PATH=$(quoted "$prefix/bin"):\$PATH" ;;
     esac
-    report "to uninstall: $self --uninstall$chosen"
+    report "to remove the hooks and the programs: $self --uninstall$chosen"
     [ -z "$added" ] || report "added the target $added to the toolchain; to remove it: rustup target remove $added"
     if [ "$check" = yes ] && ! "$binary" demo --check; then
         printf 'warning: the installed programs failed their check\nhint: to repeat it: %s demo --check\n' \
@@ -495,7 +495,11 @@ uninstall_all() {
         ?*) report "kept $other" ;;
     esac
     if [ -d "$kept" ]; then
-        report "recorded data is kept in $kept"
+        if [ -d "$kept/log" ] || [ -d "$kept/archive" ]; then
+            report "recorded data is kept in $kept"
+        else
+            report "backups of your settings are kept in $kept"
+        fi
         report "to delete it: rm -r $(quoted "$kept")"
     fi
     none_lost ', which does not exist' || exit 1

@@ -9,8 +9,8 @@ use super::catalog::{self, catalog};
 use super::file_changes::{file_changes, suggest_file};
 use super::output::{self, JsonOption};
 use crate::context::Context;
-use crate::files::{Change, FileChange, FoundBy, LineFinder, PresentLine};
-use crate::timeline::{RunCatalog, project};
+use crate::files::{Attribution, Change, FileChange, FoundBy, LineFinder, PresentLine};
+use crate::timeline::{RunCatalog, merge, project};
 use crate::view;
 use teamkeep_core::client::settings::command::quoted;
 use teamkeep_core::error::{Error, Result};
@@ -109,6 +109,13 @@ fn elsewhere(catalog: &RunCatalog, file: &Path, error: Error) -> Error {
     let opened = catalog.open_timelines(&runs).map(|opened| opened.runs).unwrap_or_default();
     let mut projects = opened.iter().filter_map(project);
     let shown = quoted(&file.to_string_lossy());
+    let here = std::env::current_dir().unwrap_or_default();
+    let recorded = opened.iter().flat_map(|data| Attribution::of(data, &merge(data)).changes);
+    let recorded = recorded.map(|change| change.path).find(|path| path.ends_with(file) && path.is_file());
+    if let Some(path) = recorded {
+        let path = path.strip_prefix(&here).unwrap_or(&path);
+        return error.hint(format!("did you mean {}?", path.display()));
+    }
     match projects.find(|project| Path::new(project).join(file).is_file()) {
         Some(project) => error.hint(format!(
             "it is in the project of a run: cd {} && teamkeep blame {shown}",

@@ -45,10 +45,12 @@ pub fn find<'a>(catalog: &'a RunCatalog, name: &str) -> Result<&'a RunRecord> {
         let last = catalog.find("latest").ok().filter(|_| !catalog.runs.is_empty());
         let opened = last.and_then(|last| catalog.open_timelines(&[last]).ok());
         match opened.is_some_and(|opened| opened.runs.iter().any(|run| run.is_member(name))) {
-            true => error.hint(format!(
-                "{name} is an agent of the last run: teamkeep log --involving {}",
-                quoted(name)
-            )),
+            true => {
+                let name = quoted(name);
+                error
+                    .hint(format!("{name} is an agent of the last run: teamkeep log --involving {name}"))
+                    .hint(format!("the files that it changed: teamkeep files --agent {name}"))
+            }
             false => error,
         }
     })

@@ -107,7 +107,14 @@ fn opened(replayed: &DemoOutcome) -> Result<OpenedRun> {
 fn empty_dir(dir: &Path) -> Result<PathBuf> {
     let failed = |why: Cause| Error::caused(format!("cannot keep the run in {}", dir.display()), why);
     if std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(failed("the directory is not empty".into()).hint("choose another directory"));
+        let error = failed("the directory is not empty".into());
+        if !demo::home(dir).join(demo::PROJECT).is_dir() {
+            return Err(error.hint("choose another directory"));
+        }
+        let shown = quoted(&dir.to_string_lossy());
+        return Err(error
+            .hint(format!("it has a demo: export TEAMKEEP_HOME={shown}"))
+            .hint(format!("to start again: rm -r {shown}")));
     }
     let dir = std::path::absolute(dir).map_err(|error| failed(error.into()))?;
     make_private_dir(&dir).or_else(|error| match error.kind() {

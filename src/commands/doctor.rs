@@ -70,10 +70,12 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         "checks": health.findings,
         "fixed": done,
     });
+    // Agent teams are enabled only if the user confirms it.
+    let has_safe_fix = steps.iter().any(|step| !matches!(step, FixStep::EnableTeams(_)));
     args.output.print(context, &whole, || {
         let doctor = format!("{} doctor", facts.call);
         let commands = view::Commands {
-            fix: (!args.fix && !steps.is_empty()).then(|| format!("{doctor} --fix")),
+            fix: (!args.fix && has_safe_fix).then(|| format!("{doctor} --fix")),
             verbose: (!args.verbose).then(|| format!("{doctor} --verbose")),
         };
         view::health(&health, &commands)

@@ -158,7 +158,7 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         if let Some(backup) = backup {
             print(format!("backup: {}", backup.display()));
         }
-        print(format!("to undo: {}", target.command(context, "uninstall", &file)));
+        print(format!("to remove the hooks: {}", target.command(context, "uninstall", &file)));
         if target.is_shared() && !program.is_bare() {
             print("note: this shared file now contains a path that is specific to this machine".to_owned());
             let again = target.command(context, "install", &file);

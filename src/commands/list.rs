@@ -14,7 +14,14 @@ use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(after_help = "\
+Marks:
+  ●  running
+  ✓  ended, all tasks done
+  ○  ended with open tasks
+  ✗  crashed, or work was lost
+
+Examples:
   # The runs of the current project in the last week
   teamkeep list --project . --since 1w
 

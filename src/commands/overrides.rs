@@ -16,6 +16,10 @@ use teamkeep_core::store::log::Log;
 use teamkeep_core::sys::clock;
 use teamkeep_core::sys::unicode::fold;
 
+fn gate_beginning_with(text: &str) -> Option<&'static str> {
+    Gate::ALL.map(Gate::name).into_iter().find(|name| !text.is_empty() && name.starts_with(text))
+}
+
 /// A gate and a team; `None` for all.
 #[derive(Debug, Clone)]
 struct Scope {
@@ -26,7 +30,13 @@ struct Scope {
 impl Scope {
     fn of(gate: Option<&String>, team: Option<&String>) -> Result<Scope> {
         if let Some(gate) = gate.filter(|gate| Gate::named(gate).is_none()) {
-            return Err(unknown("gate", gate, &Gate::ALL.map(Gate::name)).of_usage());
+            let error = match gate_beginning_with(gate) {
+                Some(near) => {
+                    Error::not_found(format!("unknown gate {gate:?}")).hint(format!("did you mean {near:?}?"))
+                }
+                None => unknown("gate", gate, &Gate::ALL.map(Gate::name)),
+            };
+            return Err(error.of_usage());
         }
         Ok(Scope { gate: gate.cloned(), team: team.cloned() })
     }
@@ -63,7 +73,7 @@ pub struct PauseArgs {
 
 impl PauseArgs {
     /// The gate, if one is named, and the duration, which comes last.
-    fn parse(&self) -> Result<(Option<&String>, TimeDelta)> {
+    fn parse(&self, context: &Context) -> Result<(Option<&String>, TimeDelta)> {
         let (gate, last) = match self.gate.as_slice() {
             [gate, last] => (Some(gate), last),
             [last] => (None, last),
@@ -72,9 +82,22 @@ impl PauseArgs {
         };
         let duration = duration(last).map_err(|why| {
             let error = Error::usage(format!("invalid duration {last:?}: {why}"));
-            match Gate::named(last) {
-                Some(_) => error.hint(format!("for how long? teamkeep pause {last} 15m")),
-                None => error,
+            match gate {
+                Some(first) if duration(first).is_ok() => {
+                    error.hint(format!("did you mean: teamkeep pause {last} {first}?"))
+                }
+                _ if duration(&format!("{last}m")).is_ok() => error.hint(format!("did you mean {last}m?")),
+                None if gate_beginning_with(last) == Some(last) => {
+                    error.hint(format!("for how long? teamkeep pause {last} 15m"))
+                }
+                None => match gate_beginning_with(last) {
+                    Some(near) => error.hint(format!("did you mean: teamkeep pause {near} 15m?")),
+                    None if running_members(context).contains(last) => {
+                        error.hint(format!("to allow the next shutdown of {last}: teamkeep allow {last}"))
+                    }
+                    None => error,
+                },
+                Some(_) => error,
             }
         })?;
         Ok((gate, duration))
@@ -84,10 +107,13 @@ impl PauseArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   teamkeep resume
-  teamkeep resume premature-shutdown")]
+  teamkeep resume premature-shutdown
+
+  # The shutdown of bob is no longer allowed in advance
+  teamkeep resume bob")]
 pub struct ResumeArgs {
-    /// Only this gate, by its name in the configuration; `rule` for all rules
-    #[arg(value_name = "GATE")]
+    /// Only the pause of this gate, by its name in the configuration (`rule` for all rules), or the allowance of this teammate
+    #[arg(value_name = "GATE|TEAMMATE")]
     gate: Option<String>,
     /// Only in this team
     #[arg(long, value_parser = safe_name)]
@@ -100,11 +126,17 @@ pub struct ResumeArgs {
   teamkeep allow bob
 
   # With the address of a message
-  teamkeep allow bob@parser-team")]
+  teamkeep allow bob@parser-team
+
+  # Before the team starts
+  teamkeep allow bob --force")]
 pub struct AllowArgs {
-    /// Teammate whose next shutdown is allowed
+    /// Teammate of a running team whose next shutdown is allowed, at most 24 hours from now
     #[arg(value_name = "TEAMMATE", value_parser = teammate)]
     name: String,
+    /// Allow it even if no running team has this teammate
+    #[arg(long)]
+    force: bool,
 }
 
 fn duration(text: &str) -> std::result::Result<TimeDelta, String> {
@@ -139,7 +171,7 @@ fn teammate(text: &str) -> std::result::Result<String, String> {
 
 /// A pause replaces the previous one of the same gate and team.
 pub fn pause(context: &Context, args: &PauseArgs) -> Result<()> {
-    let (gate, duration) = args.parse()?;
+    let (gate, duration) = args.parse(context)?;
     let Scope { gate, team } = Scope::of(gate, args.team.as_ref())?;
     let now = context.clock.now();
     let until =
@@ -189,27 +221,36 @@ fn record_unless_fixed(
     Ok(())
 }
 
-/// Allowed shutdowns end together with the pause of their gate. Other active pauses are kept and listed.
+/// Ends everything, the pauses of one gate or team, or the allowance of one teammate. Other active pauses are kept and listed.
 pub fn resume(context: &Context, args: &ResumeArgs) -> Result<()> {
-    let scope = Scope::of(args.gate.as_ref(), args.team.as_ref())?;
-    let of_shutdowns = scope.team.is_none()
-        && scope.gate.as_deref().is_none_or(|gate| gate == Gate::PrematureShutdown.name());
     let file = override_file(context)?;
     let now = context.clock.now();
-    let mut before = file.read();
-    before.pauses.retain(|pause| pause.is_in_force(now));
+    let mut before = file.read_active(now);
+    let is_allowed = |name: &String| before.shutdowns.iter().find(|one| fold(one) == fold(name)).cloned();
+    let teammate = args.gate.as_ref().filter(|_| args.team.is_none()).and_then(is_allowed);
+    if let Some(name) = teammate {
+        let gate = Gate::PrematureShutdown.name();
+        let payload = json!({"override": "resume", "gate": gate, "team": null, "name": name});
+        record(context, None, payload)?;
+        file.change(now, |overrides| overrides.shutdowns.retain(|one| *one != name))?;
+        context.ui.eprint_line(&no_longer_allowed(&name));
+        return Ok(());
+    }
+    let scope = Scope::of(args.gate.as_ref(), args.team.as_ref())?;
+    let ends_all = scope.gate.is_none() && scope.team.is_none();
     let mut lines = Vec::new();
-    if before.pauses.iter().any(|pause| scope.contains(pause))
-        || (of_shutdowns && !before.shutdowns.is_empty())
-    {
+    if before.pauses.iter().any(|pause| scope.contains(pause)) || (ends_all && !before.shutdowns.is_empty()) {
         let payload = json!({"override": "resume", "gate": scope.gate, "team": scope.team});
         record(context, scope.team.as_deref(), payload)?;
         before = file.change(now, |overrides| {
             let ended = overrides.pauses.extract_if(.., |pause| scope.contains(pause));
-            lines.extend(ended.map(|pause| format!("ended: {}", describe(&pause))));
-            if of_shutdowns {
-                let names = overrides.shutdowns.drain(..);
-                lines.extend(names.map(|name| format!("ended: allowed shutdown of {name}")));
+            lines.extend(ended.map(|pause| {
+                let is_active =
+                    if ends_all && pause.gate.is_none() { "; the policy is active again" } else { "" };
+                format!("ended the pause of {}{is_active}", paused(&pause))
+            }));
+            if ends_all {
+                lines.extend(overrides.shutdowns.drain(..).map(|name| no_longer_allowed(&name)));
             }
             overrides.clone()
         })?;
@@ -221,6 +262,10 @@ pub fn resume(context: &Context, args: &ResumeArgs) -> Result<()> {
     }
     lines.iter().for_each(|line| context.ui.eprint_line(line));
     Ok(())
+}
+
+fn no_longer_allowed(name: &str) -> String {
+    format!("{name}'s shutdown is no longer allowed in advance")
 }
 
 /// Allows one shutdown, however often the command is repeated.
@@ -235,24 +280,38 @@ pub fn allow(context: &Context, args: &AllowArgs) -> Result<()> {
     let file = override_file(context)?;
     context.warn_missing_store();
     let members = running_members(context);
-    if !members.iter().any(|member| fold(member) == fold(name)) {
-        let what = format!("no running team has a teammate named {name:?}");
-        context.ui.warn_of(&suggest(what, "teammate", name, &members));
+    if !args.force && !members.iter().any(|member| fold(member) == fold(name)) {
+        let what = match members.is_empty() {
+            true => Error::not_found("no team is running"),
+            false => {
+                suggest(format!("no running team has a teammate named {name:?}"), "teammate", name, &members)
+            }
+        };
+        return Err(
+            what.hint(format!("to allow it for a team that starts later: teamkeep allow {name} --force"))
+        );
     }
-    let payload = json!({"override": "allow-shutdown", "gate": gate, "team": null, "name": name});
+    let now = context.clock.now();
+    let until = now.checked_add(LONGEST_PAUSE).ok_or_else(|| Error::new("the time is out of range"))?;
+    let payload =
+        json!({"override": "allow-shutdown", "gate": gate, "team": null, "name": name, "until": until});
     record_unless_fixed(context, &Some(gate.to_owned()), None, payload)?;
-    file.change(context.clock.now(), |overrides| {
+    file.change(now, |overrides| {
         overrides.shutdowns.retain(|other| other != name);
         overrides.shutdowns.push(name.clone());
+        overrides.shutdowns_until.insert(name.clone(), until);
     })?;
-    context.ui.eprint_line(&format!("the next shutdown of {name:?} is allowed; to undo: teamkeep resume"));
+    let until = clock::moment(until);
+    context.ui.eprint_line(&format!(
+        "the next shutdown of {name:?} is allowed until {until}; to undo: teamkeep resume {name}"
+    ));
     Ok(())
 }
 
 /// A name that is not known may be misspelled, or belong to a team that starts later.
 fn suggest(what: String, kind: &str, name: &str, known: &BTreeSet<String>) -> Error {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    Error::new(what).suggest(kind, name, &known)
+    Error::not_found(what).suggest(kind, name, &known)
 }
 
 fn running_members(context: &Context) -> BTreeSet<String> {
@@ -281,9 +340,13 @@ fn warn_unknown_team(context: &Context, team: &str) {
 
 /// `premature-shutdown in team "t1" until 2026-02-03 04:05:06 UTC`.
 fn describe(pause: &Pause) -> String {
+    format!("{} until {}", paused(pause), clock::moment(pause.until))
+}
+
+fn paused(pause: &Pause) -> String {
     let gate = pause.gate.as_deref().unwrap_or("every gate");
     let team = pause.team.as_ref().map(|team| format!(" in team {team:?}")).unwrap_or_default();
-    format!("{gate}{team} until {}", clock::moment(pause.until))
+    format!("{gate}{team}")
 }
 
 /// The file with pauses and allowances. A damaged one causes a warning.

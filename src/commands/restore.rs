@@ -195,6 +195,10 @@ impl Restore<'_> {
         let client = self.client()?;
         let Restore { context, args, archive, run, at } = self;
         let list = match list {
+            Some(numbers) if numbers.chars().all(|c| c.is_ascii_digit() || ", ".contains(c)) => {
+                return Err(Error::usage("--tasks names a task list, not tasks")
+                    .hint("all unfinished tasks are restored; see: teamkeep restore --help"));
+            }
             Some(list) => List::find(list, &client, archive, &run.run)?,
             None => List::of_new_session(&run.run.run),
         };
@@ -232,6 +236,12 @@ fn report(context: &Context, args: &Args, restore: &TaskRestore<'_>, plan: &Plan
             if plan.held_by.is_none() {
                 let command = start_command(context, restore, project);
                 ui.eprint_line(&format!("to start a session with them: {command}"));
+                if restore.run.team.is_some() {
+                    let brief = format!("{} brief {}", shell_invocation(&context.env), restore.run.run);
+                    ui.eprint_line(&format!(
+                        "with the facts about the team: {command} \"$({brief} --prompt)\""
+                    ));
+                }
             }
         }
         return;
@@ -305,7 +315,7 @@ fn undo(context: &Context, args: &Args, id: Option<&str>) -> Result<ExitCode> {
     let id = match id {
         Some(id) => id.to_owned(),
         None => {
-            let why = "no restore is recorded that is not undone";
+            let why = "nothing to undo: no restore is recorded that is not undone";
             let last = records.last().ok_or_else(|| Error::not_found(why))?;
             let at = clock::moment(last.at);
             context.ui.eprint_line(&format!("the last restore: {} of run {}, {at}", last.id, last.run));

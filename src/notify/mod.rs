@@ -68,6 +68,7 @@ impl Notification {
             chain: Vec::new(),
             cost: IncidentCost::default(),
             resolved: false,
+            silences: Vec::new(),
             remedy: None,
         };
         let (team, run) = (Some("example".to_owned()), "0000000000000000".to_owned());

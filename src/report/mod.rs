@@ -22,7 +22,7 @@ pub use incidents::{Incident, IncidentCost, IncidentKind, Severity, Step, restor
 pub use messages::{MessageRow, MessageStats, Pair, Sender};
 pub use observations::{Code, Observation};
 pub use overview::{Count, Overview, Person, Phase, PhaseName, Topology};
-pub use spending::{BurnRate, ModelUsage, TaskUsage, TokenUsage};
+pub use spending::{BurnRate, ModelUsage, RestUsage, TaskUsage, TokenUsage};
 pub use summary::RunSummary;
 pub use tasks::{Change, TaskHistory};
 pub use teamkeep_core::spending::AS_OF as PRICES_AS_OF;
@@ -87,7 +87,7 @@ impl Report {
             phases: overview::phases(&case),
             agents: agents::agents(&case, &turns),
             observations: observations::observations(&case, &mail, &tasks, &incidents),
-            work: work::work(&case, &turns, &tasks, &mail),
+            work: work::work(&case, &turns, &tasks, &mail, &incidents),
             tools: tools::tools(&case),
             spending: spending.usage(&case, &tasks),
             incidents,

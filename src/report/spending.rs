@@ -26,6 +26,9 @@ pub struct TokenUsage {
     pub unpriced: Vec<String>,
     #[serde(default)]
     pub tasks: Vec<TaskUsage>,
+    /// The messages that belong to no task; `None` if there are none.
+    #[serde(default)]
+    pub no_task: Option<RestUsage>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,6 +45,13 @@ pub struct ModelUsage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskUsage {
     pub task: String,
+    pub messages: usize,
+    pub tokens: Tokens,
+    pub cost: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RestUsage {
     pub messages: usize,
     pub tokens: Tokens,
     pub cost: Option<f64>,
@@ -144,13 +154,15 @@ impl<'a> Spending<'a> {
         let unpriced: BTreeSet<&str> = known().filter(|one| one.usd.is_none()).map(|one| one.model).collect();
         let is_known = !agents.is_empty();
         let all = [case.lead].into_iter().chain(case.teammates());
+        let (tasks, no_task) = self.by_task(case, tasks);
         TokenUsage {
             agents,
             unknown: all.filter(|name| !case.has_transcript(name)).map(str::to_owned).collect(),
             total: is_known.then_some(total.tokens),
             cost: total.usd.filter(|_| total.messages > 0),
             unpriced: unpriced.into_iter().map(str::to_owned).collect(),
-            tasks: self.by_task(case, tasks),
+            tasks,
+            no_task,
         }
     }
 
@@ -164,7 +176,11 @@ impl<'a> Spending<'a> {
     }
 
     /// A message belongs to the task that its agent had in progress then; of several, to the one begun last.
-    fn by_task<'b>(&'b self, case: &ReportInput<'_>, tasks: &'b [TaskHistory]) -> Vec<TaskUsage> {
+    fn by_task<'b>(
+        &'b self,
+        case: &ReportInput<'_>,
+        tasks: &'b [TaskHistory],
+    ) -> (Vec<TaskUsage>, Option<RestUsage>) {
         let end = case.end.millis();
         let mut spans: BTreeMap<&str, Vec<(i64, i64, &str)>> = BTreeMap::new();
         for agent in self.messages.iter().map(|one| one.agent) {
@@ -183,9 +199,11 @@ impl<'a> Spending<'a> {
             own.iter().rev().find(|(from, to, _)| (*from..*to).contains(&at)).map(|(_, _, task)| *task)
         };
         let mut by_task: BTreeMap<&str, Vec<&Spent<'_>>> = BTreeMap::new();
+        let mut rest = Vec::new();
         for one in &self.messages {
-            if let Some(task) = task_of(one) {
-                by_task.entry(task).or_default().push(one);
+            match task_of(one) {
+                Some(task) => by_task.entry(task).or_default().push(one),
+                None => rest.push(one),
             }
         }
         let with_messages = tasks.iter().filter_map(|task| Some((task, by_task.get(task.id.as_str())?)));
@@ -193,7 +211,8 @@ impl<'a> Spending<'a> {
             let Sum { messages, tokens, usd } = Sum::of_spent(messages.iter().copied());
             TaskUsage { task: task.id.clone(), messages, tokens, cost: usd }
         });
-        usage.collect()
+        let Sum { messages, tokens, usd } = Sum::of_spent(rest.into_iter());
+        (usage.collect(), (messages > 0).then_some(RestUsage { messages, tokens, cost: usd }))
     }
 }
 

@@ -32,6 +32,8 @@ pub enum Outcome {
 
 /// Maximum length of the title.
 const MAX_TITLE_CHARS: usize = 100;
+/// More open tasks are only counted.
+const MAX_OPEN_LISTED: usize = 6;
 
 /// The verdict on a report that has everything else.
 pub fn verdict(case: &ReportInput<'_>, report: &Report) -> Verdict {
@@ -63,7 +65,7 @@ fn title(case: &ReportInput<'_>, report: &Report) -> String {
     }
 }
 
-/// `149 of 150 tasks done in 4 h 54 min for $608.12; mobile was silent for 3 h 18 min with #149 in progress`.
+/// `149 of 150 tasks done in 4 h 54 min for $608.12, 1 open: #149; mobile was silent for 3 h 18 min with #149 in progress`.
 fn sentence(report: &Report) -> String {
     let counts = &report.overview.count;
     let done = match (counts.tasks, counts.messages) {
@@ -73,7 +75,13 @@ fn sentence(report: &Report) -> String {
     };
     let time = report.overview.duration_ms.map(|millis| format!(" in {}", duration(millis)));
     let cost = report.spending.cost.map(|usd| format!(" for {}", dollars(usd)));
+    let open: Vec<String> =
+        report.tasks.iter().filter(|task| task.is_unfinished()).map(|task| format!("#{}", task.id)).collect();
+    let open = (counts.tasks > 0 && !open.is_empty()).then(|| match open.len() {
+        number if number > MAX_OPEN_LISTED => format!(", {number} open"),
+        number => format!(", {number} open: {}", open.join(", ")),
+    });
     let worst = report.incidents.first().filter(|incident| incident.severity < Severity::Low);
     let worst = worst.map(|incident| format!("; {}", incident.summary));
-    [Some(done), time, cost, worst].into_iter().flatten().collect()
+    [Some(done), time, cost, open, worst].into_iter().flatten().collect()
 }

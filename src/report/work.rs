@@ -1,7 +1,8 @@
-//! The use of time: working, waiting and idle, and the time saved by parallelism.
+//! The use of time: working, silent, waiting and idle, and the time saved by parallelism.
 
 use serde::{Deserialize, Serialize};
 
+use super::incidents::Incident;
 use super::input::ReportInput;
 use super::input::Spans;
 use super::messages::{MessageRow, MessageStats, bare};
@@ -28,8 +29,11 @@ pub struct TimePerAgent {
     pub turns: usize,
     /// Number of turns without a known start. They are not part of the working time.
     pub unseen_turns: usize,
-    /// Time in turns, in milliseconds; `None` without a recorded turn.
+    /// Time in turns without the silences of a stalled agent, in milliseconds; `None` without a recorded turn.
     pub working_ms: Option<i64>,
+    /// Time in turns in which the agent was stalled, in milliseconds.
+    #[serde(default)]
+    pub silent_ms: Option<i64>,
     /// Time outside turns in which the agent depends on another one, in milliseconds: a teammate that asked a question
     /// and has no answer yet, or whose unfinished tasks all depend on unfinished tasks; the lead while another agent
     /// works.
@@ -38,7 +42,13 @@ pub struct TimePerAgent {
     pub idle_ms: Option<i64>,
 }
 
-pub fn work(case: &ReportInput<'_>, turns: &[Turn], tasks: &[TaskHistory], mail: &MessageStats) -> Work {
+pub fn work(
+    case: &ReportInput<'_>,
+    turns: &[Turn],
+    tasks: &[TaskHistory],
+    mail: &MessageStats,
+    incidents: &[Incident],
+) -> Work {
     let end = case.end.millis();
     let mut names: Vec<&str> = vec![case.lead];
     for name in case.teammates().chain(turns.iter().map(|turn| turn.agent.as_str())) {
@@ -46,15 +56,21 @@ pub fn work(case: &ReportInput<'_>, turns: &[Turn], tasks: &[TaskHistory], mail:
             names.push(name);
         }
     }
-    let working: Vec<Spans> = names.iter().map(|name| at_work(turns, name, end)).collect();
-    let efforts = names.iter().zip(&working).map(|(name, own)| {
+    let in_turns: Vec<Spans> = names.iter().map(|name| at_work(turns, name, end)).collect();
+    let silent = |name: &str| {
+        let silences = incidents.iter().flat_map(|incident| &incident.silences);
+        Spans::of(silences.filter(|(agent, _)| agent == name).map(|(_, span)| *span))
+    };
+    let working = names.iter().zip(&in_turns).map(|(name, own)| own.difference(&silent(name)));
+    let working: Vec<Spans> = working.collect();
+    let efforts = names.iter().zip(&in_turns).zip(&working).map(|((name, own), working)| {
         let taken = turns.iter().filter(|turn| turn.agent == *name);
         let unseen = taken.clone().filter(|turn| turn.from.is_none()).count();
         let count = taken.count();
         let out = case.presence(name, end).difference(own);
         let waits = if *name == case.lead {
             Spans::union(
-                names.iter().zip(&working).filter(|(other, _)| *other != name).map(|(_, spans)| spans),
+                names.iter().zip(&in_turns).filter(|(other, _)| *other != name).map(|(_, spans)| spans),
             )
         } else {
             Spans::union([
@@ -68,7 +84,8 @@ pub fn work(case: &ReportInput<'_>, turns: &[Turn], tasks: &[TaskHistory], mail:
             agent: (*name).to_owned(),
             turns: count,
             unseen_turns: unseen,
-            working_ms: known(own.total()),
+            working_ms: known(working.total()),
+            silent_ms: known(own.total() - working.total()),
             waiting_ms: known(out.intersection(&waits).total()),
             idle_ms: known(out.difference(&waits).total()),
         }

@@ -55,6 +55,8 @@ pub struct TaskWrite {
     pub was_status: Option<TaskStatus>,
     pub owner: Option<String>,
     pub was_owner: Option<String>,
+    /// Whether these are the values before the owner's shutdown, when Claude Code returned the task to pending.
+    pub until_shutdown: bool,
     pub blocks: Vec<String>,
     pub blocked_by: Vec<String>,
     pub dropped: Vec<Dropped>,
@@ -176,7 +178,11 @@ struct Links<'a> {
 impl Links<'_> {
     fn write(&self, recorded: &RestorableTask) -> Result<TaskWrite> {
         let (task, keep_owners) = (&recorded.task, self.options.keep_owners);
-        let status = match &task.status {
+        let (was_status, was_owner) = match &recorded.until_shutdown {
+            Some((status, owner)) => (Some(status.clone()), Some(owner.clone())),
+            None => (task.status.clone(), task.owner.clone()),
+        };
+        let status = match &was_status {
             Some(TaskStatus::InProgress) if keep_owners => TaskStatus::InProgress,
             Some(TaskStatus::Completed) => TaskStatus::Completed,
             _ => TaskStatus::Pending,
@@ -189,9 +195,10 @@ impl Links<'_> {
             was: recorded.key.clone(),
             subject: task.subject.clone().unwrap_or_default(),
             status,
-            was_status: task.status.clone(),
-            owner: task.owner.clone().filter(|_| keeps_owner),
-            was_owner: task.owner.clone(),
+            was_status,
+            owner: was_owner.clone().filter(|_| keeps_owner),
+            was_owner,
+            until_shutdown: recorded.until_shutdown.is_some(),
             blocks: self.references(recorded, "blocks", &mut dropped),
             blocked_by: self.references(recorded, "blockedBy", &mut dropped),
             dropped,

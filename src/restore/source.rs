@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::timeline::{LoadedEvent, RunData, state};
+use crate::timeline::{LoadedEvent, RunData, held_until_shutdown, state};
 use teamkeep_core::client::team::Task;
-use teamkeep_core::model::Tool;
+use teamkeep_core::model::{TaskStatus, Tool};
 use teamkeep_core::store::archive::Archive;
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -17,11 +17,19 @@ pub struct RestorableTask {
     pub task: Task,
     pub deleted: bool,
     pub from_tools_only: bool,
+    /// Its status and its owner until the owner's shutdown, at which Claude Code returned it to pending.
+    pub until_shutdown: Option<(TaskStatus, String)>,
 }
 
 impl RestorableTask {
     fn new(key: &str, task: Task) -> RestorableTask {
-        RestorableTask { key: key.to_owned(), task, deleted: false, from_tools_only: false }
+        RestorableTask {
+            key: key.to_owned(),
+            task,
+            deleted: false,
+            from_tools_only: false,
+            until_shutdown: None,
+        }
     }
 
     pub fn list(&self) -> Option<&str> {
@@ -66,6 +74,11 @@ impl Source {
                 if let Some(recorded) = source.tasks.get_mut(&key) {
                     recorded.deleted = removal.is_deletion;
                 }
+            }
+        }
+        for (key, held) in held_until_shutdown(data, at) {
+            if let Some(recorded) = source.tasks.get_mut(&key) {
+                recorded.until_shutdown = Some(held);
             }
         }
         source.tasks.retain(|_, recorded| !recorded.task.internal);

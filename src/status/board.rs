@@ -250,6 +250,7 @@ mod tests {
             cost: IncidentCost::default(),
             remedy: None,
             resolved: false,
+            silences: Vec::new(),
         }
     }
 

@@ -57,7 +57,7 @@ impl Status {
         now: Timestamp,
     ) -> Status {
         let mut overrides = Overrides { v: 1, ..overrides };
-        overrides.pauses.retain(|pause| pause.is_in_force(now));
+        overrides.retain_active(now);
         let live = opened.runs.iter().filter(|data| !data.client_gone);
         Status {
             v: 1,

@@ -389,7 +389,17 @@ pub fn parse_kind<T: Serialize + Copy>(text: &str, kinds: &[T]) -> error::Result
     let words: Vec<String> = kinds.iter().map(json::serde_name).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let place = words.iter().position(|word| *word == plain);
-    place.map(|place| kinds[place]).ok_or_else(|| unknown("kind", text, &words).of_usage())
+    let is_verdict = matches!(plain.as_str(), "block" | "blocked" | "blocks" | "warning" | "warn" | "warned")
+        && words.contains(&"verdict");
+    place.map(|place| kinds[place]).ok_or_else(|| {
+        let error = match is_verdict {
+            true => {
+                error::Error::not_found(format!("unknown kind {text:?}")).hint("did you mean \"verdict\"?")
+            }
+            false => unknown("kind", text, &words),
+        };
+        error.of_usage()
+    })
 }
 
 #[cfg(test)]
@@ -403,6 +413,7 @@ mod tests {
         }
         assert_eq!(Kind::parse("Task_Changed").unwrap(), Kind::TaskChanged);
         assert_eq!(Kind::parse("mesage").unwrap_err().hints, ["did you mean \"message\"?"]);
+        assert_eq!(Kind::parse("blocked").unwrap_err().hints, ["did you mean \"verdict\"?"]);
         assert!(Kind::parse("moon").unwrap_err().hints[0].starts_with("known kinds: session-started, "));
     }
 }

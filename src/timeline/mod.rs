@@ -41,6 +41,7 @@ pub use run_catalog::{Fingerprint, OpenedRun, RunCatalog};
 pub use run_data::{ClockMap, RunData, is_client_gone, open_index};
 pub use state::{Departures, Diff, State, Things, diff, state};
 pub use summary::{Summary, project};
+pub use tasks::held_until_shutdown;
 pub use transcripts::{Cost, DeliveredMessage, Outcome, ToolUse, Transcript, Transcripts, read_note};
 pub use unread_counts::UnreadCounts;
 

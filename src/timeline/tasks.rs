@@ -59,6 +59,33 @@ pub fn tasks(data: &RunData) -> Vec<Entry> {
     lives.iter().flat_map(|(id, changes)| to_entries(id, changes, data)).collect()
 }
 
+/// The status and the owner of each task until Claude Code returned it to pending at the owner's shutdown. Not of a task that
+/// has changed since. Changes after `until` are ignored.
+pub fn held_until_shutdown(
+    data: &RunData,
+    until: Option<Timestamp>,
+) -> BTreeMap<String, (TaskStatus, String)> {
+    let mut owners: BTreeMap<String, String> = BTreeMap::new();
+    let mut returned = BTreeMap::new();
+    for entry in tasks(data).iter().filter(|entry| until.is_none_or(|until| entry.at <= until)) {
+        let EntryKind::Task(task) = &entry.kind else { continue };
+        if task.is_renamed || task.to.is_none() {
+            continue;
+        }
+        returned.remove(&task.id);
+        let owner = match &task.owner {
+            Some(owner) => owners.insert(task.id.clone(), owner.clone()),
+            None => owners.remove(&task.id),
+        };
+        if let (None, Some(owner), Some(status)) = (&task.owner, owner, &task.from)
+            && entry.actor == "client"
+        {
+            returned.insert(task.id.clone(), (status.clone(), owner));
+        }
+    }
+    returned
+}
+
 /// The agent that owns a task. A file can have `@bob`, `bob@team` or bob's agent id; an owner without a name means
 /// unassigned.
 fn owner_of(text: &str, data: &RunData, names: &HashMap<String, String>) -> Option<String> {

@@ -26,6 +26,11 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("version", "--version"),
     ("runs", "list"),
     ("stats", "report"),
+    ("tail", "log --follow"),
+    ("incidents", "report"),
+    ("rm", "prune"),
+    ("delete", "prune"),
+    ("open", "report --open"),
 ];
 
 /// The error for a command line that cannot be parsed; `None` if help or the version was asked for.
@@ -139,9 +144,11 @@ impl Usage<'_> {
     }
 
     fn unknown_argument(&self, arg: &str) -> Error {
+        let is_line = arg.starts_with("-L") || arg.starts_with("--line") || arg.parse::<u64>().is_ok();
         if !arg.starts_with('-') {
             let error = Error::new(format!("unexpected argument {arg:?}"));
             return match self.called.command.get_name() {
+                "blame" if is_line => error.hint(format!("did you mean: teamkeep blame FILE:{arg}?")),
                 "status" => error
                     .hint("status shows all running teams")
                     .hint(format!("for one run: teamkeep watch {arg}, teamkeep show {arg}")),
@@ -152,6 +159,12 @@ impl Usage<'_> {
         let shown = self.called.command.get_arguments().filter(|arg| !arg.is_hide_set());
         let known: Vec<String> = shown.filter_map(Arg::get_long).map(|long| format!("--{long}")).collect();
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        if known.contains(&arg) {
+            return error.hint(format!("put it after the command: {} {arg}", self.called.path));
+        }
+        if self.called.command.get_name() == "blame" && is_line {
+            return error.hint("did you mean: teamkeep blame FILE:LINE?");
+        }
         match nearest(arg.split('=').next().unwrap_or_default(), &known, 2) {
             Some(near) => error.hint(format!("did you mean {near}?")),
             None => error.hint(self.called.help()),

@@ -44,7 +44,15 @@ pub fn phrase_with(ShownEntry { entry, then_idle, turns }: ShownEntry<'_>, text:
         EntryKind::SessionStarted(_) if cause == "fork" => {
             (DIM, "continued an earlier session in a new one (fork)".to_owned())
         }
-        EntryKind::SessionStarted(_) => (DIM, format!("started a session ({cause})")),
+        EntryKind::SessionStarted(_) => (
+            DIM,
+            match cause {
+                "compact" => "lost its context (compaction)".to_owned(),
+                "clear" => "cleared its context".to_owned(),
+                "resume" => "resumed the session".to_owned(),
+                _ => format!("started a session ({cause})"),
+            },
+        ),
         EntryKind::SessionEnded(_) => (DIM, format!("ended the session ({cause})")),
         EntryKind::TeamCreated { .. } => (plain.bold(), with("created the team", summary)),
         EntryKind::TeamErased { .. } => {

@@ -10,6 +10,7 @@ use super::values::{actor, count, first_line, redaction_summary, since, strip_ta
 use crate::report::{Change, MessageRow, Outcome, PRICES_AS_OF, Report, Role, TaskHistory, Topology};
 use crate::timeline::Kind;
 use teamkeep_core::client::json::serde_name;
+use teamkeep_core::client::team::Tokens;
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::spending::dollars;
 use teamkeep_core::sys::clock::{self, Timestamp};
@@ -206,17 +207,31 @@ impl Page<'_> {
         if tasks.is_empty() {
             return Document::default();
         }
-        let board = tasks.iter().map(|task| {
-            let is_erased = task.removed_at.is_some() && task.status != TaskStatus::Deleted;
-            [
-                task.id.clone(),
-                format!("{}{}", task.status, if is_erased { ", erased" } else { "" }),
-                task.owner.clone().unwrap_or_else(|| "-".to_owned()),
-                task.blocked_by.join(", "),
-                self.task_cost(&task.id),
-                subject(task),
-            ]
-        });
+        let mut board: Vec<_> = tasks
+            .iter()
+            .map(|task| {
+                let is_erased = task.removed_at.is_some() && task.status != TaskStatus::Deleted;
+                [
+                    task.id.clone(),
+                    format!("{}{}", task.status, if is_erased { ", erased" } else { "" }),
+                    task.owner.clone().unwrap_or_else(|| "-".to_owned()),
+                    task.blocked_by.join(", "),
+                    self.task_cost(&task.id),
+                    subject(task),
+                ]
+            })
+            .collect();
+        if let Some(rest) = &self.report.spending.no_task {
+            let cost = shown_cost(rest.cost, rest.tokens);
+            board.push([
+                String::new(),
+                String::new(),
+                String::new(),
+                String::new(),
+                cost,
+                "(no task)".to_owned(),
+            ]);
+        }
         let mut document =
             Document::from(Table::of(&["task#", "status", "owner", "depends on", "cost#", "subject"], board));
         let graph = dependencies(tasks);
@@ -236,14 +251,10 @@ impl Page<'_> {
         document
     }
 
-    /// The cost of a task, or its tokens if a model has no price.
+    /// The cost of a task.
     fn task_cost(&self, id: &str) -> String {
         let usage = self.report.spending.tasks.iter().find(|usage| usage.task == id);
-        let shown = usage.map(|usage| match usage.cost {
-            Some(usd) => dollars(usd),
-            None => format!("{} tokens", thousands(usage.tokens.new_tokens())),
-        });
-        shown.unwrap_or_default()
+        usage.map(|usage| shown_cost(usage.cost, usage.tokens)).unwrap_or_default()
     }
 
     fn shared_files(&self) -> Document {
@@ -279,10 +290,11 @@ impl Page<'_> {
                 0 => String::new(),
                 turns => format!("{} not timed (start not recorded)", count(turns, "turn")),
             };
-            let [working, waiting, idle] = [agent.working_ms, agent.waiting_ms, agent.idle_ms].map(duration);
-            [agent.agent.clone(), thousands(agent.turns), working, waiting, idle, untimed]
+            let times = [agent.working_ms, agent.silent_ms, agent.waiting_ms, agent.idle_ms];
+            let [working, silent, waiting, idle] = times.map(duration);
+            [agent.agent.clone(), thousands(agent.turns), working, silent, waiting, idle, untimed]
         });
-        let titles = ["agent", "turns#", "working#", "waiting#", "idle#", ""];
+        let titles = ["agent", "turns#", "working#", "silent#", "waiting#", "idle#", ""];
         let mut document = Document::from(Table::of(&titles, rows));
         let [worked, busy, saved] = [work.worked_ms, work.busy_ms, work.saved_ms].map(duration);
         document.paragraph(match work.worked_ms {
@@ -325,6 +337,11 @@ impl Page<'_> {
         }
         document
     }
+}
+
+/// A cost, or its tokens if a model has no price.
+fn shown_cost(cost: Option<f64>, tokens: Tokens) -> String {
+    cost.map_or_else(|| format!("{} tokens", thousands(tokens.new_tokens())), dollars)
 }
 
 fn duration(millis: Option<i64>) -> String {

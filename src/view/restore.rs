@@ -39,7 +39,7 @@ pub fn restored_tasks(plan: &Plan) -> Document {
     for left in &plan.left_out {
         let subject = left.subject.as_deref().map(first_line).unwrap_or_default();
         let why = dim(format!("({})", left.why));
-        document.line([dim("-"), dim(&left.task).width(ids), plain(subject), why]);
+        document.line([dim("skip"), dim(&left.task).width(ids), plain(subject), why]);
     }
     for note in &plan.notes {
         document.line([plain(format!("note: {note}"))]);
@@ -62,6 +62,7 @@ fn past(task: &TaskWrite) -> String {
     was.extend(task.was_status.as_ref().filter(|status| **status != task.status).map(ToString::to_string));
     let owner = task.was_owner.as_ref().filter(|_| task.was_owner != task.owner);
     was.extend(owner.map(|owner| format!("owner {owner}")));
+    was.extend((task.until_shutdown && !was.is_empty()).then(|| "until its shutdown".to_owned()));
     let was = (!was.is_empty()).then(|| format!("was {}", was.join(", ")));
     let unrecorded = task.from_tools_only.then(|| "its file was not recorded".to_owned());
     let notes: Vec<String> = was.into_iter().chain(unrecorded).collect();
@@ -84,7 +85,7 @@ pub fn restored_files(plan: &FilePlan) -> Document {
         document.line([styled(GREEN, "+"), plain(&file.path), dim(remark)]);
     }
     for left in &plan.left_out {
-        document.line([dim("-"), plain(&left.path), dim(format!("({})", left.why))]);
+        document.line([dim("skip"), plain(&left.path), dim(format!("({})", left.why))]);
     }
     document
 }

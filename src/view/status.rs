@@ -32,7 +32,9 @@ pub fn status(status: &Status, now: Timestamp) -> Document {
     }
     for name in &status.overrides.shutdowns {
         let fixed = without_effect(status, Some(Gate::PrematureShutdown.name()));
-        document.line([styled(YELLOW, format!("allowed once: shutdown of {name}")), dim(fixed)]);
+        let until = status.overrides.shutdowns_until.get(name);
+        let until = until.map(|until| format!(" until {}", clock::moment(*until))).unwrap_or_default();
+        document.line([styled(YELLOW, format!("allowed once: shutdown of {name}{until}")), dim(fixed)]);
     }
     // In the middle of work, the size of the store is noise.
     if status.teams.is_empty() {

@@ -11,6 +11,7 @@ use super::line::{DIM, Line, bold, dim, plain, styled};
 use super::values::{actor, count, elapsed, end_label, events_missing, name_style};
 use crate::timeline::{Entry, EntryKind, Kind, RunData, Summary, Timeline, TurnEvent};
 use teamkeep_core::model::event::LEAD;
+use teamkeep_core::policy::{Decision, without_prefix};
 use teamkeep_core::sys::clock::{self, Timestamp};
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -142,6 +143,13 @@ impl EntryLines {
             styled(style, words),
         ]);
         let mut text = line.wrapped(self.options.columns);
+        let would_block = entry
+            .verdict()
+            .is_some_and(|verdict| verdict.decision == Decision::Allow && verdict.blocks.is_some());
+        let below = below.map(|text| match would_block {
+            true => format!("would have been blocked: {}", without_prefix(text)),
+            false => text.to_owned(),
+        });
         for below in below.unwrap_or_default().trim_end().lines().map(str::trim_end) {
             let below = if below.is_empty() { String::new() } else { format!("{:10}{below}", "") };
             // The full text is not shortened.

@@ -278,7 +278,7 @@ impl PolicyRequest<'_> {
         evaluate: impl FnOnce(&mut dyn FnMut(&Finding) -> bool) -> Evaluation,
     ) -> Evaluation {
         let file = self.overrides();
-        let (overrides, mut used) = (LazyCell::new(|| file.read()), Vec::new());
+        let (overrides, mut used) = (LazyCell::new(|| file.read_active(self.now)), Vec::new());
         let evaluation = evaluate(&mut |finding| {
             if self.is_paused(finding.gate, &overrides) {
                 return true;

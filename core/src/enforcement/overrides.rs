@@ -1,5 +1,6 @@
 //! Pauses and allowances: `policy/overrides.json`.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,6 +23,9 @@ pub struct Overrides {
     pub pauses: Vec<Pause>,
     /// Teammates whose next shutdown is allowed, by name.
     pub shutdowns: Vec<String>,
+    /// When the allowance of a name ends. One without an end, of an earlier version, does not expire.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub shutdowns_until: BTreeMap<String, Timestamp>,
 }
 
 impl Document for Overrides {
@@ -33,6 +37,14 @@ impl Document for Overrides {
 }
 
 impl Overrides {
+    /// Drops expired pauses and allowances.
+    pub fn retain_active(&mut self, now: Timestamp) {
+        self.pauses.retain(|pause| pause.is_in_force(now));
+        let until = &self.shutdowns_until;
+        self.shutdowns.retain(|name| until.get(name).is_none_or(|until| is_within(*until, now)));
+        self.shutdowns_until.retain(|_, until| is_within(*until, now));
+    }
+
     /// The name whose next shutdown is allowed: the teammate's own, or one that folds to the same and is not another member's.
     pub fn allowed_shutdown(&self, name: &str, members: &[String]) -> Option<&str> {
         let allowed = || self.shutdowns.iter().map(String::as_str);
@@ -69,8 +81,12 @@ pub struct Pause {
 impl Pause {
     /// A pause without a valid end, or longer than the maximum, is not active: the clock was set back, or no command wrote it.
     pub fn is_in_force(&self, now: Timestamp) -> bool {
-        now < self.until && self.until - now <= LONGEST_PAUSE
+        is_within(self.until, now)
     }
+}
+
+fn is_within(until: Timestamp, now: Timestamp) -> bool {
+    now < until && until - now <= LONGEST_PAUSE
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,6 +112,13 @@ impl OverrideFile {
         self.try_read().unwrap_or_default()
     }
 
+    /// Those in force.
+    pub fn read_active(&self, now: Timestamp) -> Overrides {
+        let mut overrides = self.read();
+        overrides.retain_active(now);
+        overrides
+    }
+
     pub fn try_read(&self) -> io::Result<Overrides> {
         Ok(self.read_hashed()?.map(|(overrides, _)| overrides).unwrap_or_default())
     }
@@ -107,7 +130,7 @@ impl OverrideFile {
         Ok(Some((self.file.parse(&bytes)?, hash(&bytes))))
     }
 
-    /// Changes the file under a lock and drops expired pauses. A damaged file is replaced.
+    /// Changes the file under a lock and drops expired pauses and allowances. A damaged file is replaced.
     pub fn change<T>(&self, now: Timestamp, change: impl FnOnce(&mut Overrides) -> T) -> io::Result<T> {
         let _lock = fs::lock_of(LOCK_OWNER, &self.file.path().with_extension("lock"), self.lock_timeout)?;
         let (before, was_known) = match self.read_hashed() {
@@ -116,7 +139,7 @@ impl OverrideFile {
             Err(_) => (None, false),
         };
         let mut overrides = before.clone().unwrap_or_default();
-        overrides.pauses.retain(|pause| pause.is_in_force(now));
+        overrides.retain_active(now);
         let result = change(&mut overrides);
         if before.as_ref() != Some(&overrides) {
             overrides.v = V;
@@ -131,7 +154,7 @@ impl OverrideFile {
     /// Overrides that are in force and not in the log, because no command wrote the file. Each content is found once.
     pub fn found(&self, now: Timestamp) -> Option<FoundOverrides> {
         let (mut overrides, hash) = self.read_hashed().ok()??;
-        overrides.pauses.retain(|pause| pause.is_in_force(now));
+        overrides.retain_active(now);
         let is_empty = overrides.pauses.is_empty() && overrides.shutdowns.is_empty();
         (!is_empty && !self.is_known(&hash)).then_some(FoundOverrides { overrides, hash })
     }
@@ -210,7 +233,28 @@ mod tests {
         file.change(early, |overrides| overrides.pauses = vec![over, holds.clone()]).unwrap();
         assert_eq!(file.read().pauses.len(), 2);
         file.change(now(), |overrides| overrides.shutdowns.push("bob".to_owned())).unwrap();
-        assert_eq!(file.read(), Overrides { v: 1, pauses: vec![holds], shutdowns: vec!["bob".to_owned()] });
+        assert_eq!(
+            file.read(),
+            Overrides {
+                v: 1,
+                pauses: vec![holds],
+                shutdowns: vec!["bob".to_owned()],
+                ..Overrides::default()
+            }
+        );
+    }
+
+    #[test]
+    fn an_allowance_expires_and_one_without_an_end_does_not() {
+        let mut overrides = Overrides {
+            shutdowns: vec!["alice".to_owned(), "bob".to_owned()],
+            shutdowns_until: BTreeMap::from([("bob".to_owned(), now() + LONGEST_PAUSE)]),
+            ..Overrides::default()
+        };
+        overrides.retain_active(now());
+        assert_eq!(overrides.shutdowns, ["alice", "bob"]);
+        overrides.retain_active(now() + LONGEST_PAUSE);
+        assert_eq!((overrides.shutdowns, overrides.shutdowns_until.len()), (vec!["alice".to_owned()], 0));
     }
 
     #[test]

@@ -96,7 +96,7 @@ pub fn runs<'a>() -> Table<RunRow<'a>> {
         Column::integer("snapshots", "recorded states of the team's files", |row| {
             count(row.report().overview.count.snapshots)
         }),
-        Column::integer("worked_ms", "sum of all agents' time in turns", |row| row.report().work.worked_ms),
+        Column::integer("worked_ms", "sum of all agents' `working_ms`", |row| row.report().work.worked_ms),
         Column::integer("input_tokens", "without cached ones; null without transcripts", |row| {
             row.report().spending.total.map(|tokens| clamp(tokens.input))
         }),

@@ -31,7 +31,9 @@ pub fn agents<'a>() -> Table<AgentRow<'a>> {
         Column::time("time", "when it joined the team", |row| row.item.person?.joined_at),
         Column::time("left_at", "when it left the team", |row| row.item.person?.left_at),
         Column::integer("turns", "number of its turns", |row| count(row.item.time?.turns)),
-        Column::integer("working_ms", "time in turns", |row| row.item.time?.working_ms),
+        Column::integer("working_ms", "time in turns in which it was not stalled", |row| {
+            row.item.time?.working_ms
+        }),
         Column::integer("waiting_ms", "time outside of turns in which it depended on another agent", |row| {
             row.item.time?.waiting_ms
         }),

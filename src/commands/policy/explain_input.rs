@@ -58,7 +58,8 @@ impl ExplainInput {
             guard: Guard::default(),
             as_of: None,
             attempt: Attempt::single(),
-            overrides: OverrideFile::new(&context.paths.policy(), Duration::ZERO).read(),
+            overrides: OverrideFile::new(&context.paths.policy(), Duration::ZERO)
+                .read_active(context.clock.now()),
         }
     }
 

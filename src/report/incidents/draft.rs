@@ -21,6 +21,8 @@ pub struct Draft {
     pub dated: Option<i64>,
     /// How long it lasted in milliseconds, if not all the time between them.
     pub lasted: Option<i64>,
+    /// When which agent was silent with work, in milliseconds.
+    pub silences: Vec<(String, (i64, i64))>,
     pub summary: String,
     pub chain: Vec<Step>,
     pub cost: IncidentCost,
@@ -48,6 +50,7 @@ impl Draft {
             span,
             dated: None,
             lasted: None,
+            silences: Vec::new(),
             summary: String::new(),
             chain: Vec::new(),
             cost: IncidentCost::default(),
@@ -103,6 +106,7 @@ impl Draft {
         self.severity = self.severity.min(symptom.severity);
         self.is_loss |= symptom.is_loss;
         self.explained_until = self.explained_until.max(symptom.until());
+        self.silences.extend(symptom.silences);
         symptom.tasks.iter().for_each(|task| self.task(task));
         let new =
             symptom.chain.into_iter().filter(|step| !self.chain.iter().any(|known| known.id == step.id));
@@ -148,6 +152,7 @@ impl Draft {
             cost: self.cost,
             remedy: self.remedy,
             resolved,
+            silences: self.silences,
         }
     }
 

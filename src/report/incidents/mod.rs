@@ -50,6 +50,9 @@ pub struct Incident {
     /// Whether the work that an agent left was completed later.
     #[serde(default, skip_serializing_if = "is_false")]
     pub resolved: bool,
+    /// When which agent was silent with work, in milliseconds.
+    #[serde(skip)]
+    pub silences: Vec<(String, (i64, i64))>,
 }
 
 fn is_false(flag: &bool) -> bool {

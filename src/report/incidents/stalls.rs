@@ -99,6 +99,7 @@ fn stall(scene: &Scene<'_>, name: &str, silences: &[(i64, i64)], tasks: &[&TaskH
     let silent: i64 = silences.iter().map(|(from, to)| to - from).sum();
     let mut draft = Draft::new(IncidentKind::StalledAgent, Severity::Medium, (from, to));
     draft.lasted = Some(silent);
+    draft.silences.extend(silences.iter().map(|span| (name.to_owned(), *span)));
     draft.agent(name);
     claim(scene, &mut draft, name, tasks);
     let last = scene.case.entries.iter().rfind(|entry| entry.actor == name && entry.at.millis() <= from);
@@ -196,7 +197,7 @@ fn last_activity(scene: &Scene<'_>, entry: &Entry, from: i64) -> String {
     let uses = uses.filter(|used| used.at.is_some_and(|at| at > entry.at && at.millis() <= from));
     let used = || uses.max_by_key(|used| used.at).map(|used| used.tool.as_str());
     match call.and_then(|event| event.tool_name()).or_else(used) {
-        Some(tool) => format!("{name} {what}; its last activity after that was a call to {tool}"),
+        Some(tool) => format!("{name} {what}; its last action was {tool}"),
         None => format!("{name} {what}; after that it showed no activity"),
     }
 }
@@ -221,6 +222,7 @@ fn waiting_messages<'a>(scene: &Scene<'a>, name: &str, silences: &[(i64, i64)]) 
 /// Another agent was silent at the same time, and no one else was active.
 fn join(scene: &Scene<'_>, all: &mut Draft, name: &str, tasks: &[&TaskHistory], (from, to): (i64, i64)) {
     all.agent(name);
+    all.silences.push((name.to_owned(), (from, to)));
     claim(scene, all, name, tasks);
     all.span = (all.span.0.min(from), all.span.1.max(to));
     let (time, owned) = (duration(all.span.1 - all.span.0), task_names(&all.tasks));

@@ -25,6 +25,7 @@ fn source(tasks: &[(&str, Value)]) -> Source {
             task: task(id, more.clone()),
             deleted: false,
             from_tools_only: false,
+            until_shutdown: None,
         };
         ((*key).to_owned(), recorded)
     });
@@ -136,6 +137,7 @@ fn a_value_that_the_client_would_reject_is_corrected_and_the_rest_is_kept() {
         was_status: None,
         owner: None,
         was_owner: None,
+        until_shutdown: false,
         blocks: vec![],
         blocked_by: vec!["4".to_owned()],
         dropped: vec![],
@@ -162,7 +164,7 @@ fn a_value_that_the_client_would_reject_is_corrected_and_the_rest_is_kept() {
 
 fn recorded(key: &str) -> RestorableTask {
     let task = task(key.rsplit('/').next().unwrap(), json!({}));
-    RestorableTask { key: key.to_owned(), task, deleted: false, from_tools_only: false }
+    RestorableTask { key: key.to_owned(), task, deleted: false, from_tools_only: false, until_shutdown: None }
 }
 
 fn allocated(keys: &[&str], used: &[u64], mark: u64, own: bool) -> Vec<u64> {

@@ -145,6 +145,7 @@ fn a_demo_is_kept_only_in_an_empty_directory() {
     let again = sandbox.run(&["demo", "--keep", dir.to_str().unwrap()]);
     assert_eq!(again.code, Some(1));
     assert!(again.err.contains("the directory is not empty"), "{}", again.err);
+    assert!(again.err.contains("\nhint: it has a demo: export TEAMKEEP_HOME="), "{}", again.err);
     let (file, missing) = (sandbox.home().join("file"), sandbox.home().join("missing/demo"));
     std::fs::write(&file, "text").unwrap();
     for (taken, why) in [(&file, "it is a file"), (&missing, "No such file or directory")] {
@@ -212,7 +213,7 @@ fn the_demo_goes_wrong_in_the_ways_that_a_report_finds() {
     let place = |part: &str| log.find(part).unwrap_or_else(|| panic!("no {part:?} in {log}"));
     assert!(place("was blocked") < place("approved the shutdown"), "{log}");
     assert!(place("approved the shutdown") < place("returned task 2 to pending"), "{log}");
-    assert!(log.contains("(compact)"), "{log}");
+    assert!(log.contains("lost its context (compaction)"), "{log}");
 }
 
 #[test]

@@ -136,6 +136,20 @@ fn a_name_that_nothing_has_is_an_error_with_the_nearest_one() {
             "{line}: {result}"
         );
     }
+    for (line, near) in [
+        ("log --kind blocked", "did you mean \"verdict\"?"),
+        ("blame parser.rs 20", "did you mean: teamkeep blame FILE:20?"),
+        ("blame -L 20 parser.rs", "did you mean: teamkeep blame FILE:LINE?"),
+        ("blame --line 20 parser.rs", "did you mean: teamkeep blame FILE:LINE?"),
+        ("--json list", "put it after the command: teamkeep list --json"),
+        ("tail", "did you mean `teamkeep log --follow`?"),
+        ("rm", "did you mean `teamkeep prune`?"),
+        ("files bob", "the files that it changed: teamkeep files --agent bob"),
+        ("show bob", "bob is an agent of the last run: teamkeep log --involving bob"),
+    ] {
+        let (_, result) = error(&sandbox, &line.split(' ').collect::<Vec<_>>());
+        assert!(result.contains(&format!("hint: {near}\n")), "{line}: {result}");
+    }
     let (code, result) = error(&sandbox, &["files", "--agent", "nobody"]);
     assert!(code == Some(1) && result.contains("\nhint: known agents: alice, bob, "), "{result}");
     assert!(
@@ -145,17 +159,12 @@ fn a_name_that_nothing_has_is_an_error_with_the_nearest_one() {
 }
 
 #[test]
-fn an_allowance_and_a_pause_for_a_name_that_does_not_run_are_given_with_a_warning() {
+fn a_pause_for_a_team_that_does_not_run_has_a_warning_and_an_allowance_is_an_error() {
     let sandbox = Sandbox::judging();
     let lead = Lead::named(&sandbox, SESSION, "parser-team");
     lead.roster(1_000, &["alice", "bob"]);
     lead.start("startup");
     for (line, warning, given) in [
-        (
-            "allow bbo",
-            "warning: no running team has a teammate named \"bbo\"\nhint: did you mean \"bob\"?\n",
-            "the next shutdown of \"bbo\" is allowed",
-        ),
         (
             "pause 1h --team parser-taem",
             "warning: no running team is named \"parser-taem\"\nhint: did you mean \"parser-team\"?\n",
@@ -175,12 +184,17 @@ fn an_allowance_and_a_pause_for_a_name_that_does_not_run_are_given_with_a_warnin
         let (_, result) = error(&sandbox, &line.split(' ').collect::<Vec<_>>());
         assert!(!result.contains("warning: "), "{line}: {result}");
     }
+    let (code, result) = error(&sandbox, &["pause", "bob"]);
+    assert!(code == Some(64) && result.ends_with(": teamkeep allow bob\n"), "{result}");
+    let (code, result) = error(&sandbox, &["allow", "bbo"]);
+    let what = "error: no running team has a teammate named \"bbo\"\nhint: did you mean \"bob\"?\n";
+    assert!(code == Some(1) && result.starts_with(what), "{result}");
     lead.end("prompt_input_exit");
     lead.erase();
     lead.hook("SessionEnd", json!({"reason": "other"}));
     let (code, result) = error(&sandbox, &["allow", "bob"]);
-    let warning = "warning: no running team has a teammate named \"bob\"\n";
-    assert!(code == Some(0) && result.starts_with(warning), "{result}");
+    assert!(code == Some(1) && result.starts_with("error: no team is running\nhint: "), "{result}");
+    assert_eq!(error(&sandbox, &["allow", "bob", "--force"]).0, Some(0));
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn exit_codes() -> String {
     for (code, meaning) in EXIT_CODES {
         let _ = writeln!(part, "| {code} | {meaning} |");
     }
-    part + "\n`restore` and `prune` without `--yes` change nothing: on a terminal, or with `--dry-run`, they exit with 0, in a pipe with \
+    part + "\n`restore` and `prune` without `--yes` change nothing. They exit with 0, but `prune` in a pipe without `--dry-run` with \
             1. `teamkeep hook` never fails a session: if it cannot record an event, it exits with 1 and prints one line on stderr.\n"
 }
 

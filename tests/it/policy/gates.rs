@@ -92,7 +92,7 @@ fn a_warned_request_does_not_allow_the_approval() {
 #[test]
 fn a_failed_request_does_not_allow_the_approval() {
     let sandbox = busy("");
-    let allow = || assert_eq!(sandbox.run(&["allow", "bob"]).code, Some(0));
+    let allow = || assert_eq!(sandbox.run(&["allow", "bob", "--force"]).code, Some(0));
     allow();
     assert_eq!(told(&sandbox, ask()).code, Some(0));
     told(&sandbox, came_back(ask(), json!({"success": false, "message": "no such agent"})));
@@ -106,7 +106,7 @@ fn a_failed_request_does_not_allow_the_approval() {
 #[test]
 fn a_warning_does_not_use_up_an_allowance() {
     let sandbox = busy("");
-    assert_eq!(sandbox.run(&["allow", "bob"]).code, Some(0));
+    assert_eq!(sandbox.run(&["allow", "bob", "--force"]).code, Some(0));
     let stop = told(&sandbox, call("TaskStop", "stop", json!({"task_id": "t1x"})));
     assert!(stop.code == Some(0) && stop.out.contains("which may be bob"), "{}", stop.out);
     assert_eq!(told(&sandbox, ask()).code, Some(0));

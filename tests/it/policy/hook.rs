@@ -9,7 +9,7 @@ use crate::support::sandbox::Sandbox;
 fn allowing_one_shutdown_does_not_allow_others() {
     let sandbox = busy("");
     with_carol(&sandbox);
-    let allow = |name: &str| assert_eq!(sandbox.run(&["allow", name]).code, Some(0));
+    let allow = |name: &str| assert_eq!(sandbox.run(&["allow", name, "--force"]).code, Some(0));
     let ask = |to: &str| {
         let input = json!({"to": to, "message": {"type": "shutdown_request", "reason": "done"}});
         told(

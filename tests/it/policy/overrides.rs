@@ -74,18 +74,18 @@ fn a_later_pause_replaces_that_of_the_same_gate_and_team() {
 #[test]
 fn resume_ends_the_named_pauses_and_lists_the_others() {
     let sandbox = Sandbox::new();
-    for line in ["pause rule 1h", "pause rule --team t1 1h", "pause 1h", "allow bob"] {
+    for line in ["pause rule 1h", "pause rule --team t1 1h", "pause 1h", "allow bob --force"] {
         policy(&sandbox, line);
     }
     assert_snapshot!(policy(&sandbox, "resume rule --team t1"), @r#"
-    ended: rule in team "t1" until 2026-02-03 05:05:06 UTC
+    ended the pause of rule in team "t1"
     still paused: rule until 2026-02-03 05:05:06 UTC; to end every pause: teamkeep resume
     still paused: every gate until 2026-02-03 05:05:06 UTC; to end every pause: teamkeep resume
     "#);
     assert_snapshot!(policy(&sandbox, "resume"), @r#"
-    ended: rule until 2026-02-03 05:05:06 UTC
-    ended: every gate until 2026-02-03 05:05:06 UTC
-    ended: allowed shutdown of bob
+    ended the pause of rule
+    ended the pause of every gate; the policy is active again
+    bob's shutdown is no longer allowed in advance
     "#);
     assert_snapshot!(policy(&sandbox, "resume"), @"no active pauses or allowances");
     assert_eq!(exceptions(&sandbox), "");
@@ -94,31 +94,39 @@ fn resume_ends_the_named_pauses_and_lists_the_others() {
 #[test]
 fn an_allowed_shutdown_is_allowed_once() {
     let sandbox = with_store();
-    assert_snapshot!(policy(&sandbox, "allow bob"), @r#"
-    warning: no running team has a teammate named "bob"
-    the next shutdown of "bob" is allowed; to undo: teamkeep resume
-    "#);
-    policy(&sandbox, "allow bob");
-    assert_eq!(file(&sandbox), json!({"v": 1, "pauses": [], "shutdowns": ["bob"]}));
-    assert_snapshot!(exceptions(&sandbox), @r#"allowed once: shutdown of bob"#);
-    policy(&sandbox, "resume --team t1");
-    assert_eq!(file(&sandbox)["shutdowns"], json!(["bob"]), "it is not of one team");
-    policy(&sandbox, "resume premature-shutdown");
+    assert_snapshot!(policy(&sandbox, "allow bob --force"), @r#"the next shutdown of "bob" is allowed until 2026-02-04 04:05:06 UTC; to undo: teamkeep resume bob"#);
+    policy(&sandbox, "allow bob --force");
+    let until = json!({"bob": "2026-02-04T04:05:06.000Z"});
+    assert_eq!(file(&sandbox), json!({"v": 1, "pauses": [], "shutdowns": ["bob"], "shutdowns_until": until}));
+    assert_snapshot!(exceptions(&sandbox), @"allowed once: shutdown of bob until 2026-02-04 04:05:06 UTC");
+    for line in ["resume --team t1", "resume premature-shutdown"] {
+        policy(&sandbox, line);
+        assert_eq!(file(&sandbox)["shutdowns"], json!(["bob"]), "{line}");
+    }
+    assert_snapshot!(policy(&sandbox, "resume Bob"), @"bob's shutdown is no longer allowed in advance");
     assert_eq!(file(&sandbox)["shutdowns"], json!([]));
+    policy(&sandbox, "allow bob --force");
+    sandbox.set_clock(24 * 3_600_000);
+    assert_eq!(exceptions(&sandbox), "");
 }
 
 #[test]
-fn allowing_an_unknown_name_warns_and_works() {
-    let sandbox = Sandbox::new();
+fn allowing_an_unknown_name_needs_force() {
+    let sandbox = with_store();
+    assert_snapshot!(sandbox.run(&["allow", "bob"]).err, @"
+    error: no team is running
+    hint: to allow it for a team that starts later: teamkeep allow bob --force
+    ");
     let lead = Lead::of(&sandbox, "aaaaaaaa-1111-4111-8111-111111111111");
     lead.roster(1_770_091_200_000, &["alice", "bob"]);
     lead.start("startup");
-    assert_snapshot!(policy(&sandbox, "allow bobb"), @r#"
-    warning: no running team has a teammate named "bobb"
+    assert_snapshot!(sandbox.run(&["allow", "bobb"]).err, @r#"
+    error: no running team has a teammate named "bobb"
     hint: did you mean "bob"?
-    the next shutdown of "bobb" is allowed; to undo: teamkeep resume
+    hint: to allow it for a team that starts later: teamkeep allow bobb --force
     "#);
-    assert!(!policy(&sandbox, "allow Bob").contains("no teammate"));
+    assert!(!sandbox.keep("policy/overrides.json").exists());
+    assert!(policy(&sandbox, "allow Bob").contains("is allowed until"));
 }
 
 #[test]
@@ -135,19 +143,20 @@ fn the_lead_s_shutdown_is_not_allowed_by_name() {
 #[test]
 fn each_use_of_an_override_is_recorded() {
     let sandbox = Sandbox::new();
-    for line in ["pause rule --team t1 15m", "allow bob", "resume"] {
+    for line in ["pause rule --team t1 15m", "allow bob --force", "resume bob", "resume"] {
         policy(&sandbox, line);
     }
     let events = sandbox.log();
     let user = json!({"name": "user", "id": null, "kind": "unknown"});
     assert!(events.iter().all(|event| event["event"] == "PolicyOverride" && event["actor"] == user));
     let payloads: Vec<&Value> = events.iter().map(|event| &event["payload"]).collect();
-    let until = "2026-02-03T04:20:06.000Z";
+    let (until, end) = ("2026-02-03T04:20:06.000Z", "2026-02-04T04:05:06.000Z");
     assert_eq!(
         payloads,
         [
             &json!({"override": "pause", "gate": "rule", "team": "t1", "until": until, "terminal": false}),
-            &json!({"override": "allow-shutdown", "gate": "premature-shutdown", "team": null, "name": "bob", "terminal": false}),
+            &json!({"override": "allow-shutdown", "gate": "premature-shutdown", "team": null, "name": "bob", "until": end, "terminal": false}),
+            &json!({"override": "resume", "gate": "premature-shutdown", "team": null, "name": "bob", "terminal": false}),
             &json!({"override": "resume", "gate": null, "team": null, "terminal": false}),
         ]
     );
@@ -155,7 +164,8 @@ fn each_use_of_an_override_is_recorded() {
     assert_snapshot!(sandbox.told(&["log", "--raw"]), @"
     2026-02-03 UTC
     04:05:06.000 PolicyOverride   user       pause rule until 2026-02-03 04:20:06 UTC (no terminal) t1
-    04:05:06.000 PolicyOverride   user       allow-shutdown premature-shutdown bob (no terminal)
+    04:05:06.000 PolicyOverride   user       allow-shutdown premature-shutdown bob until 2026-02-04 04:05:06 UTC (no terminal)
+    04:05:06.000 PolicyOverride   user       resume premature-shutdown bob (no terminal)
     04:05:06.000 PolicyOverride   user       resume every gate (no terminal)
     ");
 }
@@ -180,6 +190,10 @@ fn invalid_arguments_are_rejected_and_change_nothing() {
     let sandbox = Sandbox::new();
     assert_snapshot!(refused(&sandbox, "pause premature 15m"), @r#"
     error: unknown gate "premature"
+    hint: did you mean "premature-shutdown"?
+    "#);
+    assert_snapshot!(refused(&sandbox, "pause shutdowns 15m"), @r#"
+    error: unknown gate "shutdowns"
     hint: known gates: premature-shutdown, protect-lead, idle-with-work, completion-check, unfinished-dependencies, report-before-idle, team-size, lead-stops-early, edit-collision, history-rewrite, add-everything, budget, rule
     "#);
     for (line, why) in [
@@ -188,6 +202,9 @@ fn invalid_arguments_are_rejected_and_change_nothing() {
         ("pause 24h1ms", "longer than 24h"),
         ("pause 9000000000d", "invalid duration"),
         ("pause 15", "invalid duration \"15\": expected a value such as \"15m\" or \"1h30m\""),
+        ("pause 15", "hint: did you mean 15m?"),
+        ("pause 15m rule", "hint: did you mean: teamkeep pause rule 15m?"),
+        ("pause premature", "hint: did you mean: teamkeep pause premature-shutdown 15m?"),
         ("pause 0s", "invalid duration"),
         ("pause -- -5m", "invalid duration"),
         ("pause soon", "invalid duration"),

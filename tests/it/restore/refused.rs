@@ -39,6 +39,17 @@ fn list_in_use_is_changed_only_with_force() {
 }
 
 #[test]
+fn numbers_of_tasks_are_not_a_list() {
+    let sandbox = Sandbox::new();
+    erased(&sandbox);
+    for numbers in ["2", "2,3", "2, 3"] {
+        let result = restore(&sandbox, &[numbers, "--yes"]);
+        assert_eq!(result.code, Some(64), "{result:?}");
+        assert!(result.err.starts_with("error: --tasks names a task list, not tasks\n"), "{}", result.err);
+    }
+}
+
+#[test]
 fn unsafe_list_names_and_symlinks_are_rejected() {
     let sandbox = Sandbox::new();
     erased(&sandbox);

@@ -48,6 +48,13 @@ fn unfinished_task_is_restored_from_traces_of_each_client_generation() {
 }
 
 #[test]
+fn owner_that_was_shut_down_is_kept_with_keep_owners() {
+    let keep = &["--keep-owners"];
+    insta::assert_snapshot!(restored("v328-inprocess", keep), @"2.json in_progress bob Review the parser []");
+    insta::assert_snapshot!(restored("v328-panes", keep), @"2.json in_progress bob Review the parser []");
+}
+
+#[test]
 fn trackers_are_not_restored_and_a_team_without_tasks_has_none() {
     insta::assert_snapshot!(restored("v47-inprocess", &["--all"]), @r#"
     1.json completed alice Review the parser []

@@ -49,14 +49,14 @@ fn custom_hook_lines_survive_all_commands() {
 #[test]
 fn install_and_uninstall_report_custom_hook_lines() {
     let home = Home::with(&settings(&OWN[..1]));
-    assert_snapshot!(home.ok("install").err, @r#"
+    assert_snapshot!(home.ok("install").err, @"
     installed 17 hooks in ~/.claude/settings.json
     each runs ~/bin/teamkeep-hook, for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
-    to undo: teamkeep uninstall
+    to remove the hooks: teamkeep uninstall
     note: left unchanged: your Stop hook also calls teamkeep: `teamkeep hook stop && ./my-gate.sh`
     hint: remove teamkeep from that hook in ~/.claude/settings.json; otherwise its events are recorded twice
-    "#);
+    ");
     assert_snapshot!(home.ok("install").err, @r#"
     nothing to do: ~/.claude/settings.json already has all 17 hooks
     note: left unchanged: your Stop hook also calls teamkeep: `teamkeep hook stop && ./my-gate.sh`

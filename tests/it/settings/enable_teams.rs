@@ -73,7 +73,7 @@ fn variables_get_the_layout_of_the_file() {
     installed 17 hooks in ~/.claude/settings.json
     each runs ~/bin/teamkeep-hook, for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
-    to undo: teamkeep uninstall
+    to remove the hooks: teamkeep uninstall
     set CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS and CLAUDE_CODE_ENABLE_TODO_TOOLS to 1 in ~/.claude/settings.json
     ");
     let text = home.read();
@@ -101,7 +101,7 @@ fn another_value_is_kept_and_reported() {
             installed 17 hooks in ~/.claude/settings.json
             each runs ~/bin/teamkeep-hook, for Claude Code 2.1.332
             backup: ~/.local/share/teamkeep/installs/#-#.bak
-            to undo: teamkeep uninstall
+            to remove the hooks: teamkeep uninstall
             set CLAUDE_CODE_ENABLE_TODO_TOOLS to 1 in ~/.claude/settings.json
             note: left unchanged: CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS is "0" in ~/.claude/settings.json
             hint: to enable it, set it to "1" under `env`: ${EDITOR:-vi} ~/.claude/settings.json

@@ -16,7 +16,7 @@ fn install_reports_its_changes_and_how_to_undo_them() {
     installed 17 hooks in ~/.claude/settings.json
     each runs ~/bin/teamkeep-hook, for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
-    to undo: teamkeep uninstall
+    to remove the hooks: teamkeep uninstall
     ");
     let settings = home.json();
     assert_eq!(settings["hooks"]["Stop"][0]["hooks"][0]["command"], "say done");
@@ -223,7 +223,7 @@ fn install_warns_about_a_program_that_cannot_run() {
     installed 17 hooks in ~/.claude/settings.json
     each runs ~/no/such/teamkeep hook, for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
-    to undo: teamkeep uninstall
+    to remove the hooks: teamkeep uninstall
     warning: ~/no/such/teamkeep is not executable; hooks fail until it is
     ");
     std::fs::create_dir(home.at("empty")).unwrap();
@@ -244,6 +244,6 @@ fn install_writes_the_quoted_path_of_a_program_that_is_not_on_path() {
     installed 17 hooks in ~/.claude/settings.json
     each runs '~/my tools/teamkeep' hook, for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
-    to undo: '~/my tools/teamkeep' uninstall
+    to remove the hooks: '~/my tools/teamkeep' uninstall
     ");
 }

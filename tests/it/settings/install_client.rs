@@ -12,7 +12,7 @@ fn install_writes_for_an_old_client_only_what_it_supports() {
     installed 13 hooks in ~/.claude/settings.json
     each runs ~/bin/teamkeep-hook, for Claude Code 2.1.47
     backup: ~/.local/share/teamkeep/installs/#-#.bak
-    to undo: teamkeep uninstall
+    to remove the hooks: teamkeep uninstall
     note: Claude Code 2.1.47 does not support PreSkillShellCommand, TaskCreated, StopFailure, FileChanged
     hint: run install again after an upgrade of Claude Code
     ");
@@ -39,7 +39,7 @@ fn install_reports_a_client_without_team_support() {
     installed 9 hooks in ~/.claude/settings.json
     each runs ~/bin/teamkeep-hook, for Claude Code 2.0.42
     backup: ~/.local/share/teamkeep/installs/#-#.bak
-    to undo: teamkeep uninstall
+    to remove the hooks: teamkeep uninstall
     note: Claude Code 2.0.42 does not support PermissionRequest, PreSkillShellCommand, SubagentStart, TeammateIdle, TaskCreated, TaskCompleted, StopFailure, FileChanged
     hint: run install again after an upgrade of Claude Code
     note: agent teams need Claude Code 2.1.33 or later
@@ -55,7 +55,7 @@ fn install_without_a_client_writes_hooks_that_every_client_supports() {
     installed 13 hooks in ~/.claude/settings.json
     each runs ~/bin/teamkeep-hook, for every version of Claude Code with agent teams
     backup: ~/.local/share/teamkeep/installs/#-#.bak
-    to undo: teamkeep uninstall
+    to remove the hooks: teamkeep uninstall
     note: `claude` not found in PATH; installing only the 13 hooks that every version with agent teams supports
     hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
     ");
@@ -89,7 +89,7 @@ fn install_with_an_unknown_client_keeps_existing_hooks() {
     replaced 17 hooks in ~/.claude/settings.json
     each runs /moved/teamkeep-hook
     backup: ~/.local/share/teamkeep/installs/#-#.bak
-    to undo: teamkeep uninstall
+    to remove the hooks: teamkeep uninstall
     warning: /moved/teamkeep-hook is not executable; hooks fail until it is
     note: `claude --version` printed no version; the installed hooks are unchanged
     hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
@@ -127,7 +127,7 @@ fn install_reports_the_wait_for_a_hanging_client_and_ends_it() {
     installed 13 hooks in ~/.claude/settings.json
     each runs ~/bin/teamkeep-hook, for every version of Claude Code with agent teams
     backup: ~/.local/share/teamkeep/installs/#-#.bak
-    to undo: teamkeep uninstall
+    to remove the hooks: teamkeep uninstall
     note: `claude --version` did not respond; installing only the 13 hooks that every version with agent teams supports
     hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
     ");

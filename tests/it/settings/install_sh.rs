@@ -21,17 +21,17 @@ fn install_sh_and_uninstall_leave_only_recorded_data() {
     installed 17 hooks in ~/.claude/settings.json
     each runs ~/.local/bin/teamkeep-hook, for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
-    to undo: teamkeep uninstall
+    to remove the hooks: teamkeep uninstall
     agent teams are off; to turn them on: ~/.local/bin/teamkeep install --enable-teams
     sessions that run now keep the hooks that they started with: restart them
-    to uninstall: ~/clone/install.sh --uninstall
+    to remove the hooks and the programs: ~/clone/install.sh --uninstall
     ");
     assert_snapshot!(clone.ok(&["--uninstall"]), @"
     removed 17 hooks from ~/.claude/settings.json; restored its previous content
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     removed ~/.local/bin/teamkeep-hook
     removed ~/.local/bin/teamkeep
-    recorded data is kept in ~/.local/share/teamkeep
+    backups of your settings are kept in ~/.local/share/teamkeep
     to delete it: rm -r ~/.local/share/teamkeep
     ");
     assert_eq!(clone.home.read(), MINE);
@@ -39,7 +39,7 @@ fn install_sh_and_uninstall_leave_only_recorded_data() {
     assert_snapshot!(clone.ok(&["--uninstall"]), @"
     ~/.claude/settings.json has no teamkeep hooks
     ~/.local/bin/teamkeep does not exist
-    recorded data is kept in ~/.local/share/teamkeep
+    backups of your settings are kept in ~/.local/share/teamkeep
     to delete it: rm -r ~/.local/share/teamkeep
     ");
 }
@@ -114,18 +114,18 @@ fn paths_with_spaces_are_quoted_in_printed_commands() {
     installed 17 hooks in ~/.claude/settings.json
     each runs '~/my tools/bin/teamkeep-hook', for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
-    to undo: '~/my tools/bin/teamkeep' uninstall
+    to remove the hooks: '~/my tools/bin/teamkeep' uninstall
     agent teams are off; to turn them on: '~/my tools/bin/teamkeep' install --enable-teams
     sessions that run now keep the hooks that they started with: restart them
     ~/my tools/bin is not in PATH; to fix it: export PATH='~/my tools/bin':$PATH
-    to uninstall: ~/clone/install.sh --uninstall --prefix '~/my tools'
+    to remove the hooks and the programs: ~/clone/install.sh --uninstall --prefix '~/my tools'
     ");
     assert_snapshot!(clone.ok(&["--uninstall", "--prefix", "my tools"]), @"
     removed 17 hooks from ~/.claude/settings.json; restored its previous content
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     removed ~/my tools/bin/teamkeep-hook
     removed ~/my tools/bin/teamkeep
-    recorded data is kept in ~/.local/share/teamkeep
+    backups of your settings are kept in ~/.local/share/teamkeep
     to delete it: rm -r ~/.local/share/teamkeep
     ");
     assert!(!clone.at("my tools").exists());
@@ -146,7 +146,7 @@ fn hooks_that_call_a_binary_elsewhere_are_removed_with_it() {
                 backup: ~/.local/share/teamkeep/installs/#-#.bak
                 ~/.local/bin/teamkeep does not exist
                 kept ~/opt/bin/teamkeep; to remove it: ~/clone/install.sh --uninstall --prefix ~/opt
-                recorded data is kept in ~/.local/share/teamkeep
+                backups of your settings are kept in ~/.local/share/teamkeep
                 to delete it: rm -r ~/.local/share/teamkeep
                 ");
             }
@@ -179,7 +179,7 @@ fn uninstall_warns_if_hooks_call_the_removed_binary() {
     assert_snapshot!(clone.fails(&["--uninstall", "--no-hooks"]), @"
     removed ~/.local/bin/teamkeep-hook
     removed ~/.local/bin/teamkeep
-    recorded data is kept in ~/.local/share/teamkeep
+    backups of your settings are kept in ~/.local/share/teamkeep
     to delete it: rm -r ~/.local/share/teamkeep
     error: the hooks in ~/.claude/settings.json call ~/.local/bin/teamkeep-hook, which does not exist
     hint: to remove them: ~/clone/install.sh --no-hooks && ~/clone/install.sh --uninstall
@@ -267,7 +267,11 @@ fn install_sh_resolves_its_directory_through_symlinks() {
     symlink("../relative.sh", clone.at("far/setup")).unwrap();
     let result = result(&clone.dir, &mut clone.command("far/setup", &["--no-hooks"]));
     assert_eq!(result.code, Some(0), "{}", result.err);
-    assert!(result.err.ends_with("to uninstall: ~/clone/install.sh --uninstall\n"), "{}", result.err);
+    assert!(
+        result.err.ends_with("to remove the hooks and the programs: ~/clone/install.sh --uninstall\n"),
+        "{}",
+        result.err
+    );
 }
 
 #[test]
@@ -302,7 +306,7 @@ fn teamkeep_ship_is_installed_if_asked_for_and_removed_with_the_rest() {
     installed teamkeep 0.1.0 as ~/.local/bin/teamkeep
     installed ~/.local/bin/teamkeep-ship
     settings unchanged; to add the hooks: ~/.local/bin/teamkeep install
-    to uninstall: ~/clone/install.sh --uninstall
+    to remove the hooks and the programs: ~/clone/install.sh --uninstall
     ");
     let installed = clone.at(".local/bin/teamkeep-ship");
     assert!(result(&clone.dir, &mut Command::new(&installed)).out.starts_with("ship"));

@@ -53,7 +53,7 @@ fn install_sh_behaves_the_same_in_every_posix_shell() {
         let result = run(&["--uninstall", "--prefix", "my tools"]);
         let ends = "\nremoved ~/my tools/bin/teamkeep-hook\n\
                     removed ~/my tools/bin/teamkeep\n\
-                    recorded data is kept in ~/.local/share/teamkeep\n\
+                    backups of your settings are kept in ~/.local/share/teamkeep\n\
                     to delete it: rm -r ~/.local/share/teamkeep\n";
         assert!(
             result.starts_with(

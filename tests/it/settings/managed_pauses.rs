@@ -43,7 +43,7 @@ fn overrides(machine: &Machine) -> Vec<Value> {
 #[test]
 fn a_rejected_pause_of_a_fixed_gate_is_recorded() {
     let Some(machine) = busy(FIXED) else { return };
-    for line in ["pause premature-shutdown 1h", "allow bob"] {
+    for line in ["pause premature-shutdown 1h", "allow bob --force"] {
         let result = machine.run(As::User, line);
         assert_eq!(result.code, Some(1), "{line}");
         let why = "error: pauses and allowances do not apply to premature-shutdown, which the organization has fixed\n\
@@ -55,7 +55,7 @@ fn a_rejected_pause_of_a_fixed_gate_is_recorded() {
         overrides(&machine),
         [
             json!(["user", {"override": "pause", "gate": gate, "team": null, "until": "2026-02-03T05:05:06.789Z", "fixed": [gate], "rejected": true, "terminal": false}]),
-            json!(["user", {"override": "allow-shutdown", "gate": gate, "team": null, "name": "bob", "fixed": [gate], "rejected": true, "terminal": false}]),
+            json!(["user", {"override": "allow-shutdown", "gate": gate, "team": null, "name": "bob", "until": "2026-02-04T04:05:06.789Z", "fixed": [gate], "rejected": true, "terminal": false}]),
         ]
     );
     let shown = machine.run(As::User, "log --raw --event PolicyOverride").out;

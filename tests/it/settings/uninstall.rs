@@ -29,7 +29,7 @@ fn uninstall_removes_a_created_file_and_its_directory() {
     assert_snapshot!(local("install --scope local").err, @"
     installed 17 hooks in ~/project/.claude/settings.local.json
     each runs ~/bin/teamkeep-hook, for Claude Code 2.1.332
-    to undo: teamkeep uninstall --scope local
+    to remove the hooks: teamkeep uninstall --scope local
     ");
     assert!(home.at("project/.claude/settings.local.json").exists());
     assert_snapshot!(local("uninstall --scope local").err, @"

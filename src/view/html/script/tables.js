@@ -101,9 +101,9 @@ function tasksTable() {
 
 function workTable() {
   const { work } = report;
-  const rows = work.agents.map((effort) => [bdi(effort.agent), count(effort.turns), time(effort.working_ms), time(effort.waiting_ms),
+  const rows = work.agents.map((effort) => [bdi(effort.agent), count(effort.turns), time(effort.working_ms), time(effort.silent_ms), time(effort.waiting_ms),
     time(effort.idle_ms), count(effort.unseen_turns)]);
-  return table("Time", ["Agent", "#Turns", "#Working", "#Waiting", "#Idle", "#Turns not timed"], rows,
+  return table("Time", ["Agent", "#Turns", "#Working", "#Silent", "#Waiting", "#Idle", "#Turns not timed"], rows,
     [time(work.worked_ms), " of agent time in ", time(work.busy_ms), " wall time (", time(work.saved_ms), " saved by parallelism)."]);
 }
 
