@@ -10,7 +10,7 @@ use super::when::compact;
 use crate::context::Context;
 use teamkeep_core::config::Gate;
 use teamkeep_core::enforcement::{LONGEST_PAUSE, OverrideFile, Pause, SnapshotReader};
-use teamkeep_core::error::{Error, Result, unknown};
+use teamkeep_core::error::{Error, Result, nearest, unknown};
 use teamkeep_core::model::event::{Actor, Event, Id, LEAD, OVERRIDE, SafeName};
 use teamkeep_core::store::log::Log;
 use teamkeep_core::sys::clock;
@@ -235,6 +235,12 @@ pub fn resume(context: &Context, args: &ResumeArgs) -> Result<()> {
         file.change(now, |overrides| overrides.shutdowns.retain(|one| *one != name))?;
         context.ui.eprint_line(&no_longer_allowed(&name));
         return Ok(());
+    }
+    let is_like_gate =
+        |name: &str| gate_beginning_with(name).or(nearest(name, &Gate::ALL.map(Gate::name), 2)).is_some();
+    if let Some(name) = args.gate.as_ref().filter(|name| !is_like_gate(name)) {
+        let error = Error::not_found(format!("no gate and no allowed shutdown is named {name:?}"));
+        return Err(error.hint("the active pauses and allowances: teamkeep status"));
     }
     let scope = Scope::of(args.gate.as_ref(), args.team.as_ref())?;
     let ends_all = scope.gate.is_none() && scope.team.is_none();

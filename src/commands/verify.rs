@@ -77,6 +77,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         "chain": findings.chain,
         "damaged": findings.count,
         "findings": findings.first,
+        "notes": findings.notes,
     });
     args.output.print(context, &whole, || view::findings(&findings))?;
     Ok(if findings.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

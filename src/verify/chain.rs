@@ -154,7 +154,7 @@ impl ChainCheck {
         let change = match LogChange::parse(line) {
             Ok(change) => change,
             Err(error) if error.is_eof() => {
-                return Some(((Kind::DamagedLine, CUT_OFF.to_owned()), CUT_CHANGE));
+                return Some(((Kind::CutLine, CUT_OFF.to_owned()), CUT_CHANGE));
             }
             Err(error) => return Some(((Kind::DamagedLine, error.to_string()), ALTERED)),
         };

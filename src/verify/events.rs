@@ -174,6 +174,10 @@ impl Check<'_> {
                 Err(LineError::NewerVersion(newer)) => {
                     Some(finding(Kind::NewerVersion, format!("format version {newer}"), UPGRADE))
                 }
+                Err(LineError::CutOff) => {
+                    check.findings.add(finding(Kind::CutLine, log::CUT_OFF.to_owned(), EVENT).at(number));
+                    return;
+                }
                 Err(error) => Some(finding(Kind::DamagedLine, error.to_string(), EVENT)),
             };
             check.findings.checked.events += 1;

@@ -53,6 +53,8 @@ named_enum! {
         MissingContent = "missing-content",
         /// A line of a journal or of the log that cannot be read.
         DamagedLine = "damaged-line",
+        /// A line of a journal or of the log that ends too early, because its writer was killed. It is a note.
+        CutLine = "cut-line",
         /// A file of the store that cannot be read or parsed.
         DamagedFile = "damaged-file",
         /// An event with the same id as another one.
@@ -157,6 +159,8 @@ pub struct Findings {
     pub chain: ChainStats,
     pub first: Vec<Finding>,
     pub count: u64,
+    /// What killed writers left. It is no damage: the chain shows if a line was whole once.
+    pub notes: Vec<Finding>,
 }
 
 /// Maximum number of findings to keep.
@@ -174,6 +178,12 @@ impl Findings {
 
     /// Adds a finding and returns its index if it was kept.
     fn add(&mut self, finding: Finding) -> Option<usize> {
+        if finding.kind == Kind::CutLine {
+            if self.notes.len() < MAX_KEPT {
+                self.notes.push(finding);
+            }
+            return None;
+        }
         self.count += 1;
         (self.first.len() < MAX_KEPT).then(|| {
             self.first.push(finding);

@@ -86,7 +86,7 @@ impl Check<'_> {
             let parsed = Snapshot::parse(&line);
             // No event refers to the state after this line, so it excuses no other difference.
             if parsed.as_ref().is_err_and(serde_json::Error::is_eof) {
-                let cut = at_line(Kind::DamagedLine, log::CUT_OFF.to_owned(), CUT_LINE);
+                let cut = at_line(Kind::CutLine, log::CUT_OFF.to_owned(), CUT_LINE);
                 check.findings.add(cut);
                 return;
             }

@@ -78,7 +78,7 @@ pub fn health(health: &Health, commands: &Commands) -> Document {
 pub fn findings(findings: &Findings) -> Document {
     let mut document = Document::default();
     let mut line = |text: String| document.code([plain(text)]);
-    for finding in &findings.first {
+    for finding in findings.first.iter().chain(&findings.notes) {
         let place = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
         let place = format!("{}{place}", finding.path.display());
         let place = if finding.what.contains(&place) { String::new() } else { format!("{place}: ") };

@@ -112,23 +112,30 @@ fn verify_finds_a_damaged_transcript() {
     assert!(found["needed_by"][0].as_str().unwrap().ends_with(&format!("{SESSION}.jsonl")), "{found}");
 }
 
+/// The notes, which are no damage.
+fn notes(sandbox: &Sandbox, args: &[&str]) -> (CommandResult, Vec<Value>) {
+    let json = sandbox.run(&[&["verify", "--json"], args].concat());
+    let value: Value = serde_json::from_str(&json.out).unwrap();
+    (sandbox.run(&[&["verify"], args].concat()), value["notes"].as_array().unwrap().clone())
+}
+
 #[test]
-fn verify_reports_the_line_of_a_truncated_log() {
+fn a_line_that_was_whole_once_is_damage_and_one_of_a_killed_writer_is_a_note() {
     let sandbox = ended();
     let path = segment(&sandbox);
     let whole = std::fs::read_to_string(&path).unwrap();
     // In the middle, and at the end.
-    for (text, line) in
-        [(whole.replacen("\"payload\"", "\"pay\n", 1), 1), (whole[..whole.len() - 9].to_owned(), 3)]
-    {
+    for text in [whole.replacen("\"payload\"", "\"pay\n", 1), whole[..whole.len() - 9].to_owned()] {
         std::fs::write(&path, text).unwrap();
-        let (_, found) = findings(&sandbox, &[]);
-        assert_eq!((&found[0]["kind"], &found[0]["line"]), (&json!("damaged-line"), &json!(line)));
-        assert_eq!(found[0]["path"], json!(path));
+        assert!(!findings(&sandbox, &[]).1.is_empty());
     }
-    let (result, found) = only(&sandbox, &[TEAM]);
-    assert_eq!(found["what"], "cut off: its writer was probably killed");
-    assert!(result.out.contains("hint: this event is lost; all other events are intact"), "{}", result.out);
+    std::fs::write(&path, format!("{whole}{}", &whole[..200])).unwrap();
+    let (result, notes) = notes(&sandbox, &[]);
+    assert_eq!(result.code, Some(0), "{}", result.out);
+    assert_eq!((notes.len(), &notes[0]["kind"], &notes[0]["line"]), (1, &json!("cut-line"), &json!(4)));
+    assert_eq!(notes[0]["path"], json!(path));
+    assert!(result.out.contains("cut off: its writer was probably killed\n  hint: "), "{}", result.out);
+    assert!(result.out.ends_with(": no damage found\n"), "{}", result.out);
 }
 
 #[test]
@@ -200,16 +207,13 @@ fn a_line_of_a_journal_that_a_killed_writer_left_explains_no_other_change() {
     let sandbox = ended();
     let journal = sandbox.keep(&format!("archive/runs/{}/snapshots.jsonl", run_of(&sandbox)));
     change(&journal, |text| format!("{text}[2,\"\",\"01m8"));
-    let (result, found) = only(&sandbox, &[]);
-    assert_eq!(
-        (&found["kind"], &found["what"]),
-        (&json!("damaged-line"), &json!("cut off: its writer was probably killed"))
-    );
+    let (result, notes) = notes(&sandbox, &[]);
+    assert_eq!((result.code, &notes[0]["kind"]), (Some(0), &json!("cut-line")), "{}", result.out);
     assert!(result.out.contains("hint: the next hook call of the team stores"), "{}", result.out);
     change(&journal, |text| text.replacen("1.json", "2.json", 1));
     let (_, found) = findings(&sandbox, &[]);
     let kinds: Vec<&Value> = found.iter().map(|found| &found["kind"]).collect();
-    assert_eq!(kinds, ["damaged-line", "altered-journal"]);
+    assert_eq!(kinds, ["altered-journal"]);
 }
 
 #[test]

@@ -159,6 +159,9 @@ pub type Parsed = Result<Option<Line>, LineError>;
 pub enum LineError {
     #[error("{0}")]
     Damaged(String),
+    /// Its writer was killed.
+    #[error("{CUT_OFF}")]
+    CutOff,
     #[error("format version {0}: a newer teamkeep wrote it, and is needed to read it")]
     NewerVersion(u8),
 }
@@ -186,7 +189,7 @@ pub fn parse(bytes: Option<Vec<u8>>) -> Parsed {
         return Err(damaged("no JSON object"));
     }
     let recorded: Recorded = serde_json::from_str(trimmed).map_err(|error| match error.is_eof() {
-        true => damaged(CUT_OFF),
+        true => LineError::CutOff,
         false => damaged(&format!("no record: {error}")),
     })?;
     match recorded.v {
