@@ -159,7 +159,7 @@ pub struct Findings {
     pub chain: ChainStats,
     pub first: Vec<Finding>,
     pub count: u64,
-    /// What killed writers left. It is no damage: the chain shows if a line was whole once.
+    /// Lines that killed writers left, which are not damage: the chain shows if one of them was whole before.
     pub notes: Vec<Finding>,
 }
 
