@@ -205,12 +205,13 @@ impl<'a> Scan<'a> {
     fn team_files(&self, source: &Source, scanned: &mut Scanned) {
         let Some(run) = source.run.as_deref() else { return };
         let place = Place { source, line: 0, session: None, run: Some(run) };
+        let mut contents = self.catalog.archive.contents(run);
         for (path, state) in self.catalog.archive.journal(run).last() {
             let Some(hash) = state.object.filter(|_| path.ends_with(".json") && !self.is_over()) else {
                 continue;
             };
             // `verify` reports a content that is missing or damaged.
-            let Ok(bytes) = self.catalog.archive.content(run, &hash) else { continue };
+            let Ok(bytes) = contents.get(&hash) else { continue };
             if self.request.pattern.lines.selects(&bytes) {
                 for document in file_texts::documents(&path, &bytes, state.at) {
                     self.add(document, place, scanned);

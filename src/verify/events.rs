@@ -212,7 +212,7 @@ impl Check<'_> {
             let (kind, what, hint) = match (index, subject) {
                 (_, None) => (Kind::DamagedFile, "teamkeep does not use this name".to_owned(), INDEX),
                 (Err(why), _) => (Kind::DamagedFile, why, INDEX),
-                (Ok(index), _) if index.v > 1 => {
+                (Ok(index), _) if index.v > Index::VERSION => {
                     self.findings.add(Finding::new(
                         Kind::NewerVersion,
                         &path,

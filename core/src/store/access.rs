@@ -10,6 +10,7 @@ use rustix::process::geteuid;
 use crate::client::settings::command::quoted;
 use crate::error::Error;
 use crate::sys::env::Env;
+use crate::sys::fs;
 use crate::sys::paths::{PARTS, Paths};
 
 /// The parts that hook calls write to.
@@ -65,7 +66,7 @@ pub fn missing(paths: &Paths, env: &Env) -> Option<String> {
 pub fn former(paths: &Paths) -> Option<String> {
     let store = plain(&paths.store);
     let shown = quoted(&store.to_string_lossy());
-    paths.archive().join("objects").exists().then(|| {
+    fs::entries(&paths.archive().join("objects")).next().is_some().then(|| {
         format!(
             "the store {} has runs of an earlier build, whose files cannot be read; to begin a new one: mv {shown} {shown}.earlier",
             store.display()

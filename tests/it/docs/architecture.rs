@@ -46,7 +46,7 @@ const CORE: &[(&str, &[&str])] = &[
             "sys/unicode",
         ],
     ),
-    ("store/access", &["client/settings", "error", "sys/env", "sys/paths"]),
+    ("store/access", &["client/settings", "error", "sys/env", "sys/fs", "sys/paths"]),
     (
         "store/archive",
         &[

@@ -188,7 +188,7 @@ fn a_damaged_content_is_reported_and_the_rest_is_shown() {
 fn a_store_of_an_earlier_build_is_named_with_the_command_that_moves_it_aside() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
-    std::fs::create_dir(sandbox.keep("archive/objects")).unwrap();
+    std::fs::create_dir_all(sandbox.keep("archive/objects/a")).unwrap();
     let store = sandbox.keep("");
     let store = store.display().to_string();
     let store = store.trim_end_matches('/');

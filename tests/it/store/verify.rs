@@ -150,6 +150,7 @@ fn verify_finds_a_duplicate_event() {
 fn data_of_a_newer_version_is_reported_as_such() {
     let newer = |text: String| match text.strip_prefix("[2,") {
         Some(rest) => format!("[3,{rest}"),
+        None if text.starts_with("{\"v\":2") => text.replacen("\"v\":2", "\"v\":3", 1),
         None => text.replacen("\"v\":1", "\"v\":3", 1),
     };
     let sandbox = ended();

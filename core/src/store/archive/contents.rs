@@ -2,7 +2,7 @@
 //! that resembles the one before it, such as an inbox with one more message, has only the bytes between their common
 //! beginning and their common end.
 //!
-//! Both files only grow, under the run's lock: first the bytes, then the lines, then the manifest that names the contents.
+//! Both files only grow, under the run's lock, except that a failed write is taken back: first the bytes, then the lines, then the manifest that names the contents.
 //! A killed writer leaves bytes without a line, or lines that no manifest names. A call that does not get the lock writes
 //! `contents-<event>.data` and `contents-<event>.jsonl`.
 
@@ -139,21 +139,22 @@ impl OpenRuns {
 impl Archive {
     /// The contents of a run, for many reads.
     pub fn contents(&self, run: &str) -> RunContents {
-        RunContents::new(self.run_dir(run).unwrap_or_default())
+        // Nothing is below the directory of an invalid ID.
+        RunContents::new(self.run_dir(run).unwrap_or_else(|| self.runs_dir()))
     }
 
     /// Reads a content of a run, or one of its transcripts, and checks its hash.
     pub fn content(&self, run: &str, hash: &str) -> std::result::Result<Vec<u8>, ContentError> {
         let missing = || ContentError::Missing { hash: hash.to_owned(), dir: self.runs_dir().join(run) };
         let Some(dir) = self.run_dir(run).filter(|_| is_hash(hash)) else { return Err(missing()) };
-        match self.open_runs.with(run, &dir, |contents| contents.get(hash)) {
-            Err(ContentError::Missing { .. }) => {}
-            other => return other,
-        }
+        let error = match self.open_runs.with(run, &dir, |contents| contents.get(hash)) {
+            Ok(bytes) => return Ok(bytes),
+            Err(error) => error,
+        };
         let mut bytes = Vec::new();
         match transcript(&dir, hash)? {
             Some(mut reader) => reader.read_to_end(&mut bytes)?,
-            None => return Err(missing()),
+            None => return Err(error),
         };
         match self::hash(&bytes) == hash {
             true => Ok(bytes),

@@ -63,11 +63,19 @@ pub struct Index {
     pub files: BTreeMap<String, CapturedFile>,
 }
 
+impl Index {
+    pub const VERSION: u8 = 2;
+}
+
 impl Document for Index {
     /// The index of 100,000 files has about 25 MB.
     const MAX_BYTES: u64 = 1 << 28;
 
     fn check(&self) -> Result<(), String> {
+        // The index of an earlier build names contents that are elsewhere. It is made again from the journal.
+        if self.v < Index::VERSION {
+            return Err(format!("format version {}", self.v));
+        }
         // An invalid run ID would prevent all future captures.
         match SafeName::new(&self.run) {
             Some(_) => Ok(()),

@@ -42,6 +42,15 @@ pub(super) fn unpack(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The content of the compressed file of a plain one, up to the first damage.
+pub(super) fn unpack_intact(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    match open_packed(path)?.read_to_end(&mut bytes) {
+        Err(error) if bytes.is_empty() => Err(fs::with_path(error, "unpack", &packed(path))),
+        _ => Ok(bytes),
+    }
+}
+
 /// Opens a file that may be compressed, to read it from its beginning.
 pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     match fs::open_regular(path) {

@@ -192,7 +192,7 @@ impl<'a> CaptureSession<'a> {
     }
 
     fn begin(&mut self, run: String) {
-        (self.index.v, self.index.run) = (1, run);
+        (self.index.v, self.index.run) = (Index::VERSION, run);
         (self.run_changed, self.index_changed) = (true, true);
         self.continue_journal();
     }

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
-use super::contents::measure;
+use super::contents::{CopiedFile, measure};
 use super::index::CapturedFile;
 use super::journal::Change;
 use super::scan::ScannedEntry;
@@ -178,10 +179,7 @@ impl CaptureSession<'_> {
                 let (object, place) = self.put(path, text.to_string().as_bytes())?;
                 Ok((object, place, copied))
             }),
-            false => self.contents().and_then(|contents| {
-                let (copied, place) = contents.put_file(&from, target.call.until)?;
-                Ok((copied.hash.clone(), place, copied))
-            }),
+            false => self.copy_large(path, &from),
         };
         match copied {
             Ok((object, place, copied)) => {
@@ -191,6 +189,22 @@ impl CaptureSession<'_> {
             }
             Err(error) => self.skip(path, &error),
         }
+    }
+
+    /// Stores a large file, unless it is stored already: a TeamDelete is tried several times.
+    fn copy_large(&mut self, path: &str, from: &Path) -> io::Result<(String, Option<u64>, CopiedFile)> {
+        let until = self.target.call.until;
+        if let Some((hash, place)) =
+            self.index.files.get(path).and_then(|seen| seen.object.clone().zip(seen.place))
+            && let Ok(measured) = measure(from, until)
+            && measured.hash == hash
+            && let Ok(stored) = self.target.archive.open_content(&self.index.run, &hash)
+            && stored.verify().is_ok()
+        {
+            return Ok((hash, Some(place), measured));
+        }
+        let (copied, place) = self.contents()?.put_file(from, until)?;
+        Ok((copied.hash.clone(), place, copied))
     }
 
     /// Records a file that could not be read. The next attempt is made when its stamp changes, or at the next capture

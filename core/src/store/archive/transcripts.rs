@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::contents::{self, transcript_path};
 use super::directory::Archive;
-use super::packed::packed;
+use super::packed::{packed, unpack};
 use super::run::{RunRecord, SessionRole};
 use crate::client::json;
 use crate::sys::clock::Timestamp;
@@ -96,14 +96,14 @@ impl Interval {
     }
 }
 
-/// Stores a transcript, or a note beside one, in a run's directory. Returns its hash.
+/// Stores a transcript, or a note beside one, in a run's directory, unless an intact one is there. Returns its hash.
 pub fn put_transcript(run: &Path, bytes: &[u8]) -> io::Result<String> {
     let hash = contents::hash(bytes);
-    let path = packed(&transcript_path(run, &hash));
-    if !path.exists() {
+    let path = transcript_path(run, &hash);
+    if !unpack(&path).is_ok_and(|there| there == bytes) {
         let mut compressed = Vec::new();
         flate2::read::GzEncoder::new(bytes, flate2::Compression::default()).read_to_end(&mut compressed)?;
-        fs::write_atomic(&path, &compressed)?;
+        fs::write_synced(&packed(&path), &compressed)?;
     }
     Ok(hash)
 }
@@ -185,8 +185,7 @@ impl Archive {
     /// Also records that there were none: transcripts that are missing later were lost.
     pub fn keep_transcripts(&self, run: &RunRecord) -> io::Result<(usize, Vec<String>)> {
         let dir = self.run_dir(&run.run).ok_or(io::ErrorKind::InvalidInput)?;
-        let (mut kept, mut problems, mut new) = (self.kept(&run.run), Vec::new(), 0);
-        let mut shorter = Vec::new();
+        let (kept, mut problems, mut new) = (self.kept(&run.run), Vec::new(), BTreeMap::new());
         for path in self.transcripts(run) {
             let Some(name) = path.to_str() else { continue };
             let size = path.symlink_metadata().map(|metadata| metadata.len()).unwrap_or_default();
@@ -201,21 +200,39 @@ impl Archive {
             match fs::read_regular(&path, MAX_BYTES) {
                 Ok((bytes, _)) => {
                     let object = put_transcript(&dir, &bytes)?;
-                    let stored = StoredTranscript { object, size: bytes.len() as u64 };
-                    shorter.extend(kept.insert(name.to_owned(), stored));
-                    new += 1;
+                    new.insert(name.to_owned(), StoredTranscript { object, size: bytes.len() as u64 });
                 }
                 Err(error) => problems.push(error.to_string()),
             }
         }
-        if new > 0 || (dir.exists() && matches!(self.read_kept(&run.run), Ok(None))) {
-            fs::write_atomic(&dir.join("transcripts.json"), &serde_json::to_vec(&kept)?)?;
+        let count = new.len();
+        if count > 0 || (dir.exists() && matches!(self.read_kept(&run.run), Ok(None))) {
+            self.list_transcripts(run, &dir, new)?;
         }
+        Ok((count, problems))
+    }
+
+    /// Adds transcripts to the list, and removes the shorter ones before them. Another process may do the same.
+    fn list_transcripts(
+        &self,
+        run: &RunRecord,
+        dir: &Path,
+        new: BTreeMap<String, StoredTranscript>,
+    ) -> io::Result<()> {
+        let subject = run.subject();
+        let lock = subject.as_ref().map(|subject| self.lock(subject)).transpose()?.flatten();
+        let (mut kept, mut former) = (self.kept(&run.run), Vec::new());
+        for (name, stored) in new {
+            if kept.get(&name).is_none_or(|kept| kept.size < stored.size) {
+                former.extend(kept.insert(name, stored));
+            }
+        }
+        fs::write_atomic(&dir.join("transcripts.json"), &serde_json::to_vec(&kept)?)?;
         let is_needed = |former: &StoredTranscript| kept.values().any(|kept| kept.object == former.object);
-        for former in shorter.iter().filter(|former| !is_needed(former)) {
-            let _ = std::fs::remove_file(packed(&transcript_path(&dir, &former.object)));
+        for former in former.iter().filter(|former| lock.is_some() && !is_needed(former)) {
+            let _ = std::fs::remove_file(packed(&transcript_path(dir, &former.object)));
         }
-        Ok((new, problems))
+        Ok(())
     }
 
     /// The archived transcripts of a run by their original paths; empty if they cannot be read.

@@ -47,8 +47,13 @@ impl Archive {
 impl CaptureSession<'_> {
     /// Stores a content. Returns its hash and its place in the run's contents, if it has one.
     pub fn put(&mut self, path: &str, bytes: &[u8]) -> io::Result<(String, Option<u64>)> {
-        let former = self.former_place(path, self.index.files.get(path));
-        self.contents()?.put(bytes, former)
+        let seen = self.index.files.get(path);
+        let former = self.former_place(path, seen);
+        // Without an index, the content can be found by its hash.
+        let hash = if former.is_none() { self.recorded_object(path, seen).map(str::to_owned) } else { None };
+        let contents = self.contents()?;
+        let former = former.or_else(|| contents.place_of(&hash?));
+        contents.put(bytes, former)
     }
 
     pub fn contents(&mut self) -> io::Result<&mut ContentWriter> {
@@ -80,9 +85,7 @@ impl CaptureSession<'_> {
             self.append(snapshot, &dir)?;
         }
         if call.durable {
-            if dir.join(MAIN).exists() {
-                fs::sync(&dir.join(MAIN))?;
-            }
+            fs::sync_files(&dir, |name| name.starts_with("snapshots"))?;
             fs::sync(&dir)?;
         }
         if let Some(error) = self.undescribed.take() {

@@ -119,6 +119,17 @@ pub fn names(dir: &Path) -> io::Result<Vec<Named>> {
     listed().map_err(|error| with_text(error.into(), "failed to read directory", dir))
 }
 
+/// Syncs the files of a directory whose names are wanted to the disk. Links and special files are left out.
+pub fn sync_files(dir: &Path, is_wanted: impl Fn(&str) -> bool) -> io::Result<()> {
+    for entry in list(dir)? {
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if is_file && entry.file_name().to_str().is_some_and(&is_wanted) {
+            allow_missing(sync(&entry.path()))?;
+        }
+    }
+    Ok(())
+}
+
 /// A directory's entries; none if it does not exist.
 pub fn list(dir: &Path) -> io::Result<Vec<fs_err::DirEntry>> {
     if_exists(fs_err::read_dir(dir))?.into_iter().flatten().collect()

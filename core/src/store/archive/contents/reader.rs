@@ -16,22 +16,27 @@ use crate::sys::fs;
 #[derive(Debug)]
 pub(in crate::store::archive) struct StoredContent {
     pub bytes: Vec<u8>,
-    /// How much was read to rebuild it, in bytes: see [`LINE_COST`].
+    /// How much it takes to rebuild it: see [`cost_of`].
     pub cost: u64,
 }
 
-/// Following a line costs as much as reading so many bytes.
-pub(super) const LINE_COST: u64 = 128;
+/// The cost of making a content out of its base, in bytes that could be read in the same time: its own bytes, its line, and
+/// the bytes behind its own, which are moved.
+pub(super) fn cost_of(own: u64, back: u64) -> u64 {
+    own + 128 + back / 8
+}
 
 /// The contents of one run. Its files stay open.
 #[derive(Debug, Default)]
 pub struct RunContents {
     dir: PathBuf,
     main: Option<ContentFiles>,
-    /// The files of calls that did not get the lock, by the name of their list.
-    others: HashMap<String, ContentFiles>,
+    /// The files of a call that did not get the lock, with the name of their list: only one stays open.
+    other: Option<(String, ContentFiles)>,
     /// Where contents are, by the part of their hash that lines have. `None` is the main list.
     by_hash: HashMap<String, Vec<(Option<String>, u64)>>,
+    /// Why a list could not be read at the last attempt: it may have any content.
+    unread: Option<io::Error>,
     /// How far each list was read for `by_hash`.
     read: HashMap<Option<String>, u64>,
 }
@@ -73,22 +78,28 @@ impl RunContents {
             None if self.by_hash.contains_key(super::digits(&hash)) => {
                 Err(ContentError::Damaged { hash, dir })
             }
-            None => Err(ContentError::Missing { hash, dir }),
+            None => Err(match self.unread.take() {
+                Some(error) => error.into(),
+                None => ContentError::Missing { hash, dir },
+            }),
         }
     }
 
     /// Opens a content that is stored as a whole, to read it in pieces; `None` for any other one.
     pub(super) fn open(&mut self, hash: &str) -> io::Result<Option<Box<dyn Read>>> {
-        for (list, line) in self.places(hash) {
-            let files = self.files(list.as_deref())?;
-            let Ok(Entry { at, len, base: None, .. }) = files.entry(line) else { continue };
-            if let Blocks::Plain(..) = files.data {
-                let mut file = fs::open_regular(&files.data_path)?;
-                io::Seek::seek(&mut file, io::SeekFrom::Start(at))?;
-                return Ok(Some(Box::new(file.take(len))));
-            }
-        }
-        Ok(None)
+        // If there are several, one of them can be damaged.
+        let [(list, line)] = &*self.places(hash) else { return Ok(None) };
+        let files = self.files(list.as_deref())?;
+        let Ok(Entry { at, len, base: None, .. }) = files.entry(*line) else { return Ok(None) };
+        let Blocks::Plain(..) = files.data else { return Ok(None) };
+        let mut file = fs::open_regular(&files.data_path)?;
+        io::Seek::seek(&mut file, io::SeekFrom::Start(at))?;
+        Ok(Some(Box::new(file.take(len))))
+    }
+
+    /// The place of a content in the main list.
+    pub(super) fn place_of(&mut self, hash: &str) -> Option<u64> {
+        self.places(hash).into_iter().find_map(|(list, line)| list.is_none().then_some(line))
     }
 
     /// Where a content is stored. Lists are read again if it is not known.
@@ -101,13 +112,20 @@ impl RunContents {
 
     /// Reads the lines that were added since the last call.
     fn refresh(&mut self) {
+        self.unread = None;
         let names = fs::entries(&self.dir).filter_map(|entry| entry.file_name().into_string().ok());
         let mut lists: Vec<Option<String>> = names.filter_map(|name| list_of(&name)).collect();
         lists.sort();
         lists.dedup();
         for list in lists {
             let from = self.read.get(&list).copied().unwrap_or_default();
-            let Ok(files) = self.files(list.as_deref()) else { continue };
+            let files = match self.files(list.as_deref()) {
+                Ok(files) => files,
+                Err(error) => {
+                    self.unread = Some(error);
+                    continue;
+                }
+            };
             let (mut found, mut at) = (Vec::new(), from);
             while let Ok(Some(line)) = files.list.line(at) {
                 found.extend(Entry::parse(&line).map(|entry| (entry.hash, at)));
@@ -126,10 +144,11 @@ impl RunContents {
         let (known, name) = match list {
             None => (&mut self.main, LIST),
             Some(list) => {
-                if !self.others.contains_key(list) {
-                    self.others.insert(list.to_owned(), ContentFiles::open(dir, list)?);
+                if self.other.as_ref().is_none_or(|(known, _)| known != list) {
+                    self.other = Some((list.to_owned(), ContentFiles::open(dir, list)?));
                 }
-                return self.others.get_mut(list).ok_or_else(|| io::ErrorKind::NotFound.into());
+                let files = self.other.as_mut().map(|(_, files)| files);
+                return files.ok_or_else(|| io::ErrorKind::NotFound.into());
             }
         };
         match known {
@@ -240,7 +259,7 @@ impl ContentFiles {
         bytes.truncate(base.front as usize);
         self.data.read(entry.at, entry.len, bytes)?;
         bytes.extend_from_slice(&back);
-        *cost += entry.len + LINE_COST;
+        *cost += cost_of(entry.len, base.back);
         Ok(())
     }
 }
@@ -259,14 +278,14 @@ const BLOCK: u64 = 32 << 10;
 /// How many blocks are kept.
 const BLOCKS: usize = 8;
 /// Maximum length of a line, in bytes.
-const MAX_LINE_BYTES: usize = 1 << 12;
+const MAX_LINE_BYTES: usize = 64 << 20;
 
 impl Blocks {
     /// Opens the file at this path, or the compressed one beside it.
     fn open(path: &Path) -> io::Result<Blocks> {
         match fs::open_regular(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                packed::unpack(path).map(Blocks::Unpacked)
+                packed::unpack_intact(path).map(Blocks::Unpacked)
             }
             other => Ok(Blocks::Plain(other?, VecDeque::new())),
         }

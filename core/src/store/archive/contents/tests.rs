@@ -195,3 +195,75 @@ fn an_invalid_hash_or_run_does_not_become_a_path() {
         assert!(archive.open_content("..", bad).is_err(), "{bad}");
     }
 }
+
+#[test]
+fn damage_of_a_compressed_file_hides_nothing_before_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = archive(&dir);
+    let mut writer = writer(&archive);
+    let first = writer.put(&inbox(40, 304), None).unwrap().0;
+    let noise: Vec<u8> = (0..40_000u32)
+        .flat_map(|number| blake3::hash(&number.to_le_bytes()).as_bytes()[..2].to_vec())
+        .collect();
+    let last = writer.put(&noise, None).unwrap().0;
+    writer.flush().unwrap();
+    let data = archive.run_dir(RUN).unwrap().join(DATA);
+    let mut gzip = Vec::new();
+    let bytes = std::fs::read(&data).unwrap();
+    flate2::read::GzEncoder::new(&*bytes, flate2::Compression::default()).read_to_end(&mut gzip).unwrap();
+    std::fs::remove_file(&data).unwrap();
+    std::fs::write(packed::packed(&data), &gzip[..gzip.len() - 20_000]).unwrap();
+    assert_eq!(archive.content(RUN, &first).unwrap(), inbox(40, 304));
+    assert!(matches!(archive.content(RUN, &last).unwrap_err(), ContentError::Damaged { .. }));
+}
+
+#[test]
+fn many_calls_without_the_lock_keep_few_files_open() {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = archive(&dir);
+    let run = archive.run_dir(RUN).unwrap();
+    let mut hashes = Vec::new();
+    for number in 0..300 {
+        let mut alone = ContentWriter::new(&run, &format!("event{number}"), false);
+        hashes.push(alone.put(format!("content {number}").as_bytes(), None).unwrap().0);
+        alone.flush().unwrap();
+    }
+    let open = || std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+    let before = open();
+    let mut contents = archive.contents(RUN);
+    assert!(hashes.iter().all(|hash| contents.get(hash).is_ok()));
+    assert!(open() < before + 100, "{before} {}", open());
+}
+
+#[test]
+fn zeros_at_the_end_of_the_list_hide_no_later_content() {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = archive(&dir);
+    let mut first = writer(&archive);
+    first.put(b"one", None).unwrap();
+    first.flush().unwrap();
+    let list = archive.run_dir(RUN).unwrap().join(LIST);
+    std::fs::write(&list, [std::fs::read(&list).unwrap(), vec![0; 100_000]].concat()).unwrap();
+    let mut second = writer(&archive);
+    let (hash, place) = second.put(b"two", None).unwrap();
+    second.flush().unwrap();
+    assert_eq!(archive.content(RUN, &hash).unwrap(), b"two");
+    assert_eq!(ContentWriter::new(&archive.run_dir(RUN).unwrap(), "x", true).place_of(&hash), place);
+}
+
+#[test]
+fn a_write_that_fails_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = archive(&dir);
+    let mut writer = writer(&archive);
+    writer.put(b"one", None).unwrap();
+    writer.flush().unwrap();
+    let sizes = || [DATA, LIST].map(|name| size(&archive, name));
+    let before = sizes();
+    let mut other = self::writer(&archive);
+    other.put(&vec![b'x'; 5 << 20], None).unwrap();
+    assert_ne!(sizes(), before, "so much is not collected");
+    other.fail();
+    assert!(other.put(b"two", None).is_err() && other.flush().is_err());
+    assert_eq!(sizes(), before);
+}

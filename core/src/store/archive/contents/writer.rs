@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use fs_err::File;
 
-use super::reader::{LINE_COST, RunContents, data_of};
+use super::reader::{RunContents, cost_of, data_of};
 use super::{Base, Entry, LIST, MAX_BYTES, digits, hash};
 use crate::store::archive::packed;
 use crate::sys::fs::{self, Appender, Stamp};
@@ -40,6 +40,8 @@ pub struct ContentWriter {
 #[derive(Debug)]
 struct OpenFiles {
     is_main: bool,
+    /// The lengths of both files at the beginning.
+    lengths: (u64, u64),
     data: Appender,
     list: Appender,
     pending_data: Vec<u8>,
@@ -73,7 +75,10 @@ impl ContentWriter {
     /// the offset of its line, if that is in the main list.
     pub fn put(&mut self, bytes: &[u8], former: Option<u64>) -> io::Result<(String, Option<u64>)> {
         let hash = hash(bytes);
+        // A run that continues has compressed files, which are decompressed once.
+        self.open()?;
         if let (Some(place), Some(open)) = (former, &self.open)
+            && open.is_main
             && place >= open.list.length
         {
             // It is not written yet.
@@ -90,7 +95,7 @@ impl ContentWriter {
         let base = former.filter(|_| open.is_main).and_then(|(line, former)| {
             let (front, back) = common(&former.bytes, bytes);
             let between = bytes.len() - front - back;
-            let cost = former.cost + between as u64 + LINE_COST;
+            let cost = former.cost + cost_of(between as u64, back as u64);
             let is_cheap = cost <= MAX_COST * bytes.len() as u64 + FREE_COST;
             (is_cheap && front + back > 0).then(|| {
                 own = &bytes[front..front + between];
@@ -106,6 +111,11 @@ impl ContentWriter {
             self.flush()?;
         }
         Ok((hash, is_main.then_some(place)))
+    }
+
+    /// The place of a content of this hash in the main list. Reads the whole list.
+    pub fn place_of(&mut self, hash: &str) -> Option<u64> {
+        self.reader.place_of(hash)
     }
 
     /// Stores the content of a large file in pieces. Returns its place as [`ContentWriter::put`] does.
@@ -137,19 +147,31 @@ impl ContentWriter {
         }
         let Some(open) = &mut self.open else { return Ok(()) };
         let written = open.write();
-        self.failure = written.as_ref().err().map(io::Error::kind);
+        if let Err(error) = &written {
+            self.give_up(error.kind());
+        }
         written
+    }
+
+    /// Takes back everything that this writer wrote: the caller names none of it.
+    fn give_up(&mut self, failure: io::ErrorKind) {
+        self.failure = Some(failure);
+        if let Some(open) = &mut self.open {
+            let (data, list) = open.lengths;
+            let _ = (open.list.truncate(list), open.data.truncate(data));
+        }
+    }
+
+    #[cfg(test)]
+    pub fn fail(&mut self) {
+        self.give_up(io::ErrorKind::StorageFull);
     }
 
     /// Writes the collected contents, and syncs all contents of the run to the disk. The caller syncs the directory.
     pub fn sync(&mut self) -> io::Result<()> {
         self.flush()?;
-        for list in &self.lists {
-            for path in [self.dir.join(data_of(list)), self.dir.join(list)] {
-                fs::allow_missing(fs::sync(&path))?;
-            }
-        }
-        Ok(())
+        // A content can be in the files of an earlier call, too.
+        fs::sync_files(&self.dir, |name| name.starts_with("contents"))
     }
 
     fn open(&mut self) -> io::Result<&mut OpenFiles> {
@@ -178,7 +200,8 @@ impl OpenFiles {
         let (data, opened) = (Appender::open(&data_path)?, Appender::open(&list_path)?);
         // A killed writer left the line incomplete.
         let pending_list = if opened.is_torn()? { b"\n".to_vec() } else { Vec::new() };
-        Ok(OpenFiles { is_main: list == LIST, data, list: opened, pending_data: Vec::new(), pending_list })
+        let (is_main, lengths) = (list == LIST, (data.length, opened.length));
+        Ok(OpenFiles { is_main, lengths, data, list: opened, pending_data: Vec::new(), pending_list })
     }
 
     /// Adds a line and returns its offset.
