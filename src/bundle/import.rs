@@ -9,7 +9,8 @@ use crate::timeline::RunCatalog;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::SafeName;
 use teamkeep_core::store::archive::{
-    ContentWriter, ExclusiveArchive, Imported, RunRecord, Snapshot, Staging, StoredTranscript, put_transcript,
+    Change, ContentWriter, ExclusiveArchive, Imported, RunRecord, Snapshot, Staging, StoredTranscript,
+    put_transcript,
 };
 use teamkeep_core::store::log::{self, Lines, Position, Raw};
 use teamkeep_core::sys::clock::Timestamp;
@@ -105,6 +106,8 @@ impl UnpackedBundle {
         if let Some(dir) = path.parent() {
             archive.publish_run(dir, &self.run.run)?;
         }
+        // Without it, the run takes more space and is read as well.
+        let _ = archive.archive.compress(&record);
         Ok(ImportOutcome::New)
     }
 
@@ -112,12 +115,34 @@ impl UnpackedBundle {
         staged_path(&self.staging.dir, name)
     }
 
-    /// Writes the contents into the staged run.
+    /// Writes the contents into the staged run, in the order of the journal: each is stored as the change of the one before.
     fn stage_contents(&self) -> Result<()> {
         let dir = self.staging.dir.join("run");
         let mut contents = ContentWriter::new(&dir, "import", true);
-        for hash in self.manifest.entries.iter().filter_map(|part| hash_of(&part.name)) {
-            self.store(hash, &dir, &mut contents)?;
+        let mut stored: BTreeSet<String> = BTreeSet::new();
+        let mut places: BTreeMap<String, u64> = BTreeMap::new();
+        let mut lines = Lines::open(&self.path(SNAPSHOTS), Position::default())?;
+        while let Some(raw) = lines.next() {
+            let Ok(snapshot) = Snapshot::parse(&raw?.bytes.unwrap_or_default()) else { continue };
+            for Change { path, object: hash, .. } in snapshot.changed {
+                let Some(hash) = hash.filter(|hash| !stored.contains(hash)) else { continue };
+                let staged = self.path(&object(&hash));
+                let Ok(size) = staged.metadata().map(|there| there.len()) else { continue };
+                let place = match size <= MAX_BYTES {
+                    true => {
+                        contents.put(&fs::read_regular(&staged, MAX_BYTES)?.0, places.get(&path).copied())?.1
+                    }
+                    false => contents.put_file(&staged, None)?.1,
+                };
+                places.extend(place.map(|place| (path, place)));
+                stored.insert(hash);
+            }
+        }
+        for hash in &self.transcripts {
+            let staged = self.path(&object(hash));
+            if staged.exists() {
+                put_transcript(&dir, &fs::read_regular(&staged, MAX_BYTES)?.0)?;
+            }
         }
         Ok(contents.sync()?)
     }
@@ -130,21 +155,16 @@ impl UnpackedBundle {
         let mut repaired = 0;
         for hash in self.manifest.entries.iter().filter_map(|part| hash_of(&part.name)) {
             if archive.archive.content(run, hash).is_err() {
-                self.store(hash, &dir, &mut contents)?;
+                let staged = self.path(&object(hash));
+                match self.transcripts.contains(hash) {
+                    true => drop(put_transcript(&dir, &fs::read_regular(&staged, MAX_BYTES)?.0)?),
+                    false => drop(contents.put_file(&staged, None)?),
+                }
                 repaired += 1;
             }
         }
         contents.sync()?;
         Ok(repaired)
-    }
-
-    fn store(&self, hash: &str, dir: &Path, contents: &mut ContentWriter) -> Result<()> {
-        let staged = self.path(&object(hash));
-        match self.transcripts.contains(hash) {
-            true => drop(put_transcript(dir, &fs::read_regular(&staged, MAX_BYTES)?.0)?),
-            false => drop(contents.put_file(&staged, None)?),
-        }
-        Ok(())
     }
 
     /// Checks that the recorded run is the same, except for lost contents.

@@ -172,7 +172,12 @@ impl Check<'_> {
             for journal in journals.into_values().filter(JournalCheck::is_suspect) {
                 // A hook call may have added lines after the journal was read, and before the log was.
                 let mut now = JournalStates::default();
-                let problem = self.each_line(&journal.path, |_, number, line| now.line(number, &line));
+                // The run may continue since then: its journal is decompressed.
+                let plain = journal.path.with_extension("");
+                let is_continued =
+                    journal.path.extension().is_some_and(|kind| kind == "gz") && plain.exists();
+                let path = if is_continued { &plain } else { &journal.path };
+                let problem = self.each_line(path, |_, number, line| now.line(number, &line));
                 if let Some(finding) = journal.alteration(&now, problem.is_none()) {
                     self.findings.add(finding.of_run(&run));
                 }

@@ -91,7 +91,8 @@ impl Attributed<'_> {
         let index = known.or_else(|| call.archive.index(own).map(Cow::Owned));
         if index.is_some_and(|index| index.ended && (index.is_there() || own.team().is_none())) {
             call.archive.update_run(own, |_, run| {
-                let later = run.ended_at.is_some_and(|ended| ended < call.at);
+                // A call that was killed has reopened the run, but not its index.
+                let later = run.ended_at.is_none_or(|ended| ended < call.at);
                 if later {
                     run.reopen();
                 }

@@ -105,6 +105,31 @@ fn a_call_that_was_killed_before_it_stored_anything_leaves_no_run() {
 }
 
 #[test]
+fn a_run_whose_reopening_was_killed_is_archived_at_its_next_end() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    lead.start("startup");
+    lead.says("user", json!("go"));
+    lead.end("other");
+    sandbox.finish();
+    // The call was killed after it had written this file, and before its index.
+    let path = in_run(&sandbox, "run.json");
+    let mut run: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    for key in ["ended_at", "ended_by", "ended_reason"] {
+        run[key] = Value::Null;
+    }
+    run["finished"] = json!(false);
+    std::fs::write(&path, run.to_string()).unwrap();
+    lead.start("resume");
+    lead.says("assistant", json!("later"));
+    lead.end("other");
+    sandbox.finish();
+    let kept = sandbox.archive().kept(run["run"].as_str().unwrap());
+    let size = std::fs::read(sandbox.client(&lead.transcript())).unwrap().len() as u64;
+    assert_eq!(kept.into_values().map(|kept| kept.size).collect::<Vec<_>>(), [size]);
+}
+
+#[test]
 fn a_run_directory_that_lost_its_description_is_reported() {
     let sandbox = Sandbox::new();
     team(&sandbox).start("startup");

@@ -98,6 +98,14 @@ fn import_reports_a_known_run_and_restores_its_lost_contents() {
     let result = import(&sandbox, &path);
     assert!(result.err.contains("; repaired 2 missing or damaged contents"), "{}", result.err);
     assert_eq!(sandbox.run(&["verify"]).code, Some(0));
+    let again = export(&sandbox, TEAM, "again.tar.gz", &[]);
+    assert_eq!(std::fs::read(again).unwrap(), std::fs::read(&path).unwrap());
+    let files = below(&sandbox.keep("archive/runs"));
+    let transcript = files.iter().find(|path| path.to_string_lossy().contains("/transcripts/")).unwrap();
+    std::fs::write(transcript, "damaged").unwrap();
+    let result = import(&sandbox, &path);
+    assert!(result.err.contains("; repaired 1 missing or damaged content\n"), "{}", result.err);
+    assert_eq!(sandbox.run(&["verify"]).code, Some(0));
 }
 
 #[test]

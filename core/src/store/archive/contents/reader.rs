@@ -91,10 +91,8 @@ impl RunContents {
         let [(list, line)] = &*self.places(hash) else { return Ok(None) };
         let files = self.files(list.as_deref())?;
         let Ok(Entry { at, len, base: None, .. }) = files.entry(*line) else { return Ok(None) };
-        let Blocks::Plain(..) = files.data else { return Ok(None) };
-        let mut file = fs::open_regular(&files.data_path)?;
-        io::Seek::seek(&mut file, io::SeekFrom::Start(at))?;
-        Ok(Some(Box::new(file.take(len))))
+        let Blocks::Plain(file, _) = &files.data else { return Ok(None) };
+        Ok(Some(Box::new(OwnBytes { file: file.try_clone()?, at, end: at.saturating_add(len) })))
     }
 
     /// The place of a content in the main list.
@@ -180,7 +178,6 @@ pub(super) fn data_of(list: &str) -> String {
 struct ContentFiles {
     list: Blocks,
     data: Blocks,
-    data_path: PathBuf,
     /// The contents that were read last, by their lines. A content replaces its base, so there is one for each file.
     recent: HashMap<u64, StoredContent>,
     recent_bytes: usize,
@@ -191,9 +188,8 @@ const MAX_RECENT: usize = 32 << 20;
 
 impl ContentFiles {
     fn open(dir: &Path, list: &str) -> io::Result<ContentFiles> {
-        let data_path = dir.join(data_of(list));
-        let (list, data) = (Blocks::open(&dir.join(list))?, Blocks::open(&data_path)?);
-        Ok(ContentFiles { list, data, data_path, recent: HashMap::new(), recent_bytes: 0 })
+        let (list, data) = (Blocks::open(&dir.join(list))?, Blocks::open(&dir.join(data_of(list)))?);
+        Ok(ContentFiles { list, data, recent: HashMap::new(), recent_bytes: 0 })
     }
 
     fn entry(&mut self, line: u64) -> io::Result<Entry> {
@@ -246,6 +242,9 @@ impl ContentFiles {
     fn apply(&mut self, entry: &Entry, content: &mut StoredContent) -> io::Result<()> {
         let invalid = || io::Error::from(io::ErrorKind::InvalidData);
         let StoredContent { bytes, cost } = content;
+        if entry.len > MAX_BYTES {
+            return Err(invalid());
+        }
         let Some(base) = entry.base else {
             (*bytes, *cost) = (Vec::new(), 0);
             return self.data.read(entry.at, entry.len, bytes);
@@ -261,6 +260,23 @@ impl ContentFiles {
         bytes.extend_from_slice(&back);
         *cost += cost_of(entry.len, base.back);
         Ok(())
+    }
+}
+
+/// The own bytes of a content, read in pieces from a file that is open already: it may be compressed meanwhile.
+struct OwnBytes {
+    file: File,
+    at: u64,
+    end: u64,
+}
+
+impl Read for OwnBytes {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
+        let count = into.len().min(left);
+        let read = self.file.read_at(&mut into[..count], self.at)?;
+        self.at += read as u64;
+        Ok(read)
     }
 }
 

@@ -267,3 +267,19 @@ fn a_write_that_fails_leaves_nothing() {
     assert!(other.put(b"two", None).is_err() && other.flush().is_err());
     assert_eq!(sizes(), before);
 }
+
+#[test]
+fn a_content_that_is_being_read_outlasts_the_compression_of_its_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = archive(&dir);
+    let mut writer = writer(&archive);
+    let (hash, _) = writer.put(b"content", None).unwrap();
+    writer.flush().unwrap();
+    let mut reader = archive.open_content(RUN, &hash).unwrap();
+    std::fs::remove_file(archive.run_dir(RUN).unwrap().join(DATA)).unwrap();
+    let mut later = archive.open_content(RUN, &hash).unwrap();
+    let (mut one, mut other) = (Vec::new(), Vec::new());
+    reader.read_to_end(&mut one).unwrap();
+    later.read_to_end(&mut other).unwrap();
+    assert_eq!((&*one, &*other), (&b"content"[..], &b"content"[..]));
+}
