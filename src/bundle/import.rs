@@ -121,8 +121,7 @@ impl UnpackedBundle {
         let mut contents = ContentWriter::new(&dir, "import", true);
         let mut stored: BTreeSet<String> = BTreeSet::new();
         let mut places: BTreeMap<String, u64> = BTreeMap::new();
-        let mut lines = Lines::open(&self.path(SNAPSHOTS), Position::default())?;
-        while let Some(raw) = lines.next() {
+        for raw in Lines::open(&self.path(SNAPSHOTS), Position::default())? {
             let Ok(snapshot) = Snapshot::parse(&raw?.bytes.unwrap_or_default()) else { continue };
             for Change { path, object: hash, .. } in snapshot.changed {
                 let Some(hash) = hash.filter(|hash| !stored.contains(hash)) else { continue };

@@ -68,7 +68,9 @@ pub fn with_run<T>(
     let progress = context.ui.progress("reading the run", 0);
     let opened = catalog.load(&[run], level)?;
     drop(progress);
-    let result = each(&catalog, opened.runs.first().ok_or_else(|| catalog.empty())?)?;
+    let data = opened.runs.first().ok_or_else(|| catalog.empty())?;
+    let result = each(&catalog, data)?;
+    data.clock_note().iter().for_each(|note| context.ui.warn(note));
     warn_damaged(context, &catalog, &opened);
     Ok(result)
 }

@@ -190,25 +190,55 @@ impl<'a> EventKey<'a> {
     }
 }
 
-/// How far calls of the same time can be out of order in the journal and the log.
-const CLOCK_SLACK: TimeDelta = TimeDelta::seconds(1);
+/// How far calls of the same time can be out of order in the log: a call before a TeamDelete reads for so long.
+const LOG_SLACK: TimeDelta = TimeDelta::seconds(10);
+/// How far a line of the journal, whose times never decrease, can be after its event.
+const JOURNAL_SLACK: TimeDelta = TimeDelta::seconds(1);
 
-/// Corrects the times of a run whose clock was set back: moves the events that are before the journal's last line, and
-/// keeps the order of the log. The journal's times never decrease, and so neither do the timeline's.
-pub(super) fn correct_clock(events: &mut [LoadedEvent], journal: &Journal) {
+/// A moment at which the clock was set back. The times from there on are moved forward, so that they follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClockJump {
+    /// The first time by the clock that was set back.
+    pub recorded: Timestamp,
+    /// The same moment as it is shown: right after the latest time before.
+    pub shown: Timestamp,
+}
+
+/// Keeps the order of the log if the clock was set back, and returns where it was. The journal has the times of its events.
+pub(super) fn correct_clock(events: &mut [LoadedEvent], journal: &mut Journal) -> Vec<ClockJump> {
     let lines: HashMap<&str, Timestamp> =
         journal.snapshots.iter().map(|line| (line.event.as_str(), line.at)).collect();
-    let line_of = |event: &LoadedEvent| lines.get(event.id()).copied();
-    let is_behind =
-        |event: &LoadedEvent| line_of(event).is_some_and(|at| event.at < at && event.at < at - CLOCK_SLACK);
-    if !events.iter().any(is_behind) {
-        return;
-    }
     events.sort_unstable_by_key(|event| event.place);
-    let mut reached = Timestamp::MIN;
+    let (mut reached, mut shift, mut jumps) = (Timestamp::MIN, TimeDelta::zero(), Vec::new());
     for event in events.iter_mut() {
-        reached = line_of(event).map_or(reached, |at| at.max(reached));
-        event.at = event.at.max(reached);
+        let recorded = event.at;
+        // A verdict has the time of its event, and is written when a check has ended.
+        if event.verdict.is_some() {
+            event.at = recorded + shift;
+            continue;
+        }
+        if recorded >= reached {
+            // The clock is right again.
+            shift = TimeDelta::zero();
+        }
+        let mut at = recorded + shift;
+        let line = lines.get(event.id()).copied().unwrap_or(at);
+        let is_behind = line > at && line - at > JOURNAL_SLACK;
+        if at < reached && (is_behind || reached - at > LOG_SLACK) {
+            at = reached + TimeDelta::milliseconds(1);
+            shift = at - recorded;
+            jumps.push(ClockJump { recorded, shown: at });
+        }
+        reached = reached.max(at);
+        event.at = at;
+    }
+    if !jumps.is_empty() {
+        let times: HashMap<&str, Timestamp> = events.iter().map(|event| (event.id(), event.at)).collect();
+        for snapshot in &mut journal.snapshots {
+            snapshot.at = times.get(snapshot.event.as_str()).copied().unwrap_or(snapshot.at);
+        }
+        journal.snapshots.sort_by_key(|snapshot| snapshot.at);
     }
     events.sort_unstable_by_key(|one| (one.at, one.place));
+    jumps
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::Value;
 
 use super::agents::{SharedNames, name_agents};
-use super::events::correct_clock;
+use super::events::{ClockJump, correct_clock};
 use super::transcript_owners::TranscriptOwners;
 use super::transcripts::{Transcripts, load_transcripts};
 use super::{Entry, History, LoadedEvent, TaskIds};
@@ -14,7 +14,7 @@ use teamkeep_core::model::Tool;
 use teamkeep_core::store::archive::{
     Archive, Index, Interval, Journal, RunRecord, SessionRecord, worktree_of,
 };
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_core::sys::clock::{self, Timestamp};
 use teamkeep_core::sys::process::{self, ProcessId};
 
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub struct RunData {
     pub client_gone: bool,
     /// The teammates in panes whose process is gone while the team runs, without the end of their session.
     pub crashed_panes: Vec<String>,
+    /// Where the clock was set back.
+    pub clock_jumps: Vec<ClockJump>,
     /// Events before this time are missing: the log was pruned before they were copied into the run.
     pub missing_until: Option<Timestamp>,
 }
@@ -37,12 +39,15 @@ impl RunData {
     /// Opens a run. `all` are all recorded runs: those of the same sessions share its transcripts.
     pub fn open(
         archive: &Archive,
-        run: RunRecord,
+        mut run: RunRecord,
         mut events: Vec<LoadedEvent>,
         all: &[RunRecord],
     ) -> RunData {
-        let journal = archive.journal(&run.run);
-        correct_clock(&mut events, &journal);
+        let mut journal = archive.journal(&run.run);
+        let clock_jumps = correct_clock(&mut events, &mut journal);
+        if !clock_jumps.is_empty() {
+            run.ended_at = run.ended_at.max(run.ended_at.and(events.last().map(|event| event.at)));
+        }
         let subject = run.subject();
         let list = subject.as_ref().map(|scope| scope.name().as_str());
         let ids = TaskIds::new(list, &events);
@@ -74,6 +79,7 @@ impl RunData {
             shared_names,
             client_gone,
             crashed_panes,
+            clock_jumps,
             missing_until: None,
         }
     }
@@ -124,6 +130,15 @@ impl RunData {
 
     pub fn is_member(&self, name: &str) -> bool {
         self.members.iter().any(|member| member == name)
+    }
+
+    /// The first change of the times of the run, if the clock was set back.
+    pub fn clock_note(&self) -> Option<String> {
+        let ClockJump { recorded, shown } = self.clock_jumps.first()?;
+        let (recorded, shown) = (clock::moment(*recorded), clock::moment(*shown));
+        Some(format!(
+            "the clock was set back to {recorded}; later times are shown as if it had continued at {shown}"
+        ))
     }
 
     pub fn problems(&self) -> Vec<String> {
@@ -244,6 +259,9 @@ impl ClockMap {
             Some((used.at?, event.at))
         });
         let mut ties: Vec<(Timestamp, Timestamp)> = ties.collect();
+        ties.extend(data.clock_jumps.iter().map(|jump| (jump.recorded, jump.shown)));
+        let first = data.events.first().filter(|_| !data.clock_jumps.is_empty());
+        ties.extend(first.map(|event| (event.at, event.at)));
         ties.sort();
         let end = data.events.last().map_or(data.run.started_at, |event| event.at);
         ClockMap { ties, end }
@@ -259,7 +277,8 @@ impl ClockMap {
             return theirs;
         }
         let mapped = *ours + (theirs - *tie);
-        let bound = after.filter(|_| before.is_some()).map(|(_, ours)| *ours);
+        // After the clock was set back, the next tie can be of an earlier moment.
+        let bound = after.filter(|(_, next)| before.is_some() && next >= ours).map(|(_, ours)| *ours);
         bound.into_iter().fold(mapped.min(self.end), Timestamp::min)
     }
 

@@ -139,6 +139,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     for run in &opened.runs {
         show(context, args, run, &filter)?;
     }
+    opened.runs.iter().filter_map(|run| run.clock_note()).for_each(|note| context.ui.warn(note));
     catalog::warn_damaged(context, &catalog, &opened);
     Ok(ExitCode::SUCCESS)
 }

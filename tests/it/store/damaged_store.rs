@@ -214,11 +214,43 @@ fn a_clock_that_goes_backwards_reorders_nothing() {
     assert_eq!(sandbox.log().len(), 4);
     let told = sandbox.diagnostics();
     assert!(told.contains("the clock went back to 2026-02-02T04:05:06.000Z: the log's segment "), "{told}");
-    let entries = sandbox.replay(TEAM);
+    let result = sandbox.run(&["log", TEAM, "--json"]);
+    let warning = "warning: the clock was set back to 2026-02-02 04:05:06 UTC; \
+                   later times are shown as if it had continued at 2026-02-03 04:06:06 UTC\n";
+    assert_eq!((result.code, result.err.as_str()), (Some(0), warning));
+    let entries = crate::support::sandbox::lines(&result.out);
     let states: Vec<&Value> =
         entries.iter().filter(|entry| entry["task"] == "1").map(|entry| &entry["to_status"]).collect();
     assert_eq!(states, ["pending", "in_progress", "pending", "completed"]);
-    assert_eq!(sandbox.show(&[TEAM])["tasks"]["1"]["status"], "completed");
+    let shown: Value = serde_json::from_str(&sandbox.run(&["show", TEAM, "--json"]).out).unwrap();
+    assert_eq!(shown["tasks"]["1"]["status"], "completed");
+}
+
+#[test]
+fn calls_after_the_clock_was_set_back_follow_those_before_until_it_is_right_again() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    for (clock, prompt) in
+        [(10_000, "one"), (20_000, "two"), (-3_600_000, "three"), (-3_590_000, "four"), (60_000, "five")]
+    {
+        sandbox.set_clock(clock);
+        lead.hook("UserPromptSubmit", json!({"prompt": prompt}));
+    }
+    sandbox.set_clock(70_000);
+    lead.erase();
+    lead.end("other");
+    sandbox.finish();
+    let out = sandbox.run(&["log", TEAM, "--json"]).out;
+    let entries = crate::support::sandbox::lines(&out);
+    let turns = entries.iter().filter(|entry| entry["kind"] == "turn-started");
+    let turns: Vec<(&str, &str)> =
+        turns.map(|entry| (entry["at"].as_str().unwrap(), entry["text"].as_str().unwrap())).collect();
+    let at = ["04:05:16.000", "04:05:26.000", "04:05:26.001", "04:05:36.001", "04:06:06.000"];
+    let at = at.map(|time| format!("2026-02-03T{time}Z"));
+    let prompts = ["one", "two", "three", "four", "five"];
+    assert_eq!(turns, at.iter().map(String::as_str).zip(prompts).collect::<Vec<_>>());
+    let report = sandbox.run(&["report", TEAM]);
+    assert!(report.out.contains(", lasted 1 min 1"), "{}", report.out);
 }
 
 #[test]
