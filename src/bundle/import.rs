@@ -1,6 +1,6 @@
 //! Validates an unpacked bundle and imports it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::collect::gather;
@@ -54,6 +54,7 @@ impl UnpackedBundle {
             }
         })?;
         let (mut events, mut verdicts) = (0, 0);
+        let mut ids: HashSet<String> = HashSet::new();
         each_line(&path(EVENTS), EVENTS, |raw| {
             let Some(line) = log::parse(raw.bytes).map_err(|error| error.to_string())? else { return Ok(()) };
             match line.recorded.verdict {
@@ -62,7 +63,14 @@ impl UnpackedBundle {
             }
             match &line.recorded.run {
                 Some(other) if *other != run.run => Err(format!("it belongs to run {other:?}")),
-                _ => line.recorded.flaw().map_or(Ok(()), Err),
+                _ if ids.contains(&line.recorded.id) => {
+                    Err(format!("event {:?} occurs twice", line.recorded.id))
+                }
+                _ => {
+                    let flaw = line.recorded.flaw();
+                    ids.insert(line.recorded.id);
+                    flaw.map_or(Ok(()), Err)
+                }
             }
         })?;
         let stored: BTreeMap<String, StoredTranscript> = read_json(&path(TRANSCRIPTS), TRANSCRIPTS)?;

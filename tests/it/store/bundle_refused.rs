@@ -168,6 +168,12 @@ fn import_rejects_an_inconsistent_bundle() {
             entries.insert(name.to_owned(), text.replacen(from, to, 1).into_bytes());
         }))
     };
+    let twice = refused(&changed(&path, |_, entries| {
+        let events = String::from_utf8(entries["events.jsonl"].clone()).unwrap();
+        let first = events.lines().next().unwrap();
+        entries.insert("events.jsonl".to_owned(), format!("{events}{first}\n").into_bytes());
+    }));
+    assert!(twice.contains("\" occurs twice"), "{twice}");
     assert!(edit("run.json", TEAM, "../evil").contains("\"../evil\" is not a valid team or session name"));
     assert!(edit("run.json", "2026-", "soon-").contains("invalid time"));
     assert!(edit("snapshots.jsonl", "tasks/", "../").contains("is not a path below Claude Code's directory"));
