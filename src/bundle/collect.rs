@@ -10,7 +10,9 @@ use super::{EVENTS, Manifest, Part, RUN, SNAPSHOTS, TRANSCRIPTS, object};
 use crate::redact::Redactor;
 use crate::timeline::RunCatalog;
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::archive::{Archive, Interval, RunRecord, Snapshot, StoredTranscript, worktree_of};
+use teamkeep_core::store::archive::{
+    Archive, Interval, RunRecord, Snapshot, StoredTranscript, hash as content_hash, worktree_of,
+};
 use teamkeep_core::sys::fs;
 
 /// A larger transcript is read from Claude Code's file, in bytes.
@@ -173,7 +175,7 @@ impl Collector<'_> {
 
     /// Adds a content from memory once, and records its name.
     fn add_bytes(&mut self, of: &str, bytes: &[u8]) -> Result<u64> {
-        let hash = blake3::hash(bytes).to_hex().to_string();
+        let hash = content_hash(bytes);
         let size = bytes.len() as u64;
         if self.collected.insert(hash.clone()) {
             self.buffer.add(object(&hash), |out| Ok(out.write_all(bytes)?))?;
@@ -201,7 +203,7 @@ impl Collector<'_> {
             };
             stored.remove(name);
             let bytes = self.redactor.map(|redactor| redact::content(redactor, &bytes)).unwrap_or(bytes);
-            let object = blake3::hash(&bytes).to_hex().to_string();
+            let object = content_hash(&bytes);
             (self.done)(bytes.len() as u64);
             let size = self.add_bytes(&object, &bytes)?;
             all.insert(self.transcript_name(name, &all), StoredTranscript { object, size });

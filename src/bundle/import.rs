@@ -114,7 +114,7 @@ impl UnpackedBundle {
         if let Some(dir) = path.parent() {
             archive.publish_run(dir, &self.run.run)?;
         }
-        // Without it, the run takes more space and is read as well.
+        // An error leaves the plain files, which are read as well.
         let _ = archive.archive.compress(&record);
         Ok(ImportOutcome::New)
     }

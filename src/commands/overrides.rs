@@ -109,7 +109,7 @@ impl PauseArgs {
   teamkeep resume
   teamkeep resume premature-shutdown
 
-  # The shutdown of bob is no longer allowed in advance
+  # End the allowance of bob's shutdown
   teamkeep resume bob")]
 pub struct ResumeArgs {
     /// Only the pause of this gate, by its name in the configuration (`rule` for all rules), or the allowance of this teammate
@@ -233,7 +233,7 @@ pub fn resume(context: &Context, args: &ResumeArgs) -> Result<()> {
         let payload = json!({"override": "resume", "gate": gate, "team": null, "name": name});
         record(context, None, payload)?;
         file.change(now, |overrides| overrides.shutdowns.retain(|one| *one != name))?;
-        context.ui.eprint_line(&no_longer_allowed(&name));
+        context.ui.eprint_line(&ended_allowance(&name));
         return Ok(());
     }
     let is_like_gate =
@@ -256,7 +256,7 @@ pub fn resume(context: &Context, args: &ResumeArgs) -> Result<()> {
                 format!("ended the pause of {}{is_active}", paused(&pause))
             }));
             if ends_all {
-                lines.extend(overrides.shutdowns.drain(..).map(|name| no_longer_allowed(&name)));
+                lines.extend(overrides.shutdowns.drain(..).map(|name| ended_allowance(&name)));
             }
             overrides.clone()
         })?;
@@ -270,8 +270,8 @@ pub fn resume(context: &Context, args: &ResumeArgs) -> Result<()> {
     Ok(())
 }
 
-fn no_longer_allowed(name: &str) -> String {
-    format!("{name}'s shutdown is no longer allowed in advance")
+fn ended_allowance(name: &str) -> String {
+    format!("ended the allowance of {name}'s shutdown")
 }
 
 /// Allows one shutdown, however often the command is repeated.

@@ -211,8 +211,7 @@ impl Verifier<'_> {
     }
 
     /// Checks everything in the scope and calls `done` with the number of bytes read. Repeats checks with findings if
-    /// runs were added or removed in the meantime. Fails when a directory of the
-    /// store cannot be listed.
+    /// runs were added or removed in the meantime. Fails when a directory of the store cannot be listed.
     pub fn run(&self, done: &mut dyn FnMut(u64)) -> Result<Findings> {
         for _ in 1..MAX_ATTEMPTS {
             let before = self.run_names();

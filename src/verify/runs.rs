@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::chain::ALTERED;
 use super::check::{Check, ContentUse};
-use super::journals::{JournalCheck, JournalStates, Naming};
+use super::journals::{JournalStates, Naming};
 use super::{Finding, Kind, UPGRADE};
 use teamkeep_core::store::archive::{JournalPoint, Snapshot};
 use teamkeep_core::store::log::{self, Mark, Sealed};
@@ -169,15 +169,15 @@ impl Check<'_> {
     /// Reports the journals that are not as events name them.
     pub fn finish_journals(&mut self) {
         for (run, journals) in std::mem::take(&mut self.journals.journals) {
-            for journal in journals.into_values().filter(JournalCheck::is_suspect) {
+            // A run that continues has decompressed its journal in the meantime.
+            let files = self.verifier.archive.journal_files(&run);
+            for (name, journal) in journals.into_iter().filter(|(_, journal)| journal.is_suspect()) {
+                let packed = format!("{name}.gz");
+                let path = files.iter().find(|file| file.ends_with(&name) || file.ends_with(&packed));
                 // A hook call may have added lines after the journal was read, and before the log was.
                 let mut now = JournalStates::default();
-                // The run may continue since then: its journal is decompressed.
-                let plain = journal.path.with_extension("");
-                let is_continued =
-                    journal.path.extension().is_some_and(|kind| kind == "gz") && plain.exists();
-                let path = if is_continued { &plain } else { &journal.path };
-                let problem = self.each_line(path, |_, number, line| now.line(number, &line));
+                let problem =
+                    self.each_line(path.unwrap_or(&journal.path), |_, number, line| now.line(number, &line));
                 if let Some(finding) = journal.alteration(&now, problem.is_none()) {
                     self.findings.add(finding.of_run(&run));
                 }

@@ -85,7 +85,7 @@ fn resume_ends_the_named_pauses_and_lists_the_others() {
     assert_snapshot!(policy(&sandbox, "resume"), @r#"
     ended the pause of rule
     ended the pause of every gate; the policy is active again
-    bob's shutdown is no longer allowed in advance
+    ended the allowance of bob's shutdown
     "#);
     assert_snapshot!(policy(&sandbox, "resume"), @"no active pauses or allowances");
     assert_eq!(exceptions(&sandbox), "");
@@ -103,7 +103,7 @@ fn an_allowed_shutdown_is_allowed_once() {
         policy(&sandbox, line);
         assert_eq!(file(&sandbox)["shutdowns"], json!(["bob"]), "{line}");
     }
-    assert_snapshot!(policy(&sandbox, "resume Bob"), @"bob's shutdown is no longer allowed in advance");
+    assert_snapshot!(policy(&sandbox, "resume Bob"), @"ended the allowance of bob's shutdown");
     assert_eq!(file(&sandbox)["shutdowns"], json!([]));
     policy(&sandbox, "allow bob --force");
     sandbox.set_clock(24 * 3_600_000);

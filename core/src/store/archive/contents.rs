@@ -2,9 +2,10 @@
 //! that resembles the one before it, such as an inbox with one more message, has only the bytes between their common
 //! beginning and their common end.
 //!
-//! Both files only grow, under the run's lock, except that a failed write is taken back: first the bytes, then the lines, then the manifest that names the contents.
-//! A killed writer leaves bytes without a line, or lines that no manifest names. A call that does not get the lock writes
-//! `contents-<event>.data` and `contents-<event>.jsonl`.
+//! Both files are appended to, under the run's lock: first the bytes, then the lines, then the manifest that names the
+//! contents. If a write fails, both files are truncated to their former lengths. A killed writer leaves bytes without a
+//! line, or lines that no manifest names. A call that does not get the lock writes `contents-<event>.data` and
+//! `contents-<event>.jsonl`.
 
 mod reader;
 mod writer;
@@ -143,10 +144,15 @@ impl Archive {
         RunContents::new(self.run_dir(run).unwrap_or_else(|| self.runs_dir()))
     }
 
+    /// The run's directory. An invalid ID or hash is that of a missing content.
+    fn dir_of_content(&self, run: &str, hash: &str) -> std::result::Result<PathBuf, ContentError> {
+        let missing = || ContentError::Missing { hash: hash.to_owned(), dir: self.runs_dir().join(run) };
+        self.run_dir(run).filter(|_| is_hash(hash)).ok_or_else(missing)
+    }
+
     /// Reads a content of a run, or one of its transcripts, and checks its hash.
     pub fn content(&self, run: &str, hash: &str) -> std::result::Result<Vec<u8>, ContentError> {
-        let missing = || ContentError::Missing { hash: hash.to_owned(), dir: self.runs_dir().join(run) };
-        let Some(dir) = self.run_dir(run).filter(|_| is_hash(hash)) else { return Err(missing()) };
+        let dir = self.dir_of_content(run, hash)?;
         let error = match self.open_runs.with(run, &dir, |contents| contents.get(hash)) {
             Ok(bytes) => return Ok(bytes),
             Err(error) => error,
@@ -165,8 +171,7 @@ impl Archive {
     /// Opens a content of a run, or one of its transcripts, for reading in pieces. Only [`VerifyingReader::verify`] at the
     /// end checks that it is intact.
     pub fn open_content(&self, run: &str, hash: &str) -> Result<VerifyingReader> {
-        let missing = || ContentError::Missing { hash: hash.to_owned(), dir: self.runs_dir().join(run) };
-        let dir = self.run_dir(run).filter(|_| is_hash(hash)).ok_or_else(missing)?;
+        let dir = self.dir_of_content(run, hash)?;
         let from: Box<dyn Read> = match transcript(&dir, hash)? {
             Some(reader) => reader,
             None => match self.open_runs.with(run, &dir, |contents| contents.open(hash))? {

@@ -1,6 +1,6 @@
-//! Adds and removes whole runs. Hook calls do not take part: an added run appears when it
-//! is complete, and a removed one disappears at once. Removed files are first moved aside and finally deleted, so that
-//! an interrupted removal leaves an intact store.
+//! Adds and removes whole runs. Hook calls do not take part: an added run appears when it is complete, and a removed one
+//! disappears at once. Removed files are first moved aside and finally deleted, so that an interrupted removal leaves an
+//! intact store.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -9,14 +9,11 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use fs_err::os::unix::fs::FileExt;
 
-use super::contents;
+use super::contents::{self, MAX_BYTES};
 use super::directory::Archive;
 use super::journal_points::MAIN;
 use super::run::RunRecord;
 use crate::sys::fs::{self, Draft};
-
-/// Maximum uncompressed size of a compressed file, in bytes.
-const MAX_BYTES: u64 = 2 << 30;
 
 /// A file of one disk block does not get smaller.
 const DISK_BLOCK: u64 = 4_096;

@@ -76,12 +76,9 @@ impl ContentWriter {
     pub fn put(&mut self, bytes: &[u8], former: Option<u64>) -> io::Result<(String, Option<u64>)> {
         let hash = hash(bytes);
         // A run that continues has compressed files, which are decompressed once.
-        self.open()?;
-        if let (Some(place), Some(open)) = (former, &self.open)
-            && open.is_main
-            && place >= open.list.length
-        {
-            // It is not written yet.
+        let open = self.open()?;
+        // The last content is still among the collected ones.
+        if former.is_some_and(|place| open.is_main && place >= open.list.length) {
             self.flush()?;
         }
         let former = former.and_then(|place| Some((place, self.reader.at(place).ok()?)));
@@ -140,7 +137,7 @@ impl ContentWriter {
     /// Writes the collected contents.
     ///
     /// # Errors
-    /// Nothing that was stored since the last call may be named then. The writer cannot be used any more.
+    /// Nothing that this writer stored may be named then, and it cannot be used again.
     pub fn flush(&mut self) -> io::Result<()> {
         if let Some(failure) = self.failure {
             return Err(failure.into());
@@ -153,7 +150,7 @@ impl ContentWriter {
         written
     }
 
-    /// Takes back everything that this writer wrote: the caller names none of it.
+    /// Truncates both files to their former lengths: the caller names nothing that this writer wrote.
     fn give_up(&mut self, failure: io::ErrorKind) {
         self.failure = Some(failure);
         if let Some(open) = &mut self.open {
