@@ -56,8 +56,7 @@ impl Big {
         big.contents.flush().unwrap();
         std::fs::write(dir.join("run.json"), run.to_string()).unwrap();
         std::fs::write(dir.join("snapshots.jsonl"), &big.journal).unwrap();
-        std::fs::create_dir_all(store.join("log")).unwrap();
-        std::fs::write(store.join("log/2026-02-03T000001000Z-1a2b3c4d.jsonl"), &big.log).unwrap();
+        std::fs::write(dir.join("events.jsonl"), &big.log).unwrap();
         big.bytes = big.log.len();
         big
     }

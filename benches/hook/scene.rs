@@ -5,11 +5,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use teamkeep_core::config;
 use teamkeep_core::model::event::{Id, SafeName};
 use teamkeep_core::store::archive::{Archive, CaptureRequest, CaptureScope, EndedBy};
-use teamkeep_core::store::log::Log;
+use teamkeep_core::store::log::{Appending, Logs};
 use teamkeep_core::sys::clock::{Clock, Timestamp};
+use teamkeep_core::sys::env::Env;
+use teamkeep_core::sys::paths::Paths;
 use tempfile::TempDir;
 
 use super::measure::{binary, time};
@@ -339,14 +340,15 @@ impl Scene {
     }
 
     fn fill_log(&self, bytes: usize, at: Timestamp) {
-        let limits = config::Log { segment_size: 2 << 20, ..config::Log::default() };
-        let log = Log::open(self.store().join("log"), &limits);
+        let env = Env { store: Some(self.store()), ..Env::default() };
+        let log = Logs::of(&Paths::find(&env)).session(None);
+        let how = Appending { segment_size: 2 << 20, patience: Duration::from_secs(60), durable: false };
         let filler = "x".repeat(20_000);
         let line =
             json!({"v": 1, "at": at.to_string(), "id": "x", "event": "Stop", "payload": {"filler": filler}});
         let line = line.to_string();
         for _ in 0..bytes / line.len() {
-            log.append(line.as_bytes(), at).unwrap();
+            log.append(line.as_bytes(), at, how).unwrap();
         }
     }
 }

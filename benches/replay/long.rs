@@ -5,11 +5,14 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use teamkeep_core::store::archive::ContentWriter;
+use teamkeep_core::store::chain::{ChainHash, ChainPoint};
+use teamkeep_core::store::log::{Logs, SegmentName};
 use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_core::sys::paths::Paths;
 
 const MEMBERS: usize = 10;
 const TASKS: usize = 200;
@@ -29,6 +32,7 @@ pub struct Long<'a> {
     team: String,
     session: String,
     log: Option<(BufWriter<File>, usize)>,
+    head: ChainPoint,
     journal: String,
     line: String,
     start: Timestamp,
@@ -50,12 +54,13 @@ impl<'a> Long<'a> {
             team: format!("session-{number:08x}"),
             session: format!("{number:08x}-15db-4165-b1fb-ed39ac7e091c"),
             log: None,
+            head: ChainPoint::default(),
             journal: String::new(),
             line: String::new(),
             start,
             now: start,
         };
-        std::fs::create_dir_all(store.join("log")).unwrap();
+        std::fs::create_dir_all(long.dir()).unwrap();
         long.begin();
         let turns = MESSAGES.min(events / 20).max(2);
         for turn in 0..turns {
@@ -135,13 +140,25 @@ impl<'a> Long<'a> {
         let run = json!({"v": 1, "run": self.run, "team": self.team, "lead_session": self.session, "started_at": start,
             "created_at": start, "ended_at": end, "ended_by": "session-end", "finished": true,
             "sessions": [{"id": self.session, "role": "lead"}]});
-        let dir = self.store.join("archive/runs").join(&self.run);
-        std::fs::create_dir_all(&dir).unwrap();
+        let dir = self.dir();
         self.contents.flush().unwrap();
         std::fs::write(dir.join("run.json"), run.to_string()).unwrap();
         std::fs::write(dir.join("snapshots.jsonl"), &self.journal).unwrap();
+        self.close();
+        let paths =
+            Paths { store: self.store.to_owned(), config: PathBuf::new(), client: None, warning: None };
+        Logs::of(&paths).run(&self.run).unwrap().compress().unwrap();
+    }
+
+    fn dir(&self) -> PathBuf {
+        self.store.join("archive/runs").join(&self.run)
+    }
+
+    fn close(&mut self) {
         if let Some((mut log, _)) = self.log.take() {
             log.flush().unwrap();
+            let closed = SegmentName::Closed(self.head).to_string();
+            std::fs::rename(self.dir().join("events.jsonl"), self.dir().join(closed)).unwrap();
         }
     }
 
@@ -161,19 +178,22 @@ impl<'a> Long<'a> {
         };
         let comma = if fields.is_empty() { "" } else { "," };
         self.line.clear();
-        let _ = writeln!(
+        let _ = write!(
             self.line,
-            r#"{{"v":1,"at":"{at}","id":"{id}","event":"{event}","session":"{session}","team":"{}","actor":{actor},"run":"{}","payload":{{"session_id":"{session}","transcript_path":"/home/dev/.claude/projects/-home-dev-parser/{session}.jsonl","cwd":"/home/dev/parser","prompt_id":"9e5494e8-6871-4629-88da-dcb0e7338bb4","permission_mode":"default","hook_event_name":"{event}"{agent}{comma}{fields}}}}}"#,
+            r#"{{"v":1,"at":"{at}","id":"{id}","event":"{event}","session":"{session}","team":"{}","actor":{actor},"run":"{}","payload":{{"session_id":"{session}","transcript_path":"/home/dev/.claude/projects/-home-dev-parser/{session}.jsonl","cwd":"/home/dev/parser","prompt_id":"9e5494e8-6871-4629-88da-dcb0e7338bb4","permission_mode":"default","hook_event_name":"{event}"{agent}{comma}{fields}}}"#,
             self.team, self.run
         );
+        let ChainPoint { count, hash: after } = self.head;
+        let hash = ChainHash::of_line(count + 1, after, self.line.as_bytes());
+        let _ = writeln!(self.line, r#","chain":"{}:{after}:{hash}"}}"#, count + 1);
         self.bytes += self.line.len();
-        let fits = self.log.as_ref().is_some_and(|(_, size)| size + self.line.len() <= SEGMENT);
-        if !fits {
-            let name = self.now.utc().format("%Y-%m-%dT%H%M%S%3fZ-1a2b3c4d.jsonl").to_string();
-            let file = File::create(self.store.join("log").join(name)).unwrap();
-            if let Some((mut log, _)) = self.log.replace((BufWriter::new(file), 0)) {
-                log.flush().unwrap();
-            }
+        if self.log.as_ref().is_some_and(|(_, size)| size + self.line.len() > SEGMENT) {
+            self.close();
+        }
+        self.head = ChainPoint { count: count + 1, hash };
+        if self.log.is_none() {
+            let file = File::create(self.dir().join("events.jsonl")).unwrap();
+            self.log = Some((BufWriter::new(file), 0));
         }
         if let Some((log, size)) = &mut self.log {
             log.write_all(self.line.as_bytes()).unwrap();

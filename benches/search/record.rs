@@ -7,6 +7,8 @@ use std::path::Path;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
+use teamkeep_core::store::chain::ChainPoint;
+use teamkeep_core::store::log::SegmentName;
 use teamkeep_core::sys::clock;
 
 const RUNS: usize = 100;
@@ -58,7 +60,6 @@ pub struct Written {
 /// Writes runs until the log has this size.
 pub fn write(store: &Path, most: usize) -> Written {
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
-    std::fs::create_dir_all(store.join("log")).unwrap();
     let copies = most.div_ceil(MOST_ON_DISK);
     let most = most / copies;
     let (mut written, mut segment, mut start) = (Written::default(), String::new(), 0);
@@ -74,8 +75,9 @@ pub fn write(store: &Path, most: usize) -> Written {
                 (segment, start) = (String::new(), written.events);
             }
         }
+        written.compressed += save(store, (start, run, copies), &segment);
+        (segment, start) = (String::new(), written.events);
     }
-    save(store, (start, RUNS, copies), &segment);
     Written {
         events: written.events * copies,
         bytes: written.bytes * copies,
@@ -83,18 +85,17 @@ pub fn write(store: &Path, most: usize) -> Written {
     }
 }
 
-/// Writes a segment of the log, or of the oldest runs a part that outlived its segment. Returns the size of that.
+/// Writes a segment of a run's log, compressed for the oldest runs. Returns the size of a compressed one.
 fn save(store: &Path, (start, run, copies): (usize, usize, usize), lines: &str) -> usize {
+    if lines.is_empty() {
+        return 0;
+    }
     let is_old = run < RUNS / 4;
     let path = |copy: usize| {
-        // Each event has the next millisecond.
-        let (second, milli) = (start / 1_000 + copy * 10_000, start % 1_000);
-        let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-        let name = format!("2026-02-03T{hour:02}{minute:02}{second:02}{milli:03}Z-aaaaaaaa.jsonl");
-        match is_old {
-            true => store.join("archive/runs").join(id(run)).join(format!("events-{name}.gz")),
-            false => store.join("log").join(name),
-        }
+        let count = (start + lines.lines().count() + copy * 100_000_000) as u64;
+        let name = SegmentName::Closed(ChainPoint { count, ..ChainPoint::default() }).to_string();
+        let name = if is_old { format!("{name}.gz") } else { name };
+        store.join("archive/runs").join(id(run)).join(name)
     };
     if is_old {
         let mut file = GzEncoder::new(std::fs::File::create(path(0)).unwrap(), Compression::default());

@@ -5,13 +5,13 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::log;
+use teamkeep_core::store::log::SegmentName;
 use teamkeep_core::store::shipping::{Destination, DestinationKind, Shipping, ShippingState};
 use teamkeep_core::sys::clock::Timestamp;
 
-use crate::batches::{Batches, MAX_RUN_BYTES};
 use crate::identity::Identity;
 use crate::privacy::Texts;
+use crate::run_size::{MAX_RUN_BYTES, run_size};
 use crate::segment_events;
 use crate::setup::Setup;
 use crate::shipped_run::{RowSink, ShippedRun};
@@ -77,7 +77,7 @@ pub fn print(setup: &Setup, since: Option<Timestamp>, json: bool) -> Result<()> 
     Ok(preview.out.flush()?)
 }
 
-/// The events of all segments that are not sent, the current one included.
+/// The events of all segments that are not sent, those that are written to included.
 fn add_events(
     setup: &Setup,
     (state, destination): (&ShippingState, &Destination),
@@ -87,9 +87,9 @@ fn add_events(
     if destination.kind != DestinationKind::ObjectStore {
         return Ok(());
     }
-    for segment in log::list(&setup.log())? {
-        if state.lacks_segment(destination, &segment) {
-            segment_events::read(&setup.log(), &segment.name, texts, |table, row| preview.row(table, row))?;
+    for segment in setup.logs().segments() {
+        if segment.name != SegmentName::Imported && state.lacks_segment(destination, &segment) {
+            segment_events::read(&segment, texts, |table, row| preview.row(table, row))?;
         }
     }
     Ok(())
@@ -102,11 +102,13 @@ fn add_runs(
     preview: &mut Preview<impl Write>,
 ) -> Result<()> {
     let catalog = setup.catalog();
-    let wanted = unsent_runs(&catalog, state, destination);
-    let Batches { batches, too_large } = Batches::of(&catalog, wanted, MAX_RUN_BYTES)?;
-    too_large.into_iter().for_each(|run| setup.context.ui.warn(too_large_note(run)));
-    for batch in batches {
-        for data in catalog.open_runs(&batch)?.runs {
+    for run in unsent_runs(&catalog, state, destination) {
+        let size = run_size(&catalog, run)?;
+        if size > MAX_RUN_BYTES {
+            setup.context.ui.warn(too_large_note(run, size));
+            continue;
+        }
+        for data in catalog.open_runs(&[run])?.runs {
             let texts = setup.texts(&setup.homes_of(&data.run))?;
             let run = ShippedRun::of(&data, &setup.context.config, &texts, identity)?;
             run.tables(identity, preview)?;

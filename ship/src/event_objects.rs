@@ -1,29 +1,31 @@
-//! Sends the events: each closed segment of the log as one or more objects. Threads encode while others are sent.
+//! Sends the events: each closed segment of a log as one or more objects. Threads encode while others are sent.
 
+use std::io;
 use std::sync::Mutex;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::log::{self, Head, Segment, SegmentName};
-use teamkeep_core::store::shipping::{Destination, Shipped};
+use teamkeep_core::store::log::Segment;
+use teamkeep_core::store::shipping::Destination;
+use teamkeep_core::sys::clock::Timestamp;
 
 use crate::objects::{Created, Objects};
-use crate::parquet_file::{self, empty};
+use crate::parquet_file::empty;
 use crate::segment_events::{Counts, EventFile, encode};
 use crate::shipper::{RoundOutcome, Shipper, unshipped_segments};
-use crate::tables::{HeadRow, Table, TableVisitor, day, each_table, heads};
+use crate::tables::{Table, TableVisitor, day, each_table};
 
 /// Each has one segment in memory.
 const ENCODERS: usize = 2;
 /// How often the state is written. After a crash, data since then is sent again; its objects already exist.
 const SAVE_INTERVAL: Duration = Duration::from_secs(2);
 
-/// A file of a segment, or the end of the segment.
-enum Encoded {
-    File(SegmentName, EventFile),
-    End(SegmentName, Result<Counts>),
+/// A file of a segment with the day of the segment, or the end of the segment.
+enum Encoded<'a> {
+    File(&'a Segment, String, EventFile),
+    End(&'a Segment, Result<Counts>),
 }
 
 pub fn ship(
@@ -32,45 +34,16 @@ pub fn ship(
     objects: &Objects,
     round: &mut RoundOutcome,
 ) -> Result<()> {
-    let state = shipper.state()?;
-    let shipped = state.destinations.get(&destination.id);
-    let has_any = |shipped: &Shipped| {
-        !shipped.segments.is_empty() || !shipped.runs.is_empty() || shipped.head.is_some()
-    };
-    if !shipped.is_some_and(has_any) {
+    let mut state = shipper.state()?;
+    // Some stores answer 403, not 409, for an existing object if the credential can only create.
+    if !state.destinations.get(&destination.id).is_some_and(|shipped| shipped.has_tables) {
         each_table(&mut EmptyTables { shipper, objects, round })?;
+        state = shipper.lock.update(|state| {
+            state.destinations.entry(destination.id.clone()).or_default().has_tables = true;
+        })?;
     }
     let segments = unshipped_segments(shipper.setup, &state, destination)?;
     Sending { shipper, destination, objects }.segments(&segments, round)
-}
-
-/// Sends the head of the log's hash chain, unless the destination has it. Some stores answer 403, not 409, for an existing object
-/// if the credential can only create.
-pub fn ship_head(
-    shipper: &Shipper<'_>,
-    destination: &Destination,
-    objects: &Objects,
-    head: &Head,
-    round: &mut RoundOutcome,
-) -> Result<()> {
-    let shipped = shipper.state()?.destinations.remove(&destination.id).unwrap_or_default();
-    if shipped.head == Some(head.point()) {
-        return Ok(());
-    }
-    let row = HeadRow {
-        at: head.at,
-        user: shipper.identity.user.clone(),
-        lines: i64::try_from(head.count).unwrap_or(i64::MAX),
-        hash: head.hash.to_string(),
-    };
-    let file = format!("{}-{}.parquet", head.count, head.hash);
-    let name = shipper.identity.object_name("heads", &day(head.at), &file);
-    let Some(content) = parquet_file::encode(&heads(), [row])? else { return Ok(()) };
-    shipper.create(objects, &name, content, round)?;
-    shipper.lock.update(|state| {
-        state.destinations.entry(destination.id.clone()).or_default().head = Some(head.point());
-    })?;
-    Ok(())
 }
 
 /// Creates an object without rows for each table, so that a query finds a table that has no rows yet.
@@ -98,20 +71,27 @@ struct Sending<'a> {
 impl Sending<'_> {
     fn segments(&self, segments: &[Segment], round: &mut RoundOutcome) -> Result<()> {
         let texts = self.shipper.setup.texts_of_all()?;
-        let log = self.shipper.setup.log();
-        let queue = Mutex::new(segments.iter());
+        // The segments of one log are sent one after the other: the state has only the number of the last line that was sent.
+        let queue = Mutex::new(segments.chunk_by(|one, next| one.log == next.log));
         let next = || queue.lock().ok().and_then(|mut queue| queue.next());
-        let work = |results: SyncSender<Encoded>| {
-            while let Some(segment) = next() {
-                let name = &segment.name;
-                let send = |file| {
-                    let sent = results.send(Encoded::File(name.clone(), file));
-                    sent.map_err(|_| Error::new("the shipment has ended"))
-                };
-                let counts = encode(&log, name, &texts, send);
-                if results.send(Encoded::End(name.clone(), counts)).is_err() {
-                    // The receiver has failed.
-                    return;
+        let work = |results: SyncSender<_>| {
+            while let Some(log) = next() {
+                for segment in log {
+                    // A first line that cannot be read has no time.
+                    let day = day(segment.begins().max(Timestamp::default()));
+                    let send = |file| {
+                        let sent = results.send(Encoded::File(segment, day.clone(), file));
+                        sent.map_err(|_| Error::new("the shipment has ended"))
+                    };
+                    let counts = encode(segment, &texts, send);
+                    let is_whole = counts.is_ok();
+                    if results.send(Encoded::End(segment, counts)).is_err() {
+                        // The receiver has failed.
+                        return;
+                    }
+                    if !is_whole {
+                        break;
+                    }
                 }
             }
         };
@@ -135,24 +115,28 @@ impl Sending<'_> {
         })
     }
 
-    fn send(&self, encoded: Encoded, done: &mut Vec<SegmentName>, round: &mut RoundOutcome) -> Result<()> {
+    fn send<'a>(
+        &self,
+        encoded: Encoded<'a>,
+        done: &mut Vec<&'a Segment>,
+        round: &mut RoundOutcome,
+    ) -> Result<()> {
         match encoded {
-            Encoded::File(segment, file) => {
-                let day = segment.day().to_string();
-                let stem = segment.as_str().trim_end_matches(".jsonl");
-                let name = self.shipper.identity.object_name(
-                    "events",
-                    &day,
-                    &format!("{stem}-{}.parquet", file.part),
-                );
+            Encoded::File(segment, day, file) => {
+                let name = segment.name.to_string();
+                let stem = name.trim_start_matches("events-").trim_end_matches(".jsonl");
+                let file_name = format!("{}-{stem}-{}.parquet", segment.log, file.part);
+                let name = self.shipper.identity.object_name("events", &day, &file_name);
                 self.shipper.create(self.objects, &name, file.content, round)
             }
             Encoded::End(segment, Err(error)) => {
-                let error = error.within(format!("segment {segment} was not sent"));
-                // Retention removes segments when the limit for unshipped ones is reached.
-                match log::list(&self.shipper.setup.log())?.iter().any(|left| left.name == segment) {
-                    true => round.errors.push(error),
-                    false => round.notes.push(error.to_string()),
+                let error = error.within(format!("{} of {} was not sent", segment.name, segment.log));
+                // It was removed by retention, or with its run.
+                match segment.bytes() {
+                    Err(gone) if gone.kind() == io::ErrorKind::NotFound => {
+                        round.notes.push(error.to_string());
+                    }
+                    _ => round.errors.push(error),
                 }
                 Ok(())
             }
@@ -166,15 +150,10 @@ impl Sending<'_> {
         }
     }
 
-    fn save(&self, done: &mut Vec<SegmentName>) -> Result<()> {
+    fn save(&self, done: &mut Vec<&Segment>) -> Result<()> {
         if !done.is_empty() {
             self.shipper.lock.update(|state| {
-                state
-                    .destinations
-                    .entry(self.destination.id.clone())
-                    .or_default()
-                    .segments
-                    .extend(done.drain(..));
+                done.drain(..).for_each(|segment| state.add_segment(self.destination, segment));
             })?;
         }
         Ok(())

@@ -7,10 +7,9 @@
 //!                          └─▶ run_telemetry ─▶ otlp ─▶ collector
 //! ```
 //!
-//! [`rounds`] runs this for each destination; [`shipper`] has what the parts of a round share. [`batches`] bounds the memory,
+//! [`rounds`] runs this for each destination; [`shipper`] has what the parts of a round share. [`run_size`] bounds the memory,
 //! [`privacy`] decides which texts leave the machine, and [`identity`] under which names.
 
-pub mod batches;
 pub mod cli;
 mod dry_run;
 mod event_objects;
@@ -25,6 +24,7 @@ mod profile;
 mod receiver_problems;
 mod rounds;
 mod run_objects;
+pub mod run_size;
 mod run_telemetry;
 mod segment_events;
 mod setup;

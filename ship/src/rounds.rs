@@ -1,9 +1,8 @@
-//! Rounds of shipping: each sends the closed segments of the log and the ended runs that a destination does not have.
+//! Rounds of shipping: each sends the closed segments of the logs and the ended runs that a destination does not have.
 
 use std::time::Duration;
 
-use teamkeep_core::error::Result;
-use teamkeep_core::store::log::{self, ExclusiveLog, Head};
+use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::shipping::{Destination, DestinationKind, Last, Shipping};
 use teamkeep_core::sys::clock::Timestamp;
 
@@ -46,43 +45,38 @@ pub fn ship(setup: &Setup, since: Option<Timestamp>) -> Result<Option<RoundOutco
 /// Sends the data that each destination lacks. An unreachable destination does not block the others.
 fn round(shipper: &Shipper<'_>) -> Result<RoundOutcome> {
     shipper.lock.begin()?;
-    let head = close_segment(shipper.setup)?;
-    let mut round = RoundOutcome::default();
+    let mut round = RoundOutcome { errors: close_segments(shipper.setup)?, ..RoundOutcome::default() };
     for destination in &shipper.destinations {
-        if let Err(error) = ship_to(shipper, destination, head.as_ref(), &mut round) {
+        if let Err(error) = ship_to(shipper, destination, &mut round) {
             round.errors.push(error);
         }
     }
     Ok(round)
 }
 
-fn ship_to(
-    shipper: &Shipper<'_>,
-    destination: &Destination,
-    head: Option<&Head>,
-    round: &mut RoundOutcome,
-) -> Result<()> {
+fn ship_to(shipper: &Shipper<'_>, destination: &Destination, round: &mut RoundOutcome) -> Result<()> {
     match destination.kind {
         DestinationKind::ObjectStore => {
             let objects = Objects::open(&destination.address, &profiles(&shipper.setup.context.env))?;
             event_objects::ship(shipper, destination, &objects, round)?;
-            let runs = run_objects::ship(shipper, destination, &objects, round);
-            round.errors.extend(runs.err());
-            head.map_or(Ok(()), |head| event_objects::ship_head(shipper, destination, &objects, head, round))
+            run_objects::ship(shipper, destination, &objects, round)
         }
         DestinationKind::Otlp => run_telemetry::ship(shipper, destination, round),
     }
 }
 
-/// Ends the current segment, so that its lines never change after they are sent. Returns the head of the log's hash chain, which is then
-/// the end of a segment.
-fn close_segment(setup: &Setup) -> Result<Option<Head>> {
+/// Closes the segments that are written to, so that their lines never change after they are sent. Returns the errors: another log can
+/// be sent all the same.
+fn close_segments(setup: &Setup) -> Result<Vec<Error>> {
     let patience = setup.context.config.log.lock_patience.max(Duration::from_secs(5));
-    let log = ExclusiveLog::take(&setup.log(), patience)?;
-    // The segment is sent next time if writers hold the lock as long as that.
-    let Some(log) = log else { return Ok(None) };
-    log.close_current(setup.context.clock.now())?;
-    Ok(log::head(&setup.log()))
+    let mut errors = Vec::new();
+    for log in setup.logs().all()? {
+        // The segment is sent next time if writers hold the lock as long as that.
+        if let Err(error) = log.close(patience) {
+            errors.push(Error::caused(format!("the newest events of {} were not sent", log.owner), error));
+        }
+    }
+    Ok(errors)
 }
 
 fn one_line(text: &str) -> String {

@@ -1,7 +1,7 @@
 //! The store, the configuration and the environment of this program, read once.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use teamkeep::bundle;
 use teamkeep::context::Context;
@@ -10,6 +10,7 @@ use teamkeep::timeline::RunCatalog;
 use teamkeep_core::config::ShipPrivacy;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::{Archive, RunRecord};
+use teamkeep_core::store::log::Logs;
 use teamkeep_core::store::shipping::ShippingState;
 use teamkeep_core::sys::env::Env;
 use teamkeep_core::sys::fs;
@@ -37,13 +38,13 @@ impl Setup {
         Ok(Setup { context })
     }
 
-    pub fn log(&self) -> PathBuf {
-        self.context.paths.log()
+    pub fn logs(&self) -> Logs {
+        Logs::of(&self.context.paths)
     }
 
     pub fn catalog(&self) -> RunCatalog {
         let archive = Archive::open(self.context.paths.archive(), &self.context.config);
-        RunCatalog::open(archive, self.log())
+        RunCatalog::open(archive, self.logs())
     }
 
     pub fn identity(&self, state: &ShippingState) -> Result<Identity> {

@@ -1,7 +1,7 @@
 //! The state that the parts of a round of shipping share, and its outcome.
 
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::log::{self, Segment};
+use teamkeep_core::store::log::Segment;
 use teamkeep_core::store::shipping::{Destination, ShipLock, Shipping, ShippingState};
 
 use crate::identity::Identity;
@@ -57,12 +57,12 @@ impl<'a> Shipper<'a> {
     }
 }
 
-/// The closed segments that the store does not have, oldest first.
+/// The closed segments that the store does not have, the oldest of each log first.
 pub fn unshipped_segments(
     setup: &Setup,
     state: &ShippingState,
     destination: &Destination,
 ) -> Result<Vec<Segment>> {
-    let closed = log::closed_segments(&setup.log(), setup.context.clock.now())?;
+    let closed = Shipping::of(&setup.context.paths).closed_segments()?;
     Ok(closed.into_iter().filter(|segment| state.lacks_segment(destination, segment)).collect())
 }

@@ -6,9 +6,9 @@ use teamkeep::timeline::{RunCatalog, RunData};
 use teamkeep::view::{count, short_id};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::store::shipping::{Destination, RunDelivery, ShippingState};
+use teamkeep_core::store::shipping::{Destination, RunDelivery, Shipped, ShippingState};
 
-use crate::batches::{Batches, MAX_RUN_BYTES};
+use crate::run_size::{MAX_RUN_BYTES, run_size};
 use crate::shipped_run::ShippedRun;
 use crate::shipper::{RoundOutcome, Shipper};
 
@@ -89,48 +89,41 @@ pub fn each_run(
     if let Some(error) = catalog.listing_error() {
         return Err(error);
     }
-    let wanted = unsent_runs(&catalog, &state, destination);
-    let Batches { batches, too_large } = Batches::of(&catalog, wanted, MAX_RUN_BYTES)?;
-    note_too_large(shipper, destination, &too_large)?;
-    round.notes.extend(too_large.into_iter().map(too_large_note));
     let shipped = state.destinations.get(&destination.id);
-    let mut visit = |data: RunData, done: &mut BTreeMap<String, i64>, round: &mut RoundOutcome| -> Sending {
-        let id = data.run.run.clone();
+    let mut visit = |data: &RunData, round: &mut RoundOutcome| -> Sending {
         let texts = setup.texts(&setup.homes_of(&data.run));
         let run =
-            texts.and_then(|texts| ShippedRun::of(&data, &setup.context.config, &texts, &shipper.identity));
+            texts.and_then(|texts| ShippedRun::of(data, &setup.context.config, &texts, &shipper.identity));
         let run = match run {
             Ok(run) => run,
             Err(error) => return Sending::Failed(Unsent { error, is_partial: false }),
         };
-        let previous = shipped.and_then(|shipped| shipped.runs.get(&id)).copied();
-        let sending = send(&run, previous, round);
-        round.sent.runs += usize::from(matches!(sending, Sending::Sent));
-        if let Sending::Sent | Sending::GivenUp = sending {
-            done.insert(id, run.key.revision);
-        }
-        sending
+        let previous = shipped.and_then(|shipped| shipped.runs.get(&data.run.run)).copied();
+        send(&run, previous, round)
     };
     let mut failures = Failures::default();
-    for batch in batches {
-        let mut done = BTreeMap::new();
-        let mut end = None;
-        for data in catalog.open_runs(&batch)?.runs {
-            let id = short_run_id(&data.run);
-            match visit(data, &mut done, round) {
-                Sending::Sent | Sending::GivenUp => {}
-                Sending::Failed(unsent) => failures.add(id, unsent),
+    for run in unsent_runs(&catalog, &state, destination) {
+        let size = run_size(&catalog, run)?;
+        if size > MAX_RUN_BYTES {
+            round.notes.push(too_large_note(run, size));
+            // It is not read again in each round.
+            note(shipper, destination, run, |shipped| &mut shipped.too_large)?;
+            continue;
+        }
+        for data in catalog.open_runs(&[run])?.runs {
+            let sending = visit(&data, round);
+            round.sent.runs += usize::from(matches!(sending, Sending::Sent));
+            match sending {
+                Sending::Sent | Sending::GivenUp => {
+                    note(shipper, destination, run, |shipped| &mut shipped.runs)?
+                }
+                Sending::Failed(unsent) => failures.add(short_run_id(run), unsent),
                 Sending::Stopped(unsent) => {
-                    end = Some(unsent.within(&id));
-                    break;
+                    // The error of the runs before it comes first.
+                    round.errors.extend(failures.into_result().err());
+                    return Err(unsent.within(&short_run_id(run)));
                 }
             }
-        }
-        note_shipped(shipper, destination, done)?;
-        if let Some(error) = end {
-            // The error of the runs before it comes first.
-            round.errors.extend(failures.into_result().err());
-            return Err(error);
         }
     }
     failures.into_result()
@@ -141,34 +134,25 @@ pub fn short_run_id(run: &RunRecord) -> String {
     short_id(&run.run, &[]).to_owned()
 }
 
-fn note_shipped(shipper: &Shipper<'_>, destination: &Destination, runs: BTreeMap<String, i64>) -> Result<()> {
-    shipper.lock.update(|state| {
-        let shipped = state.destinations.entry(destination.id.clone()).or_default();
-        shipped.parts.retain(|run, _| !runs.contains_key(run));
-        shipped.too_large.retain(|run, _| !runs.contains_key(run));
-        shipped.runs.extend(runs);
-    })?;
-    Ok(())
-}
-
-/// Notes the runs that are too large, so that they are not read again in each round.
-fn note_too_large(
+/// Notes that a run is not to be sent again until it ends again.
+fn note(
     shipper: &Shipper<'_>,
     destination: &Destination,
-    runs: &[(&RunRecord, u64)],
+    run: &RunRecord,
+    place: fn(&mut Shipped) -> &mut BTreeMap<String, i64>,
 ) -> Result<()> {
-    if runs.is_empty() {
-        return Ok(());
-    }
-    let ended = runs.iter().filter_map(|(run, _)| Some((run.run.clone(), run.ended_at?.millis())));
+    let Some(ended) = run.ended_at else { return Ok(()) };
     shipper.lock.update(|state| {
-        state.destinations.entry(destination.id.clone()).or_default().too_large.extend(ended);
+        let shipped = state.destinations.entry(destination.id.clone()).or_default();
+        shipped.parts.remove(&run.run);
+        shipped.too_large.remove(&run.run);
+        place(shipped).insert(run.run.clone(), ended.millis());
     })?;
     Ok(())
 }
 
 /// Why a run is not sent, with the size of its data in bytes.
-pub fn too_large_note((run, size): (&RunRecord, u64)) -> String {
+pub fn too_large_note(run: &RunRecord, size: u64) -> String {
     let (id, size, most) = (&run.run, size.div_ceil(1 << 20), MAX_RUN_BYTES >> 20);
     format!("run {id} is too large to send: its data counts as {size} MiB; the limit is {most} MiB")
 }

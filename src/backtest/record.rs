@@ -1,8 +1,8 @@
 //! The recorded data of one run that a policy needs.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use teamkeep_core::attribution::version_in;
 use teamkeep_core::client::compat::delivers_answers;
@@ -11,8 +11,8 @@ use teamkeep_core::enforcement::RunSpending;
 use teamkeep_core::model::event::Recorded;
 use teamkeep_core::policy::{Decision, RecordedVerdict, TeamState, Verdict, failure};
 use teamkeep_core::spending::Spending;
-use teamkeep_core::store::archive::{Archive, Claims, Journal, RunRecord};
-use teamkeep_core::store::log::{self, Parts, Range, ReadErrors, Reader};
+use teamkeep_core::store::archive::{Archive, Journal, RunRecord};
+use teamkeep_core::store::log::{Logs, Range, ReadErrors, Reader};
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::fs;
 
@@ -50,28 +50,23 @@ impl RecordedSpending {
     }
 }
 
-/// How far before its start the events of a run are read: concurrent calls can be older.
-const BEFORE: chrono::TimeDelta = chrono::TimeDelta::days(1);
-
-/// Reads the log once and returns the data of each wanted run, ordered by first event. An event outside a run belongs
+/// Reads the logs of the wanted runs, or all, and returns the data of each, ordered by first event. An event outside a run belongs
 /// to its session, as for the gatekeeper.
 ///
 /// # Errors
-/// The log's directory cannot be read.
+/// The directories of the logs cannot be listed.
 pub fn records(
-    dir: &Path,
+    logs: &Logs,
     archive: &Archive,
     wanted: Option<&[&RunRecord]>,
 ) -> io::Result<(Vec<Record>, ReadErrors)> {
-    let first = wanted.and_then(|runs| runs.iter().map(|run| run.started_at).min());
-    let since = first.and_then(|first| first.checked_sub(BEFORE));
+    let logs = match wanted {
+        Some(runs) => runs.iter().filter_map(|run| logs.run(&run.run)).collect(),
+        None => logs.all()?,
+    };
     let is_wanted = |key: &str| wanted.is_none_or(|runs| runs.iter().any(|run| run.run == key));
-    // An event of a session may be stored with any run of that session.
     let (all, _) = archive.runs();
-    let claims = Claims::new(&all);
-    let dirs = all.iter().filter(|run| is_wanted(&run.run)).flat_map(|run| claims.related(run));
-    let parts: BTreeSet<PathBuf> = dirs.filter_map(|run| archive.run_dir(&run.run)).collect();
-    let mut reader = Reader::with(dir, &Parts::of(parts), Range { since, until: None })?;
+    let mut reader = Reader::of(&logs, Range::default());
     let mut records: Vec<Record> = Vec::new();
     let mut indexes: HashMap<String, usize> = HashMap::new();
     let mut add = |recorded: Recorded| {
@@ -91,23 +86,12 @@ pub fn records(
             record.add(recorded);
         }
     };
-    let mut problems = ReadErrors::default();
-    // The events of an imported run are not in the log.
-    for run in wanted.unwrap_or_default().iter().filter(|run| run.imported.is_some()) {
-        if let Some(path) = archive.events_file(&run.run) {
-            problems.merge(log::read_lines(&path, |line| {
-                add(line.recorded);
-                Ok(())
-            })?);
-        }
-    }
     reader.by_ref().for_each(|line| add(line.recorded));
-    problems.merge(reader.problems);
     for record in &mut records {
         // Stable sort: calls of the same moment stay in the order of the log.
         record.events.sort_by_key(|one| one.at);
     }
-    Ok((records, problems))
+    Ok((records, reader.problems))
 }
 
 impl Record {
@@ -167,7 +151,7 @@ fn client_version(archive: &Archive, run: &RunRecord) -> Option<String> {
 }
 
 /// The run or, outside a run, the session under which an event is counted, as at the hook call. The timeline instead
-/// assigns the events of a session from before its run to the run ([`Claims`]).
+/// assigns the events of a session from before its run to the run.
 fn counted_under(recorded: &Recorded) -> Option<&String> {
     recorded.run.as_ref().or(recorded.session.as_ref())
 }

@@ -12,7 +12,7 @@ use teamkeep_core::store::archive::{
     Change, ContentWriter, ExclusiveArchive, Imported, RunRecord, Snapshot, Staging, StoredTranscript,
     put_transcript,
 };
-use teamkeep_core::store::log::{self, Lines, Position, Raw};
+use teamkeep_core::store::log::{self, Lines, Position, Raw, SegmentName};
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::fs;
 
@@ -112,10 +112,12 @@ impl UnpackedBundle {
         let path = self.path(RUN);
         fs::write_atomic(&path, &bytes)?;
         if let Some(dir) = path.parent() {
+            fs_err::rename(self.path(EVENTS), dir.join(SegmentName::Imported.to_string()))?;
             archive.publish_run(dir, &self.run.run)?;
         }
         // An error leaves the plain files, which are read as well.
         let _ = archive.archive.compress(&record);
+        let _ = catalog.logs.run(&record.run).map(|log| log.compress());
         Ok(ImportOutcome::New)
     }
 

@@ -13,7 +13,7 @@ use teamkeep_core::client::settings::command::quoted;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::access;
 use teamkeep_core::store::archive::{Archive, RunRecord};
-use teamkeep_core::store::log::ReadErrors;
+use teamkeep_core::store::log::{Logs, ReadErrors};
 use teamkeep_core::sys::clock::{self, Timestamp};
 
 const MAX_LISTED: usize = 5;
@@ -30,7 +30,7 @@ pub fn catalog(context: &Context) -> Result<RunCatalog> {
 /// Lists the recorded runs as far as possible, for commands that report damage themselves.
 pub fn lenient_catalog(context: &Context) -> RunCatalog {
     access::former(&context.paths).iter().for_each(|former| context.ui.warn(former));
-    let mut catalog = RunCatalog::open(archive(context), context.paths.log());
+    let mut catalog = RunCatalog::open(archive(context), Logs::of(&context.paths));
     catalog.missing_store = access::missing(&context.paths, &context.env);
     catalog
 }

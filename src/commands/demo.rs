@@ -17,6 +17,7 @@ use teamkeep_core::error::{Cause, Error, Result};
 use teamkeep_core::policy::{Decision, without_prefix};
 use teamkeep_core::spending::dollars;
 use teamkeep_core::store::archive::Archive;
+use teamkeep_core::store::log::Logs;
 use teamkeep_core::sys::clock::duration;
 use teamkeep_core::sys::fs::make_private_dir;
 
@@ -99,7 +100,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
 /// The replayed run.
 fn opened(replayed: &DemoOutcome) -> Result<OpenedRun> {
     let archive = Archive::open(replayed.paths.archive(), &Config::default());
-    let catalog = RunCatalog::open(archive, replayed.paths.log());
+    let catalog = RunCatalog::open(archive, Logs::of(&replayed.paths));
     catalog.open_runs(&catalog.runs.iter().collect::<Vec<_>>())
 }
 

@@ -12,7 +12,7 @@ use teamkeep_core::config::Gate;
 use teamkeep_core::enforcement::{LONGEST_PAUSE, OverrideFile, Pause, SnapshotReader};
 use teamkeep_core::error::{Error, Result, nearest, unknown};
 use teamkeep_core::model::event::{Actor, Event, Id, LEAD, OVERRIDE, SafeName};
-use teamkeep_core::store::log::Log;
+use teamkeep_core::store::log::{Appending, Logs};
 use teamkeep_core::sys::clock;
 use teamkeep_core::sys::unicode::fold;
 
@@ -391,9 +391,11 @@ fn record(context: &Context, team: Option<&str>, mut payload: Value) -> Result<(
         payload: &payload,
     };
     let line = event.line().map_err(Error::from_json)?;
-    let log = Log::open(context.paths.log(), &context.config.log);
-    let appended = log
-        .append(&line, now)
+    let limits = &context.config.log;
+    let how = Appending { segment_size: limits.segment_size, patience: limits.lock_patience, durable: false };
+    let appended = Logs::of(&context.paths)
+        .session(None)
+        .append(&line, now, how)
         .map_err(|error| Error::caused("cannot record the override, so nothing was changed", error))?;
     if !appended.notes.is_empty() {
         let notes: Vec<String> = appended.notes.into_iter().map(|note| note.text).collect();

@@ -15,7 +15,7 @@ use crate::search::remove_former_index;
 use crate::view::{self, Document, count};
 use teamkeep_core::config;
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::retention::Recording;
+use teamkeep_core::store::retention::Removal;
 use teamkeep_core::store::shipping::{RunDelivery, Shipping, UnshippedSegments};
 use teamkeep_core::sys::clock;
 
@@ -28,8 +28,8 @@ Examples:
   # Keep the 20 newest runs, and of these as many as fit into 1 GiB
   teamkeep prune --keep 20 --max-size '1 GiB' --yes
 
-Running teams and unreadable runs are never deleted. Without a limit, only log segments
-that expired (`log.keep`, `log.keep-size` in the configuration) are deleted.
+Running teams and unreadable runs are never deleted. Without a limit, only the logs of sessions
+without a run that expired (`log.keep`, `log.keep-size` in the configuration) are deleted.
 
 Exit codes:
   0   Success, nothing to delete, or a dry run with --dry-run or on a terminal
@@ -66,7 +66,7 @@ fn size(text: &str) -> std::result::Result<u64, String> {
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let (log, limits, now) = (context.paths.log(), &context.config.log, context.clock.now());
+    let (limits, now) = (&context.config.log, context.clock.now());
     let bounds = Bounds { older_than: args.older_than, keep: args.keep, max_size: args.max_size };
     context.warn_missing_store();
     let archive = catalog::archive(context);
@@ -74,22 +74,23 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let exclusive = if args.yes { Some(archive.maintain(limits.lock_patience)?) } else { None };
     let catalog = catalog::lenient_catalog(context);
     let mut progress = context.ui.progress("looking", 0);
-    let mut survey = survey(&catalog, &log, now, &mut |bytes| progress.add(bytes))?;
-    survey.unshipped = UnshippedSegments::find(&Shipping::of(&context.paths), &context.config.ship, now)?;
-    let planned = |survey: &Inventory| plan(survey, &bounds, limits, now);
-    let plan = plan_verified(&mut survey, &archive, planned, &mut |bytes| progress.add(bytes))?;
+    let mut survey = survey(&catalog, &mut |bytes| progress.add(bytes))?;
+    let planned = |survey: &Inventory| plan(survey, &bounds, now);
+    let mut plan = plan_verified(&mut survey, &catalog, planned, &mut |bytes| progress.add(bytes))?;
+    let unshipped = UnshippedSegments::find(&Shipping::of(&context.paths), &context.config.ship)?;
+    let logs = plan.add_sessions(&survey, &catalog, &bounds, limits, &unshipped)?;
     drop(progress);
     if !args.output.json {
         let mut document = document(&survey, &plan, args);
-        unshipped(context, &survey, &plan)?.into_iter().for_each(|line| document.paragraph(line));
+        unshipped_runs(context, &survey, &plan)?.into_iter().for_each(|line| document.paragraph(line));
         output::print_document(context, &document)?;
     }
     let mut pruned = None;
     if let Some(right) = &exclusive {
         let grace = context.config.archive.longest_look;
-        let recording = Recording { at: now, patience: limits.lock_patience };
         let policy = context.paths.policy();
-        let ground = PruneContext { right, log: &log, policy: &policy, grace, recording };
+        let ground =
+            PruneContext { right, logs: &logs, policy: &policy, grace, patience: limits.lock_patience };
         let _progress = context.ui.progress("deleting", 0);
         pruned = Some(apply(&survey, &plan, &ground)?);
         // It contains the texts of what was deleted.
@@ -101,8 +102,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     } else if let Some(Pruned { runs, segments, bytes, .. }) = &pruned
         && !plan.is_empty()
     {
-        let (runs, segments) = (count(*runs, "run"), count(*segments, "log segment"));
-        output::print(context, &format!("deleted {runs}, {segments} ({})\n", view::size(*bytes)))?;
+        let sessions =
+            if *segments > 0 { format!(", {}", count(*segments, "session log")) } else { String::new() };
+        let runs = count(*runs, "run");
+        output::print(context, &format!("deleted {runs}{sessions} ({})\n", view::size(*bytes)))?;
     }
     if is_plan {
         dry_run::show_command(context, Some("--yes"));
@@ -156,16 +159,14 @@ fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
     if plan.is_empty() {
         add("nothing to delete".to_owned());
     } else if !args.yes {
-        let all = [
-            format!("{} ({})", count(plan.runs.len(), "run"), view::size(plan.bytes)),
-            format!("{} ({})", count(plan.segments.len(), "log segment"), view::size(plan.log_bytes)),
-        ];
+        let mut all = vec![format!("{} ({})", count(plan.runs.len(), "run"), view::size(plan.bytes))];
+        let sessions = &plan.sessions;
+        if !sessions.removals.is_empty() {
+            let logs = count(sessions.removals.len(), "session log");
+            all.push(format!("{logs} ({})", view::size(sessions.bytes())));
+        }
         let left = view::size(plan.left);
         add(format!("would delete {} in total; {left} remain in the archive", all.join(", ")));
-    }
-    if !plan.runs.is_empty() && survey.segments.len() > plan.segments.len() {
-        let limits = "[log] keep, keep-size";
-        add(format!("The log keeps the events of these runs until its own limits ({limits})."));
     }
     if let Some(most) = args.max_size.filter(|most| plan.left > *most) {
         add(format!("still more than {}: the rest cannot be deleted", view::size(most)));
@@ -174,7 +175,7 @@ fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
 }
 
 /// Counts the runs to delete that a destination still lacks.
-fn unshipped(context: &Context, survey: &Inventory, plan: &Plan) -> Result<Option<String>> {
+fn unshipped_runs(context: &Context, survey: &Inventory, plan: &Plan) -> Result<Option<String>> {
     let ship = &context.config.ship;
     if !ship.is_configured() {
         return Ok(None);
@@ -206,15 +207,17 @@ fn object(survey: &Inventory, plan: &Plan, pruned: Option<&Pruned>) -> Value {
         run(*index, why.into())
     });
     let kept = plan.kept.iter().map(|index| run(*index, json!(survey.runs[*index].state)));
-    let segments = plan.segments.iter().map(|removal| removal.segment.name.to_string());
+    let sessions = plan.sessions.removals.iter().map(|Removal { segment, .. }| {
+        json!({"log": segment.log.to_string(), "segment": segment.name.to_string()})
+    });
     json!({
         "v": 1,
         "runs": runs.collect::<Vec<_>>(),
         "kept": kept.collect::<Vec<_>>(),
         "unreadable": survey.damaged,
         "bytes": plan.bytes,
-        "segments": segments.collect::<Vec<_>>(),
-        "log_bytes": plan.log_bytes,
+        "segments": sessions.collect::<Vec<_>>(),
+        "log_bytes": plan.sessions.bytes(),
         "left": plan.left,
         "removed": pruned.map(|pruned| json!({
             "runs": pruned.runs, "segments": pruned.segments, "bytes": pruned.bytes,

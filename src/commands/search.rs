@@ -22,6 +22,8 @@ use crate::view::{self, HitDetail};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::LEAD;
 use teamkeep_core::store::archive::Archive;
+use teamkeep_core::store::log::Logs;
+use teamkeep_core::sys::paths::Paths;
 
 /// Hits are shown after this time at the latest.
 const SHOW_INTERVAL: Duration = Duration::from_millis(500);
@@ -271,9 +273,10 @@ impl Args {
 
 /// A scratch store with these exports.
 fn imported(context: &Context, store: &Path, files: &[PathBuf]) -> Result<RunCatalog> {
-    let archive = Archive::open(store.join("archive"), &context.config);
+    let paths = Paths { store: store.to_owned(), ..context.paths.clone() };
+    let archive = Archive::open(paths.archive(), &context.config);
     let exclusive = archive.maintain(context.config.log.lock_patience)?;
-    let open = || RunCatalog::open(archive.clone(), store.join("log"));
+    let open = || RunCatalog::open(archive.clone(), Logs::of(&paths));
     for path in files {
         let failed = |error: Error| error.within(format!("cannot read {}", path.display()));
         let file = std::fs::File::open(path).map_err(|error| failed(error.into()))?;

@@ -17,7 +17,6 @@ use teamkeep_core::client::payload;
 use teamkeep_core::enforcement::OverrideFile;
 use teamkeep_core::error::Result;
 use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::store::log;
 
 /// Maximum size of Claude Code's input in bytes.
 const MAX_BYTES: usize = 1 << 20;
@@ -86,10 +85,11 @@ fn status_line(context: &Context) -> Option<StatusLine> {
 /// Finds the agents and incidents that need attention, and stores them for the next lines. `None` if that would
 /// take too long.
 fn observe(context: &Context, run: &str) -> Option<Attention> {
-    if log::size(&context.paths.log()) > MAX_OBSERVED_LOG_BYTES {
+    let catalog = catalog::lenient_catalog(context);
+    let segments = catalog.logs.run(run)?.segments().ok()?;
+    if segments.iter().map(|segment| segment.size).sum::<u64>() > MAX_OBSERVED_LOG_BYTES {
         return None;
     }
-    let catalog = catalog::lenient_catalog(context);
     let opened = catalog.open_runs(&[catalog.runs.iter().find(|record| record.run == run)?]).ok()?;
     let data = opened.runs.first()?;
     let attention = Attention::of(data, &catalog::observe(context, &catalog, data));

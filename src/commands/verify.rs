@@ -7,12 +7,10 @@ use serde_json::json;
 use super::catalog::{self, lenient_catalog};
 use super::output::JsonOption;
 use crate::context::Context;
-use crate::verify::{Scope, Verifier};
+use crate::verify::{LogHead, Scope, StateDirs, Verifier};
 use crate::view;
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::chain::ChainPoint;
-use teamkeep_core::store::log;
-use teamkeep_core::sys::clock;
+use teamkeep_core::store::log::Logs;
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -23,31 +21,31 @@ Examples:
   # Check one run and list the damaged files
   teamkeep verify parser-team --json | jq '.findings[] | {kind, path}'
 
-  # Note the head of the log, and check later that the log still has it
-  teamkeep verify --head
-  teamkeep verify --against 1042:6f1c2d9f6a1f4f0f8a2b7c3d4e5f6071
+  # Note the heads of all logs, and check later that the logs still have them
+  teamkeep verify --head > heads.txt
+  teamkeep verify --against heads.txt
 
 Exit codes:
   0   No damage
-  1   Damage or a change found, no such run, or no head
+  1   Damage or a change found, no such run, or no event
   64  Usage error")]
 pub struct Args {
     /// Team name, run ID (or a unique prefix), or `latest`; default: everything
     #[arg(value_name = "RUN")]
     run: Option<String>,
-    /// Print the head of the log's hash chain and check nothing
+    /// Print the head of each log's hash chain, a line each, and check nothing
     #[arg(long, conflicts_with_all = ["run", "against"])]
     head: bool,
-    /// Check also that the log still has this head, which `--head` printed or teamkeep-ship sent; repeatable
-    #[arg(long, value_name = "COUNT:HASH", conflicts_with = "run")]
-    against: Vec<ChainPoint>,
+    /// Check also that the logs still have these heads: a line of `--head`, or a file with such lines; repeatable
+    #[arg(long, value_name = "HEAD|FILE", conflicts_with = "run")]
+    against: Vec<String>,
     #[command(flatten)]
     output: JsonOption,
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if args.head {
-        return print_head(context, args);
+        return print_heads(context, args);
     }
     context.warn_missing_store();
     let catalog = lenient_catalog(context);
@@ -57,15 +55,14 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         Some(name) => Scope::Run(catalog::find(&catalog, name)?.run.clone()),
         None => Scope::All,
     };
-    let paths = &context.paths;
-    let (log, sessions, policy) = (paths.log(), paths.sessions(), paths.policy());
+    let against = heads(&args.against)?;
+    let (sessions, policy) = (context.paths.sessions(), context.paths.policy());
     let verifier = Verifier {
         archive: &catalog.archive,
-        log: &log,
-        sessions: &sessions,
-        policy: &policy,
+        logs: &catalog.logs,
+        state: Some(StateDirs { sessions: &sessions, policy: &policy }),
         scope,
-        against: &args.against,
+        against: &against,
     };
     let mut progress = context.ui.progress("verifying", verifier.size());
     let findings = verifier.run(&mut |bytes| progress.add(bytes))?;
@@ -83,16 +80,38 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     Ok(if findings.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn print_head(context: &Context, args: &Args) -> Result<ExitCode> {
-    let Some(head) = log::head(&context.paths.log()) else {
-        let hint =
-            "the next hook call starts the chain, or continues it; `teamkeep verify` shows what is missing";
-        return Err(Error::new("the log's hash chain has no head").hint(hint));
-    };
-    let whole = json!({"v": 1, "head": {"count": head.count, "hash": head.hash, "at": head.at}});
+/// The noted heads: each text is one, or names a file with one in each line.
+fn heads(texts: &[String]) -> Result<Vec<LogHead>> {
+    let mut heads = Vec::new();
+    for text in texts {
+        if let Ok(head) = text.parse() {
+            heads.push(head);
+            continue;
+        }
+        let what = || format!("invalid head {text:?}");
+        let hint = "expected LOG:COUNT:HASH, or a file with such lines: teamkeep verify --head > heads.txt";
+        let file = std::fs::read_to_string(text);
+        let file = file.map_err(|error| Error::caused(what(), error).of_usage().hint(hint))?;
+        for line in file.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let head = line
+                .parse()
+                .map_err(|_| Error::usage(format!("invalid head {line:?} in {text}")).hint(hint))?;
+            heads.push(head);
+        }
+    }
+    Ok(heads)
+}
+
+fn print_heads(context: &Context, args: &Args) -> Result<ExitCode> {
+    let logs = Logs::of(&context.paths).all()?;
+    let heads: Vec<LogHead> = logs.iter().filter_map(LogHead::of).collect();
+    if heads.is_empty() {
+        return Err(Error::not_found("no events recorded yet").hint("check the hooks: teamkeep doctor"));
+    }
+    let whole = json!({"v": 1, "heads": heads});
     args.output.print(context, &whole, || {
         let mut document = view::Document::default();
-        document.code([view::plain(format!("{}  {}", head.point(), clock::moment(head.at)))]);
+        heads.iter().for_each(|head| document.code([view::plain(head.to_string())]));
         document
     })?;
     Ok(ExitCode::SUCCESS)

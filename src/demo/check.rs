@@ -17,7 +17,7 @@ use teamkeep_core::client::payload::KNOWN;
 use teamkeep_core::client::response::BLOCK_EXIT_CODE;
 use teamkeep_core::client::settings::command::HookProgram;
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::log::{Range, Reader};
+use teamkeep_core::store::log::{Logs, Range, Reader};
 
 /// Claude Code waits ten seconds for a hook, which needs some milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -59,10 +59,10 @@ pub fn play(program: &HookProgram) -> Result<CheckOutcome> {
     }
     drop(inherited);
     wait_for_end(held);
-    let log = stage.paths.log();
+    let logs = Logs::of(&stage.paths).all()?;
     // A verdict is a line of its own, beside that of its call.
-    let recorded = Reader::open(&log, Range::default())
-        .map_or(0, |lines| lines.filter(|line| line.recorded.verdict.is_none()).count());
+    let lines = Reader::of(&logs, Range::default());
+    let recorded = lines.filter(|line| line.recorded.verdict.is_none()).count();
     if recorded != all {
         let what = format!("{} recorded {recorded} of {all} hook calls", program.call());
         return Err(Error::new(what).hint("reinstall teamkeep, then: teamkeep doctor"));

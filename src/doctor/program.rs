@@ -11,8 +11,10 @@ use teamkeep_core::client::settings::command::{
     on_search_path, own_path, quoted,
 };
 use teamkeep_core::client::settings::layer::{Kind, MAX_BYTES};
+use teamkeep_core::store::log::Logs;
 use teamkeep_core::sys::env::{Env, absolute_dirs};
 use teamkeep_core::sys::fs::read_regular;
+use teamkeep_core::sys::paths::Paths;
 use teamkeep_core::sys::process::{Outcome, Run};
 
 use super::{Diagnosis, Facts, InstalledHook, bad, ok, unknown, warn};
@@ -238,7 +240,8 @@ fn attempt(facts: &Facts<'_>, program: &Path) -> Result<Duration, String> {
         run.collect(MAX_OUTPUT_BYTES).map_err(|error| format!("cannot be run: {error}"))?;
     let took = start.elapsed();
     check_response(outcome, &output)?;
-    let segments = teamkeep_core::store::log::list(&store.join("log")).unwrap_or_default();
+    let env = Env { store: Some(store.clone()), ..Env::default() };
+    let segments = Logs::of(&Paths::find(&env)).segments();
     match segments.iter().any(|segment| segment.size > 0) {
         true => Ok(took),
         false => Err("answered a test hook call, but recorded nothing".to_owned()),

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use super::{Diagnosis, Facts, bad, ok, unknown, warn};
 use crate::restore::holder;
 use crate::settings::plan::count;
-use crate::verify::{Scope, Verifier};
+use crate::verify::{Scope, StateDirs, Verifier};
 use teamkeep_core::client::settings::command::{quoted, shell_operand};
 use teamkeep_core::client::team::{TeamConfig, erasing};
 use teamkeep_core::error::Result;
 use teamkeep_core::model::event::{OVERRIDE, SafeName};
 use teamkeep_core::store::archive::Archive;
-use teamkeep_core::store::log::{self, Parts, Range};
+use teamkeep_core::store::log::{self, Logs, Range};
 use teamkeep_core::sys::clock::{self, Timestamp};
 use teamkeep_core::sys::diagnostics::SLOW_CALL;
 use teamkeep_core::sys::fs::read_regular;
@@ -32,10 +32,12 @@ const MAX_LISTED: usize = 5;
 /// Checks the time of the last event, and whether Claude Code was used since.
 pub fn last_event(facts: &Facts<'_>) -> Diagnosis {
     let is_event = |line: &log::Line| line.recorded.event != OVERRIDE;
-    let last = match log::last(&facts.paths.log(), &Parts::default(), Range::default(), 1, is_event) {
-        Ok((lines, _)) => lines.back().map(|line| line.recorded.at),
-        Err(error) => return bad(format!("cannot read the log: {error}")),
+    let logs = match Logs::of(facts.paths).all() {
+        Ok(logs) => logs,
+        Err(error) => return bad(format!("cannot read the logs: {error}")),
     };
+    let (lines, _) = log::last(&logs, Range::default(), 1, is_event);
+    let last = lines.last().map(|line| line.recorded.at);
     let Some(last) = last else {
         return unknown("no events recorded yet; start a Claude Code session");
     };
@@ -85,10 +87,10 @@ fn inspect(facts: &Facts<'_>, verify: &str) -> Result<Diagnosis> {
     let Some(run) = runs.iter().rev().find(|run| run.team.is_some()).or(runs.last()) else {
         return Ok(unknown("no run recorded yet"));
     };
-    let (log, sessions, policy) = (facts.paths.log(), facts.paths.sessions(), facts.paths.policy());
+    let (logs, sessions, policy) = (Logs::of(facts.paths), facts.paths.sessions(), facts.paths.policy());
+    let state = Some(StateDirs { sessions: &sessions, policy: &policy });
     let scope = Scope::Run(run.run.clone());
-    let verifier =
-        Verifier { archive: &archive, log: &log, sessions: &sessions, policy: &policy, scope, against: &[] };
+    let verifier = Verifier { archive: &archive, logs: &logs, state, scope, against: &[] };
     let damage = verifier.run(&mut |_| ())?.count;
     let name = run.team.as_deref().unwrap_or("a session without a team");
     if damage == 0 {

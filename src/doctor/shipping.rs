@@ -80,7 +80,7 @@ fn last_problem(facts: &Facts<'_>, state: &ShippingState) -> Option<Diagnosis> {
 /// The backlog, once it needs more than half of the room for it.
 fn backlog_problem(facts: &Facts<'_>, shipping: &Shipping) -> Option<Diagnosis> {
     let ship = &facts.policy.config.ship;
-    let backlog = match UnshippedSegments::find(shipping, ship, facts.now) {
+    let backlog = match UnshippedSegments::find(shipping, ship) {
         Ok(backlog) => backlog,
         Err(error) => return Some(bad(format!("cannot list the segments that are not shipped: {error}"))),
     };
@@ -96,11 +96,8 @@ fn backlog_problem(facts: &Facts<'_>, shipping: &Shipping) -> Option<Diagnosis> 
 fn removal_problem(facts: &Facts<'_>, removed: &RemovedUnshipped) -> Option<Diagnosis> {
     (removed.at + REMOVAL_REPORTED > facts.now).then(|| {
         let segments = count(usize::try_from(removed.segments).unwrap_or(usize::MAX), "log segment");
-        let days = (removed.oldest.day(), removed.newest.day());
         let what = format!(
-            "{segments} of {} to {} were removed before they were shipped, the last {}",
-            days.0,
-            days.1,
+            "{segments} were removed before they were shipped, the last {}",
             when(removed.at, facts.now)
         );
         warn(what).with_fix("set `keep-unshipped` under [ship] to a larger size")

@@ -1,16 +1,11 @@
 //! All recorded data.
 
-use std::path::Path;
-
 use serde::Serialize;
 
 use crate::timeline::{RunCatalog, is_client_gone, open_index};
 use crate::verify::{Scope, Verifier};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::{Archive, RunRecord};
-use teamkeep_core::store::log::{self, Contents, SegmentName};
-use teamkeep_core::store::retention;
-use teamkeep_core::store::shipping::UnshippedSegments;
 use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -38,32 +33,15 @@ pub struct RunInventory {
     pub journal: u64,
 }
 
-#[derive(Debug, Clone)]
-pub struct Closed {
-    pub segment: log::Segment,
-    pub contents: Contents,
-}
-
 #[derive(Debug, Default)]
 pub struct Inventory {
     /// The runs, oldest first.
     pub runs: Vec<RunInventory>,
-    /// The closed segments of the log, oldest first.
-    pub segments: Vec<Closed>,
-    pub log: Vec<log::Segment>,
-    pub current: Option<SegmentName>,
-    /// The segments that are not shipped, if shipping is configured.
-    pub unshipped: UnshippedSegments,
     /// Runs whose `run.json` cannot be read.
     pub damaged: Vec<String>,
 }
 
-pub fn survey(
-    catalog: &RunCatalog,
-    log: &Path,
-    now: Timestamp,
-    done: &mut dyn FnMut(u64),
-) -> Result<Inventory> {
+pub fn survey(catalog: &RunCatalog, done: &mut dyn FnMut(u64)) -> Result<Inventory> {
     let archive = &catalog.archive;
     if let Some(why) = &catalog.unlisted {
         return Err(Error::new(format!("cannot prune: {why}"))
@@ -82,14 +60,6 @@ pub fn survey(
             run: run.clone(),
         });
     }
-    survey.log = log::list(log)?;
-    survey.current = log::active_segment(log);
-    let closed = retention::closed(&survey.log, survey.current.as_ref(), now);
-    let read = |segment: &log::Segment| Closed {
-        contents: Contents::of(log, segment, done),
-        segment: segment.clone(),
-    };
-    survey.segments = closed.into_iter().map(read).collect();
     Ok(survey)
 }
 
@@ -113,15 +83,18 @@ fn since(archive: &Archive, run: &RunRecord) -> Option<Timestamp> {
 
 impl Inventory {
     /// Verifies these runs and marks those that cannot be read. Returns whether there are any.
-    pub fn verify(&mut self, archive: &Archive, runs: &[usize], done: &mut dyn FnMut(u64)) -> Result<bool> {
+    pub fn verify(
+        &mut self,
+        catalog: &RunCatalog,
+        runs: &[usize],
+        done: &mut dyn FnMut(u64),
+    ) -> Result<bool> {
         let mut any = false;
-        // Without the log's lines: an unreadable line keeps its segment.
-        let nowhere = Path::new("/nonexistent");
         for index in runs {
             let held = &mut self.runs[*index];
             let scope = Scope::Run(held.run.run.clone());
             let verifier =
-                Verifier { archive, log: nowhere, sessions: nowhere, policy: nowhere, scope, against: &[] };
+                Verifier { archive: &catalog.archive, logs: &catalog.logs, state: None, scope, against: &[] };
             let findings = verifier.run(done)?;
             if !findings.is_readable() {
                 held.state = RunState::Damaged;

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use teamkeep_core::error::Result;
 use teamkeep_core::store::archive::ExclusiveArchive;
-use teamkeep_core::store::retention::{self, Needs, Recording, RetentionLock};
+use teamkeep_core::store::log::EventLog;
+use teamkeep_core::store::retention;
 
 pub use inventory::{Inventory, RunInventory, RunState, survey};
 pub use plan::{Bounds, Plan, Reason, plan, plan_verified};
@@ -31,12 +32,14 @@ pub struct Pruned {
 #[derive(Debug)]
 pub struct PruneContext<'a> {
     pub right: &'a ExclusiveArchive,
-    pub log: &'a Path,
+    /// The logs of sessions that no run needs.
+    pub logs: &'a [EventLog],
     /// The gatekeeper's directory: the counts of a run are deleted with it.
     pub policy: &'a Path,
     /// How long a hook call can take.
     pub grace: Duration,
-    pub recording: Recording,
+    /// How long to wait for the lock of a log.
+    pub patience: Duration,
 }
 
 /// Applies a plan, in an order that can be interrupted anywhere.
@@ -49,11 +52,6 @@ pub fn apply(survey: &Inventory, plan: &Plan, ground: &PruneContext<'_>) -> Resu
     // A late hook call of an ended run may be about to record the event that names its last change of the journal.
     if plan.runs.iter().any(|(index, _)| is_young(&survey.runs[*index], ground)) {
         std::thread::sleep(ground.grace);
-    }
-    let runs: Vec<String> = plan.runs.iter().map(|(index, _)| survey.runs[*index].run.run.clone()).collect();
-    if !ground.recording.record_pruned_runs(ground.log, runs)? {
-        pruned.problems.push("nothing was removed because a hook is writing; run prune again".to_owned());
-        return Ok(pruned);
     }
     for (index, _) in &plan.runs {
         let RunInventory { run, bytes, journal, .. } = &survey.runs[*index];
@@ -77,7 +75,10 @@ pub fn apply(survey: &Inventory, plan: &Plan, ground: &PruneContext<'_>) -> Resu
         pruned.problems.push(format!("kept run {}: {why}", run.run));
     }
     if !has_kept {
-        segments(plan, ground, &mut pruned)?;
+        let removed = retention::apply(&plan.sessions, ground.logs, ground.patience);
+        pruned.segments += removed.segments.len();
+        pruned.bytes += removed.bytes;
+        pruned.problems.extend(removed.failures.iter().map(ToString::to_string));
     }
     ground.right.purge()?;
     Ok(pruned)
@@ -89,27 +90,4 @@ fn is_young(held: &RunInventory, ground: &PruneContext<'_>) -> bool {
     let journals = ground.right.archive.journal_files(&held.run.run);
     let mut times = journals.iter().filter_map(modified);
     times.any(|time| time.elapsed().is_ok_and(|age| age < ground.grace))
-}
-
-fn segments(plan: &Plan, ground: &PruneContext<'_>, pruned: &mut Pruned) -> Result<()> {
-    if plan.segments.is_empty() {
-        return Ok(());
-    }
-    let Some(right) = RetentionLock::take(ground.log, ground.recording.patience)? else {
-        pruned.problems.push("log segments were not removed: another process prunes the log".to_owned());
-        return Ok(());
-    };
-    let removals = retention::Plan { removals: plan.segments.clone(), ..retention::Plan::default() };
-    let archive = &ground.right.archive;
-    let (all, damaged) = archive.runs();
-    let needs = Needs::new(&all, &damaged);
-    let gone = retention::apply(&removals, archive, &needs, &right, &ground.recording)?;
-    pruned.segments += gone.count;
-    pruned.bytes += gone.bytes;
-    pruned.problems.extend(gone.failures.iter().map(ToString::to_string));
-    if gone.is_busy {
-        let what = "log segments were not removed because a hook is writing; run prune again";
-        pruned.problems.push(what.to_owned());
-    }
-    Ok(())
 }

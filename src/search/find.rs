@@ -123,14 +123,16 @@ mod tests {
 
     use serde_json::json;
     use teamkeep_core::store::archive::Archive;
+    use teamkeep_core::store::log::Logs;
+    use teamkeep_core::sys::env::Env;
+    use teamkeep_core::sys::paths::Paths;
 
     use super::super::pattern::{Pattern, Syntax};
     use super::*;
 
-    /// A store whose log has segments with a prompt every minute.
+    /// A store with sessions that have a prompt every minute.
     fn store(segments: u32, prompts: u32) -> (tempfile::TempDir, RunCatalog) {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(dir.path().join("log")).unwrap();
         for segment in 0..segments {
             let start = 1_770_000_000_000 + i64::from(segment) * 3_600_000;
             let start = Timestamp::from_millis(start).unwrap();
@@ -141,12 +143,18 @@ mod tests {
                     "session": "s", "actor": {"kind": "lead"}, "payload": payload});
                 format!("{event}\n")
             };
-            let name = start.utc().format("%Y-%m-%dT%H%M%S%3fZ-aaaaaaaa.jsonl").to_string();
-            std::fs::write(dir.path().join("log").join(name), (0..prompts).map(line).collect::<String>())
-                .unwrap();
+            let log = dir.path().join(format!("sessions/s{segment}"));
+            std::fs::create_dir_all(&log).unwrap();
+            let path = log.join("events.jsonl");
+            std::fs::write(&path, (0..prompts).map(line).collect::<String>()).unwrap();
+            let modified = std::time::SystemTime::UNIX_EPOCH
+                + Duration::from_millis(start.millis() as u64 + u64::from(prompts) * 60_000);
+            std::fs::File::options().write(true).open(path).unwrap().set_modified(modified).unwrap();
         }
-        let archive = Archive::new(dir.path().join("archive"), 1 << 20, Duration::ZERO);
-        let catalog = RunCatalog::open(archive, dir.path().join("log"));
+        let env = Env { store: Some(dir.path().to_owned()), ..Env::default() };
+        let paths = Paths::find(&env);
+        let archive = Archive::new(paths.archive(), 1 << 20, Duration::ZERO);
+        let catalog = RunCatalog::open(archive, Logs::of(&paths));
         (dir, catalog)
     }
 

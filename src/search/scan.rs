@@ -293,9 +293,14 @@ impl Scanned {
 
 /// Why a source could not be searched to its end. A file that is gone by now was pruned, or Claude Code removed it.
 fn problem(source: &Source, error: &Error) -> Option<String> {
-    let (Content::File(path) | Content::Compressed(path)) = &source.content else {
-        let name = if let Lines::Transcript(path) = &source.lines { path.display() } else { return None };
-        return Some(format!("cannot search all of {name}, as archived: {error}"));
+    let path = match &source.content {
+        Content::File(path) => path.clone(),
+        Content::Segment(segment) => segment.path(),
+        Content::Archived(..) | Content::TeamFiles => {
+            let name =
+                if let Lines::Transcript(path) = &source.lines { path.display() } else { return None };
+            return Some(format!("cannot search all of {name}, as archived: {error}"));
+        }
     };
     path.exists().then(|| format!("cannot search all of {}: {error}", path.display()))
 }

@@ -1,17 +1,16 @@
 //! The files whose texts are searched, the newest first.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use chrono::TimeDelta;
-use flate2::read::MultiGzDecoder;
 
 use crate::timeline::{RunCatalog, read_note};
 use teamkeep_core::error::Result;
 use teamkeep_core::store::archive::{RunRecord, TranscriptNote};
-use teamkeep_core::store::log::{self, Range, SegmentName};
+use teamkeep_core::store::log::{LogOwner, Range, Segment};
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::fs;
 
@@ -19,13 +18,12 @@ use teamkeep_core::sys::fs;
 const OVERLAP: TimeDelta = TimeDelta::minutes(1);
 /// A session can continue after the end of a run.
 const AFTER_RUN: TimeDelta = TimeDelta::days(1);
-const READ_BYTES: usize = 64 << 10;
 
 /// Where a source is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     File(PathBuf),
-    Compressed(PathBuf),
+    Segment(Segment),
     /// An archived transcript of a run: the run and the hash.
     Archived(String, String),
     /// The last archived tasks and inboxes of a run.
@@ -58,10 +56,7 @@ impl Source {
     pub fn open(&self, catalog: &RunCatalog) -> Result<Box<dyn Read>> {
         Ok(match &self.content {
             Content::File(path) => Box::new(fs::open_regular(path)?),
-            Content::Compressed(path) => {
-                let file = BufReader::with_capacity(READ_BYTES, fs::open_regular(path)?);
-                Box::new(MultiGzDecoder::new(file))
-            }
+            Content::Segment(segment) => segment.bytes()?,
             Content::Archived(run, hash) => Box::new(catalog.archive.open_content(run, hash)?),
             Content::TeamFiles => Box::new(io::empty()),
         })
@@ -98,45 +93,26 @@ pub fn list(catalog: &RunCatalog, range: Range) -> io::Result<Vec<Source>> {
     Ok(sources)
 }
 
-/// The segments of the log, their parts in runs, and the events of imported runs.
+/// The segments of all logs.
 pub fn events(catalog: &RunCatalog, range: Range) -> io::Result<Vec<Source>> {
-    let (dir, mut sources) = (catalog.log_dir(), Vec::new());
-    // The log is listed first: if a segment is removed after that, its parts already exist.
-    let segments = log::list(dir)?;
-    let mut parts: Vec<(SegmentName, PathBuf, &str)> = Vec::new();
-    for run in &catalog.runs {
-        let (archive, id) = (&catalog.archive, &run.run);
-        if run.imported.is_some()
-            && let Some(path) = archive.events_file(id)
-        {
-            sources.extend(file(Content::File(path), Some(id), end_of(run)));
+    let runs: BTreeMap<&str, &RunRecord> = catalog.runs.iter().map(|run| (run.run.as_str(), run)).collect();
+    let mut sources = Vec::new();
+    for log in catalog.logs.all()? {
+        let run = match &log.owner {
+            LogOwner::Run(run) => runs.get(run.as_str()).copied(),
+            LogOwner::Session(_) => None,
+        };
+        for segment in log.segments()?.into_iter().filter(|segment| range.overlaps(segment)) {
+            sources.push(Source {
+                lines: Lines::Events,
+                run: run.map(|run| run.run.clone()),
+                size: segment.size,
+                until: run.and_then(end_of).or(Some(segment.modified + OVERLAP)),
+                content: Content::Segment(segment),
+            });
         }
-        for (name, path) in archive.run_dir(id).iter().flat_map(|dir| log::parts_in(dir)) {
-            if segments.binary_search_by(|segment| segment.name.cmp(&name)).is_err() {
-                parts.push((name, path, id));
-            }
-        }
-    }
-    let listed = segments.iter().map(|segment| &segment.name).chain(parts.iter().map(|(name, ..)| name));
-    let mut ordered: Vec<&SegmentName> = listed.filter(|name| !name.is_single_line()).collect();
-    ordered.sort();
-    let until = |name: &SegmentName| {
-        let next = || ordered.get(ordered.partition_point(|other| *other <= name)).map(|next| next.start());
-        let end = if name.is_single_line() { Some(name.start()) } else { next() };
-        end.map(|end| end + OVERLAP)
-    };
-    let of_log = segments.iter().map(|segment| (&segment.name, Content::File(segment.path(dir)), None));
-    let of_runs = parts.iter().map(|(name, path, run)| (name, Content::Compressed(path.clone()), Some(*run)));
-    for (name, content, run) in of_log.chain(of_runs).filter(|(name, ..)| range.overlaps(name)) {
-        sources.extend(file(content, run, until(name)));
     }
     Ok(sources)
-}
-
-fn file(content: Content, run: Option<&str>, until: Option<Timestamp>) -> Option<Source> {
-    let (Content::File(path) | Content::Compressed(path)) = &content else { return None };
-    let there = path.symlink_metadata().ok().filter(|there| there.is_file())?;
-    Some(Source { lines: Lines::Events, run: run.map(str::to_owned), size: there.len(), until, content })
 }
 
 fn end_of(run: &RunRecord) -> Option<Timestamp> {

@@ -2,7 +2,6 @@
 //! and the policy's counts, without opening a timeline.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
 use chrono::TimeDelta;
@@ -16,7 +15,7 @@ use teamkeep_core::enforcement::{GateStateStore, Overrides, SnapshotReader, VERD
 use teamkeep_core::model::event::{LEAD, SafeName};
 use teamkeep_core::policy::{Decision, RecordedVerdict, TeamState};
 use teamkeep_core::store::archive::{Archive, Index, RunRecord};
-use teamkeep_core::store::log;
+use teamkeep_core::store::log::{self, Logs};
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::paths::Paths;
 
@@ -60,7 +59,7 @@ impl StatusLine {
         let teammates = state.members.iter().filter(|name| *name != LEAD);
         let members = teammates.map(|name| (name.clone(), AgentState::from(state.ledger.of(name).doing)));
         let tasks = || state.tasks.values().filter(|task| !task.internal);
-        let (blocks, escalations) = verdicts(&paths.log(), &run.run);
+        let (blocks, escalations) = verdicts(&Logs::of(paths), &run.run);
         Some(StatusLine {
             attention: None,
             members: members.filter(|(_, state)| *state != AgentState::Left).collect(),
@@ -108,14 +107,14 @@ fn open_runs<'a>(
     })
 }
 
-fn verdicts(log: &Path, run: &str) -> (usize, usize) {
+fn verdicts(logs: &Logs, run: &str) -> (usize, usize) {
     // The event's name is near the start of a line.
     let mark = format!("\"event\":\"{VERDICT}\"");
     let is_verdict =
         |bytes: &[u8]| bytes[..bytes.len().min(256)].windows(mark.len()).any(|part| part == mark.as_bytes());
-    let lines = log::tail(log, MAX_TAIL_BYTES, is_verdict).unwrap_or_default();
-    let of_run = lines.iter().filter(|line| line.recorded.run.as_deref() == Some(run));
-    let recorded = of_run.filter_map(|line| RecordedVerdict::read(line.recorded.verdict.as_deref()?));
+    let lines = logs.run(run).and_then(|log| log::tail(&log, MAX_TAIL_BYTES, is_verdict).ok());
+    let lines = lines.unwrap_or_default();
+    let recorded = lines.iter().filter_map(|line| RecordedVerdict::read(line.recorded.verdict.as_deref()?));
     recorded.fold((0, 0), |(blocks, escalations), RecordedVerdict { verdict, .. }| {
         (
             blocks + usize::from(verdict.decision == Decision::Block),

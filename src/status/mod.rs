@@ -65,7 +65,7 @@ impl Status {
             teams: live.map(|data| TeamStatus::of(data, &Observed::of(data, around, now))).collect(),
             overrides,
             fixed: around.config.policy.fixed_gates(None),
-            record: StoreStats::count(catalog, &around.paths.log()),
+            record: StoreStats::count(catalog),
         }
     }
 }

@@ -1,16 +1,15 @@
-//! Reads the events of runs from the log.
+//! Reads the events of runs from their logs.
 
 use chrono::TimeDelta;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::io;
-use std::path::Path;
 
 use super::loaded_event::{EventLoader, LoadedEvent, is_skipped_by_timeline};
 use teamkeep_core::client::payload::Kind;
 use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::{Actor, ActorKind, Recorded};
-use teamkeep_core::store::archive::{Archive, Claims, Journal, RunRecord, SessionRole};
-use teamkeep_core::store::log::{self, Line, LineHeader, Parts, ReadErrors};
+use teamkeep_core::store::archive::{Claims, Journal, RunRecord, SessionRole};
+use teamkeep_core::store::log::{self, EventLog, Line, LineHeader, LogOwner, Logs, ReadErrors, Segment};
 use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,26 +22,25 @@ pub enum DetailLevel {
 /// A smaller log is parsed completely, in bytes.
 const LARGE_BYTES: u64 = 32 << 20;
 
-/// Reads the log once and returns the events of each wanted run, by time. `all` are all recorded runs: an event from
-/// before its session had a run belongs to the session's first run. The events of an imported run are read from its
-/// directory.
+/// Reads the logs of the wanted runs and of their sessions once, and returns the events of each of these runs, by time. `all` are all
+/// recorded runs: an event from before its session had a run belongs to the session's first run.
 pub fn by_run(
-    log: &Path,
-    archive: &Archive,
+    logs: &Logs,
     all: &[RunRecord],
     wanted: impl Fn(&str) -> bool + Sync,
     depth: DetailLevel,
 ) -> io::Result<(HashMap<String, Vec<LoadedEvent>>, ReadErrors)> {
     let claims = Claims::new(all);
-    let takes_all = depth == DetailLevel::Whole || log::size(log) < LARGE_BYTES;
-    let parts = parts(archive, &claims, all.iter().filter(|run| wanted(&run.run)));
+    let (segments, mut problems) = segments(logs, all.iter().filter(|run| wanted(&run.run)));
+    let size: u64 = segments.iter().map(|segment| segment.size).sum();
+    let takes_all = depth == DetailLevel::Whole || size < LARGE_BYTES;
     // The first event of a run shows whether its start was recorded.
     let starts: HashSet<Timestamp> =
         all.iter().filter(|run| wanted(&run.run)).map(|run| run.started_at).collect();
     let wants = |header: &LineHeader<'_>| {
         let is_wanted = match &header.run {
             Some(run) => wanted(run),
-            None => claims.run_of(None, header.session.as_deref(), header.at).is_some_and(|run| wanted(&run)),
+            None => true,
         };
         is_wanted
             && (takes_all
@@ -50,30 +48,35 @@ pub fn by_run(
                 || !is_skipped_by_timeline(Kind::named(&header.event), header.payload))
     };
     let loader = EventLoader::default();
-    let mut events: HashMap<usize, Vec<LoadedEvent>> = HashMap::new();
-    let (mut known, mut problems): (HashSet<String>, _) = (HashSet::new(), ReadErrors::default());
-    for (place, run) in all.iter().enumerate().filter(|(_, run)| run.imported.is_some() && wanted(&run.run)) {
-        let own = events.entry(place).or_default();
-        problems.merge(imported_events(archive, run, (depth, &loader), |event| {
-            known.insert(event.id().to_owned());
-            own.push(event);
-        })?);
-    }
     let places: HashMap<&str, usize> =
         all.iter().enumerate().map(|(place, run)| (run.run.as_str(), place)).collect();
     let make = |line: Line| {
         let Recorded { run, session, at, .. } = &line.recorded;
-        let run = claims.run_of(run.as_deref(), session.as_deref(), *at);
-        (run.and_then(|run| places.get(run.as_str()).copied()), loader.load(line.recorded))
+        let claimed = claims.run_of(run.as_deref(), session.as_deref(), *at);
+        (claimed, loader.load(line.recorded))
     };
-    problems.merge(log::filter_parallel(log, &parts, wants, make, |(run, event)| {
-        // An imported run that continues here was also recorded here.
-        if let Some(run) = run.filter(|_| !known.contains(event.id())) {
-            events.entry(run).or_default().push(event);
+    let mut events: HashMap<usize, Vec<(Timestamp, LoadedEvent)>> = HashMap::new();
+    let mut reached = (None, Timestamp::MIN);
+    problems.merge(log::filter_parallel(&segments, wants, make, |segment, (claimed, event)| {
+        let segment = &segments[segment];
+        if reached.0 != Some(&segment.log) || segment.name.is_single() {
+            reached = (Some(&segment.log), Timestamp::MIN);
+        }
+        reached.1 = reached.1.max(event.at);
+        // In the log of a run, each event is of that run, also if it was recorded before.
+        let run = match &segment.log {
+            LogOwner::Run(run) => Some(run),
+            LogOwner::Session(_) => claimed.as_ref().filter(|run| wanted(run)),
+        };
+        if let Some(run) = run.and_then(|run| places.get(run.as_str())) {
+            events.entry(*run).or_default().push((reached.1, event));
         }
     })?);
-    let of_run = |(place, mut events): (usize, Vec<LoadedEvent>)| {
+    let of_run = |(place, mut events): (usize, Vec<(Timestamp, LoadedEvent)>)| {
         let run = all.get(place)?;
+        // The lines of each log stay in their order, whatever the clock did.
+        events.sort_by_key(|(reached, _)| *reached);
+        let mut events: Vec<LoadedEvent> = events.into_iter().map(|(_, event)| event).collect();
         (0..).zip(events.iter_mut()).for_each(|(place, event)| event.place = place);
         events.sort_unstable_by_key(|one| (one.at, one.place));
         name_panes(&mut events, run);
@@ -81,6 +84,30 @@ pub fn by_run(
         Some((run.run.clone(), events))
     };
     Ok((events.into_iter().filter_map(of_run).collect(), problems))
+}
+
+/// The segments with lines of these runs, those of each log together.
+pub(super) fn segments<'a>(
+    logs: &Logs,
+    runs: impl Iterator<Item = &'a RunRecord>,
+) -> (Vec<Segment>, ReadErrors) {
+    let (mut segments, mut problems) = (Vec::new(), ReadErrors::default());
+    let mut known = HashSet::new();
+    for log in runs.flat_map(|run| logs_of(logs, run)) {
+        if known.insert(log.owner.clone()) {
+            match log.segments() {
+                Ok(all) => segments.extend(all),
+                Err(error) => problems.add(log.dir(), None, error.to_string()),
+            }
+        }
+    }
+    (segments, problems)
+}
+
+/// The logs with lines of a run. The sessions of an imported run are those of another machine.
+pub fn logs_of(logs: &Logs, run: &RunRecord) -> Vec<EventLog> {
+    let sessions = run.sessions.iter().filter(|_| run.imported.is_none());
+    logs.with_sessions(&run.run, sessions.map(|session| session.id.as_str()))
 }
 
 /// Gives the first events of a split pane to its teammate. A pane's session starts without a team and may act before its
@@ -94,35 +121,6 @@ fn name_panes(events: &mut [LoadedEvent], run: &RunRecord) {
             event.set_actor(Actor { name: Some((*name).clone()), id: None, kind: ActorKind::Teammate });
         }
     }
-}
-
-/// The parts with events of these runs that are no longer in the log: in these runs, and in runs of the same sessions.
-pub(super) fn parts<'a>(
-    archive: &Archive,
-    claims: &Claims<'a>,
-    wanted: impl Iterator<Item = &'a RunRecord>,
-) -> Parts {
-    let names: BTreeSet<&str> =
-        wanted.flat_map(|run| claims.related(run)).map(|run| run.run.as_str()).collect();
-    Parts::of(names.into_iter().filter_map(|run| archive.run_dir(run)))
-}
-
-fn imported_events(
-    archive: &Archive,
-    run: &RunRecord,
-    (depth, loader): (DetailLevel, &EventLoader),
-    mut each: impl FnMut(LoadedEvent),
-) -> io::Result<ReadErrors> {
-    let Some(path) = archive.events_file(&run.run) else { return Ok(ReadErrors::default()) };
-    let size = path.symlink_metadata().map_or(0, |metadata| metadata.len());
-    let takes_all = depth == DetailLevel::Whole || size < LARGE_BYTES;
-    log::read_lines(&path, |line| {
-        let kind = Kind::named(&line.recorded.event);
-        if takes_all || !is_skipped_by_timeline(kind, Some(&line.recorded.payload)) {
-            each(loader.load(line.recorded));
-        }
-        Ok(())
-    })
 }
 
 /// Selects events: of those from before the run only the starts of sessions, the prompt that led to the run, and the
@@ -210,20 +208,25 @@ pub(super) fn correct_clock(events: &mut [LoadedEvent], journal: &mut Journal) -
         journal.snapshots.iter().map(|line| (line.event.as_str(), line.at)).collect();
     events.sort_unstable_by_key(|event| event.place);
     let (mut reached, mut shift, mut jumps) = (Timestamp::MIN, TimeDelta::zero(), Vec::new());
+    // A verdict has the time of its event, and is written when a check has ended.
+    let recorded: Vec<Timestamp> =
+        events.iter().filter(|event| event.verdict.is_none()).map(|event| event.at).collect();
+    let mut following = recorded.iter().skip(1);
     for event in events.iter_mut() {
         let recorded = event.at;
-        // A verdict has the time of its event, and is written when a check has ended.
         if event.verdict.is_some() {
             event.at = recorded + shift;
             continue;
         }
+        let next = following.next();
         if recorded >= reached {
             // The clock is right again.
             shift = TimeDelta::zero();
         }
         let mut at = recorded + shift;
         let line = lines.get(event.id()).copied().unwrap_or(at);
-        let is_behind = line > at && line - at > JOURNAL_SLACK;
+        // A single call can be late. After the clock was set back, those that follow are behind, too.
+        let is_behind = line > at && line - at > JOURNAL_SLACK && next.is_none_or(|next| *next < reached);
         if at < reached && (is_behind || reached - at > LOG_SLACK) {
             at = reached + TimeDelta::milliseconds(1);
             shift = at - recorded;
@@ -234,11 +237,15 @@ pub(super) fn correct_clock(events: &mut [LoadedEvent], journal: &mut Journal) -
     }
     if !jumps.is_empty() {
         let times: HashMap<&str, Timestamp> = events.iter().map(|event| (event.id(), event.at)).collect();
+        let mut reached = Timestamp::MIN;
         for snapshot in &mut journal.snapshots {
-            snapshot.at = times.get(snapshot.event.as_str()).copied().unwrap_or(snapshot.at);
+            reached = reached.max(times.get(snapshot.event.as_str()).copied().unwrap_or(snapshot.at));
+            snapshot.at = reached;
         }
-        journal.snapshots.sort_by_key(|snapshot| snapshot.at);
     }
     events.sort_unstable_by_key(|one| (one.at, one.place));
     jumps
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::events::{DetailLevel, EarlierLife, EventKey, parts};
+use super::events::{DetailLevel, EarlierLife, EventKey, logs_of, segments};
 use super::loaded_event::weight;
 use super::{RunData, by_run, is_client_gone};
 use teamkeep_core::client::payload::{Kind, Payload};
@@ -14,7 +14,7 @@ use teamkeep_core::client::team;
 use teamkeep_core::error::{Error, Result, candidates, nearest};
 use teamkeep_core::model::event::{OVERRIDE, Recorded};
 use teamkeep_core::store::archive::{Archive, Claims, RunRecord};
-use teamkeep_core::store::log::{self, Line, LineHeader, Range, ReadErrors, Reader, SegmentName};
+use teamkeep_core::store::log::{self, Line, LineHeader, Logs, Range, ReadErrors, Reader, Segment};
 use teamkeep_core::sys::clock;
 
 /// With fewer digits a slip would show another run.
@@ -28,7 +28,7 @@ pub struct RunCatalog {
     pub unlisted: Option<String>,
     /// That the store does not exist, if so.
     pub missing_store: Option<String>,
-    pub(super) log: PathBuf,
+    pub logs: Logs,
 }
 
 #[derive(Debug)]
@@ -38,15 +38,10 @@ pub struct OpenedRun {
 }
 
 impl RunCatalog {
-    pub fn open(archive: Archive, log: PathBuf) -> RunCatalog {
+    pub fn open(archive: Archive, logs: Logs) -> RunCatalog {
         let (runs, damaged) = archive.runs();
         let unlisted = archive.why_unlisted();
-        RunCatalog { archive, runs, damaged, unlisted, missing_store: None, log }
-    }
-
-    /// The directory of the event log.
-    pub fn log_dir(&self) -> &Path {
-        &self.log
+        RunCatalog { archive, runs, damaged, unlisted, missing_store: None, logs }
     }
 
     pub fn ids(&self) -> Vec<&str> {
@@ -64,11 +59,13 @@ impl RunCatalog {
             let error = Error::not_found("cannot read the recorded runs: all of them are damaged");
             return error.hint("teamkeep verify");
         }
-        let events = match Reader::open(&self.log, Range::default()) {
+        // Pauses are recorded without a hook.
+        let logs = match self.logs.all() {
             Err(error) => return error.into(),
-            // Pauses are recorded without a hook.
-            Ok(lines) => lines.filter(|line| line.recorded.event != OVERRIDE).count(),
+            Ok(logs) => logs,
         };
+        let lines = Reader::of(&logs, Range::default());
+        let events = lines.filter(|line| line.recorded.event != OVERRIDE).count();
         match events {
             0 => Error::not_found(match &self.missing_store {
                 Some(missing) => format!("no runs recorded yet: {missing}"),
@@ -169,16 +166,13 @@ impl RunCatalog {
         }
         let names: HashSet<&str> = wanted.iter().map(|run| run.run.as_str()).collect();
         let is_wanted = |run: &str| names.contains(run);
-        let (mut events, problems): (HashMap<_, _>, _) =
-            by_run(&self.log, &self.archive, &self.runs, is_wanted, depth)?;
-        let began: Vec<SegmentName> = log::list(&self.log)?.into_iter().map(|segment| segment.name).collect();
+        let (mut events, problems): (HashMap<_, _>, _) = by_run(&self.logs, &self.runs, is_wanted, depth)?;
         let runs = wanted.iter().map(|run| {
             let events = events.remove(&run.run).unwrap_or_default();
             let mut data = RunData::open(&self.archive, (*run).clone(), events, &self.runs);
-            let dir = self.archive.run_dir(&run.run);
-            let parts = dir.map(|dir| log::parts_in(&dir)).unwrap_or_default();
-            let names = began.iter().chain(parts.keys()).filter(|name| !name.is_single_line());
-            data.miss_events(names.map(SegmentName::start));
+            if !self.logs.run(&run.run).is_some_and(|log| log.has_first_line()) {
+                data.miss_events();
+            }
             data
         });
         Ok(OpenedRun { runs: runs.collect(), problems })
@@ -206,7 +200,7 @@ impl RunCatalog {
     /// The weight of the events of each of these runs. It includes events from before a run that its timeline does not need.
     pub fn weigh_events(&self, wanted: &[&RunRecord]) -> Result<HashMap<String, u64>> {
         let claims = Claims::new(&self.runs);
-        let parts = parts(&self.archive, &claims, wanted.iter().copied());
+        let (segments, _) = segments(&self.logs, wanted.iter().copied());
         let weights: HashMap<&str, AtomicU64> =
             wanted.iter().map(|run| (run.run.as_str(), AtomicU64::default())).collect();
         let weigh = |header: &LineHeader<'_>| {
@@ -216,7 +210,7 @@ impl RunCatalog {
             }
             false
         };
-        log::filter_parallel(&self.log, &parts, weigh, |_| (), |()| ())?;
+        log::filter_parallel(&segments, weigh, |_| (), |_, ()| ())?;
         Ok(weights.into_iter().map(|(run, weight)| (run.to_owned(), weight.into_inner())).collect())
     }
 
@@ -227,40 +221,31 @@ impl RunCatalog {
         run: &RunRecord,
         mut each: impl FnMut(&Line) -> io::Result<()>,
     ) -> Result<ReadErrors> {
-        let mut imported: HashSet<String> = HashSet::new();
-        let mut problems = ReadErrors::default();
-        if let Some(path) = self.archive.events_file(&run.run).filter(|_| run.imported.is_some()) {
-            problems.merge(log::read_lines(&path, |line| {
-                imported.insert(line.recorded.id.clone());
-                each(&line)
-            })?);
-        }
         let claims = Claims::new(&self.runs);
         let belongs = |line: &Line| {
-            let Recorded { run: named, session, at, id, .. } = &line.recorded;
-            claims.run_of(named.as_deref(), session.as_deref(), *at).as_deref() == Some(&run.run)
-                && !imported.contains(id)
+            let Recorded { run: named, session, at, .. } = &line.recorded;
+            let claimed = claims.run_of(named.as_deref(), session.as_deref(), *at);
+            run.imported.is_some() || claimed.as_deref() == Some(&run.run)
         };
-        let parts = parts(&self.archive, &claims, std::iter::once(run));
+        let logs = logs_of(&self.logs, run);
         let mut earlier_life = EarlierLife::new(run.started_at);
-        for line in Reader::with(&self.log, &parts, Range::default())?.filter(&belongs) {
+        for line in Reader::of(&logs, Range::default()).filter(&belongs) {
             earlier_life.note(&EventKey::of_line(&line.recorded));
         }
-        let mut reader = Reader::with(&self.log, &parts, Range::default())?;
+        let mut reader = Reader::of(&logs, Range::default());
         for line in reader.by_ref().filter(belongs) {
             let tool = || Payload::fields_of(&line.recorded.payload).tool();
             if earlier_life.selects(&EventKey::of_line(&line.recorded), tool) {
                 each(&line)?;
             }
         }
-        problems.merge(reader.problems);
-        Ok(problems)
+        Ok(reader.problems)
     }
 
     pub fn fingerprint(&self, run: &RunRecord) -> Fingerprint {
         let mut paths: Vec<PathBuf> = Vec::new();
-        let segments = log::list(&self.log).unwrap_or_default();
-        paths.extend(segments.iter().map(|segment| segment.path(&self.log)));
+        let (segments, _) = segments(&self.logs, std::iter::once(run));
+        paths.extend(segments.iter().map(Segment::path));
         if let Some(dir) = self.archive.run_dir(&run.run) {
             let listing = std::fs::read_dir(dir).into_iter().flatten().flatten();
             paths.extend(listing.map(|entry| entry.path()));

@@ -84,24 +84,11 @@ impl RunData {
         }
     }
 
-    /// Records that events at the start are missing, if the first one is missing and the log does not reach back to
-    /// its time. `reaches` are the start times of the existing segments and of the run's parts.
-    pub(super) fn miss_events(&mut self, mut reaches: impl Iterator<Item = Timestamp>) {
-        // If the first event is the start of the lead's session, no event was before it. A hook call of another
-        // session, or one that was killed, may have found the run earlier.
-        let begins_with_its_session = self.events.first().is_some_and(|event| {
-            event.kind == Kind::SessionStart
-                && event.session() == self.run.lead_session.as_deref()
-                && event.text("source") == Some("startup")
-        });
-        let has_first = self.events.iter().any(|event| event.at <= self.run.started_at);
-        if has_first || begins_with_its_session || self.journal.snapshots.is_empty() {
-            return;
-        }
-        let is_covered = reaches.any(|began| began <= self.run.started_at);
-        // The log has no events of an imported run.
-        if !is_covered && (self.run.imported.is_none() || self.events.is_empty()) {
-            let first = self.events.first().map(|event| event.at);
+    /// Records that events at the start are missing, because the run's log does not have its first line.
+    pub(super) fn miss_events(&mut self) {
+        // The events of an imported run are complete.
+        if !self.journal.snapshots.is_empty() && (self.run.imported.is_none() || self.events.is_empty()) {
+            let first = self.events.iter().find(|event| event.in_run).map(|event| event.at);
             self.missing_until = first.or(self.run.ended_at).or_else(|| self.last_sign());
         }
     }

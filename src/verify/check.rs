@@ -4,12 +4,11 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::chain::ChainCheck;
 use super::journals::JournalChecks;
 use super::{Finding, Findings, Kind, Scope, Verifier};
 use teamkeep_core::store::archive::{ContentError, is_hash};
-use teamkeep_core::store::chain::ChainHash;
 use teamkeep_core::store::log::{Lines, Position, Raw};
+use teamkeep_core::sys::fs;
 
 /// The hint for a lost content.
 const LOST: &str =
@@ -24,10 +23,7 @@ const MAX_USES: usize = 5;
 pub(super) struct Check<'a> {
     pub verifier: &'a Verifier<'a>,
     pub findings: Findings,
-    pub chain: ChainCheck,
     pub journals: JournalChecks,
-    /// The hash of each copy of a segment, by segment and run.
-    pub copies: HashMap<(String, String), ChainHash>,
     /// The index of the finding about each content of the run that was checked; `None` if it is intact.
     pub contents: HashMap<blake3::Hash, Option<usize>>,
     /// Called with the number of bytes read.
@@ -54,8 +50,7 @@ impl ContentUse<'_> {
 impl<'a> Check<'a> {
     pub fn new(verifier: &'a Verifier<'a>, done: &'a mut dyn FnMut(u64)) -> Check<'a> {
         let (findings, journals) = (Findings::default(), JournalChecks::default());
-        let (copies, contents) = (HashMap::new(), HashMap::new());
-        Check { verifier, findings, chain: ChainCheck::default(), journals, copies, contents, done }
+        Check { verifier, findings, journals, contents: HashMap::new(), done }
     }
 
     /// The run to check, if the scope is a single run.
@@ -100,7 +95,7 @@ impl<'a> Check<'a> {
         self.findings.add(of.finding(kind, what))
     }
 
-    /// Calls `each` for each line of a file with its number, keeping only one in memory. Returns why reading stopped, if
+    /// Calls `each` for each line of a journal with its number, keeping only one in memory. Returns why reading stopped, if
     /// it failed.
     pub fn each_line(
         &mut self,
@@ -111,8 +106,8 @@ impl<'a> Check<'a> {
             return Some(format!("{} is not a regular file", path.display()));
         }
         let is_packed = path.extension().is_some_and(|kind| kind == "gz");
-        let opened =
-            if is_packed { Lines::open_packed(path) } else { Lines::open(path, Position::default()) };
+        let start = Position::default();
+        let opened = if is_packed { Lines::open_packed(path, start) } else { Lines::open(path, start) };
         let mut lines = match opened {
             Ok(lines) => lines,
             // Pruned after it was listed.
@@ -120,21 +115,29 @@ impl<'a> Check<'a> {
             Err(error) => return Some(error.to_string()),
         };
         loop {
-            let before = lines.position;
-            let mut raw = match lines.next() {
-                None => return None,
-                Some(Ok(raw)) => raw,
-                Some(Err(error)) => return Some(format!("cannot read {}: {error}", path.display())),
-            };
-            if !raw.whole && !is_packed {
-                std::thread::sleep(WRITE_TIME);
-                raw = read_again(path, before).unwrap_or(raw);
+            match self.next_line(&mut lines, path) {
+                Ok(None) => return None,
+                Ok(Some(line)) => each(self, lines.position.lines, line),
+                Err(error) => return Some(error.to_string()),
             }
-            (self.done)(lines.position.offset - before.offset);
-            // A line that is too long is damaged, even if it begins like an event.
-            let line = raw.bytes.unwrap_or_else(|| b"too long for a line".to_vec());
-            each(self, before.lines + 1, line);
         }
+    }
+
+    /// The next line; waits for the end of a line that may be being written.
+    pub fn next_line(&mut self, lines: &mut Lines, path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+        let before = lines.position;
+        let mut raw = match lines.next() {
+            None => return Ok(None),
+            Some(Ok(raw)) => raw,
+            Some(Err(error)) => return Err(fs::with_path(error, "read", path)),
+        };
+        if !raw.whole && path.extension().is_none_or(|kind| kind != "gz") {
+            std::thread::sleep(WRITE_TIME);
+            raw = read_again(path, before).unwrap_or(raw);
+        }
+        (self.done)(lines.position.offset - before.offset);
+        // A line that is too long is damaged, even if it begins like an event.
+        Ok(Some(raw.bytes.unwrap_or_else(|| b"too long for a line".to_vec())))
     }
 }
 

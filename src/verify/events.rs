@@ -1,29 +1,26 @@
-//! Checks the log, the events that are stored with a run (imported or copied), the cached indexes of teams, and the state
-//! of sessions and gates.
+//! Checks the logs, the cached indexes of teams, and the state of sessions and gates.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::chain::{ALTERED, Heads, PartCheck};
+use super::chain::{ALTERED, ChainCheck, without_log};
 use super::check::Check;
-use super::{Finding, Kind, Scope, UPGRADE};
-use teamkeep_core::error::Result;
+use super::{Finding, Kind, Scope, StateDirs, UPGRADE};
 use teamkeep_core::model::event::Recorded;
 use teamkeep_core::store::archive::Index;
-use teamkeep_core::store::chain::ChainHash;
-use teamkeep_core::store::log::{
-    self, LineError, LogChange, Mark, Range, Sealed, SegmentName, changes_path, part_name,
-};
+use teamkeep_core::store::log::{self, EventLog, LineError, LogOwner, Segment, SegmentName};
 use teamkeep_core::sys::fs::{self, JsonFile};
 
 /// Maximum size of a cache file, in bytes.
 const MAX_BYTES: u64 = 1 << 28;
 
+const PERMISSIONS: &str = "check its permissions";
 const EVENT: &str = "this event is lost; all other events are intact, and recording continues";
 const INDEX: &str = "the next hook call of its team rebuilds this cache from the journal";
 const GATES: &str =
@@ -31,25 +28,6 @@ const GATES: &str =
 const OVERRIDES: &str =
     "no pause and no allowance applies; the next one that is set replaces the file; or remove it";
 const SESSION: &str = "the next hook call of the session rebuilds it; or remove it";
-
-/// Where a file of events comes from.
-#[derive(Clone, Copy)]
-enum Source<'a> {
-    Segment(&'a SegmentName),
-    /// A run's copy of its events in a segment.
-    Part(&'a str),
-    /// The events of an imported run, which are in no chain of this store.
-    Imported(&'a str),
-}
-
-impl<'a> Source<'a> {
-    fn run(self) -> Option<&'a str> {
-        match self {
-            Source::Segment(_) => None,
-            Source::Part(run) | Source::Imported(run) => Some(run),
-        }
-    }
-}
 
 /// Event ids seen so far, as hashes: a log may have millions.
 #[derive(Default)]
@@ -59,140 +37,116 @@ struct SeenIds {
 }
 
 impl Check<'_> {
-    /// Checks all segments and how their lines are linked, or the segments of the run's time.
-    pub fn log(&mut self) -> Result<()> {
+    /// Checks the logs in the scope: their lines, and how they are linked.
+    pub fn logs(&mut self) {
         let verifier = self.verifier;
-        let record = self.single_run().and_then(|run| verifier.archive.run(run));
-        let range = record.map_or(Range::default(), |record| Range {
-            since: Some(record.started_at),
-            until: record.ended_at,
-        });
-        let before = log::stored_head(verifier.log);
-        let noted = verifier.against;
-        self.chain.look_for(before.map(|head| head.point()).into_iter().chain(noted.iter().copied()));
         let mut ids = SeenIds::default();
-        for segment in log::list(verifier.log)?.iter().filter(|segment| range.overlaps(&segment.name)) {
-            self.events(&segment.path(verifier.log), Source::Segment(&segment.name), &mut ids);
-        }
-        let changes = changes_path(verifier.log);
-        self.chain.open_file(&changes);
-        let problem = self.each_line(&changes, |check, number, line| {
-            if let Some(((kind, what), hint)) = check.chain.change((number, &line)) {
-                check.findings.add(Finding::new(kind, &changes, what, hint).at(number));
-            }
-        });
-        if let Some(why) = problem {
-            self.findings.add(Finding::new(Kind::DamagedFile, &changes, why, "check its permissions"));
-        }
-        self.parts();
-        if verifier.scope == Scope::All {
-            let heads = Heads { before, after: log::stored_head(verifier.log) };
-            for finding in self.chain.finish(verifier.log, heads, noted) {
-                self.findings.add(finding);
-            }
-            self.findings.chain = self.chain.stats.clone();
-            self.findings.chain.head = before;
-        }
-        Ok(())
-    }
-
-    /// Reads which runs were pruned: the events of their earlier journals are not compared.
-    pub fn changes(&mut self) {
-        let mut changes = Vec::new();
-        // Its problems are reported with the log.
-        let _ = self.each_line(&changes_path(self.verifier.log), |_, _, line| {
-            let number = match Sealed::read(&line).filter(Sealed::is_intact).map(|sealed| sealed.mark) {
-                Some(Mark::Chained(link)) => Some(link.number),
-                _ => None,
-            };
-            changes.extend(LogChange::parse(&line).ok().map(|change| (number, change)));
-        });
-        self.chain.prepare(&changes);
-    }
-
-    /// Compares the copies of removed segments with the hashes that were recorded before.
-    fn parts(&mut self) {
-        let (archive, log, single) = (self.verifier.archive, self.verifier.log, self.single_run());
-        let recorded = std::mem::take(&mut self.chain.parts);
-        for ((segment, run), hash) in recorded {
-            let is_current = log.join(&segment).exists() || self.chain.pruned_runs.contains_key(&run);
-            let Some(dir) =
-                archive.run_dir(&run).filter(|_| !is_current && single.is_none_or(|name| name == run))
-            else {
-                continue;
-            };
-            let Some(name) = SegmentName::parse(&segment) else { continue };
-            let path = dir.join(part_name(&name));
-            let what = match self.copies.get(&(segment, run.clone())) {
-                Some(there) if *there == hash => continue,
-                Some(_) => "it does not have the lines that were copied into it",
-                None if !dir.exists() => {
-                    self.missing_run(&run, &dir);
-                    continue;
+        let logs = match self.single_run() {
+            Some(run) => verifier.logs.run(run).into_iter().collect(),
+            None => match verifier.logs.all() {
+                Ok(logs) => logs,
+                // The directory of the runs is reported already.
+                Err(_) if verifier.archive.why_unlisted().is_some() => return,
+                Err(error) => {
+                    let dir = verifier.archive.runs_dir();
+                    self.findings.add(Finding::new(Kind::DamagedFile, &dir, error.to_string(), PERMISSIONS));
+                    return;
                 }
-                None => "the copy of a removed segment is missing",
-            };
-            self.findings.add(Finding::new(Kind::AlteredPart, &path, what, ALTERED).of_run(&run));
-        }
-    }
-
-    /// Checks the events of an imported run.
-    pub fn imported_events(&mut self, path: &Path, run: &str) {
-        self.events(path, Source::Imported(run), &mut SeenIds::default());
-    }
-
-    /// Checks a run's copy of its events in one segment.
-    pub fn part(&mut self, segment: &SegmentName, path: &Path, run: &str) {
-        let hash = self.events(path, Source::Part(run), &mut SeenIds::default());
-        self.copies.insert((segment.to_string(), run.to_owned()), hash);
-    }
-
-    /// Returns the hash of all lines.
-    fn events(&mut self, path: &Path, source: Source<'_>, ids: &mut SeenIds) -> ChainHash {
-        let finding = |kind, what: String, hint| Finding {
-            run: source.run().map(str::to_owned),
-            ..Finding::new(kind, path, what, hint)
+            },
         };
-        let mut part = PartCheck::default();
-        if let Source::Segment(_) = source {
-            self.chain.open_file(path);
+        for log in &logs {
+            self.log(log, &mut ids);
         }
-        let problem = self.each_line(path, |check, number, line| {
-            if line.trim_ascii().is_empty() {
+        if verifier.scope == Scope::All {
+            let owners: HashSet<String> = logs.iter().map(|log| log.owner.to_string()).collect();
+            for noted in verifier.against.iter().filter(|noted| !owners.contains(&noted.log)) {
+                self.findings.add(without_log(noted, &verifier.archive.runs_dir()));
+            }
+        }
+    }
+
+    fn log(&mut self, log: &EventLog, ids: &mut SeenIds) {
+        let run = match &log.owner {
+            LogOwner::Run(run) => Some(run.as_str()),
+            LogOwner::Session(_) => None,
+        };
+        let of_run = |finding: Finding| Finding { run: run.map(str::to_owned), ..finding };
+        let mut chain = ChainCheck::new(log, self.verifier.against);
+        let segments = match log.segments() {
+            Ok(segments) => segments,
+            Err(error) => {
+                let finding = Finding::new(Kind::DamagedFile, log.dir(), error.to_string(), PERMISSIONS);
+                self.findings.add(of_run(finding));
                 return;
             }
-            let parsed = log::parse(Some(line.clone()));
-            let at = parsed.as_ref().ok().and_then(|line| Some(line.as_ref()?.recorded.at));
-            let linked = match source {
-                Source::Segment(segment) => check.chain.line(segment, (number, &line), at),
-                Source::Part(_) => part.line(&line),
-                Source::Imported(_) => None,
+        };
+        for segment in &segments {
+            let path = segment.path();
+            let read = match segment.name {
+                SegmentName::Imported => self.events(segment, None, &mut SeenIds::default(), run),
+                _ => self.events(segment, Some(&mut chain), ids, run),
             };
+            let problem = match read {
+                // Pruned after it was listed.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => Some((Kind::DamagedFile, error.to_string(), PERMISSIONS)),
+                Ok(()) => chain.end_segment(&segment.name).map(|(kind, what)| (kind, what, ALTERED)),
+            };
+            let finding = problem.map(|(kind, what, hint)| Finding::new(kind, &path, what, hint));
+            if let Some(finding) = finding {
+                self.findings.add(of_run(finding));
+            }
+        }
+        self.findings.chain.logs += u64::from(chain.lines > 0);
+        self.findings.chain.lines += chain.lines;
+        for finding in chain.finish() {
+            self.findings.add(of_run(finding));
+        }
+    }
+
+    /// Checks the lines of a segment, and that the chain has them.
+    fn events(
+        &mut self,
+        segment: &Segment,
+        mut chain: Option<&mut ChainCheck<'_>>,
+        ids: &mut SeenIds,
+        run: Option<&str>,
+    ) -> io::Result<()> {
+        let path = segment.path();
+        let finding = |kind, what: String, hint| Finding {
+            run: run.map(str::to_owned),
+            ..Finding::new(kind, &path, what, hint)
+        };
+        let mut lines = segment.open()?;
+        while let Some(line) = self.next_line(&mut lines, &path)? {
+            let number = lines.position.lines;
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let parsed = log::parse(Some(line.clone()));
+            if matches!(parsed, Err(LineError::CutOff)) {
+                self.findings.add(finding(Kind::CutLine, log::CUT_OFF.to_owned(), EVENT).at(number));
+                continue;
+            }
+            let linked = chain.as_mut().and_then(|chain| chain.line(&segment.name, &line));
+            self.findings.checked.events += 1;
             let found = match parsed {
-                Ok(None) => return,
+                Ok(None) => continue,
                 Ok(Some(line)) => flaw(&line.recorded, ids).map(|(kind, what)| finding(kind, what, EVENT)),
                 Err(LineError::NewerVersion(newer)) => {
                     Some(finding(Kind::NewerVersion, format!("format version {newer}"), UPGRADE))
                 }
-                Err(LineError::CutOff) => {
-                    check.findings.add(finding(Kind::CutLine, log::CUT_OFF.to_owned(), EVENT).at(number));
-                    return;
-                }
                 Err(error) => Some(finding(Kind::DamagedLine, error.to_string(), EVENT)),
             };
-            check.findings.checked.events += 1;
             let found = found.or_else(|| linked.map(|(kind, what)| finding(kind, what, ALTERED)));
-            match (found, source) {
-                (Some(found), _) => drop(check.findings.add(found.at(number))),
+            match found {
+                Some(found) => drop(self.findings.add(found.at(number))),
                 // States that an altered line names are not compared.
-                (None, Source::Segment(_) | Source::Part(_)) => check.named_states(&line, source.run()),
-                (None, Source::Imported(_)) => {}
+                None if chain.is_some() => self.named_states(&line),
+                None => {}
             }
-        });
-        if let Some(why) = problem {
-            self.findings.add(finding(Kind::DamagedFile, why, "check its permissions"));
         }
-        part.hash
+        Ok(())
     }
 
     /// Checks the indexes; for a single run, only its own.
@@ -233,15 +187,15 @@ impl Check<'_> {
 
     /// Checks the state of sessions and gates; for a single run, only its own.
     pub fn states(&mut self) {
-        let verifier = self.verifier;
+        let Some(StateDirs { sessions, policy }) = self.verifier.state else { return };
         if let Some(run) = self.single_run() {
-            let path = verifier.policy.join(format!("{run}.json"));
+            let path = policy.join(format!("{run}.json"));
             return self.state(&path, read_journal(&path), GATES);
         }
-        for path in json_files(verifier.sessions) {
+        for path in json_files(sessions) {
             self.state(&path, read::<Value>(&path).map(drop), SESSION);
         }
-        for path in json_files(verifier.policy) {
+        for path in json_files(policy) {
             match path.ends_with("overrides.json") {
                 true => self.state(&path, read::<Value>(&path).map(drop), OVERRIDES),
                 false => self.state(&path, read_journal(&path), GATES),

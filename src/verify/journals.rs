@@ -1,6 +1,6 @@
 //! Checks journals against the states that the events of the log name.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -55,7 +55,6 @@ pub(super) struct JournalCheck {
 #[derive(Debug, Default)]
 pub(super) struct JournalChecks {
     pub journals: BTreeMap<String, BTreeMap<String, JournalCheck>>,
-    pub missing_runs: BTreeSet<String>,
 }
 
 /// Maximum number of missing states to keep.
@@ -69,6 +68,8 @@ pub(super) struct Naming {
     pub snapshots: BTreeMap<String, String>,
 }
 
+const UNNAMED: &str =
+    "their files were on the disk at that moment if a hook was killed; compare with other lines";
 const FIELD: &str = "\"snapshots\":{";
 
 impl Naming {
@@ -102,6 +103,15 @@ impl JournalCheck {
         } else if self.bad.len() < MAX_BAD {
             self.bad.push(NamedState { point, event: event.to_owned() });
         }
+    }
+
+    /// Lines at its end that no event names.
+    pub fn unnamed(&self) -> Option<Finding> {
+        let named = self.states.states.get(&self.good.count).map_or(0, |(line, _)| *line);
+        (self.bad.is_empty() && !self.is_damaged && named < self.states.lines).then(|| {
+            let what = "no event names this line or those after it: the hook call that wrote them was killed, or somebody added them";
+            Finding::new(Kind::UnnamedJournal, &self.path, what, UNNAMED).at(named + 1)
+        })
     }
 
     /// Whether events name states that it does not have, and no other finding explains that.

@@ -1,5 +1,5 @@
 //! Checks the store for damage and for changes by others: every content against its hash, every manifest, every event in the
-//! log, and the chain that links them.
+//! logs, and the chains that link them.
 //!
 //! Changes nothing, and keeps only hashes and ids in memory, regardless of the size of the store.
 
@@ -13,19 +13,18 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-pub use chain::ChainStats;
+pub use chain::{ChainStats, LogHead};
 use check::Check;
 use teamkeep_core::error::Result;
 use teamkeep_core::named_enum;
 use teamkeep_core::store::archive::Archive;
-use teamkeep_core::store::chain::ChainPoint;
-use teamkeep_core::store::log;
+use teamkeep_core::store::log::Logs;
 
 /// The part of the store to check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
     All,
-    /// One run: its files, and the log of its time.
+    /// One run.
     Run(String),
 }
 
@@ -33,15 +32,19 @@ pub enum Scope {
 #[derive(Debug)]
 pub struct Verifier<'a> {
     pub archive: &'a Archive,
-    /// The event log's directory.
-    pub log: &'a Path,
-    /// The directory with the state of sessions.
-    pub sessions: &'a Path,
-    /// The directory with the state of the gates.
-    pub policy: &'a Path,
+    pub logs: &'a Logs,
+    /// `None` if the state of sessions and gates is not checked.
+    pub state: Option<StateDirs<'a>>,
     pub scope: Scope,
-    /// Heads of the log's chain that were noted earlier, and must still be in it.
-    pub against: &'a [ChainPoint],
+    /// Heads of logs that were noted earlier, and must still be in their chains.
+    pub against: &'a [LogHead],
+}
+
+/// The directories with the state of sessions and of the gates.
+#[derive(Debug, Clone, Copy)]
+pub struct StateDirs<'a> {
+    pub sessions: &'a Path,
+    pub policy: &'a Path,
 }
 
 named_enum! {
@@ -65,7 +68,7 @@ named_enum! {
         UnchainedLine = "unchained-line",
         /// A line of the log in another place than the one that it was written to.
         MisplacedLine = "misplaced-line",
-        /// Lines of the chain that are missing, although nothing removed them rightfully.
+        /// Lines of the chain that are missing.
         MissingLines = "missing-lines",
         /// A line of the log that does not continue the one before it.
         BrokenChain = "broken-chain",
@@ -77,13 +80,13 @@ named_enum! {
         MissingHead = "missing-head",
         /// A head that is not in the chain: the one of the log, or one that was noted earlier.
         HeadMismatch = "head-mismatch",
-        /// A head that was noted earlier, of a line that retention or `prune` removed.
+        /// A head that was noted earlier, of a line that retention may have removed.
         RemovedHead = "removed-head",
         /// A journal that is not as events name it.
         AlteredJournal = "altered-journal",
-        /// A run's copy of its events that is missing or not as it was written.
-        AlteredPart = "altered-part",
-        /// A run that is missing, although `prune` did not remove it.
+        /// A journal, or its end, that no event names, because its writer was killed. It is a note.
+        UnnamedJournal = "unnamed-journal",
+        /// A run whose head was noted earlier, and that is missing.
         MissingRun = "missing-run",
         /// Data in a format of a newer teamkeep.
         NewerVersion = "newer-version",
@@ -155,11 +158,10 @@ pub struct VerifyStats {
 #[derive(Debug, Default)]
 pub struct Findings {
     pub checked: VerifyStats,
-    /// The chain of the log, if the scope is the whole store.
     pub chain: ChainStats,
     pub first: Vec<Finding>,
     pub count: u64,
-    /// Lines that killed writers left, which are not damage: the chain shows if one of them was whole before.
+    /// Lines that killed writers left, which are not damage.
     pub notes: Vec<Finding>,
 }
 
@@ -178,7 +180,7 @@ impl Findings {
 
     /// Adds a finding and returns its index if it was kept.
     fn add(&mut self, finding: Finding) -> Option<usize> {
-        if finding.kind == Kind::CutLine {
+        if matches!(finding.kind, Kind::CutLine | Kind::UnnamedJournal) {
             if self.notes.len() < MAX_KEPT {
                 self.notes.push(finding);
             }
@@ -206,8 +208,7 @@ impl Verifier<'_> {
             // Errors are reported later, by the check itself.
             bytes += self.archive.run_names().iter().map(|run| self.archive.run_size(run)).sum::<u64>();
         }
-        let segments = log::list(self.log).unwrap_or_default();
-        bytes + segments.iter().map(|segment| segment.size).sum::<u64>()
+        bytes + self.logs.segments().iter().map(|segment| segment.size).sum::<u64>()
     }
 
     /// Checks everything in the scope and calls `done` with the number of bytes read. Repeats checks with findings if
@@ -251,11 +252,10 @@ impl Verifier<'_> {
             }
             Scope::Run(run) => vec![run.clone()],
         };
-        check.changes();
         names.iter().for_each(|run| check.run(run));
         check.indexes();
         check.states();
-        check.log()?;
+        check.logs();
         check.finish_journals();
         Ok(check.findings)
     }

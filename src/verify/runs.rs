@@ -3,12 +3,11 @@
 
 use std::path::Path;
 
-use super::chain::ALTERED;
 use super::check::{Check, ContentUse};
-use super::journals::{JournalStates, Naming};
-use super::{Finding, Kind, UPGRADE};
+use super::journals::{JournalCheck, JournalStates, Naming};
+use super::{Finding, Kind, Scope, UPGRADE};
 use teamkeep_core::store::archive::{JournalPoint, Snapshot};
-use teamkeep_core::store::log::{self, Mark, Sealed};
+use teamkeep_core::store::log;
 
 /// The supported format version of a run's description and of a journal line.
 const VERSION: u8 = 1;
@@ -46,18 +45,6 @@ impl Check<'_> {
             self.findings.add(Finding::new(Kind::DamagedFile, &path, what, JOURNAL).of_run(run));
         }
         self.transcripts(run, &dir.join("transcripts.json"));
-        let imported = dir.join("events.jsonl");
-        if imported.symlink_metadata().is_ok() {
-            self.imported_events(&imported, run);
-        }
-        for (segment, part) in log::parts_in(&dir) {
-            // Events that are also in the log are counted there.
-            let counted = self.findings.checked.events;
-            self.part(&segment, &part, run);
-            if self.verifier.log.join(segment.as_str()).exists() {
-                self.findings.checked.events = counted;
-            }
-        }
     }
 
     fn description(&mut self, run: &str, path: &Path) {
@@ -133,36 +120,16 @@ impl Check<'_> {
         self.findings.add(Finding::new(Kind::DamagedFile, file, why, TRANSCRIPTS).of_run(run));
     }
 
-    /// Compares the states that an event names. `only` is the run whose copy of the event this is.
-    pub fn named_states(&mut self, line: &[u8], only: Option<&str>) {
+    /// Compares the states that an event names. Runs that were removed since are not there.
+    pub fn named_states(&mut self, line: &[u8]) {
         let Some(Naming { id, snapshots }) = Naming::of_event(line) else { return };
-        let number = match Sealed::read(line).map(|sealed| sealed.mark) {
-            Some(Mark::Chained(link)) => Some(link.number),
-            _ => None,
-        };
-        let (archive, single) = (self.verifier.archive, self.single_run().or(only));
+        let (archive, single) = (self.verifier.archive, self.single_run());
         for (run, point) in snapshots.iter().filter(|(run, _)| single.is_none_or(|single| single == *run)) {
             let Ok(named) = point.parse::<JournalPoint>() else { continue };
-            // It was removed since, and may have begun again.
-            let pruned = self.chain.pruned_runs.get(run).copied();
-            if pruned.is_some_and(|pruned| number.is_none_or(|number| number < pruned)) {
-                continue;
-            }
-            let Some(dir) = archive.run_dir(run) else { continue };
-            if !dir.exists() {
-                self.missing_run(run, &dir);
-            } else if archive.run(run).is_none_or(|record| record.imported.is_none()) {
+            if let Some(dir) = archive.run_dir(run).filter(|dir| dir.exists()) {
                 let path = dir.join(named.file_name(&id));
                 self.journals.of(run, &path).compare(named.point, &id);
             }
-        }
-    }
-
-    /// Reports a run whose directory is missing.
-    pub fn missing_run(&mut self, run: &str, dir: &Path) {
-        if self.journals.missing_runs.insert(run.to_owned()) {
-            let what = "the run is missing, and `prune` did not remove it".to_owned();
-            self.findings.add(Finding::new(Kind::MissingRun, dir, what, ALTERED).of_run(run));
         }
     }
 
@@ -171,6 +138,14 @@ impl Check<'_> {
         for (run, journals) in std::mem::take(&mut self.journals.journals) {
             // A run that continues has decompressed its journal in the meantime.
             let files = self.verifier.archive.journal_files(&run);
+            let is_imported =
+                || self.verifier.archive.run(&run).is_some_and(|record| record.imported.is_some());
+            // An event of any session can name it.
+            if self.verifier.scope == Scope::All && !is_imported() {
+                for finding in journals.values().filter_map(JournalCheck::unnamed) {
+                    self.findings.add(finding.of_run(&run));
+                }
+            }
             for (name, journal) in journals.into_iter().filter(|(_, journal)| journal.is_suspect()) {
                 let packed = format!("{name}.gz");
                 let path = files.iter().find(|file| file.ends_with(&name) || file.ends_with(&packed));

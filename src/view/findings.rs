@@ -10,7 +10,6 @@ use crate::doctor::{Code, Finding, Health, Verdict};
 use crate::ui::escape;
 use crate::verify::{Findings, VerifyStats};
 use teamkeep_core::config::{Excerpt, Excerpts, Problem};
-use teamkeep_core::sys::clock;
 
 #[derive(Debug)]
 pub struct Commands {
@@ -92,13 +91,6 @@ pub fn findings(findings: &Findings) -> Document {
     let more = findings.count.saturating_sub(findings.first.len() as u64);
     if more > 0 {
         line(format!("and {more} more"));
-    }
-    if let Some(since) = findings.chain.since.filter(|_| findings.chain.before > 0) {
-        let before = count(findings.chain.before, "log line");
-        line(format!(
-            "{before} before {} cannot be checked for changes: the hash chain begins there",
-            clock::moment(since)
-        ));
     }
     let state = match findings.count {
         0 => "no damage found".to_owned(),

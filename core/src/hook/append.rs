@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::model::event::{Event, SafeName};
 use crate::model::{Note, Severity, Tool};
 use crate::policy::escaped;
+use crate::store::log::Appending;
 use crate::store::metadata_only;
 
 pub struct Recorded<'a> {
@@ -48,12 +49,12 @@ impl<'a> Attributed<'a> {
             payload: reduced.as_deref().unwrap_or(&payload.raw),
             ..self.event()
         };
-        let mut log = recorder.log();
-        (log.limits.lock_patience, log.durable) = (call.archive.lock_budget.remaining(), call.deletes);
+        let patience = call.archive.lock_budget.remaining();
+        let how = Appending { patience, durable: call.deletes, ..recorder.appending() };
         let start = Instant::now();
-        match event.line().map_err(Error::from_json).and_then(|line| log.append(&line, call.at)) {
+        match event.line().map_err(Error::from_json).and_then(|line| self.log().append(&line, call.at, how)) {
             Ok(appended) => {
-                if appended.segment.is_single_line() {
+                if appended.is_single {
                     call.archive.lock_budget.charge(start);
                 }
                 self.outcome.notes.extend(appended.notes);

@@ -11,6 +11,7 @@ use crate::client::team::HIGHEST_NUMBER;
 use crate::config::ArchivedSessions;
 use crate::model::event::{Actor, ActorKind, Event, SafeName};
 use crate::store::archive::{Archive, CaptureScope, Index, RunRecord, SessionRecord, SessionRole};
+use crate::store::log::{EventLog, Logs};
 use crate::sys::fs;
 use crate::sys::process::{self, ProcessId};
 
@@ -114,6 +115,12 @@ impl<'a> Captured<'a> {
 }
 
 impl Attributed<'_> {
+    /// The log that the events of this call belong to.
+    pub fn log(&self) -> EventLog {
+        let (call, run) = (&self.call, self.by.run.as_deref());
+        Logs::of(&call.recorder.paths).of_call(run, call.session.as_ref())
+    }
+
     /// Builds the event in the form that a recorded verdict has.
     pub fn event(&self) -> Event<'_> {
         let (call, by) = (&self.call, &self.by);

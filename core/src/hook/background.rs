@@ -1,4 +1,4 @@
-//! Work after the end of a run: copies transcripts into the archive and events into the run. A separate process does it, so
+//! Work after the end of a run: copies transcripts into the archive, and compresses the run's files. A separate process does it, so
 //! that it does not delay SessionEnd, which has 1.5 seconds for all its hooks.
 
 use std::collections::BTreeSet;
@@ -12,8 +12,8 @@ use super::command_line::FINISH;
 use crate::config::{Config, Files};
 use crate::error::Result;
 use crate::store::archive::{Archive, EndedBy, RunRecord};
-use crate::store::log::{self, Contents, Range};
-use crate::store::retention::{self, Facts, Needs, Recording, RetentionLock};
+use crate::store::log::Logs;
+use crate::store::retention;
 use crate::store::shipping::{Shipping, UnshippedSegments};
 use crate::sys::clock::{Clock, Timestamp};
 use crate::sys::env::Env;
@@ -57,7 +57,7 @@ impl Recorder {
 
     /// The file whose modification time is the time of the last prune.
     pub(super) fn pruned(&self) -> PathBuf {
-        self.paths.log().join(".pruned")
+        self.paths.sessions().join(".pruned")
     }
 
     pub(super) fn finish_later(&self, started: FinishStart) -> io::Result<()> {
@@ -106,7 +106,7 @@ pub fn finish_in_background(started: FinishStart) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Archives the transcripts of ended runs and copies their events into them. Returns the problems. Skips runs that another
+/// Archives the transcripts of ended runs and compresses their files. Returns the problems. Skips runs that another
 /// process waits for, unless this process ends a session whose Claude Code process is unknown: that run may be its own.
 pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
     if recorder.finish == BackgroundMode::Detached {
@@ -140,9 +140,7 @@ pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
         let requested = Shipping::of(&recorder.paths).request();
         notes.extend(requested.err().map(|error| format!("cannot request shipping: {error}")));
     }
-    if let Err(error) = close_events(recorder, &archive, &ended) {
-        notes.push(format!("cannot copy the events of ended runs from the log into the runs: {error}"));
-    }
+    notes.extend(close_logs(recorder, &ended));
     notes
 }
 
@@ -202,117 +200,40 @@ fn archive_transcripts(
     (notes, finished)
 }
 
-/// Maximum number of bytes of the log to read in one call. The next call continues.
-const MAX_READ_BYTES: u64 = 512 << 20;
-
-/// Uses up bytes, if any are left.
-fn use_up(left: &mut u64, bytes: u64) -> bool {
-    let has_left = *left > 0;
-    *left = left.saturating_sub(bytes);
-    has_left
-}
-
-/// Copies the events of these runs from the log into them. If that fails, it is done before their segments are removed.
-fn close_events(recorder: &Recorder, archive: &Archive, runs: &BTreeSet<String>) -> Result<()> {
-    if runs.is_empty() {
-        return Ok(());
-    }
-    let (log, patience) = (recorder.paths.log(), recorder.config.log.lock_patience);
-    let Some(lock) = RetentionLock::take(&log, patience)? else { return Ok(()) };
-    let (all, damaged) = archive.runs();
-    let own: Vec<_> = all.iter().filter(|run| runs.contains(&run.run)).collect();
-    let since = own.iter().map(|run| run.started_at).min();
-    let sessions: BTreeSet<&str> =
-        own.iter().flat_map(|run| &run.sessions).map(|session| session.id.as_str()).collect();
-    let needs = Needs::new(&all, &damaged);
-    let has_events = |contents: Contents| {
-        contents.runs.iter().any(|run| runs.contains(run))
-            || contents.sessions.keys().any(|session| sessions.contains(session.as_str()))
+/// Closes and compresses the logs of runs that have ended. A later event of such a run begins another segment.
+fn close_logs(recorder: &Recorder, runs: &BTreeSet<String>) -> Vec<String> {
+    let logs = Logs::of(&recorder.paths);
+    let close = |run: &String| {
+        let log = logs.run(run)?;
+        let closed = log.close(recorder.config.log.lock_patience).and_then(|_| log.compress());
+        closed.err().map(|error| format!("cannot compress the events of run {run}: {error}"))
     };
-    let mut left = MAX_READ_BYTES;
-    for segment in log::list(lock.log())?.iter().rev() {
-        let may_have_events = || Contents::cached(lock.log(), segment).is_none_or(has_events);
-        if !(Range { since, until: None }).overlaps(&segment.name) || !may_have_events() {
-            continue;
-        }
-        if !use_up(&mut left, segment.size) {
-            break;
-        }
-        retention::close(lock.log(), &segment.name, archive, &needs, Some(runs)).map(drop)?;
-    }
-    Ok(())
+    runs.iter().filter_map(close).collect()
 }
 
-/// Removes segments by age and size, but no line that a recorded run needs; returns what went wrong.
+/// Removes the lines of sessions without a run by age and size; returns what went wrong.
 pub fn prune(recorder: &Recorder) -> Vec<String> {
     try_prune(recorder).unwrap_or_else(|error| vec![error.to_string()])
 }
 
 fn try_prune(recorder: &Recorder) -> Result<Vec<String>> {
     fs::write_atomic(&recorder.pruned(), b"")?;
-    let limits = &recorder.config.log;
-    let Some(lock) = RetentionLock::take(&recorder.paths.log(), limits.lock_patience)? else {
-        return Ok(Vec::new());
-    };
-    let (log, archive) = (lock.log(), recorder.archive());
+    let (limits, archive) = (&recorder.config.log, recorder.archive());
     if let Some(why) = archive.why_unlisted() {
         return Ok(vec![format!("nothing was pruned: {why}")]);
     }
-    let (all, damaged) = archive.runs();
-    let needs = Needs::new(&all, &damaged);
-    let segments = log::list(log)?;
-    Contents::sweep(log, &segments);
-    let current = log::active_segment(log);
-    let (shipping, now) = (Shipping::of(&recorder.paths), recorder.clock.now());
-    let unshipped = UnshippedSegments::find(&shipping, &recorder.config.ship, now)?;
-    let (mut left, mut is_whole, mut unshipped_bytes) = (MAX_READ_BYTES, true, 0);
-    let mut facts = |segment: &log::Segment| {
-        if unshipped.kept.contains(&segment.name) {
-            unshipped_bytes += segment.size;
-            return Facts { is_held: true, ..Facts::default() };
-        }
-        if Contents::cached(log, segment).is_none() && !use_up(&mut left, segment.size) {
-            // Not read yet, so it is kept.
-            is_whole = false;
-            return Facts { is_held: true, ..Facts::default() };
-        }
-        needs.facts(log, segment)
-    };
-    let mut plan = retention::plan(&segments, current.as_ref(), limits, now, &mut facts);
-    let mut room = MAX_READ_BYTES;
-    plan.removals.retain(|removal| use_up(&mut room, removal.segment.size));
-    let recording = Recording { at: now, patience: limits.lock_patience };
-    let adopted = recording.adopt_single_lines(log);
-    let pruned = retention::apply(&plan, &archive, &needs, &lock, &recording)?;
+    let logs = Logs::of(&recorder.paths);
+    let unneeded = retention::unneeded(&logs, &archive, &BTreeSet::new())?;
+    let shipping = Shipping::of(&recorder.paths);
+    let unshipped = UnshippedSegments::find(&shipping, &recorder.config.ship)?;
+    let plan = retention::plan(&unneeded, limits, |segment| unshipped.keeps(segment))?;
+    let pruned = retention::apply(&plan, &unneeded, limits.lock_patience);
     let mut notes: Vec<String> = pruned.failures.iter().map(ToString::to_string).collect();
-    let failed = |error| format!("cannot record the lines that were written without the log's lock: {error}");
-    notes.extend(adopted.err().map(failed));
-    let removed: Vec<_> = plan.removals.iter().map(|removal| &removal.segment).collect();
-    if let Some(removed) = unshipped.note_removed(&shipping, &removed, now)? {
+    if let Some(removed) = unshipped.note_removed(&shipping, &pruned.segments, recorder.clock.now())? {
         notes.push(format!(
-            "{} MiB of the log were removed before they were shipped: ship.keep-unshipped has no room for them",
-            mebibytes(removed.bytes)
+            "{} MiB of the logs were removed before they were shipped: ship.keep-unshipped has no room for them",
+            removed.bytes.div_ceil(1 << 20)
         ));
     }
-    if is_whole && plan.kept_bytes > limits.keep_size {
-        let whys = [
-            (plan.held_bytes - unshipped_bytes, "belong to runs that have not ended and are kept until then"),
-            (unshipped_bytes, "are not shipped and are kept until then"),
-        ];
-        let held = whys.into_iter().filter(|(bytes, _)| *bytes > 0);
-        let held: Vec<String> = held.map(|(bytes, why)| format!("{} MiB {why}", mebibytes(bytes))).collect();
-        if !held.is_empty() {
-            let [all, limit] = [plan.kept_bytes, limits.keep_size].map(mebibytes);
-            let log = log.display();
-            notes.push(format!(
-                "{log} has {all} MiB, more than log.keep-size ({limit} MiB): {}",
-                held.join(", and ")
-            ));
-        }
-    }
     Ok(notes)
-}
-
-fn mebibytes(bytes: u64) -> u64 {
-    bytes.div_ceil(1 << 20)
 }

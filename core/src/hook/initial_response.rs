@@ -151,7 +151,7 @@ impl Attributed<'_> {
             };
             self.outcome.answer = Answer::notify_user(&format!("teamkeep: {reason}"));
             let verdict = failure::verdict(OnError::Allow, call.kind, failure::UNTRUSTED, reason);
-            self.record_verdict(&verdict, &call.recorder.log());
+            self.record_verdict(&verdict, &self.log());
         }
         self.by.state.changed = Some(hash);
     }

@@ -19,7 +19,7 @@ use crate::model::{Note, Tool};
 use crate::policy::failure::{self, can_block};
 use crate::policy::{Decision, Judged as JudgedEvent, Reason, Rules, Sent, Verdict, escaped, short_reason};
 use crate::store::archive::CaptureScope;
-use crate::store::log::Log;
+use crate::store::log::EventLog;
 use crate::store::metadata_only;
 use crate::sys::{diagnostics, signals};
 
@@ -156,7 +156,7 @@ fn proves_a_team(kind: Kind, payload: &Payload) -> bool {
 impl Attributed<'_> {
     pub fn record_verdicts(&mut self, evaluation: &Evaluation) {
         let kind = self.call.kind;
-        let log = self.call.recorder.log();
+        let log = self.log();
         if let Some(found) = &evaluation.found {
             let recorded = self.record_found(found, &log);
             self.outcome.note("record an override that was found", recorded);
@@ -183,7 +183,7 @@ impl Attributed<'_> {
         }
     }
 
-    pub fn record_verdict(&mut self, verdict: &Verdict, log: &Log) {
+    pub fn record_verdict(&mut self, verdict: &Verdict, log: &EventLog) {
         let call = &self.call;
         let reduced = call.recorder.is_metadata_only().then(|| Verdict {
             reason: metadata_only::digest_placeholder(verdict.reason.as_bytes()),
@@ -191,12 +191,13 @@ impl Attributed<'_> {
         });
         let event = self.event();
         let line = enforcement::line(reduced.as_ref().unwrap_or(verdict), &Id::new(call.at), &event);
-        let appended = line.map_err(Error::from_json).and_then(|line| log.append(&line, call.at));
+        let how = call.recorder.appending();
+        let appended = line.map_err(Error::from_json).and_then(|line| log.append(&line, call.at, how));
         self.outcome.note("record the verdict", appended);
     }
 
     /// Records overrides that no command recorded, in the same form.
-    fn record_found(&self, found: &FoundOverrides, log: &Log) -> Result<()> {
+    fn record_found(&self, found: &FoundOverrides, log: &EventLog) -> Result<()> {
         let (call, recorder) = (&self.call, self.call.recorder);
         let Overrides { pauses, shutdowns, .. } = &found.overrides;
         let policy = &recorder.config.policy;
@@ -221,7 +222,7 @@ impl Attributed<'_> {
             let payload = to_raw_value(&payload).map_err(Error::from_json)?;
             let (id, actor) = (Id::new(call.at), Actor { name: Some("user".to_owned()), ..Actor::unknown() });
             let event = Event { id: id.as_str(), event: OVERRIDE, actor: &actor, payload: &payload, ..event };
-            log.append(&event.line().map_err(Error::from_json)?, call.at)?;
+            log.append(&event.line().map_err(Error::from_json)?, call.at, recorder.appending())?;
         }
         let file = OverrideFile::new(&recorder.paths.policy(), recorder.config.log.lock_patience);
         file.note_recorded(found)

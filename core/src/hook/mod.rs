@@ -37,7 +37,7 @@ use crate::error::{Error, USAGE};
 use crate::model::{Note, Severity};
 use crate::store::access::obstacle;
 use crate::store::archive::Archive;
-use crate::store::log::Log;
+use crate::store::log::Appending;
 use crate::sys::clock::Clock;
 use crate::sys::diagnostics;
 use crate::sys::env::Env;
@@ -69,8 +69,10 @@ impl Recorder {
         Archive::open(self.paths.archive(), &self.config)
     }
 
-    fn log(&self) -> Log {
-        Log::open(self.paths.log(), &self.config.log)
+    /// How lines are appended to the logs.
+    fn appending(&self) -> Appending {
+        let limits = &self.config.log;
+        Appending { segment_size: limits.segment_size, patience: limits.lock_patience, durable: false }
     }
 
     /// Whether metadata-only mode is on: texts are recorded as sizes and hashes.

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -14,10 +13,13 @@ use crate::attribution::CallContext;
 use crate::client::payload::Kind;
 use crate::model::event::SafeName;
 use crate::model::{Note, Severity, Tool};
-use crate::store::archive::{Archive, CaptureScope, EndedBy, Index};
-use crate::store::log::{self, Parts, Range};
+use crate::store::archive::{CaptureScope, EndedBy, Index};
+use crate::store::log::{self, Logs};
 use crate::sys::clock::Timestamp;
 use crate::sys::process;
+
+/// The last line of a log has at most so many bytes. Otherwise the time of the last snapshot counts.
+const MAX_TAIL_BYTES: u64 = 1 << 20;
 
 impl Attributed<'_> {
     /// Whether the session is a team's lead, or has no team.
@@ -31,12 +33,12 @@ impl Attributed<'_> {
         let context = call.context();
         let mut closed = false;
         if call.kind == Kind::SessionStart {
-            let log = call.recorder.paths.log();
+            let logs = Logs::of(&call.recorder.paths);
             for subject in archive.open_subjects().iter().filter(|subject| own != Some(*subject)) {
                 let is_over =
                     |index: &Index| is_crashed(&context, index) || is_left_behind(&context, archive, index);
                 if let Some(index) = archive.index(subject).filter(is_over) {
-                    let at = last_activity(archive, &log, &index).unwrap_or(call.at);
+                    let at = last_activity(&logs, &index).unwrap_or(call.at);
                     closed |= archive.close_run(subject, EndedBy::Crashed, None, at)?;
                 }
             }
@@ -125,12 +127,9 @@ fn is_crashed(context: &CallContext<'_>, index: &Index) -> bool {
 }
 
 /// The time of a run's last event. Its end may be noticed days later.
-fn last_activity(archive: &Archive, log: &Path, index: &Index) -> Option<Timestamp> {
-    let since = archive.run(&index.run).map(|run| run.started_at);
-    let of_run = |line: &log::Line| line.recorded.run.as_ref() == Some(&index.run);
-    // A run that has not ended keeps its segments.
-    let last = log::last(log, &Parts::default(), Range { since, until: None }, 1, of_run).ok();
-    let event = last.and_then(|(mut lines, _)| lines.pop_back()).map(|line| line.recorded.at);
+fn last_activity(logs: &Logs, index: &Index) -> Option<Timestamp> {
+    let lines = logs.run(&index.run).and_then(|log| log::tail(&log, MAX_TAIL_BYTES, |_| true).ok());
+    let event = lines.and_then(|mut lines| lines.pop()).map(|line| line.recorded.at);
     event.or(Some(index.at)).filter(|at| at.is_valid())
 }
 

@@ -14,7 +14,7 @@ use crate::sys::fs;
 use crate::sys::paths::{PARTS, Paths};
 
 /// The parts that hook calls write to.
-const WRITTEN: [&str; 4] = ["log", "archive", "sessions", "policy"];
+const WRITTEN: [&str; 3] = ["archive", "sessions", "policy"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Obstacle {
@@ -66,7 +66,8 @@ pub fn missing(paths: &Paths, env: &Env) -> Option<String> {
 pub fn former(paths: &Paths) -> Option<String> {
     let store = plain(&paths.store);
     let shown = quoted(&store.to_string_lossy());
-    fs::entries(&paths.archive().join("objects")).next().is_some().then(|| {
+    let former = [paths.archive().join("objects"), paths.store.join("log")];
+    former.iter().any(|dir| fs::entries(dir).next().is_some()).then(|| {
         format!(
             "the store {} has runs of an earlier build, whose files cannot be read; to begin a new one: mv {shown} {shown}.earlier",
             store.display()

@@ -78,7 +78,7 @@ impl<'de> Deserialize<'de> for ChainHash {
 }
 
 /// A place in a chain and the hash there: of a line and of all before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ChainPoint {
     /// In the log, how many lines there are up to here. In a journal, how many bytes.
     pub count: u64,

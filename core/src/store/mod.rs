@@ -6,5 +6,6 @@ pub mod archive;
 pub mod chain;
 pub mod log;
 pub mod metadata_only;
+pub mod packed;
 pub mod retention;
 pub mod shipping;

@@ -26,7 +26,6 @@ parts! {
     archive = "archive",
     diagnostics = "diagnostics",
     installs = "installs",
-    log = "log",
     policy = "policy",
     restores = "restores",
     /// The search index of earlier versions, which `search` and `prune` remove.

@@ -46,14 +46,17 @@ SELECT * FROM s3(teamkeep, filename = 'tools/org=*/date=*/host=*/*.parquet')
 WHERE (org, date, host, run, revision) IN (SELECT org, date, host, run, revision FROM teamkeep.runs)
 SETTINGS use_hive_partitioning = 1, schema_inference_mode = 'union';
 
--- These tables have no revisions.
+-- This table has no revisions.
 CREATE OR REPLACE VIEW teamkeep.events AS
 SELECT * FROM s3(teamkeep, filename = 'events/org=*/date=*/host=*/*.parquet')
 SETTINGS use_hive_partitioning = 1, schema_inference_mode = 'union';
 
+-- The heads of the logs: `head` is `log`, `lines` and `hash`.
 CREATE OR REPLACE VIEW teamkeep.heads AS
-SELECT * FROM s3(teamkeep, filename = 'heads/org=*/date=*/host=*/*.parquet')
-SETTINGS use_hive_partitioning = 1, schema_inference_mode = 'union';
+SELECT org, date, host, time, assumeNotNull(events.head) AS head, splitByChar(':', head)[1] AS log,
+  toInt64(splitByChar(':', head)[2]) AS lines, splitByChar(':', head)[3] AS hash
+FROM teamkeep.events AS events
+WHERE events.head IS NOT NULL;
 
 -- Query: cost-per-team-and-week
 SELECT org, toMonday(date) AS week, ifNull(team, '(no team)') AS team_name, count() AS runs,
@@ -139,31 +142,31 @@ ORDER BY found DESC, kind, severity;
 
 -- Query: silent-hosts
 SELECT org, host, max(time) AS newest
-FROM (SELECT org, host, time FROM teamkeep.events UNION ALL SELECT org, host, time FROM teamkeep.heads)
+FROM teamkeep.events
 GROUP BY org, host
 HAVING newest < now() - INTERVAL 7 DAY
 ORDER BY newest;
 
 -- Query: newest-heads
-SELECT org, host, user_name, max(time) AS newest, argMax(lines, time) AS newest_lines, argMax(hash, time) AS newest_hash
+SELECT org, host, log, max(time) AS newest, argMax(head, time) AS newest_head
 FROM teamkeep.heads
-GROUP BY org, host, user_name
-ORDER BY org, host, user_name;
+GROUP BY org, host, log
+ORDER BY org, host, log;
 
 -- Query: heads-to-check
-SELECT org, host, user_name, time, lines, hash
+SELECT org, host, time, head
 FROM teamkeep.heads
 WHERE date >= today() - 30
-ORDER BY org, host, user_name, lines, time;
+ORDER BY org, host, log, lines, time;
 
 -- Query: altered-logs
-SELECT org, host, user_name, time, lines, hash, lines_before, hash_before
+SELECT org, host, log, time, lines, hash, lines_before, hash_before
 FROM (
   SELECT *, lagInFrame(lines) OVER shipments AS lines_before, lagInFrame(hash) OVER shipments AS hash_before
   FROM teamkeep.heads
   WINDOW shipments AS (
-    PARTITION BY org, host, user_name ORDER BY time, lines ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+    PARTITION BY org, host, log ORDER BY time, lines ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
   )
 )
 WHERE lines < lines_before OR (lines = lines_before AND hash <> hash_before)
-ORDER BY org, host, user_name, time;
+ORDER BY org, host, log, time;

@@ -38,10 +38,15 @@ SELECT part.* FROM objects_of('usage') AS part SEMI JOIN runs USING (org, date, 
 CREATE OR REPLACE VIEW tools AS
 SELECT part.* FROM objects_of('tools') AS part SEMI JOIN runs USING (org, date, host, run, revision);
 
--- These tables have no revisions.
+-- This table has no revisions.
 CREATE OR REPLACE VIEW events AS SELECT * FROM objects_of('events');
 
-CREATE OR REPLACE VIEW heads AS SELECT * FROM objects_of('heads');
+-- The heads of the logs: `head` is `log`, `lines` and `hash`.
+CREATE OR REPLACE VIEW heads AS
+SELECT org, date, host, time, head, split_part(head, ':', 1) AS log, split_part(head, ':', 2)::BIGINT AS lines,
+  split_part(head, ':', 3) AS hash
+FROM events
+WHERE head IS NOT NULL;
 
 -- Query: cost-per-team-and-week
 SELECT org, date_trunc('week', date)::DATE AS week, coalesce(team, '(no team)') AS team_name, count(*) AS runs,
@@ -125,29 +130,29 @@ ORDER BY found DESC, kind, severity;
 
 -- Query: silent-hosts
 SELECT org, host, max(time) AS newest
-FROM (SELECT org, host, time FROM events UNION ALL SELECT org, host, time FROM heads)
+FROM events
 GROUP BY ALL
 HAVING max(time) < now() - INTERVAL 7 DAY
 ORDER BY newest;
 
 -- Query: newest-heads
-SELECT org, host, user_name, max(time) AS newest, arg_max(lines, time) AS newest_lines, arg_max(hash, time) AS newest_hash
+SELECT org, host, log, max(time) AS newest, arg_max(head, time) AS newest_head
 FROM heads
 GROUP BY ALL
-ORDER BY org, host, user_name;
+ORDER BY org, host, log;
 
 -- Query: heads-to-check
-SELECT org, host, user_name, time, lines, hash
+SELECT org, host, time, head
 FROM heads
 WHERE date >= current_date - 30
-ORDER BY org, host, user_name, lines, time;
+ORDER BY org, host, log, lines, time;
 
 -- Query: altered-logs
-SELECT org, host, user_name, time, lines, hash, lines_before, hash_before
+SELECT org, host, log, time, lines, hash, lines_before, hash_before
 FROM (
   SELECT *, lag(lines) OVER shipments AS lines_before, lag(hash) OVER shipments AS hash_before
   FROM heads
-  WINDOW shipments AS (PARTITION BY org, host, user_name ORDER BY time, lines)
+  WINDOW shipments AS (PARTITION BY org, host, log ORDER BY time, lines)
 )
 WHERE lines < lines_before OR (lines = lines_before AND hash <> hash_before)
-ORDER BY org, host, user_name, time;
+ORDER BY org, host, log, time;

@@ -228,25 +228,12 @@ CREATE TABLE IF NOT EXISTS hive.teamkeep.events (
   "payload" varchar,
   "segment" varchar,
   "line" bigint,
+  "head" varchar,
   "org" varchar,
   "date" date,
   "host" varchar
 ) WITH (
   external_location = 's3://BUCKET/PREFIX/events',
-  format = 'PARQUET',
-  partitioned_by = ARRAY['org', 'date', 'host']
-);
-
-CREATE TABLE IF NOT EXISTS hive.teamkeep.heads (
-  "time" timestamp(3),
-  "user_name" varchar,
-  "lines" bigint,
-  "hash" varchar,
-  "org" varchar,
-  "date" date,
-  "host" varchar
-) WITH (
-  external_location = 's3://BUCKET/PREFIX/heads',
   format = 'PARQUET',
   partitioned_by = ARRAY['org', 'date', 'host']
 );
@@ -261,4 +248,3 @@ CALL hive.system.sync_partition_metadata('teamkeep', 'all_incidents', 'FULL');
 CALL hive.system.sync_partition_metadata('teamkeep', 'all_usage', 'FULL');
 CALL hive.system.sync_partition_metadata('teamkeep', 'all_tools', 'FULL');
 CALL hive.system.sync_partition_metadata('teamkeep', 'events', 'FULL');
-CALL hive.system.sync_partition_metadata('teamkeep', 'heads', 'FULL');

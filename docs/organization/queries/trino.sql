@@ -54,6 +54,13 @@ FROM hive.teamkeep.all_tools AS part
 JOIN hive.teamkeep.runs AS r ON part.org = r.org AND part."date" = r."date" AND part.host = r.host AND part.run = r.run
   AND part.revision = r.revision;
 
+-- The heads of the logs: `head` is `log`, `lines` and `hash`.
+CREATE OR REPLACE VIEW hive.teamkeep.heads AS
+SELECT org, "date", host, time, head, split_part(head, ':', 1) AS log, CAST(split_part(head, ':', 2) AS bigint) AS lines,
+  split_part(head, ':', 3) AS hash
+FROM hive.teamkeep.events
+WHERE head IS NOT NULL;
+
 -- Query: cost-per-team-and-week
 SELECT org, CAST(date_trunc('week', "date") AS date) AS week, coalesce(team, '(no team)') AS team_name, count(*) AS runs,
   round(sum(cost_usd), 4) AS cost, count(*) FILTER (WHERE cost_usd IS NULL) AS runs_without_cost
@@ -136,29 +143,29 @@ ORDER BY found DESC, kind, severity;
 
 -- Query: silent-hosts
 SELECT org, host, max(time) AS newest
-FROM (SELECT org, host, time FROM hive.teamkeep.events UNION ALL SELECT org, host, time FROM hive.teamkeep.heads)
+FROM hive.teamkeep.events
 GROUP BY 1, 2
 HAVING max(time) < current_timestamp - INTERVAL '7' DAY
 ORDER BY newest;
 
 -- Query: newest-heads
-SELECT org, host, user_name, max(time) AS newest, max_by(lines, time) AS newest_lines, max_by(hash, time) AS newest_hash
+SELECT org, host, log, max(time) AS newest, max_by(head, time) AS newest_head
 FROM hive.teamkeep.heads
 GROUP BY 1, 2, 3
-ORDER BY org, host, user_name;
+ORDER BY org, host, log;
 
 -- Query: heads-to-check
-SELECT org, host, user_name, time, lines, hash
+SELECT org, host, time, head
 FROM hive.teamkeep.heads
 WHERE "date" >= current_date - INTERVAL '30' DAY
-ORDER BY org, host, user_name, lines, time;
+ORDER BY org, host, log, lines, time;
 
 -- Query: altered-logs
-SELECT org, host, user_name, time, lines, hash, lines_before, hash_before
+SELECT org, host, log, time, lines, hash, lines_before, hash_before
 FROM (
-  SELECT *, lag(lines) OVER (PARTITION BY org, host, user_name ORDER BY time, lines) AS lines_before,
-    lag(hash) OVER (PARTITION BY org, host, user_name ORDER BY time, lines) AS hash_before
+  SELECT *, lag(lines) OVER (PARTITION BY org, host, log ORDER BY time, lines) AS lines_before,
+    lag(hash) OVER (PARTITION BY org, host, log ORDER BY time, lines) AS hash_before
   FROM hive.teamkeep.heads
 )
 WHERE lines < lines_before OR (lines = lines_before AND hash <> hash_before)
-ORDER BY org, host, user_name, time;
+ORDER BY org, host, log, time;

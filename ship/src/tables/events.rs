@@ -1,4 +1,4 @@
-//! The table `events`: every line of the event log, verdicts and pauses included.
+//! The table `events`: every line of the event logs, verdicts and pauses included.
 
 use std::borrow::Cow;
 
@@ -19,8 +19,7 @@ pub struct EventRow<'a> {
     line: Line<'a>,
     payload: Fields<'a>,
     verdict: VerdictFields<'a>,
-    segment: &'a str,
-    number: i64,
+    place: Place<'a>,
     payload_bytes: Option<i64>,
     content: Option<Cow<'a, str>>,
 }
@@ -93,6 +92,8 @@ pub struct Place<'a> {
     pub segment: &'a str,
     /// From 1.
     pub number: i64,
+    /// Its place in the chain, if it is the last of a closed segment.
+    pub head: Option<&'a str>,
 }
 
 impl<'a> EventRow<'a> {
@@ -107,8 +108,7 @@ impl<'a> EventRow<'a> {
         Some(EventRow {
             payload,
             verdict,
-            segment: place.segment,
-            number: place.number,
+            place,
             payload_bytes: raw.and_then(|raw| i64::try_from(raw.len()).ok()),
             content,
             line,
@@ -155,8 +155,13 @@ pub fn events<'a>() -> Table<EventRow<'a>> {
             Column::text("payload", "the payload as JSON; only with `redacted` and `full`", |row| {
                 row.content.as_deref()
             }),
-            Column::text("segment", "file of the log", |row| Some(row.segment)),
-            Column::integer("line", "line in the file, from 1", |row| Some(row.number)),
+            Column::text("segment", "the log and its file", |row| Some(row.place.segment)),
+            Column::integer("line", "line in the file, from 1", |row| Some(row.place.number)),
+            Column::text(
+                "head",
+                "of the last line of a file: the head of the log's hash chain, a value of `--against` in `teamkeep verify`",
+                |row| row.place.head,
+            ),
         ],
     }
 }
@@ -165,7 +170,7 @@ pub fn events<'a>() -> Table<EventRow<'a>> {
 mod tests {
     use super::*;
 
-    const PLACE: Place<'static> = Place { segment: "s", number: 7 };
+    const PLACE: Place<'static> = Place { segment: "r/s", number: 7, head: Some("r:7:0") };
 
     #[test]
     fn a_line_has_a_value_for_each_column() {
@@ -176,7 +181,10 @@ mod tests {
         assert_eq!(json["tool"], "Bash");
         assert_eq!(json["agent_kind"], "teammate");
         assert_eq!(json["task"], "3");
-        assert_eq!((&json["segment"], &json["line"]), (&"s".into(), &7.into()));
+        assert_eq!(
+            (&json["segment"], &json["line"], &json["head"]),
+            (&"r/s".into(), &7.into(), &"r:7:0".into())
+        );
         assert!(json["payload"].as_str().unwrap().contains("ls"));
         let row = EventRow::parse(line, PLACE, &Texts::Dropped).unwrap();
         assert_eq!(table.to_json(&row)["payload"], serde_json::Value::Null);

@@ -2,13 +2,12 @@
 
 mod column;
 mod events;
-mod heads;
 mod runs;
 mod work;
 
+pub use crate::privacy::Texts;
 pub use column::{Builder, Column, Description, Get, Table};
 pub use events::{EventRow, Place, events};
-pub use heads::{HeadRow, heads};
 pub use runs::{Row, RunFacts, RunKey, RunRow, day, runs};
 pub use work::{
     AgentFacts, AgentRow, IncidentFacts, IncidentRow, MessageFacts, MessageRow, TaskFacts, TaskRow,
@@ -26,8 +25,7 @@ pub fn each_table<V: TableVisitor>(visitor: &mut V) -> Result<(), V::Error> {
     visitor.visit(&incidents())?;
     visitor.visit(&usage())?;
     visitor.visit(&tools())?;
-    visitor.visit(&events())?;
-    visitor.visit(&heads())
+    visitor.visit(&events())
 }
 
 /// The action of [`each_table`] on a table of any rows.

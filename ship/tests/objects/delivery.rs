@@ -1,9 +1,13 @@
 //! All data arrives, once.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use teamkeep_core::store::log::{Appending, SegmentName};
+use teamkeep_core::sys::clock::Timestamp;
 
 use super::texts;
 use crate::support::{Machine, TRACES, files};
@@ -138,40 +142,125 @@ fn a_dry_run_sends_nothing_and_shows_the_rows_that_are_sent() {
     }
 }
 
-#[test]
-fn each_shipment_of_new_lines_has_the_head_of_the_log() {
-    let machine = Machine::new();
-    machine.record("v328-headless");
-    machine.configure_lake("");
-    machine.ship_all();
-    let heads = machine.rows("heads");
-    assert_eq!(heads.len(), 1);
-    let last = machine.log_lines().pop().unwrap();
-    let chain = last["chain"].as_str().unwrap();
-    assert!(chain.starts_with(&format!("{}:", heads[0]["lines"])), "{chain}");
-    assert!(chain.ends_with(heads[0]["hash"].as_str().unwrap()), "{chain}");
-    // A head that it has is not sent again.
-    std::fs::remove_dir_all(machine.lake().join("heads")).unwrap();
-    machine.ship_all();
-    assert!(!machine.lake().join("heads").exists());
-    machine.record("v328-notasks");
-    machine.ship_all();
-    assert_eq!(machine.rows("heads").len(), 1);
+/// The heads in the table `events`.
+fn shipped_heads(machine: &Machine) -> BTreeSet<String> {
+    machine.rows("events").iter().filter_map(|row| row["head"].as_str().map(str::to_owned)).collect()
 }
 
 #[test]
-fn a_head_that_cannot_be_created_does_not_keep_events_and_runs_from_being_sent() {
+fn each_shipment_of_new_lines_has_the_head_of_each_log() {
     let machine = Machine::new();
-    machine.record("v328-inprocess");
-    machine.configure_lake("since = \"2099-01-01\"");
-    machine.ship_all();
-    std::fs::remove_dir_all(machine.lake().join("heads")).unwrap();
-    std::fs::write(machine.lake().join("heads"), "in the way").unwrap();
-    machine.record("v328-panes");
     machine.configure_lake("");
+    machine.record("v328-headless");
+    machine.ship_all();
+    let first = machine.heads();
+    assert!(!first.is_empty());
+    assert_eq!(shipped_heads(&machine), first);
+    machine.record("v328-notasks");
+    machine.ship_all();
+    let all = machine.heads();
+    assert!(all.len() > first.len());
+    assert_eq!(shipped_heads(&machine), all);
+}
+
+#[test]
+fn the_lines_of_a_log_that_continues_are_sent_once_with_each_head() {
+    let machine = Machine::new();
+    machine.configure_lake("");
+    let log = machine.logs().session(None);
+    let (mut expected, patience) = (BTreeSet::new(), Duration::from_secs(60));
+    let how = Appending { segment_size: 1 << 20, patience, durable: false };
+    for round in 1..=3 {
+        for number in 0..2 {
+            let line = json!({"v": 1, "at": "2026-02-03T04:05:06.789Z", "id": format!("{round}-{number}"), "event": "E"});
+            log.append(line.to_string().as_bytes(), Timestamp::default(), how).unwrap();
+        }
+        expected.insert(format!("session-no-session:{}", log.head().unwrap()));
+        machine.ship_all();
+        assert_eq!((machine.rows("events").len(), shipped_heads(&machine)), (2 * round, expected.clone()));
+        log.compress().unwrap();
+    }
+    let prefix = "events/org=acme/date=2026-02-03/host=m1/session-no-session-0000000000";
+    let objects = machine.objects();
+    assert_eq!(objects.iter().filter(|name| name.starts_with(prefix)).count(), 3, "{objects:?}");
+    std::fs::remove_dir_all(machine.store().join("ship")).unwrap();
+    assert!(machine.ship_all().contains("(0 new objects, 0 KiB)"));
+}
+
+#[test]
+fn the_line_of_a_writer_without_the_lock_is_sent_when_it_is_a_minute_old() {
+    let machine = Machine::new();
+    machine.configure_lake("");
+    let log = machine.logs().session(None);
+    std::fs::create_dir_all(log.dir()).unwrap();
+    let name = SegmentName::single(Timestamp::default()).to_string();
+    let path = log.dir().join(&name);
+    std::fs::write(&path, "{\"v\":1,\"at\":\"2026-02-03T04:05:06.789Z\",\"id\":\"i\",\"event\":\"E\"}\n")
+        .unwrap();
+    machine.ship_all();
+    assert_eq!(machine.rows("events").len(), 0);
+    let dry = String::from_utf8(machine.ship(&["--dry-run", "--json"]).stdout).unwrap();
+    assert_eq!(dry.lines().count(), 1, "{dry}");
+    age(&path);
+    machine.ship_all();
+    let rows = machine.rows("events");
+    assert_eq!((rows.len(), &rows[0]["head"]), (1, &Value::Null));
+    assert_eq!(rows[0]["segment"], format!("session-no-session/{name}"));
+    let object = name.replace("events-", "session-no-session-").replace(".jsonl", "-0.parquet");
+    let expected = format!("events/org=acme/date=2026-02-03/host=m1/{object}");
+    assert!(machine.objects().contains(&expected), "{:?}", machine.objects());
+    assert!(machine.ship_all().contains("sent 0 events"));
+}
+
+/// Sets the modification time of a file back by an hour.
+fn age(path: &Path) {
+    let file = std::fs::File::options().write(true).open(path).unwrap();
+    let now = file.metadata().unwrap().modified().unwrap();
+    file.set_modified(now - Duration::from_secs(3_600)).unwrap();
+}
+
+#[test]
+fn the_events_after_a_damaged_first_line_are_sent() {
+    let machine = Machine::new();
+    machine.configure_lake("");
+    machine.record("v328-inprocess");
+    let lines = machine.log_lines().len();
+    machine.change_log(|text| format!("{}\n{text}", "x".repeat(100)));
+    let sent = machine.ship_all();
+    assert!(sent.contains("1 line of the log cannot be read"), "{sent}");
+    assert_eq!(machine.rows("events").len(), lines);
+    let object = format!("events/org=acme/date=1970-01-01/host=m1/{}-", machine.log().owner);
+    assert!(machine.objects().iter().any(|name| name.starts_with(&object)), "{:?}", machine.objects());
+}
+
+#[test]
+fn a_segment_that_cannot_be_read_keeps_only_the_later_ones_of_its_log_from_being_sent() {
+    let machine = Machine::new();
+    machine.configure_lake("");
+    machine.record("v328-inprocess");
+    let log = machine.logs().session(None);
+    let how = Appending { segment_size: 1, patience: Duration::from_secs(60), durable: false };
+    for number in 0..3 {
+        let line =
+            json!({"v": 1, "at": "2026-02-03T04:05:06.789Z", "id": format!("own-{number}"), "event": "E"});
+        log.append(line.to_string().as_bytes(), Timestamp::default(), how).unwrap();
+    }
+    let second = log.segments().unwrap().remove(1).path();
+    let whole = std::fs::read(&second).unwrap();
+    std::fs::remove_file(&second).unwrap();
+    // It cannot be opened, whoever runs the test.
+    let packed = second.with_extension("jsonl.gz");
+    std::fs::write(&packed, "no gzip").unwrap();
     let output = machine.ship(&["--once"]);
     let text = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success() && text.contains("cannot create heads/"), "{text}");
+    assert!(!output.status.success() && text.contains("of session-no-session was not sent"), "{text}");
+    let own = |id: &str| id.starts_with("own-");
+    let ids = texts(&machine.rows("events"), "id");
+    assert_eq!(ids.iter().filter(|id| own(id)).collect::<Vec<_>>(), ["own-0"]);
+    assert!(ids.len() > 10 && machine.rows("runs").len() == machine.reports().len());
+    std::fs::remove_file(&packed).unwrap();
+    std::fs::write(&second, whole).unwrap();
+    machine.ship_all();
     assert_complete(&machine);
 }
 
@@ -189,7 +278,7 @@ fn earlier_data_than_since_is_never_sent() {
     // Objects without rows are created once.
     assert!(!empty[0].exists());
     assert_eq!((machine.rows("events").len(), machine.rows("runs").len()), (0, 0));
-    assert_eq!(machine.objects().iter().filter(|name| name.ends_with("no-rows.parquet")).count(), 9);
+    assert_eq!(machine.objects().iter().filter(|name| name.ends_with("no-rows.parquet")).count(), 8);
     assert_eq!(machine.ship(&["--dry-run", "--json"]).stdout, b"");
     let status = String::from_utf8(machine.ship(&["status"]).stdout).unwrap();
     assert!(status.contains("only data from 2099-01-01"), "{status}");

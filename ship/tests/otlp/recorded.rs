@@ -1,5 +1,6 @@
 //! The recorded runs of `tests/fixtures/traces`, recorded again by the hooks of this version.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use teamkeep::report::Report;
@@ -7,7 +8,9 @@ use teamkeep::timeline::{RunCatalog, merge};
 use teamkeep_core::config::Config;
 use teamkeep_core::config::ShipPrivacy;
 use teamkeep_core::store::archive::{Archive, RunRecord};
+use teamkeep_core::store::log::Logs;
 use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_core::sys::paths::Paths;
 use teamkeep_ship::otlp::RunExport;
 use teamkeep_ship::verdicts::RunVerdict;
 
@@ -26,7 +29,9 @@ impl Recorded {
         let store = tempfile::tempdir().unwrap();
         teamkeep::demo::replay_into(&text, Some(store.path().to_owned())).unwrap();
         let archive = Archive::new(store.path().join("archive"), 32 << 20, Duration::from_secs(60));
-        let catalog = RunCatalog::open(archive, store.path().join("log"));
+        let paths =
+            Paths { store: store.path().to_owned(), config: PathBuf::new(), client: None, warning: None };
+        let catalog = RunCatalog::open(archive, Logs::of(&paths));
         let opened = catalog.open_runs(&catalog.runs.iter().collect::<Vec<_>>()).unwrap();
         let recorded = opened.runs.iter().map(|data| {
             let timeline = merge(data);

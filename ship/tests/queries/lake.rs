@@ -9,9 +9,8 @@ use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, String
 use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use teamkeep_core::sys::clock::parse;
 use teamkeep_ship::parquet_file::encode;
-use teamkeep_ship::tables::{HeadRow, heads};
+use teamkeep_ship::tables::{EventRow, Place, Texts, events};
 
 use crate::support::{self, Machine};
 
@@ -86,22 +85,24 @@ fn add_copy(machine: &Machine, table: &str, change: Change) -> usize {
     count
 }
 
-/// Adds heads: of m2 the third has fewer lines, of m3 the second has another hash, and m4 has two users.
+/// Adds heads: of a log of m2 the third has fewer lines, of one of m3 the second has another hash, and m4 has two logs.
 pub fn add_heads(machine: &Machine) {
-    for (host, user, year, lines, hash) in [
-        ("m2", "dev", 2001, 10, "a"),
-        ("m2", "dev", 2002, 20, "b"),
-        ("m2", "dev", 2003, 15, "c"),
-        ("m3", "dev", 2098, 10, "a"),
-        ("m3", "dev", 2099, 10, "b"),
-        ("m4", "one", 2098, 30, "a"),
-        ("m4", "two", 2099, 20, "b"),
+    for (host, year, log, lines, hash) in [
+        ("m2", 2001, "r1", 10, "a"),
+        ("m2", 2002, "r1", 20, "b"),
+        ("m2", 2003, "r1", 15, "c"),
+        ("m3", 2098, "r2", 10, "a"),
+        ("m3", 2099, "r2", 10, "b"),
+        ("m4", 2098, "r3", 30, "a"),
+        ("m4", 2099, "session-s", 20, "b"),
     ] {
-        let at = parse(&format!("{year}-02-03T04:05:06Z")).unwrap();
-        let row = HeadRow { at, user: Some(user.to_owned()), lines, hash: hash.to_owned() };
-        let dir = machine.lake().join(format!("heads/org=acme/date={year}-02-03/host={host}"));
+        let line = format!(r#"{{"v":1,"at":"{year}-02-03T04:05:06Z","id":"{log}-{lines}","event":"E"}}"#);
+        let head = format!("{log}:{lines}:{hash}");
+        let place = Place { segment: log, number: 1, head: Some(&head) };
+        let row = EventRow::parse(line.as_bytes(), place, &Texts::Dropped).unwrap();
+        let dir = machine.lake().join(format!("events/org=acme/date={year}-02-03/host={host}"));
         std::fs::create_dir_all(&dir).unwrap();
-        std::fs::write(dir.join(format!("{user}.parquet")), encode(&heads(), [row]).unwrap().unwrap())
+        std::fs::write(dir.join(format!("{log}.parquet")), encode(&events(), [row]).unwrap().unwrap())
             .unwrap();
     }
 }

@@ -13,8 +13,11 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Map, Value, json};
 use teamkeep::report::Report;
 use teamkeep::timeline::{RunCatalog, merge};
+use teamkeep::verify::LogHead;
 use teamkeep_core::config::Config;
 use teamkeep_core::store::archive::Archive;
+use teamkeep_core::store::log::{EventLog, Logs};
+use teamkeep_core::sys::paths::Paths;
 
 /// The recorded runs of Claude Code, by name.
 pub const TRACES: [&str; 7] = [
@@ -113,7 +116,16 @@ impl Machine {
 
     pub fn catalog(&self) -> RunCatalog {
         let archive = Archive::open(self.store().join("archive"), &Config::default());
-        RunCatalog::open(archive, self.store().join("log"))
+        RunCatalog::open(archive, self.logs())
+    }
+
+    pub fn logs(&self) -> Logs {
+        Logs::of(&Paths { store: self.store(), config: self.config(), client: None, warning: None })
+    }
+
+    /// The log of the only run.
+    pub fn log(&self) -> EventLog {
+        self.logs().run(&self.catalog().runs[0].run).unwrap()
     }
 
     /// The reports of all runs, as `teamkeep report --format json` prints them.
@@ -128,15 +140,32 @@ impl Machine {
         runs.map(report).collect()
     }
 
-    /// The lines of the log.
+    /// The heads of all logs, as `teamkeep verify --head` prints them.
+    pub fn heads(&self) -> BTreeSet<String> {
+        self.logs().all().unwrap().iter().filter_map(LogHead::of).map(|head| head.to_string()).collect()
+    }
+
+    /// The lines of all logs.
     pub fn log_lines(&self) -> Vec<Value> {
-        let log = self.store().join("log");
-        let segments = teamkeep_core::store::log::list(&log).unwrap();
-        let paths = segments.iter().map(|segment| segment.path(&log));
-        let texts = paths.map(|path| std::fs::read_to_string(path).unwrap());
+        let texts = self
+            .logs()
+            .segments()
+            .into_iter()
+            .map(|segment| std::io::read_to_string(segment.bytes().unwrap()));
         texts
-            .flat_map(|text| text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<_>>())
+            .flat_map(|text| {
+                text.unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<_>>()
+            })
             .collect()
+    }
+
+    /// Changes the text of each segment of the only run, uncompressed.
+    pub fn change_log(&self, change: impl Fn(String) -> String) {
+        for segment in self.log().segments().unwrap() {
+            let text = change(std::io::read_to_string(segment.bytes().unwrap()).unwrap());
+            std::fs::remove_file(segment.path()).unwrap();
+            std::fs::write(self.log().dir().join(segment.name.to_string()), text).unwrap();
+        }
     }
 
     /// The rows of a table, with the partitions.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::Path;
 use std::time::Duration;
 
 use teamkeep_core::client::payload::{KNOWN, Kind};
@@ -10,8 +9,7 @@ use teamkeep_core::client::team;
 use teamkeep_core::error::{self, Error, Result};
 use teamkeep_core::model::event::{ActorKind, OVERRIDE};
 use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::store::log::{self, Follower, Line, Parts, Range, ReadErrors, Reader};
-use teamkeep_core::store::retention;
+use teamkeep_core::store::log::{self, EventLog, Follower, Line, Logs, Range, ReadErrors, Reader};
 use teamkeep_core::sys::clock::Timestamp;
 
 use super::Args;
@@ -49,9 +47,9 @@ fn print_events(
     run: Option<(&RunCatalog, &RunRecord)>,
     range: Range,
 ) -> io::Result<Option<Error>> {
-    let dir = context.paths.log();
-    let parts = retention::parts(&catalog::archive(context));
-    if let Some(error) = args.unknown_event(&dir, &parts)? {
+    let logs = Logs::of(&context.paths);
+    let all = logs.all()?;
+    if let Some(error) = args.unknown_event(&all) {
         return Ok(Some(error));
     }
     let id = run.map(|(_, run)| run.run.as_str());
@@ -61,7 +59,9 @@ fn print_events(
     let has_marks = !args.json && !args.follow && run.is_none();
     let catalog = if has_marks { catalog(context).ok() } else { None };
     let count = args.limit.or((args.follow && args.since.is_none()).then_some(BEFORE));
-    let mut follower = Follower::new(&dir, range);
+    let mut follower = Follower::new(&logs, range);
+    // Lines that are written while the last ones are read are found twice.
+    let mut shown = BTreeSet::new();
     let problems = if let (Some((catalog, run)), false) = (run, args.follow) {
         let mut lines = Vec::new();
         let read = catalog.lines_of(run, |line| {
@@ -75,20 +75,23 @@ fn print_events(
         printer.print_all(Some(catalog), &lines[skipped..])?;
         problems
     } else if let Some(count) = count {
-        let lines;
-        (lines, follower) = log::last(&dir, &parts, range, count, is_selected)?;
-        printer.print_all(catalog.as_ref(), &Vec::from(lines))?;
-        std::mem::take(&mut follower.problems)
+        if args.follow {
+            follower.skip_to_end()?;
+        }
+        let (lines, problems) = log::last(&logs.all()?, range, count, is_selected);
+        printer.print_all(catalog.as_ref(), &lines)?;
+        shown.extend(lines.into_iter().map(|line| line.text));
+        problems
     } else if args.follow {
         ReadErrors::default()
     } else {
         if catalog.is_some() {
-            let reader = Reader::with(&dir, &parts, range)?;
+            let reader = Reader::of_own(&all, range);
             let completions: Vec<Line> =
                 reader.filter(|line| is_completion(line) && is_selected(line)).collect();
             printer.mark(catalog.as_ref(), &completions)?;
         }
-        let mut reader = Reader::with(&dir, &parts, range)?;
+        let mut reader = Reader::of_own(&all, range);
         reader.by_ref().filter(is_selected).try_for_each(|line| printer.print(&line))?;
         reader.problems
     };
@@ -101,14 +104,15 @@ fn print_events(
         }
         loop {
             printer.measure(&context.ui);
-            follower.poll(|line| if is_selected(&line) { printer.print(&line) } else { Ok(()) })?;
+            let is_new = |line: &Line| is_selected(line) && !shown.contains(&line.text);
+            follower.poll(|line| if is_new(&line) { printer.print(&line) } else { Ok(()) })?;
             printer.out.flush()?;
             warn(&context.ui, &std::mem::take(&mut follower.problems));
             std::thread::sleep(POLL_INTERVAL);
         }
     }
     if printer.printed == 0 {
-        match args.explain(&dir, &parts)? {
+        match args.explain(&all) {
             Ok(note) => {
                 context.warn_missing_store();
                 context.ui.eprint_line(note);
@@ -228,30 +232,28 @@ impl Args {
     }
 
     /// Explains why no event matches: an error for a name that nothing recorded has, else a note.
-    fn explain(&self, dir: &Path, parts: &Parts) -> io::Result<Result<&'static str>> {
-        let names = Names::read(dir, parts)?;
+    fn explain(&self, logs: &[EventLog]) -> Result<&'static str> {
+        let names = Names::read(logs);
         if names.is_log_empty {
-            return Ok(Ok("no events of this machine recorded yet; check the hooks: teamkeep doctor"));
+            return Ok("no events recorded yet; check the hooks: teamkeep doctor");
         }
         let unknown = (self.events.team.as_deref().and_then(|team| unknown("team", team, &names.teams)))
             .or_else(|| {
                 let agent = self.agent.iter().find(|agent| !names.agent_ids.contains(*agent))?;
                 unknown("agent", agent, &names.actors)
             });
-        Ok(unknown.map_or(Ok("no events match these filters"), Err))
+        unknown.map_or(Ok("no events match these filters"), Err)
     }
 
     /// An error for an event that Claude Code does not have and that was never recorded.
-    fn unknown_event(&self, dir: &Path, parts: &Parts) -> io::Result<Option<Error>> {
+    fn unknown_event(&self, logs: &[EventLog]) -> Option<Error> {
         let known = || KNOWN.iter().map(|(_, name, _)| *name).chain(["verdict", OVERRIDE]);
         let is_known = |event: &&String| known().any(|known| normalize(known) == normalize(event));
         let mut others = self.events.event.iter().filter(|event| !is_known(event)).peekable();
-        if others.peek().is_none() {
-            return Ok(None);
-        }
-        let recorded = Names::read(dir, parts)?.events;
+        others.peek()?;
+        let recorded = Names::read(logs).events;
         let is_unknown = |event: &&String| !recorded.iter().any(|one| normalize(one) == normalize(event));
-        Ok(others.find(is_unknown).and_then(|event| unknown("event", event, &recorded)).map(Error::of_usage))
+        others.find(is_unknown).and_then(|event| unknown("event", event, &recorded)).map(Error::of_usage)
     }
 }
 
@@ -265,11 +267,11 @@ struct Names {
 }
 
 impl Names {
-    fn read(dir: &Path, parts: &Parts) -> io::Result<Names> {
+    fn read(logs: &[EventLog]) -> Names {
         let mut names = Names { is_log_empty: true, ..Names::default() };
         names.events.extend(KNOWN.iter().map(|(_, name, _)| (*name).to_owned()));
         names.actors.extend(ActorKind::ALL.iter().map(|kind| kind.name().to_owned()));
-        let mut reader = Reader::with(dir, parts, Range::default())?;
+        let mut reader = Reader::of_own(logs, Range::default());
         for line in reader.by_ref() {
             let recorded = line.recorded;
             names.is_log_empty = false;
@@ -279,7 +281,7 @@ impl Names {
             names.agent_ids.extend(recorded.actor.id);
         }
         names.is_log_empty &= reader.problems.count == 0;
-        Ok(names)
+        names
     }
 }
 

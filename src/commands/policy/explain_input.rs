@@ -19,8 +19,7 @@ use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::{Actor, Recorded, SafeName};
 use teamkeep_core::policy::{Attempt, Guard, Judgement, RecordedVerdict, TeamState, Verdict};
 use teamkeep_core::store::archive::{Archive, Index, RunRecord};
-use teamkeep_core::store::log::{self, Range, Reader};
-use teamkeep_core::store::retention;
+use teamkeep_core::store::log::{Range, Reader};
 use teamkeep_core::sys::clock::Timestamp;
 
 const MAX_LISTED: usize = 5;
@@ -100,7 +99,7 @@ impl ExplainInput {
     pub fn of_run(context: &Context, call: &CallContext<'_>, run: &str) -> Result<ExplainInput> {
         let catalog = catalog(context)?;
         let run = catalog::find(&catalog, run)?;
-        let (records, _) = backtest::records(&context.paths.log(), &catalog.archive, Some(&[run]))?;
+        let (records, _) = backtest::records(&catalog.logs, &catalog.archive, Some(&[run]))?;
         let index = run.subject().and_then(|subject| catalog.archive.index(&subject));
         let actor = attribution::actor(call, index.as_ref(), call.state.name.as_deref());
         let team = team_by(run.team.as_deref(), "of the run");
@@ -165,16 +164,7 @@ impl RecordedEvent {
                 matches.insert(of, recorded.run.clone().or_else(|| recorded.session.clone()));
             }
         };
-        let parts = retention::parts(&catalog.archive);
-        Reader::with(&context.paths.log(), &parts, Range::default())?.for_each(|line| add(&line.recorded));
-        for run in catalog.runs.iter().filter(|run| run.imported.is_some()) {
-            if let Some(path) = catalog.archive.events_file(&run.run) {
-                log::read_lines(&path, |line| {
-                    add(&line.recorded);
-                    Ok(())
-                })?;
-            }
-        }
+        Reader::of(&catalog.logs.all()?, Range::default()).for_each(|line| add(&line.recorded));
         if matches.contains_key(id) {
             matches.retain(|of, _| of == id);
         }
@@ -194,7 +184,7 @@ impl RecordedEvent {
         let runs: Vec<&RunRecord> =
             catalog.runs.iter().filter(|other| Some(&other.run) == run.as_ref()).collect();
         let wanted = (!runs.is_empty()).then_some(runs.as_slice());
-        let (records, problems) = backtest::records(&context.paths.log(), &catalog.archive, wanted)?;
+        let (records, problems) = backtest::records(&catalog.logs, &catalog.archive, wanted)?;
         catalog::warn_unreadable(context, &problems);
         let found = records.into_iter().find_map(|record| {
             let position = record.events.iter().position(|event| event.id == *of)?;

@@ -17,7 +17,7 @@ use teamkeep_core::config::{Config, Policy};
 use teamkeep_core::error::{Cause, Error, Result};
 use teamkeep_core::model::event::Recorded;
 use teamkeep_core::store::archive::{Archive, RunRecord};
-use teamkeep_core::store::log::{Range, ReadErrors, Reader};
+use teamkeep_core::store::log::{Logs, Range, ReadErrors, Reader};
 
 /// How a file begins that is compressed with gzip.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -177,7 +177,7 @@ fn recorded(context: &Context, names: &[&String]) -> Result<TestCase> {
     let catalog = catalog(context)?;
     let runs: Vec<&RunRecord> =
         names.iter().map(|name| catalog::find(&catalog, name)).collect::<Result<_>>()?;
-    let (mut records, problems) = backtest::records(&context.paths.log(), &catalog.archive, Some(&runs))?;
+    let (mut records, problems) = backtest::records(&catalog.logs, &catalog.archive, Some(&runs))?;
     // In the order of the arguments.
     records.sort_by_key(|record| runs.iter().position(|run| run.run == record.run));
     Ok(TestCase { archive: catalog.archive, records, problems, names: HashMap::new(), _replayed: None })
@@ -197,13 +197,13 @@ fn replayed(file: &Path) -> Result<TestCase> {
     let text = String::from_utf8(bytes).map_err(|error| failed("read", error.into()))?;
     let replayed = demo::replay(&text).map_err(|error| failed("replay", error.into()))?;
     let archive = Archive::open(replayed.paths.archive(), &Config::default());
-    let log = replayed.paths.log();
+    let logs = Logs::of(&replayed.paths);
     let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let events = Reader::open(&log, Range::default())?.filter(|line| line.recorded.verdict.is_none());
+    let events = Reader::of(&logs.all()?, Range::default()).filter(|line| line.recorded.verdict.is_none());
     let names =
         events.zip(&replayed.lines).map(|(event, line)| (event.recorded.id, format!("{stem}:{line}")));
     let names = names.collect();
-    let (mut records, problems) = backtest::records(&log, &archive, None)?;
+    let (mut records, problems) = backtest::records(&logs, &archive, None)?;
     // The verdicts of the replay itself did not happen in the run.
     records.iter_mut().for_each(|record| record.verdicts.clear());
     Ok(TestCase { archive, records, problems, names, _replayed: Some(replayed) })

@@ -2,6 +2,7 @@
 
 use std::io::{PipeWriter, Write};
 use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use crate::timeline::{Fingerprint, OpenedRun, RunCatalog};
 use crate::watch::Recording;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::store::log::{self, Segment};
+use teamkeep_core::store::log::Segment;
 
 /// The interval for checking the log of a running team.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
@@ -43,8 +44,11 @@ pub struct Shown {
     cost: Duration,
 }
 
-/// The files of a run, and the sizes and times of the team's files in Claude Code's directory.
-type Files = (Fingerprint, Vec<Option<(u64, i64, i64)>>);
+/// Size, and time in seconds and nanoseconds.
+type Stamp = (u64, i64, i64);
+
+/// The files of a run, the team's files in Claude Code's directory, and the indexes of all running teams.
+type Files = (Fingerprint, Vec<Option<Stamp>>, Vec<(PathBuf, Option<Stamp>)>);
 
 impl Shown {
     pub fn catalog(&self) -> &RunCatalog {
@@ -75,7 +79,7 @@ impl Reader<'_> {
         start: Instant,
     ) -> Result<(Shown, OpenedRun, Recording)> {
         // Before the read: what arrives meanwhile is a change.
-        let (segments, files) = (self.segments(), self.files(&catalog, &run));
+        let (segments, files) = (segments(&catalog, &run), self.files(&catalog, &run));
         let mut opened = catalog.open_runs(&[&run])?;
         let Some(data) = opened.runs.pop() else { return Err(Error::not_found("cannot open the run")) };
         let observed = observe(self.context, &catalog, &data);
@@ -118,7 +122,7 @@ impl Reader<'_> {
         if !may_be_other || rested < shown.cost * RESTS {
             return Ok(None);
         }
-        let has_new_lines = shown.is_running && self.segments() != shown.segments;
+        let has_new_lines = shown.is_running && segments(&shown.catalog, &shown.run) != shown.segments;
         if !has_new_lines && shown.checked.elapsed() < CHECK_INTERVAL {
             return Ok(None);
         }
@@ -141,18 +145,22 @@ impl Reader<'_> {
         Ok(Some(recording))
     }
 
-    fn segments(&self) -> Vec<Segment> {
-        log::list(&self.context.paths.log()).unwrap_or_default()
-    }
-
     fn files(&self, catalog: &RunCatalog, run: &RunRecord) -> Files {
         let index = run.subject().and_then(|subject| catalog.archive.index(&subject));
         let client = run.client_dir(self.context.paths.client.as_deref());
-        let stamp = |path: &String| {
-            let there = client.as_ref()?.join(path).symlink_metadata().ok()?;
+        let stamp = |path: &Path| {
+            let there = path.symlink_metadata().ok()?;
             Some((there.size(), there.mtime(), there.mtime_nsec()))
         };
         let paths = index.iter().flat_map(|index| index.files.keys());
-        (catalog.fingerprint(run), paths.map(stamp).collect())
+        let files = paths.map(|path| stamp(&client.as_ref()?.join(path))).collect();
+        let indexes = catalog.archive.index_files().into_iter();
+        let indexes = indexes.map(|(path, _)| (path.clone(), stamp(&path))).collect();
+        (catalog.fingerprint(run), files, indexes)
     }
+}
+
+/// The segments of the run's log, whose sizes show new events.
+fn segments(catalog: &RunCatalog, run: &RunRecord) -> Vec<Segment> {
+    catalog.logs.run(&run.run).and_then(|log| log.segments().ok()).unwrap_or_default()
 }

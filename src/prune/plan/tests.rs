@@ -1,13 +1,16 @@
-use chrono::TimeDelta;
+use std::path::Path;
 
 use super::*;
 use crate::prune::RunInventory;
-use crate::prune::inventory::Closed;
-use teamkeep_core::store::archive::{RunRecord, SessionRecord, SessionRole};
-use teamkeep_core::store::log;
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_core::model::event::SafeName;
+use teamkeep_core::store::archive::{Archive, RunRecord, SessionRecord, SessionRole};
+use teamkeep_core::store::log::{Appending, Logs};
+use teamkeep_core::sys::clock;
+use teamkeep_core::sys::fs;
+use teamkeep_core::sys::paths::Paths;
 
 const DAY: u64 = 86_400;
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn now() -> Timestamp {
     clock::parse("2026-03-01T00:00:00Z").unwrap()
@@ -17,7 +20,7 @@ fn now() -> Timestamp {
 fn held(name: &str, days: i64, bytes: u64) -> RunInventory {
     let since = now() - TimeDelta::days(days);
     let session = SessionRecord {
-        id: format!("session of {name}"),
+        id: format!("session-of-{name}"),
         role: SessionRole::Lead,
         name: None,
         transcript: None,
@@ -25,6 +28,7 @@ fn held(name: &str, days: i64, bytes: u64) -> RunInventory {
         gone_at: None,
     };
     let run = RunRecord {
+        v: 1,
         run: name.to_owned(),
         started_at: since,
         ended_at: Some(since),
@@ -43,7 +47,7 @@ fn scene() -> Inventory {
 }
 
 fn planned(survey: &Inventory, bounds: Bounds) -> Plan {
-    plan(survey, &bounds, &config::Log::default(), now())
+    plan(survey, &bounds, now())
 }
 
 fn names<'a>(survey: &'a Inventory, plan: &Plan) -> Vec<&'a str> {
@@ -85,7 +89,7 @@ fn age_count_and_size_each_have_the_oldest_go() {
 }
 
 #[test]
-fn what_is_alive_unfinished_or_damaged_stays_and_is_told() {
+fn what_is_alive_unfinished_or_damaged_stays_and_is_listed() {
     for state in [RunState::Alive, RunState::Unfinished, RunState::Damaged] {
         let mut survey = scene();
         survey.runs[0].state = state;
@@ -93,57 +97,81 @@ fn what_is_alive_unfinished_or_damaged_stays_and_is_told() {
         assert_eq!(names(&survey, &plan), ["b"]);
         assert_eq!(plan.kept, [0]);
         assert_eq!((plan.bytes, plan.left), (500, 530));
-        assert!(planned(&survey, older(100)).kept.is_empty(), "not when nobody would have it go");
+        assert!(planned(&survey, older(100)).kept.is_empty(), "not if no limit reaches it");
     }
 }
 
-fn segment(day: u32, runs: &[&str], sessions: &[&str], loose: Option<i64>) -> Closed {
-    let name = format!("2026-02-{day:02}T000000000Z-1a2b3c4d.jsonl");
-    let contents = log::Contents {
-        runs: runs.iter().map(|name| (*name).to_owned()).collect(),
-        sessions: sessions.iter().map(|name| ((*name).to_owned(), 1)).collect(),
-        loose: loose.map(|days| now() - TimeDelta::days(days)),
-        ..log::Contents::default()
+/// A store with the runs of the scene, and a log for the session of each and for `other`, written so many days ago.
+fn store(dir: &Path, written: &[(&str, u64)]) -> RunCatalog {
+    let store = dir.to_owned();
+    let paths = Paths { config: store.clone(), store, client: None, warning: None };
+    let archive = Archive::new(paths.archive(), 1 << 20, PATIENCE);
+    for held in &scene().runs {
+        let path = archive.run_dir(&held.run.run).unwrap().join("run.json");
+        fs::write_atomic(&path, &serde_json::to_vec(&held.run).unwrap()).unwrap();
+    }
+    let logs = Logs::of(&paths);
+    for (name, days) in written {
+        let log = logs.session(SafeName::new(name).as_ref());
+        let how = Appending { segment_size: 1 << 20, patience: PATIENCE, durable: false };
+        log.append(br#"{"v":1,"at":"2026-02-03T04:05:06Z","payload":{}}"#, now(), how).unwrap();
+        let file = std::fs::OpenOptions::new().write(true).open(log.dir().join("events.jsonl")).unwrap();
+        let written = file.metadata().unwrap().modified().unwrap();
+        file.set_modified(written - Duration::from_secs(days * DAY)).unwrap();
+    }
+    RunCatalog::open(archive, logs)
+}
+
+/// The logs whose lines go.
+fn sessions(catalog: &RunCatalog, bounds: Bounds, limits: &config::Log) -> Vec<String> {
+    let survey = scene();
+    let mut plan = planned(&survey, bounds);
+    plan.add_sessions(&survey, catalog, &bounds, limits, &UnshippedSegments::default()).unwrap();
+    assert_eq!(plan.is_empty(), plan.runs.is_empty() && plan.sessions.removals.is_empty());
+    let mut names: Vec<String> =
+        plan.sessions.removals.iter().map(|removal| removal.segment.log.to_string()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_lines_of_a_session_go_when_they_are_old_and_no_run_that_stays_names_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let written = [("session-of-a", 91), ("session-of-b", 61), ("session-of-c", 50), ("other", 40)];
+    let catalog = store(dir.path(), &written);
+    let limits = config::Log { keep: Duration::from_secs(1_000 * DAY), ..config::Log::default() };
+    let gone = |bounds| sessions(&catalog, bounds, &limits);
+    assert_eq!(gone(Bounds::default()), [""; 0]);
+    assert_eq!(gone(older(70)), ["session-session-of-a"]);
+    assert_eq!(gone(older(30)), ["session-other", "session-session-of-a", "session-session-of-b"]);
+    assert_eq!(gone(older(0)).len(), 4);
+    // The run goes by count, its lines only by their own age.
+    assert_eq!(gone(Bounds { keep: Some(0), ..Bounds::default() }), [""; 0]);
+    assert_eq!(gone(Bounds { keep: Some(3), ..older(30) }).len(), 3);
+}
+
+#[test]
+fn the_limits_of_the_log_hold_here_as_well() {
+    let dir = tempfile::tempdir().unwrap();
+    let catalog = store(dir.path(), &[("session-of-a", 91), ("old", 40), ("new", 2)]);
+    let limits = |days, keep_size| config::Log {
+        keep: Duration::from_secs(days * DAY),
+        keep_size,
+        ..config::Log::default()
     };
-    Closed { segment: log::Segment { name: log::SegmentName::parse(&name).unwrap(), size: 1_000 }, contents }
-}
-
-/// The days of the segments to delete.
-fn days(plan: &Plan) -> Vec<u32> {
-    plan.segments.iter().map(|removal| chrono::Datelike::day(&removal.segment.name.day())).collect()
-}
-
-#[test]
-fn a_segment_goes_when_it_tells_of_nothing_that_stays() {
-    let mut survey = scene();
-    survey.segments = vec![
-        segment(1, &["a"], &[], None),
-        segment(2, &["a", "b"], &[], None),
-        segment(3, &["a"], &["session of c"], Some(80)),
-        segment(4, &["a"], &["nobody's"], Some(80)),
-        segment(5, &["a"], &["nobody's"], Some(20)),
-        segment(6, &["lost"], &[], None),
-        segment(7, &[], &[], None),
-        {
-            let mut damaged = segment(8, &["a"], &[], None);
-            damaged.contents.unreadable = true;
-            damaged
-        },
-    ];
-    assert_eq!(days(&planned(&survey, older(80))), [1, 6, 7], "the fourth is as young as what stays");
-    assert_eq!(days(&planned(&survey, older(70))), [1, 4, 6, 7]);
-    assert_eq!(days(&planned(&survey, older(30))), [1, 2, 4, 6, 7]);
-    assert_eq!(days(&planned(&survey, Bounds { keep: Some(1), ..Bounds::default() })), [1, 2, 6, 7]);
-    survey.damaged.push("lost".to_owned());
-    assert_eq!(days(&planned(&survey, older(80))), [1, 7], "what cannot be read is not gone");
-    assert_eq!(days(&planned(&survey, older(70))), [1, 7], "nor are lines that may be its own");
+    let gone = |limits| sessions(&catalog, Bounds::default(), &limits);
+    assert_eq!(gone(limits(30, u64::MAX)), ["session-old"]);
+    assert_eq!(gone(limits(1_000, 0)), ["session-new", "session-old"]);
+    assert_eq!(sessions(&catalog, older(100), &limits(30, u64::MAX)), ["session-old"], "the stricter one");
 }
 
 #[test]
-fn the_bounds_of_the_log_hold_here_as_well() {
-    let mut survey = scene();
-    survey.segments = vec![segment(1, &["c"], &[], None), segment(28, &["c"], &[], None)];
-    survey.log = survey.segments.iter().map(|segment| segment.segment.clone()).collect();
-    let limits = config::Log { keep: Duration::from_secs(10 * DAY), ..config::Log::default() };
-    assert_eq!(days(&plan(&survey, &Bounds::default(), &limits, now())), [1]);
+fn no_lines_of_sessions_go_as_long_as_a_run_cannot_be_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let catalog = store(dir.path(), &[("session-of-a", 91), ("old", 91)]);
+    let limits = config::Log::default();
+    assert_eq!(sessions(&catalog, older(70), &limits).len(), 2);
+    let path = catalog.archive.run_dir("c").unwrap().join("run.json");
+    std::fs::write(path, "{").unwrap();
+    assert_eq!(sessions(&catalog, older(70), &limits), [""; 0]);
 }

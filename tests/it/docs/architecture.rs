@@ -17,6 +17,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("sys/unicode", &[]),
     ("model", &["sys/clock"]),
     ("store/chain", &[]),
+    ("store/packed", &["sys/fs"]),
     ("sys/diagnostics", &["sys/clock", "sys/fs", "sys/unicode"]),
     ("sys/env", &["error", "sys/clock"]),
     ("sys/signals", &[]),
@@ -32,7 +33,19 @@ const CORE: &[(&str, &[&str])] = &[
     ("client/settings", &["client/payload", "config", "error", "sys/env", "sys/fs", "sys/paths"]),
     ("client/team", &["client/compat", "client/json", "model", "sys/clock", "sys/process", "sys/unicode"]),
     ("spending", &["client/team", "config", "sys/clock"]),
-    ("store/log", &["config", "error", "model", "store/chain", "sys/clock", "sys/fs", "sys/parallel"]),
+    (
+        "store/log",
+        &[
+            "error",
+            "model",
+            "store/chain",
+            "store/packed",
+            "sys/clock",
+            "sys/fs",
+            "sys/parallel",
+            "sys/paths",
+        ],
+    ),
     (
         "policy",
         &[
@@ -57,6 +70,7 @@ const CORE: &[(&str, &[&str])] = &[
             "model",
             "store/chain",
             "store/metadata_only",
+            "store/packed",
             "sys/clock",
             "sys/fs",
             "sys/process",
@@ -96,21 +110,9 @@ const CORE: &[(&str, &[&str])] = &[
     ),
     (
         "store/shipping",
-        &[
-            "config",
-            "store/archive",
-            "store/chain",
-            "store/log",
-            "sys/clock",
-            "sys/fs",
-            "sys/paths",
-            "sys/process",
-        ],
+        &["config", "store/archive", "store/log", "sys/clock", "sys/fs", "sys/paths", "sys/process"],
     ),
-    (
-        "store/retention",
-        &["config", "error", "store/archive", "store/chain", "store/log", "sys/clock", "sys/fs"],
-    ),
+    ("store/retention", &["config", "error", "store/archive", "store/log", "sys/fs"]),
     (
         "hook",
         &[

@@ -85,11 +85,11 @@ fn a_store_that_cannot_be_read_is_an_error_and_not_empty() {
 fn a_log_that_cannot_be_read_is_an_error_and_not_empty() {
     let sandbox = Sandbox::new();
     std::fs::create_dir_all(sandbox.keep("")).unwrap();
-    std::fs::write(sandbox.keep("log"), "").unwrap();
+    std::fs::write(sandbox.keep("sessions"), "").unwrap();
     for args in [["log"].as_slice(), &["show"], &["log", "--raw"]] {
         let result = sandbox.run(args);
         assert_eq!((result.code, result.out.as_str()), (Some(1), ""), "{args:?}");
-        assert!(result.err.starts_with("error: ") && result.err.contains("/keep/log"), "{}", result.err);
+        assert!(result.err.starts_with("error: ") && result.err.contains("/keep/sessions"), "{}", result.err);
     }
 }
 

@@ -287,7 +287,7 @@ fn a_relative_place_for_the_record_stops_people_and_no_hook() {
     is_told(&sandbox, "TEAMKEEP_HOME", "keep", complaint);
     assert!(!sandbox.home().join("parser/keep").exists());
     let place = sandbox.home().join(".local/share/teamkeep");
-    assert!(place.join("log").is_dir(), "the default place is used");
+    assert!(place.join("sessions").is_dir(), "the default place is used");
     let noted = std::fs::read_dir(place.join("diagnostics")).unwrap().next().unwrap().unwrap().path();
     assert!(std::fs::read_to_string(noted).unwrap().contains(complaint));
 }

@@ -184,7 +184,7 @@ fn play(messages: &[Sent]) -> Vec<(String, String, String, bool)> {
         }
     }
     let recorder = scene.recorder(0);
-    let library = RunCatalog::open(recorder.archive(), recorder.paths.log());
+    let library = RunCatalog::open(recorder.archive(), teamkeep_core::store::log::Logs::of(&recorder.paths));
     let opened = library.open_runs(&[library.find(TEAM).unwrap()]).unwrap();
     let timeline = merge(&opened.runs[0]);
     assert!(timeline.entries.is_sorted_by_key(|entry| entry.at));

@@ -33,7 +33,7 @@ fn eight_hooks_at_once_record_every_event_once() {
             });
         }
     });
-    let mut reader = Reader::open(&sandbox.keep("log"), Range::default()).unwrap();
+    let mut reader = Reader::of(&sandbox.logs().all().unwrap(), Range::default());
     let mut found: HashMap<String, Vec<u32>> = HashMap::new();
     let mut ids = HashSet::new();
     for line in reader.by_ref() {
@@ -46,8 +46,8 @@ fn eight_hooks_at_once_record_every_event_once() {
     assert!(reader.problems.is_empty(), "{:?}", reader.problems);
     assert_eq!(found.len(), 8);
     assert!(found.values().all(|numbers| *numbers == (0..500).collect::<Vec<_>>()), "each once, in order");
-    let segments = teamkeep_core::store::log::list(&sandbox.keep("log")).unwrap();
-    assert!(segments.iter().all(|segment| segment.size <= 4 << 20 && !segment.name.is_single_line()));
+    let segments = sandbox.logs().segments();
+    assert!(segments.iter().all(|segment| segment.size <= 4 << 20 && !segment.name.is_single()));
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn a_hook_that_is_killed_loses_at_most_its_own_event() {
         }
     }
     assert!(verify(&sandbox) >= 60 * 20);
-    let mut reader = Reader::open(&sandbox.keep("log"), Range::default()).unwrap();
+    let mut reader = Reader::of(&sandbox.logs().all().unwrap(), Range::default());
     let mut events: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for line in reader.by_ref() {
         let payload: Value = serde_json::from_str(line.recorded.payload.get()).unwrap();

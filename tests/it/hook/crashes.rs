@@ -37,7 +37,7 @@ fn a_crashed_run_ends_at_its_last_event() {
 fn a_crashed_run_without_recorded_events_ends_at_its_last_snapshot() {
     let sandbox = Sandbox::new();
     crashed(&sandbox);
-    std::fs::remove_dir_all(sandbox.keep("log")).unwrap();
+    sandbox.segments().iter().for_each(|segment| std::fs::remove_file(segment).unwrap());
     Lead::of(&sandbox, TWO).start("startup");
     assert_eq!(sandbox.teams()[0]["ended_at"], "2026-02-03T04:05:06.000Z");
 }

@@ -28,7 +28,7 @@ fn without_a_home_a_private_directory_below_the_temporary_one_is_used() {
         assert_eq!((result.code, result.out.as_str(), result.err), (Some(0), "", told));
     }
     assert_eq!(mode(&store), 0o700);
-    let logged: Vec<PathBuf> = below(&store.join("log"));
+    let logged: Vec<PathBuf> = below(&store.join("sessions"));
     let log = logged.iter().find(|path| path.extension().is_some_and(|kind| kind == "jsonl")).unwrap();
     assert_eq!(std::fs::read_to_string(log).unwrap().lines().count(), 2);
     let noted = below(&store.join("diagnostics"))

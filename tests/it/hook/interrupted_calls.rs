@@ -100,7 +100,7 @@ fn a_call_that_was_killed_before_it_stored_anything_leaves_no_run() {
     }
     sandbox.set_clock(10_000_000_000);
     let pruned = sandbox.told(&["prune", "--yes", "--keep", "0"]);
-    assert!(pruned.contains("deleted 1 run, "), "{pruned}");
+    assert!(pruned.contains("deleted 1 run ("), "{pruned}");
     assert!(!dir.exists() && sandbox.teams().is_empty());
 }
 
@@ -161,6 +161,7 @@ fn without_index(sandbox: &Sandbox, process: u32) -> String {
     let mut run: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     run["sessions"] = json!([]);
     std::fs::write(path, run.to_string()).unwrap();
+    sandbox.finish();
     std::fs::remove_dir_all(sandbox.keep("sessions")).unwrap();
     sandbox.remove_dir("teams/session-aaaaaaaa");
     run["run"].as_str().unwrap().to_owned()

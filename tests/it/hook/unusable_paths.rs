@@ -173,7 +173,7 @@ fn store_creation_failure_is_reported() {
         "{}",
         result.err
     );
-    assert!(result.err.contains("file/store/log") && result.err.lines().count() == 1, "{}", result.err);
+    assert!(result.err.contains("file/store/sessions") && result.err.lines().count() == 1, "{}", result.err);
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn only_the_user_can_access_the_store() {
     lead.end("other");
     sandbox.finish();
     let all = below(&sandbox.keep(""));
-    for part in ["log", "diagnostics", "sessions", "archive/runs", "archive/closed", "archive/locks"] {
+    for part in ["diagnostics", "sessions", "archive/runs", "archive/closed", "archive/locks"] {
         assert!(
             all.iter().any(|path| path.starts_with(sandbox.keep(part)) && path.is_file()),
             "{part}: {all:?}"

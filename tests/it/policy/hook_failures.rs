@@ -1,8 +1,13 @@
 //! Gates that are hindered: by a huge or unreadable input, and by a store that cannot be written.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::gate_sandbox::{TEAM, busy, pairs, shutdown, told, verdicts};
+use crate::hook::hook_stderr::as_user;
 use crate::support::sandbox::{CommandResult, ContentDamage, Sandbox};
 
 #[test]
@@ -53,20 +58,26 @@ fn an_event_that_cannot_be_recorded_is_still_judged() {
     let sandbox = busy("");
     let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}});
     assert_eq!(told(&sandbox, bash.clone()).code, Some(0));
-    let log = sandbox.keep("log");
-    std::fs::remove_dir_all(&log).unwrap();
-    std::fs::write(&log, "in the way").unwrap();
-    let result = sandbox.feed("pre-tool-use", shutdown("").as_bytes(), &[]);
+    let dir = sandbox.run_log().dir().to_owned();
+    let set = |path: &Path, mode| std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    set(&dir.join("events.jsonl"), 0o400);
+    set(&dir, 0o500);
+    let hook = |payload: &str| as_user(&sandbox, &["hook", "pre-tool-use"], payload.as_bytes(), |_| ());
+    let Some(result) = hook(&shutdown("")) else { return };
     assert_eq!(result.code, Some(2), "{}", result.err);
-    assert!(sandbox.diagnostics().contains("log"), "{}", sandbox.diagnostics());
-    assert_eq!(told(&sandbox, bash).code, Some(1), "the failure is told where the policy says nothing");
+    assert!(sandbox.diagnostics().contains("/events-solo-"), "{}", sandbox.diagnostics());
+    let bash = shutdown("").replace("SendMessage", "Bash");
+    let result = hook(&bash).unwrap();
+    assert_eq!(result.code, Some(1), "the failure is told where the policy says nothing");
+    set(&dir, 0o700);
 }
 
 #[test]
 fn a_read_only_store_blocks_only_with_on_error_block() {
     for (policy, code) in [("", 1), ("[policy]\non-error = \"block\"\n", 2)] {
         let sandbox = busy(policy);
-        std::fs::write(sandbox.keep("log").parent().unwrap(), "in the way").unwrap();
+        let store = sandbox.keep("");
+        std::fs::write(store.components().collect::<std::path::PathBuf>(), "in the way").unwrap();
         let result = sandbox.feed("pre-tool-use", shutdown("").as_bytes(), &[]);
         assert_eq!(result.code, Some(code), "{policy}: {}", result.err);
     }
@@ -83,6 +94,8 @@ fn an_archive_that_cannot_be_used_is_a_failure_of_the_policy() {
         let result = sandbox.feed("pre-tool-use", shutdown("").as_bytes(), &[]);
         assert_eq!(result.code, Some(code), "{}", result.err);
         let decision = if code == 2 { "block" } else { "allow" };
+        std::fs::remove_file(&archive).unwrap();
+        std::fs::rename(sandbox.keep("moved"), &archive).unwrap();
         assert_eq!(pairs(&verdicts(&sandbox)), [("policy-failed", decision)]);
     }
 }

@@ -174,7 +174,7 @@ fn each_use_of_an_override_is_recorded() {
 fn an_override_that_cannot_be_recorded_does_not_apply() {
     let sandbox = Sandbox::new();
     std::fs::create_dir_all(sandbox.keep("")).unwrap();
-    std::fs::write(sandbox.keep("log"), "no directory").unwrap();
+    std::fs::write(sandbox.keep("sessions"), "no directory").unwrap();
     let result = sandbox.run(&["pause", "1h"]);
     assert_eq!(result.code, Some(1));
     assert!(

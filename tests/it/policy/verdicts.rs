@@ -89,7 +89,10 @@ fn record(sandbox: &Sandbox, event: &Recorded, verdict: &Verdict) {
         payload: &event.payload,
     };
     let line = line(verdict, &id, &judged).unwrap();
-    let log =
-        teamkeep_core::store::log::Log::open(sandbox.keep("log"), &teamkeep_core::config::Log::default());
-    log.append(&line, event.at).unwrap();
+    let how = teamkeep_core::store::log::Appending {
+        segment_size: 1 << 20,
+        patience: std::time::Duration::from_secs(60),
+        durable: false,
+    };
+    sandbox.run_log().append(&line, event.at, how).unwrap();
 }

@@ -1,9 +1,9 @@
 //! What is not shipped is kept, up to a limit.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::json;
-use teamkeep_core::store::log::{self, Segment};
+use teamkeep_core::store::log::{Segment, SegmentName};
 use teamkeep_core::store::shipping::{Shipped, ShippingState};
 
 use super::ship_sandbox::{SESSION, SHIP, ShipSandbox};
@@ -12,7 +12,7 @@ use crate::support::sandbox::feed;
 
 const SMALL: &str = "[log]\nlock-patience = \"5m\"\nsegment-size = \"4 KiB\"\nkeep-size = \"1 B\"\n";
 
-/// A log of this many segments of a session without a team; the last one is current.
+/// A log of this many segments of a session without a team, one an hour; the last one is current.
 fn with_segments(count: usize) -> ShipSandbox {
     let ship = ShipSandbox::bare();
     ship.sandbox.configure(SMALL);
@@ -20,22 +20,31 @@ fn with_segments(count: usize) -> ShipSandbox {
         let prompt = format!("{number}{}", "x".repeat(4_000));
         ship.hook("UserPromptSubmit", json!({"prompt": prompt}));
     }
-    assert_eq!(segments(&ship).len(), count);
+    let all = segments(&ship);
+    assert_eq!(all.len(), count);
+    // Retention goes by the time of a file.
+    for (age, segment) in all.iter().rev().enumerate() {
+        let file = std::fs::File::options().write(true).open(segment.path()).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(age as u64 * 3_600)).unwrap();
+    }
     ship
 }
 
-fn segments(ship: &ShipSandbox) -> Vec<log::Segment> {
-    log::list(&ship.sandbox.keep("log")).unwrap()
+fn segments(ship: &ShipSandbox) -> Vec<Segment> {
+    ship.sandbox.logs().segments()
+}
+
+fn names(segments: &[Segment]) -> Vec<SegmentName> {
+    segments.iter().map(|segment| segment.name.clone()).collect()
 }
 
 /// Notes that the object store has these segments.
 fn ship_segments(ship: &ShipSandbox, segments: &[&Segment]) {
     // It takes the lock itself.
-    let id = ship.destination().id;
+    let destination = ship.destination();
     let right = ship.shipping().lock(Duration::from_secs(60)).unwrap().unwrap();
     let add = |state: &mut ShippingState| {
-        let shipped = &mut state.destinations.entry(id).or_default().segments;
-        shipped.extend(segments.iter().map(|segment| segment.name.clone()));
+        segments.iter().for_each(|segment| state.add_segment(&destination, segment));
     };
     right.update(add).unwrap();
 }
@@ -50,19 +59,18 @@ fn finish(ship: &ShipSandbox, more: &str) -> String {
 fn segments_are_kept_until_the_object_store_has_them() {
     let ship = with_segments(6);
     let all = segments(&ship);
-    let noted = finish(&ship, "");
-    assert!(noted.contains("are not shipped and are kept until then"), "{noted}");
-    assert_eq!(segments(&ship), all);
-    ship_segments(&ship, &[&all[0], &all[1], &all[3]]);
+    finish(&ship, "");
+    assert_eq!(names(&segments(&ship)), names(&all));
+    ship_segments(&ship, &[&all[0], &all[1], &all[2]]);
     // A receiver gets no log segments.
     finish(&ship, "otlp = \"http://127.0.0.1:9\"\n");
-    assert_eq!(segments(&ship), [all[2].clone(), all[4].clone(), all[5].clone()]);
+    assert_eq!(names(&segments(&ship)), names(&all[3..]));
     assert_eq!(ship.shipping().removed(), None);
     let pruned = ship.run(&["prune", "--yes"]);
     assert_eq!((pruned.code, segments(&ship).len()), (Some(0), 3), "{}", pruned.out);
     ship.sandbox.configure(SMALL);
     ship.run(&["finish"]);
-    assert_eq!(segments(&ship), all[5..], "without [ship] the limits of the log apply");
+    assert_eq!(names(&segments(&ship)), names(&all[5..]), "without [ship] the limits of the log apply");
 }
 
 #[test]
@@ -70,15 +78,13 @@ fn the_oldest_are_removed_beyond_the_limit_which_is_reported() {
     let ship = with_segments(6);
     let all = segments(&ship);
     let noted = finish(&ship, "keep-unshipped = \"9 KiB\"\n");
-    assert!(noted.contains("1 MiB of the log were removed before they were shipped"), "{noted}");
-    assert_eq!(segments(&ship), all[3..]);
+    assert!(noted.contains("1 MiB of the logs were removed before they were shipped"), "{noted}");
+    assert_eq!(names(&segments(&ship)), names(&all[3..]));
     let removed = ship.shipping().removed().unwrap();
-    assert_eq!(
-        (removed.segments, removed.oldest, removed.newest),
-        (3, all[0].name.clone(), all[2].name.clone())
-    );
+    let bytes = all[..3].iter().map(|segment| segment.size).sum();
+    assert_eq!((removed.segments, removed.bytes), (3, bytes));
     let doctor = ship.run(&["doctor", "--verbose"]).out;
-    assert!(doctor.contains("3 log segments of 2026-02-03 to 2026-02-03 were removed before"), "{doctor}");
+    assert!(doctor.contains("3 log segments were removed before they were shipped"), "{doctor}");
     finish(&ship, "keep-unshipped = \"9 KiB\"\n");
     assert_eq!(ship.shipping().removed().unwrap().segments, 3, "once more changes nothing");
 }
@@ -92,10 +98,10 @@ fn a_damaged_state_means_that_nothing_is_shipped() {
     let whole = std::fs::read_to_string(&state).unwrap();
     std::fs::write(&state, &whole[..whole.len() / 2]).unwrap();
     finish(&ship, "");
-    assert_eq!(segments(&ship), all);
+    assert_eq!(names(&segments(&ship)), names(&all));
     std::fs::write(&state, whole).unwrap();
     finish(&ship, "");
-    assert_eq!(segments(&ship), all[1..]);
+    assert_eq!(names(&segments(&ship)), names(&all[1..]));
 }
 
 #[test]

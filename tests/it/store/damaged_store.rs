@@ -143,8 +143,7 @@ fn a_damaged_session_state_is_rebuilt() {
 }
 
 fn segment(sandbox: &Sandbox) -> PathBuf {
-    let is_segment = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "jsonl");
-    below(&sandbox.keep("log")).into_iter().find(is_segment).unwrap()
+    sandbox.run_log().segments().unwrap().remove(0).path()
 }
 
 #[test]
@@ -212,8 +211,6 @@ fn a_clock_that_goes_backwards_reorders_nothing() {
         lead.hook("Stop", json!({}));
     }
     assert_eq!(sandbox.log().len(), 4);
-    let told = sandbox.diagnostics();
-    assert!(told.contains("the clock went back to 2026-02-02T04:05:06.000Z: the log's segment "), "{told}");
     let result = sandbox.run(&["log", TEAM, "--json"]);
     let warning = "warning: the clock was set back to 2026-02-02 04:05:06 UTC; \
                    later times are shown as if it had continued at 2026-02-03 04:06:06 UTC\n";

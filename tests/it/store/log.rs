@@ -6,16 +6,27 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use teamkeep_core::config;
-use teamkeep_core::store::log::{Log, Range, ReadErrors, Reader};
+use teamkeep_core::model::event::SafeName;
+use teamkeep_core::store::log::{Appending, EventLog, Logs, Range, ReadErrors, Reader};
 use teamkeep_core::sys::clock;
+use teamkeep_core::sys::env::Env;
+use teamkeep_core::sys::paths::Paths;
 
 const AT: &str = "2026-02-03T04:05:06.789Z";
 /// What tells the child to append: the directory, its name, how many lines, how many bytes each.
 const JOB: &str = "TEAMKEEP_TEST_APPEND";
 
-fn limits() -> config::Log {
-    config::Log { segment_size: 4 << 20, lock_patience: Duration::from_secs(300), ..config::Log::default() }
+const SESSION: &str = "1353b3db-15db";
+
+/// The log of the session in a store.
+fn session_log(home: &Path) -> EventLog {
+    let env = Env { store: Some(home.to_owned()), ..Env::default() };
+    Logs::of(&Paths::find(&env)).session(SafeName::new(SESSION).as_ref())
+}
+
+fn write(log: &EventLog, at: &str, line: &str) -> teamkeep_core::error::Result<()> {
+    let how = Appending { segment_size: 4 << 20, patience: Duration::from_secs(300), durable: false };
+    log.append(line.as_bytes(), clock::parse(at).unwrap(), how).map(drop)
 }
 
 fn record(at: &str, id: &str, event: &str, actor: &str, payload: &str) -> String {
@@ -24,8 +35,8 @@ fn record(at: &str, id: &str, event: &str, actor: &str, payload: &str) -> String
     )
 }
 
-fn append(dir: &Path, at: &str, line: &str) {
-    Log::open(dir, &limits()).append(line.as_bytes(), clock::parse(at).unwrap()).unwrap();
+fn append(home: &Path, at: &str, line: &str) {
+    write(&session_log(home), at, line).unwrap();
 }
 
 /// Not a test by itself: appends when a test has started it as a process of its own, and says a dot for each.
@@ -35,11 +46,11 @@ fn a_child_that_appends() {
     let words: Vec<&str> = job.split('|').collect();
     let [dir, name, count, size] = words[..] else { panic!("{job}") };
     let (count, size): (u32, usize) = (count.parse().unwrap(), size.parse().unwrap());
-    let log = Log::open(dir, &limits());
+    let log = session_log(Path::new(dir));
     let payload = format!("\"{}\"", "x".repeat(size));
     for number in 0..count {
         let line = record(AT, &format!("{name}-{number}"), "Stop", "bob", &payload);
-        if log.append(line.as_bytes(), clock::parse(AT).unwrap()).is_err() {
+        if write(&log, AT, &line).is_err() {
             break;
         }
         std::io::stderr().write_all(b".").unwrap();
@@ -67,7 +78,7 @@ fn dots(mut child: std::process::Child) -> u32 {
 /// The numbers of each writer's lines, in the order in which they stand.
 fn numbers(dir: &Path) -> (HashMap<String, Vec<u32>>, ReadErrors) {
     let mut found: HashMap<String, Vec<u32>> = HashMap::new();
-    let mut reader = Reader::open(dir, Range::default()).unwrap();
+    let mut reader = Reader::of(&[session_log(dir)], Range::default());
     for line in reader.by_ref() {
         let (name, number) = line.recorded.id.split_once('-').unwrap();
         found.entry(name.to_owned()).or_default().push(number.parse().unwrap());
@@ -85,8 +96,9 @@ fn eight_processes_append_at_once_and_no_line_is_lost_torn_or_doubled() {
     assert!(problems.is_empty(), "{problems:?}");
     assert_eq!(found.len(), 8);
     assert!(found.values().all(|numbers| *numbers == (0..500).collect::<Vec<_>>()));
-    let segments = teamkeep_core::store::log::list(dir.path()).unwrap();
-    assert!(segments.iter().all(|segment| segment.size <= 4 << 20 && !segment.name.is_single_line()));
+    let segments = session_log(dir.path()).segments().unwrap();
+    assert!(segments.len() > 10);
+    assert!(segments.iter().all(|segment| segment.size <= 4 << 20 && !segment.name.is_single()));
 }
 
 #[test]
@@ -120,18 +132,19 @@ fn a_killed_writer_loses_at_most_its_own_line() {
 }
 
 #[test]
-fn a_full_disk_leaves_the_log_as_it_was() {
+fn a_line_that_does_not_fit_leaves_the_log_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     let mut shell = Command::new("/bin/sh");
     shell
         .args(["-c", "trap '' XFSZ; ulimit -f 100; exec \"$0\" \"$@\""])
         .arg(std::env::current_exe().unwrap());
-    let written = dots(job(&mut shell, dir.path(), "full", 1_000, 20_000));
-    assert!((1..1_000).contains(&written), "{written}");
+    // What the segment does not take goes to files of its own, and what none takes is not there.
+    assert_eq!(dots(job(&mut shell, dir.path(), "full", 10, 20_000)), 10);
+    assert_eq!(dots(job(&mut shell, dir.path(), "larger", 1, 60_000)), 0);
     append(dir.path(), AT, &record(AT, "after-0", "Stop", "bob", "{}"));
     let (found, problems) = numbers(dir.path());
     assert!(problems.is_empty(), "{problems:?}");
-    assert_eq!((found["full"].len() as u32, found["after"].len()), (written, 1));
+    assert_eq!((found["full"].len(), found.get("larger"), found["after"].len()), (10, None, 1));
 }
 
 fn teamkeep(home: &Path) -> Command {
@@ -164,7 +177,7 @@ fn store() -> tempfile::TempDir {
         ("2026-02-04T04:30:00.003Z", "3", "PostToolUse", "bob", update),
         ("2026-02-04T04:59:00.004Z", "4", "SubagentStop", "alice", r#"{"odd":1e0400}"#),
     ] {
-        append(&home.path().join("log"), at, &record(at, id, event, actor, payload));
+        append(home.path(), at, &record(at, id, event, actor, payload));
     }
     home
 }
@@ -223,7 +236,7 @@ fn empty_log_is_not_an_error() {
         String::from_utf8(output.stderr).unwrap()
     };
     for args in [&["--json"][..], &["-n", "3"], &["--event", "Stop"]] {
-        assert!(result(home.path(), args).starts_with("no events of this machine recorded yet; "));
+        assert!(result(home.path(), args).starts_with("no events recorded yet; "));
     }
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "and nothing is made");
     assert_eq!(result(store().path(), &["--event", "Stop"]), "no events match these filters\n");
@@ -257,7 +270,8 @@ fn an_unknown_name_is_an_error_with_the_nearest_known_one() {
 #[test]
 fn lines_that_cannot_be_read_are_named_at_the_end() {
     let home = store();
-    let segment = home.path().join("log/2026-02-03T000000000Z-1a2b3c4d.jsonl");
+    let segment = home.path().join("sessions/other/events.jsonl");
+    std::fs::create_dir(segment.parent().unwrap()).unwrap();
     std::fs::write(&segment, "\u{1b}[2Jnonsense\n{}\n").unwrap();
     let output = run(home.path(), &["--json"]);
     assert_eq!(output.stdout.iter().filter(|byte| **byte == b'\n').count(), 4);
@@ -289,9 +303,8 @@ fn wrong_usage_and_a_wrong_configuration_name_the_error() {
 #[test]
 fn closed_output_pipe_is_not_an_error() {
     let home = store();
-    let log = home.path().join("log");
     let payload = format!("\"{}\"", "x".repeat(200_000));
-    (0..5).for_each(|_| append(&log, AT, &record(AT, "9", "Stop", "bob", &payload)));
+    (0..5).for_each(|_| append(home.path(), AT, &record(AT, "9", "Stop", "bob", &payload)));
     let mut child =
         teamkeep(home.path()).arg("--json").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
@@ -309,7 +322,7 @@ fn following_prints_existing_lines_and_new_ones() {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.next().unwrap().contains(r#""id":"4""#));
     for (at, id) in [("2026-02-04T05:00:00Z", "5"), ("2026-02-05T00:00:00Z", "6")] {
-        append(&home.path().join("log"), at, &record(at, id, "Stop", "bob", "{}"));
+        append(home.path(), at, &record(at, id, "Stop", "bob", "{}"));
         assert!(lines.next().unwrap().contains(&format!(r#""id":"{id}""#)), "also from a new segment");
     }
     child.kill().unwrap();

@@ -80,14 +80,19 @@ pub fn prune(sandbox: &Sandbox, args: &[&str]) -> CommandResult {
 #[test]
 fn a_plan_changes_nothing_and_prune_does_what_it_lists() {
     let sandbox = three();
+    for session in ["one", "two"] {
+        Lead::of(&sandbox, session).hook("Stop", json!({}));
+    }
+    sandbox.age_session_logs(31);
+    Lead::of(&sandbox, "two").hook("Stop", json!({}));
     let before = below(&sandbox.keep(""));
     let result = prune(&sandbox, &["--older-than", "30d"]);
     let ids: Vec<String> = sandbox.library().runs.iter().map(|run| run.run.clone()).collect();
     let lines: Vec<&str> = result.out.lines().collect();
-    assert_eq!(lines[0], format!("would delete {} {} (ended 99 d 23 h ago)", ids[0], team(1)));
-    assert_eq!(lines[1], format!("would delete {} {} (ended 59 d 23 h ago)", ids[1], team(2)));
+    assert_eq!(lines[0], format!("would delete {} {} (ended 100 d ago)", ids[0], team(1)));
+    assert_eq!(lines[1], format!("would delete {} {} (ended 60 d ago)", ids[1], team(2)));
     assert!(lines[2].starts_with("would delete 2 runs ("), "{}", result.out);
-    assert!(lines[2].contains("), 2 log segments ("), "{}", result.out);
+    assert!(lines[2].contains("), 1 session log ("), "{}", result.out);
     let command = "to do it: ";
     assert!(
         result.err.starts_with(command) && result.err.contains(" --yes\nerror: dry run only"),
@@ -100,7 +105,7 @@ fn a_plan_changes_nothing_and_prune_does_what_it_lists() {
 
     let kept = sandbox.replay(&team(3));
     let result = prune(&sandbox, &["--older-than", "30d", "--yes"]);
-    assert!(result.out.contains("\ndeleted 2 runs, 2 log segments ("), "{}", result.out);
+    assert!(result.out.contains("\ndeleted 2 runs, 1 session log ("), "{}", result.out);
     assert_eq!(teams(&sandbox), [team(3)]);
     assert_eq!(sandbox.replay(&team(3)), kept, "and what stays is as it was");
     is_whole(&sandbox);
@@ -111,6 +116,8 @@ fn a_plan_changes_nothing_and_prune_does_what_it_lists() {
 #[test]
 fn prune_deletes_as_many_bytes_as_planned() {
     let sandbox = three();
+    Lead::of(&sandbox, "one").hook("Stop", json!({}));
+    sandbox.age_session_logs(31);
     let result: Value =
         serde_json::from_str(&prune(&sandbox, &["--older-than", "30d", "--yes", "--json"]).out).unwrap();
     let number = |value: &Value| value.as_u64().unwrap();

@@ -31,10 +31,10 @@ fn prune_deletes_nothing_while_the_runs_cannot_be_listed() {
             "file" => std::fs::write(&runs, "").unwrap(),
             _ => {}
         }
-        let log = files(&sandbox, "log");
+        let log = files(&sandbox, "sessions");
         let result = sandbox.run(&["prune", "--yes", "--keep", "0"]);
         let found = sandbox.run(&["verify"]);
-        assert_eq!(files(&sandbox, "log"), log);
+        assert_eq!(files(&sandbox, "sessions"), log);
         assert_eq!(result.code, Some(1), "{}", result.out);
         assert!(result.err.starts_with("error: cannot prune: "), "{}", result.err);
         assert!(result.err.contains("archive/runs"), "{}", result.err);

@@ -1,7 +1,6 @@
-//! The log is kept to its bounds, and every run is reported as before: its events are closed into it first.
+//! The logs of sessions are kept to their bounds, and every run is reported as before: its events go only with it.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -76,8 +75,10 @@ pub fn told(sandbox: &Sandbox) -> Vec<(String, String, String, Value)> {
     runs.collect()
 }
 
-fn segments(sandbox: &Sandbox) -> usize {
-    teamkeep_core::store::log::list(&sandbox.keep("log")).unwrap().len()
+/// The sessions that have a log.
+fn sessions(sandbox: &Sandbox) -> Vec<String> {
+    let logs = sandbox.logs().of_sessions().unwrap();
+    logs.iter().map(|log| log.dir().file_name().unwrap().to_str().unwrap().to_owned()).collect()
 }
 
 /// The ids of all events that `log` prints: none twice.
@@ -95,11 +96,6 @@ fn needed(sandbox: &Sandbox) -> BTreeSet<String> {
     own.map(|event| event["id"].as_str().unwrap().to_owned()).collect()
 }
 
-pub fn parts(sandbox: &Sandbox) -> Vec<PathBuf> {
-    let runs = std::fs::read_dir(sandbox.keep("archive/runs")).unwrap().flatten();
-    runs.flat_map(|run| teamkeep_core::store::log::parts_in(&run.path()).into_values()).collect()
-}
-
 /// Keeps the log to its bounds, as the process that a hook starts does.
 fn retain(sandbox: &Sandbox) {
     let result = sandbox.run(&["finish"]);
@@ -107,52 +103,32 @@ fn retain(sandbox: &Sandbox) {
 }
 
 #[test]
-fn every_run_is_shown_as_before_after_its_segments_are_deleted() {
+fn every_run_is_shown_as_before_and_only_sessions_without_one_are_removed() {
     let sandbox = three();
-    let (before, all, own) = (told(&sandbox), ids(&sandbox), needed(&sandbox));
-    let had = segments(&sandbox);
-    assert!(had > 6, "{had}");
+    let (before, own) = (told(&sandbox), needed(&sandbox));
     sandbox.configure(TIGHT);
     retain(&sandbox);
-    assert_eq!(segments(&sandbox), 1, "the one that is written to");
+    assert!(sessions(&sandbox).contains(&session(9)), "it may continue");
+    sandbox.age_session_logs(1);
+    retain(&sandbox);
     assert_eq!(told(&sandbox), before);
-    let left = ids(&sandbox);
-    assert!(left.is_superset(&own) && left.is_subset(&all), "what belongs to no run may go");
-    assert!(left.len() < all.len());
-    let result = sandbox.run(&["verify"]);
-    assert_eq!(result.code, Some(0), "{}", result.out);
+    assert_eq!(ids(&sandbox), own);
+    assert_eq!(sessions(&sandbox), [session(1), session(2), session(3)], "their first lines belong to runs");
+    sandbox.told(&["verify"]);
     retain(&sandbox);
-    assert_eq!((told(&sandbox), ids(&sandbox)), (before, left), "once more changes nothing");
-    let hash = |paths: Vec<PathBuf>| -> Vec<_> {
-        paths.into_iter().map(|path| (std::fs::metadata(&path).unwrap().modified().unwrap(), path)).collect()
-    };
-    let parts_before = hash(parts(&sandbox));
-    retain(&sandbox);
-    assert_eq!(hash(parts(&sandbox)), parts_before, "what is closed is not written again");
+    assert_eq!((told(&sandbox), ids(&sandbox)), (before, own), "once more changes nothing");
 }
 
 #[test]
-fn a_run_that_has_not_ended_keeps_its_segments_and_diagnostics_say_so() {
-    let sandbox = Sandbox::new();
-    sandbox.configure(ROOMY);
-    let lead = act(&sandbox, 1);
-    sandbox.set_clock(200 * DAY);
-    let other = act(&sandbox, 2);
-    end(&sandbox, &other);
-    let (before, all) = (told(&sandbox), ids(&sandbox));
-    sandbox.configure(TIGHT);
-    assert_eq!(sandbox.run(&["finish"]).code, Some(1));
-    assert!(segments(&sandbox) > 3);
-    assert_eq!((told(&sandbox), ids(&sandbox)), (before, all));
-    let noted = sandbox.diagnostics();
-    assert!(noted.contains("more than log.keep-size (1 MiB)") && noted.contains("have not ended"), "{noted}");
-    end(&sandbox, &lead);
-    let before = told(&sandbox);
-    sandbox.set_clock(201 * DAY);
-    Lead::of(&sandbox, &session(9)).hook("Stop", json!({}));
-    retain(&sandbox);
-    assert_eq!(segments(&sandbox), 1);
-    assert_eq!(told(&sandbox), before);
+fn a_session_is_kept_for_so_long_after_its_last_line() {
+    let sandbox = three();
+    sandbox.configure("[log]\nlock-patience = \"5m\"\nkeep = \"30d\"\n");
+    for (age, is_kept) in [(0, true), (29, true), (31, false)] {
+        sandbox.age_session_logs(age);
+        retain(&sandbox);
+        assert_eq!(sessions(&sandbox).contains(&session(9)), is_kept, "{age} days");
+    }
+    assert_eq!(sessions(&sandbox).len(), 3);
 }
 
 #[test]
@@ -165,35 +141,29 @@ fn a_reopened_run_has_all_its_events() {
     lead.end("other");
     drop(client);
     sandbox.finish();
-    sandbox.set_clock(2 * DAY);
-    Lead::of(&sandbox, &session(9)).hook("Stop", json!({}));
-    retain(&sandbox);
-    assert_eq!(segments(&sandbox), 1);
+    let names = || -> Vec<bool> {
+        sandbox.run_log().segments().unwrap().iter().map(|segment| segment.is_packed).collect()
+    };
+    assert_eq!(names(), [false, true, false], "a segment of a block is not compressed");
     lead.hook("UserPromptSubmit", json!({"prompt": "two"}));
     let prompts = |sandbox: &Sandbox| -> Vec<String> {
         let entries = sandbox.replay(&lead.team);
-        let own = entries.iter().filter(|entry| entry["kind"] == "prompt");
+        let own = entries.iter().filter(|entry| entry["kind"] == "turn-started");
         own.map(|entry| entry["text"].as_str().unwrap()[..3].to_owned()).collect()
     };
     let events = ids(&sandbox).len();
-    assert_eq!(events, 5);
-    let before = prompts(&sandbox);
+    assert_eq!((prompts(&sandbox), events), (vec!["one".to_owned(), "two".to_owned()], 4));
     lead.end("other");
     sandbox.finish();
-    sandbox.set_clock(4 * DAY);
-    Lead::of(&sandbox, &session(9)).hook("Stop", json!({}));
-    retain(&sandbox);
-    assert_eq!(prompts(&sandbox), before);
+    assert_eq!(prompts(&sandbox), ["one", "two"]);
     sandbox.told(&["verify"]);
-    // The line of the session without a run has gone with its segment.
     assert_eq!(ids(&sandbox).len(), events + 1);
 }
 
 #[test]
-fn a_session_that_floods_the_log_removes_no_events_of_others() {
+fn a_session_that_floods_its_log_loses_its_oldest_lines_and_removes_no_others() {
     let sandbox = three();
-    let large = TIGHT.replace("4 KiB", "40 KiB");
-    sandbox.configure(&large.replace("1 B\"", "100 KiB\""));
+    sandbox.configure(&TIGHT.replace("4 KiB", "40 KiB").replace("1 B\"", "100 KiB\""));
     let quiet = Lead::of(&sandbox, &session(8));
     quiet.hook("UserPromptSubmit", json!({"prompt": "quiet ".repeat(900)}));
     let before = told(&sandbox);
@@ -203,67 +173,55 @@ fn a_session_that_floods_the_log_removes_no_events_of_others() {
     }
     let (all, own) = (ids(&sandbox), needed(&sandbox));
     retain(&sandbox);
-    assert!(teamkeep_core::store::log::size(&sandbox.keep("log")) <= 100 << 10);
+    let logs = sandbox.logs().of_sessions().unwrap();
+    let sizes = logs.iter().flat_map(|log| log.segments().unwrap()).map(|segment| segment.size);
+    assert!(sizes.sum::<u64>() <= 120 << 10);
     assert_eq!(told(&sandbox), before);
     let left = ids(&sandbox);
-    assert!(left.is_superset(&own), "a session without a run loses nothing to another");
+    assert!(left.is_superset(&own), "no other session and no run loses anything");
     assert!(left.len() < all.len(), "and that one loses its oldest");
     sandbox.told(&["verify"]);
 }
 
 #[test]
-fn pruned_segments_are_closed_into_the_runs_that_stay() {
+fn a_pruned_run_goes_with_its_events() {
     let sandbox = three();
     sandbox.configure(&format!("{TIGHT}[archive]\nlongest-look = \"10ms\"\n"));
     let before: Vec<_> = told(&sandbox).split_off(2);
+    sandbox.age_session_logs(1);
     let result = sandbox.run(&["prune", "--keep", "1", "--yes"]);
     assert_eq!(result.code, Some(0), "{}{}", result.out, result.err);
-    assert_eq!(segments(&sandbox), 1);
+    assert!(result.out.contains("deleted 2 runs, "), "{}", result.out);
     assert_eq!(told(&sandbox), before);
     sandbox.told(&["verify"]);
-    let sessions: BTreeSet<String> =
+    let left: BTreeSet<String> =
         sandbox.log().iter().map(|event| event["session"].as_str().unwrap().to_owned()).collect();
-    assert_eq!(sessions, [session(3), session(9)].into(), "a run goes as a whole");
+    assert_eq!(left, [session(3)].into());
+    assert_eq!(sessions(&sandbox), [session(3)]);
 }
 
 #[test]
-fn a_process_that_is_killed_while_it_closes_events_loses_nothing() {
-    let sandbox = three();
-    let (before, own) = (told(&sandbox), needed(&sandbox));
-    sandbox.configure(TIGHT);
+fn a_process_that_is_killed_while_it_ends_a_run_loses_nothing() {
     for round in 0..12u64 {
+        let sandbox = Sandbox::new();
+        sandbox.configure(ROOMY);
+        let lead = act(&sandbox, 1);
+        lead.erase();
+        lead.end("other");
+        let before = ids(&sandbox);
         let mut finish = sandbox.command(&["finish"]);
         let mut finish =
             finish.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(Duration::from_micros(1_500 * round));
         let _ = finish.kill();
         finish.wait().unwrap();
-        assert!(ids(&sandbox).is_superset(&own), "round {round}");
-        if round % 4 == 3 {
-            assert_eq!(told(&sandbox), before, "round {round}");
-            sandbox.told(&["verify"]);
-        }
+        assert_eq!(ids(&sandbox), before, "round {round}");
+        sandbox.told(&["verify"]);
+        retain(&sandbox);
+        sandbox.finish();
+        assert_eq!(ids(&sandbox), before, "round {round}");
+        sandbox.told(&["verify"]);
     }
-    retain(&sandbox);
-    assert_eq!((segments(&sandbox), told(&sandbox)), (1, before));
-    sandbox.told(&["verify"]);
-}
-
-#[test]
-fn a_damaged_part_is_written_again_while_its_segment_exists() {
-    let sandbox = three();
-    let before = told(&sandbox);
-    for path in parts(&sandbox) {
-        let bytes = std::fs::read(&path).unwrap();
-        std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
-    }
-    assert_eq!(told(&sandbox), before, "the segments are read");
-    let result = sandbox.run(&["verify"]);
-    assert_eq!(result.code, Some(1), "{}", result.out);
-    sandbox.configure(TIGHT);
-    retain(&sandbox);
-    assert_eq!((segments(&sandbox), told(&sandbox)), (1, before));
-    assert_eq!(sandbox.run(&["verify"]).code, Some(0));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Changes to the recorded data, and whether `verify` finds each. `docs/reference/security.md` groups them.
 
-use super::tamper_scene::{Scene, lines_of, resealed, resealed_line, write_lines};
+use super::tamper_scene::{Scene, closed_name, resealed, resealed_line, write_lines};
 use crate::support::sandbox::ContentDamage;
 
 /// Whether and how a change is found.
@@ -8,14 +8,18 @@ use crate::support::sandbox::ContentDamage;
 pub enum Found {
     /// By `verify`, as this kind.
     Yes(&'static str),
+    /// As a note of this kind, because a hook that was killed leaves the same.
+    Note(&'static str),
     /// By `verify --against` only, with a head that was noted before.
     Against,
+    /// The same, because the log of that head is missing.
+    Missing,
     No,
 }
 
 pub type Attack = fn(&Scene);
 
-/// On a log with all its segments, and a run that has not ended.
+/// On a run that has not ended.
 pub const OF_THE_LOG: &[(&str, Found, Attack)] = &[
     ("A byte in the payload of a line is changed", Found::Yes("altered-line"), |scene| {
         scene.edit_line(1, 1, |line| line.replacen("\"payload\":{\"", "\"payload\":{\"x", 1));
@@ -60,6 +64,23 @@ pub const OF_THE_LOG: &[(&str, Found, Attack)] = &[
     ("An old line is written again", Found::Yes("repeated-id"), |scene| {
         scene.edit(scene.last_segment().0, |lines| lines.push(scene.lines(0)[1].clone()));
     }),
+    ("A line without a hash is inserted before the first line", Found::Yes("unchained-line"), |scene| {
+        scene.edit(0, |lines| {
+            let line = with_new_id(&lines[0]);
+            lines.insert(0, line.split(",\"chain\":\"").next().unwrap().to_owned() + "}");
+        });
+    }),
+    ("A forged segment is added", Found::Yes("misplaced-line"), |scene| {
+        let line = resealed_line(&with_new_id(&scene.lines(1)[1]));
+        write_lines(&scene.run_dir().join(closed_name(&line)), &[line]);
+    }),
+    ("The names of two segments are swapped", Found::Yes("misplaced-line"), |scene| {
+        let [one, other] = [0, 1].map(|number| scene.segment(number));
+        let aside = one.with_extension("aside");
+        for (from, to) in [(&one, &aside), (&other, &one), (&aside, &other)] {
+            std::fs::rename(from, to).unwrap();
+        }
+    }),
     ("A segment is deleted", Found::Yes("missing-lines"), |scene| {
         std::fs::remove_file(scene.segment(1)).unwrap()
     }),
@@ -78,15 +99,15 @@ pub const OF_THE_LOG: &[(&str, Found, Attack)] = &[
         scene.edit(scene.last_segment().0, |lines| lines.truncate(1));
         scene.call("later");
     }),
-    ("`log/.lock` is deleted", Found::Yes("missing-head"), |scene| {
+    ("`events.lock` is deleted", Found::Yes("missing-head"), |scene| {
         std::fs::remove_file(scene.lock()).unwrap()
     }),
-    ("`log/.lock` is deleted, and another call is recorded", Found::Yes("restarted-chain"), |scene| {
+    ("`events.lock` is deleted, and another call is recorded", Found::Yes("restarted-chain"), |scene| {
         std::fs::remove_file(scene.lock()).unwrap();
         scene.call("later");
     }),
     (
-        "The end and `log/.lock` are deleted, and another call is recorded",
+        "The end and `events.lock` are deleted, and another call is recorded",
         Found::Yes("restarted-chain"),
         |scene| {
             scene.edit(scene.last_segment().0, |lines| lines.truncate(1));
@@ -94,9 +115,7 @@ pub const OF_THE_LOG: &[(&str, Found, Attack)] = &[
             scene.call("later");
         },
     ),
-    ("The log is replaced by an older copy, with `log/.lock`", Found::Against, |scene| {
-        scene.restore_older_log()
-    }),
+    ("The run is replaced by an older copy", Found::Against, |scene| scene.restore_older_run()),
     (
         "A line is changed, and all hashes from there on and the head are computed again",
         Found::Against,
@@ -115,8 +134,9 @@ pub const OF_THE_LOG: &[(&str, Found, Attack)] = &[
             });
         },
     ),
-    ("The whole log is deleted", Found::Against, |scene| {
-        std::fs::remove_dir_all(scene.sandbox.keep("log")).unwrap();
+    ("All events of a run are deleted", Found::Against, |scene| {
+        scene.segments().iter().for_each(|segment| std::fs::remove_file(segment).unwrap());
+        std::fs::remove_file(scene.lock()).unwrap();
     }),
     ("A false event is sent to `teamkeep hook`", Found::No, |scene| scene.call("false")),
     ("A content is changed", Found::Yes("damaged-content"), |scene| {
@@ -137,8 +157,12 @@ pub const OF_THE_LOG: &[(&str, Found, Attack)] = &[
     ("A line of a journal is inserted", Found::Yes("altered-journal"), |scene| {
         scene.edit_journal(|lines| lines.insert(1, lines[1].clone()));
     }),
-    ("A line is added to the end of a journal", Found::No, |scene| {
+    ("A line is added to the end of a journal", Found::Note("unnamed-journal"), |scene| {
         scene.edit_journal(|lines| lines.push(lines[1].clone()));
+    }),
+    ("A forged journal is added beside the real one", Found::Note("unnamed-journal"), |scene| {
+        let forged = scene.journal().with_file_name("snapshots-01kgbcdefghjkmnpqrstvwxyz0.jsonl");
+        std::fs::copy(scene.journal(), forged).unwrap();
     }),
     ("Lines of a journal are swapped", Found::Yes("altered-journal"), |scene| {
         scene.edit_journal(|lines| lines.swap(1, 2));
@@ -146,54 +170,77 @@ pub const OF_THE_LOG: &[(&str, Found, Attack)] = &[
     ("A journal is deleted", Found::Yes("damaged-file"), |scene| {
         std::fs::remove_file(scene.journal()).unwrap()
     }),
-    ("A run is deleted", Found::Yes("missing-run"), |scene| {
-        std::fs::remove_dir_all(scene.journal().parent().unwrap()).unwrap();
+    ("The directory of a run is deleted", Found::Yes("damaged-file"), |scene| {
+        std::fs::remove_dir_all(scene.run_dir()).unwrap();
+    }),
+    ("A run and all that names it are deleted", Found::Missing, |scene| {
+        std::fs::remove_dir_all(scene.run_dir()).unwrap();
+        std::fs::remove_dir_all(scene.sandbox.keep("archive/open")).unwrap();
+    }),
+    ("A run is made an imported one, and a line is changed", Found::Yes("altered-line"), |scene| {
+        edit_description(scene, "{\"v\":1,", "{\"v\":1,\"imported\":{\"at\":\"2026-02-03T04:05:06.000Z\"},");
+        scene.edit_line(1, 1, |line| line.replacen("\"payload\":{\"", "\"payload\":{\"x", 1));
+    }),
+    ("A run is made an imported one, and its events imported ones", Found::Against, |scene| {
+        edit_description(scene, "{\"v\":1,", "{\"v\":1,\"imported\":{\"at\":\"2026-02-03T04:05:06.000Z\"},");
+        let lines: Vec<String> = (0..scene.segments().len()).flat_map(|number| scene.lines(number)).collect();
+        scene.segments().iter().for_each(|segment| std::fs::remove_file(segment).unwrap());
+        std::fs::remove_file(scene.lock()).unwrap();
+        write_lines(&scene.run_dir().join("events-imported.jsonl"), &lines[..lines.len() - 1]);
     }),
     ("The description of a run, `run.json`, is changed", Found::No, |scene| {
-        let path = scene.journal().with_file_name("run.json");
-        let text = std::fs::read_to_string(&path).unwrap();
-        std::fs::write(&path, text.replacen("\"started_at\":\"2026", "\"started_at\":\"2025", 1)).unwrap();
+        edit_description(scene, "\"started_at\":\"2026", "\"started_at\":\"2025");
     }),
 ];
 
-/// On a log whose lines were removed after their run had ended, with one line that was written without the lock.
-pub const AFTER_RETENTION: &[(&str, Found, Attack)] = &[
-    ("A line of a run's copy of its events is changed", Found::Yes("altered-line"), |scene| {
-        scene.edit_part(|lines| lines[1] = lines[1].replacen("payload\":{\"", "payload\":{\"x", 1));
+fn edit_description(scene: &Scene, from: &str, to: &str) {
+    let path = scene.run_dir().join("run.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from), "{text}");
+    std::fs::write(&path, text.replacen(from, to, 1)).unwrap();
+}
+
+/// On a run that has ended, whose segments are compressed, with one line that was written without the lock.
+pub const OF_AN_ENDED_RUN: &[(&str, Found, Attack)] = &[
+    ("A line of a compressed segment is changed", Found::Yes("altered-line"), |scene| {
+        scene.edit_packed(|lines| lines[1] = lines[1].replacen("payload\":{\"", "payload\":{\"x", 1));
     }),
-    ("A line of the copy is changed, and its hash is computed again", Found::Yes("altered-part"), |scene| {
-        scene.edit_part(|lines| {
-            let last = lines.len() - 1;
-            lines[last] = resealed_line(&lines[last].replacen("payload\":{\"", "payload\":{\"x", 1));
-        });
+    (
+        "The last line of one is changed, and its hash is computed again",
+        Found::Yes("head-mismatch"),
+        |scene| {
+            scene.edit_packed(|lines| {
+                let last = lines.len() - 1;
+                lines[last] = resealed_line(&lines[last].replacen("payload\":{\"", "payload\":{\"x", 1));
+            });
+        },
+    ),
+    ("A line of one is deleted", Found::Yes("missing-lines"), |scene| {
+        scene.edit_packed(|lines| drop(lines.remove(1)))
     }),
-    ("A line of the copy is deleted", Found::Yes("altered-part"), |scene| {
-        scene.edit_part(|lines| drop(lines.remove(1)))
+    ("The last line of one is deleted", Found::Yes("truncated-log"), |scene| {
+        scene.edit_packed(|lines| drop(lines.pop()))
     }),
-    ("Lines of the copy are swapped", Found::Yes("misplaced-line"), |scene| {
-        scene.edit_part(|lines| lines.swap(0, 1))
+    ("Lines of one are swapped", Found::Yes("misplaced-line"), |scene| {
+        scene.edit_packed(|lines| lines.swap(0, 1))
     }),
-    ("A copy is deleted", Found::Yes("altered-part"), |scene| std::fs::remove_file(scene.part()).unwrap()),
-    ("A run with copies is deleted", Found::Yes("missing-run"), |scene| {
-        std::fs::remove_dir_all(scene.part().parent().unwrap()).unwrap();
+    ("One is deleted", Found::Yes("missing-lines"), |scene| {
+        std::fs::remove_file(scene.packed().remove(1)).unwrap();
     }),
-    ("`log/changes.jsonl`, with the removals, is deleted", Found::Yes("missing-lines"), |scene| {
-        std::fs::remove_file(scene.changes()).unwrap();
+    ("The last one is deleted", Found::Yes("truncated-log"), |scene| {
+        std::fs::remove_file(scene.segments().pop().unwrap()).unwrap();
     }),
-    ("A line of `log/changes.jsonl` is changed", Found::Yes("altered-line"), |scene| {
-        let lines = lines_of(&scene.changes());
-        write_lines(&scene.changes(), &[lines[0].replacen("\"v\":1", "\"v\": 1", 1), lines[1..].join("\n")]);
+    ("One is cut off", Found::Yes("damaged-file"), |scene| {
+        let path = scene.packed().remove(1);
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
     }),
     ("A line that was written without the lock is changed", Found::Yes("altered-line"), |scene| {
         let text = std::fs::read_to_string(scene.single()).unwrap();
         std::fs::write(scene.single(), text.replacen("payload\":{\"", "payload\":{\"x", 1)).unwrap();
     }),
-    ("It is deleted, after retention recorded it", Found::Yes("missing-lines"), |scene| {
+    ("A line that was written without the lock is deleted", Found::No, |scene| {
         std::fs::remove_file(scene.single()).unwrap();
-    }),
-    ("It is deleted, before retention recorded it", Found::No, |scene| {
-        let path = scene.write_single();
-        std::fs::remove_file(path).unwrap();
     }),
 ];
 

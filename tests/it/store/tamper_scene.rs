@@ -2,64 +2,46 @@
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::json;
-use teamkeep_core::config;
 use teamkeep_core::store::chain::ChainHash;
-use teamkeep_core::store::log::{self, Log, Mark, Sealed};
+use teamkeep_core::store::log::{Appending, EventLog, Mark, Sealed, SegmentName};
 use teamkeep_core::sys::{clock, fs};
 
 use super::retention::{ROOMY, act, end};
 use crate::support::client_files::Lead;
 use crate::support::sandbox::Sandbox;
 
-/// A session without a run.
-pub const OTHER: &str = "00000009-0000-4000-8000-000000000001";
-const DAY: i64 = 86_400_000;
+const LEAD: &str = "00000001-0000-4000-8000-000000000001";
 
 pub struct Scene {
     pub sandbox: Sandbox,
 }
 
 impl Scene {
-    /// A run that has not ended, with a log of several segments, and an older copy of the log.
+    /// A run that has not ended, whose log has several segments, and an older copy of its directory.
     pub fn recorded() -> Scene {
         let scene = Scene { sandbox: Sandbox::new() };
         scene.sandbox.configure(ROOMY);
-        scene.call("one");
-        copy_dir(&scene.sandbox.keep("log"), &scene.sandbox.keep("../older"));
         act(&scene.sandbox, 1);
+        copy_dir(&scene.run_dir(), &scene.sandbox.keep("../older"));
         scene.call("two");
         scene.call("three");
         assert!(scene.segments().len() > 3 && scene.last_segment().1 > 1);
         scene
     }
 
-    /// A run that has ended and whose segments were removed, and a line that was written without the lock.
-    pub fn retained() -> Scene {
+    /// A run that has ended, with a line that was written without the lock.
+    pub fn ended() -> Scene {
         let scene = Scene { sandbox: Sandbox::new() };
-        scene.sandbox.configure(ROOMY);
+        // A segment of one block is not compressed.
+        scene.sandbox.configure(&ROOMY.replace("4 KiB", "6 KiB"));
         act(&scene.sandbox, 1);
-        scene.end_and_retain();
         scene.write_single();
-        scene.retain();
+        end(&scene.sandbox, &scene.lead());
+        assert!(scene.packed().len() > 2);
         scene
-    }
-
-    /// Ends the run, and removes all segments but the current one.
-    pub fn end_and_retain(&self) {
-        end(&self.sandbox, &Lead::of(&self.sandbox, "00000001-0000-4000-8000-000000000001"));
-        self.sandbox.set_clock(5 * DAY);
-        self.call("later");
-        self.call("later still");
-        self.retain();
-    }
-
-    pub fn retain(&self) {
-        self.sandbox.configure(&format!("{ROOMY}keep-size = \"1 B\"\n"));
-        let result = self.sandbox.run(&["finish"]);
-        assert_eq!(result.code, Some(0), "{}", self.sandbox.diagnostics());
-        self.sandbox.configure(ROOMY);
     }
 
     /// The same store, for one change.
@@ -73,25 +55,32 @@ impl Scene {
         copy
     }
 
-    pub fn call(&self, prompt: &str) {
-        Lead::of(&self.sandbox, OTHER).hook("UserPromptSubmit", json!({"prompt": prompt}));
+    fn lead(&self) -> Lead<'_> {
+        Lead::of(&self.sandbox, LEAD)
     }
 
+    pub fn call(&self, prompt: &str) {
+        self.lead().hook("UserPromptSubmit", json!({"prompt": prompt}));
+    }
+
+    pub fn log(&self) -> EventLog {
+        self.sandbox.run_log()
+    }
+
+    /// The head of the run's log.
     pub fn head(&self) -> String {
-        self.sandbox.told(&["verify", "--head"]).split_whitespace().next().unwrap().to_owned()
+        let heads = self.sandbox.told(&["verify", "--head"]);
+        let run = format!("{}:", self.log().owner);
+        heads.lines().find(|line| line.starts_with(&run)).unwrap().to_owned()
     }
 
     pub fn lock(&self) -> PathBuf {
-        self.sandbox.keep("log/.lock")
-    }
-
-    pub fn changes(&self) -> PathBuf {
-        log::changes_path(&self.sandbox.keep("log"))
+        self.run_dir().join("events.lock")
     }
 
     pub fn segments(&self) -> Vec<PathBuf> {
-        let dir = self.sandbox.keep("log");
-        log::list(&dir).unwrap().iter().map(|segment| segment.path(&dir)).collect()
+        let segments = self.log().segments().unwrap().into_iter();
+        segments.filter(|one| !one.name.is_single()).map(|one| one.path()).collect()
     }
 
     pub fn segment(&self, number: usize) -> PathBuf {
@@ -132,7 +121,7 @@ impl Scene {
         write_lines(&self.journal(), &lines);
     }
 
-    fn run_dir(&self) -> PathBuf {
+    pub fn run_dir(&self) -> PathBuf {
         let run = self.sandbox.teams()[0]["run"].as_str().unwrap().to_owned();
         self.sandbox.keep(&format!("archive/runs/{run}"))
     }
@@ -145,14 +134,14 @@ impl Scene {
         task.object.clone().unwrap()
     }
 
-    /// A copy of the run's events in a removed segment, with several lines.
-    pub fn part(&self) -> PathBuf {
-        let parts = log::parts_in(&self.run_dir()).into_values();
-        parts.max_by_key(|part| gunzip(part).lines().count()).unwrap()
+    /// The compressed segments.
+    pub fn packed(&self) -> Vec<PathBuf> {
+        let is_packed = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "gz");
+        self.segments().into_iter().filter(is_packed).collect()
     }
 
-    pub fn edit_part(&self, edit: impl FnOnce(&mut Vec<String>)) {
-        let path = self.part();
+    pub fn edit_packed(&self, edit: impl FnOnce(&mut Vec<String>)) {
+        let path = self.packed().remove(1);
         let text = gunzip(&path);
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         edit(&mut lines);
@@ -162,25 +151,24 @@ impl Scene {
     }
 
     /// Records a call while another process has the log's lock.
-    pub fn write_single(&self) -> PathBuf {
+    pub fn write_single(&self) {
         self.sandbox.configure("[log]\nlock-patience = \"10ms\"\n");
-        let held = fs::lock(&self.lock(), std::time::Duration::from_secs(60)).unwrap();
+        let held = fs::lock(&self.lock(), Duration::from_secs(60)).unwrap();
         assert!(held.is_some());
         self.call("alone");
         drop(held);
         self.sandbox.configure(ROOMY);
-        self.single()
     }
 
     pub fn single(&self) -> PathBuf {
-        let is_single = |path: &PathBuf| path.to_str().unwrap().contains("-solo-");
-        self.segments().into_iter().rfind(is_single).unwrap()
+        let segments = self.log().segments().unwrap();
+        segments.into_iter().rfind(|segment| segment.name.is_single()).unwrap().path()
     }
 
-    pub fn restore_older_log(&self) {
-        let log = self.sandbox.keep("log");
-        std::fs::remove_dir_all(&log).unwrap();
-        copy_dir(&self.sandbox.keep("../older"), &log);
+    pub fn restore_older_run(&self) {
+        let dir = self.run_dir();
+        std::fs::remove_dir_all(&dir).unwrap();
+        copy_dir(&self.sandbox.keep("../older"), &dir);
     }
 }
 
@@ -192,20 +180,26 @@ pub fn resealed_line(line: &str) -> String {
     format!("{body},\"chain\":\"{}:{}:{hash}\"}}", link.number, link.after)
 }
 
-/// Writes the whole log again after a change, as somebody who knows how can.
+/// Writes the whole log of the run again after a change, as somebody who knows how can.
 pub fn resealed(scene: &Scene, change: impl FnOnce(&mut Vec<String>)) {
-    let segments = scene.segments();
+    let (log, segments) = (scene.log(), scene.segments());
     let mut lines: Vec<String> = segments.iter().flat_map(|segment| lines_of(segment)).collect();
     change(&mut lines);
     segments.iter().for_each(|segment| std::fs::remove_file(segment).unwrap());
     std::fs::remove_file(scene.lock()).unwrap();
-    let log = Log::open(scene.sandbox.keep("log"), &config::Log::default());
+    let how = Appending { segment_size: 4 << 10, patience: Duration::from_secs(60), durable: false };
     for line in lines {
         let event: serde_json::Value = serde_json::from_str(&line).unwrap();
         let (body, _) = line.rsplit_once(",\"chain\":\"").unwrap();
         let at = clock::parse(event["at"].as_str().unwrap()).unwrap();
-        log.append(format!("{body}}}").as_bytes(), at).unwrap();
+        log.append(format!("{body}}}").as_bytes(), at, how).unwrap();
     }
+}
+
+/// The name of a closed segment whose last line is this one.
+pub fn closed_name(line: &str) -> String {
+    let Mark::Chained(link) = Sealed::read(line.as_bytes()).unwrap().mark else { panic!("{line}") };
+    SegmentName::Closed(link.point()).to_string()
 }
 
 pub fn lines_of(path: &Path) -> Vec<String> {

@@ -56,8 +56,7 @@ fn change(path: &Path, change: impl FnOnce(String) -> String) {
 }
 
 fn segment(sandbox: &Sandbox) -> PathBuf {
-    let is_segment = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "jsonl");
-    below(&sandbox.keep("log")).into_iter().find(is_segment).unwrap()
+    sandbox.run_log().segments().unwrap().remove(0).path()
 }
 
 #[test]
@@ -134,7 +133,7 @@ fn a_line_that_was_whole_once_is_damage_and_one_of_a_killed_writer_is_a_note() {
     assert_eq!(result.code, Some(0), "{}", result.out);
     assert_eq!((notes.len(), &notes[0]["kind"], &notes[0]["line"]), (1, &json!("cut-line"), &json!(4)));
     assert_eq!(notes[0]["path"], json!(path));
-    assert!(result.out.contains("cut off: its writer was probably killed\n  hint: "), "{}", result.out);
+    assert!(result.out.contains("cut off: its writer was probably killed\n  run: "), "{}", result.out);
     assert!(result.out.ends_with(": no damage found\n"), "{}", result.out);
 }
 
@@ -243,10 +242,9 @@ fn a_name_in_a_damaged_file_cannot_drive_the_terminal() {
 fn a_run_that_is_pruned_during_verify_is_not_damaged() {
     let sandbox = ended();
     let archive = sandbox.archive();
-    let [log, sessions, policy] = ["log", "sessions", "policy"].map(|part| sandbox.keep(part));
+    let logs = sandbox.logs();
     let (scope, against): (_, &[_]) = (Scope::All, &[]);
-    let verifier =
-        Verifier { archive: &archive, log: &log, sessions: &sessions, policy: &policy, scope, against };
+    let verifier = Verifier { archive: &archive, logs: &logs, state: None, scope, against };
     let mut pruned = None;
     // In the midst of the look at its contents the run goes, and then they do.
     let found = verifier.run(&mut |_| {

@@ -156,7 +156,7 @@ impl BigRun {
         self.contents.flush().unwrap();
         write(&dir.join("run.json"), &run.to_string());
         write(&dir.join("snapshots.jsonl"), &self.journal);
-        write(&self.store.join("log/2026-02-03T040506000Z-1a2b3c4d.jsonl"), &self.log);
+        write(&self.store.join(format!("archive/runs/{RUN}/events.jsonl")), &self.log);
         for (name, text) in std::mem::take(&mut self.transcripts) {
             let path = self.transcript(name);
             write(&path, &text);

@@ -4,12 +4,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 use teamkeep::timeline::RunCatalog;
 use teamkeep_core::store::archive::Archive;
+use teamkeep_core::store::log::{EventLog, Logs, Segment};
 use teamkeep_core::sys::clock;
+use teamkeep_core::sys::env::Env;
+use teamkeep_core::sys::paths::Paths;
 use tempfile::TempDir;
 
 /// When the first call of a stage is made.
@@ -203,8 +206,33 @@ impl Sandbox {
         Archive::new(self.keep("archive"), 32 << 20, Duration::from_secs(60))
     }
 
+    pub fn logs(&self) -> Logs {
+        let env = Env { store: Some(self.keep("")), ..Env::default() };
+        Logs::of(&Paths::find(&env))
+    }
+
+    /// The log of the only run.
+    pub fn run_log(&self) -> EventLog {
+        self.logs().run(&self.library().runs[0].run).unwrap()
+    }
+
+    /// The paths of all segments.
+    pub fn segments(&self) -> Vec<PathBuf> {
+        self.logs().segments().iter().map(Segment::path).collect()
+    }
+
+    /// Makes the files of the logs of sessions so much older: retention goes by the time of a file.
+    pub fn age_session_logs(&self, days: u64) {
+        for log in self.logs().of_sessions().unwrap() {
+            for segment in log.segments().unwrap() {
+                let file = std::fs::File::options().write(true).open(segment.path()).unwrap();
+                file.set_modified(SystemTime::now() - Duration::from_secs(days * 86_400)).unwrap();
+            }
+        }
+    }
+
     pub fn library(&self) -> RunCatalog {
-        RunCatalog::open(self.archive(), self.keep("log"))
+        RunCatalog::open(self.archive(), self.logs())
     }
 
     /// What a reading command prints, which must be without complaint. The note about a clock that was set back is none.
@@ -259,6 +287,7 @@ impl Sandbox {
     /// The recorded events.
     pub fn log(&self) -> Vec<Value> {
         let result = self.run(&["log", "--raw", "--json"]);
+        assert_eq!(result.code, Some(0), "{}", result.err);
         lines(&result.out)
     }
 

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::directory::Archive;
-use super::packed;
 use crate::error::{Error, Result};
+use crate::store::packed;
 use crate::sys::fs;
 
 pub use reader::RunContents;
@@ -29,7 +29,7 @@ pub(super) const DATA: &str = "contents.data";
 pub(super) const LIST: &str = "contents.jsonl";
 
 /// Maximum size of a content, in bytes.
-pub(super) const MAX_BYTES: u64 = 2 << 30;
+pub(super) const MAX_BYTES: u64 = packed::MAX_BYTES;
 
 /// How many digits of a content's hash its line has. Readers compare the whole hash with what they read.
 const HASH_DIGITS: usize = 16;

@@ -1,6 +1,7 @@
 //! The archive's directory: its paths, and data that is read from it without a lock.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -159,11 +160,6 @@ impl Archive {
         SafeName::new(run).map(|run| self.runs_dir().join(run))
     }
 
-    /// The events of an imported or closed run; the file may not exist.
-    pub fn events_file(&self, run: &str) -> Option<PathBuf> {
-        self.run_dir(run).map(|dir| dir.join("events.jsonl"))
-    }
-
     /// The description of a run.
     pub fn run(&self, run: &str) -> Option<RunRecord> {
         self.run_file(run)?.read().ok()?.valid().ok()?
@@ -226,8 +222,9 @@ impl Archive {
     fn is_empty_run(&self, run: &str) -> bool {
         let Some(dir) = self.run_dir(run) else { return false };
         let is_dir = || dir.symlink_metadata().is_ok_and(|found| found.is_dir());
+        let is_nothing = |name: OsString| fs::is_draft(&name) || name == "events.lock";
         let is_empty =
-            |entries: Vec<_>| entries.iter().all(|entry: &fs_err::DirEntry| fs::is_draft(&entry.file_name()));
+            |entries: Vec<fs_err::DirEntry>| entries.iter().all(|entry| is_nothing(entry.file_name()));
         dir.join("run.json").symlink_metadata().is_err() && is_dir() && fs::list(&dir).is_ok_and(is_empty)
     }
 

@@ -13,8 +13,8 @@ use serde_json::Value;
 use super::directory::Archive;
 use super::index::Index;
 use super::journal_points::MAIN;
-use super::packed;
 use crate::model::event::{Id, SafeName};
+use crate::store::packed;
 use crate::sys::clock::Timestamp;
 use crate::sys::fs;
 

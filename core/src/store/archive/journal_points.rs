@@ -7,8 +7,8 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::packed;
 use crate::store::chain::{ChainHash, ChainPoint, InvalidPoint};
+use crate::store::packed;
 
 /// The journal that is written under the lock.
 pub(super) const MAIN: &str = "snapshots.jsonl";

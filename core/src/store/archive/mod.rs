@@ -5,6 +5,7 @@
 //! each team, so that an unchanged file costs only a `stat` call.
 
 mod capture;
+mod compress;
 mod config_dir;
 mod contents;
 mod directory;
@@ -12,7 +13,6 @@ mod index;
 mod journal;
 mod journal_points;
 mod maintenance;
-mod packed;
 mod run;
 mod run_lock;
 mod scan;

@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::contents::{self, transcript_path};
 use super::directory::Archive;
-use super::packed::{packed, unpack};
 use super::run::{RunRecord, SessionRole};
 use crate::client::json;
+use crate::store::packed::{packed, unpack};
 use crate::sys::clock::Timestamp;
 use crate::sys::fs;
 

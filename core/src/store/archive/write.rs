@@ -8,12 +8,12 @@ use super::directory::Archive;
 use super::index::CapturedFile;
 use super::journal::{Change, Snapshot};
 use super::journal_points::{JournalPoint, MAIN, point_after, single_journal};
-use super::packed::thaw;
 use super::run::{CaptureScope, RunRecord};
 use super::run_lock::LockedSubject;
 use super::scan::Scan;
 use super::session::{CaptureRequest, CaptureSession, Target};
 use crate::model::Note;
+use crate::store::packed::thaw;
 use crate::sys::fs::{self, Appender};
 
 impl Archive {

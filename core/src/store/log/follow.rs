@@ -1,136 +1,197 @@
-//! The end of the log: its last lines, and what comes after them.
+//! The end of logs: their last lines, and what comes after them.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::lines::{Lines, Position};
-use super::reader::{growing, parse};
-use super::{Line, Parts, Range, ReadErrors, Reader, Segment, SegmentName, segments};
+use super::lines::{Position, Raw};
+use super::reader::parse;
+use super::{EventLog, Line, Logs, Range, ReadErrors, Reader, Segment, SegmentName};
+use crate::sys::clock::Timestamp;
+use crate::sys::fs;
 
-/// Waits for new lines, across new segments; no line comes twice, and none before its line break.
+/// Waits for new lines of all logs, across new logs and segments; no line comes twice, and none before its line break.
 #[derive(Debug)]
 pub struct Follower {
-    dir: PathBuf,
+    logs: Logs,
     range: Range,
-    seen: HashMap<SegmentName, Position>,
+    seen: HashMap<PathBuf, Seen>,
     pub problems: ReadErrors,
 }
 
+/// The part of a log that was read.
+#[derive(Debug, Default)]
+struct Seen {
+    /// The number of the last line of the closed segments that were read.
+    closed: u64,
+    /// The position after that.
+    position: Position,
+    single: BTreeSet<SegmentName>,
+}
+
 impl Follower {
-    pub fn new(dir: &Path, range: Range) -> Follower {
-        Follower { dir: dir.to_owned(), range, seen: HashMap::new(), problems: ReadErrors::default() }
+    pub fn new(logs: &Logs, range: Range) -> Follower {
+        Follower { logs: logs.clone(), range, seen: HashMap::new(), problems: ReadErrors::default() }
     }
 
-    pub fn poll(&mut self, mut each: impl FnMut(Line) -> io::Result<()>) -> io::Result<()> {
-        let segments = segments::list(&self.dir)?;
-        for segment in &segments {
-            let seen = self.seen.get(&segment.name).copied().unwrap_or_default();
-            if segment.size != seen.offset && self.range.overlaps(&segment.name) {
-                self.read(segment, seen, &mut each)?;
+    /// Passes over all lines that exist now.
+    pub fn skip_to_end(&mut self) -> io::Result<()> {
+        for log in self.logs.all()? {
+            let mut seen = Seen::default();
+            for segment in log.own_segments()? {
+                match &segment.name {
+                    SegmentName::Closed(end) => seen.closed = end.count,
+                    SegmentName::Current => seen.position = end_of(&segment),
+                    other => drop(seen.single.insert(other.clone())),
+                }
             }
-        }
-        if self.seen.len() > segments.len() {
-            self.seen.retain(|name, _| segments.iter().any(|segment| segment.name == *name));
+            self.seen.insert(log.dir().to_owned(), seen);
         }
         Ok(())
     }
 
-    fn read(
-        &mut self,
-        segment: &Segment,
-        mut seen: Position,
-        each: &mut impl FnMut(Line) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let path = segment.path(&self.dir);
-        // A writer that met a full disk took its part of a line back: nothing that was seen is gone.
-        seen.offset = seen.offset.min(segment.size);
-        let mut lines = match Lines::open(&path, seen) {
-            Ok(lines) => lines,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => {
-                self.problems.add(&path, None, error.to_string());
-                self.seen.insert(segment.name.clone(), Position { offset: segment.size, ..seen });
-                return Ok(());
-            }
-        };
-        while let Some(Ok(raw)) = lines.next()
-            && raw.whole
-        {
-            self.seen.insert(segment.name.clone(), lines.position);
-            match parse(raw.bytes) {
-                Ok(Some(line)) if self.range.holds(line.recorded.at) => each(line)?,
-                Ok(_) => {}
-                Err(why) => self.problems.add(&path, Some(lines.position.lines), why.to_string()),
+    /// Passes on the lines that were written since, the lines of each log in its order, and otherwise by time.
+    pub fn poll(&mut self, each: impl FnMut(Line) -> io::Result<()>) -> io::Result<()> {
+        let mut lines = Vec::new();
+        for log in self.logs.all()? {
+            self.read(&log, &mut lines)?;
+        }
+        lines.sort_by_key(|(reached, _)| *reached);
+        lines.into_iter().map(|(_, line)| line).try_for_each(each)
+    }
+
+    fn read(&mut self, log: &EventLog, lines: &mut Vec<(Timestamp, Line)>) -> io::Result<()> {
+        let seen = self.seen.entry(log.dir().to_owned()).or_default();
+        let mut reached = Timestamp::MIN;
+        for segment in log.own_segments()? {
+            let mut add = |line: Line| {
+                reached = reached.max(line.recorded.at);
+                if self.range.holds(line.recorded.at) {
+                    lines.push((reached, line));
+                }
+            };
+            match &segment.name {
+                SegmentName::Closed(end) if end.count <= seen.closed => {}
+                SegmentName::Closed(end) => {
+                    read_from(&segment, seen.position, &mut self.problems, &mut add);
+                    (seen.closed, seen.position) = (end.count, Position::default());
+                }
+                SegmentName::Current => {
+                    if segment.size < seen.position.offset {
+                        // It was removed while its session was idle.
+                        seen.position = Position::default();
+                    }
+                    if segment.size > seen.position.offset {
+                        seen.position = read_from(&segment, seen.position, &mut self.problems, &mut add);
+                    }
+                }
+                single if seen.single.contains(single) => {}
+                single => {
+                    let position = read_from(&segment, Position::default(), &mut self.problems, &mut add);
+                    if position.offset > 0 {
+                        seen.single.insert(single.clone());
+                    }
+                }
             }
         }
         Ok(())
     }
 }
 
-/// Reads the last `count` lines that are wanted, from the end; the follower waits for the next. Older segments, or the parts of
-/// removed ones, are opened only if the newer ones have too few.
+/// Reads the whole lines of a segment from a position on. Returns the position after them.
+fn read_from(
+    segment: &Segment,
+    from: Position,
+    problems: &mut ReadErrors,
+    each: &mut impl FnMut(Line),
+) -> Position {
+    let mut position = from;
+    let path = segment.path();
+    let mut read = || -> io::Result<()> {
+        let mut lines = segment.open_at(from)?;
+        let mut next = || lines.next().transpose().map_err(|error| fs::with_path(error, "read", &path));
+        while let Some(raw) = next()?.filter(|raw| raw.whole) {
+            position.offset += raw.size;
+            position.lines += 1;
+            match parse(raw.bytes) {
+                Ok(Some(line)) => each(line),
+                Ok(None) => {}
+                Err(why) => problems.add(&path, Some(position.lines), why.to_string()),
+            }
+        }
+        Ok(())
+    };
+    match read() {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            problems.add(&path, None, error.to_string());
+            Position { offset: segment.size, ..position }
+        }
+        _ => position,
+    }
+}
+
+/// The position after the whole lines of a segment.
+fn end_of(segment: &Segment) -> Position {
+    let lines = segment.open().into_iter().flat_map(|lines| lines.map_while(Result::ok));
+    let add = |end: Position, raw: Raw| Position { offset: end.offset + raw.size, lines: end.lines + 1 };
+    lines.take_while(|raw| raw.whole).fold(Position::default(), add)
+}
+
+/// The last `count` lines that are wanted. Reads the logs that were written to last, and others only as far as these have too few.
 pub fn last(
-    dir: &Path,
-    parts: &Parts,
+    logs: &[EventLog],
     range: Range,
     count: usize,
     wanted: impl Fn(&Line) -> bool,
-) -> io::Result<(VecDeque<Line>, Follower)> {
-    let mut closed = parts.with_log(dir)?;
-    let there: Vec<Segment> = closed.iter().filter(|segment| segment.size > 0).cloned().collect();
-    let growing = growing(&there).cloned();
-    if let Some(split) = closed.iter().position(|segment| Some(&segment.name) == growing.as_ref()) {
-        closed.truncate(split);
-    }
-
-    let mut follower = Follower::new(dir, range);
-    let passed = |segment: &Segment| (segment.name.clone(), Position { offset: segment.size, lines: 0 });
-    follower.seen = closed.iter().map(passed).collect();
-    let mut lines = VecDeque::new();
-    follower.poll(|line| {
-        push_last(&mut lines, line, count, &wanted);
-        Ok(())
-    })?;
-    while lines.len() < count
-        && let Some(segment) = closed.pop()
-    {
-        let mut reader = Reader::over(dir, parts, vec![segment], None, range);
-        let mut older = VecDeque::new();
-        let room = count - lines.len();
-        reader.by_ref().for_each(|line| push_last(&mut older, line, room, &wanted));
-        older.into_iter().rev().for_each(|line| lines.push_front(line));
-        follower.problems.merge(reader.problems);
-    }
-    Ok((lines, follower))
-}
-
-fn push_last(lines: &mut VecDeque<Line>, line: Line, count: usize, wanted: impl Fn(&Line) -> bool) {
-    if count > 0 && wanted(&line) {
-        if lines.len() == count {
-            lines.pop_front();
+) -> (Vec<Line>, ReadErrors) {
+    let mut problems = ReadErrors::default();
+    let mut segments: Vec<Segment> = Vec::new();
+    for log in logs {
+        match log.own_segments() {
+            Ok(all) => segments.extend(all),
+            Err(error) => problems.add(log.dir(), None, error.to_string()),
         }
-        lines.push_back(line);
     }
+    segments.sort_by_key(|segment| segment.modified);
+    let mut found: Vec<Line> = Vec::new();
+    for segment in segments.into_iter().rev() {
+        // Nothing in it is newer, unless a clock was set back.
+        let oldest = found.len().checked_sub(count).and_then(|place| found.get(place));
+        if count == 0 || oldest.is_some_and(|oldest| segment.modified < oldest.recorded.at) {
+            break;
+        }
+        let mut reader = Reader::over(segment, range);
+        let lines: Vec<Line> = reader.by_ref().filter(&wanted).collect();
+        found.splice(..0, lines);
+        problems.merge(reader.problems);
+        found.sort_by_key(|line| line.recorded.at);
+        found.drain(..found.len().saturating_sub(count));
+    }
+    (found, problems)
 }
 
-/// The lines in the last `most` bytes of the log, oldest first, whose bytes look wanted. Skips unreadable lines.
-pub fn tail(dir: &Path, most: u64, wants: impl Fn(&[u8]) -> bool) -> io::Result<Vec<Line>> {
+/// The lines in the last `most` bytes of a log, oldest first, whose bytes look wanted. Skips unreadable lines, and compressed
+/// segments.
+pub fn tail(log: &EventLog, most: u64, wants: impl Fn(&[u8]) -> bool) -> io::Result<Vec<Line>> {
     let mut left = most;
     let mut parts = Vec::new();
-    for segment in segments::list(dir)?.into_iter().rev() {
+    let mut segments = log.own_segments()?;
+    // Those of single lines come last.
+    segments.sort_by_key(|segment| segment.modified);
+    for segment in segments.into_iter().rev().filter(|segment| !segment.is_packed) {
         let part = segment.size.min(left);
         left -= part;
-        parts.push((segment.path(dir), segment.size - part));
+        let skipped = segment.size - part;
+        parts.push((segment, skipped));
         if left == 0 {
             break;
         }
     }
     let mut found = Vec::new();
-    for (path, skipped) in parts.into_iter().rev() {
+    for (segment, skipped) in parts.into_iter().rev() {
         // From the byte before on: the first line break ends what began earlier.
         let offset = skipped.saturating_sub(1);
-        let Ok(mut lines) = Lines::open(&path, Position { offset, lines: 0 }) else { continue };
+        let Ok(mut lines) = segment.open_at(Position { offset, lines: 0 }) else { continue };
         if skipped > 0 {
             lines.next();
         }

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
+use fs_err::File;
 
 use crate::sys::fs;
 
@@ -42,7 +43,10 @@ const CHUNK_BYTES: usize = 64 << 10;
 
 impl Lines {
     pub fn open(path: &Path, position: Position) -> io::Result<Lines> {
-        let mut file = fs::open_regular(path)?;
+        Lines::of_file(fs::open_regular(path)?, position)
+    }
+
+    pub(super) fn of_file(mut file: File, position: Position) -> io::Result<Lines> {
         if position.offset > 0 {
             file.seek(SeekFrom::Start(position.offset))?;
         }
@@ -50,14 +54,17 @@ impl Lines {
     }
 
     /// Opens a compressed file of lines; positions count uncompressed bytes.
-    pub fn open_packed(path: &Path) -> io::Result<Lines> {
+    pub fn open_packed(path: &Path, position: Position) -> io::Result<Lines> {
         let unpacked = MultiGzDecoder::new(BufReader::with_capacity(CHUNK_BYTES, fs::open_regular(path)?));
-        let from = BufReader::with_capacity(CHUNK_BYTES, unpacked);
-        Ok(Lines { from: Box::new(from), position: Position::default() })
+        let mut from = BufReader::with_capacity(CHUNK_BYTES, unpacked);
+        io::copy(&mut (&mut from).take(position.offset), &mut io::sink())?;
+        Ok(Lines { from: Box::new(from), position })
     }
 
-    pub(super) fn over(bytes: Vec<u8>) -> Lines {
-        Lines { from: Box::new(io::Cursor::new(bytes)), position: Position::default() }
+    /// The next bytes, at most so many, without reading them.
+    pub(super) fn peek(&mut self, most: usize) -> Option<Vec<u8>> {
+        let next = self.from.fill_buf().ok()?;
+        Some(next[..next.len().min(most)].to_vec())
     }
 
     fn read(&mut self) -> io::Result<Raw> {
@@ -104,7 +111,7 @@ impl ReadErrors {
         self.count == 0
     }
 
-    pub(super) fn add(&mut self, path: &Path, line: Option<u64>, why: String) {
+    pub fn add(&mut self, path: &Path, line: Option<u64>, why: String) {
         self.count += 1;
         if self.first.len() < MAX_KEPT {
             self.first.push(ReadError { path: path.to_owned(), line, why });

@@ -1,16 +1,16 @@
-//! Reading the log: line by line, segment by segment, past whatever cannot be read.
+//! Reading logs: line by line, past whatever cannot be read.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::io;
-use std::path::{Path, PathBuf};
 use std::vec::IntoIter;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::lines::{Lines, Position};
-use super::segments::Parts;
-use super::{Range, ReadErrors, Segment, SegmentName};
+use super::lines::Lines;
+use super::{EventLog, Range, ReadErrors, Segment, SegmentName};
 use crate::model::event::Recorded;
 use crate::sys::clock::Timestamp;
 use crate::sys::parallel::{self, InOrder};
@@ -23,102 +23,96 @@ pub struct Line {
     pub text: String,
 }
 
-/// The lines of a range of time, oldest segment first, and within a segment as they were appended.
+/// The lines of several logs of a range of time. The lines of each log are in its order, and otherwise by their time.
 ///
-/// A line that cannot be read is counted and passed over; so is a segment. One line is in memory at a time.
-#[derive(Debug)]
+/// A line that cannot be read is counted and passed over; so is a segment. A line of each log of the same time is in memory.
+#[derive(Debug, Default)]
 pub struct Reader {
-    dir: PathBuf,
-    segments: IntoIter<Segment>,
-    parts: Parts,
-    open: Option<(PathBuf, Lines)>,
-    /// From this segment on, a line may be half-written because its writer is still running.
-    growing: Option<SegmentName>,
-    /// Whether the open segment is one of these.
-    is_growing: bool,
+    /// The logs that begin later, the next one last.
+    waiting: Vec<Source>,
+    open: Vec<Source>,
+    /// The open sources with a next line, by the time that they have reached.
+    next: BinaryHeap<Reverse<(Timestamp, usize)>>,
     range: Range,
     pub problems: ReadErrors,
 }
 
+/// Segments that are read one after the other.
+#[derive(Debug)]
+struct Source {
+    begins: Timestamp,
+    segments: IntoIter<Segment>,
+    lines: Option<(Segment, Lines)>,
+    /// The latest time so far: a clock that is set back does not change the order.
+    reached: Timestamp,
+    next: Option<Line>,
+}
+
 impl Reader {
-    pub fn open(dir: &Path, range: Range) -> io::Result<Reader> {
-        Reader::with(dir, &Parts::default(), range)
+    pub fn of(logs: &[EventLog], range: Range) -> Reader {
+        Reader::with(logs, range, EventLog::segments)
     }
 
-    pub fn with(dir: &Path, parts: &Parts, range: Range) -> io::Result<Reader> {
-        let segments = parts.with_log(dir)?;
-        let growing = growing(&segments).cloned();
-        Ok(Reader::over(dir, parts, segments, growing, range))
+    /// Without the events of imported runs.
+    pub fn of_own(logs: &[EventLog], range: Range) -> Reader {
+        Reader::with(logs, range, EventLog::own_segments)
     }
 
-    pub(super) fn over(
-        dir: &Path,
-        parts: &Parts,
-        mut segments: Vec<Segment>,
-        growing: Option<SegmentName>,
+    fn with(
+        logs: &[EventLog],
         range: Range,
+        segments: impl Fn(&EventLog) -> io::Result<Vec<Segment>>,
     ) -> Reader {
-        segments.retain(|segment| range.overlaps(&segment.name));
-        Reader {
-            dir: dir.to_owned(),
-            segments: segments.into_iter(),
-            parts: parts.clone(),
-            open: None,
-            growing,
-            is_growing: false,
-            range,
-            problems: ReadErrors::default(),
-        }
-    }
-
-    /// Opens a segment, or its parts if it was removed: the lines that runs need were copied into them before.
-    fn open_segment(&mut self, segment: &Segment) {
-        let path = segment.path(&self.dir);
-        self.is_growing = self.growing.as_ref().is_some_and(|first| segment.name >= *first);
-        match Lines::open(&path, Position::default()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let parts = self.parts.of_segment(&segment.name);
-                let lines = match parts.as_slice() {
-                    [] => return,
-                    [part] => Lines::open_packed(part),
-                    parts => Ok(merged(parts, &mut self.problems)),
-                };
-                self.set_open(&parts[0], lines);
-            }
-            lines => self.set_open(&path, lines),
-        }
-    }
-
-    fn set_open(&mut self, path: &Path, lines: io::Result<Lines>) {
-        match lines {
-            Ok(lines) => self.open = Some((path.to_owned(), lines)),
-            Err(error) => self.problems.add(path, None, error.to_string()),
-        }
-    }
-
-    /// The next line that `parse` does not drop.
-    fn next_parsed(&mut self, parse: &impl Fn(Option<Vec<u8>>) -> Parsed) -> Option<Line> {
-        loop {
-            let Some((path, lines)) = &mut self.open else {
-                let segment = self.segments.next()?;
-                self.open_segment(&segment);
-                continue;
-            };
-            match lines.next() {
-                None => self.open = None,
-                Some(Err(error)) => {
-                    self.problems.add(path, None, format!("cannot read {}: {error}", path.display()));
-                    self.open = None;
-                }
-                Some(Ok(raw)) => match parse(raw.bytes) {
-                    Ok(Some(line)) if self.range.holds(line.recorded.at) => return Some(line),
-                    Err(why) if raw.whole || !self.is_growing => {
-                        self.problems.add(path, Some(lines.position.lines), why.to_string());
-                    }
-                    Ok(_) | Err(_) => {}
-                },
+        let mut reader = Reader { range, ..Reader::default() };
+        for log in logs {
+            match segments(log) {
+                Ok(segments) => reader.add(segments),
+                Err(error) => reader.problems.add(log.dir(), None, error.to_string()),
             }
         }
+        reader.waiting.sort_by_key(|source| Reverse(source.begins));
+        reader
+    }
+
+    /// The lines of one segment.
+    pub fn over(segment: Segment, range: Range) -> Reader {
+        let mut reader = Reader { range, ..Reader::default() };
+        reader.add(vec![segment]);
+        reader
+    }
+
+    fn add(&mut self, mut segments: Vec<Segment>) {
+        segments.retain(|segment| self.range.overlaps(segment));
+        let (single, main): (Vec<_>, Vec<_>) = segments.into_iter().partition(|one| one.name.is_single());
+        let sources = single.into_iter().map(|one| vec![one]).chain([main]);
+        self.waiting.extend(sources.filter_map(|segments| {
+            let begins = segments.first()?.begins();
+            Some(Source { begins, ..Source::of(segments) })
+        }));
+    }
+
+    /// Reads the next line of an open source.
+    fn advance(&mut self, place: usize) {
+        let Some(source) = self.open.get_mut(place) else { return };
+        source.next = source.read(&mut self.problems, &parse);
+        if let Some(line) = &source.next {
+            source.reached = source.reached.max(line.recorded.at);
+            self.next.push(Reverse((source.reached, place)));
+        }
+    }
+
+    fn next_line(&mut self) -> Option<Line> {
+        while let Some(source) = self
+            .waiting
+            .pop_if(|source| self.next.peek().is_none_or(|Reverse((reached, _))| source.begins <= *reached))
+        {
+            self.open.push(source);
+            self.advance(self.open.len() - 1);
+        }
+        let Reverse((_, place)) = self.next.pop()?;
+        let line = self.open.get_mut(place)?.next.take();
+        self.advance(place);
+        line
     }
 }
 
@@ -126,30 +120,56 @@ impl Iterator for Reader {
     type Item = Line;
 
     fn next(&mut self) -> Option<Line> {
-        self.next_parsed(&parse)
+        loop {
+            let line = self.next_line()?;
+            if self.range.holds(line.recorded.at) {
+                return Some(line);
+            }
+        }
     }
 }
 
-/// The lines of several parts of one segment, in the order of their times.
-fn merged(paths: &[PathBuf], problems: &mut ReadErrors) -> Lines {
-    let mut all: Vec<(Timestamp, Vec<u8>)> = Vec::new();
-    for path in paths {
-        let read = Lines::open_packed(path).and_then(|mut lines| {
-            lines.try_for_each(|raw| {
-                let Some(mut line) = raw?.bytes else { return Ok(()) };
-                let header = serde_json::from_slice::<LineHeader<'_>>(&line).ok();
-                let at = header.map(|header| header.at).unwrap_or_default();
-                line.push(b'\n');
-                all.push((at, line));
-                Ok(())
-            })
-        });
-        if let Err(error) = read {
-            problems.add(path, None, format!("cannot read {}: {error}", path.display()));
+impl Source {
+    fn of(segments: Vec<Segment>) -> Source {
+        let (begins, reached) = (Timestamp::MIN, Timestamp::MIN);
+        Source { begins, segments: segments.into_iter(), lines: None, reached, next: None }
+    }
+
+    /// The next line that `parse` does not drop.
+    fn read(
+        &mut self,
+        problems: &mut ReadErrors,
+        parse: &impl Fn(Option<Vec<u8>>) -> Parsed,
+    ) -> Option<Line> {
+        loop {
+            let Some((segment, lines)) = &mut self.lines else {
+                let segment = self.segments.next()?;
+                match segment.open() {
+                    Ok(lines) => self.lines = Some((segment, lines)),
+                    // It was pruned since it was listed.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) => problems.add(&segment.path(), None, error.to_string()),
+                }
+                continue;
+            };
+            match lines.next() {
+                None => self.lines = None,
+                Some(Err(error)) => {
+                    let path = segment.path();
+                    problems.add(&path, None, format!("cannot read {}: {error}", path.display()));
+                    self.lines = None;
+                }
+                Some(Ok(raw)) => match parse(raw.bytes) {
+                    Ok(Some(line)) => return Some(line),
+                    // The last line may be half-written, because its writer is still running.
+                    Err(why) if raw.whole || segment.name < SegmentName::Current => {
+                        problems.add(&segment.path(), Some(lines.position.lines), why.to_string());
+                    }
+                    Ok(_) | Err(_) => {}
+                },
+            }
         }
     }
-    all.sort_by_key(|(at, _)| *at);
-    Lines::over(all.into_iter().map(|(_, line)| line).collect::<Vec<_>>().concat())
 }
 
 /// The result of a line: `None` if it is blank or not wanted.
@@ -164,12 +184,6 @@ pub enum LineError {
     CutOff,
     #[error("format version {0}: a newer teamkeep wrote it, and is needed to read it")]
     NewerVersion(u8),
-}
-
-/// The newest segment for many lines. Its last line, and that of newer solo segments, may be half-written.
-pub(super) fn growing(segments: &[Segment]) -> Option<&SegmentName> {
-    let many = segments.iter().rfind(|segment| !segment.name.is_single_line());
-    many.or(segments.first()).map(|segment| &segment.name)
 }
 
 /// The problem of a line that ends too early.
@@ -199,14 +213,6 @@ pub fn parse(bytes: Option<Vec<u8>>) -> Parsed {
     }
 }
 
-/// Calls `each` for each line of a file. Fails only if `each` fails; unreadable lines are counted and skipped.
-pub fn read_lines(path: &Path, each: impl FnMut(Line) -> io::Result<()>) -> io::Result<ReadErrors> {
-    let mut reader = Reader::over(Path::new(""), &Parts::default(), Vec::new(), None, Range::default());
-    reader.set_open(path, Lines::open(path, Position::default()));
-    reader.by_ref().try_for_each(each)?;
-    Ok(reader.problems)
-}
-
 /// The first fields of a line.
 #[derive(Debug, Deserialize)]
 pub struct LineHeader<'a> {
@@ -226,32 +232,34 @@ pub struct LineHeader<'a> {
 
 const MAX_THREADS: usize = 8;
 
-/// Reads the log and the parts of removed segments in several threads, maps each line that is wanted, and passes the values on in
-/// order. Other lines are parsed only as far as their header. A few segments are in memory at a time.
+/// Reads segments in several threads, maps each line that is wanted, and passes the values on in order, each with the place of its
+/// segment. Other lines are parsed only as far as their header. A few segments are in memory at a time.
+///
+/// # Errors
+/// No thread can be started.
 pub fn filter_parallel<T: Send>(
-    dir: &Path,
-    parts: &Parts,
+    segments: &[Segment],
     wants: impl Fn(&LineHeader<'_>) -> bool + Sync,
     make: impl Fn(Line) -> T + Sync,
-    mut each: impl FnMut(T),
+    mut each: impl FnMut(usize, T),
 ) -> io::Result<ReadErrors> {
-    let segments = parts.with_log(dir)?;
-    let growing = growing(&segments).cloned();
     let parse_wanted = |bytes: Option<Vec<u8>>| {
         let header = bytes.as_deref().and_then(|bytes| serde_json::from_slice::<LineHeader<'_>>(bytes).ok());
         let is_wanted = header.is_none_or(|header| header.v != VERSION || wants(&header));
         if is_wanted { parse(bytes) } else { Ok(None) }
     };
     let read = |segment: &Segment, (): &mut ()| {
-        let mut reader = Reader::over(dir, parts, vec![segment.clone()], growing.clone(), Range::default());
-        let lines = std::iter::from_fn(|| reader.next_parsed(&parse_wanted)).map(&make);
-        Some((lines.collect::<Vec<T>>(), reader.problems))
+        let (mut source, mut problems) = (Source::of(vec![segment.clone()]), ReadErrors::default());
+        let lines = std::iter::from_fn(|| source.read(&mut problems, &parse_wanted)).map(&make);
+        let lines: Vec<T> = lines.collect();
+        Some((lines, problems))
     };
     let (mut ready, mut problems) = (InOrder::default(), ReadErrors::default());
-    let done: io::Result<()> = parallel::for_each(&segments, MAX_THREADS, read, |place, read| {
+    let done: io::Result<()> = parallel::for_each(segments, MAX_THREADS, read, |place, read| {
         ready.insert(place, read);
         while let Some((lines, wrong)) = ready.take_due() {
-            lines.into_iter().for_each(&mut each);
+            let place = ready.due - 1;
+            lines.into_iter().for_each(|line| each(place, line));
             problems.merge(wrong);
         }
         Ok(())

@@ -1,158 +1,215 @@
-//! The segments of the log: their names, and which there are.
+//! The segments of one log: the files with its lines.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::io::{BufReader, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 use std::{fmt, io};
 
-use chrono::{Days, NaiveDate, TimeDelta};
-use serde::{Deserialize, Serialize};
+use chrono::TimeDelta;
+use flate2::read::MultiGzDecoder;
+use fs_err::File;
 
+use super::lines::{Lines, Position};
+use super::{EventLog, LogOwner};
 use crate::model::event::Id;
-use crate::sys::clock::Timestamp;
+use crate::store::chain::ChainPoint;
+use crate::store::packed::packed;
+use crate::sys::clock::{self, Timestamp};
 use crate::sys::fs;
 
+/// The segment that is written to.
+pub(super) const CURRENT: &str = "events.jsonl";
+const IMPORTED: &str = "events-imported.jsonl";
+const PREFIX: &str = "events-";
+const SINGLE: &str = "solo-";
 const SUFFIX: &str = ".jsonl";
-const SOLO: &str = "solo-";
-/// `2026-02-03T040506789Z-`
-const STAMP_FORMAT: &str = "%Y-%m-%dT%H%M%S%3fZ-";
-const STAMP_CHARS: usize = 22;
-const SALT: usize = 8;
 
-/// The name of a segment: `2026-02-03T040506789Z-1a2b3c4d.jsonl`; `…Z-solo-1a2b3c4d.jsonl` for one that
-/// holds a single line whose writer did not get the lock. Sorts by time.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub struct SegmentName(String);
-
-impl From<SegmentName> for String {
-    fn from(name: SegmentName) -> String {
-        name.0
-    }
-}
-
-impl TryFrom<String> for SegmentName {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<SegmentName, String> {
-        SegmentName::parse(&text).ok_or_else(|| format!("{text:?} is not a segment's name"))
-    }
+/// The name of a segment. Names sort as the lines do, except those of single lines.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SegmentName {
+    /// `events-imported.jsonl`: the events of an imported run, which are in no chain of this store.
+    Imported,
+    /// `events-<number>-<hash>.jsonl`, named after its last line. It never changes, but is compressed after the end of the run.
+    Closed(ChainPoint),
+    /// `events.jsonl`, which is written to.
+    Current,
+    /// `events-solo-<id>.jsonl`: a single line whose writer did not get the lock, or could not write there.
+    Single(String),
 }
 
 impl SegmentName {
-    /// The name of a segment that starts now. It sorts after `former`, unless that is so far ahead that the clock was set back.
-    pub fn after(former: Option<&SegmentName>, at: Timestamp) -> SegmentName {
-        let least = former.filter(|former| !former.is_ahead(at)).map(|former| former.start());
-        let least = least.map_or(at, |start| start + TimeDelta::milliseconds(1));
-        SegmentName::new(at.max(least), "")
+    pub fn single(at: Timestamp) -> SegmentName {
+        SegmentName::Single(Id::new(at).as_str().to_owned())
     }
 
-    pub fn single_line(at: Timestamp) -> SegmentName {
-        SegmentName::new(at, SOLO)
-    }
-
-    fn new(at: Timestamp, mark: &str) -> SegmentName {
-        // Whole milliseconds and a year of four digits, so that the name can be parsed at any time.
-        let millis = at.millis().clamp(0, 253_402_300_799_999);
-        let at = Timestamp::from_millis(millis).unwrap_or(at);
-        let id = Id::new(at);
-        let salt = id.as_str().split_at(id.as_str().len() - SALT).1;
-        SegmentName(format!("{}{mark}{salt}{SUFFIX}", at.utc().format(STAMP_FORMAT)))
-    }
-
-    /// Takes a file name when it is exactly a segment's, and nothing that leads elsewhere.
+    /// Parses a file name if it is exactly that of a segment.
     pub fn parse(text: &str) -> Option<SegmentName> {
-        let (stamp, rest) = text.split_at_checked(STAMP_CHARS)?;
-        let salt = rest.strip_suffix(SUFFIX)?;
-        let salt = salt.strip_prefix(SOLO).unwrap_or(salt);
-        let known = salt.len() == SALT && salt.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase());
-        (known && start_of(stamp).is_some()).then(|| SegmentName(text.to_owned()))
+        if text == CURRENT {
+            return Some(SegmentName::Current);
+        }
+        if text == IMPORTED {
+            return Some(SegmentName::Imported);
+        }
+        let rest = text.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
+        if let Some(id) = rest.strip_prefix(SINGLE) {
+            return Id::known(id).map(|id| SegmentName::Single(id.as_str().to_owned()));
+        }
+        let (count, hash) = rest.split_once('-')?;
+        let point = format!("{count}:{hash}").parse().ok()?;
+        Some(SegmentName::Closed(point)).filter(|name| name.to_string() == text)
     }
 
-    pub fn as_str(&self) -> &str {
-        &self.0
+    /// Whether it has a single line, written without the lock.
+    pub fn is_single(&self) -> bool {
+        matches!(self, SegmentName::Single(_))
     }
 
-    pub fn start(&self) -> Timestamp {
-        start_of(&self.0[..STAMP_CHARS]).unwrap_or_default()
-    }
-
-    /// The day on which it began. Its lines are of this day or, where calls overlapped midnight, of the one before.
-    pub fn day(&self) -> NaiveDate {
-        self.start().date()
-    }
-
-    /// Whether it holds a single line whose writer did not get the lock.
-    pub fn is_single_line(&self) -> bool {
-        self.0[STAMP_CHARS..].starts_with(SOLO)
-    }
-
-    /// Whether a line belongs here by its day. Calls that overlap midnight must not begin a segment each.
-    pub fn has_room(&self, at: Timestamp) -> bool {
-        at.date() <= self.day() && !self.is_ahead(at)
-    }
-
-    /// Whether it began more than a day after this instant.
-    fn is_ahead(&self, at: Timestamp) -> bool {
-        self.day().checked_sub_days(Days::new(1)).is_some_and(|before| at.date() < before)
+    /// The last line of a closed segment.
+    pub fn end(&self) -> Option<ChainPoint> {
+        if let SegmentName::Closed(end) = self { Some(*end) } else { None }
     }
 }
 
 impl fmt::Display for SegmentName {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
+        match self {
+            SegmentName::Closed(end) => write!(out, "{PREFIX}{:012}-{}{SUFFIX}", end.count, end.hash),
+            SegmentName::Imported => out.write_str(IMPORTED),
+            SegmentName::Current => out.write_str(CURRENT),
+            SegmentName::Single(id) => write!(out, "{PREFIX}{SINGLE}{id}{SUFFIX}"),
+        }
     }
 }
 
-/// The time of a stamp; `None` unless it is exactly as [`STAMP_FORMAT`] writes it. Each hook call reads one, so it does without
-/// chrono's parser.
-fn start_of(stamp: &str) -> Option<Timestamp> {
-    let is_written = |(at, byte): (usize, u8)| match at {
-        4 | 7 | 21 => byte == b'-',
-        10 => byte == b'T',
-        20 => byte == b'Z',
-        _ => byte.is_ascii_digit(),
-    };
-    if stamp.len() != STAMP_CHARS || !stamp.bytes().enumerate().all(is_written) {
-        return None;
-    }
-    let number = |range: std::ops::Range<usize>| stamp[range].parse::<u32>().ok();
-    let date = NaiveDate::from_ymd_opt(number(0..4)? as i32, number(5..7)?, number(8..10)?)?;
-    let time = date.and_hms_milli_opt(number(11..13)?, number(13..15)?, number(15..17)?, number(17..20)?)?;
-    Some(time.and_utc().into())
-}
-
+/// A segment as it was when the directory was listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
+    pub log: LogOwner,
+    dir: PathBuf,
     pub name: SegmentName,
+    /// In bytes, as it is on the disk.
     pub size: u64,
+    pub modified: Timestamp,
+    pub is_packed: bool,
+    pub(super) inode: u64,
+    /// The number of the last line of the closed segment before it.
+    after: u64,
 }
 
 impl Segment {
-    pub fn path(&self, dir: &Path) -> PathBuf {
-        dir.join(self.name.as_str())
+    /// The path of the plain file.
+    fn plain(&self) -> PathBuf {
+        self.dir.join(self.name.to_string())
+    }
+
+    pub fn path(&self) -> PathBuf {
+        if self.is_packed { packed(&self.plain()) } else { self.plain() }
+    }
+
+    pub fn open(&self) -> io::Result<Lines> {
+        self.open_at(Position::default())
+    }
+
+    /// Opens it after a position.
+    pub fn open_at(&self, position: Position) -> io::Result<Lines> {
+        match self.find()? {
+            Found::Plain(file) => Lines::of_file(file, position),
+            Found::Packed(path) => Lines::open_packed(&path, position),
+        }
+    }
+
+    /// Opens it to read its bytes.
+    pub fn bytes(&self) -> io::Result<Box<dyn Read>> {
+        Ok(match self.find()? {
+            Found::Plain(file) => Box::new(file),
+            Found::Packed(path) => Box::new(MultiGzDecoder::new(BufReader::new(fs::open_regular(&path)?))),
+        })
+    }
+
+    /// Finds its lines, also if it was closed or compressed since it was listed.
+    fn find(&self) -> io::Result<Found> {
+        let opened = fs::if_exists(fs::open_regular(&self.plain()))?;
+        if self.name != SegmentName::Current {
+            return Ok(opened.map_or_else(|| Found::Packed(packed(&self.plain())), Found::Plain));
+        }
+        // After it was opened. The inode does not show whether it is the same: that of a compressed segment is used again.
+        let files = fs::list(&self.dir)?.into_iter();
+        let files = files.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+        let names = files.filter_map(|entry| {
+            let name = entry.file_name();
+            SegmentName::parse(name.to_str().map(|name| name.strip_suffix(".gz").unwrap_or(name))?)
+        });
+        match names.filter(|name| name.end().is_some_and(|end| end.count > self.after)).min() {
+            Some(name) => Segment { name, ..self.clone() }.find(),
+            None => Ok(Found::Plain(opened.ok_or(io::ErrorKind::NotFound)?)),
+        }
+    }
+
+    /// The time since it was written to, by the clock of the file system.
+    pub fn age(&self) -> Duration {
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        now.saturating_sub(Duration::from_millis(self.modified.millis().max(0).unsigned_abs()))
+    }
+
+    /// The time of its first line, from its first bytes; the earliest time if that cannot be read.
+    pub fn begins(&self) -> Timestamp {
+        const HEADER: usize = 64;
+        let time = || {
+            let start = self.open().ok()?.peek(HEADER)?;
+            let text = String::from_utf8_lossy(&start).into_owned();
+            let (_, at) = text.split_once("\"at\":\"")?;
+            clock::parse(at.split_once('"')?.0)
+        };
+        time().unwrap_or(Timestamp::MIN)
     }
 }
 
-pub fn size(dir: &Path) -> u64 {
-    list(dir).unwrap_or_default().iter().map(|segment| segment.size).sum()
+/// Where the lines of a segment are.
+enum Found {
+    Plain(File),
+    Packed(PathBuf),
 }
 
-/// Lists the segments, oldest first, without foreign files and links. A missing directory has none.
-pub fn list(dir: &Path) -> io::Result<Vec<Segment>> {
-    let segment = |entry: fs_err::DirEntry| {
-        let name = SegmentName::parse(entry.file_name().to_str()?)?;
-        // One that is gone by now was pruned.
-        let metadata = entry.metadata().ok()?;
-        metadata.is_file().then_some(Segment { name, size: metadata.len() })
+/// The segments of a log in the order of their lines, and then those of a single line, without links and special files. A
+/// missing directory has none.
+pub(super) fn list(log: &EventLog) -> io::Result<Vec<Segment>> {
+    let mut found: BTreeMap<SegmentName, Segment> = BTreeMap::new();
+    let mut add = |name: SegmentName, metadata: &Metadata, is_packed: bool| {
+        if !metadata.is_file() || (is_packed && found.contains_key(&name)) {
+            return;
+        }
+        let modified = metadata.modified().map(Timestamp::from).unwrap_or_default();
+        let (dir, owner) = (log.dir.clone(), log.owner.clone());
+        let (size, inode) = (metadata.len(), metadata.ino());
+        let segment =
+            Segment { log: owner, dir, name: name.clone(), size, modified, is_packed, inode, after: 0 };
+        found.insert(name, segment);
     };
-    let mut segments: Vec<Segment> = fs::list(dir)?.into_iter().filter_map(segment).collect();
-    segments.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(segments)
-}
-
-/// The newest segment that more than one line may go to.
-pub(super) fn newest(dir: &Path) -> io::Result<Option<SegmentName>> {
-    Ok(list(dir)?.into_iter().map(|segment| segment.name).rfind(|name| !name.is_single_line()))
+    // Before the names: a segment that is closed after them is found by the one that is listed here.
+    if let Ok(metadata) = log.dir.join(CURRENT).symlink_metadata() {
+        add(SegmentName::Current, &metadata, false);
+    }
+    for entry in fs::list(&log.dir)? {
+        let file_name = entry.file_name();
+        let Some(text) = file_name.to_str().filter(|name| name.starts_with(PREFIX)) else { continue };
+        let plain = text.strip_suffix(".gz");
+        let Some(name) = SegmentName::parse(plain.unwrap_or(text)) else { continue };
+        // One that is gone by now was compressed or pruned.
+        let metadata = entry.metadata().or_else(|_| packed(&entry.path()).symlink_metadata());
+        if let Ok(metadata) = metadata {
+            add(name, &metadata, plain.is_some());
+        }
+    }
+    let mut after = 0;
+    let segments = found.into_values().map(|segment| {
+        let segment = Segment { after, ..segment };
+        after = segment.name.end().map_or(after, |end| end.count);
+        segment
+    });
+    Ok(segments.collect())
 }
 
 /// From one instant to another, both included; without one it is open on that side.
@@ -162,13 +219,14 @@ pub struct Range {
     pub until: Option<Timestamp>,
 }
 
+/// Lines can be so much older than the lines before them, and than the time at which their file was written.
+const SLACK: TimeDelta = TimeDelta::days(1);
+
 impl Range {
-    /// Whether a segment can have lines of this range, from its name only. Its lines are of its day or the one before.
-    pub fn overlaps(&self, name: &SegmentName) -> bool {
-        let over = self.since.is_some_and(|since| since.date() > name.day());
-        let first = name.day().checked_sub_days(Days::new(1));
-        let to_come = self.until.is_some_and(|until| first.is_some_and(|first| until.date() < first));
-        !over && !to_come
+    /// Whether a segment can have lines of this range.
+    pub fn overlaps(&self, segment: &Segment) -> bool {
+        self.since.is_none_or(|since| segment.modified + SLACK >= since)
+            && self.until.is_none_or(|until| segment.begins() <= until + SLACK)
     }
 
     /// Whether a line of this time is in the range. A line with an invalid time is only in the open range.
@@ -183,131 +241,125 @@ impl Range {
     }
 }
 
-const PART_PREFIX: &str = "events-";
-const PART_SUFFIX: &str = ".gz";
-
-/// The parts of segments in the directories of some runs.
-#[derive(Debug, Clone, Default)]
-pub struct Parts {
-    dirs: Vec<PathBuf>,
-}
-
-pub fn part_name(segment: &SegmentName) -> String {
-    format!("{PART_PREFIX}{segment}{PART_SUFFIX}")
-}
-
-pub fn parts_in(dir: &Path) -> BTreeMap<SegmentName, PathBuf> {
-    let named = fs::entries(dir).filter_map(|entry| {
-        let name = entry.file_name();
-        let segment = name
-            .to_str()?
-            .strip_prefix(PART_PREFIX)?
-            .strip_suffix(PART_SUFFIX)
-            .and_then(SegmentName::parse)?;
-        entry.file_type().is_ok_and(|kind| kind.is_file()).then(|| (segment, entry.path()))
-    });
-    named.collect()
-}
-
-impl Parts {
-    pub fn of(dirs: impl IntoIterator<Item = PathBuf>) -> Parts {
-        Parts { dirs: dirs.into_iter().collect() }
-    }
-
-    pub fn segments(&self) -> BTreeSet<SegmentName> {
-        self.dirs.iter().flat_map(|dir| parts_in(dir).into_keys()).collect()
-    }
-
-    pub fn of_segment(&self, segment: &SegmentName) -> Vec<PathBuf> {
-        let name = part_name(segment);
-        let paths = self.dirs.iter().map(|dir| dir.join(&name));
-        paths.filter(|path| path.symlink_metadata().is_ok_and(|there| there.is_file())).collect()
-    }
-
-    /// The segments of the log and, with size 0, those of which only parts are left, the oldest first.
-    pub(super) fn with_log(&self, dir: &Path) -> io::Result<Vec<Segment>> {
-        // The log is listed first: if a segment is removed after that, its parts already exist.
-        let mut all = list(dir)?;
-        let mut removed = self.segments();
-        removed.retain(|name| all.binary_search_by(|segment| segment.name.cmp(name)).is_err());
-        all.extend(removed.into_iter().map(|name| Segment { name, size: 0 }));
-        all.sort_by(|one, other| one.name.cmp(&other.name));
-        Ok(all)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::clock::parse;
+    use crate::store::chain::ChainHash;
 
     #[test]
-    fn a_segment_name_is_parsed_as_it_was_created() {
-        let at = parse("2026-02-03T04:05:06.789Z").unwrap();
-        let name = SegmentName::after(None, at);
-        assert!(name.as_str().starts_with("2026-02-03T040506789Z-"), "{name}");
-        assert_eq!(
-            (SegmentName::parse(name.as_str()), name.start(), name.is_single_line()),
-            (Some(name.clone()), at, false)
-        );
-        let solo = SegmentName::single_line(at);
-        assert_eq!(
-            (SegmentName::parse(solo.as_str()), solo.start(), solo.is_single_line()),
-            (Some(solo.clone()), at, true)
-        );
-        for odd in ["0000-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z", "2026-06-30T23:59:60.5Z"] {
-            let name = SegmentName::after(Some(&name), parse(odd).unwrap());
-            assert!(SegmentName::parse(name.as_str()).is_some(), "{name}");
+    fn a_segment_name_is_parsed_as_it_is_shown_and_nothing_else_is() {
+        let end = ChainPoint { count: 42, hash: ChainHash::START.with_line(b"x") };
+        let single = SegmentName::single(clock::parse("2026-02-03T04:05:06Z").unwrap());
+        let (closed, without_lines) = (SegmentName::Closed(end), SegmentName::Closed(ChainPoint::default()));
+        for name in [SegmentName::Imported, closed, without_lines, SegmentName::Current, single] {
+            assert_eq!(SegmentName::parse(&name.to_string()), Some(name));
         }
-    }
-
-    #[test]
-    fn a_foreign_file_name_is_rejected() {
+        let closed = SegmentName::Closed(end).to_string();
         for bad in [
             "",
-            ".lock",
-            "../2026-02-03T040506789Z-1a2b3c4d.jsonl",
-            "2026-02-03T040506789Z-../../../x.jsonl",
-            "2026-02-30T040506789Z-1a2b3c4d.jsonl",
-            "2026-02-03T040506789Z-1A2B3C4D.jsonl",
-            "2026-02-03T040506789Z-1a2b3c4.jsonl",
-            "2026-02-03T040506789Z-1a2b3c4d.jsonl.gz",
-            "+026-02-03T040506789Z-1a2b3c4d.jsonl",
-            "2026-02-03T0405067ü9Z-1a2b3c4d.jsonl",
-            "2026-02-03T040506789Z-1a2b/c4d.jsonl",
+            "events.lock",
+            "events.jsonl.gz",
+            "../events.jsonl",
+            "events-solo-x.jsonl",
+            "events-solo-../../x.jsonl",
+            &closed.replace("00042", "0042"),
+            &closed.to_uppercase(),
+            &closed.replace(".jsonl", ".jsonl.gz"),
         ] {
             assert_eq!(SegmentName::parse(bad), None, "{bad}");
         }
     }
 
     #[test]
-    fn a_later_segment_sorts_after_the_former_also_when_the_clock_goes_back() {
-        let first = SegmentName::after(None, parse("2026-02-03T04:05:06.789Z").unwrap());
-        let second = SegmentName::after(Some(&first), parse("2026-02-03T04:05:06.789Z").unwrap());
-        let third = SegmentName::after(Some(&second), parse("2026-02-02T23:00:00Z").unwrap());
-        assert!(first < second && second < third);
-        let corrected = SegmentName::after(Some(&first), parse("2026-01-01T00:00:00Z").unwrap());
-        assert!(corrected < first, "a clock that was far ahead does not name segments for ever");
+    fn a_listed_segment_is_read_after_it_was_closed_and_compressed() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = EventLog { owner: LogOwner::Run("r".to_owned()), dir: dir.path().to_owned() };
+        let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+        write(CURRENT, "one\n");
+        let listed = list(&log).unwrap().remove(0);
+        let end = ChainPoint { count: 1, hash: ChainHash::START.with_line(b"one") };
+        let closed = dir.path().join(SegmentName::Closed(end).to_string());
+        std::fs::rename(dir.path().join(CURRENT), &closed).unwrap();
+        let text = || listed.open().unwrap().next().unwrap().unwrap().bytes.unwrap();
+        assert_eq!(text(), b"one");
+        write(CURRENT, "two\n");
+        assert_eq!(text(), b"one");
+        let mut gzip = flate2::write::GzEncoder::new(
+            std::fs::File::create(packed(&closed)).unwrap(),
+            flate2::Compression::fast(),
+        );
+        std::io::Write::write_all(&mut gzip, b"one\n").unwrap();
+        gzip.finish().unwrap();
+        assert_eq!(list(&log).unwrap().len(), 2, "the plain file counts");
+        std::fs::remove_file(&closed).unwrap();
+        assert_eq!(text(), b"one");
+        let all: Vec<_> = list(&log).unwrap().into_iter().map(|one| (one.name, one.is_packed)).collect();
+        assert_eq!(all, [(SegmentName::Closed(end), true), (SegmentName::Current, false)]);
     }
 
     #[test]
-    fn a_segment_overlaps_a_range_with_its_day_or_the_day_before() {
-        let name = SegmentName::parse("2026-02-03T040506789Z-1a2b3c4d.jsonl").unwrap();
-        let range = |since: &str, until: &str| Range { since: parse(since), until: parse(until) };
-        assert!(Range::default().overlaps(&name));
-        assert!(range("2026-02-03T23:59:59Z", "").overlaps(&name));
-        assert!(!range("2026-02-04T00:00:00Z", "").overlaps(&name));
-        assert!(range("", "2026-02-02T00:00:00Z").overlaps(&name), "calls that overlap midnight");
-        assert!(!range("", "2026-02-01T23:59:59Z").overlaps(&name));
+    fn a_listed_segment_is_read_after_two_more_were_closed() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = EventLog { owner: LogOwner::Run("r".to_owned()), dir: dir.path().to_owned() };
+        let text = |segment: &Segment| segment.open().unwrap().next().unwrap().unwrap().bytes.unwrap();
+        let close = |count: u64| {
+            let end = ChainPoint { count, hash: ChainHash::START.with_line(&count.to_le_bytes()) };
+            let closed = dir.path().join(SegmentName::Closed(end).to_string());
+            std::fs::rename(dir.path().join(CURRENT), &closed).unwrap();
+            closed
+        };
+        let mut listed = Vec::new();
+        for (count, line) in [(1, "first"), (2, "second"), (3, "third"), (4, "last")] {
+            std::fs::write(dir.path().join(CURRENT), format!("{line}\n")).unwrap();
+            listed.push((list(&log).unwrap().pop().unwrap(), line));
+            if count < 4 {
+                close(count);
+            }
+        }
+        for (segment, line) in &listed {
+            assert_eq!((&segment.name, text(segment)), (&SegmentName::Current, line.as_bytes().to_vec()));
+        }
+        // Retention removed the first one: the one after it is not read in its place unless the log is listed again.
+        let all = list(&log).unwrap();
+        assert_eq!(all.iter().map(text).collect::<Vec<_>>(), [&b"first"[..], b"second", b"third", b"last"]);
+        std::fs::remove_file(all[0].path()).unwrap();
+        assert_eq!(all[0].open().unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_log_is_listed_without_links_drafts_and_other_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = EventLog { owner: LogOwner::Run("r".to_owned()), dir: dir.path().to_owned() };
+        let closed = SegmentName::Closed(ChainPoint { count: 7, hash: ChainHash::START }).to_string();
+        let single = SegmentName::single(Timestamp::default()).to_string();
+        for name in [&closed, &single, IMPORTED, CURRENT] {
+            std::fs::write(dir.path().join(name), "").unwrap();
+        }
+        for other in [
+            "events.lock",
+            "events.jsonl.gz",
+            "events-.jsonl",
+            "run.json",
+            ".events.jsonl.0123456789abcdef.tmp",
+        ] {
+            std::fs::write(dir.path().join(other), "").unwrap();
+        }
+        let linked = SegmentName::Closed(ChainPoint { count: 8, hash: ChainHash::START }).to_string();
+        std::os::unix::fs::symlink(dir.path().join(&closed), dir.path().join(linked)).unwrap();
+        let names: Vec<String> = list(&log).unwrap().iter().map(|one| one.name.to_string()).collect();
+        assert_eq!(names, [IMPORTED.to_owned(), closed, CURRENT.to_owned(), single]);
+        std::fs::remove_file(dir.path().join(CURRENT)).unwrap();
+        std::fs::create_dir(dir.path().join(CURRENT)).unwrap();
+        assert_eq!(list(&log).unwrap().len(), 3);
     }
 
     #[test]
     fn a_range_includes_both_ends() {
-        let range = Range { since: parse("2026-02-03T04:00:00Z"), until: parse("2026-02-03T05:00:00Z") };
+        let parse = |text| clock::parse(text).unwrap();
+        let range =
+            Range { since: Some(parse("2026-02-03T04:00:00Z")), until: Some(parse("2026-02-03T05:00:00Z")) };
         assert!(range.holds(range.since.unwrap()) && range.holds(range.until.unwrap()));
-        assert!(
-            !range.holds(parse("2026-02-03T05:00:00.001Z").unwrap()) && !range.holds(Timestamp::default())
-        );
+        assert!(!range.holds(parse("2026-02-03T05:00:00.001Z")) && !range.holds(Timestamp::default()));
         assert!(Range::default().holds(Timestamp::default()));
     }
 }

@@ -1,208 +1,279 @@
 //! Appending: one write under the lock, and never a lost line.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chrono::TimeDelta;
-use fs_err::File;
-
-use super::SegmentName;
-use super::changes::{LogChange, changes_path};
-use super::lock_file::{Head, LOCK, LockState};
-use super::seal::{seal, seal_single, sealed_size};
-use super::tail::{Tail, chain_end, chain_end_after};
-use crate::config;
+use super::head::{Head, LOCK, head};
+use super::seal::{Mark, Sealed, seal, seal_single, sealed_size};
+use super::segments::{CURRENT, Segment, SegmentName, list};
+use super::tail::last_point;
 use crate::error::Result;
 use crate::model::{Note, Severity};
+use crate::store::chain::{ChainHash, ChainPoint};
+use crate::store::packed;
 use crate::sys::clock::Timestamp;
-use crate::sys::fs;
+use crate::sys::fs::{self, Appender};
 
-/// The event log of one directory. Any number of processes may append at once.
-#[derive(Debug, Clone)]
-pub struct Log {
-    dir: PathBuf,
-    pub limits: config::Log,
-    /// Whether a line is synced to disk when [`Log::append`] returns, before something is deleted.
+/// The log of a run, or of a session as long as it has no run. Any number of processes may append at once.
+///
+/// Its lines are in `events.jsonl`, and before that in closed segments. `events.lock` is its lock, and has the head: the newest
+/// line and the size of `events.jsonl` after it. A line is written before the head. If its writer is killed in between, that size
+/// is not right, and the next writer reads the last line itself. A segment is closed by renaming it after its last line. If its
+/// writer is killed after that, the next one finds an `events.jsonl` that is missing, and the same last line in the name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventLog {
+    pub owner: LogOwner,
+    pub(super) dir: PathBuf,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LogOwner {
+    Run(String),
+    /// Lines without a session are in the log of [`super::NO_SESSION`].
+    Session(String),
+}
+
+/// How lines are appended.
+#[derive(Debug, Clone, Copy)]
+pub struct Appending {
+    /// A segment is closed before a line that would make it larger, in bytes.
+    pub segment_size: u64,
+    /// How long to wait for the lock.
+    pub patience: Duration,
+    /// Whether the line is on the disk when the call returns, because something is deleted next.
     pub durable: bool,
 }
 
-/// Calls that overlap may be this far apart, and no clock was set back between them.
-const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(1);
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Appended {
-    /// The segment: a single-line one if the lock was not free.
-    pub segment: SegmentName,
+    /// Whether the line has a segment of its own.
+    pub is_single: bool,
     /// Problems, for the diagnostics. The line was stored nevertheless.
     pub notes: Vec<Note>,
 }
 
-impl Log {
-    pub fn open(dir: impl Into<PathBuf>, limits: &config::Log) -> Log {
-        Log { dir: dir.into(), limits: limits.clone(), durable: false }
-    }
-
-    /// Appends one line to the segment of the day of `at`. If the lock is not free in time, the line goes to a segment of its
-    /// own. After an error, the log is unchanged.
-    pub fn append(&self, line: &[u8], at: Timestamp) -> Result<Appended> {
-        let line = match line.ends_with(b"\n") {
-            true => Cow::Borrowed(line),
-            false => Cow::Owned([line, b"\n"].concat()),
-        };
-        let patience = self.limits.lock_patience;
-        let (why, severity) = match fs::lock(&self.dir.join(LOCK), patience) {
-            Ok(Some(lock)) => return Ok(self.append_locked(lock, &line, at)?),
-            Ok(None) => (
-                format!("the log's lock was not free within {} ms", patience.as_millis()),
-                Severity::Contention,
-            ),
-            Err(error) => (error.to_string(), Severity::Problem),
-        };
-        let segment = self.append_alone(&line, at)?;
-        let notes = vec![Note::new(severity, format!("{why}; the line went to {segment}"))];
-        Ok(Appended { segment, notes })
-    }
-
-    fn append_locked(&self, lock: fs::Lock, line: &[u8], at: Timestamp) -> io::Result<Appended> {
-        let mut notes = Vec::new();
-        let mut state = LockState::read(&lock.file);
-        let former = state.current(&self.dir);
-        notes.extend(former.as_ref().filter(|name| name.start() > at + MAX_CLOCK_SKEW).map(|name| {
-            let (now, then) = (at, name.start());
-            format!("the clock went back to {now}: the log's segment {name} began at {then}")
-        }));
-        let open = |name: &SegmentName| Tail::open(&self.dir, name);
-        let has_room = |tail: &Tail| {
-            let size = tail.file.length;
-            size == 0 || size.saturating_add(sealed_size(line)) <= self.limits.segment_size
-        };
-        let mut tail = match former.as_ref().filter(|name| name.has_room(at)).map(open) {
-            Some(Ok(tail)) if has_room(&tail) => tail,
-            other => {
-                notes.extend(other.and_then(io::Result::err).map(|error| error.to_string()));
-                match begin_segment(&self.dir, &lock.file, &mut state, at) {
-                    Ok(name) => open(&name)?,
-                    Err(error) => {
-                        // The next writer would not see a line in a segment that the lock does not name.
-                        let segment = self.append_alone(line, at)?;
-                        notes
-                            .push(format!("cannot begin a new segment: {error}; the line went to {segment}"));
-                        let notes = notes.into_iter().map(Note::problem).collect();
-                        return Ok(Appended { segment, notes });
-                    }
-                }
-            }
-        };
-        if tail.is_torn {
-            notes.push(format!(
-                "the last line of {} was incomplete: its writer was probably killed",
-                tail.name
-            ));
+impl fmt::Display for LogOwner {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LogOwner::Run(run) => out.write_str(run),
+            LogOwner::Session(session) => write!(out, "session-{session}"),
         }
-        match seal(line, chain_end_after(&self.dir, &state, tail.last)?) {
-            Some((sealed, point)) => {
-                tail.append(&sealed)?;
-                state.settle(point, at);
-                // The next writer continues after the line itself.
-                let named = state.write(&lock.file);
-                notes.extend(named.err().map(|error| format!("cannot store the head of the log: {error}")));
-            }
-            None => tail.append(line)?,
-        }
-        drop(lock);
-        if self.durable {
-            tail.file.sync()?;
-            fs::sync(&self.dir)?;
-        }
-        let notes = notes.into_iter().map(Note::problem).collect();
-        Ok(Appended { segment: tail.name, notes })
-    }
-
-    fn append_alone(&self, line: &[u8], at: Timestamp) -> io::Result<SegmentName> {
-        let name = SegmentName::single_line(at);
-        let path = self.dir.join(name.as_str());
-        let mut file = fs::Appender::create(&path)?;
-        let sealed = seal_single(line);
-        file.append(sealed.as_deref().unwrap_or(line)).inspect_err(|_| drop(std::fs::remove_file(&path)))?;
-        if self.durable {
-            file.sync()?;
-            fs::sync(&self.dir)?;
-        }
-        Ok(name)
     }
 }
 
-/// Names the segment after the current one in the lock, with the head of the chain. The segment is made later: a writer that
-/// is killed in between leaves only its name.
-fn begin_segment(dir: &Path, lock: &File, state: &mut LockState, at: Timestamp) -> io::Result<SegmentName> {
-    let former = state.current(dir);
-    let name = SegmentName::after(former.as_ref(), at);
-    let end = chain_end(dir, state, former.as_ref())?;
-    state.begin_segment(&name, end, at);
-    state.write(lock)?;
-    Ok(name)
-}
-
-/// The log's lock: no other process appends or prunes while this exists.
-#[derive(Debug)]
-pub struct ExclusiveLog {
-    dir: PathBuf,
-    lock: fs::Lock,
-}
-
-impl ExclusiveLog {
-    /// `None` if the lock is not free within `patience`.
-    pub fn take(dir: &Path, patience: Duration) -> Result<Option<ExclusiveLog>> {
-        let lock = fs::lock(&dir.join(LOCK), patience)?;
-        Ok(lock.map(|lock| ExclusiveLog { dir: dir.to_owned(), lock }))
-    }
-
+impl EventLog {
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    pub fn current(&self) -> Option<SegmentName> {
-        LockState::read(&self.lock.file).current(&self.dir)
+    /// The segments in the order of their lines, and then those of a single line.
+    pub fn segments(&self) -> io::Result<Vec<Segment>> {
+        list(self)
     }
 
-    /// Records a change as the next line of the chain. It is not on the disk yet.
-    pub fn record(&self, change: &LogChange) -> io::Result<()> {
-        let mut state = LockState::read(&self.lock.file);
-        let mut to = fs::Appender::open(&changes_path(&self.dir))?;
-        let previous = chain_end(&self.dir, &state, state.current(&self.dir).as_ref())?;
-        let line = fs::json_lines(&[change])?;
-        let (sealed, point) = seal(&line, previous).ok_or(io::ErrorKind::InvalidData)?;
-        // Hook calls do not read this file, unless its writer was killed.
-        state.head = Some(Head { count: previous.count, hash: previous.hash, at: change.at });
-        state.is_unsettled = true;
-        state.write(&self.lock.file)?;
-        to.append_line(&sealed)?;
-        state.settle(point, change.at);
-        state.write(&self.lock.file)
+    /// The segments that were written here, without the events of an imported run.
+    pub fn own_segments(&self) -> io::Result<Vec<Segment>> {
+        let mut segments = self.segments()?;
+        segments.retain(|segment| segment.name != SegmentName::Imported);
+        Ok(segments)
     }
 
-    /// Ends the current segment: the next line goes to a new one, which is empty until then. Returns the segment that ended;
-    /// `None` if the current one is empty or missing.
-    pub fn close_current(&self, at: Timestamp) -> io::Result<Option<SegmentName>> {
-        let Some(former) = self.current() else { return Ok(None) };
-        let has_lines = self.dir.join(former.as_str()).symlink_metadata().is_ok_and(|there| there.len() > 0);
-        if !has_lines {
-            return Ok(None);
+    /// The newest line of the chain; `None` if no line was written, or if the lock file is damaged. Takes no lock.
+    pub fn head(&self) -> Option<ChainPoint> {
+        head(&self.dir).map(|head| head.point)
+    }
+
+    /// Whether it still has the first line that was written to it.
+    pub fn has_first_line(&self) -> bool {
+        let first = || self.own_segments().ok()?.first()?.open().ok()?.next()?.ok()?.bytes;
+        let number = |line: Vec<u8>| match Sealed::read(&line)?.mark {
+            Mark::Chained(link) => Some(link.number),
+            Mark::Single(_) => None,
+        };
+        first().and_then(number) == Some(1)
+    }
+
+    /// Appends one line. If the lock is not free in time, or the line cannot be added to the others, it gets a segment of its
+    /// own, named after this time.
+    ///
+    /// # Errors
+    /// When the line is nowhere, or maybe not on the disk although it has to be.
+    pub fn append(&self, line: &[u8], at: Timestamp, how: Appending) -> Result<Appended> {
+        let line = match line.ends_with(b"\n") {
+            true => Cow::Borrowed(line),
+            false => Cow::Owned([line, b"\n"].concat()),
+        };
+        let mut notes = Vec::new();
+        let (severity, appended) = match fs::lock(&self.dir.join(LOCK), how.patience) {
+            Ok(Some(lock)) => {
+                (Severity::Problem, self.append_locked(&lock, &line, how.segment_size, &mut notes))
+            }
+            Ok(None) => {
+                let why = format!("the log's lock was not free within {} ms", how.patience.as_millis());
+                (Severity::Contention, Err(io::Error::other(why)))
+            }
+            Err(error) => (Severity::Problem, Err(error)),
+        };
+        let is_single = appended.is_err();
+        let file = appended.or_else(|why| {
+            let name = SegmentName::single(at).to_string();
+            notes.push(Note::new(severity, format!("{why}; the line went to {name}")));
+            self.append_alone(&name, &line)
+        })?;
+        if how.durable {
+            file.sync()?;
+            fs::sync(&self.dir)?;
         }
-        let mut state = LockState::read(&self.lock.file);
-        let next = begin_segment(&self.dir, &self.lock.file, &mut state, at)?;
-        // Without the lock's file, the newest segment is the current one.
-        fs::Appender::open(&self.dir.join(next.as_str()))?;
-        Ok(Some(former))
+        Ok(Appended { is_single, notes })
+    }
+
+    /// After an error, no line was added.
+    fn append_locked(
+        &self,
+        lock: &fs::Lock,
+        line: &[u8],
+        segment_size: u64,
+        notes: &mut Vec<Note>,
+    ) -> io::Result<Appender> {
+        let mut end = self.end(lock)?;
+        if end.was_torn {
+            let what = "the last line of the log was incomplete: its writer was probably killed";
+            notes.push(Note::problem(what));
+        }
+        let size = end.file.length;
+        if size > 0 && size.saturating_add(sealed_size(line)) > segment_size {
+            match self.rename_current(lock, &end) {
+                Ok(()) => end.file = Appender::open(&self.current())?,
+                Err(error) => notes.push(Note::problem(format!("cannot begin a new segment: {error}"))),
+            }
+        }
+        let sealed = seal(line, end.point);
+        end.file.append(sealed.as_ref().map_or(line, |(sealed, _)| sealed))?;
+        if let Some((_, point)) = sealed {
+            // The next writer continues after the line itself.
+            let named = Head { point, size: end.file.length }.write(&lock.file);
+            let note = |error| Note::problem(format!("cannot store the head of the log: {error}"));
+            notes.extend(named.err().map(note));
+        }
+        Ok(end.file)
+    }
+
+    fn append_alone(&self, name: &str, line: &[u8]) -> io::Result<Appender> {
+        let path = self.dir.join(name);
+        let mut file = Appender::create(&path)?;
+        let sealed = seal_single(line);
+        file.append(sealed.as_deref().unwrap_or(line)).inspect_err(|_| drop(std::fs::remove_file(&path)))?;
+        Ok(file)
+    }
+
+    fn current(&self) -> PathBuf {
+        self.dir.join(CURRENT)
+    }
+
+    /// Where the next line goes. Ends a line that its writer could not end.
+    fn end(&self, lock: &fs::Lock) -> io::Result<End> {
+        let mut file = Appender::open(&self.current())?;
+        let head = Head::read(&lock.file);
+        if let Some(head) = head.filter(|head| head.size == file.length) {
+            return Ok(End { file, last: head.point, point: head.point, was_torn: false });
+        }
+        let last = last_point(&file)?;
+        let closed = || list(self).map(|all| all.iter().filter_map(|segment| segment.name.end()).max());
+        let found = last.map_or_else(closed, |last| Ok(Some(last)))?;
+        let last = match (head, found) {
+            // Its writer was killed before it stored the head.
+            (Some(head), Some(found)) if found.count > head.point.count => found,
+            (Some(head), _) => head.point,
+            (None, found) => found.unwrap_or_default(),
+        };
+        // A line that continues as if nothing had happened would hide that others were removed with the head.
+        let point = head.map_or(ChainPoint { hash: ChainHash::START, ..last }, |_| last);
+        let was_torn = file.is_torn()?;
+        if was_torn {
+            file.append(b"\n")?;
+        }
+        Ok(End { file, last, point, was_torn })
+    }
+
+    /// Closes the segment that is written to: it does not change any more. Returns false if it has no lines, or if the lock is
+    /// not free in time.
+    pub fn close(&self, patience: Duration) -> io::Result<bool> {
+        if self.current().symlink_metadata().map_or(0, |found| found.len()) == 0 {
+            return Ok(false);
+        }
+        let Some(lock) = fs::lock(&self.dir.join(LOCK), patience)? else { return Ok(false) };
+        let end = self.end(&lock)?;
+        let has_lines = end.file.length > 0;
+        if has_lines {
+            self.rename_current(&lock, &end)?;
+        }
+        Ok(has_lines)
+    }
+
+    /// After an error, the segment has its name.
+    fn rename_current(&self, lock: &fs::Lock, end: &End) -> io::Result<()> {
+        let to = self.dir.join(SegmentName::Closed(end.last).to_string());
+        // Only a damaged segment has no line after the one before it.
+        if to.symlink_metadata().is_ok() || packed::packed(&to).symlink_metadata().is_ok() {
+            return Err(fs::with_path(io::ErrorKind::AlreadyExists.into(), "create", &to));
+        }
+        fs_err::rename(self.current(), &to)?;
+        if end.point == end.last {
+            // Without it, the next writer finds the last line in the name. A head that was missing is not made up.
+            let _ = Head { point: end.last, size: 0 }.write(&lock.file);
+        }
+        Ok(())
+    }
+
+    /// Compresses the segments that do not change any more.
+    pub fn compress(&self) -> io::Result<()> {
+        let is_closed = |segment: &&Segment| segment.name < SegmentName::Current && !segment.is_packed;
+        for segment in self.segments()?.iter().filter(is_closed) {
+            let path = segment.path();
+            packed::compress(&path, |draft, _| packed::replace(&path, draft))?;
+        }
+        Ok(())
+    }
+
+    /// Removes a segment, which has this size. The one that is written to is removed only if no line was added since. Returns
+    /// whether it was removed.
+    pub fn remove(&self, segment: &Segment, patience: Duration) -> io::Result<bool> {
+        let Some(_lock) = fs::lock(&self.dir.join(LOCK), patience)? else { return Ok(false) };
+        let path = segment.path();
+        let found = path.symlink_metadata();
+        let is_same = found.is_ok_and(|found| (found.len(), found.ino()) == (segment.size, segment.inode));
+        if is_same {
+            fs_err::remove_file(&path)?;
+        }
+        Ok(is_same)
+    }
+
+    /// Removes the directory of a log that has no lines, unless something else is in it.
+    pub fn remove_if_empty(&self, patience: Duration) -> io::Result<()> {
+        let path = self.dir.join(LOCK);
+        let Some(_lock) = fs::lock(&path, patience)? else { return Ok(()) };
+        if fs::list(&self.dir)?.iter().all(|entry| entry.file_name() == LOCK) {
+            fs_err::remove_file(&path)?;
+            // Another call may have begun it again.
+            let _ = std::fs::remove_dir(&self.dir);
+        }
+        Ok(())
     }
 }
 
-/// The open segment, read without the lock.
-pub fn active_segment(dir: &Path) -> Option<SegmentName> {
-    let state = fs::open_regular(&dir.join(LOCK)).map(|file| LockState::read(&file));
-    state.unwrap_or_default().current(dir)
+/// The end of a log that is locked.
+struct End {
+    file: Appender,
+    /// The last line.
+    last: ChainPoint,
+    /// The line that the next one continues: the last one, but without its hash if the head was removed or damaged.
+    point: ChainPoint,
+    /// Whether the last line had no line break, because its writer was killed.
+    was_torn: bool,
 }
 
 #[cfg(test)]

@@ -12,13 +12,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::store::log;
+use crate::store::log::Logs;
 use crate::sys::fs::{self, Damage, JsonFile};
 use crate::sys::paths::Paths;
 use crate::sys::process;
 
 pub use destination::{Destination, DestinationId, DestinationKind, Signal};
-pub use state::{Last, Part, RunDelivery, Shipped, ShippingState};
+pub use state::{Last, Part, RunDelivery, Shipped, ShippedLines, ShippingState};
 pub use unshipped_segments::{RemovedUnshipped, UnshippedSegments};
 
 /// The program that ships.
@@ -28,12 +28,12 @@ pub const PROGRAM: &str = "teamkeep-ship";
 #[derive(Debug, Clone)]
 pub struct Shipping {
     dir: PathBuf,
-    log: PathBuf,
+    logs: Logs,
 }
 
 impl Shipping {
     pub fn of(paths: &Paths) -> Shipping {
-        Shipping { dir: paths.ship(), log: paths.log() }
+        Shipping { dir: paths.ship(), logs: Logs::of(paths) }
     }
 
     fn file(&self) -> JsonFile<ShippingState> {
@@ -107,7 +107,7 @@ impl Shipping {
         self.removed_file().read().ok()?.valid().ok()?
     }
 
-    /// Adds segments that were removed before they were shipped. The caller holds the lock of retention.
+    /// Adds segments that were removed before they were shipped.
     pub fn add_removed(&self, more: RemovedUnshipped) -> io::Result<()> {
         let all = match self.removed() {
             Some(before) => before.plus(more),
@@ -137,13 +137,12 @@ impl ShipLock {
         fs::allow_missing(fs_err::remove_file(self.shipping.request_path()))
     }
 
-    /// Changes the state and writes it to disk. Segments that no longer exist are forgotten. A damaged state is replaced.
+    /// Changes the state and writes it to disk. Logs that no longer exist are forgotten. A damaged state is replaced.
     pub fn update(&self, change: impl FnOnce(&mut ShippingState)) -> io::Result<ShippingState> {
         let (mut state, _) = self.shipping.read()?;
         state.host.get_or_insert_with(process::host_name);
         change(&mut state);
-        let existing = log::list(&self.shipping.log)?.into_iter().map(|segment| segment.name).collect();
-        state.forget_removed(&existing);
+        state.forget_removed(&self.shipping.logs.all()?);
         self.shipping.file().write_synced(&state)?;
         Ok(state)
     }

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Destination, DestinationId, DestinationKind, Signal};
 use crate::config::Ship;
 use crate::store::archive::RunRecord;
-use crate::store::chain::ChainPoint;
-use crate::store::log::{Segment, SegmentName};
+use crate::store::log::{EventLog, Segment};
 use crate::sys::clock::Timestamp;
 use crate::sys::fs::{Document, Layout};
 use crate::sys::process;
@@ -30,8 +29,10 @@ pub struct ShippingState {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Shipped {
-    /// The segments that still exist in the log.
-    pub segments: BTreeSet<SegmentName>,
+    /// Whether it has an object of each table.
+    pub has_tables: bool,
+    /// The lines of the logs that still exist.
+    pub logs: BTreeMap<String, ShippedLines>,
     /// The runs, each with its revision: its end in milliseconds since 1970.
     pub runs: BTreeMap<String, i64>,
     /// The runs that are not sent because opening them would take too much memory, each with its revision.
@@ -46,9 +47,17 @@ pub struct Shipped {
     /// The time of `--since`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// The newest head of the log's hash chain that it has.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub head: Option<ChainPoint>,
+}
+
+/// The lines of one log that a destination has.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ShippedLines {
+    /// The number of the last one.
+    pub lines: u64,
+    /// The names of the segments of a single line.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub single: BTreeSet<String>,
 }
 
 /// The delivery of a run to a destination.
@@ -147,7 +156,7 @@ impl ShippingState {
         }
     }
 
-    /// The segments of these that an object store does not have. A receiver gets its data from ended runs, not from the log.
+    /// The segments of these that an object store does not have. A receiver gets its data from ended runs, not from the logs.
     pub fn unshipped(&self, destinations: &[Destination], segments: &[Segment]) -> Vec<Segment> {
         let stores: Vec<&Destination> = destinations
             .iter()
@@ -160,13 +169,28 @@ impl ShippingState {
     /// Whether a segment is to be sent to a destination.
     pub fn lacks_segment(&self, destination: &Destination, segment: &Segment) -> bool {
         let shipped = self.destinations.get(&destination.id);
-        shipped.is_none_or(|shipped| !shipped.segments.contains(&segment.name))
-            && self.since(destination).is_none_or(|since| segment.name.start() >= since)
+        let shipped = shipped.and_then(|shipped| shipped.logs.get(&segment.log.to_string()));
+        let has = shipped.is_some_and(|shipped| match segment.name.end() {
+            Some(end) => end.count <= shipped.lines,
+            None => shipped.single.contains(&segment.name.to_string()),
+        });
+        !has && self.since(destination).is_none_or(|since| segment.begins() >= since)
     }
 
-    pub(super) fn forget_removed(&mut self, existing: &BTreeSet<SegmentName>) {
+    /// Notes that a destination has a segment, and those before it in its log.
+    pub fn add_segment(&mut self, destination: &Destination, segment: &Segment) {
+        let shipped = self.destinations.entry(destination.id.clone()).or_default();
+        let lines = shipped.logs.entry(segment.log.to_string()).or_default();
+        match segment.name.end() {
+            Some(end) => lines.lines = lines.lines.max(end.count),
+            None => drop(lines.single.insert(segment.name.to_string())),
+        }
+    }
+
+    pub(super) fn forget_removed(&mut self, existing: &[EventLog]) {
+        let existing: BTreeSet<String> = existing.iter().map(|log| log.owner.to_string()).collect();
         for shipped in self.destinations.values_mut() {
-            shipped.segments.retain(|segment| existing.contains(segment));
+            shipped.logs.retain(|log, _| existing.contains(log));
         }
     }
 }

@@ -1,13 +1,19 @@
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::*;
 use crate::config::{Ship, StoreAddress};
 use crate::store::archive::{Imported, RunRecord};
-use crate::store::log::Segment;
+use crate::store::chain::{ChainHash, ChainPoint};
+use crate::store::log::{EventLog, Segment, SegmentName};
 use crate::sys::clock::{Timestamp, parse};
 
+fn paths(dir: &Path) -> Paths {
+    Paths { store: dir.to_owned(), config: PathBuf::new(), client: None, warning: None }
+}
+
 fn shipping(dir: &Path) -> Shipping {
-    Shipping { dir: dir.join("ship"), log: dir.join("log") }
+    Shipping::of(&paths(dir))
 }
 
 fn ship(keep_unshipped: u64) -> Ship {
@@ -15,14 +21,28 @@ fn ship(keep_unshipped: u64) -> Ship {
     Ship { store, otlp: "http://h".to_owned(), keep_unshipped, ..Ship::default() }
 }
 
-/// Segments of ten bytes, one a day.
-fn segments(dir: &Path, count: u32) -> Vec<Segment> {
-    std::fs::create_dir_all(dir.join("log")).unwrap();
-    let names = (1..=count).map(|day| format!("2026-02-{day:02}T000000000Z-aaaaaaaa.jsonl"));
-    for name in names {
-        std::fs::write(dir.join("log").join(name), "0123456789").unwrap();
+fn log(dir: &Path) -> EventLog {
+    Logs::of(&paths(dir)).run("r").unwrap()
+}
+
+/// Writes a segment of ten bytes, which is so many hours old.
+fn write(log: &EventLog, name: &SegmentName, hours: u64) {
+    let path = log.dir().join(name.to_string());
+    std::fs::create_dir_all(log.dir()).unwrap();
+    std::fs::write(&path, "0123456789").unwrap();
+    let file = std::fs::File::options().write(true).open(path).unwrap();
+    let now = file.metadata().unwrap().modified().unwrap();
+    file.set_modified(now - Duration::from_secs(hours * 3_600)).unwrap();
+}
+
+/// A log with so many closed segments of ten lines, one an hour.
+fn segments(dir: &Path, count: u64) -> Vec<Segment> {
+    let log = log(dir);
+    for number in 1..=count {
+        let end = ChainPoint { count: number * 10, hash: ChainHash::START };
+        write(&log, &SegmentName::Closed(end), count - number);
     }
-    log::list(&dir.join("log")).unwrap()
+    log.segments().unwrap()
 }
 
 fn lock(shipping: &Shipping) -> ShipLock {
@@ -30,11 +50,8 @@ fn lock(shipping: &Shipping) -> ShipLock {
 }
 
 /// Notes that a destination has a segment.
-fn add_segment(right: &ShipLock, id: &DestinationId, segment: &Segment) -> ShippingState {
-    let add = |state: &mut ShippingState| {
-        state.destinations.entry(id.clone()).or_default().segments.insert(segment.name.clone());
-    };
-    right.update(add).unwrap()
+fn add_segment(right: &ShipLock, destination: &Destination, segment: &Segment) -> ShippingState {
+    right.update(|state| state.add_segment(destination, segment)).unwrap()
 }
 
 #[test]
@@ -46,7 +63,7 @@ fn a_segment_is_shipped_once_the_object_store_has_it() {
     let right = lock(&shipping);
     assert!(shipping.lock(Duration::ZERO).unwrap().is_none() && shipping.is_running().unwrap());
     let destinations = right.update(|_| ()).unwrap().configured(&ship);
-    let state = add_segment(&right, &destinations[0].id, &all[0]);
+    let state = add_segment(&right, &destinations[0], &all[0]);
     assert_eq!(state.unshipped(&destinations, &all), all[1..]);
     assert!(!state.lacks_segment(&destinations[0], &all[0]));
     assert_eq!(state.unshipped(&destinations[1..], &all), [], "a receiver gets no events");
@@ -89,19 +106,42 @@ fn a_run_is_sent_again_when_it_ends_again() {
 }
 
 #[test]
-fn removed_segments_are_forgotten_and_a_damaged_state_is_replaced() {
+fn a_segment_of_a_single_line_is_shipped_by_its_name_a_minute_after_it_was_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let (shipping, log, all) = (shipping(dir.path()), log(dir.path()), segments(dir.path(), 2));
+    let single = |at: &str| SegmentName::single(parse(at).unwrap());
+    let (old, young) = (single("2026-02-03T04:05:06Z"), single("2026-02-03T04:05:07Z"));
+    write(&log, &SegmentName::Imported, 1);
+    write(&log, &SegmentName::Current, 1);
+    write(&log, &old, 1);
+    write(&log, &young, 0);
+    let names = |segments: &[Segment]| segments.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
+    let closed = shipping.closed_segments().unwrap();
+    assert_eq!(names(&closed), [all[0].name.clone(), all[1].name.clone(), old.clone()]);
+    let right = lock(&shipping);
+    let destination = right.update(|_| ()).unwrap().configured(&ship(0)).remove(0);
+    let lacks = |state: &ShippingState| names(&state.unshipped(std::slice::from_ref(&destination), &closed));
+    let state = add_segment(&right, &destination, &closed[2]);
+    assert_eq!(lacks(&state), [all[0].name.clone(), all[1].name.clone()]);
+    let state = add_segment(&right, &destination, &all[1]);
+    assert_eq!(lacks(&state), [], "all lines before are there");
+    assert_eq!(lacks(&add_segment(&right, &destination, &all[0])), [], "the number does not decrease");
+}
+
+#[test]
+fn removed_logs_are_forgotten_and_a_damaged_state_is_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let (shipping, all) = (shipping(dir.path()), segments(dir.path(), 2));
     let right = lock(&shipping);
-    let id = right.update(|_| ()).unwrap().configured(&ship(0))[0].id.clone();
-    add_segment(&right, &id, &all[0]);
-    let first = add_segment(&right, &id, &all[1]);
-    assert_eq!(first.destinations[&id].segments.len(), 2);
-    std::fs::remove_file(all[0].path(&dir.path().join("log"))).unwrap();
-    assert_eq!(right.update(|_| ()).unwrap().destinations[&id].segments.len(), 1);
-    for damaged in
-        ["{\"v\":1,\"desti", "{\"v\":2}", "{\"v\":1,\"destinations\":{\"x\":{\"segments\":[\"../y\"]}}}"]
-    {
+    let destination = right.update(|_| ()).unwrap().configured(&ship(0)).remove(0);
+    let logs = |state: &ShippingState| state.destinations[&destination.id].logs.clone();
+    let sent = BTreeMap::from([("r".to_owned(), ShippedLines { lines: 20, ..ShippedLines::default() })]);
+    assert_eq!(logs(&add_segment(&right, &destination, &all[1])), sent);
+    std::fs::remove_file(all[0].path()).unwrap();
+    assert_eq!(logs(&right.update(|_| ()).unwrap()), sent);
+    std::fs::remove_dir_all(log(dir.path()).dir()).unwrap();
+    assert_eq!(logs(&right.update(|_| ()).unwrap()), BTreeMap::new());
+    for damaged in ["{\"v\":1,\"desti", "{\"v\":2}", "{\"v\":1,\"destinations\":{\"x\":{\"logs\":[]}}}"] {
         std::fs::write(dir.path().join("ship/state.json"), damaged).unwrap();
         let (state, damage) = shipping.read().unwrap();
         assert!(damage.is_some() && state == ShippingState::default(), "{damaged}");
@@ -143,29 +183,32 @@ fn a_request_during_a_round_is_kept_for_the_next_one() {
 fn the_newest_unshipped_segments_are_kept_up_to_the_limit() {
     let dir = tempfile::tempdir().unwrap();
     let all = segments(dir.path(), 5);
-    let of = |limit| UnshippedSegments::of(&ShippingState::default(), &ship(limit), &all);
-    let found = of(35);
-    assert_eq!((found.kept_bytes, found.beyond_bytes), (30, 20));
-    assert!(found.kept.contains(&all[2].name) && found.beyond.contains(&all[1].name));
-    assert_eq!((of(50).beyond.len(), of(0).kept.len()), (0, 0));
+    let kept = |limit| {
+        let found = UnshippedSegments::of(&ShippingState::default(), &ship(limit), &all);
+        assert_eq!((found.count(), found.bytes()), (5, 50));
+        all.iter().map(|segment| found.keeps(segment)).collect::<Vec<_>>()
+    };
+    assert_eq!(kept(35), [false, false, true, true, true]);
+    assert_eq!((kept(50), kept(0)), (vec![true; 5], vec![false; 5]));
+    write(&log(dir.path()), &SegmentName::Current, 0);
     let off = Ship { store: None, otlp: String::new(), ..ship(35) };
-    let now = parse("2026-03-01T00:00:00Z").unwrap();
-    let find = |ship: &Ship| UnshippedSegments::find(&shipping(dir.path()), ship, now).unwrap();
+    let find = |ship: &Ship| UnshippedSegments::find(&shipping(dir.path()), ship).unwrap();
     assert_eq!(find(&off), UnshippedSegments::default());
-    assert_eq!(find(&ship(35)).count(), 4, "the newest is current");
+    assert_eq!(find(&ship(35)).count(), 5, "not the current one");
 }
 
 #[test]
 fn removed_segments_are_added_up() {
     let dir = tempfile::tempdir().unwrap();
-    let (shipping, all) = (shipping(dir.path()), segments(dir.path(), 3));
+    let (shipping, all) = (shipping(dir.path()), segments(dir.path(), 4));
     let at = parse("2026-02-03T04:05:06Z").unwrap();
-    assert_eq!((shipping.removed(), RemovedUnshipped::of(&[], at)), (None, None));
-    shipping.add_removed(RemovedUnshipped::of(&all[..2], at).unwrap()).unwrap();
-    shipping.add_removed(RemovedUnshipped::of(&all[2..], at).unwrap()).unwrap();
+    let unshipped = UnshippedSegments::of(&ShippingState::default(), &ship(10), &all);
+    let note = |removed: &[Segment]| unshipped.note_removed(&shipping, removed, at).unwrap();
+    assert_eq!((note(&all[3..]), shipping.removed()), (None, None), "it is not beyond the limit");
+    assert_eq!(note(&all[..2]).map(|removed| (removed.segments, removed.bytes)), Some((2, 20)));
+    assert_eq!(note(&all[2..]).map(|removed| (removed.segments, removed.bytes)), Some((1, 10)));
     let removed = shipping.removed().unwrap();
-    assert_eq!((removed.segments, removed.bytes), (3, 30));
-    assert_eq!((&removed.oldest, &removed.newest), (&all[0].name, &all[2].name));
+    assert_eq!(removed, RemovedUnshipped { v: 1, at, segments: 3, bytes: 30 });
     let damaged = RemovedUnshipped { segments: u64::MAX, bytes: u64::MAX, ..removed.clone() };
     shipping.removed_file().write(&damaged).unwrap();
     shipping.add_removed(removed).unwrap();

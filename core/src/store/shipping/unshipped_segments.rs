@@ -2,71 +2,95 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Shipping, ShippingState};
 use crate::config::Ship;
-use crate::store::log::{Segment, SegmentName, closed_segments};
+use crate::store::log::{Segment, SegmentName};
 use crate::sys::clock::Timestamp;
 use crate::sys::fs::{Document, Layout};
+
+/// From this age on, no process writes to a segment of a single line any more.
+const SINGLE_LINE_AGE: Duration = Duration::from_secs(60);
+
+impl Shipping {
+    /// The segments that do not change any more, the oldest of each log first. Those of imported runs are not shipped.
+    pub fn closed_segments(&self) -> io::Result<Vec<Segment>> {
+        let mut closed = Vec::new();
+        for log in self.logs.all()? {
+            closed.extend(log.segments()?);
+        }
+        closed.retain(|segment| match segment.name {
+            SegmentName::Closed(_) => true,
+            SegmentName::Current | SegmentName::Imported => false,
+            SegmentName::Single(_) => segment.age() > SINGLE_LINE_AGE,
+        });
+        Ok(closed)
+    }
+}
 
 /// The segments that some destination does not have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UnshippedSegments {
     /// The newest, up to `ship.keep-unshipped`: retention keeps them.
-    pub kept: BTreeSet<SegmentName>,
-    pub kept_bytes: u64,
+    kept: BTreeSet<PathBuf>,
+    kept_bytes: u64,
     /// Older ones, for which the limit has no room.
-    pub beyond: BTreeSet<SegmentName>,
-    pub beyond_bytes: u64,
+    beyond: BTreeSet<PathBuf>,
+    beyond_bytes: u64,
 }
 
 impl UnshippedSegments {
     /// Finds those of the closed segments; none while `[ship]` is not configured. With a damaged state nothing is shipped.
-    pub fn find(shipping: &Shipping, ship: &Ship, now: Timestamp) -> io::Result<UnshippedSegments> {
+    pub fn find(shipping: &Shipping, ship: &Ship) -> io::Result<UnshippedSegments> {
         if !ship.is_configured() {
             return Ok(UnshippedSegments::default());
         }
         let (state, _) = shipping.read()?;
-        Ok(UnshippedSegments::of(&state, ship, &closed_segments(&shipping.log, now)?))
+        Ok(UnshippedSegments::of(&state, ship, &shipping.closed_segments()?))
     }
 
     pub fn of(state: &ShippingState, ship: &Ship, segments: &[Segment]) -> UnshippedSegments {
         let mut unshipped = state.unshipped(&state.configured(ship), segments);
-        unshipped.sort_by(|one, other| other.name.cmp(&one.name));
+        unshipped.sort_by_key(|segment| segment.modified);
         let mut found = UnshippedSegments::default();
-        for Segment { name, size } in unshipped {
+        for segment in unshipped.into_iter().rev() {
+            let (path, size) = (segment.path(), segment.size);
             // Without gaps: segments older than one that is given up are given up, too.
             if found.beyond.is_empty() && found.kept_bytes.saturating_add(size) <= ship.keep_unshipped {
                 found.kept_bytes += size;
-                found.kept.insert(name);
+                found.kept.insert(path);
             } else {
                 found.beyond_bytes += size;
-                found.beyond.insert(name);
+                found.beyond.insert(path);
             }
         }
         found
     }
 
-    /// Notes which of these segments, planned for removal, were removed or shortened although they are not shipped. The caller
-    /// holds the lock of retention.
+    /// Whether retention keeps a segment.
+    pub fn keeps(&self, segment: &Segment) -> bool {
+        self.kept.contains(&segment.path())
+    }
+
+    /// Notes which of these segments were removed although they are not shipped.
     pub fn note_removed(
         &self,
         shipping: &Shipping,
-        planned: &[&Segment],
+        removed: &[Segment],
         now: Timestamp,
     ) -> io::Result<Option<RemovedUnshipped>> {
-        let lost = |segment: &&&Segment| {
-            let size = segment.path(&shipping.log).symlink_metadata().map_or(0, |metadata| metadata.len());
-            let size = segment.size.saturating_sub(size);
-            (size > 0).then(|| Segment { name: segment.name.clone(), size })
-        };
-        let unshipped = planned.iter().filter(|segment| self.beyond.contains(&segment.name));
-        let removed: Vec<Segment> = unshipped.filter_map(|segment| lost(&segment)).collect();
-        let removed = RemovedUnshipped::of(&removed, now);
-        removed.iter().try_for_each(|removed| shipping.add_removed(removed.clone()))?;
-        Ok(removed)
+        let lost = removed.iter().filter(|segment| self.beyond.contains(&segment.path()));
+        let (segments, bytes) = lost.fold((0, 0), |(count, bytes), one| (count + 1, bytes + one.size));
+        if segments == 0 {
+            return Ok(None);
+        }
+        let removed = RemovedUnshipped { v: 1, at: now, segments, bytes };
+        shipping.add_removed(removed.clone())?;
+        Ok(Some(removed))
     }
 
     pub fn count(&self) -> usize {
@@ -87,8 +111,6 @@ pub struct RemovedUnshipped {
     pub at: Timestamp,
     pub segments: u64,
     pub bytes: u64,
-    pub oldest: SegmentName,
-    pub newest: SegmentName,
 }
 
 impl Document for RemovedUnshipped {
@@ -101,20 +123,10 @@ impl Document for RemovedUnshipped {
 }
 
 impl RemovedUnshipped {
-    /// The sum of these segments; `None` if there are none.
-    pub fn of(segments: &[Segment], at: Timestamp) -> Option<RemovedUnshipped> {
-        let names = || segments.iter().map(|segment| segment.name.clone());
-        let bytes = segments.iter().map(|segment| segment.size).sum();
-        let (oldest, newest) = (names().min()?, names().max()?);
-        Some(RemovedUnshipped { v: 1, at, segments: segments.len() as u64, bytes, oldest, newest })
-    }
-
     pub(super) fn plus(self, more: RemovedUnshipped) -> RemovedUnshipped {
         RemovedUnshipped {
             segments: self.segments.saturating_add(more.segments),
             bytes: self.bytes.saturating_add(more.bytes),
-            oldest: self.oldest.min(more.oldest),
-            newest: self.newest.max(more.newest),
             ..more
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fs::TryLockError;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -79,13 +80,21 @@ impl LockBudget {
 
 /// Locks a file, which is created if missing; a link is not followed. `None` if it is not free within `patience`.
 pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
-    let file = open_private(path, OFlags::RDWR | OFlags::CREATE)?;
-    let modified = regular(&file)?.modified().ok();
+    let open = || open_private(path, OFlags::RDWR | OFlags::CREATE);
+    let mut file = open()?;
     let start = Instant::now();
     let mut pause = Duration::from_micros(50);
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(Some(Lock { file, modified })),
+            Ok(()) => {
+                let metadata = regular(&file)?;
+                let is_there = || path.symlink_metadata().is_ok_and(|there| there.ino() == metadata.ino());
+                if metadata.nlink() > 0 || is_there() {
+                    return Ok(Some(Lock { modified: metadata.modified().ok(), file }));
+                }
+                // The process that had the lock removed the file: a third one may lock a new one.
+                file = open()?;
+            }
             Err(TryLockError::WouldBlock) if start.elapsed() < patience => {
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(Duration::from_millis(4));
@@ -134,6 +143,25 @@ mod tests {
         assert!(lock(&path, Duration::from_millis(5)).unwrap().is_none());
         drop(held);
         assert!(lock(&path, Duration::ZERO).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_lock_whose_file_was_removed_meanwhile_is_taken_on_the_new_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("dir/lock");
+        for _ in 0..20 {
+            let held = lock(&path, Duration::ZERO).unwrap().unwrap();
+            let taken = std::thread::scope(|scope| {
+                let waits = scope.spawn(|| lock(&path, Duration::from_secs(60)).unwrap().unwrap());
+                std::thread::sleep(Duration::from_millis(2));
+                std::fs::remove_dir_all(dir.path().join("dir")).unwrap();
+                drop(held);
+                waits.join().unwrap()
+            });
+            assert!(is_locked(&path).unwrap());
+            drop(taken);
+            assert!(!is_locked(&path).unwrap());
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use fs_err::os::unix::fs::FileExt;
 
 use super::{ContentError, DATA, Entry, LIST, MAX_BYTES};
 use crate::store::archive::index::CapturedFile;
-use crate::store::archive::packed;
+use crate::store::packed;
 use crate::sys::fs;
 
 /// A content that was read. It is not compared with its hash.

@@ -8,7 +8,7 @@ use fs_err::File;
 
 use super::reader::{RunContents, cost_of, data_of};
 use super::{Base, Entry, LIST, MAX_BYTES, digits, hash};
-use crate::store::archive::packed;
+use crate::store::packed;
 use crate::sys::fs::{self, Appender, Stamp};
 
 /// So many bytes are written at once.

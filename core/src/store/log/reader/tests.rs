@@ -1,52 +1,163 @@
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::super::ReadError;
 use super::*;
-use crate::config;
-use crate::store::log::{Log, Parts};
-use crate::sys::clock::{self, Timestamp};
+use crate::store::log::{Appending, LogOwner, ReadError};
+use crate::sys::clock;
+use crate::sys::fs;
 
 fn at(seconds: i64) -> Timestamp {
     clock::parse("2026-02-03T23:00:00Z").unwrap() + chrono::TimeDelta::seconds(seconds)
 }
 
-fn record(id: usize, at: Timestamp, padding: usize) -> String {
-    let padding = "x".repeat(padding);
-    format!(
-        r#"{{"v":1,"at":"{at}","id":"{id}","event":"Stop","session":null,"team":null,"actor":{{"name":null,"id":null,"kind":"unknown"}},"payload":{{"p":"{padding}"}}}}"#
-    )
+fn record(id: &str, at: Timestamp) -> String {
+    format!(r#"{{"v":1,"at":"{at}","id":"{id}","event":"Stop","run":"r","payload":{{}}}}"#)
 }
 
-fn ids(dir: &Path) -> (Vec<String>, ReadErrors) {
-    let mut reader = Reader::open(dir, Range::default()).unwrap();
-    let ids = reader.by_ref().map(|line| line.recorded.id).collect();
-    (ids, reader.problems)
+/// A log in this directory, named after it.
+fn log(dir: &Path, name: &str) -> EventLog {
+    EventLog { owner: LogOwner::Run(name.to_owned()), dir: dir.join(name) }
+}
+
+fn append(log: &EventLog, line: &str, segment_size: u64) {
+    let how = Appending { segment_size, patience: Duration::from_secs(60), durable: false };
+    assert!(!log.append(line.as_bytes(), at(0), how).unwrap().is_single);
+}
+
+/// Appends lines with these times, in seconds. The size 1 puts each in its own segment.
+fn write(log: &EventLog, times: &[i64], segment_size: u64) {
+    for time in times {
+        append(log, &record(&time.to_string(), at(*time)), segment_size);
+    }
+}
+
+/// Appends a line without the lock.
+fn write_single(log: &EventLog, line: &str) {
+    let _held = fs::lock(&log.dir().join("events.lock"), Duration::ZERO).unwrap().unwrap();
+    let how = Appending { segment_size: 1, patience: Duration::ZERO, durable: false };
+    assert!(log.append(line.as_bytes(), at(0), how).unwrap().is_single);
+}
+
+fn ids(reader: &mut Reader) -> Vec<String> {
+    reader.by_ref().map(|line| line.recorded.id).collect()
+}
+
+fn read(logs: &[EventLog], range: Range) -> Vec<String> {
+    let mut reader = Reader::of(logs, range);
+    let ids = ids(&mut reader);
+    assert!(reader.problems.is_empty(), "{:?}", reader.problems);
+    ids
+}
+
+/// Writes a file of a log without the writer.
+fn file(log: &EventLog, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    std::fs::create_dir_all(log.dir()).unwrap();
+    std::fs::write(log.dir().join(name), content).unwrap();
+    log.dir().join(name)
+}
+
+fn closed_name(count: u64) -> String {
+    format!("events-{count:012}-{}.jsonl", "ab".repeat(16))
 }
 
 #[test]
 fn a_missing_log_is_empty() {
     let dir = tempfile::tempdir().unwrap();
-    assert_eq!(ids(&dir.path().join("none")), (Vec::new(), ReadErrors::default()));
+    assert_eq!(read(&[log(dir.path(), "none")], Range::default()), [""; 0]);
+    assert_eq!(read(&[], Range::default()), [""; 0]);
 }
 
 #[test]
-fn unreadable_lines_are_reported_and_skipped() {
+fn logs_are_merged_by_time_and_each_keeps_its_order_although_its_clock_was_set_back() {
     let dir = tempfile::tempdir().unwrap();
-    let old = dir.path().join("2026-02-03T230000000Z-aaaaaaaa.jsonl");
-    let new = dir.path().join("2026-02-04T000000000Z-aaaaaaaa.jsonl");
-    let one = record(1, at(0), 0);
-    let lines = [one.as_bytes(), b"[1]", b"{}", b"\xff", b"", br#"{"v":9}"#, b"{\"v\":1"].join(&b'\n');
-    std::fs::write(&old, lines).unwrap();
-    std::fs::write(&new, format!("{}\n{{\"v\":1,\"at", record(2, at(3600), 0))).unwrap();
-    std::fs::write(dir.path().join("notes.txt"), "not ours").unwrap();
-    let linked = dir.path().join("2026-02-03T230000001Z-aaaaaaaa.jsonl");
-    std::os::unix::fs::symlink(&old, linked).unwrap();
+    for segment_size in [1_000_000, 1] {
+        let logs = ["a", "b", "c"].map(|name| log(&dir.path().join(segment_size.to_string()), name));
+        write(&logs[0], &[10, 40, 20, 50], segment_size);
+        write(&logs[1], &[5, 15, 45, 60], segment_size);
+        write(&logs[2], &[30], segment_size);
+        for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+            let logs = order.map(|place: usize| logs[place].clone());
+            let all = ["5", "10", "15", "30", "40", "20", "45", "50", "60"];
+            assert_eq!(read(&logs, Range::default()), all, "{segment_size}");
+        }
+    }
+}
 
-    let (ids, problems) = ids(dir.path());
-    assert_eq!(ids, ["1", "2"]);
-    assert_eq!(problems.count, 5);
+#[test]
+fn the_first_line_of_a_log_can_be_older_than_lines_before_it_in_another_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let [a, b] = ["a", "b"].map(|name| log(dir.path(), name));
+    // The clock was set back before the second log began.
+    write(&a, &[100, 110, 10], 1);
+    write(&b, &[20, 30, 120], 1);
+    assert_eq!(read(&[a, b], Range::default()), ["20", "30", "100", "110", "10", "120"]);
+}
+
+#[test]
+fn single_lines_are_read_at_their_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(dir.path(), "a");
+    write(&log, &[10, 20, 30], 1);
+    for time in [25, 5, 15, 35] {
+        write_single(&log, &record(&time.to_string(), at(time)));
+    }
+    assert_eq!(read(&[log], Range::default()), ["5", "10", "15", "20", "25", "30", "35"]);
+}
+
+#[test]
+fn a_log_that_begins_later_is_opened_when_its_time_comes() {
+    let dir = tempfile::tempdir().unwrap();
+    let logs: Vec<EventLog> = (0..50).map(|place| log(dir.path(), &place.to_string())).collect();
+    for (place, log) in (0..).zip(&logs) {
+        write(log, &[place * 10, place * 10 + 1], 1);
+    }
+    let mut reader = Reader::of(&logs, Range::default());
+    assert_eq!((reader.next().unwrap().recorded.id, reader.open.len()), ("0".to_owned(), 1));
+    let rest = ids(&mut reader);
+    assert_eq!(rest.len(), 99);
+    assert!(rest.is_sorted_by_key(|id| id.parse::<u64>().unwrap()));
+    assert!(reader.problems.is_empty() && reader.waiting.is_empty());
+}
+
+#[test]
+fn a_range_has_its_lines_of_all_logs_and_no_segment_that_begins_long_after_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let [a, b] = ["a", "b"].map(|name| log(dir.path(), name));
+    let hours = |hours: std::ops::Range<i64>| hours.map(|hour| hour * 3_600).collect::<Vec<_>>();
+    write(&a, &hours(0..100), 1);
+    write(&b, &hours(200..300), 1);
+    let range = Range { since: Some(at(30 * 3_600)), until: Some(at(32 * 3_600)) };
+    let logs = [a, b];
+    let mut reader = Reader::of(&logs, range);
+    let segments: usize = reader.waiting.iter().map(|source| source.segments.len()).sum();
+    assert!(segments < 60, "{segments} of 200");
+    assert_eq!(ids(&mut reader), [30, 31, 32].map(|hour| (hour * 3_600).to_string()));
+    assert_eq!(read(&logs, Range { since: Some(at(298 * 3_600)), until: None }).len(), 2);
+    assert_eq!(read(&logs, Range { since: None, until: Some(at(0)) }), ["0"]);
+    // Nothing was written since.
+    let later = Range { since: Some(clock::parse("2999-01-01T00:00:00Z").unwrap()), until: None };
+    assert!(Reader::of(&logs, later).waiting.is_empty());
+}
+
+#[test]
+fn unreadable_lines_are_counted_and_passed_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(dir.path(), "a");
+    let one = record("1", at(0));
+    let lines = [one.as_bytes(), b"[1]", b"{}", b"\xff", b"", br#"{"v":9}"#, b"{\"v\":1"].join(&b'\n');
+    let old = file(&log, &closed_name(9), lines);
+    file(&log, "events.jsonl", format!("{}\n{{\"v\":1,\"at", record("2", at(3_600))));
+    file(&log, "notes.txt", "not ours");
+    file(&log, "events.jsonl.gz", "not ours");
+    std::os::unix::fs::symlink(&old, log.dir().join(closed_name(10))).unwrap();
+    std::fs::create_dir(log.dir().join(closed_name(11))).unwrap();
+
+    let mut reader = Reader::of(std::slice::from_ref(&log), Range::default());
+    assert_eq!(ids(&mut reader), ["1", "2"]);
+    let problems = reader.problems;
+    assert_eq!(problems.count, 5, "the last line of the current segment is being written");
     let shown: Vec<String> = problems.first.iter().map(ReadError::to_string).collect();
     let place = |line: u8, why: &str| format!("{}:{line}: {why}; the line is passed over", old.display());
     assert_eq!(
@@ -62,44 +173,119 @@ fn unreadable_lines_are_reported_and_skipped() {
 }
 
 #[test]
-fn a_range_of_time_opens_only_the_segments_of_its_days() {
+fn a_damaged_compressed_segment_is_read_up_to_the_damage_and_counted() {
     let dir = tempfile::tempdir().unwrap();
-    let log = Log::open(dir.path(), &config::Log::default());
-    for hour in 0..100 {
-        let at = at(hour * 3600);
-        log.append(record(hour as usize, at, 0).as_bytes(), at).unwrap();
-    }
-    let range = Range { since: Some(at(30 * 3600)), until: Some(at(32 * 3600)) };
-    let reader = Reader::open(dir.path(), range).unwrap();
-    assert!(reader.segments.len() < 4, "of five");
-    let ids: Vec<String> = reader.map(|line| line.recorded.id).collect();
-    assert_eq!(ids, ["30", "31", "32"]);
+    let log = log(dir.path(), "a");
+    let times: Vec<i64> = (0..2_000).collect();
+    write(&log, &times, 1_000_000);
+    assert!(log.close(Duration::from_secs(60)).unwrap());
+    write(&log, &[5_000], 1_000_000);
+    log.compress().unwrap();
+    let packed = log.segments().unwrap().remove(0).path();
+    let bytes = std::fs::read(&packed).unwrap();
+    std::fs::write(&packed, &bytes[..bytes.len() / 2]).unwrap();
+    let mut reader = Reader::of(&[log], Range::default());
+    let ids = ids(&mut reader);
+    assert!(ids.len() > 100 && ids.len() < 2_000, "{}", ids.len());
+    assert_eq!(ids.last().unwrap(), "5000");
+    assert!((1..=2).contains(&reader.problems.count), "{:?}", reader.problems);
 }
 
 #[test]
-fn wanted_lines_come_in_order_and_invalid_lines_are_counted() {
+fn listed_segments_are_read_after_they_were_closed_compressed_or_removed() {
     let dir = tempfile::tempdir().unwrap();
-    let line = |id: &str, run: &str| format!(r#"{{"v":1,"id":"{id}","run":"{run}","payload":{{}}}}"#) + "\n";
-    let segments = [
-        ("2026-02-03T000000000Z-aaaaaaaa.jsonl", line("1", "r") + "{broken\n" + &line("2", "other")),
-        ("2026-02-03T010000000Z-aaaaaaaa.jsonl", line("3", "r") + "\n{\"v\":9}\n"),
-        ("2026-02-03T020000000Z-aaaaaaaa.jsonl", line("4", "\\u0072") + "{\"v\":1,\"id\":\"5\",\"run\":\"r"),
-    ];
-    for (name, text) in &segments {
-        std::fs::write(dir.path().join(name), text).unwrap();
+    let log = log(dir.path(), "a");
+    let patience = Duration::from_secs(60);
+    let times: Vec<i64> = (0..100).collect();
+    write(&log, &times, 1_000_000);
+    let expected: Vec<String> = times.iter().map(ToString::to_string).collect();
+    // Each was listed before one more step.
+    let mut readers = vec![Reader::of(std::slice::from_ref(&log), Range::default())];
+    let mut listed = |log: &EventLog| readers.push(Reader::of(std::slice::from_ref(log), Range::default()));
+    assert!(log.close(patience).unwrap());
+    listed(&log);
+    write(&log, &[200], 1_000_000);
+    log.compress().unwrap();
+    write(&log, &[300], 1);
+    write(&log, &[400], 1);
+    for reader in &mut readers {
+        assert_eq!(ids(reader), expected);
+        assert!(reader.problems.is_empty());
     }
-    let wants = |glance: &LineHeader<'_>| glance.run.as_deref() == Some("r");
-    let mut ids = Vec::new();
+    let mut early = Reader::of(std::slice::from_ref(&log), Range::default());
+    for segment in log.segments().unwrap() {
+        assert!(log.remove(&segment, patience).unwrap());
+    }
+    assert_eq!(ids(&mut early).len(), 0);
+    assert!(early.problems.is_empty(), "retention removed them");
+}
+
+#[test]
+fn a_reader_beside_writing_closing_and_compressing_gets_each_line_once_in_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(dir.path(), "a");
+    let patience = Duration::from_secs(60);
+    let written = std::sync::atomic::AtomicUsize::new(0);
+    let (lines, padding) = (1_000, "x".repeat(300));
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| {
+            for id in 0..lines {
+                let line = record(&id.to_string(), at(id as i64)).replace("{}", &format!("{padding:?}"));
+                append(&log, &line, 6_000);
+                written.store(id + 1, std::sync::atomic::Ordering::SeqCst);
+                if id % 50 == 0 {
+                    log.close(patience).unwrap();
+                }
+            }
+        });
+        let log = &log;
+        let tidying = scope.spawn(move || {
+            while !writing.is_finished() {
+                log.compress().unwrap();
+            }
+            writing.join().unwrap();
+        });
+        while !tidying.is_finished() {
+            let before = written.load(std::sync::atomic::Ordering::SeqCst);
+            let ids = read(std::slice::from_ref(log), Range::default());
+            assert!(ids.len() >= before, "{} of {before}", ids.len());
+            assert!((0..lines).zip(&ids).all(|(id, found)| *found == id.to_string()), "{ids:?}");
+        }
+    });
+    assert_eq!(read(&[log], Range::default()).len(), lines);
+}
+
+#[test]
+fn wanted_lines_come_in_the_order_of_the_segments_with_their_places() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(dir.path(), "a");
+    let line = |id: &str, run: &str| format!(r#"{{"v":1,"id":"{id}","run":"{run}","payload":{{}}}}"#) + "\n";
+    file(&log, &closed_name(3), line("1", "r") + "{broken\n" + &line("2", "other"));
+    file(&log, &closed_name(5), line("3", "r") + "\n{\"v\":9}\n");
+    file(&log, "events.jsonl", line("4", "\\u0072") + "{\"v\":1,\"id\":\"5\",\"run\":\"r");
+    let wants = |header: &LineHeader<'_>| header.run.as_deref() == Some("r");
+    let mut found = Vec::new();
+    let segments = log.segments().unwrap();
     let problems =
-        filter_parallel(dir.path(), &Parts::default(), wants, |line| line.recorded.id, |id| ids.push(id))
+        filter_parallel(&segments, wants, |line| line.recorded.id, |place, id| found.push((place, id)))
             .unwrap();
-    assert_eq!(ids, ["1", "3", "4"]);
-    let mut all = Reader::open(dir.path(), Range::default()).unwrap();
+    assert_eq!(found, [(0, "1".to_owned()), (1, "3".to_owned()), (2, "4".to_owned())]);
+    let mut all = Reader::of(&[log], Range::default());
     assert_eq!(all.by_ref().count(), 4);
     assert_eq!((problems.count, all.problems.count), (2, 2), "the last line is being written");
-    let each = |()| panic!("nothing is there");
-    let none = filter_parallel(&dir.path().join("none"), &Parts::default(), wants, |_| (), each).unwrap();
+    let none = filter_parallel(&[], wants, |_| (), |_, ()| panic!("nothing is there")).unwrap();
     assert!(none.is_empty());
+}
+
+#[test]
+fn imported_events_come_first_and_can_be_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(dir.path(), "a");
+    write(&log, &[10, 20], 1);
+    file(&log, "events-imported.jsonl", record("30", at(30)) + "\n");
+    assert_eq!(read(std::slice::from_ref(&log), Range::default()), ["30", "10", "20"]);
+    let mut own = Reader::of_own(&[log], Range::default());
+    assert_eq!(ids(&mut own), ["10", "20"]);
 }
 
 /// A piece of a segment: a whole line, a line cut short, or garbage.
@@ -115,7 +301,7 @@ proptest! {
         let dir = tempfile::tempdir().unwrap();
         let (mut bytes, mut expected) = (Vec::new(), Vec::new());
         for (id, (kind, cut, garbage)) in pieces.iter().enumerate() {
-            let line = record(id, at(0), *cut);
+            let line = record(&id.to_string(), at(0));
             match kind {
                 0 => {
                     expected.push(id.to_string());
@@ -129,35 +315,38 @@ proptest! {
         if !ends {
             bytes.pop();
         }
-        std::fs::write(dir.path().join("2026-02-03T230000000Z-aaaaaaaa.jsonl"), bytes).unwrap();
-        prop_assert_eq!(ids(dir.path()).0, expected);
+        for name in ["events.jsonl", &closed_name(1)] {
+            let log = log(dir.path(), name);
+            file(&log, name, &bytes);
+            prop_assert_eq!(&ids(&mut Reader::of(&[log], Range::default())), &expected);
+        }
     }
 
     #[test]
-    fn lines_of_any_size_and_time_are_read_in_order(
-        limit in 0u64..3000,
-        calls in proptest::collection::vec((0usize..1500, -3600i64..40_000), 1..40),
+    fn lines_of_any_size_and_time_are_read_in_the_order_of_their_log(
+        segment_size in 0u64..3_000,
+        calls in proptest::collection::vec((0usize..3, 0usize..1_500, -3_600i64..40_000), 1..40),
     ) {
         let dir = tempfile::tempdir().unwrap();
-        let limits = config::Log { segment_size: limit, lock_patience: Duration::from_secs(60), ..config::Log::default() };
-        let log = Log::open(dir.path(), &limits);
-        let mut clock = 0;
-        for (id, (size, step)) in calls.iter().enumerate() {
+        let logs = ["a", "b", "c"].map(|name| log(dir.path(), name));
+        let (mut clock, mut expected) = (0, [Vec::new(), Vec::new(), Vec::new()]);
+        for (id, (log, size, step)) in calls.iter().enumerate() {
             clock += step;
-            let notes = log.append(record(id, at(clock), *size).as_bytes(), at(clock)).unwrap().notes;
-            prop_assert!(notes.iter().all(|note| note.text.starts_with("the clock went back to ")));
+            let id = format!("{log}-{id}");
+            let line = record(&id, at(clock)).replace("{}", &format!("{:?}", "x".repeat(*size)));
+            append(&logs[*log], &line, segment_size);
+            expected[*log].push(id);
         }
-        let (ids, problems) = ids(dir.path());
-        prop_assert_eq!(ids, (0..calls.len()).map(|id| id.to_string()).collect::<Vec<_>>());
-        prop_assert!(problems.is_empty());
-        for segment in crate::store::log::list(dir.path()).unwrap() {
-            let lines = std::fs::read_to_string(segment.path(dir.path())).unwrap().lines().count();
-            prop_assert!(segment.size <= limit || lines == 1);
-            let reader = Reader::over(dir.path(), &Parts::default(), vec![segment.clone()], None, Range::default());
-            for line in reader {
-                let day = line.recorded.at.date();
-                prop_assert!(day == segment.name.day() || day.succ_opt() == Some(segment.name.day()));
-            }
+        let read = read(&logs, Range::default());
+        prop_assert_eq!(read.len(), calls.len());
+        for (log, expected) in expected.iter().enumerate() {
+            let prefix = format!("{log}-");
+            let own: Vec<&String> = read.iter().filter(|id| id.starts_with(&prefix)).collect();
+            prop_assert_eq!(own, expected.iter().collect::<Vec<_>>());
+        }
+        for segment in logs.iter().flat_map(|log| log.segments().unwrap()) {
+            let lines = segment.open().unwrap().count();
+            prop_assert!(segment.size <= segment_size || lines == 1);
         }
     }
 }

@@ -1,147 +1,61 @@
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::time::Duration;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use chrono::TimeDelta;
 use fs_err::OpenOptions;
 
-use super::super::segments;
+use super::super::seal::Link;
 use super::*;
-use crate::store::chain::{ChainHash, ChainPoint};
-use crate::store::log::{Link, LinkedLines, Mark, Sealed, head};
-use crate::sys::clock::{Timestamp, parse};
-
-fn time(text: &str) -> Timestamp {
-    parse(text).unwrap()
-}
-
-fn noon() -> Timestamp {
-    time("2026-02-03T12:00:00Z")
-}
-
-fn limits(segment_size: u64) -> config::Log {
-    config::Log { segment_size, lock_patience: Duration::from_secs(60), ..config::Log::default() }
-}
-
-/// The content of every segment, oldest first.
-fn contents(dir: &Path) -> Vec<String> {
-    let read = |segment: &segments::Segment| std::fs::read_to_string(segment.path(dir)).unwrap();
-    segments::list(dir).unwrap().iter().map(read).collect()
-}
-
-#[test]
-fn lines_go_to_one_private_segment() {
-    let dir = tempfile::tempdir().unwrap();
-    let root = dir.path().join("store/log");
-    let log = Log { durable: true, ..Log::open(&root, &limits(1000)) };
-    assert_eq!(log.append(b"one\n", noon()).unwrap().notes, []);
-    let appended = log.append(b"two", noon()).unwrap();
-    assert_eq!(contents(&root), ["one\ntwo\n"]);
-    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(&root.join(appended.segment.as_str())), 0o600);
-    assert_eq!((mode(&root.join(LOCK)), mode(&root)), (0o600, 0o700));
-}
-
-#[test]
-fn a_segment_ends_with_its_day_and_its_size() {
-    let dir = tempfile::tempdir().unwrap();
-    let log = Log::open(dir.path(), &limits(10));
-    for line in ["1234", "1234", "12", "larger than a segment", "1"] {
-        log.append(line.as_bytes(), noon()).unwrap();
-    }
-    log.append(b"2", time("2026-02-04T00:00:00Z")).unwrap();
-    assert_eq!(contents(dir.path()), ["1234\n1234\n", "12\n", "larger than a segment\n", "1\n", "2\n"]);
-}
-
-#[test]
-fn calls_that_overlap_midnight_do_not_begin_a_segment_each() {
-    let dir = tempfile::tempdir().unwrap();
-    let log = Log::open(dir.path(), &limits(1000));
-    for at in
-        ["2026-02-03T23:59:59.9Z", "2026-02-04T00:00:00Z", "2026-02-03T23:59:59.8Z", "2026-02-04T01:00:00Z"]
-    {
-        log.append(at.as_bytes(), time(at)).unwrap();
-    }
-    assert_eq!(segments::list(dir.path()).unwrap().len(), 2);
-    log.append(b"a clock set back", time("2026-01-01T00:00:00Z")).unwrap();
-    log.append(b"and going on", time("2026-01-01T00:00:01Z")).unwrap();
-    assert_eq!(contents(dir.path())[0], "a clock set back\nand going on\n");
-}
-
-#[test]
-fn an_incomplete_line_of_a_killed_writer_is_ended_before_the_next() {
-    let dir = tempfile::tempdir().unwrap();
-    let log = Log::open(dir.path(), &limits(1000));
-    let name = log.append(b"whole", noon()).unwrap().segment;
-    let mut file = OpenOptions::new().append(true).open(dir.path().join(name.as_str())).unwrap();
-    file.write_all(b"ha").unwrap();
-    let note = log.append(b"next", noon()).unwrap().notes.remove(0).text;
-    assert!(note.starts_with("the last line of 2026-02-03T120000000Z-"), "{note}");
-    assert_eq!(contents(dir.path()), ["whole\nha\nnext\n"]);
-}
-
-#[test]
-fn a_line_whose_lock_is_not_free_goes_to_a_segment_of_its_own() {
-    let dir = tempfile::tempdir().unwrap();
-    let log = Log::open(dir.path(), &config::Log { lock_patience: Duration::ZERO, ..limits(1000) });
-    let held = fs::lock(&dir.path().join(LOCK), Duration::ZERO).unwrap();
-    let appended = log.append(b"alone", noon()).unwrap();
-    assert!(appended.segment.is_single_line());
-    assert_eq!(appended.notes[0].severity, Severity::Contention);
-    let note = &appended.notes[0].text;
-    assert!(
-        note.starts_with("the log's lock was not free within 0 ms; the line went to 2026-02-03T12"),
-        "{note}"
-    );
-    drop(held);
-    assert!(
-        !log.append(b"together", noon()).unwrap().segment.is_single_line(),
-        "a solo segment takes no second line"
-    );
-    assert_eq!(contents(dir.path()).len(), 2);
-}
-
-#[test]
-fn a_lock_file_without_a_valid_name_does_not_stop_the_log() {
-    for content in
-        ["", "../../escape.jsonl\n", "2026-02-03T120000000Z-solo-1a2b3c4d.jsonl\n", &"x".repeat(9999)]
-    {
-        let dir = tempfile::tempdir().unwrap();
-        let log = Log::open(dir.path(), &limits(1000));
-        let first = log.append(b"one", noon()).unwrap().segment;
-        std::fs::write(dir.path().join(LOCK), content).unwrap();
-        assert_eq!(log.append(b"two", noon()).unwrap().segment, first, "{content:?}");
-        log.append(b"three", time("2026-02-04T12:00:00Z")).unwrap();
-        log.append(b"four", time("2026-02-04T12:00:00Z")).unwrap();
-        assert_eq!(contents(dir.path()), ["one\ntwo\n", "three\nfour\n"], "{content:?}");
-    }
-}
-
-#[test]
-fn a_segment_that_is_a_link_or_cannot_be_opened_is_not_written() {
-    let dir = tempfile::tempdir().unwrap();
-    let log = Log::open(dir.path(), &limits(1000));
-    let name = log.append(b"one", noon()).unwrap().segment;
-    let path = dir.path().join(name.as_str());
-    let outside = dir.path().join("outside");
-    std::fs::rename(&path, &outside).unwrap();
-    symlink(&outside, &path).unwrap();
-    assert!(log.append(b"two", noon()).unwrap().notes[0].text.contains("failed to open "));
-    assert_eq!(std::fs::read_to_string(&outside).unwrap(), "one\n");
-    assert_eq!(contents(dir.path()), ["two\n"]);
-}
+use crate::sys::clock::parse;
 
 const EVENT: &[u8] = b"{\"v\":1,\"payload\":null}";
+const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The marks of all lines, oldest segment first.
-fn links(dir: &Path) -> Vec<Link> {
-    contents(dir).concat().lines().map(|line| link(line).unwrap()).collect()
+fn noon() -> Timestamp {
+    parse("2026-02-03T12:00:00Z").unwrap()
 }
 
-fn link(line: &str) -> Option<Link> {
-    match Sealed::read(line.as_bytes()).filter(Sealed::is_intact)?.mark {
-        Mark::Chained(link) => Some(link),
-        Mark::Single(_) => panic!("written without the lock"),
+fn log(dir: &Path) -> EventLog {
+    EventLog { owner: LogOwner::Run("r".to_owned()), dir: dir.to_owned() }
+}
+
+fn size(segment_size: u64) -> Appending {
+    Appending { segment_size, patience: PATIENCE, durable: false }
+}
+
+/// Appends lines to the same segment, or with the size 1 each to its own.
+fn append(log: &EventLog, count: usize, segment_size: u64) {
+    for _ in 0..count {
+        let appended = log.append(EVENT, noon(), size(segment_size)).unwrap();
+        assert!(!appended.is_single && appended.notes.is_empty(), "{appended:?}");
     }
+}
+
+fn texts(log: &EventLog) -> Vec<Vec<u8>> {
+    let lines = log.segments().unwrap().into_iter().flat_map(|segment| segment.open().unwrap());
+    lines.map(|raw| raw.unwrap().bytes.unwrap()).collect()
+}
+
+/// The chained lines. Each is intact, no closed segment ends with a half line, and its name is that of its last line.
+fn links(log: &EventLog) -> Vec<Link> {
+    let mut links = Vec::new();
+    for segment in log.segments().unwrap() {
+        for raw in segment.open().unwrap().map(|raw| raw.unwrap()) {
+            assert!(raw.whole, "{segment:?}");
+            let bytes = raw.bytes.unwrap();
+            if let Some(sealed) = Sealed::read(&bytes).filter(Sealed::is_intact)
+                && let Mark::Chained(link) = sealed.mark
+            {
+                links.push(link);
+            }
+        }
+        if let Some(end) = segment.name.end() {
+            assert_eq!(end, links.last().map(Link::point).unwrap_or_default(), "{segment:?}");
+        }
+    }
+    links
 }
 
 fn is_one_chain(links: &[Link]) -> bool {
@@ -153,223 +67,573 @@ fn is_one_chain(links: &[Link]) -> bool {
     })
 }
 
-#[test]
-fn lines_are_one_chain_across_segments_and_its_head_is_the_last() {
-    let dir = tempfile::tempdir().unwrap();
-    let log = Log::open(dir.path(), &limits(300));
-    for hour in 0..20 {
-        log.append(EVENT, noon() + TimeDelta::hours(hour)).unwrap();
-    }
-    let links = links(dir.path());
-    assert!(segments::list(dir.path()).unwrap().len() > 9 && links.len() == 20 && is_one_chain(&links));
-    let head = head(dir.path()).unwrap();
-    assert_eq!((head.point(), head.at), (links[19].point(), noon() + TimeDelta::hours(19)));
-    let text = serde_json::to_value(head).unwrap();
-    assert_eq!(text["hash"], head.hash.to_string());
-    // An incomplete line, and one that is not an object, are not in the chain.
-    let last = segments::list(dir.path()).unwrap().pop().unwrap().path(dir.path());
-    OpenOptions::new().append(true).open(&last).unwrap().write_all(b"{\"v").unwrap();
-    log.append(b"text", noon() + TimeDelta::hours(19)).unwrap();
-    log.append(EVENT, noon() + TimeDelta::hours(19)).unwrap();
-    let text = contents(dir.path()).concat();
-    let line = Sealed::read(text.lines().last().unwrap().as_bytes()).unwrap();
-    assert!(matches!(line.mark, Mark::Chained(link) if link.after == head.hash && link.number == 21));
-}
-
-#[test]
-fn the_chain_continues_after_a_writer_that_was_killed_before_it_stored_the_head() {
-    let dir = tempfile::tempdir().unwrap();
-    for size in [10_000, 1, 250] {
-        let log = Log::open(dir.path(), &limits(size));
-        for _ in 0..4 {
-            log.append(EVENT, noon()).unwrap();
-            append_without_head(dir.path(), &log);
-        }
-    }
-    let exclusive = ExclusiveLog::take(dir.path(), Duration::from_secs(60)).unwrap().unwrap();
-    let at = noon();
-    let change = LogChange { pruned_runs: vec!["r".to_owned()], ..LogChange::new(at) };
-    // Killed after the change, and the next time before it.
-    exclusive.record(&change).unwrap();
-    let mut state = LockState::read(&exclusive.lock.file);
-    let settled = state.head.unwrap();
-    let links = links(dir.path());
-    let end = links.last().unwrap().point();
-    state.head = Some(Head { count: end.count, hash: end.hash, at });
-    state.is_unsettled = true;
-    state.write(&exclusive.lock.file).unwrap();
-    drop(exclusive);
-    let log = Log::open(dir.path(), &limits(10_000));
-    log.append(EVENT, noon()).unwrap();
-    let changes = LinkedLines::of_file(&changes_path(dir.path())).unwrap();
-    assert_eq!((changes.len(), changes[0].after, changes[0].end()), (1, end.hash, settled.point()));
-    let next = self::links(dir.path()).pop().unwrap();
-    assert_eq!((next.after, next.number), (settled.hash, settled.count + 1));
+fn assert_one_chain(log: &EventLog, count: usize) {
+    let links = links(log);
+    assert_eq!(links.len(), count);
     assert!(is_one_chain(&links));
+    assert_eq!(log.head(), links.last().map(Link::point));
 }
 
-/// Writes a line and leaves the former head, as a writer does that is killed before it stores its own.
-fn append_without_head(dir: &Path, log: &Log) {
-    let before = head(dir);
-    log.append(EVENT, noon()).unwrap();
-    let lock = fs::lock(&dir.join(LOCK), Duration::from_secs(60)).unwrap().unwrap();
-    let mut state = LockState::read(&lock.file);
-    state.head = before;
-    state.write(&lock.file).unwrap();
+fn write_end(path: &Path, bytes: &[u8]) {
+    OpenOptions::new().append(true).create(true).open(path).unwrap().write_all(bytes).unwrap();
 }
 
 #[test]
-fn the_chain_continues_after_several_writers_that_were_killed_one_after_the_other() {
-    let whole = seal(&[EVENT, b"\n"].concat(), ChainPoint::default()).unwrap().0;
-    let long = format!("{{\"v\":1,\"payload\":\"{}", "x".repeat(100_000)).into_bytes();
-    // The part of its line that the second writer left, and the size of a segment.
-    for (left, size) in [
-        (&whole[..1], 1_000_000),
-        (&whole[..whole.len() - 2], 1_000_000),
-        (&long, 1_000_000),
-        (b"half\nanother half", 1_000_000),
-        (b"half\n", 1_000_000),
-        // The second writer began a segment.
-        (b"half", 1),
-    ] {
-        let dir = tempfile::tempdir().unwrap();
-        let log = Log::open(dir.path(), &limits(size));
-        log.append(EVENT, noon()).unwrap();
-        append_without_head(dir.path(), &log);
-        if size == 1 {
-            let exclusive = ExclusiveLog::take(dir.path(), Duration::from_secs(60)).unwrap().unwrap();
-            exclusive.close_current(noon()).unwrap();
+fn lines_go_to_one_private_file_in_a_directory_that_is_created() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(&dir.path().join("store/log"));
+    let how = Appending { durable: true, ..size(1_000) };
+    for line in [b"{\"v\":1}".as_slice(), b"{\"v\":1}\n"] {
+        assert_eq!(log.append(line, noon(), how).unwrap(), Appended { is_single: false, notes: vec![] });
+    }
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&log.current()), mode(&log.dir.join(LOCK)), mode(&log.dir)), (0o600, 0o600, 0o700));
+    assert_one_chain(&log, 2);
+}
+
+#[test]
+fn a_segment_is_closed_before_a_line_that_would_make_it_too_large() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(dir.path());
+    let length = sealed_size(&[EVENT, b"\n"].concat());
+    append(&log, 5, 2 * length);
+    log.append(&[b"{\"p\":\"", "x".repeat(1_000).as_bytes(), b"\"}"].concat(), noon(), size(1)).unwrap();
+    append(&log, 1, 2 * length);
+    let ends: Vec<u64> =
+        log.segments().unwrap().iter().filter_map(|one| one.name.end()).map(|end| end.count).collect();
+    assert_eq!(ends, [2, 4, 5, 6]);
+    assert_one_chain(&log, 7);
+}
+
+#[test]
+fn each_line_of_many_writers_is_there_once_in_one_chain_beside_closing_and_compressing() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(dir.path());
+    let (writers, lines) = (6, 60);
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let write = |writer: usize| {
+            for line in 0..lines {
+                let text = format!("{{\"id\":\"{writer}-{line}\",\"p\":\"{}\"}}", "x".repeat(900));
+                let appended = log.append(text.as_bytes(), noon(), size(9_000)).unwrap();
+                assert!(!appended.is_single && appended.notes.is_empty(), "{appended:?}");
+            }
+        };
+        let log = &log;
+        let tidy = || {
+            while !is_over.load(Ordering::Relaxed) {
+                log.close(PATIENCE).unwrap();
+                log.compress().unwrap();
+            }
+        };
+        let tidying = [scope.spawn(tidy), scope.spawn(tidy)];
+        let writing: Vec<_> = (0..writers).map(|writer| scope.spawn(move || write(writer))).collect();
+        writing.into_iter().for_each(|thread| thread.join().unwrap());
+        is_over.store(true, Ordering::Relaxed);
+        tidying.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+    assert_one_chain(&log, writers * lines);
+    assert!(log.segments().unwrap().iter().any(|segment| segment.is_packed));
+    let mut ids: Vec<Vec<u8>> = texts(&log).iter().map(|text| text[..20].to_vec()).collect();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), writers * lines);
+}
+
+/// What a killed writer left, after three lines in the same segment.
+type Damage = fn(&EventLog, &Scene);
+
+struct Scene {
+    /// The lock file after two lines.
+    head: Vec<u8>,
+    /// Where the third line begins in the file.
+    third: usize,
+}
+
+impl Scene {
+    /// Three lines, of which the last has no head yet.
+    fn begin(log: &EventLog) -> Scene {
+        append(log, 2, 1_000_000);
+        let scene = Scene {
+            head: std::fs::read(log.dir.join(LOCK)).unwrap(),
+            third: std::fs::metadata(log.current()).unwrap().len() as usize,
+        };
+        append(log, 1, 1_000_000);
+        std::fs::write(log.dir.join(LOCK), &scene.head).unwrap();
+        scene
+    }
+
+    fn truncate(&self, log: &EventLog, after_third: i64) {
+        let size = self.third.checked_add_signed(after_third as isize).unwrap();
+        OpenOptions::new().write(true).open(log.current()).unwrap().set_len(size as u64).unwrap();
+    }
+}
+
+fn rename(log: &EventLog) {
+    let end = links(log).last().unwrap().point();
+    std::fs::rename(log.current(), log.dir.join(SegmentName::Closed(end).to_string())).unwrap();
+}
+
+#[test]
+fn the_chain_continues_wherever_a_writer_was_killed() {
+    let half = |log: &EventLog, _: &Scene| write_end(&log.current(), b"{\"v\":1,\"pay");
+    let long = |log: &EventLog, _: &Scene| write_end(&log.current(), &b"{\"v\":1,".repeat(50_000));
+    // What it left, how many of the three lines there are, and whether the last was incomplete.
+    let states: Vec<(Damage, usize, bool)> = vec![
+        (|_, _| (), 3, false),
+        (half, 3, true),
+        (long, 3, true),
+        (|log, _| write_end(&log.current(), b"half\nanother half"), 3, true),
+        (|log, _| write_end(&log.current(), b"half\n"), 3, false),
+        (|log, _| write_end(&log.current(), b"\n\n"), 3, false),
+        // A line that lacks only its line break is whole.
+        (
+            |log, scene| {
+                scene.truncate(
+                    log,
+                    std::fs::metadata(log.current()).unwrap().len() as i64 - 1 - scene.third as i64,
+                )
+            },
+            3,
+            true,
+        ),
+        (
+            |log, scene| {
+                scene.truncate(
+                    log,
+                    std::fs::metadata(log.current()).unwrap().len() as i64 - 2 - scene.third as i64,
+                )
+            },
+            2,
+            true,
+        ),
+        (|log, scene| scene.truncate(log, 1), 2, true),
+        (|log, scene| scene.truncate(log, 0), 2, false),
+        // Renamed, and no head.
+        (|log, _| rename(log), 3, false),
+        (
+            |log, _| {
+                rename(log);
+                std::fs::write(log.current(), "").unwrap()
+            },
+            3,
+            false,
+        ),
+        (
+            |log, _| {
+                rename(log);
+                std::fs::write(log.current(), "{\"v\"").unwrap()
+            },
+            3,
+            true,
+        ),
+        (
+            |log, _| {
+                rename(log);
+                std::fs::write(log.current(), "x".repeat(100_000) + "\nhalf").unwrap()
+            },
+            3,
+            true,
+        ),
+        // Killed once more after another line, whose head is missing, too.
+        (
+            |log, scene| {
+                rename(log);
+                append(log, 1, 1_000_000);
+                std::fs::write(log.dir.join(LOCK), &scene.head).unwrap()
+            },
+            4,
+            false,
+        ),
+        (
+            |log, scene| {
+                append(log, 1, 1);
+                std::fs::write(log.dir.join(LOCK), &scene.head).unwrap()
+            },
+            4,
+            false,
+        ),
+    ];
+    for (place, (damage, count, is_torn)) in states.into_iter().enumerate() {
+        for segment_size in [1_000_000, 1] {
+            let dir = tempfile::tempdir().unwrap();
+            let log = log(dir.path());
+            damage(&log, &Scene::begin(&log));
+            let notes = log.append(EVENT, noon(), size(segment_size)).unwrap().notes;
+            let torn =
+                notes.iter().filter(|note| note.text.starts_with("the last line of the log was incomplete"));
+            assert_eq!(torn.count(), usize::from(is_torn), "{place}: {notes:?}");
+            append(&log, 1, segment_size);
+            assert_one_chain(&log, count + 2);
+            assert!(log.close(PATIENCE).unwrap());
+            append(&log, 1, segment_size);
+            assert_one_chain(&log, count + 3);
+            assert!(log.has_first_line());
         }
-        let current = active_segment(dir.path()).unwrap();
-        fs::Appender::open(&dir.path().join(current.as_str())).unwrap().append(left).unwrap();
-        let next = Log::open(dir.path(), &limits(1_000_000));
-        next.append(EVENT, noon()).unwrap();
-        next.append(EVENT, noon()).unwrap();
-        let links: Vec<Link> = contents(dir.path()).concat().lines().filter_map(link).collect();
-        assert!(is_one_chain(&links) && links.len() == 4, "{links:?}");
     }
 }
 
 #[test]
-fn a_line_without_its_line_break_is_in_the_chain() {
-    let dir = tempfile::tempdir().unwrap();
-    let log = Log::open(dir.path(), &limits(1_000_000));
-    log.append(EVENT, noon()).unwrap();
-    append_without_head(dir.path(), &log);
-    let path = dir.path().join(active_segment(dir.path()).unwrap().as_str());
-    let lines = std::fs::read(&path).unwrap();
-    std::fs::write(&path, &lines[..lines.len() - 1]).unwrap();
-    log.append(EVENT, noon()).unwrap();
-    let links = links(dir.path());
-    assert!(is_one_chain(&links) && links.len() == 3, "{links:?}");
-}
-
-#[test]
-fn a_new_segment_continues_the_chain_although_its_writer_or_the_one_before_was_killed() {
-    let two_days_before = noon() - TimeDelta::days(2);
-    for now in [noon(), noon() + TimeDelta::days(1), two_days_before] {
+fn a_log_that_a_killed_writer_left_can_be_closed_at_once() {
+    for (torn, count) in [(b"".as_slice(), 3), (b"{\"v\":1,\"pay", 3)] {
         let dir = tempfile::tempdir().unwrap();
-        let log = Log::open(dir.path(), &limits(10_000));
-        log.append(EVENT, noon()).unwrap();
-        append_without_head(dir.path(), &log);
-        let exclusive = ExclusiveLog::take(dir.path(), Duration::from_secs(60)).unwrap().unwrap();
-        exclusive.close_current(now).unwrap();
-        let named = exclusive.current().unwrap();
-        std::fs::remove_file(dir.path().join(named.as_str())).unwrap();
-        drop(exclusive);
-        assert_eq!(log.append(EVENT, now).unwrap().segment, named);
-        let mut links = links(dir.path());
-        links.sort_by_key(|link| link.number);
-        assert!(is_one_chain(&links) && links.len() == 3, "{links:?}");
+        let log = log(dir.path());
+        Scene::begin(&log);
+        write_end(&log.current(), torn);
+        assert!(log.close(PATIENCE).unwrap());
+        assert_one_chain(&log, count);
+        append(&log, 1, 1_000);
+        assert_one_chain(&log, count + 1);
     }
 }
 
 #[test]
-fn the_first_writer_that_was_killed_before_it_stored_the_head_did_not_remove_one() {
+fn a_first_line_that_was_cut_off_stays_in_the_listed_segments() {
     let dir = tempfile::tempdir().unwrap();
-    let log = Log::open(dir.path(), &limits(10_000));
-    log.append(EVENT, noon()).unwrap();
-    let lock = fs::lock(&dir.path().join(LOCK), Duration::from_secs(60)).unwrap().unwrap();
-    let mut state = LockState::default();
-    state.begin_segment(&LockState::read(&lock.file).segment.unwrap(), ChainPoint::default(), noon());
-    state.write(&lock.file).unwrap();
-    drop(lock);
-    log.append(EVENT, noon()).unwrap();
-    assert!(is_one_chain(&links(dir.path())));
+    let log = log(dir.path());
+    write_end(&log.current(), b"{\"v\":1,\"pay");
+    log.append(EVENT, noon(), size(1)).unwrap();
+    assert_eq!(texts(&log)[0], b"{\"v\":1,\"pay");
+    assert_one_chain(&log, 1);
+    append(&log, 2, 1);
+    assert_one_chain(&log, 3);
 }
 
-#[test]
-fn a_line_that_was_removed_from_the_end_leaves_a_gap() {
-    let dir = tempfile::tempdir().unwrap();
-    let log = Log::open(dir.path(), &limits(10_000));
-    let name = log.append(EVENT, noon()).unwrap().segment;
-    let path = dir.path().join(name.as_str());
-    let one = std::fs::read(&path).unwrap();
-    log.append(EVENT, noon()).unwrap();
-    std::fs::write(&path, one).unwrap();
-    log.append(EVENT, noon()).unwrap();
-    let numbers: Vec<u64> = links(dir.path()).iter().map(|link| link.number).collect();
-    assert_eq!(numbers, [1, 3]);
-}
+/// The changed content of the lock file; `None` removes it.
+type Change = fn(Vec<u8>) -> Option<Vec<u8>>;
 
 #[test]
-fn a_chain_whose_head_is_missing_starts_again_and_keeps_counting() {
-    for content in [None, Some("x".repeat(500)), Some(String::new())] {
-        let dir = tempfile::tempdir().unwrap();
-        let log = Log::open(dir.path(), &limits(10_000));
-        log.append(EVENT, noon()).unwrap();
-        log.append(EVENT, noon()).unwrap();
-        match &content {
-            None => std::fs::remove_file(dir.path().join(LOCK)).unwrap(),
-            Some(content) => std::fs::write(dir.path().join(LOCK), content).unwrap(),
+fn a_chain_whose_head_is_missing_or_damaged_starts_again_and_keeps_counting() {
+    let whole = |log: &EventLog| std::fs::read(log.dir.join(LOCK)).unwrap();
+    let damages: [Change; 6] = [
+        |_| None,
+        |_| Some(Vec::new()),
+        |head| Some(head[1..].to_vec()),
+        |head| Some(b"x".repeat(head.len())),
+        |head| Some([&head[..head.len() - 1], b" "].concat()),
+        |_| Some(b"x".repeat(100_000)),
+    ];
+    for damage in damages {
+        for closes in [false, true] {
+            for segment_size in [1_000_000, 1] {
+                let dir = tempfile::tempdir().unwrap();
+                let log = log(dir.path());
+                append(&log, 2, 1_000_000);
+                match damage(whole(&log)) {
+                    None => std::fs::remove_file(log.dir.join(LOCK)).unwrap(),
+                    Some(content) => std::fs::write(log.dir.join(LOCK), content).unwrap(),
+                }
+                if closes {
+                    assert!(log.close(PATIENCE).unwrap());
+                    assert_eq!(log.head(), None, "a head is not made up");
+                }
+                append(&log, 2, segment_size);
+                let links = links(&log);
+                assert!(is_one_chain(&links[..2]));
+                assert_eq!((links[2].number, links[2].after), (3, ChainHash::START));
+                assert_eq!((links[3].number, links[3].after), (4, links[2].hash));
+                assert_eq!(log.head().unwrap(), links[3].point());
+            }
         }
-        log.append(EVENT, noon()).unwrap();
-        log.append(EVENT, noon()).unwrap();
-        let links = links(dir.path());
-        assert_eq!((links[2].number, links[2].after), (3, ChainHash::START), "{content:?}");
-        assert_eq!((links[3].number, links[3].after), (4, links[2].hash), "{content:?}");
-        assert_eq!(head(dir.path()).unwrap().point(), links[3].point(), "{content:?}");
     }
 }
 
 #[test]
-fn a_head_that_is_missing_is_not_made_up_when_a_segment_begins() {
-    for removes_before in [true, false] {
+fn lines_that_were_removed_from_the_end_leave_a_gap() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(dir.path());
+    append(&log, 1, 1_000_000);
+    let one = std::fs::read(log.current()).unwrap();
+    append(&log, 1, 1_000_000);
+    let numbers = || links(&log).iter().map(|link| link.number).collect::<Vec<u64>>();
+    std::fs::write(log.current(), one).unwrap();
+    append(&log, 1, 1_000_000);
+    assert_eq!(numbers(), [1, 3]);
+    std::fs::remove_file(log.current()).unwrap();
+    append(&log, 1, 1_000_000);
+    assert_eq!(numbers(), [4]);
+}
+
+#[test]
+fn a_line_that_is_not_an_object_is_kept_outside_of_the_chain() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(dir.path());
+    for line in [b"text".as_slice(), EVENT, b"[1]", b"", EVENT, b"{}", b"\xff"] {
+        assert_eq!(log.append(line, noon(), size(1_000_000)).unwrap().notes, []);
+    }
+    append(&log, 1, 1);
+    assert_one_chain(&log, 3);
+    assert_eq!(texts(&log).len(), 8);
+    assert_eq!(texts(&log)[6], b"\xff");
+}
+
+#[test]
+fn a_segment_is_not_closed_over_another() {
+    for ending in ["", ".gz"] {
         let dir = tempfile::tempdir().unwrap();
-        let log = Log::open(dir.path(), &limits(10_000));
-        (0..3).for_each(|_| drop(log.append(EVENT, noon()).unwrap()));
-        let remove = || std::fs::remove_file(dir.path().join(LOCK)).unwrap();
-        if removes_before {
-            remove();
+        let log = log(dir.path());
+        append(&log, 1, 1_000_000);
+        let name = SegmentName::Closed(log.head().unwrap()).to_string() + ending;
+        std::fs::write(log.dir.join(&name), "here before").unwrap();
+        let appended = log.append(EVENT, noon(), size(1)).unwrap();
+        assert!(!appended.is_single);
+        assert!(appended.notes[0].text.starts_with("cannot begin a new segment: "), "{appended:?}");
+        assert_eq!(std::fs::read_to_string(log.dir.join(&name)).unwrap(), "here before");
+        assert_eq!(std::fs::read_to_string(log.current()).unwrap().lines().count(), 2);
+        // The next name is free.
+        append(&log, 1, 1);
+        assert_eq!(std::fs::read_to_string(log.current()).unwrap().lines().count(), 1);
+    }
+}
+
+/// A directory, a link to a file outside, and a pipe.
+fn obstacles() -> [fn(&Path, &Path); 3] {
+    [
+        |path, _| std::fs::create_dir(path).unwrap(),
+        |path, outside| symlink(outside, path).unwrap(),
+        |path, _| rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap(),
+    ]
+}
+
+#[test]
+fn what_is_not_a_regular_file_is_not_written_and_the_line_gets_its_own_segment() {
+    for name in [CURRENT, LOCK] {
+        for block in obstacles() {
+            let dir = tempfile::tempdir().unwrap();
+            let outside = dir.path().join("outside");
+            std::fs::write(&outside, "").unwrap();
+            let log = log(&dir.path().join("log"));
+            append(&log, 1, 1);
+            assert!(log.close(PATIENCE).unwrap());
+            drop(std::fs::remove_file(log.dir.join(name)));
+            block(&log.dir.join(name), &outside);
+            for _ in 0..2 {
+                let how = Appending { durable: true, ..size(1_000) };
+                let appended = log.append(EVENT, noon(), how).unwrap();
+                assert!(appended.is_single);
+                let note = &appended.notes[0];
+                assert_eq!(note.severity, Severity::Problem);
+                assert!(
+                    note.text.contains(name) && note.text.contains("; the line went to events-solo-"),
+                    "{note:?}"
+                );
+            }
+            assert_eq!(texts(&log).len(), 3);
+            assert_eq!(std::fs::read_to_string(&outside).unwrap(), "");
+            let _ = log.close(Duration::ZERO);
+            assert_eq!(texts(&log).len(), 3);
         }
-        let exclusive = ExclusiveLog::take(dir.path(), Duration::from_secs(60)).unwrap().unwrap();
-        exclusive.close_current(noon()).unwrap();
-        drop(exclusive);
-        assert_eq!(head(dir.path()).is_none(), removes_before);
-        if !removes_before {
-            remove();
-        }
-        log.append(EVENT, noon()).unwrap();
-        let last = links(dir.path()).pop().unwrap();
-        assert_eq!((last.number, last.after), (4, ChainHash::START), "{removes_before}");
     }
 }
 
 #[test]
-fn a_line_without_the_lock_has_its_own_hash_and_is_adopted_once() {
+fn a_line_whose_lock_is_not_free_has_its_own_segment_and_mark() {
     let dir = tempfile::tempdir().unwrap();
-    let log = Log::open(dir.path(), &config::Log { lock_patience: Duration::ZERO, ..limits(1000) });
-    let held = fs::lock(&dir.path().join(LOCK), Duration::ZERO).unwrap();
-    let solo = log.append(EVENT, noon()).unwrap().segment;
+    let log = log(dir.path());
+    append(&log, 1, 1_000_000);
+    let held = fs::lock(&log.dir.join(LOCK), Duration::ZERO).unwrap().unwrap();
+    let appended = log.append(EVENT, noon(), Appending { patience: Duration::ZERO, ..size(1) }).unwrap();
+    assert!(appended.is_single);
+    assert_eq!(appended.notes[0].severity, Severity::Contention);
+    let note = &appended.notes[0].text;
+    assert!(
+        note.starts_with("the log's lock was not free within 0 ms; the line went to events-solo-"),
+        "{note}"
+    );
+    assert!(!log.close(Duration::ZERO).unwrap(), "not without the lock");
+    let current = log.segments().unwrap().remove(0);
+    assert!(!log.remove(&current, Duration::ZERO).unwrap());
     drop(held);
-    let text = contents(dir.path()).concat();
-    let line = Sealed::read(text.trim_end().as_bytes()).unwrap();
-    let Mark::Single(hash) = line.mark else { panic!("{line:?}") };
-    assert!(line.is_intact());
-    let adopting = || LogChange::adopting(dir.path(), &segments::list(dir.path()).unwrap(), noon()).unwrap();
-    let change = adopting();
-    assert_eq!(change.adopted, [(solo.to_string(), hash)].into());
-    ExclusiveLog::take(dir.path(), Duration::from_secs(60)).unwrap().unwrap().record(&change).unwrap();
-    assert!(adopting().is_empty());
-    assert_eq!((LogChange::list(dir.path()).unwrap(), head(dir.path()).unwrap().count), (vec![change], 1));
+    append(&log, 1, 1_000_000);
+    assert_eq!(log.segments().unwrap().len(), 2, "a segment of a single line takes no other");
+    let text = texts(&log).pop().unwrap();
+    let line = Sealed::read(&text).unwrap();
+    assert!(line.is_intact() && matches!(line.mark, Mark::Single(_)), "{line:?}");
+    assert!(text.starts_with(b"{\"v\":1,\"payload\":null,"));
+    let chained = links(&log);
+    assert!(is_one_chain(&chained) && chained.len() == 2);
+}
+
+/// In a directory with this file, the test is run again by itself, with a limit.
+const LIMITED: &str = "file-size-limit-of-the-test";
+
+#[test]
+fn a_line_that_a_full_file_does_not_take_gets_its_own_segment_and_one_without_room_changes_nothing() {
+    if Path::new(LIMITED).exists() {
+        let log = log(Path::new("log"));
+        let full = || {
+            (0..).map(|_| log.append(EVENT, noon(), size(1_000_000)).unwrap()).position(|one| one.is_single)
+        };
+        let count = full().unwrap();
+        assert!(count > 2);
+        assert_one_chain_and_singles(&log, count, 1);
+        assert_eq!(full(), Some(0));
+        let long = [b"{\"p\":\"", "x".repeat(1 << 20).as_bytes(), b"\"}"].concat();
+        log.append(&long, noon(), size(1_000_000)).unwrap_err();
+        assert_one_chain_and_singles(&log, count, 2);
+        // Another segment has room.
+        append(&log, 1, 1);
+        assert_one_chain_and_singles(&log, count + 1, 2);
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join(LIMITED), "").unwrap();
+    let exe = std::env::current_exe().unwrap();
+    let name = "store::log::writer::tests::a_line_that_a_full_file_does_not_take_gets_its_own_segment_and_one_without_room_changes_nothing";
+    let limit = "ulimit -f 4 && trap '' XFSZ && exec \"$0\" \"$@\"";
+    let mut limited = Command::new("sh");
+    limited.args(["-c", limit]).arg(exe).args(["--exact", name, "--nocapture"]).current_dir(dir.path());
+    let output = limited.output().unwrap();
+    let text =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    assert!(!log(&dir.path().join("log")).segments().unwrap().is_empty(), "{text}");
+}
+
+fn assert_one_chain_and_singles(log: &EventLog, chained: usize, singles: usize) {
+    assert_one_chain(log, chained);
+    assert_eq!(texts(log).len(), chained + singles);
+}
+
+#[test]
+fn only_a_log_with_lines_is_closed_and_its_first_line_stays_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(&dir.path().join("log"));
+    assert!(!log.close(PATIENCE).unwrap());
+    assert!(!log.dir.exists());
+    assert!(!log.has_first_line());
+    append(&log, 2, 1_000_000);
+    for is_closed in [true, false] {
+        assert_eq!(log.close(PATIENCE).unwrap(), is_closed);
+    }
+    append(&log, 1, 1_000_000);
+    assert!(log.has_first_line());
+    assert_one_chain(&log, 3);
+    let first = log.segments().unwrap().remove(0);
+    assert!(log.remove(&first, PATIENCE).unwrap());
+    assert!(!log.has_first_line());
+}
+
+#[test]
+fn closed_segments_are_compressed_and_read_as_before() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(dir.path());
+    append(&log, 100, 1_000_000);
+    log.compress().unwrap();
+    assert!(!log.segments().unwrap()[0].is_packed, "it may change");
+    assert!(log.close(PATIENCE).unwrap());
+    append(&log, 100, 1_000_000);
+    let before = texts(&log);
+    for _ in 0..2 {
+        log.compress().unwrap();
+        let packed: Vec<bool> = log.segments().unwrap().iter().map(|segment| segment.is_packed).collect();
+        assert_eq!(packed, [true, false]);
+        assert_eq!(texts(&log), before);
+    }
+    assert!(log.has_first_line());
+    // The head that is lost is found in the name of a compressed segment.
+    std::fs::remove_file(log.dir.join(LOCK)).unwrap();
+    std::fs::remove_file(log.current()).unwrap();
+    append(&log, 1, 1_000_000);
+    assert_eq!(links(&log).last().unwrap().number, 101);
+}
+
+#[test]
+fn a_segment_is_removed_only_as_it_was_listed() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(&dir.path().join("log"));
+    append(&log, 2, 1_000_000);
+    let listed = log.segments().unwrap().remove(0);
+    append(&log, 1, 1_000_000);
+    assert!(!log.remove(&listed, PATIENCE).unwrap(), "a line was added");
+    let listed = log.segments().unwrap().remove(0);
+    assert!(log.close(PATIENCE).unwrap());
+    append(&log, 3, 1_000_000);
+    assert_eq!(std::fs::metadata(log.current()).unwrap().len(), listed.size);
+    assert!(!log.remove(&listed, PATIENCE).unwrap(), "it is another one of the same size");
+    assert_one_chain(&log, 6);
+    for segment in log.segments().unwrap() {
+        assert!(log.remove(&segment, PATIENCE).unwrap());
+        assert!(!log.remove(&segment, PATIENCE).unwrap());
+    }
+    append(&log, 1, 1_000_000);
+    assert_eq!(links(&log)[0].number, 7);
+}
+
+#[test]
+fn the_directory_of_a_log_goes_only_if_nothing_is_in_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(&dir.path().join("log"));
+    append(&log, 1, 1_000_000);
+    log.remove_if_empty(PATIENCE).unwrap();
+    assert_one_chain(&log, 1);
+    let segment = log.segments().unwrap().remove(0);
+    assert!(log.remove(&segment, PATIENCE).unwrap());
+    let state = log.dir.join("state.json");
+    std::fs::write(&state, "").unwrap();
+    log.remove_if_empty(PATIENCE).unwrap();
+    assert!(state.exists() && log.dir.join(LOCK).exists());
+    std::fs::remove_file(state).unwrap();
+    log.remove_if_empty(PATIENCE).unwrap();
+    assert!(!log.dir.exists());
+    append(&log, 1, 1_000_000);
+    assert_one_chain(&log, 1);
+}
+
+#[test]
+fn a_writer_that_waited_while_the_log_was_removed_continues_the_new_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(&dir.path().join("log"));
+    append(&log, 5, 1_000_000);
+    let held = fs::lock(&log.dir.join(LOCK), Duration::ZERO).unwrap().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| append(&log, 2, 1_000_000));
+        // It waits, or begins later: the result is the same.
+        std::thread::sleep(Duration::from_millis(20));
+        std::fs::remove_dir_all(&log.dir).unwrap();
+        append(&log, 2, 1_000_000);
+        drop(held);
+    });
+    append(&log, 1, 1_000_000);
+    assert_one_chain(&log, 5);
+}
+
+#[test]
+fn no_line_is_lost_or_numbered_twice_while_the_log_is_removed_again_and_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(&dir.path().join("log"));
+    let lines = 4_000;
+    let removed: usize = std::thread::scope(|scope| {
+        let write = || (0..lines / 2).for_each(|_| drop(log.append(EVENT, noon(), size(3_000)).unwrap()));
+        let writing = [scope.spawn(write), scope.spawn(write)];
+        let mut removed = 0;
+        while !writing.iter().all(std::thread::ScopedJoinHandle::is_finished) {
+            for segment in log.segments().unwrap() {
+                let Ok(found) = segment.open() else { continue };
+                let count = found.count();
+                if log.remove(&segment, PATIENCE).unwrap() {
+                    removed += count;
+                    log.remove_if_empty(PATIENCE).unwrap();
+                }
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        removed
+    });
+    assert_eq!(texts(&log).len() + removed, lines);
+    for pair in links(&log).windows(2) {
+        assert!(pair[1].number == pair[0].number + 1 && pair[1].after == pair[0].hash, "{pair:?}");
+    }
+}
+
+#[test]
+fn single_lines_of_the_same_moment_have_different_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(dir.path());
+    let _held = fs::lock(&log.dir.join(LOCK), Duration::ZERO).unwrap().unwrap();
+    for hour in [0, 0, 1] {
+        let how = Appending { patience: Duration::ZERO, ..size(1) };
+        log.append(EVENT, noon() + TimeDelta::hours(hour), how).unwrap();
+    }
+    assert_eq!(log.segments().unwrap().len(), 3);
 }
