@@ -205,10 +205,15 @@ pub fn read<R: Read + AsFd>(mut from: R, most: usize, patience: Duration) -> Inp
     // Most payloads are small, and each page of the chunk costs a page fault. The chunk is never smaller than the
     // buffer of `Stdin`, which would otherwise hold bytes that `poll` does not report.
     let mut chunk = vec![0u8; 8 * 1024];
+    // Whether the writer has closed the pipe: no read waits any more.
+    let mut is_closed = false;
     let problem = loop {
         let left = patience.saturating_sub(start.elapsed());
         let timeout = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos() as _ };
-        match poll(&mut [PollFd::new(&from, PollFlags::IN)], Some(&timeout)) {
+        let mut polled = [PollFd::new(&from, PollFlags::IN)];
+        let ready = if is_closed { Ok(1) } else { poll(&mut polled, Some(&timeout)) };
+        is_closed |= polled[0].revents().contains(PollFlags::HUP);
+        match ready {
             Ok(1..) if !left.is_zero() => {}
             Err(Errno::INTR) if !left.is_zero() => continue,
             // Also stop reading from a stdin that never ends.
