@@ -88,9 +88,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let mut pruned = None;
     if let Some(right) = &exclusive {
         let grace = context.config.archive.longest_look;
-        let policy = context.paths.policy();
-        let ground =
-            PruneContext { right, logs: &logs, policy: &policy, grace, patience: limits.lock_patience };
+        let ground = PruneContext { right, logs: &logs, grace, patience: limits.lock_patience };
         let _progress = context.ui.progress("deleting", 0);
         pruned = Some(apply(&survey, &plan, &ground)?);
         // It contains the texts of what was deleted.

@@ -5,7 +5,7 @@
 mod inventory;
 mod plan;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use teamkeep_core::error::Result;
@@ -34,8 +34,6 @@ pub struct PruneContext<'a> {
     pub right: &'a ExclusiveArchive,
     /// The logs of sessions that no run needs.
     pub logs: &'a [EventLog],
-    /// The gatekeeper's directory: the counts of a run are deleted with it.
-    pub policy: &'a Path,
     /// How long a hook call can take.
     pub grace: Duration,
     /// How long to wait for the lock of a log.
@@ -59,13 +57,6 @@ pub fn apply(survey: &Inventory, plan: &Plan, ground: &PruneContext<'_>) -> Resu
             Ok(true) => {
                 pruned.runs += 1;
                 pruned.bytes += bytes;
-                // The run's name comes from a directory and is a valid file name. The overrides are in the same
-                // directory and belong to no run.
-                if !run.run.eq_ignore_ascii_case("overrides") {
-                    for ending in ["json", "files.jsonl", "spent.jsonl", "spent.lock"] {
-                        let _ = std::fs::remove_file(ground.policy.join(format!("{}.{ending}", run.run)));
-                    }
-                }
                 continue;
             }
             Ok(false) => "it has changed".to_owned(),

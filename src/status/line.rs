@@ -12,7 +12,7 @@ use super::observed::Observed;
 use super::{is_alive, unread};
 use crate::timeline::RunData;
 use teamkeep_core::enforcement::{GateStateStore, Overrides, SnapshotReader, VERDICT};
-use teamkeep_core::model::event::{LEAD, SafeName};
+use teamkeep_core::model::event::LEAD;
 use teamkeep_core::policy::{Decision, RecordedVerdict, TeamState};
 use teamkeep_core::store::archive::{Archive, Index, RunRecord};
 use teamkeep_core::store::log::{self, Logs};
@@ -50,8 +50,7 @@ impl StatusLine {
         now: Timestamp,
     ) -> Option<StatusLine> {
         let (run, index) = open_runs(archive, session).max_by_key(|(_, index)| index.at)?;
-        let id = SafeName::new(&run.run)?;
-        let ledger = GateStateStore::new(paths.policy(), Duration::ZERO).read(&id).ledger;
+        let ledger = GateStateStore::new(archive.run_dir(&run.run)?, Duration::ZERO).read().ledger;
         let team = run.team.clone().unwrap_or_default();
         let client = run.client_dir(paths.client.as_deref());
         let reader = SnapshotReader { archive, client: client.as_deref(), live_first: true, until: None };

@@ -188,18 +188,22 @@ impl Check<'_> {
     /// Checks the state of sessions and gates; for a single run, only its own.
     pub fn states(&mut self) {
         let Some(StateDirs { sessions, policy }) = self.verifier.state else { return };
-        if let Some(run) = self.single_run() {
-            let path = policy.join(format!("{run}.json"));
-            return self.state(&path, read_journal(&path), GATES);
+        let logs = match self.single_run() {
+            Some(run) => self.verifier.logs.run(run).into_iter().collect(),
+            None => self.verifier.logs.all().unwrap_or_default(),
+        };
+        for path in logs.iter().map(|log| log.dir().join("gates.json")) {
+            self.state(&path, read_journal(&path), GATES);
+        }
+        if self.single_run().is_some() {
+            return;
         }
         for path in json_files(sessions) {
             self.state(&path, read::<Value>(&path).map(drop), SESSION);
         }
-        for path in json_files(policy) {
-            match path.ends_with("overrides.json") {
-                true => self.state(&path, read::<Value>(&path).map(drop), OVERRIDES),
-                false => self.state(&path, read_journal(&path), GATES),
-            }
+        let overrides = policy.join("overrides.json");
+        if overrides.symlink_metadata().is_ok() {
+            self.state(&overrides, read::<Value>(&overrides).map(drop), OVERRIDES);
         }
     }
 

@@ -1,10 +1,9 @@
-//! The stored history of the files that the agents of a run used: `policy/<run>.files.jsonl`, one record a line. A hook call
+//! The stored history of the files that the agents of a run used: `files.jsonl` in its directory, one record a line. A hook call
 //! reads only the records of its file, and appends those that it adds.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::model::event::SafeName;
 use crate::policy::{Access, FileHistory, FileRecord};
 use crate::sys::fs::{self, Appender, json_lines, write_atomic};
 
@@ -17,8 +16,9 @@ const MAX_READ_BYTES: u64 = 1 << 20;
 pub struct FileLog(PathBuf);
 
 impl FileLog {
-    pub fn of(dir: &Path, run: &SafeName) -> FileLog {
-        FileLog(dir.join(format!("{run}.files.jsonl")))
+    /// Of the run with this directory.
+    pub fn of(dir: &Path) -> FileLog {
+        FileLog(dir.join("files.jsonl"))
     }
 
     /// The history as far as a call needs it. A file that cannot be read is an empty history, and lines that are not records
@@ -92,7 +92,7 @@ mod tests {
     }
 
     fn log(dir: &tempfile::TempDir) -> FileLog {
-        FileLog::of(dir.path(), &SafeName::new("r1").unwrap())
+        FileLog::of(dir.path())
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The stored ledger and counts of a run: `policy/<run>.json`.
+//! The stored ledger and counts of a run, or of a session without one: `gates.json` in its directory.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,7 @@ const STUCK_AFTER: Duration = Duration::from_secs(30);
 /// How old the time of a lock may be before it is set again: one system call less for most of many calls in a row.
 const TOUCH_INTERVAL: Duration = Duration::from_secs(10);
 
+/// The counts in the directory of a run or of a session.
 #[derive(Debug, Clone)]
 pub struct GateStateStore {
     dir: PathBuf,
@@ -54,25 +55,28 @@ impl GateStateStore {
         GateStateStore { dir, lock_timeout }
     }
 
-    /// The counts of a run with the history of its files, for reading only; empty if they cannot be read.
-    pub fn read(&self, run: &SafeName) -> GateState {
-        let mut gate_state = self.read_with_damage(run).0;
-        gate_state.ledger.files = FileLog::of(&self.dir, run).read_all();
+    /// The counts with the history of files, for reading only; empty if they cannot be read.
+    pub fn read(&self) -> GateState {
+        let mut gate_state = self.read_with_damage().0;
+        gate_state.ledger.files = FileLog::of(&self.dir).read_all();
         gate_state
     }
 
-    fn read_with_damage(&self, run: &SafeName) -> (GateState, Option<String>) {
-        let last = check(&self.dir).and_then(|()| JsonFile::at(path(&self.dir, run)).read_last());
-        last.map(|last| state_and_damage(&last)).unwrap_or_default()
+    fn file(&self) -> JsonFile<GateState> {
+        JsonFile::at(self.dir.join("gates.json"))
     }
 
-    /// Opens a run's counts for this call. If they cannot be locked, they are read, and [`OpenGateState::close`] fails.
-    pub fn open(&self, run: &SafeName) -> OpenGateState {
-        let file = JsonFile::at(path(&self.dir, run));
-        let locked = self.lock(run).and_then(|lock| Ok((lock, file.read_last()?)));
+    fn read_with_damage(&self) -> (GateState, Option<String>) {
+        self.file().read_last().map(|last| state_and_damage(&last)).unwrap_or_default()
+    }
+
+    /// Opens the counts for this call. If they cannot be locked, they are read, and [`OpenGateState::close`] fails.
+    pub fn open(&self) -> OpenGateState {
+        let file = self.file();
+        let locked = self.lock().and_then(|lock| Ok((lock, file.read_last()?)));
         let (gate_state, damage) = match &locked {
             Ok((_, last)) => state_and_damage(last),
-            Err(_) => self.read_with_damage(run),
+            Err(_) => self.read_with_damage(),
         };
         OpenGateState { gate_state, damage, locked, file }
     }
@@ -82,9 +86,8 @@ impl GateStateStore {
     /// file (unless it was set within [`TOUCH_INTERVAL`]) and holds the lock only while it judges, so this error needs new
     /// calls all the time. When they end, the next attempt is counted. A lock that one process keeps for longer than
     /// [`STUCK_AFTER`] is not busy but stuck.
-    fn lock(&self, run: &SafeName) -> io::Result<Lock> {
-        check(&self.dir)?;
-        let path = self.dir.join(format!(".{run}.lock"));
+    fn lock(&self) -> io::Result<Lock> {
+        let path = self.dir.join("gates.lock");
         let Some(lock) = fs::lock(&path, self.lock_timeout)? else {
             let kind = if is_busy(&path) { io::ErrorKind::WouldBlock } else { io::ErrorKind::TimedOut };
             return Err(fs::held_error(kind, LOCK_OWNER));
@@ -128,13 +131,6 @@ pub(super) fn is_busy_error(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
 }
 
-/// The path of a run's counts. A session named `overrides` must not replace the overrides, also on case-insensitive file
-/// systems.
-fn path(dir: &Path, run: &SafeName) -> PathBuf {
-    let dot = if run.as_str().eq_ignore_ascii_case("overrides") { "." } else { "" };
-    dir.join(format!("{dot}{run}.json"))
-}
-
 /// The counts, and why former ones are lost, if they are.
 fn state_and_damage(last: &LastVersion<GateState>) -> (GateState, Option<String>) {
     let effect = match last.document {
@@ -143,18 +139,6 @@ fn state_and_damage(last: &LastVersion<GateState>) -> (GateState, Option<String>
     };
     let damage = last.damage.as_ref().map(|damage| format!("{damage}; {effect}"));
     (last.document.clone().unwrap_or_default(), damage)
-}
-
-/// Checks that the policy directory is a directory or does not exist yet. A link is rejected.
-pub(super) fn check(dir: &Path) -> io::Result<()> {
-    match dir.symlink_metadata() {
-        Ok(metadata) if !metadata.is_dir() => {
-            let what = if metadata.is_symlink() { "a symlink" } else { "not a directory" };
-            Err(io::Error::new(io::ErrorKind::NotADirectory, format!("{} is {what}", dir.display())))
-        }
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 fn is_busy(lock: &Path) -> bool {
@@ -171,67 +155,50 @@ mod tests {
     fn one_call_at_a_time_can_change_the_counts_and_damaged_ones_start_again() {
         let dir = tempfile::tempdir().unwrap();
         let store = GateStateStore::new(dir.path().to_owned(), Duration::from_millis(5));
-        let run = SafeName::new("r1").unwrap();
         let session = |number: usize| number.to_string();
-        let mut open = store.open(&run);
-        let refused = || store.open(&run).unlock().unwrap_err().kind();
+        let mut open = store.open();
+        let refused = || store.open().unlock().unwrap_err().kind();
         assert_eq!(refused(), io::ErrorKind::WouldBlock, "another call has it");
         open.locked.as_ref().unwrap().0.file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
         assert_eq!(refused(), io::ErrorKind::TimedOut, "and does not give it back");
         open.gate_state.ledger.left.insert(session(2));
         open.close().unwrap();
-        assert!(store.open(&run).gate_state.ledger.left.contains("2"));
-        let mut open = store.open(&run);
+        assert!(store.open().gate_state.ledger.left.contains("2"));
+        let mut open = store.open();
         open.gate_state.ledger.left.insert("x".repeat(GateState::MAX_BYTES as usize));
         assert!(open.close().is_err(), "a document that is too large to be read is not written");
-        assert!(store.open(&run).gate_state.ledger.left.contains("2"));
-        std::fs::write(dir.path().join("r1.json"), "{half").unwrap();
-        let open = store.open(&run);
+        assert!(store.open().gate_state.ledger.left.contains("2"));
+        std::fs::write(dir.path().join("gates.json"), "{half").unwrap();
+        let open = store.open();
         assert_eq!(open.gate_state, GateState::default());
-        let path = path(dir.path(), &run);
+        let path = dir.path().join("gates.json");
         assert!(open.damage.as_ref().is_some_and(|damage| damage.contains(&path.display().to_string())));
         open.close().unwrap();
-        let mut open = store.open(&run);
+        let mut open = store.open();
         assert!(open.damage.is_none(), "the damage is reported once");
         open.gate_state.ledger.left.insert(session(3));
         open.close().unwrap();
         let mut bytes = std::fs::read(&path).unwrap();
         bytes.extend(b"{\"v\":1,\"led");
         std::fs::write(&path, bytes).unwrap();
-        let open = store.open(&run);
+        let open = store.open();
         assert!(open.damage.is_some());
         assert!(open.gate_state.ledger.left.contains("3"), "the version before a torn one applies");
     }
 
     #[test]
     fn counts_that_are_a_pipe_a_device_or_too_large_are_an_error() {
-        let dir = tempfile::tempdir().unwrap();
-        let store = GateStateStore::new(dir.path().to_owned(), Duration::from_secs(5));
-        let path = |run: &SafeName| dir.path().join(format!("{run}.json"));
-        let [pipe, link, large] = ["pipe", "link", "large"].map(|run| SafeName::new(run).unwrap());
-        rustix::fs::mkfifoat(rustix::fs::CWD, path(&pipe), rustix::fs::Mode::RWXU).unwrap();
-        std::os::unix::fs::symlink("/dev/zero", path(&link)).unwrap();
-        std::fs::File::create(path(&large)).unwrap().set_len(GateState::MAX_BYTES + 1).unwrap();
-        for run in [pipe, link, large] {
-            assert!(store.open(&run).unlock().is_err(), "{run}");
-            assert_eq!(store.read(&run), GateState::default(), "{run}");
+        let make: [fn(&Path); 3] = [
+            |path| rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap(),
+            |path| std::os::unix::fs::symlink("/dev/zero", path).unwrap(),
+            |path| std::fs::File::create(path).unwrap().set_len(GateState::MAX_BYTES + 1).unwrap(),
+        ];
+        for make in make {
+            let dir = tempfile::tempdir().unwrap();
+            make(&dir.path().join("gates.json"));
+            let store = GateStateStore::new(dir.path().to_owned(), Duration::from_secs(5));
+            assert!(store.open().unlock().is_err());
+            assert_eq!(store.read(), GateState::default());
         }
-    }
-
-    #[test]
-    fn a_session_named_overrides_does_not_replace_the_overrides() {
-        let dir = tempfile::tempdir().unwrap();
-        let overrides = dir.path().join("overrides.json");
-        std::fs::write(&overrides, "{}").unwrap();
-        let store = GateStateStore::new(dir.path().to_owned(), Duration::from_secs(5));
-        for run in ["overrides", "Overrides"] {
-            let run = SafeName::new(run).unwrap();
-            let mut open = store.open(&run);
-            open.gate_state.ledger.left.insert("7".to_owned());
-            open.close().unwrap();
-            assert_eq!(store.read(&run).ledger.left.len(), 1);
-            assert_ne!(path(dir.path(), &run).file_name().unwrap().to_ascii_lowercase(), "overrides.json");
-        }
-        assert_eq!(std::fs::read(&overrides).unwrap(), b"{}");
     }
 }

@@ -17,7 +17,6 @@ use super::spending::RunSpending;
 use super::working_tree::Unchanged;
 use crate::client::payload::Kind;
 use crate::config::{Gate, Mode, Policy, Price};
-use crate::model::event::SafeName;
 use crate::policy::failure::decision;
 use crate::policy::gates::{budget, completion_check, needs_tasks};
 use crate::policy::{
@@ -27,9 +26,6 @@ use crate::policy::{
 use crate::store::archive::{Archive, Index};
 use crate::sys::clock::Timestamp;
 
-/// The counts of calls without a session.
-const NO_SESSION: &str = "no-session";
-
 /// How long a team's files are read for one hook call. Claude Code waits ten seconds for a hook before a tool.
 const READ_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -37,6 +33,9 @@ const READ_TIMEOUT: Duration = Duration::from_secs(3);
 #[derive(Debug, Clone, Copy)]
 pub struct PolicyRequest<'a> {
     pub archive: &'a Archive,
+    /// The directory of the run, or of the session as long as it has no run: it has the counts.
+    pub home: &'a Path,
+    /// The directory of overrides and of results of checks.
     pub dir: &'a Path,
     pub lock_timeout: Duration,
     /// The session's project, if Claude Code names one. Checks run there.
@@ -70,9 +69,6 @@ impl PolicyRequest<'_> {
     /// event is judged by what can be read: a block that cannot be counted becomes a warning, unless `on-error` is "block" or
     /// other calls hold the lock.
     pub fn judge(&self) -> Evaluation {
-        let own = self.run.or(self.event.payload.session()).and_then(SafeName::stem);
-        // The counts need a name.
-        let Some(key) = own.or_else(|| SafeName::new(NO_SESSION)) else { return Evaluation::default() };
         let mut failed = None;
         // Before the lock is taken, because other calls wait for it.
         let mut index = self.index.filter(|_| needs_team_state(&self.event));
@@ -80,17 +76,17 @@ impl PolicyRequest<'_> {
         let mut team = self.team(index, until);
         let lost = |why: &&str| Unreadable { path: String::new(), why: (*why).to_owned(), part: Part::all() };
         team.unreadable.extend(self.problems.iter().map(lost));
-        let checked = self.check_completion(&key).unwrap_or_else(|error| {
+        let checked = self.check_completion().unwrap_or_else(|error| {
             failed = Some(error.to_string());
             None
         });
-        let spent = self.spending(&team, &key).unwrap_or_else(|error| {
+        let spent = self.spending(&team).unwrap_or_else(|error| {
             failed.get_or_insert(format!("cannot read the spending of the team: {error}"));
             None
         });
-        let log = FileLog::of(self.dir, &key);
+        let log = FileLog::of(self.home);
         let unchanged = Unchanged::find(&self.event, &log);
-        let mut open = self.open(&key);
+        let mut open = self.open();
         let mut files = log.read(self.event.access);
         unchanged.settle(&mut files);
         team.ledger = Ledger { files: files.clone(), ..std::mem::take(&mut open.gate_state.ledger) };
@@ -118,7 +114,7 @@ impl PolicyRequest<'_> {
             // Release the lock while this call waits for the transcript.
             drop(open);
             attempt.origin = self.origin(id.as_deref());
-            open = self.open(&key);
+            open = self.open();
             files = log.read(self.event.access);
             team.ledger = Ledger { files: files.clone(), ..std::mem::take(&mut open.gate_state.ledger) };
         }
@@ -156,10 +152,12 @@ impl PolicyRequest<'_> {
     }
 
     /// Reads the spending of the run, if a gate needs it.
-    fn spending(&self, team: &TeamState, key: &SafeName) -> io::Result<Option<RunSpending>> {
-        match self.run.is_some() && budget::needs_spending(self.policy, &Case::new(self.event, team)) {
-            true => RunSpending::update(self.archive, self.dir, key),
-            false => Ok(None),
+    fn spending(&self, team: &TeamState) -> io::Result<Option<RunSpending>> {
+        match self.run {
+            Some(run) if budget::needs_spending(self.policy, &Case::new(self.event, team)) => {
+                RunSpending::update(self.archive, run)
+            }
+            _ => Ok(None),
         }
     }
 
@@ -175,8 +173,8 @@ impl PolicyRequest<'_> {
     }
 
     /// Opens the run's counts, or only reads them if they cannot be locked.
-    fn open(&self, key: &SafeName) -> OpenGateState {
-        GateStateStore::new(self.dir.to_owned(), self.lock_timeout).open(key)
+    fn open(&self) -> OpenGateState {
+        GateStateStore::new(self.home.to_owned(), self.lock_timeout).open()
     }
 
     /// Removes the findings that already have a verdict from the earlier announcement, and returns these verdicts.
@@ -233,7 +231,7 @@ impl PolicyRequest<'_> {
     }
 
     /// Runs the checks of a completed task. They can take minutes, so the lock is not held.
-    fn check_completion(&self, key: &SafeName) -> io::Result<Option<Finding>> {
+    fn check_completion(&self) -> io::Result<Option<Finding>> {
         let settings = &self.policy.completion_check;
         if self.event.kind != Kind::TaskCompleted
             || settings.check.is_empty()
@@ -242,7 +240,7 @@ impl PolicyRequest<'_> {
         {
             return Ok(None);
         }
-        let mut open = self.open(key);
+        let mut open = self.open();
         let ledger = std::mem::take(&mut open.gate_state.ledger);
         // The counts can be read while the lock is held by another call.
         open.unlock().or_else(|error| if is_busy_error(&error) { Ok(()) } else { Err(error) })?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::gate_state::{LOCK_OWNER, check};
+use super::gate_state::LOCK_OWNER;
 use crate::config::Gate;
 use crate::sys::clock::Timestamp;
 use crate::sys::fs::{self, Document, JsonFile};
@@ -177,6 +177,18 @@ impl OverrideFile {
 
 fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
+}
+
+/// Checks that the policy directory is a directory or does not exist yet. A link is rejected.
+fn check(dir: &Path) -> io::Result<()> {
+    match dir.symlink_metadata() {
+        Ok(metadata) if !metadata.is_dir() => {
+            let what = if metadata.is_symlink() { "a symlink" } else { "not a directory" };
+            Err(io::Error::new(io::ErrorKind::NotADirectory, format!("{} is {what}", dir.display())))
+        }
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

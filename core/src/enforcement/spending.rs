@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::spent_log::{SpentLog, SpentMessages};
 use crate::config::Price;
-use crate::model::event::{LEAD, SafeName};
+use crate::model::event::LEAD;
 use crate::policy::TeamState;
 use crate::spending::{MessageCost, PriceList, PricedMessage, Spending};
 use crate::store::archive::{Archive, Interval, RunRecord};
@@ -25,10 +25,10 @@ pub struct RunSpending {
 
 impl RunSpending {
     /// Reads the run's transcripts as far as they are new. In metadata-only mode no transcript is read.
-    pub(super) fn update(archive: &Archive, dir: &Path, run: &SafeName) -> io::Result<Option<RunSpending>> {
-        let Some(record) = archive.run(run.as_str()) else { return Ok(None) };
+    pub(super) fn update(archive: &Archive, run: &str) -> io::Result<Option<RunSpending>> {
+        let Some((record, dir)) = archive.run(run).zip(archive.run_dir(run)) else { return Ok(None) };
         let transcripts = archive.transcripts(&record);
-        let spent = SpentLog::of(dir, run).update(&transcripts, record.created_at)?;
+        let spent = SpentLog::of(&dir).update(&transcripts, record.created_at)?;
         Ok(Some(RunSpending { run: record, spent }))
     }
 

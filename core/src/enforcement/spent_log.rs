@@ -1,4 +1,4 @@
-//! The stored messages of a run with their usage: `policy/<run>.spent.jsonl`. Each line has the new messages of a transcript and
+//! The stored messages of a run with their usage: `spent.jsonl` in its directory. Each line has the new messages of a transcript and
 //! the position behind them, so a hook call reads only new lines.
 
 use std::collections::{BTreeMap, HashMap};
@@ -9,10 +9,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::gate_state::check;
 use super::transcript_tail::{Position, Tail, TailLimits, read_tail, usages};
 use crate::client::team::{Spent, Terms, Tokens};
-use crate::model::event::SafeName;
 use crate::spending::MessageCost;
 use crate::store::archive::{Archive, Interval, RunRecord, TranscriptNote, is_agent_transcript};
 use crate::sys::clock::Timestamp;
@@ -81,8 +79,8 @@ fn is_default(terms: &Terms) -> bool {
 }
 
 impl SpentLog {
-    pub fn of(dir: &Path, run: &SafeName) -> SpentLog {
-        SpentLog(dir.join(format!("{run}.spent.jsonl")))
+    pub fn of(dir: &Path) -> SpentLog {
+        SpentLog(dir.join("spent.jsonl"))
     }
 
     /// Reads the new lines of the transcripts, and stores their messages. If another call does that at the same time, this call stores
@@ -117,7 +115,6 @@ impl SpentLog {
     }
 
     fn lock(&self) -> Option<Lock> {
-        self.0.parent().and_then(|dir| check(dir).ok())?;
         fs::lock(&self.0.with_extension("lock"), Duration::ZERO).ok().flatten()
     }
 

@@ -93,8 +93,10 @@ impl Attributed<'_> {
         let own = self.found.store_failures().filter(|failure| failure.subject.as_ref().is_some_and(of_team));
         let problems: Vec<&str> = own.map(|failure| failure.note.text.as_str()).collect();
         let access = enforcement::access(&recorder.config.policy, call.kind, &call.payload);
+        let log = self.log();
         let request = PolicyRequest {
             archive: &call.archive,
+            home: log.dir(),
             dir: &recorder.paths.policy(),
             lock_timeout: recorder.config.log.lock_patience,
             project: recorder.env.project.as_deref(),

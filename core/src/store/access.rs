@@ -100,8 +100,8 @@ fn shut(dir: &Path) -> Option<Obstacle> {
 /// A directory of the store that is not a directory.
 fn misplaced(store: &Path) -> Option<Obstacle> {
     let mut dirs = PARTS.iter().filter(|part| !part.contains('.')).map(|part| store.join(part));
-    // A link to a directory is the user's choice, except for the policy: its counts must be in this store. A dangling link
-    // is not a directory.
+    // A link to a directory is the user's choice, except for the policy: its overrides must be in this store. A dangling
+    // link is not a directory.
     let is_linked = |dir: &Path| dir.is_symlink() && dir.ends_with("policy");
     let part: PathBuf =
         dirs.find(|dir| dir.symlink_metadata().is_ok() && (!dir.is_dir() || is_linked(dir)))?;

@@ -19,7 +19,7 @@ use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::{Actor, Recorded, SafeName};
 use teamkeep_core::policy::{Attempt, Guard, Judgement, RecordedVerdict, TeamState, Verdict};
 use teamkeep_core::store::archive::{Archive, Index, RunRecord};
-use teamkeep_core::store::log::{Range, Reader};
+use teamkeep_core::store::log::{Logs, Range, Reader};
 use teamkeep_core::sys::clock::Timestamp;
 
 const MAX_LISTED: usize = 5;
@@ -42,8 +42,10 @@ fn team_by(name: Option<&str>, by: &str) -> String {
     format!("{} ({by})", name.unwrap_or("none"))
 }
 
-fn gate_states(context: &Context) -> GateStateStore {
-    GateStateStore::new(context.paths.policy(), Duration::ZERO)
+/// The counts of a run, or of a session without one.
+fn gate_state(context: &Context, run: Option<&str>, session: Option<&SafeName>) -> GateState {
+    let log = Logs::of(&context.paths).of_call(run, session);
+    GateStateStore::new(log.dir().to_owned(), Duration::ZERO).read()
 }
 
 impl ExplainInput {
@@ -69,10 +71,10 @@ impl ExplainInput {
         let (resolved, by) = attribution::team(call, &indexes);
         let index = resolved.team.as_ref().and_then(|team| indexes.get(team));
         let session = call.payload.session();
-        let key = (index.and_then(|index| SafeName::new(&index.run)))
-            .or_else(|| solo_run(&archive, &session.and_then(SafeName::stem)?))
-            .or_else(|| session.and_then(SafeName::stem));
-        let gate_state = key.map(|key| gate_states(context).read(&key)).unwrap_or_default();
+        let own = session.and_then(SafeName::stem);
+        let run =
+            (index.and_then(|index| SafeName::new(&index.run))).or_else(|| solo_run(&archive, own.as_ref()?));
+        let gate_state = gate_state(context, run.as_ref().map(SafeName::as_str), own.as_ref());
         let GateState { ledger, guard, .. } = gate_state;
         let name = resolved.team.as_ref().map(SafeName::as_str);
         let actor = attribution::actor(call, index, resolved.name.as_deref());
@@ -125,12 +127,10 @@ impl ExplainInput {
             input.state = past.team;
             input.run = Some(run.run.clone());
         }
-        if let Some(run) = SafeName::new(&run.run) {
-            let stored = gate_states(context).read(&run);
-            input.guard = stored.guard;
-            input.state.ledger.task_times = stored.ledger.task_times;
-            input.state.ledger.agent_names = stored.ledger.agent_names;
-        }
+        let stored = gate_state(context, Some(&run.run), None);
+        input.guard = stored.guard;
+        input.state.ledger.task_times = stored.ledger.task_times;
+        input.state.ledger.agent_names = stored.ledger.agent_names;
         Ok(input)
     }
 }

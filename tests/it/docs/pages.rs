@@ -198,9 +198,7 @@ fn the_readme_and_the_manifest_name_the_license_that_is_there() {
 #[test]
 fn the_page_about_the_store_names_every_part() {
     let formats = page("docs/contributing/store.md");
-    for part in
-        ["sessions/.pruned", "policy/.<run>.lock", "sessions/.lock", "installs/lock", "transcripts.json"]
-    {
+    for part in ["sessions/.pruned", "gates.lock", "sessions/.lock", "installs/lock", "transcripts.json"] {
         assert!(formats.contains(&format!("{part} ")) || formats.contains(&format!("`{part}`")), "{part}");
     }
 }

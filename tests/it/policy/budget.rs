@@ -55,9 +55,7 @@ fn creates(sandbox: &Sandbox) -> CommandResult {
 
 /// The stored messages.
 fn stored(sandbox: &Sandbox) -> Option<String> {
-    let mut files = fs::read_dir(sandbox.keep("policy")).into_iter().flatten().flatten();
-    let file = files.find(|file| file.file_name().to_string_lossy().ends_with(".spent.jsonl"))?;
-    Some(fs::read_to_string(file.path()).unwrap())
+    fs::read_to_string(sandbox.run_log().dir().join("spent.jsonl")).ok()
 }
 
 #[test]
@@ -135,9 +133,7 @@ fn hook_calls_at_the_same_time_count_a_message_once() {
 fn a_damaged_store_is_read_again_from_the_transcripts() {
     let sandbox = spent(LIMIT, 900);
     assert!(creates(&sandbox).out.contains("900 of 1,000"));
-    let mut files = fs::read_dir(sandbox.keep("policy")).unwrap().flatten();
-    let file = files.find(|file| file.file_name().to_string_lossy().ends_with(".spent.jsonl")).unwrap();
-    fs::write(file.path(), "{\"path\":\"x\"}\n\u{0}\n{\"path\":\"").unwrap();
+    fs::write(sandbox.run_log().dir().join("spent.jsonl"), "{\"path\":\"x\"}\n\u{0}\n{\"path\":\"").unwrap();
     append(&sandbox, &lead_transcript(), &line("m2", 100));
     assert!(creates(&sandbox).err.contains("1,000 of 1,000"));
 }

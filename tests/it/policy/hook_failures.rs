@@ -58,6 +58,8 @@ fn an_event_that_cannot_be_recorded_is_still_judged() {
     let sandbox = busy("");
     let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}});
     assert_eq!(told(&sandbox, bash.clone()).code, Some(0));
+    // From here on, the counts are in a file to which lines are added.
+    assert_eq!(sandbox.feed("pre-tool-use", shutdown("").as_bytes(), &[]).code, Some(2));
     let dir = sandbox.run_log().dir().to_owned();
     let set = |path: &Path, mode| std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
     set(&dir.join("events.jsonl"), 0o400);
@@ -140,8 +142,7 @@ fn rules_on_a_huge_input_end_in_time_and_are_undecided() {
 /// Puts something in the place of the notebook of the stage's run: nothing can be counted, and all is recorded.
 fn hinder_counts(sandbox: &Sandbox) {
     assert_eq!(told(sandbox, json!({"hook_event_name": "Stop"})).code, Some(0));
-    let run = sandbox.library().find(TEAM).unwrap().run.clone();
-    let notebook = sandbox.keep(&format!("policy/{run}.json"));
+    let notebook = sandbox.run_log().dir().join("gates.json");
     let _ = std::fs::remove_file(&notebook);
     std::fs::create_dir_all(&notebook).unwrap();
 }

@@ -108,11 +108,9 @@ fn without_the_gate_nothing_is_kept_about_files() {
     uses(&sandbox, "team-lead", "Read", &file);
     uses(&sandbox, "bob", "Edit", &file);
     assert_eq!(uses(&sandbox, "team-lead", "Edit", &file), Some(0));
-    let states = fs::read_dir(sandbox.keep("policy")).into_iter().flatten().flatten();
-    for state in states {
-        let text = fs::read_to_string(state.path()).unwrap();
-        assert!(!text.contains("parser.rs"), "{text}");
-    }
+    let dir = sandbox.run_log().dir().to_owned();
+    assert!(!fs::read_to_string(dir.join("gates.json")).unwrap().contains("parser.rs"));
+    assert!(!dir.join("files.jsonl").exists());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::gate_sandbox::busy;
 use super::shared_files::{GIT, runs, tree, uses};
-use crate::support::sandbox::{Sandbox, below};
+use crate::support::sandbox::Sandbox;
 
 /// A repository with a commit, in which bob edits files.
 fn repository(sandbox: &Sandbox, edited: &[&str]) -> PathBuf {
@@ -68,8 +68,7 @@ fn ignored_files_count_for_clean() {
 fn a_damaged_number_of_a_call_harms_no_later_call() {
     let sandbox = busy("[policy]\non-error = \"block\"\nedit-collision = { mode = \"block\" }\n");
     let root = repository(&sandbox, &["src/parser.rs"]);
-    let is_log = |path: &PathBuf| path.to_str().unwrap().ends_with(".files.jsonl");
-    let log = below(&sandbox.keep("policy")).into_iter().find(is_log).unwrap();
+    let log = sandbox.run_log().dir().join("files.jsonl");
     let most = u64::MAX;
     let damaged = format!("{{\"n\":{most},\"by\":\"bob\",\"did\":{{\"read\":{most}}},\"path\":\"/x\"}}\n");
     fs::write(&log, fs::read_to_string(&log).unwrap() + &damaged).unwrap();

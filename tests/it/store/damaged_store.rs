@@ -319,7 +319,7 @@ fn damaged_counts_of_the_gates_are_reported_once_and_start_again() {
     let sandbox = Sandbox::judging();
     let lead = team(&sandbox);
     lead.task("1", "completed", Some("alice"));
-    let counts = sandbox.keep(&format!("policy/{}.json", run_of(&sandbox)));
+    let counts = sandbox.run_log().dir().join("gates.json");
     let idle = || {
         let payload = lead.payload("TeammateIdle", json!({"teammate_name": "alice", "team_name": TEAM}));
         sandbox.feed("teammate-idle", payload.to_string().as_bytes(), &[])

@@ -130,17 +130,6 @@ fn prune_deletes_as_many_bytes_as_planned() {
 }
 
 #[test]
-fn the_counts_of_the_gates_are_deleted_with_their_run() {
-    let sandbox = three();
-    let notebook = |place: usize| sandbox.keep(&format!("policy/{}.json", sandbox.library().runs[place].run));
-    let books = [notebook(0), notebook(2)];
-    std::fs::create_dir_all(sandbox.keep("policy")).unwrap();
-    books.iter().for_each(|book| std::fs::write(book, "{\"v\":1}").unwrap());
-    prune(&sandbox, &["--keep", "1", "--yes"]);
-    assert_eq!(books.map(|book| book.exists()), [false, true]);
-}
-
-#[test]
 fn the_newest_runs_stay_with_contents_that_others_have_too() {
     let sandbox = three();
     let shown = sandbox.show(&[&team(3)]);

@@ -11,7 +11,7 @@ struct Store {
 impl Store {
     fn new() -> Store {
         let dir = tempfile::tempdir().unwrap();
-        let log = SpentLog::of(&dir.path().join("policy"), &SafeName::new("run").unwrap());
+        let log = SpentLog::of(&dir.path().join("policy"));
         std::fs::create_dir(dir.path().join("policy")).unwrap();
         Store { dir, log }
     }

@@ -222,7 +222,8 @@ impl Archive {
     fn is_empty_run(&self, run: &str) -> bool {
         let Some(dir) = self.run_dir(run) else { return false };
         let is_dir = || dir.symlink_metadata().is_ok_and(|found| found.is_dir());
-        let is_nothing = |name: OsString| fs::is_draft(&name) || name == "events.lock";
+        let is_nothing =
+            |name: OsString| fs::is_draft(&name) || name == "events.lock" || name == "gates.lock";
         let is_empty =
             |entries: Vec<fs_err::DirEntry>| entries.iter().all(|entry| is_nothing(entry.file_name()));
         dir.join("run.json").symlink_metadata().is_err() && is_dir() && fs::list(&dir).is_ok_and(is_empty)

@@ -252,14 +252,12 @@ impl EventLog {
         Ok(is_same)
     }
 
-    /// Removes the directory of a log that has no lines, unless something else is in it.
+    /// Removes the directory of a log that has no lines, with the state of its session.
     pub fn remove_if_empty(&self, patience: Duration) -> io::Result<()> {
         let path = self.dir.join(LOCK);
         let Some(_lock) = fs::lock(&path, patience)? else { return Ok(()) };
-        if fs::list(&self.dir)?.iter().all(|entry| entry.file_name() == LOCK) {
-            fs_err::remove_file(&path)?;
-            // Another call may have begun it again.
-            let _ = std::fs::remove_dir(&self.dir);
+        if list(self)?.is_empty() {
+            fs_err::remove_dir_all(&self.dir)?;
         }
         Ok(())
     }
