@@ -90,7 +90,9 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         let grace = context.config.archive.longest_look;
         let ground = PruneContext { right, logs: &logs, grace, patience: limits.lock_patience };
         let _progress = context.ui.progress("deleting", 0);
-        pruned = Some(apply(&survey, &plan, &ground)?);
+        let done = apply(&survey, &plan, &ground)?;
+        unshipped.note_removed(&Shipping::of(&context.paths), &done.segments, now)?;
+        pruned = Some(done);
         // It contains the texts of what was deleted.
         remove_former_index(&context.paths.search());
     }
@@ -100,8 +102,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     } else if let Some(Pruned { runs, segments, bytes, .. }) = &pruned
         && !plan.is_empty()
     {
-        let sessions =
-            if *segments > 0 { format!(", {}", count(*segments, "session log")) } else { String::new() };
+        let sessions = match segments.len() {
+            0 => String::new(),
+            sessions => format!(", {}", count(sessions, "session log")),
+        };
         let runs = count(*runs, "run");
         output::print(context, &format!("deleted {runs}{sessions} ({})\n", view::size(*bytes)))?;
     }
@@ -218,7 +222,7 @@ fn object(survey: &Inventory, plan: &Plan, pruned: Option<&Pruned>) -> Value {
         "log_bytes": plan.sessions.bytes(),
         "left": plan.left,
         "removed": pruned.map(|pruned| json!({
-            "runs": pruned.runs, "segments": pruned.segments, "bytes": pruned.bytes,
+            "runs": pruned.runs, "segments": pruned.segments.len(), "bytes": pruned.bytes,
         })),
     })
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use teamkeep_core::error::Result;
 use teamkeep_core::store::archive::ExclusiveArchive;
-use teamkeep_core::store::log::EventLog;
+use teamkeep_core::store::log::{EventLog, Segment};
 use teamkeep_core::store::retention;
 
 pub use inventory::{Inventory, RunInventory, RunState, survey};
@@ -22,7 +22,8 @@ const MIN_AGE: Duration = Duration::from_secs(3_600);
 #[derive(Debug, Default)]
 pub struct Pruned {
     pub runs: usize,
-    pub segments: usize,
+    /// Of sessions without a run.
+    pub segments: Vec<Segment>,
     /// The bytes of the runs and segments.
     pub bytes: u64,
     /// The items that could not be deleted, and why.
@@ -67,8 +68,8 @@ pub fn apply(survey: &Inventory, plan: &Plan, ground: &PruneContext<'_>) -> Resu
     }
     if !has_kept {
         let removed = retention::apply(&plan.sessions, ground.logs, ground.patience);
-        pruned.segments += removed.segments.len();
         pruned.bytes += removed.bytes;
+        pruned.segments = removed.segments;
         pruned.problems.extend(removed.failures.iter().map(ToString::to_string));
     }
     ground.right.purge()?;

@@ -107,7 +107,11 @@ pub fn events(catalog: &RunCatalog, range: Range) -> io::Result<Vec<Source>> {
                 lines: Lines::Events,
                 run: run.map(|run| run.run.clone()),
                 size: segment.size,
-                until: run.and_then(end_of).or(Some(segment.modified + OVERLAP)),
+                until: match run.and_then(end_of).filter(|_| segment.is_packed) {
+                    // It was compressed later.
+                    Some(end) => Some(end),
+                    None => Some(segment.modified + OVERLAP),
+                },
                 content: Content::Segment(segment),
             });
         }

@@ -31,7 +31,7 @@ pub struct RunData {
     pub crashed_panes: Vec<String>,
     /// Where the clock was set back.
     pub clock_jumps: Vec<ClockJump>,
-    /// Events before this time are missing: the log was pruned before they were copied into the run.
+    /// Events before this time are missing: a part of its log was removed.
     pub missing_until: Option<Timestamp>,
 }
 

@@ -89,6 +89,8 @@ pub(super) struct ChainCheck<'a> {
     /// The number of the last line, if it was misplaced: those that follow it are with it.
     misplaced: Option<u64>,
     pub lines: u64,
+    /// Whether retention removed a segment meanwhile.
+    pub is_pruned: bool,
 }
 
 /// A problem of one line.
@@ -101,7 +103,16 @@ impl<'a> ChainCheck<'a> {
         let name = log.owner.to_string();
         let own = noted.iter().filter(|noted| noted.log == name).map(LogHead::point);
         let sightings = head.into_iter().chain(own).map(|point| (point, Sighting::None)).collect();
-        ChainCheck { log, head, sightings, first: None, last: None, misplaced: None, lines: 0 }
+        ChainCheck {
+            log,
+            head,
+            sightings,
+            first: None,
+            last: None,
+            misplaced: None,
+            lines: 0,
+            is_pruned: false,
+        }
     }
 
     /// Takes one line of a segment.
@@ -138,7 +149,7 @@ impl<'a> ChainCheck<'a> {
         let last = self.last.replace(link).map_or(ChainHash::START, |last| last.hash);
         match () {
             // Retention removes the first segments of a session without a run.
-            () if is_first && link.number > 1 && matches!(self.log.owner, LogOwner::Session(_)) => None,
+            () if (is_first || self.is_pruned) && link.number > due && self.is_of_session() => None,
             () if link.number > due => Some((Kind::MissingLines, missing(due, link.number - 1))),
             () if link.after == last => None,
             () if link.after == ChainHash::START => {
@@ -153,6 +164,10 @@ impl<'a> ChainCheck<'a> {
                 Some((Kind::BrokenChain, what))
             }
         }
+    }
+
+    fn is_of_session(&self) -> bool {
+        matches!(self.log.owner, LogOwner::Session(_))
     }
 
     /// Compares the end of a segment that was read with its name.
@@ -182,7 +197,10 @@ impl<'a> ChainCheck<'a> {
             None => {}
             Some(head) => {
                 let seen = sightings.next().map_or(Sighting::None, |(_, seen)| *seen);
+                // Retention removes all segments before the directory.
+                let is_removed = self.is_of_session() && (last == 0 || self.is_pruned);
                 let problem = match seen {
+                    _ if head.count > last && is_removed => None,
                     _ if head.count > last => Some(truncated(last, head.count)),
                     Sighting::Other => {
                         let what = format!(

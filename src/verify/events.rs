@@ -87,8 +87,10 @@ impl Check<'_> {
                 _ => self.events(segment, Some(&mut chain), ids, run),
             };
             let problem = match read {
-                // Pruned after it was listed.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    chain.is_pruned = true;
+                    continue;
+                }
                 Err(error) => Some((Kind::DamagedFile, error.to_string(), PERMISSIONS)),
                 Ok(()) => chain.end_segment(&segment.name).map(|(kind, what)| (kind, what, ALTERED)),
             };

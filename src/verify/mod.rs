@@ -64,7 +64,7 @@ named_enum! {
         RepeatedId = "repeated-id",
         /// A line of the log that does not match its hash.
         AlteredLine = "altered-line",
-        /// A line of the log without a place in the chain, although the chain had begun.
+        /// A line of the log without a place in the chain.
         UnchainedLine = "unchained-line",
         /// A line of the log in another place than the one that it was written to.
         MisplacedLine = "misplaced-line",

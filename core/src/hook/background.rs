@@ -25,7 +25,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A run without a team and without an index is closed when it began longer ago.
 const MAX_UNSEEN: Duration = Duration::from_secs(86_400);
-/// How often the log is pruned if no run ends.
+/// How often the logs of sessions are pruned if no run ends.
 const PRUNE_EVERY: Duration = Duration::from_secs(86_400);
 
 /// Minimum age of temporary files to remove, which killed writers left behind.
@@ -115,7 +115,7 @@ pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
     }
     let archive = recorder.archive();
     archive.close_pending_runs(recorder.config.log.lock_patience);
-    let (mut notes, _) = archive_transcripts(&archive, |_| false);
+    let (mut notes, _) = archive_transcripts(recorder, &archive, |_| false);
     for part in PARTS.iter().map(|part| recorder.paths.store.join(part)) {
         fs::remove_old_drafts(&part, LEFTOVER_AGE);
         fs::remove_old_drafts_of(&part, LEFTOVER_AGE);
@@ -131,8 +131,9 @@ pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
     let closed = archive.close_runs_without_index(|run| is_over_without_index(recorder, &archive, run));
     notes.extend(closed.err().map(|error| format!("cannot close a run without an index: {error}")));
     let yields = started.in_session || started.client.is_some();
-    let (mut more, ended) =
-        archive_transcripts(&archive, |run| !(yields && belongs_to_other(run, started.client, now)));
+    let (mut more, ended) = archive_transcripts(recorder, &archive, |run| {
+        !(yields && belongs_to_other(run, started.client, now))
+    });
     more.retain(|note| !notes.contains(note));
     notes.append(&mut more);
     if !ended.is_empty() && recorder.config.ship.is_configured() {
@@ -140,7 +141,6 @@ pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
         let requested = Shipping::of(&recorder.paths).request();
         notes.extend(requested.err().map(|error| format!("cannot request shipping: {error}")));
     }
-    notes.extend(close_logs(recorder, &ended));
     notes
 }
 
@@ -173,8 +173,9 @@ fn belongs_to_other(run: &RunRecord, after: Option<u32>, now: Timestamp) -> bool
         && lately()
 }
 
-/// Archives the transcripts of unfinished runs, finally if `last` is true. Returns the problems and the finished runs.
+/// Archives the transcripts of unfinished runs; finally, and compresses their files, if `last` is true. Returns the problems and the finished runs.
 fn archive_transcripts(
+    recorder: &Recorder,
     archive: &Archive,
     last: impl Fn(&RunRecord) -> bool,
 ) -> (Vec<String>, BTreeSet<String>) {
@@ -188,8 +189,14 @@ fn archive_transcripts(
             }
         }
         if last(&run) {
-            if let Err(error) = archive.compress(&run) {
-                notes.push(format!("cannot compress the contents of run {}: {error}", run.run));
+            let log = Logs::of(&recorder.paths).run(&run.run);
+            let closed = log.map_or(Ok(true), |log| log.finish(recorder.config.log.lock_patience));
+            let compressed = closed.and_then(|closed| archive.compress(&run).map(|()| closed));
+            match compressed {
+                Ok(true) => {}
+                // The next process finishes it.
+                Ok(false) => continue,
+                Err(error) => notes.push(format!("cannot compress the files of run {}: {error}", run.run)),
             }
             match archive.mark_finished(&run) {
                 Ok(()) => drop(finished.insert(run.run)),
@@ -198,17 +205,6 @@ fn archive_transcripts(
         }
     }
     (notes, finished)
-}
-
-/// Closes and compresses the logs of runs that have ended. A later event of such a run begins another segment.
-fn close_logs(recorder: &Recorder, runs: &BTreeSet<String>) -> Vec<String> {
-    let logs = Logs::of(&recorder.paths);
-    let close = |run: &String| {
-        let log = logs.run(run)?;
-        let closed = log.close(recorder.config.log.lock_patience).and_then(|_| log.compress());
-        closed.err().map(|error| format!("cannot compress the events of run {run}: {error}"))
-    };
-    runs.iter().filter_map(close).collect()
 }
 
 /// Removes the lines of sessions without a run by age and size; returns what went wrong.

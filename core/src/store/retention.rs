@@ -2,7 +2,7 @@
 //!
 //! The unit is a segment. One that may be written to goes only when its session has been idle for a while.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::Duration;
 
@@ -72,11 +72,17 @@ pub fn plan(logs: &[EventLog], limits: &config::Log, is_held: impl Fn(&Segment) 
     }
     segments.sort_by_key(|segment| segment.modified);
     let mut plan = Plan { kept_bytes: segments.iter().map(|segment| segment.size).sum(), ..Plan::default() };
+    let mut held: BTreeSet<LogOwner> = BTreeSet::new();
     for segment in segments {
         let age = segment.age();
         let is_written = segment.name >= SegmentName::Current && age < IDLE;
         let why = match () {
-            () if is_written || is_held(&segment) => continue,
+            () if is_written => continue,
+            // What comes after it in its log is kept, too.
+            () if held.contains(&segment.log) || is_held(&segment) => {
+                held.insert(segment.log);
+                continue;
+            }
             () if age > limits.keep => RemovalReason::Age,
             () if plan.kept_bytes > limits.keep_size => RemovalReason::Size,
             () => continue,
@@ -97,8 +103,9 @@ pub struct Pruned {
 /// Deletes the planned segments, unless lines were added since, and the directories of logs that are empty then.
 pub fn apply(plan: &Plan, logs: &[EventLog], patience: Duration) -> Pruned {
     let mut pruned = Pruned::default();
+    let by_owner: BTreeMap<&LogOwner, &EventLog> = logs.iter().map(|log| (&log.owner, log)).collect();
     for Removal { segment, .. } in &plan.removals {
-        let Some(log) = logs.iter().find(|log| log.owner == segment.log) else { continue };
+        let Some(log) = by_owner.get(&segment.log) else { continue };
         match log.remove(segment, patience) {
             Ok(true) => {
                 pruned.bytes += segment.size;
@@ -111,8 +118,9 @@ pub fn apply(plan: &Plan, logs: &[EventLog], patience: Duration) -> Pruned {
             }
         }
     }
-    let owners: BTreeSet<&LogOwner> = pruned.segments.iter().map(|segment| &segment.log).collect();
-    for log in logs.iter().filter(|log| owners.contains(&log.owner)) {
+    let is_empty = |log: &&EventLog| log.segments().is_ok_and(|segments| segments.is_empty());
+    // Also those that a process left that was killed.
+    for log in logs.iter().filter(is_empty) {
         pruned.failures.extend(fs::allow_missing(log.remove_if_empty(patience)).err().map(Error::from));
     }
     pruned

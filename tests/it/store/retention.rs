@@ -5,10 +5,11 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use teamkeep_core::store::log::Appending;
 
 use super::run_sandbox::{Client, led};
 use crate::support::client_files::Lead;
-use crate::support::sandbox::{Sandbox, feed, lines};
+use crate::support::sandbox::{Sandbox, below, feed, lines};
 
 const DAY: i64 = 86_400_000;
 /// Nothing is removed.
@@ -305,4 +306,40 @@ fn writers_that_are_killed_and_a_log_that_is_kept_small_lose_and_double_nothing(
     sandbox.set_clock(3 * DAY);
     assert_eq!(reports(&sandbox), before);
     sandbox.told(&["verify"]);
+}
+
+#[test]
+fn what_retention_leaves_when_it_is_killed_is_no_finding_and_is_removed_by_the_next() {
+    let sandbox = three();
+    sandbox.configure(TIGHT);
+    let dir = sandbox.keep(&format!("sessions/{}", session(9)));
+    // The process was killed after the last segment, and before the directory.
+    for path in below(&dir) {
+        if path.extension().is_some_and(|kind| kind == "jsonl") {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    assert!(dir.join("events.lock").exists());
+    sandbox.told(&["verify"]);
+    retain(&sandbox);
+    assert!(!dir.exists());
+}
+
+#[test]
+fn a_call_that_is_late_for_a_pruned_run_brings_no_run_back() {
+    let sandbox = Sandbox::new();
+    sandbox.configure(&format!("{ROOMY}[archive]\nlongest-look = \"10ms\"\n"));
+    let lead = act(&sandbox, 1);
+    end(&sandbox, &lead);
+    let log = sandbox.run_log();
+    assert_eq!(sandbox.run(&["prune", "--keep", "0", "--yes"]).code, Some(0));
+    std::fs::create_dir_all(log.dir()).unwrap();
+    let line = br#"{"v":1,"at":"2026-02-03T04:05:06.000Z","id":"01kggtstag400m0psfjexqaba8","event":"Stop","session":"s","payload":{}}"#;
+    let how = Appending { segment_size: 4_096, patience: Duration::from_secs(60), durable: false };
+    log.append(line, teamkeep_core::sys::clock::parse("2026-02-03T04:05:06Z").unwrap(), how).unwrap();
+    assert!(sandbox.teams().is_empty());
+    sandbox.told(&["verify"]);
+    std::fs::File::open(log.dir()).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+    sandbox.told(&["prune", "--yes"]);
+    assert!(!log.dir().exists());
 }

@@ -198,7 +198,7 @@ impl Archive {
         (runs, damaged)
     }
 
-    /// The sorted names of all runs' directories, without empty ones. Errors of listing are ignored.
+    /// The sorted names of all runs' directories, without those that have no files of a run. Errors of listing are ignored.
     pub fn run_names(&self) -> Vec<String> {
         self.names_where(|run| !self.is_empty_run(run))
     }
@@ -218,12 +218,15 @@ impl Archive {
         names.iter().filter_map(|run| self.run_dir(run)).collect()
     }
 
-    /// Whether nothing is stored in a run's directory yet: its first hook call is running, or was killed.
+    /// Whether nothing of a run is stored in its directory: its first hook call is running or was killed, or a late one came after
+    /// the run was pruned.
     fn is_empty_run(&self, run: &str) -> bool {
         let Some(dir) = self.run_dir(run) else { return false };
         let is_dir = || dir.symlink_metadata().is_ok_and(|found| found.is_dir());
-        let is_nothing =
-            |name: OsString| fs::is_draft(&name) || name == "events.lock" || name == "gates.lock";
+        // What a hook call left that was late for a run that was pruned.
+        const LATE: [&str; 4] = ["events", "gates.", "files.jsonl", "spent."];
+        let is_late = |name: &str| LATE.iter().any(|late| name.starts_with(late));
+        let is_nothing = |name: OsString| fs::is_draft(&name) || name.to_str().is_some_and(is_late);
         let is_empty =
             |entries: Vec<fs_err::DirEntry>| entries.iter().all(|entry| is_nothing(entry.file_name()));
         dir.join("run.json").symlink_metadata().is_err() && is_dir() && fs::list(&dir).is_ok_and(is_empty)

@@ -105,16 +105,15 @@ impl ExclusiveArchive {
         Ok(true)
     }
 
-    /// Removes the directories of runs whose first hook call was killed before it stored anything, this long ago. Returns
-    /// how many there were.
+    /// Removes the directories without files of a run that nothing was added to for so long. Returns how many there were.
     pub fn remove_empty_runs(&self, age: Duration) -> io::Result<usize> {
         let mut count = 0;
         for dir in self.archive.empty_runs() {
             // A hook call that writes to the directory changes this time, and creates the directory if it is missing.
             let changed = fs_err::metadata(&dir)?.modified()?;
             if changed.elapsed().is_ok_and(|since| since > age) {
-                fs::remove_old_drafts(&dir, age);
-                count += usize::from(fs_err::remove_dir(&dir).is_ok());
+                fs_err::remove_dir_all(&dir)?;
+                count += 1;
             }
         }
         Ok(count)

@@ -199,19 +199,35 @@ impl EventLog {
         Ok(End { file, last, point, was_torn })
     }
 
-    /// Closes the segment that is written to: it does not change any more. Returns false if it has no lines, or if the lock is
-    /// not free in time.
+    /// Closes the segment that is written to: it does not change any more. Returns false if it has no whole lines, or if the lock
+    /// is not free in time.
     pub fn close(&self, patience: Duration) -> io::Result<bool> {
+        self.try_close(patience).map(|closed| closed.unwrap_or(false))
+    }
+
+    /// Closes and compresses the log of a run that has ended; a later line begins another segment. Returns false if the lock is
+    /// not free in time.
+    pub fn finish(&self, patience: Duration) -> io::Result<bool> {
+        let closed = self.try_close(patience)?;
+        self.compress()?;
+        Ok(closed.is_some())
+    }
+
+    /// `None` if the lock is not free in time.
+    fn try_close(&self, patience: Duration) -> io::Result<Option<bool>> {
         if self.current().symlink_metadata().map_or(0, |found| found.len()) == 0 {
-            return Ok(false);
+            return Ok(Some(false));
         }
-        let Some(lock) = fs::lock(&self.dir.join(LOCK), patience)? else { return Ok(false) };
+        let Some(lock) = fs::lock(&self.dir.join(LOCK), patience)? else { return Ok(None) };
         let end = self.end(&lock)?;
-        let has_lines = end.file.length > 0;
-        if has_lines {
-            self.rename_current(&lock, &end)?;
+        if end.file.length == 0 {
+            return Ok(Some(false));
         }
-        Ok(has_lines)
+        match self.rename_current(&lock, &end) {
+            // It has only a line that was cut off.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Some(false)),
+            closed => closed.map(|()| Some(true)),
+        }
     }
 
     /// After an error, the segment has its name.
@@ -254,9 +270,10 @@ impl EventLog {
 
     /// Removes the directory of a log that has no lines, with the state of its session.
     pub fn remove_if_empty(&self, patience: Duration) -> io::Result<()> {
-        let path = self.dir.join(LOCK);
-        let Some(_lock) = fs::lock(&path, patience)? else { return Ok(()) };
-        if list(self)?.is_empty() {
+        if self.dir.symlink_metadata().is_ok()
+            && let Some(_lock) = fs::lock(&self.dir.join(LOCK), patience)?
+            && list(self)?.is_empty()
+        {
             fs_err::remove_dir_all(&self.dir)?;
         }
         Ok(())

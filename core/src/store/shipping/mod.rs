@@ -132,17 +132,19 @@ pub struct ShipLock {
 }
 
 impl ShipLock {
-    /// Begins a round: a request from now on needs another one. To be called before the current segment is closed.
+    /// Begins a round: a request from now on needs another one, and logs that were removed are forgotten. To be called before the
+    /// logs are closed.
     pub fn begin(&self) -> io::Result<()> {
-        fs::allow_missing(fs_err::remove_file(self.shipping.request_path()))
+        fs::allow_missing(fs_err::remove_file(self.shipping.request_path()))?;
+        let logs = self.shipping.logs.all()?;
+        self.update(|state| state.forget_removed(&logs)).map(drop)
     }
 
-    /// Changes the state and writes it to disk. Logs that no longer exist are forgotten. A damaged state is replaced.
+    /// Changes the state and writes it to disk. A damaged state is replaced.
     pub fn update(&self, change: impl FnOnce(&mut ShippingState)) -> io::Result<ShippingState> {
         let (mut state, _) = self.shipping.read()?;
         state.host.get_or_insert_with(process::host_name);
         change(&mut state);
-        state.forget_removed(&self.shipping.logs.all()?);
         self.shipping.file().write_synced(&state)?;
         Ok(state)
     }

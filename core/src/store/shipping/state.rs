@@ -187,10 +187,13 @@ impl ShippingState {
         }
     }
 
+    /// Forgets the logs that were removed, also those that were begun again.
     pub(super) fn forget_removed(&mut self, existing: &[EventLog]) {
-        let existing: BTreeSet<String> = existing.iter().map(|log| log.owner.to_string()).collect();
+        let lines = |log: &EventLog| log.head().map_or(0, |head| head.count);
+        let existing: BTreeMap<String, u64> =
+            existing.iter().map(|log| (log.owner.to_string(), lines(log))).collect();
         for shipped in self.destinations.values_mut() {
-            shipped.logs.retain(|log, _| existing.contains(log));
+            shipped.logs.retain(|log, sent| existing.get(log).is_some_and(|lines| *lines >= sent.lines));
         }
     }
 }

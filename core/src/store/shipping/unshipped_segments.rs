@@ -44,13 +44,19 @@ pub struct UnshippedSegments {
 }
 
 impl UnshippedSegments {
-    /// Finds those of the closed segments; none while `[ship]` is not configured. With a damaged state nothing is shipped.
+    /// Finds those of the closed segments, and of the others of sessions; none while `[ship]` is not configured. With a damaged state nothing is shipped.
     pub fn find(shipping: &Shipping, ship: &Ship) -> io::Result<UnshippedSegments> {
         if !ship.is_configured() {
             return Ok(UnshippedSegments::default());
         }
         let (state, _) = shipping.read()?;
-        Ok(UnshippedSegments::of(&state, ship, &shipping.closed_segments()?))
+        let mut segments = shipping.closed_segments()?;
+        // Without a shipper, nobody closes the others.
+        for log in shipping.logs.of_sessions()? {
+            let current = log.segments()?.into_iter();
+            segments.extend(current.filter(|one| one.name == SegmentName::Current && one.size > 0));
+        }
+        Ok(UnshippedSegments::of(&state, ship, &segments))
     }
 
     pub fn of(state: &ShippingState, ship: &Ship, segments: &[Segment]) -> UnshippedSegments {
