@@ -17,6 +17,7 @@ use teamkeep_core::client::payload;
 use teamkeep_core::enforcement::OverrideFile;
 use teamkeep_core::error::Result;
 use teamkeep_core::store::archive::RunRecord;
+use teamkeep_core::store::log::Segment;
 
 /// Maximum size of Claude Code's input in bytes.
 const MAX_BYTES: usize = 1 << 20;
@@ -87,7 +88,7 @@ fn status_line(context: &Context) -> Option<StatusLine> {
 fn observe(context: &Context, run: &str) -> Option<Attention> {
     let catalog = catalog::lenient_catalog(context);
     let segments = catalog.logs.run(run)?.segments().ok()?;
-    if segments.iter().map(|segment| segment.size).sum::<u64>() > MAX_OBSERVED_LOG_BYTES {
+    if segments.iter().map(Segment::plain_size).sum::<u64>() > MAX_OBSERVED_LOG_BYTES {
         return None;
     }
     let opened = catalog.open_runs(&[catalog.runs.iter().find(|record| record.run == run)?]).ok()?;

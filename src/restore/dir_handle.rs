@@ -182,6 +182,11 @@ fn open_at(parent: impl AsFd, name: &Path, path: PathBuf) -> io::Result<DirHandl
     Err(io::Error::new(ErrorKind::InvalidInput, format!("cannot open {}: {why}", path.display())))
 }
 
+/// The hash of a file's content.
+pub(super) fn hash(content: &[u8]) -> String {
+    blake3::hash(content).to_hex().to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,8 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::dir_handle::{DirHandle, is_file};
-use super::undo::hash;
+use super::dir_handle::{DirHandle, hash, is_file};
 use teamkeep_core::client::json;
 use teamkeep_core::client::team::{Task, TeamConfig, is_uuid, mailbox};
 use teamkeep_core::error::{Error, Result};

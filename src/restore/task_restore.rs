@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::client_lock::ClientLock;
-use super::dir_handle::DirHandle;
+use super::dir_handle::{DirHandle, hash};
 use super::plan::{Options, Plan, plan};
 use super::source::Source;
 use super::task_list::{
     List, MARK, MAX_BYTES, TaskList, holder, number, open, recorded_user, task_file_name,
 };
-use super::undo::{UndoLog, UndoRecord, Written, hash, remove_empty_list, reset_highwatermark};
+use super::undo::{UndoLog, UndoRecord, Written, remove_empty_list, reset_highwatermark};
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::{Archive, RunRecord};
 use teamkeep_core::sys::clock::Timestamp;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::client_lock::{ClientLock, FILE};
-use super::dir_handle::DirHandle;
+use super::dir_handle::{DirHandle, hash};
 use super::task_list::{MARK, MAX_BYTES, TaskList, holder, is_list_name, open, task_file_name};
 use teamkeep_core::error::{Error, Result, candidates};
 use teamkeep_core::model::event::SafeName;
@@ -141,10 +141,6 @@ impl UndoLog {
         let record = self.find(id)?;
         Undone::of(&record, open(Path::new(&record.client), &record.list)?.as_ref(), None)
     }
-}
-
-pub(super) fn hash(content: &[u8]) -> String {
-    blake3::hash(content).to_hex().to_string()
 }
 
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]

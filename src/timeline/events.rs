@@ -32,7 +32,7 @@ pub fn by_run(
 ) -> io::Result<(HashMap<String, Vec<LoadedEvent>>, ReadErrors)> {
     let claims = Claims::new(all);
     let (segments, mut problems) = segments(logs, all.iter().filter(|run| wanted(&run.run)));
-    let size: u64 = segments.iter().map(|segment| segment.size).sum();
+    let size: u64 = segments.iter().map(Segment::plain_size).sum();
     let takes_all = depth == DetailLevel::Whole || size < LARGE_BYTES;
     // The first event of a run shows whether its start was recorded.
     let starts: HashSet<Timestamp> =

@@ -133,7 +133,9 @@ impl<'a> Check<'a> {
         };
         if !raw.whole && path.extension().is_none_or(|kind| kind != "gz") {
             std::thread::sleep(WRITE_TIME);
-            raw = read_again(path, before).unwrap_or(raw);
+            if let Some((again, rest)) = read_again(path, before) {
+                (raw, *lines) = (again, rest);
+            }
         }
         (self.done)(lines.position.offset - before.offset);
         // A line that is too long is damaged, even if it begins like an event.
@@ -141,8 +143,10 @@ impl<'a> Check<'a> {
     }
 }
 
-fn read_again(path: &Path, from: Position) -> Option<Raw> {
-    Lines::open(path, from).ok()?.next()?.ok()
+/// Reads a line that was not whole again, and what follows it.
+fn read_again(path: &Path, from: Position) -> Option<(Raw, Lines)> {
+    let mut lines = Lines::open(path, from).ok()?;
+    Some((lines.next()?.ok()?, lines))
 }
 
 fn parsed(hash: &str) -> Option<blake3::Hash> {

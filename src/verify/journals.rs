@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::chain::ALTERED;
 use super::{Finding, Kind};
 use teamkeep_core::store::chain::{ChainHash, ChainPoint};
+use teamkeep_core::sys::clock::Timestamp;
 
 /// The states of one journal.
 #[derive(Debug, Default)]
@@ -65,6 +66,8 @@ const MAX_BAD: usize = 1_000;
 pub(super) struct Naming {
     pub id: String,
     #[serde(default)]
+    pub at: Timestamp,
+    #[serde(default)]
     pub snapshots: BTreeMap<String, String>,
 }
 
@@ -109,7 +112,7 @@ impl JournalCheck {
     pub fn unnamed(&self) -> Option<Finding> {
         let named = self.states.states.get(&self.good.count).map_or(0, |(line, _)| *line);
         (self.bad.is_empty() && !self.is_damaged && named < self.states.lines).then(|| {
-            let what = "no event names this line or those after it: the hook call that wrote them was killed, or somebody added them";
+            let what = "no event names this line or those after it: the hook call that wrote them was killed, its run was pruned, or somebody added them";
             Finding::new(Kind::UnnamedJournal, &self.path, what, UNNAMED).at(named + 1)
         })
     }

@@ -122,11 +122,14 @@ impl Check<'_> {
 
     /// Compares the states that an event names. Runs that were removed since are not there.
     pub fn named_states(&mut self, line: &[u8]) {
-        let Some(Naming { id, snapshots }) = Naming::of_event(line) else { return };
+        let Some(Naming { id, at, snapshots }) = Naming::of_event(line) else { return };
         let (archive, single) = (self.verifier.archive, self.single_run());
         for (run, point) in snapshots.iter().filter(|(run, _)| single.is_none_or(|single| single == *run)) {
             let Ok(named) = point.parse::<JournalPoint>() else { continue };
-            if let Some(dir) = archive.run_dir(run).filter(|dir| dir.exists()) {
+            // A run that was pruned and began again has another journal.
+            let is_former =
+                archive.run(run).is_some_and(|record| at < record.started_at && record.imported.is_none());
+            if let Some(dir) = archive.run_dir(run).filter(|dir| dir.exists() && !is_former) {
                 let path = dir.join(named.file_name(&id));
                 self.journals.of(run, &path).compare(named.point, &id);
             }

@@ -78,7 +78,7 @@ pub fn plan(logs: &[EventLog], limits: &config::Log, is_held: impl Fn(&Segment) 
         let is_written = segment.name >= SegmentName::Current && age < IDLE;
         let why = match () {
             () if is_written => continue,
-            // What comes after it in its log is kept, too.
+            // The later segments of its log are kept, too.
             () if held.contains(&segment.log) || is_held(&segment) => {
                 held.insert(segment.log);
                 continue;

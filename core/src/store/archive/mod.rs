@@ -13,6 +13,7 @@ mod index;
 mod journal;
 mod journal_points;
 mod maintenance;
+mod open_content;
 mod run;
 mod run_lock;
 mod scan;
@@ -23,12 +24,13 @@ mod write;
 
 pub use capture::Captured;
 pub use config_dir::ConfigDir;
-pub use contents::{ContentError, ContentWriter, CopiedFile, RunContents, VerifyingReader, hash, is_hash};
+pub use contents::{ContentError, ContentWriter, CopiedFile, RunContents, hash, is_hash};
 pub use directory::{Archive, LastRun};
 pub use index::{CapturedFile, Index, RosterEntry};
 pub use journal::{Change, FileState, FileTree, Journal, Snapshot, apply, work_path, worktree_of};
 pub use journal_points::{JournalPoint, JournalPoints};
 pub use maintenance::{ExclusiveArchive, Staging};
+pub use open_content::VerifyingReader;
 pub use run::{CaptureScope, Claims, EndedBy, Imported, RunRecord, SessionRecord, SessionRole};
 pub use session::CaptureRequest;
 pub use transcripts::{

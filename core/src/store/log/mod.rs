@@ -2,6 +2,7 @@
 //!
 //! Each line commits to the one before it in its log: see [`crate::store::chain`].
 
+mod event_log;
 mod follow;
 mod head;
 mod lines;
@@ -12,10 +13,11 @@ mod segments;
 mod tail;
 mod writer;
 
+pub use event_log::{EventLog, LogOwner};
 pub use follow::{Follower, last, tail};
 pub use lines::{Lines, Position, Raw, ReadError, ReadErrors};
 pub use logs::{Logs, NO_SESSION};
 pub use reader::{CUT_OFF, Line, LineError, LineHeader, Parsed, Reader, filter_parallel, parse};
 pub use seal::{Link, Mark, Sealed};
 pub use segments::{Range, Segment, SegmentName};
-pub use writer::{Appended, Appending, EventLog, LogOwner};
+pub use writer::{Appended, Appending};

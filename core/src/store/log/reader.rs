@@ -161,11 +161,12 @@ impl Source {
                 }
                 Some(Ok(raw)) => match parse(raw.bytes) {
                     Ok(Some(line)) => return Some(line),
-                    // The last line may be half-written, because its writer is still running.
                     Err(why) if raw.whole || segment.name < SegmentName::Current => {
                         problems.add(&segment.path(), Some(lines.position.lines), why.to_string());
                     }
-                    Ok(_) | Err(_) => {}
+                    Ok(None) => {}
+                    // The last line is half-written: its writer may still run. The rest of it is not a line.
+                    Err(_) => self.lines = None,
                 },
             }
         }

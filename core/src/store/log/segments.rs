@@ -1,10 +1,10 @@
 //! The segments of one log: the files with its lines.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::io::{BufReader, Read};
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use std::{fmt, io};
 
@@ -12,11 +12,11 @@ use chrono::TimeDelta;
 use flate2::read::MultiGzDecoder;
 use fs_err::File;
 
+use super::event_log::{EventLog, LogOwner};
 use super::lines::{Lines, Position};
-use super::{EventLog, LogOwner};
 use crate::model::event::Id;
 use crate::store::chain::ChainPoint;
-use crate::store::packed::packed;
+use crate::store::packed::{packed, plain_size};
 use crate::sys::clock::{self, Timestamp};
 use crate::sys::fs;
 
@@ -148,6 +148,11 @@ impl Segment {
         }
     }
 
+    /// Its size when it is not compressed, in bytes.
+    pub fn plain_size(&self) -> u64 {
+        plain_size(&self.plain()).unwrap_or(self.size)
+    }
+
     /// The time since it was written to, by the clock of the file system.
     pub fn age(&self) -> Duration {
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
@@ -164,6 +169,20 @@ impl Segment {
             clock::parse(at.split_once('"')?.0)
         };
         time().unwrap_or(Timestamp::MIN)
+    }
+}
+
+impl EventLog {
+    /// The segments in the order of their lines, and then those of a single line.
+    pub fn segments(&self) -> io::Result<Vec<Segment>> {
+        list(self)
+    }
+
+    /// The segments that were written here, without the events of an imported run.
+    pub fn own_segments(&self) -> io::Result<Vec<Segment>> {
+        let mut segments = self.segments()?;
+        segments.retain(|segment| segment.name != SegmentName::Imported);
+        Ok(segments)
     }
 }
 
@@ -192,13 +211,12 @@ pub(super) fn list(log: &EventLog) -> io::Result<Vec<Segment>> {
     if let Ok(metadata) = log.dir.join(CURRENT).symlink_metadata() {
         add(SegmentName::Current, &metadata, false);
     }
-    for entry in fs::list(&log.dir)? {
-        let file_name = entry.file_name();
-        let Some(text) = file_name.to_str().filter(|name| name.starts_with(PREFIX)) else { continue };
+    for text in names(&log.dir)? {
         let plain = text.strip_suffix(".gz");
-        let Some(name) = SegmentName::parse(plain.unwrap_or(text)) else { continue };
+        let Some(name) = SegmentName::parse(plain.unwrap_or(&text)) else { continue };
+        let path = log.dir.join(&text);
         // One that is gone by now was compressed or pruned.
-        let metadata = entry.metadata().or_else(|_| packed(&entry.path()).symlink_metadata());
+        let metadata = path.symlink_metadata().or_else(|_| packed(&path).symlink_metadata());
         if let Ok(metadata) = metadata {
             add(name, &metadata, plain.is_some());
         }
@@ -210,6 +228,28 @@ pub(super) fn list(log: &EventLog) -> io::Result<Vec<Segment>> {
         segment
     });
     Ok(segments.collect())
+}
+
+/// The names of the files that may be closed segments.
+///
+/// The kernel lists a directory in parts. Between two of them, a file can be renamed or compressed, so that neither of its names is
+/// listed. So a directory that may have several parts is listed until two lists are the same.
+fn names(dir: &Path) -> io::Result<BTreeSet<String>> {
+    const MAX_LISTINGS: usize = 20;
+    /// A part has at least so many names.
+    const PART: usize = 12;
+    let mut last = BTreeSet::new();
+    for _ in 0..MAX_LISTINGS {
+        let listed = fs::if_exists(fs::names(dir))?.unwrap_or_default();
+        let is_one_part = listed.len() < PART;
+        let names = listed.into_iter().filter_map(|named| named.name.into_string().ok());
+        let names: BTreeSet<String> = names.filter(|name| name.starts_with(PREFIX)).collect();
+        if is_one_part || names == last {
+            return Ok(names);
+        }
+        last = names;
+    }
+    Ok(last)
 }
 
 /// From one instant to another, both included; without one it is open on that side.

@@ -1,12 +1,12 @@
 //! Appending: one write under the lock, and never a lost line.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
+use super::event_log::EventLog;
 use super::head::{Head, LOCK, head};
 use super::seal::{Mark, Sealed, seal, seal_single, sealed_size};
 use super::segments::{CURRENT, Segment, SegmentName, list};
@@ -17,25 +17,6 @@ use crate::store::chain::{ChainHash, ChainPoint};
 use crate::store::packed;
 use crate::sys::clock::Timestamp;
 use crate::sys::fs::{self, Appender};
-
-/// The log of a run, or of a session as long as it has no run. Any number of processes may append at once.
-///
-/// Its lines are in `events.jsonl`, and before that in closed segments. `events.lock` is its lock, and has the head: the newest
-/// line and the size of `events.jsonl` after it. A line is written before the head. If its writer is killed in between, that size
-/// is not right, and the next writer reads the last line itself. A segment is closed by renaming it after its last line. If its
-/// writer is killed after that, the next one finds an `events.jsonl` that is missing, and the same last line in the name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EventLog {
-    pub owner: LogOwner,
-    pub(super) dir: PathBuf,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LogOwner {
-    Run(String),
-    /// Lines without a session are in the log of [`super::NO_SESSION`].
-    Session(String),
-}
 
 /// How lines are appended.
 #[derive(Debug, Clone, Copy)]
@@ -56,32 +37,7 @@ pub struct Appended {
     pub notes: Vec<Note>,
 }
 
-impl fmt::Display for LogOwner {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LogOwner::Run(run) => out.write_str(run),
-            LogOwner::Session(session) => write!(out, "session-{session}"),
-        }
-    }
-}
-
 impl EventLog {
-    pub fn dir(&self) -> &Path {
-        &self.dir
-    }
-
-    /// The segments in the order of their lines, and then those of a single line.
-    pub fn segments(&self) -> io::Result<Vec<Segment>> {
-        list(self)
-    }
-
-    /// The segments that were written here, without the events of an imported run.
-    pub fn own_segments(&self) -> io::Result<Vec<Segment>> {
-        let mut segments = self.segments()?;
-        segments.retain(|segment| segment.name != SegmentName::Imported);
-        Ok(segments)
-    }
-
     /// The newest line of the chain; `None` if no line was written, or if the lock file is damaged. Takes no lock.
     pub fn head(&self) -> Option<ChainPoint> {
         head(&self.dir).map(|head| head.point)
@@ -184,6 +140,10 @@ impl EventLog {
         let last = last_point(&file)?;
         let closed = || list(self).map(|all| all.iter().filter_map(|segment| segment.name.end()).max());
         let found = last.map_or_else(closed, |last| Ok(Some(last)))?;
+        if head.is_none() && found.is_none() {
+            // A writer that is killed after the first line must not leave a log without a head.
+            Head { size: file.length, ..Head::default() }.write(&lock.file)?;
+        }
         let last = match (head, found) {
             // Its writer was killed before it stored the head.
             (Some(head), Some(found)) if found.count > head.point.count => found,

@@ -103,7 +103,7 @@ fn set_age(path: &Path, seconds: u64) {
     file.set_modified(now - Duration::from_secs(seconds)).unwrap();
 }
 
-/// What goes: the log, its age in days, and why.
+/// The segments to delete: the log, its age in days, and why.
 fn gone(plan: &Plan) -> Vec<(String, u64, RemovalReason)> {
     let show = |removal: &Removal| {
         let days = removal.segment.age().as_secs() / DAY;
@@ -167,10 +167,10 @@ fn what_an_active_session_writes_to_stays_and_what_an_idle_one_wrote_to_goes() {
 fn a_segment_that_is_not_shipped_stays_and_counts() {
     let store = Store::new();
     let log = store.write("a", &[100, 50, 40], None);
-    let held = log.segments().unwrap()[0].path();
+    let held = log.segments().unwrap()[1].path();
     let plan = plan(&store.unneeded(&[]), &limits(90, 0), |segment| segment.path() == held).unwrap();
-    assert_eq!(gone(&plan), [named("a", 50, Size), named("a", 40, Size)]);
-    assert_eq!(plan.kept_bytes, log.segments().unwrap()[0].size);
+    assert_eq!(gone(&plan), [named("a", 100, Age)], "what comes after it stays, too");
+    assert_eq!(plan.kept_bytes, log.segments().unwrap()[1..].iter().map(|segment| segment.size).sum::<u64>());
     store.prune(&plan);
     assert!(held.exists());
 }
@@ -215,6 +215,8 @@ fn nothing_goes_as_long_as_a_run_cannot_be_read() {
     }
     std::fs::remove_file(&description).unwrap();
     append(&store.logs.run("run").unwrap(), false);
+    assert_eq!(store.names(&[]), ["session-a"], "a late call left its line in the directory of a pruned run");
+    std::fs::write(description.with_file_name("snapshots.jsonl"), "").unwrap();
     assert_eq!(store.names(&[]), [""; 0], "its description is missing");
 }
 
@@ -252,12 +254,12 @@ fn a_segment_that_is_being_written_stays_and_is_tried_again() {
 }
 
 #[test]
-fn the_directory_of_a_session_stays_with_its_state() {
+fn the_directory_of_a_session_goes_with_its_state() {
     let store = Store::new();
     let log = store.write("a", &[100], None);
     std::fs::write(log.dir().join("state.json"), "").unwrap();
     let beside = store.dir.path().join("sessions/a.json");
     std::fs::write(&beside, "").unwrap();
     assert_eq!(store.prune(&store.plan(90, 0)).segments.len(), 1);
-    assert!(log.dir().join("state.json").exists() && beside.exists());
+    assert!(!log.dir().exists() && beside.exists());
 }

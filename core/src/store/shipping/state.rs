@@ -189,7 +189,8 @@ impl ShippingState {
 
     /// Forgets the logs that were removed, also those that were begun again.
     pub(super) fn forget_removed(&mut self, existing: &[EventLog]) {
-        let lines = |log: &EventLog| log.head().map_or(0, |head| head.count);
+        // Without a head the log was damaged, and is not a new one.
+        let lines = |log: &EventLog| log.head().map_or(u64::MAX, |head| head.count);
         let existing: BTreeMap<String, u64> =
             existing.iter().map(|log| (log.owner.to_string(), lines(log))).collect();
         for shipped in self.destinations.values_mut() {

@@ -51,7 +51,7 @@ impl UnshippedSegments {
         }
         let (state, _) = shipping.read()?;
         let mut segments = shipping.closed_segments()?;
-        // Without a shipper, nobody closes the others.
+        // Without a shipper, the others are not closed.
         for log in shipping.logs.of_sessions()? {
             let current = log.segments()?.into_iter();
             segments.extend(current.filter(|one| one.name == SegmentName::Current && one.size > 0));

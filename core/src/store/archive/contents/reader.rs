@@ -86,7 +86,7 @@ impl RunContents {
     }
 
     /// Opens a content that is stored as a whole, to read it in pieces; `None` for any other one.
-    pub(super) fn open(&mut self, hash: &str) -> io::Result<Option<Box<dyn Read>>> {
+    pub(in crate::store::archive) fn open(&mut self, hash: &str) -> io::Result<Option<Box<dyn Read>>> {
         // If there are several, one of them can be damaged.
         let [(list, line)] = &*self.places(hash) else { return Ok(None) };
         let files = self.files(list.as_deref())?;

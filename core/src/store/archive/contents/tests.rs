@@ -1,3 +1,4 @@
+use std::io::Read;
 use std::time::{Duration, Instant};
 
 use super::*;

@@ -1,11 +1,13 @@
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use chrono::TimeDelta;
 use fs_err::OpenOptions;
 
+use super::super::LogOwner;
 use super::super::seal::Link;
 use super::*;
 use crate::sys::clock::parse;
@@ -140,7 +142,7 @@ fn each_line_of_many_writers_is_there_once_in_one_chain_beside_closing_and_compr
     assert_eq!(ids.len(), writers * lines);
 }
 
-/// What a killed writer left, after three lines in the same segment.
+/// The files of a killed writer, after three lines in the same segment.
 type Damage = fn(&EventLog, &Scene);
 
 struct Scene {
@@ -178,7 +180,7 @@ fn rename(log: &EventLog) {
 fn the_chain_continues_wherever_a_writer_was_killed() {
     let half = |log: &EventLog, _: &Scene| write_end(&log.current(), b"{\"v\":1,\"pay");
     let long = |log: &EventLog, _: &Scene| write_end(&log.current(), &b"{\"v\":1,".repeat(50_000));
-    // What it left, how many of the three lines there are, and whether the last was incomplete.
+    // Its files, how many of the three lines there are, and whether the last was incomplete.
     let states: Vec<(Damage, usize, bool)> = vec![
         (|_, _| (), 3, false),
         (half, 3, true),
@@ -454,7 +456,7 @@ fn a_line_whose_lock_is_not_free_has_its_own_segment_and_mark() {
     assert!(is_one_chain(&chained) && chained.len() == 2);
 }
 
-/// In a directory with this file, the test is run again by itself, with a limit.
+/// In a directory with this file, the test is run again in its own process, with a limit.
 const LIMITED: &str = "file-size-limit-of-the-test";
 
 #[test]
@@ -561,7 +563,7 @@ fn a_segment_is_removed_only_as_it_was_listed() {
 }
 
 #[test]
-fn the_directory_of_a_log_goes_only_if_nothing_is_in_it() {
+fn the_directory_of_a_log_goes_with_its_state_if_the_log_has_no_lines() {
     let dir = tempfile::tempdir().unwrap();
     let log = log(&dir.path().join("log"));
     append(&log, 1, 1_000_000);
@@ -569,11 +571,7 @@ fn the_directory_of_a_log_goes_only_if_nothing_is_in_it() {
     assert_one_chain(&log, 1);
     let segment = log.segments().unwrap().remove(0);
     assert!(log.remove(&segment, PATIENCE).unwrap());
-    let state = log.dir.join("state.json");
-    std::fs::write(&state, "").unwrap();
-    log.remove_if_empty(PATIENCE).unwrap();
-    assert!(state.exists() && log.dir.join(LOCK).exists());
-    std::fs::remove_file(state).unwrap();
+    std::fs::write(log.dir.join("state.json"), "").unwrap();
     log.remove_if_empty(PATIENCE).unwrap();
     assert!(!log.dir.exists());
     append(&log, 1, 1_000_000);
