@@ -315,6 +315,25 @@ fn a_writer_that_was_killed_after_its_line_causes_no_damage() {
 }
 
 #[test]
+fn a_first_call_that_was_killed_before_its_snapshot_is_not_damage() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    let dir = sandbox.keep(&format!("archive/runs/{}", run_of(&sandbox)));
+    lead.erase();
+    let path = dir.join("run.json");
+    let mut run: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    run["sessions"] = json!([]);
+    run["ended_at"] = run["started_at"].clone();
+    std::fs::write(&path, serde_json::to_vec(&run).unwrap()).unwrap();
+    std::fs::write(dir.join("snapshots.jsonl"), "").unwrap();
+    for file in below(&dir).iter().filter(|file| file.to_string_lossy().contains("/events")) {
+        std::fs::remove_file(file).unwrap();
+    }
+    let verified = sandbox.run(&["verify"]);
+    assert_eq!(verified.code, Some(0), "{}", verified.out);
+}
+
+#[test]
 fn damaged_counts_of_the_gates_are_reported_once_and_start_again() {
     let sandbox = Sandbox::judging();
     let lead = team(&sandbox);

@@ -193,9 +193,9 @@ impl RunRecord {
         self.finished && !self.metadata_only && named
     }
 
-    /// Whether a capture was ever recorded. Before that, a team has no run with sessions.
+    /// Whether a capture was ever recorded. Only after it, a team has a run with sessions.
     pub fn has_journal(&self) -> bool {
-        self.team.is_some() && (!self.sessions.is_empty() || self.ended_at.is_some())
+        self.team.is_some() && !self.sessions.is_empty()
     }
 
     /// Whether no session ever took part in the run. When Claude Code resumes a session, it first creates a team for a
