@@ -136,14 +136,9 @@ impl Segment {
             return Ok(opened.map_or_else(|| Found::Packed(packed(&self.plain())), Found::Plain));
         }
         // After it was opened. The inode does not show whether it is the same: that of a compressed segment is used again.
-        let files = fs::list(&self.dir)?.into_iter();
-        let files = files.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
-        let names = files.filter_map(|entry| {
-            let name = entry.file_name();
-            SegmentName::parse(name.to_str().map(|name| name.strip_suffix(".gz").unwrap_or(name))?)
-        });
-        match names.filter(|name| name.end().is_some_and(|end| end.count > self.after)).min() {
-            Some(name) => Segment { name, ..self.clone() }.find(),
+        let log = EventLog { owner: self.log.clone(), dir: self.dir.clone() };
+        match list(&log)?.iter().find(|listed| listed.name.end().is_some_and(|end| end.count > self.after)) {
+            Some(closed) => closed.find(),
             None => Ok(Found::Plain(opened.ok_or(io::ErrorKind::NotFound)?)),
         }
     }
