@@ -147,13 +147,11 @@ impl Attributed<'_> {
         let context = self.call.context();
         let Some(session) = &self.call.session else { return };
         let name = self.by.resolved.name.clone();
+        let role = if name.is_none() { SessionRole::Lead } else { SessionRole::Pane };
         let mut part = SessionRecord {
-            id: session.to_string(),
-            role: if name.is_none() { SessionRole::Lead } else { SessionRole::Pane },
-            name,
             transcript: context.transcript().map(|path| path.display().to_string()),
-            process: None,
-            gone_at: None,
+            name,
+            ..SessionRecord::new(session.to_string(), role)
         };
         let updated = self.call.archive.update_run(own, |index, run| {
             let leads = part.role == SessionRole::Lead;

@@ -19,14 +19,7 @@ fn now() -> Timestamp {
 /// A run of this size that ended this many days ago.
 fn held(name: &str, days: i64, bytes: u64) -> RunInventory {
     let since = now() - TimeDelta::days(days);
-    let session = SessionRecord {
-        id: format!("session-of-{name}"),
-        role: SessionRole::Lead,
-        name: None,
-        transcript: None,
-        process: None,
-        gone_at: None,
-    };
+    let session = SessionRecord::new(format!("session-of-{name}"), SessionRole::Lead);
     let run = RunRecord {
         v: 1,
         run: name.to_owned(),

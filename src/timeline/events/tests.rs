@@ -19,14 +19,7 @@ fn logs(dir: &Path) -> Logs {
 
 /// A run that started then.
 fn run(name: &str, seconds: i64, sessions: &[&str]) -> RunRecord {
-    let session = |id: &&str| SessionRecord {
-        id: (*id).to_owned(),
-        role: SessionRole::Lead,
-        name: None,
-        transcript: None,
-        process: None,
-        gone_at: None,
-    };
+    let session = |id: &&str| SessionRecord::new((*id).to_owned(), SessionRole::Lead);
     let sessions = sessions.iter().map(session).collect();
     RunRecord { run: name.to_owned(), started_at: at(seconds), sessions, ..RunRecord::default() }
 }
@@ -88,7 +81,7 @@ fn a_line_from_before_its_session_had_a_run_is_of_the_next_run_of_the_session_on
     for (id, seconds) in [("before", 10), ("between", 150), ("after", 300)] {
         append(&session(&logs, "s"), &line(id, seconds, "s", None), 1 << 20);
     }
-    append(&session(&logs, "u"), &line("of nobody", 20, "u", None), 1 << 20);
+    append(&session(&logs, "u"), &line("without run", 20, "u", None), 1 << 20);
     append(&logs.session(None), &line("without a session", 20, "s", None), 1 << 20);
     append(&logs.run("one").unwrap(), &line("in one", 120, "s", Some("one")), 1 << 20);
     assert_eq!(ids(&logs, &all, "one"), ["before", "in one"]);

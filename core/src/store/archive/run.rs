@@ -95,6 +95,12 @@ pub struct SessionRecord {
     pub gone_at: Option<Timestamp>,
 }
 
+impl SessionRecord {
+    pub fn new(id: String, role: SessionRole) -> SessionRecord {
+        SessionRecord { id, role, name: None, transcript: None, process: None, gone_at: None }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionRole {
@@ -356,14 +362,7 @@ mod tests {
         let run = |id: &str, hour: u32, session: &str| RunRecord {
             run: id.to_owned(),
             started_at: clock::parse(&format!("2026-02-03T{hour:02}:00:00Z")).unwrap(),
-            sessions: vec![SessionRecord {
-                id: session.to_owned(),
-                role: SessionRole::Lead,
-                name: None,
-                transcript: None,
-                process: None,
-                gone_at: None,
-            }],
+            sessions: vec![SessionRecord::new(session.to_owned(), SessionRole::Lead)],
             ..RunRecord::default()
         };
         let all = [run("a", 4, "s"), run("b", 6, "s"), run("c", 6, "t")];

@@ -273,12 +273,8 @@ mod tests {
 
     fn run(transcript: &Path) -> RunRecord {
         let session = SessionRecord {
-            id: "s".into(),
-            role: SessionRole::Lead,
-            name: None,
             transcript: transcript.to_str().map(str::to_owned),
-            process: None,
-            gone_at: None,
+            ..SessionRecord::new("s".into(), SessionRole::Lead)
         };
         RunRecord { run: "0123456789abcdef".into(), sessions: vec![session], ..RunRecord::default() }
     }

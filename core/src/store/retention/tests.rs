@@ -46,14 +46,7 @@ impl Store {
     }
 
     fn add_run(&self, run: &str, sessions: &[&str]) {
-        let session = |id: &&str| SessionRecord {
-            id: (*id).to_owned(),
-            role: SessionRole::Lead,
-            name: None,
-            transcript: None,
-            process: None,
-            gone_at: None,
-        };
+        let session = |id: &&str| SessionRecord::new((*id).to_owned(), SessionRole::Lead);
         let sessions = sessions.iter().map(session).collect();
         let record = RunRecord { v: 1, run: run.to_owned(), sessions, ..RunRecord::default() };
         let bytes = serde_json::to_vec(&record).unwrap();
