@@ -70,7 +70,7 @@ fn an_event_that_cannot_be_recorded_is_still_judged() {
     assert!(sandbox.diagnostics().contains("/events-solo-"), "{}", sandbox.diagnostics());
     let bash = shutdown("").replace("SendMessage", "Bash");
     let result = hook(&bash).unwrap();
-    assert_eq!(result.code, Some(1), "the failure is told where the policy says nothing");
+    assert_eq!(result.code, Some(1), "the failure is reported where the policy says nothing");
     set(&dir, 0o700);
 }
 

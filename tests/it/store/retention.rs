@@ -62,8 +62,8 @@ fn three() -> Sandbox {
     sandbox
 }
 
-/// What the commands say of every run that is on record.
-pub fn told(sandbox: &Sandbox) -> Vec<(String, String, String, Value)> {
+/// The outputs of the commands for each recorded run.
+pub fn outputs(sandbox: &Sandbox) -> Vec<(String, String, String, Value)> {
     let teams = sandbox.teams();
     let runs = teams.iter().map(|team| {
         let run = team["run"].as_str().unwrap();
@@ -106,18 +106,18 @@ fn retain(sandbox: &Sandbox) {
 #[test]
 fn every_run_is_shown_as_before_and_only_sessions_without_one_are_removed() {
     let sandbox = three();
-    let (before, own) = (told(&sandbox), needed(&sandbox));
+    let (before, own) = (outputs(&sandbox), needed(&sandbox));
     sandbox.configure(TIGHT);
     retain(&sandbox);
     assert!(sessions(&sandbox).contains(&session(9)), "it may continue");
     sandbox.age_session_logs(1);
     retain(&sandbox);
-    assert_eq!(told(&sandbox), before);
+    assert_eq!(outputs(&sandbox), before);
     assert_eq!(ids(&sandbox), own);
     assert_eq!(sessions(&sandbox), [session(1), session(2), session(3)], "their first lines belong to runs");
     sandbox.told(&["verify"]);
     retain(&sandbox);
-    assert_eq!((told(&sandbox), ids(&sandbox)), (before, own), "once more changes nothing");
+    assert_eq!((outputs(&sandbox), ids(&sandbox)), (before, own), "a second time changes nothing");
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_session_that_floods_its_log_loses_its_oldest_lines_and_removes_no_others() 
     sandbox.configure(&TIGHT.replace("4 KiB", "40 KiB").replace("1 B\"", "100 KiB\""));
     let quiet = Lead::of(&sandbox, &session(8));
     quiet.hook("UserPromptSubmit", json!({"prompt": "quiet ".repeat(900)}));
-    let before = told(&sandbox);
+    let before = outputs(&sandbox);
     for _ in 0..8 {
         Lead::of(&sandbox, &session(9)).hook("UserPromptSubmit", json!({"prompt": "x".repeat(30_000)}));
         quiet.hook("UserPromptSubmit", json!({"prompt": "between"}));
@@ -177,7 +177,7 @@ fn a_session_that_floods_its_log_loses_its_oldest_lines_and_removes_no_others() 
     let logs = sandbox.logs().of_sessions().unwrap();
     let sizes = logs.iter().flat_map(|log| log.segments().unwrap()).map(|segment| segment.size);
     assert!(sizes.sum::<u64>() <= 120 << 10);
-    assert_eq!(told(&sandbox), before);
+    assert_eq!(outputs(&sandbox), before);
     let left = ids(&sandbox);
     assert!(left.is_superset(&own), "no other session and no run loses anything");
     assert!(left.len() < all.len(), "and that one loses its oldest");
@@ -188,12 +188,12 @@ fn a_session_that_floods_its_log_loses_its_oldest_lines_and_removes_no_others() 
 fn a_pruned_run_goes_with_its_events() {
     let sandbox = three();
     sandbox.configure(&format!("{TIGHT}[archive]\nlongest-look = \"10ms\"\n"));
-    let before: Vec<_> = told(&sandbox).split_off(2);
+    let before: Vec<_> = outputs(&sandbox).split_off(2);
     sandbox.age_session_logs(1);
     let result = sandbox.run(&["prune", "--keep", "1", "--yes"]);
     assert_eq!(result.code, Some(0), "{}{}", result.out, result.err);
     assert!(result.out.contains("deleted 2 runs, "), "{}", result.out);
-    assert_eq!(told(&sandbox), before);
+    assert_eq!(outputs(&sandbox), before);
     sandbox.told(&["verify"]);
     let left: BTreeSet<String> =
         sandbox.log().iter().map(|event| event["session"].as_str().unwrap().to_owned()).collect();
