@@ -1,15 +1,15 @@
 //! Reads the events of runs from their logs.
 
 use chrono::TimeDelta;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 
-use super::loaded_event::{EventLoader, LoadedEvent, is_skipped_by_timeline};
+use super::loaded_event::{CallLine, EventLoader, LoadedEvent};
 use teamkeep_core::client::payload::Kind;
 use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::{Actor, ActorKind, Recorded};
 use teamkeep_core::store::archive::{Claims, Journal, RunRecord, SessionRole};
-use teamkeep_core::store::log::{self, EventLog, Line, LineHeader, LogOwner, Logs, ReadErrors, Segment};
+use teamkeep_core::store::log::{self, EventLog, LogOwner, Logs, ReadErrors, Segment};
 use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,41 +35,44 @@ pub fn by_run(
     let size: u64 = segments.iter().map(Segment::plain_size).sum();
     let takes_all = depth == DetailLevel::Whole || size < LARGE_BYTES;
     // The first event of a run shows whether its start was recorded.
-    let starts: HashSet<Timestamp> =
+    let starts: BTreeSet<Timestamp> =
         all.iter().filter(|run| wanted(&run.run)).map(|run| run.started_at).collect();
-    let wants = |header: &LineHeader<'_>| {
-        let is_wanted = match &header.run {
-            Some(run) => wanted(run),
-            None => true,
-        };
-        is_wanted
-            && (takes_all
-                || starts.contains(&header.at)
-                || !is_skipped_by_timeline(Kind::named(&header.event), header.payload))
-    };
     let loader = EventLoader::default();
     let places: HashMap<&str, usize> =
         all.iter().enumerate().map(|(place, run)| (run.run.as_str(), place)).collect();
-    let make = |line: Line| {
-        let Recorded { run, session, at, .. } = &line.recorded;
-        let claimed = claims.run_of(run.as_deref(), session.as_deref(), *at);
-        (claimed, loader.load(line.recorded))
+    let is_wanted = |run: Option<&str>| run.is_none_or(&wanted);
+    // In the log of a run, each event is of that run, also if it was recorded before.
+    let run_of = |segment: &Segment, run: Option<&str>, session: Option<&str>, at| match &segment.log {
+        LogOwner::Run(run) => places.get(run.as_str()).copied(),
+        LogOwner::Session(_) => {
+            let claimed = claims.run_of(run, session, at).filter(|run| wanted(run))?;
+            places.get(claimed.as_str()).copied()
+        }
+    };
+    let load = |segment: &Segment, line: &[u8]| {
+        if let Some(call) = CallLine::read(line) {
+            let (run, at) = (call.run.as_deref(), call.at);
+            let is_needed = takes_all || starts.contains(&at) || !call.is_skipped_by_timeline();
+            return Ok((is_needed && is_wanted(run))
+                .then(|| (run_of(segment, run, call.session.as_deref(), at), loader.load_call(&call))));
+        }
+        let recorded = log::parse_record(line)?.filter(|recorded| is_wanted(recorded.run.as_deref()));
+        Ok(recorded.map(|recorded| {
+            let Recorded { run, session, at, .. } = &recorded;
+            let run = run_of(segment, run.as_deref(), session.as_deref(), *at);
+            (run, loader.load(recorded))
+        }))
     };
     let mut events: HashMap<usize, Vec<(Timestamp, LoadedEvent)>> = HashMap::new();
     let mut reached = (None, Timestamp::MIN);
-    problems.merge(log::filter_parallel(&segments, wants, make, |segment, (claimed, event)| {
+    problems.merge(log::read_parallel(&segments, load, |segment, (run, event)| {
         let segment = &segments[segment];
         if reached.0 != Some(&segment.log) || segment.name.is_single() {
             reached = (Some(&segment.log), Timestamp::MIN);
         }
         reached.1 = reached.1.max(event.at);
-        // In the log of a run, each event is of that run, also if it was recorded before.
-        let run = match &segment.log {
-            LogOwner::Run(run) => Some(run),
-            LogOwner::Session(_) => claimed.as_ref().filter(|run| wanted(run)),
-        };
-        if let Some(run) = run.and_then(|run| places.get(run.as_str())) {
-            events.entry(*run).or_default().push((reached.1, event));
+        if let Some(run) = run {
+            events.entry(run).or_default().push((reached.1, event));
         }
     })?);
     let of_run = |(place, mut events): (usize, Vec<(Timestamp, LoadedEvent)>)| {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::str;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use serde::Deserialize;
@@ -13,6 +14,7 @@ use teamkeep_core::model::event::{Actor, ActorKind, Recorded};
 use teamkeep_core::model::{Tool, TraceParent};
 use teamkeep_core::policy::RecordedVerdict;
 use teamkeep_core::store::archive::RunRecord;
+use teamkeep_core::store::log::VERSION;
 use teamkeep_core::sys::clock::Timestamp;
 
 #[derive(Debug)]
@@ -49,7 +51,34 @@ enum Content {
     Call(Box<str>),
 }
 
-/// A normal call of a tool: only such a one is known by name and id.
+/// A line of the log with a normal call of a tool that does not manage a team. Most lines of a long log are such. They are parsed
+/// once, without the input and the response.
+#[derive(Deserialize)]
+pub(super) struct CallLine<'a> {
+    v: u8,
+    #[serde(default)]
+    pub at: Timestamp,
+    #[serde(default, borrow)]
+    id: Cow<'a, str>,
+    #[serde(default, borrow)]
+    event: Cow<'a, str>,
+    #[serde(default, borrow)]
+    pub session: Option<Text<'a>>,
+    #[serde(default)]
+    actor: CallActor<'a>,
+    #[serde(default, borrow)]
+    pub run: Option<Text<'a>>,
+    #[serde(default, borrow)]
+    task_list: Option<Text<'a>>,
+    #[serde(default, borrow)]
+    traceparent: Option<Text<'a>>,
+    #[serde(default, borrow)]
+    verdict: Option<&'a RawValue>,
+    #[serde(borrow)]
+    payload: Call<'a>,
+}
+
+/// Only a normal call has a name and an id.
 #[derive(Deserialize)]
 struct Call<'a> {
     #[serde(borrow)]
@@ -58,37 +87,59 @@ struct Call<'a> {
     tool_use_id: Cow<'a, str>,
 }
 
-impl<'a> Call<'a> {
-    /// A call of a tool that does not manage a team.
-    fn read(kind: Kind, payload: &'a RawValue) -> Option<Call<'a>> {
-        let is_tool = matches!(kind, Kind::PreToolUse | Kind::PostToolUse);
-        let call: Call<'_> = is_tool.then(|| serde_json::from_str(payload.get()).ok()).flatten()?;
-        (!Tool::named(&call.tool_name).manages_teams()).then_some(call)
+#[derive(Default, Deserialize)]
+struct CallActor<'a> {
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    id: Option<Text<'a>>,
+    kind: ActorKind,
+}
+
+/// A text that may be missing. Without this type, serde copies it.
+#[derive(Deserialize)]
+pub(super) struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl std::ops::Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
     }
 }
 
 /// One in this many of the tool calls that the timeline does not show is read: they relate Claude Code's clock to teamkeep's.
 const TIE_INTERVAL: u32 = 256;
 
-/// Whether the timeline is the same without this event: most calls of tools that do not manage a team.
-pub(super) fn is_skipped_by_timeline(kind: Kind, payload: Option<&RawValue>) -> bool {
-    payload.and_then(|payload| Call::read(kind, payload)).is_some_and(|call| {
-        let bytes = call.tool_use_id.bytes();
+impl<'a> CallLine<'a> {
+    /// `None` for any other line.
+    pub fn read(line: &'a [u8]) -> Option<CallLine<'a>> {
+        let text = str::from_utf8(line).ok().filter(|text| text.starts_with('{'))?;
+        let line: CallLine<'_> = serde_json::from_str(text).ok()?;
+        let is_call = line.v == VERSION && matches!(line.kind(), Kind::PreToolUse | Kind::PostToolUse);
+        (is_call && !Tool::named(&line.payload.tool_name).manages_teams()).then_some(line)
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::named(&self.event)
+    }
+
+    /// Whether the timeline is the same without this event, as without most of them.
+    pub fn is_skipped_by_timeline(&self) -> bool {
+        let bytes = self.payload.tool_use_id.bytes();
         bytes.fold(0u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into())) % TIE_INTERVAL != 0
-    })
+    }
 }
 
-/// The weight of an event without its payload, in bytes.
-const EVENT_WEIGHT: u64 = 1 << 10;
+/// How much a call of a tool that does not manage a team counts in the size of a run, in bytes: about twice the memory that it
+/// takes while its run is opened and reported. Its payload is not kept.
+pub(super) const EVENT_WEIGHT: u64 = 1 << 10;
 /// A kept payload is in memory several times: its fields, the texts in the timeline, and those in the report.
 const PAYLOAD_FACTOR: u64 = 8;
 
-/// How much an event counts in the size of a run, in bytes: about twice the memory that it takes while its run is opened and
-/// reported. Payloads of calls of tools that do not manage a team are not kept.
-pub(super) fn weight(kind: Kind, payload: Option<&RawValue>) -> u64 {
-    let kept = payload.filter(|payload| Call::read(kind, payload).is_none());
-    let bytes = kept.map_or(0, |payload| payload.get().len() as u64);
-    bytes.saturating_mul(PAYLOAD_FACTOR).saturating_add(EVENT_WEIGHT)
+/// How much an event with a kept payload counts.
+pub(super) fn weight(payload: &RawValue) -> u64 {
+    (payload.get().len() as u64).saturating_mul(PAYLOAD_FACTOR).saturating_add(EVENT_WEIGHT)
 }
 
 /// Fields that nothing reads.
@@ -118,21 +169,33 @@ impl EventLoader {
         origin
     }
 
+    pub fn load_call(&self, call: &CallLine<'_>) -> LoadedEvent {
+        let owned = |text: &Option<Text<'_>>| text.as_deref().map(str::to_owned);
+        let CallActor { name, id, kind } = &call.actor;
+        let actor = Actor { name: owned(name), id: owned(id), kind: *kind };
+        let (session, task_list) = (owned(&call.session), owned(&call.task_list));
+        let tool = Some((*call.payload.tool_name).to_owned());
+        LoadedEvent {
+            at: call.at,
+            id: (*call.id).into(),
+            place: 0,
+            in_run: call.run.is_some(),
+            kind: call.kind(),
+            origin: self.shared(Origin { session, task_list, actor, tool }),
+            content: Content::Call((*call.payload.tool_use_id).into()),
+            traceparent: call.traceparent.as_deref().and_then(TraceParent::parse).map(Box::new),
+            verdict: call.verdict.and_then(RecordedVerdict::read).map(Box::new),
+        }
+    }
+
+    /// Loads an event that is not a [`CallLine`].
     pub fn load(&self, recorded: Recorded) -> LoadedEvent {
         let kind = Kind::named(&recorded.event);
-        let call = Call::read(kind, &recorded.payload);
-        let tool = call.as_ref().map(|call| call.tool_name.clone().into_owned());
-        let content = match call {
-            Some(call) => Content::Call(call.tool_use_id.into()),
-            None => {
-                let mut payload = Payload::fields_of(&recorded.payload);
-                // The start of a session has the project's directory.
-                if kind != Kind::SessionStart {
-                    payload.forget(&UNUSED_FIELDS);
-                }
-                Content::Payload(Box::new(payload))
-            }
-        };
+        let mut payload = Payload::fields_of(&recorded.payload);
+        // The start of a session has the project's directory.
+        if kind != Kind::SessionStart {
+            payload.forget(&UNUSED_FIELDS);
+        }
         let Recorded { session, task_list, actor, .. } = recorded;
         LoadedEvent {
             at: recorded.at,
@@ -140,8 +203,8 @@ impl EventLoader {
             place: 0,
             in_run: recorded.run.is_some(),
             kind,
-            origin: self.shared(Origin { session, task_list, actor, tool }),
-            content,
+            origin: self.shared(Origin { session, task_list, actor, tool: None }),
+            content: Content::Payload(Box::new(payload)),
             traceparent: recorded.traceparent.map(Box::new),
             verdict: recorded.verdict.as_deref().and_then(RecordedVerdict::read).map(Box::new),
         }
@@ -243,9 +306,15 @@ pub(super) fn change_actors(events: &mut [LoadedEvent], change: impl Fn(&Actor) 
 mod tests {
     use super::*;
 
+    fn line(event: &str, payload: &str) -> String {
+        format!(
+            r#"{{"v":1,"at":"2026-02-03T00:00:00Z","id":"x","event":"{event}","session":"s","actor":{{"kind":"lead"}},"run":null,"payload":{payload},"chain":"c"}}"#
+        )
+    }
+
     fn is_read(event: &str, payload: &str) -> bool {
-        let payload: Box<RawValue> = serde_json::from_str(payload).unwrap();
-        !is_skipped_by_timeline(Kind::named(event), Some(&payload))
+        let line = line(event, payload);
+        CallLine::read(line.as_bytes()).is_none_or(|call| !call.is_skipped_by_timeline())
     }
 
     #[test]
@@ -268,29 +337,44 @@ mod tests {
     }
 
     #[test]
+    fn a_damaged_line_is_not_taken_for_a_call() {
+        let good = line("PreToolUse", r#"{"tool_name":"Bash","tool_input":"ü","tool_use_id":"a"}"#);
+        let read = |line: &[u8]| CallLine::read(line).is_some();
+        assert!(read(good.as_bytes()) && read(good.replace(r#""run":null,"#, "").as_bytes()));
+        let bad = [
+            good.replace("\"v\":1", "\"v\":2"),
+            good.replace("\"v\":1,", ""),
+            good.replace('ü', "\n"),
+            good.replace("\"run\":null", "\"run\":7"),
+            good.replace("\"lead\"", "7"),
+            good.replace("\"id\":\"x\"", "\"id\":\"x\",\"id\":\"y\""),
+            good[..good.len() - 1].to_owned(),
+            format!("[{good}]"),
+            good.clone() + "}",
+        ];
+        assert!(bad.iter().all(|line| !read(line.as_bytes())));
+        let cut = good.bytes().filter(|byte| *byte != "ü".as_bytes()[1]).collect::<Vec<_>>();
+        assert!(!read(&cut), "no UTF-8");
+    }
+
+    #[test]
     fn an_event_whose_payload_is_kept_weighs_more_and_more_with_a_longer_text() {
-        let of = |kind, payload: &str| {
-            let payload: Box<RawValue> = serde_json::from_str(payload).unwrap();
-            weight(kind, Some(&payload))
+        let of = |text: &str| {
+            let payload: Box<RawValue> = serde_json::from_str(&format!("{text:?}")).unwrap();
+            weight(&payload)
         };
-        let call = |tool: &str, text: &str| {
-            let payload = format!(r#"{{"tool_name":"{tool}","tool_use_id":"t","tool_input":"{text}"}}"#);
-            of(Kind::PreToolUse, &payload)
-        };
-        let long = "x".repeat(10_000);
-        assert_eq!(call("Bash", ""), call("Bash", &long));
-        assert!(call("SendMessage", "") > call("Bash", ""));
-        assert_eq!(call("SendMessage", &long) - call("SendMessage", ""), PAYLOAD_FACTOR * 10_000);
-        assert!(
-            of(Kind::Stop, &format!(r#"{{"last_assistant_message":"{long}"}}"#)) > PAYLOAD_FACTOR * 10_000
-        );
+        assert!(of("") > EVENT_WEIGHT);
+        assert_eq!(of(&"x".repeat(10_000)) - of(""), PAYLOAD_FACTOR * 10_000);
     }
 
     fn loaded(loader: &EventLoader, tool: &str) -> LoadedEvent {
-        let line = format!(
-            r#"{{"v":1,"at":"2026-02-03T00:00:00Z","id":"x","event":"PostToolUse","session":"s","actor":{{"kind":"lead"}},"payload":{{"tool_name":"{tool}","tool_use_id":"t1","cwd":"/p","tool_input":{{"to":"bob"}}}}}}"#
-        );
-        loader.load(serde_json::from_str(&line).unwrap())
+        let payload =
+            format!(r#"{{"tool_name":"{tool}","tool_use_id":"t1","cwd":"/p","tool_input":{{"to":"bob"}}}}"#);
+        let line = line("PostToolUse", &payload);
+        match CallLine::read(line.as_bytes()) {
+            Some(call) => loader.load_call(&call),
+            None => loader.load(serde_json::from_str(&line).unwrap()),
+        }
     }
 
     #[test]

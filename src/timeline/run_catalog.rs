@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::events::{DetailLevel, EarlierLife, EventKey, logs_of, segments};
-use super::loaded_event::weight;
+use super::loaded_event::{CallLine, EVENT_WEIGHT, weight};
 use super::{RunData, by_run, is_client_gone};
-use teamkeep_core::client::payload::{Kind, Payload};
+use teamkeep_core::client::payload::Payload;
 use teamkeep_core::client::team;
 use teamkeep_core::error::{Error, Result, candidates, nearest};
 use teamkeep_core::model::event::{OVERRIDE, Recorded};
 use teamkeep_core::store::archive::{Archive, Claims, RunRecord};
-use teamkeep_core::store::log::{self, Line, LineHeader, Logs, Range, ReadErrors, Reader, Segment};
+use teamkeep_core::store::log::{self, Line, Logs, Range, ReadErrors, Reader, Segment};
 use teamkeep_core::sys::clock;
 
 /// With fewer digits a slip would show another run.
@@ -203,14 +203,21 @@ impl RunCatalog {
         let (segments, _) = segments(&self.logs, wanted.iter().copied());
         let weights: HashMap<&str, AtomicU64> =
             wanted.iter().map(|run| (run.run.as_str(), AtomicU64::default())).collect();
-        let weigh = |header: &LineHeader<'_>| {
-            let run = claims.run_of(header.run.as_deref(), header.session.as_deref(), header.at);
+        let add = |run: Option<&str>, session: Option<&str>, at, weight| {
+            let run = claims.run_of(run, session, at);
             if let Some(own) = run.and_then(|run| weights.get(run.as_str())) {
-                own.fetch_add(weight(Kind::named(&header.event), header.payload), Ordering::Relaxed);
+                own.fetch_add(weight, Ordering::Relaxed);
             }
-            false
         };
-        log::filter_parallel(&segments, weigh, |_| (), |_, ()| ())?;
+        let weigh = |_: &Segment, line: &[u8]| {
+            if let Some(CallLine { run, session, at, .. }) = CallLine::read(line) {
+                add(run.as_deref(), session.as_deref(), at, EVENT_WEIGHT);
+            } else if let Some(Recorded { run, session, at, payload, .. }) = log::parse_record(line)? {
+                add(run.as_deref(), session.as_deref(), at, weight(&payload));
+            }
+            Ok(None::<()>)
+        };
+        log::read_parallel(&segments, weigh, |_, ()| ())?;
         Ok(weights.into_iter().map(|(run, weight)| (run.to_owned(), weight.into_inner())).collect())
     }
 

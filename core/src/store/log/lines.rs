@@ -1,8 +1,8 @@
 //! The lines of one segment, with any content, in bounded memory.
 
-use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::{fmt, mem};
 
 use flate2::read::MultiGzDecoder;
 use fs_err::File;
@@ -31,6 +31,8 @@ pub struct Raw {
 pub struct Lines {
     from: Box<dyn BufRead + Send>,
     pub position: Position,
+    /// Memory for the next line.
+    pub(super) spare: Vec<u8>,
 }
 
 impl fmt::Debug for Lines {
@@ -50,7 +52,7 @@ impl Lines {
         if position.offset > 0 {
             file.seek(SeekFrom::Start(position.offset))?;
         }
-        Ok(Lines { from: Box::new(BufReader::with_capacity(CHUNK_BYTES, file)), position })
+        Ok(Lines::from(BufReader::with_capacity(CHUNK_BYTES, file), position))
     }
 
     /// Opens a compressed file of lines; positions count uncompressed bytes.
@@ -58,7 +60,11 @@ impl Lines {
         let unpacked = MultiGzDecoder::new(BufReader::with_capacity(CHUNK_BYTES, fs::open_regular(path)?));
         let mut from = BufReader::with_capacity(CHUNK_BYTES, unpacked);
         io::copy(&mut (&mut from).take(position.offset), &mut io::sink())?;
-        Ok(Lines { from: Box::new(from), position })
+        Ok(Lines::from(from, position))
+    }
+
+    fn from(from: impl BufRead + Send + 'static, position: Position) -> Lines {
+        Lines { from: Box::new(from), position, spare: Vec::new() }
     }
 
     /// The next bytes, at most so many, without reading them.
@@ -68,7 +74,8 @@ impl Lines {
     }
 
     fn read(&mut self) -> io::Result<Raw> {
-        let mut bytes = Vec::new();
+        let mut bytes = mem::take(&mut self.spare);
+        bytes.clear();
         let mut size = (&mut self.from).take(MAX_LINE_BYTES + 1).read_until(b'\n', &mut bytes)? as u64;
         let mut whole = bytes.pop_if(|last| *last == b'\n').is_some();
         let fits = bytes.len() as u64 <= MAX_LINE_BYTES;

@@ -17,7 +17,7 @@ pub use event_log::{EventLog, LogOwner};
 pub use follow::{Follower, last, tail};
 pub use lines::{Lines, Position, Raw, ReadError, ReadErrors};
 pub use logs::{Logs, NO_SESSION};
-pub use reader::{CUT_OFF, Line, LineError, LineHeader, Parsed, Reader, filter_parallel, parse};
+pub use reader::{CUT_OFF, Line, LineError, Parsed, Reader, VERSION, parse, parse_record, read_parallel};
 pub use seal::{Link, Mark, Sealed};
 pub use segments::{Range, Segment, SegmentName};
 pub use writer::{Appended, Appending};

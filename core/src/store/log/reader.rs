@@ -1,13 +1,10 @@
 //! Reading logs: line by line, past whatever cannot be read.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
+use std::str::{self, Utf8Error};
 use std::vec::IntoIter;
-
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::lines::Lines;
 use super::{EventLog, Range, ReadErrors, Segment, SegmentName};
@@ -15,7 +12,8 @@ use crate::model::event::Recorded;
 use crate::sys::clock::Timestamp;
 use crate::sys::parallel::{self, InOrder};
 
-const VERSION: u8 = 1;
+/// The format of the lines.
+pub const VERSION: u8 = 1;
 
 #[derive(Debug, Clone)]
 pub struct Line {
@@ -94,7 +92,7 @@ impl Reader {
     /// Reads the next line of an open source.
     fn advance(&mut self, place: usize) {
         let Some(source) = self.open.get_mut(place) else { return };
-        source.next = source.read(&mut self.problems, &parse);
+        source.next = source.read(&mut self.problems, &|_, bytes| parse(bytes.take()));
         if let Some(line) = &source.next {
             source.reached = source.reached.max(line.recorded.at);
             self.next.push(Reverse((source.reached, place)));
@@ -135,12 +133,12 @@ impl Source {
         Source { begins, segments: segments.into_iter(), lines: None, reached, next: None }
     }
 
-    /// The next line that `parse` does not drop.
-    fn read(
+    /// The value of the next line that `parse` does not drop. The bytes that `parse` leaves are used for the next line.
+    fn read<T>(
         &mut self,
         problems: &mut ReadErrors,
-        parse: &impl Fn(Option<Vec<u8>>) -> Parsed,
-    ) -> Option<Line> {
+        parse: &impl Fn(&Segment, &mut Option<Vec<u8>>) -> Result<Option<T>, LineError>,
+    ) -> Option<T> {
         loop {
             let Some((segment, lines)) = &mut self.lines else {
                 let segment = self.segments.next()?;
@@ -159,15 +157,19 @@ impl Source {
                     problems.add(&path, None, format!("cannot read {}: {error}", path.display()));
                     self.lines = None;
                 }
-                Some(Ok(raw)) => match parse(raw.bytes) {
-                    Ok(Some(line)) => return Some(line),
-                    Err(why) if raw.whole || segment.name < SegmentName::Current => {
-                        problems.add(&segment.path(), Some(lines.position.lines), why.to_string());
+                Some(Ok(mut raw)) => {
+                    let parsed = parse(segment, &mut raw.bytes);
+                    lines.spare = raw.bytes.unwrap_or_default();
+                    match parsed {
+                        Ok(Some(value)) => return Some(value),
+                        Err(why) if raw.whole || segment.name < SegmentName::Current => {
+                            problems.add(&segment.path(), Some(lines.position.lines), why.to_string());
+                        }
+                        Ok(None) => {}
+                        // The last line is half-written: its writer may still run. The rest of it is not a line.
+                        Err(_) => self.lines = None,
                     }
-                    Ok(None) => {}
-                    // The last line is half-written: its writer may still run. The rest of it is not a line.
-                    Err(_) => self.lines = None,
-                },
+                }
             }
         }
     }
@@ -180,6 +182,8 @@ pub type Parsed = Result<Option<Line>, LineError>;
 pub enum LineError {
     #[error("{0}")]
     Damaged(String),
+    #[error("too long for a line of the log")]
+    TooLong,
     /// Its writer was killed.
     #[error("{CUT_OFF}")]
     CutOff,
@@ -192,10 +196,22 @@ pub const CUT_OFF: &str = "cut off: its writer was probably killed";
 
 /// Parses one line; `None` for a blank one. The bytes are `None` if there are too many.
 pub fn parse(bytes: Option<Vec<u8>>) -> Parsed {
+    let bytes = bytes.ok_or(LineError::TooLong)?;
+    let text = String::from_utf8(bytes).map_err(|error| not_utf8(error.utf8_error()))?;
+    Ok(parse_text(&text)?.map(|recorded| Line { recorded, text }))
+}
+
+/// Parses one line without its text.
+pub fn parse_record(bytes: &[u8]) -> Result<Option<Recorded>, LineError> {
+    parse_text(str::from_utf8(bytes).map_err(not_utf8)?)
+}
+
+fn not_utf8(error: Utf8Error) -> LineError {
+    LineError::Damaged(format!("no UTF-8: {error}"))
+}
+
+fn parse_text(text: &str) -> Result<Option<Recorded>, LineError> {
     let damaged = |why: &str| LineError::Damaged(why.to_owned());
-    let bytes = bytes.ok_or_else(|| damaged("too long for a line of the log"))?;
-    let text =
-        String::from_utf8(bytes).map_err(|error| damaged(&format!("no UTF-8: {}", error.utf8_error())))?;
     let trimmed = text.trim_ascii();
     if trimmed.is_empty() {
         return Ok(None);
@@ -208,59 +224,38 @@ pub fn parse(bytes: Option<Vec<u8>>) -> Parsed {
         false => damaged(&format!("no record: {error}")),
     })?;
     match recorded.v {
-        VERSION => Ok(Some(Line { recorded, text })),
+        VERSION => Ok(Some(recorded)),
         0 => Err(damaged("no record: it has no version")),
         newer => Err(LineError::NewerVersion(newer)),
     }
 }
 
-/// The first fields of a line.
-#[derive(Debug, Deserialize)]
-pub struct LineHeader<'a> {
-    #[serde(default)]
-    v: u8,
-    #[serde(default)]
-    pub at: Timestamp,
-    #[serde(default, borrow)]
-    pub event: Cow<'a, str>,
-    #[serde(default, borrow)]
-    pub session: Option<Cow<'a, str>>,
-    #[serde(default, borrow)]
-    pub run: Option<Cow<'a, str>>,
-    #[serde(default, borrow)]
-    pub payload: Option<&'a RawValue>,
-}
-
 const MAX_THREADS: usize = 8;
 
-/// Reads segments in several threads, maps each line that is wanted, and passes the values on in order, each with the place of its
-/// segment. Other lines are parsed only as far as their header. A few segments are in memory at a time.
+/// Reads segments in several threads, and passes on the values that `parse` returns for their lines: in order, each with the place
+/// of its segment. A line without a value is dropped. The values of a few segments are in memory at a time.
 ///
 /// # Errors
 /// No thread can be started.
-pub fn filter_parallel<T: Send>(
+pub fn read_parallel<T: Send>(
     segments: &[Segment],
-    wants: impl Fn(&LineHeader<'_>) -> bool + Sync,
-    make: impl Fn(Line) -> T + Sync,
+    parse: impl Fn(&Segment, &[u8]) -> Result<Option<T>, LineError> + Sync,
     mut each: impl FnMut(usize, T),
 ) -> io::Result<ReadErrors> {
-    let parse_wanted = |bytes: Option<Vec<u8>>| {
-        let header = bytes.as_deref().and_then(|bytes| serde_json::from_slice::<LineHeader<'_>>(bytes).ok());
-        let is_wanted = header.is_none_or(|header| header.v != VERSION || wants(&header));
-        if is_wanted { parse(bytes) } else { Ok(None) }
+    let parse = |segment: &Segment, bytes: &mut Option<Vec<u8>>| {
+        parse(segment, bytes.as_deref().ok_or(LineError::TooLong)?)
     };
     let read = |segment: &Segment, (): &mut ()| {
         let (mut source, mut problems) = (Source::of(vec![segment.clone()]), ReadErrors::default());
-        let lines = std::iter::from_fn(|| source.read(&mut problems, &parse_wanted)).map(&make);
-        let lines: Vec<T> = lines.collect();
-        Some((lines, problems))
+        let values: Vec<T> = std::iter::from_fn(|| source.read(&mut problems, &parse)).collect();
+        Some((values, problems))
     };
     let (mut ready, mut problems) = (InOrder::default(), ReadErrors::default());
     let done: io::Result<()> = parallel::for_each(segments, MAX_THREADS, read, |place, read| {
         ready.insert(place, read);
-        while let Some((lines, wrong)) = ready.take_due() {
+        while let Some((values, wrong)) = ready.take_due() {
             let place = ready.due - 1;
-            lines.into_iter().for_each(|line| each(place, line));
+            values.into_iter().for_each(|value| each(place, value));
             problems.merge(wrong);
         }
         Ok(())

@@ -256,24 +256,26 @@ fn a_reader_beside_writing_closing_and_compressing_gets_each_line_once_in_order(
 }
 
 #[test]
-fn wanted_lines_come_in_the_order_of_the_segments_with_their_places() {
+fn values_of_lines_come_in_the_order_of_the_segments_with_their_places() {
     let dir = tempfile::tempdir().unwrap();
     let log = log(dir.path(), "a");
     let line = |id: &str, run: &str| format!(r#"{{"v":1,"id":"{id}","run":"{run}","payload":{{}}}}"#) + "\n";
     file(&log, &closed_name(3), line("1", "r") + "{broken\n" + &line("2", "other"));
     file(&log, &closed_name(5), line("3", "r") + "\n{\"v\":9}\n");
     file(&log, "events.jsonl", line("4", "\\u0072") + "{\"v\":1,\"id\":\"5\",\"run\":\"r");
-    let wants = |header: &LineHeader<'_>| header.run.as_deref() == Some("r");
+    let parse = |segment: &Segment, line: &[u8]| {
+        assert_eq!(segment.log, log.owner);
+        let recorded = parse_record(line)?.filter(|recorded| recorded.run.as_deref() == Some("r"));
+        Ok(recorded.map(|recorded| recorded.id))
+    };
     let mut found = Vec::new();
     let segments = log.segments().unwrap();
-    let problems =
-        filter_parallel(&segments, wants, |line| line.recorded.id, |place, id| found.push((place, id)))
-            .unwrap();
+    let problems = read_parallel(&segments, parse, |place, id| found.push((place, id))).unwrap();
     assert_eq!(found, [(0, "1".to_owned()), (1, "3".to_owned()), (2, "4".to_owned())]);
-    let mut all = Reader::of(&[log], Range::default());
+    let mut all = Reader::of(std::slice::from_ref(&log), Range::default());
     assert_eq!(all.by_ref().count(), 4);
     assert_eq!((problems.count, all.problems.count), (2, 2), "the last line is being written");
-    let none = filter_parallel(&[], wants, |_| (), |_, ()| panic!("nothing is there")).unwrap();
+    let none = read_parallel(&[], parse, |_, _| panic!("nothing is there")).unwrap();
     assert!(none.is_empty());
 }
 
