@@ -262,20 +262,18 @@ pub fn verdicts(data: &RunData) -> Vec<Entry> {
     // Before 2.1.69 only the transcripts show the caller of a tool.
     let uses = &data.transcripts.uses;
     let judged: HashSet<&str> = recorded.iter().map(|(_, verdict)| verdict.of.as_str()).collect();
-    let callers = data.events.iter().filter(|event| judged.contains(event.id())).filter_map(|event| {
-        let used = uses.get(event.tool_use_id()?)?;
-        Some((event.id(), used.transcript.by.as_str()))
-    });
-    let callers: HashMap<&str, &str> = callers.collect();
     let judged_events = data.events.iter().filter(|event| judged.contains(event.id()));
     let calls: HashMap<&str, &str> =
         judged_events.filter_map(|event| Some((event.id(), event.tool_use_id()?))).collect();
     let done = data.events.iter().filter(|event| event.kind == Event::PostToolUse);
-    let done: HashSet<&str> = done.filter_map(LoadedEvent::tool_use_id).collect();
+    let judged_calls: HashSet<&str> = calls.values().copied().collect();
+    let done: HashSet<&str> =
+        done.filter_map(LoadedEvent::tool_use_id).filter(|call| judged_calls.contains(call)).collect();
     let to_entry =
         |(index, (event, RecordedVerdict { of, verdict })): (usize, &(&LoadedEvent, &RecordedVerdict))| {
-            let caller = callers.get(of.as_str()).copied().filter(|_| event.who().is_none());
-            let actor = caller.unwrap_or_else(|| event.shown(&data.run));
+            let caller = || Some(uses.get(*calls.get(of.as_str())?)?.transcript.by.as_str());
+            let actor = event.who().is_none().then(caller).flatten();
+            let actor = actor.unwrap_or_else(|| event.shown(&data.run));
             let blocks = || match verdict.blocks {
                 Some(blocks) => blocks as usize,
                 None => count_blocks(&recorded[..index], event, verdict),

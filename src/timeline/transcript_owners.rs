@@ -1,5 +1,6 @@
 //! Finds the owner of each transcript: from Claude Code's note beside it, from hooks, or from its content.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -18,7 +19,9 @@ pub(super) struct TranscriptOwners<'a> {
     /// Members by their spawn prompt; `None` if several had the same.
     prompts: HashMap<String, Option<String>>,
     agents: HashMap<&'a str, &'a str>,
-    users: HashMap<&'a str, &'a str>,
+    events: &'a [LoadedEvent],
+    /// The teammates by the ids of their tool calls.
+    users: OnceCell<HashMap<&'a str, &'a str>>,
 }
 
 impl<'a> TranscriptOwners<'a> {
@@ -33,12 +36,7 @@ impl<'a> TranscriptOwners<'a> {
             let known = prompts.entry(prompt.trim().to_owned()).or_insert_with(|| Some(name.clone()));
             known.take_if(|known| *known != name);
         }
-        let teammates = events.iter().filter(|event| event.actor().kind == ActorKind::Teammate);
-        let users = teammates
-            .filter_map(|event| Some((event.tool_use_id()?, event.actor().name.as_deref()?)))
-            .collect();
-        let agents = agents(events);
-        TranscriptOwners { run, members, prompts, agents, users }
+        TranscriptOwners { run, members, prompts, agents: agents(events), events, users: OnceCell::new() }
     }
 
     /// The owner of a transcript with this note beside it.
@@ -54,10 +52,16 @@ impl<'a> TranscriptOwners<'a> {
 
     /// The owner by content. 2.1.47 starts a transcript for each turn and names no agent in it.
     fn by_content(&self, records: &[Record]) -> Option<String> {
+        let users = || {
+            let teammates = self.events.iter().filter(|event| event.actor().kind == ActorKind::Teammate);
+            teammates
+                .filter_map(|event| Some((event.tool_use_id()?, event.actor().name.as_deref()?)))
+                .collect()
+        };
         let parts = || records.iter().flat_map(|record| &record.items);
         let named = parts().find_map(|part| match part {
             TranscriptItem::Used { id, tool, input } => {
-                let known = self.users.get(id.as_str()).map(|name| (*name).to_owned());
+                let known = self.users.get_or_init(users).get(id.as_str()).map(|name| (*name).to_owned());
                 known.or_else(|| answerer(tool, input))
             }
             TranscriptItem::Delivered(message) => recipient_of_request(message),
