@@ -26,7 +26,9 @@ pub fn runs(
 ) -> Document {
     let column =
         |title: &str| Column { title: bold(title.trim_end_matches('#')), is_number: title.ends_with('#') };
-    let row = |run: &RunSummary| row(run, short_id(&run.counts.run, ids), now);
+    let mut ids = ids.to_vec();
+    ids.sort_unstable();
+    let row = |run: &RunSummary| row(run, short_id(&run.counts.run, &ids), now);
     let mut table = Table {
         columns: TITLES.into_iter().map(column).collect(),
         rows: runs.iter().map(row).collect(),

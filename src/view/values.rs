@@ -117,10 +117,13 @@ pub fn redaction_summary(counts: &BTreeMap<String, u64>) -> String {
     }
 }
 
-/// The shortest unambiguous prefix of a run's id, at least 4 characters.
+/// The shortest unambiguous prefix of a run's id, at least 4 characters. `ids` are sorted.
 pub fn short_id<'a>(id: &'a str, ids: &[&str]) -> &'a str {
-    let others = |head: &str| ids.iter().filter(|other| **other != id && other.starts_with(head)).count();
-    (4..id.len()).filter_map(|end| id.get(..end)).find(|head| others(head) == 0).unwrap_or(id)
+    let (before, after) = ids.split_at(ids.partition_point(|other| *other < id));
+    let neighbors = before.last().into_iter().chain(after.iter().find(|other| **other != id));
+    let common = |other: &&str| id.bytes().zip(other.bytes()).take_while(|(own, other)| own == other).count();
+    let unique = neighbors.map(common).max().map_or(0, |common| common + 1);
+    id.get(..unique.max(4)).unwrap_or(id)
 }
 
 /// The start of a text that fits into so many columns, with a mark if it was cut.
@@ -211,6 +214,12 @@ mod tests {
         assert_eq!([999, 20_896, 1_234_567].map(thousands), ["999", "20,896", "1,234,567"]);
         assert_eq!((short_id("0123456789abcdef", &["0123456789abcdef"])), "0123");
         assert_eq!(short_id("0123456789abcdef", &["0123456789abcdef", "0123456789ffffff"]), "0123456789a");
+        let ids = ["0", "01234", "0123abcd", "0123abcd", "0123abce", "0124"];
+        assert_eq!(
+            ids.map(|id| short_id(id, &ids)),
+            ["0", "01234", "0123abcd", "0123abcd", "0123abce", "0124"]
+        );
+        assert_eq!(["0123ab99", "9"].map(|id| short_id(id, &ids)), ["0123ab9", "9"]);
         assert_eq!(first_line("\n  one \ntwo"), "one");
         assert_eq!([9, 8, 5].map(|columns| cut_to("naïve 本本", columns)), ["naïve 本…", "naïve…", "naïv…"]);
         assert_eq!(cut_to("naïve 本本", 10), "naïve 本本");
