@@ -63,12 +63,15 @@ fn bundle_of(setup: &Setup, run: &RunRecord, round: &mut RoundOutcome) -> Result
         }
         (true, ShipPrivacy::Full) => None,
     };
-    let mut bundle = bundle::gather(&setup.catalog(), run, redactor.as_ref(), None, &mut |_| ())?;
-    if bundle.size() > MAX_BUNDLE_BYTES {
-        let mib = bundle.size() >> 20;
+    let catalog = setup.catalog();
+    let size = catalog.archive.run_size(&run.run);
+    if size > MAX_BUNDLE_BYTES {
+        let mib = size >> 20;
         round.notes.push(format!("run {} was not sent as a bundle: it has {mib} MiB", run.run));
         return Ok(None);
     }
-    let written = bundle.write(Vec::new(), &mut |_| ());
-    written.map(Some).map_err(|error: Error| error.within(format!("cannot export run {}", run.run)))
+    let written = bundle::export(&catalog, run, redactor.as_ref(), Vec::new(), &mut |_| ());
+    written
+        .map(|(bytes, _)| Some(bytes))
+        .map_err(|error: Error| error.within(format!("cannot export run {}", run.run)))
 }

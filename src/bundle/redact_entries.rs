@@ -9,29 +9,27 @@ use serde_json::{Value, json};
 
 use crate::redact::Redactor;
 use teamkeep_core::model::event::{Actor, Event, Recorded};
-use teamkeep_core::store::archive::{RunRecord, Snapshot};
+use teamkeep_core::store::archive::{RunRecord, Snapshot, worktree_of};
 
 fn redact_text(redactor: &Redactor, text: &mut String) {
     *text = redactor.text(text).into_owned();
 }
 
-pub(super) fn run(redactor: &Redactor, run: &RunRecord) -> RunRecord {
-    let mut run = run.clone();
+pub(super) fn run(redactor: &Redactor, run: &mut RunRecord) {
     let own = [&mut run.team, &mut run.lead_session, &mut run.ended_reason].into_iter().flatten();
     let sessions = run.sessions.iter_mut();
     let sessions = sessions.flat_map(|one| [Some(&mut one.id), one.name.as_mut(), one.transcript.as_mut()]);
     own.chain(sessions.flatten()).for_each(|text| redact_text(redactor, text));
-    run
 }
 
-pub(super) fn snapshot(redactor: &Redactor, snapshot: &Snapshot) -> Snapshot {
-    let mut snapshot = snapshot.clone();
+pub(super) fn snapshot(redactor: &Redactor, snapshot: &mut Snapshot) {
+    // The work in a worktree is compressed: secrets in it cannot be found.
+    snapshot.changed.retain(|change| worktree_of(&change.path).is_none());
     for change in &mut snapshot.changed {
         change.path = redactor.path(&change.path);
         change.skipped.iter_mut().for_each(|text| redact_text(redactor, text));
     }
     snapshot.gone.iter_mut().for_each(|path| *path = redactor.path(path));
-    snapshot
 }
 
 /// A content of any kind, converted to valid UTF-8.

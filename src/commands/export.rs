@@ -3,9 +3,11 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use tempfile::NamedTempFile;
+
 use super::catalog::{self, catalog, redactor};
 use super::output;
-use crate::bundle::{Bundle, gather};
+use crate::bundle;
 use crate::context::Context;
 use crate::view;
 use teamkeep_core::error::{Error, Result};
@@ -41,23 +43,26 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         return Err(Error::usage("cannot write an export to a terminal").hint("use -o FILE or a pipe"));
     }
     let redactor = args.redact.then(|| redactor(context, [run])).transpose()?;
-    let mut progress = context.ui.progress("gathering", 0);
-    let mut bundle = gather(&catalog, run, redactor.as_ref(), dir, &mut |bytes| progress.add(bytes))?;
-    drop(progress);
-    let mut progress = context.ui.progress("writing", bundle.size());
+    let mut progress = context.ui.progress("exporting", 0);
     let mut done = |bytes| progress.add(bytes);
-    match dir {
-        None => bundle.write(context.ui.bytes(), &mut done)?.flush()?,
-        Some(dir) => write_file(&mut bundle, args, dir, &mut done)?,
-    }
+    let problems = match dir {
+        None => {
+            let (mut out, problems) =
+                bundle::export(&catalog, run, redactor.as_ref(), context.ui.bytes(), &mut done)?;
+            out.flush()?;
+            problems
+        }
+        Some(dir) => write_file(args, dir, |file| {
+            bundle::export(&catalog, run, redactor.as_ref(), io::BufWriter::new(file), &mut done)
+        })?,
+    };
     drop(progress);
-    bundle.problems.iter().for_each(|problem| context.ui.warn(problem));
-    let manifest = &bundle.manifest;
-    let team = manifest.team.as_deref().unwrap_or("no team");
+    problems.iter().for_each(|problem| context.ui.warn(problem));
+    let team = run.team.as_deref().unwrap_or("no team");
     let to = dir.map(|_| format!(" to {}", args.output.display())).unwrap_or_default();
-    context.ui.eprint_line(&format!("exported run {} ({team}){to}", manifest.run));
-    if let Some(counts) = manifest.redacted.as_ref().filter(|_| args.redact) {
-        context.ui.eprint_line(&view::redaction_summary(counts));
+    context.ui.eprint_line(&format!("exported run {} ({team}){to}", run.run));
+    if let Some(redactor) = &redactor {
+        context.ui.eprint_line(&view::redaction_summary(&redactor.counts()));
     }
     Ok(())
 }
@@ -75,16 +80,20 @@ fn directory(args: &Args) -> Result<&Path> {
 }
 
 /// Writes the file atomically, readable only by the user.
-fn write_file(bundle: &mut Bundle, args: &Args, dir: &Path, done: &mut dyn FnMut(u64)) -> Result<()> {
+fn write_file(
+    args: &Args,
+    dir: &Path,
+    write: impl FnOnce(NamedTempFile) -> Result<(io::BufWriter<NamedTempFile>, Vec<String>)>,
+) -> Result<Vec<String>> {
     let path = &args.output;
     let failed = |error: io::Error| Error::caused(format!("cannot write {}", path.display()), error);
     let file =
         tempfile::Builder::new().prefix(".teamkeep-").suffix(".tmp").tempfile_in(dir).map_err(failed)?;
-    let file = bundle.write(io::BufWriter::new(file), done)?;
+    let (file, problems) = write(file)?;
     let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
     file.as_file().sync_all().map_err(failed)?;
     let persisted = if args.force { file.persist(path) } else { file.persist_noclobber(path) };
-    persisted.map(|_| ()).map_err(|error| match error.error.kind() {
+    persisted.map(|_| problems).map_err(|error| match error.error.kind() {
         io::ErrorKind::AlreadyExists => output::already_exists(path),
         _ => failed(error.error),
     })

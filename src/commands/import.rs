@@ -8,7 +8,7 @@ use tempfile::NamedTempFile;
 
 use super::catalog::{self, catalog};
 use super::ship;
-use crate::bundle::{ImportOutcome, unpack};
+use crate::bundle::{self, ImportTarget, ImportedRun};
 use crate::context::Context;
 use crate::view::count;
 use teamkeep_core::config;
@@ -29,7 +29,7 @@ pub struct Args {
     /// File that `teamkeep export` wrote, or a bundle in an object store (s3://…, gs://…, az://…); `-` for stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Maximum unpacked size (default: 4 GiB and 200 times the size of FILE)
+    /// Maximum unpacked size (default: 4 GiB)
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_size: Option<u64>,
 }
@@ -70,49 +70,28 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         Some(address) => Some(fetch(context, address).map_err(failed)?),
         None => None,
     };
-    let (file, length): (Box<dyn Read>, u64) = if is_stdin {
-        (Box::new(io::stdin().lock()), 0)
+    let file: Box<dyn Read> = if is_stdin {
+        Box::new(io::stdin().lock())
     } else {
         let path = fetched.as_ref().map_or(args.file.as_path(), |file| file.path());
-        let file = File::open(path).map_err(|error| failed(error.into()))?;
-        let length = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
-        (Box::new(file), length)
+        Box::new(File::open(path).map_err(|error| failed(error.into()))?)
     };
-    let archive = catalog::archive(context);
-    let exclusive = archive.maintain(context.config.log.lock_patience)?;
-    // Listed under the lock: two imports of one run are one after the other.
-    let catalog = catalog(context)?;
-    let mut progress = context.ui.progress("importing", length);
-    let unpacked = unpack(file, exclusive.staging()?, args.max_size, &mut |bytes| progress.add(bytes))
-        .map_err(failed)?;
+    let exclusive = catalog::archive(context).maintain(context.config.log.lock_patience)?;
+    let known = catalog(context)?.runs;
+    let progress = context.ui.progress("importing", 0);
+    let (paths, config, now) = (&context.paths, &context.config, context.clock.now());
+    let target = ImportTarget { right: &exclusive, paths, config, now };
+    let ImportedRun { run, events, verdicts, missing } =
+        bundle::import(file, &target, args.max_size).map_err(failed)?;
     drop(progress);
-    let (run, events, verdicts) = (unpacked.run.clone(), unpacked.events, unpacked.verdicts);
-    let missing = unpacked.manifest.missing.len();
     let team = run.team.as_deref().unwrap_or("no team");
-    let name = format!("run {} ({team})", run.run);
-    match unpacked.install(&catalog, &exclusive, context.clock.now()).map_err(failed)? {
-        ImportOutcome::Existing { repaired: 0 } => print(format!("{name} already exists")),
-        ImportOutcome::Existing { repaired } => print(format!(
-            "{name} already exists; repaired {}",
-            count(repaired, "missing or damaged content")
-        )),
-        ImportOutcome::New => {
-            let (events, verdicts) = (count(events, "event"), count(verdicts, "verdict"));
-            print(format!("imported {name}: {events}, {verdicts}"));
-            if missing > 0 {
-                print(format!(
-                    "{} already missing when it was exported",
-                    if missing == 1 {
-                        "1 content was".to_owned()
-                    } else {
-                        format!("{missing} contents were")
-                    }
-                ));
-            }
-            if catalog.runs.iter().any(|other| other.team.is_some() && other.team == run.team) {
-                print(format!("another run has the team name {team}: refer to this one by its ID"));
-            }
-        }
+    let (events, verdicts) = (count(events, "event"), count(verdicts, "verdict"));
+    print(format!("imported run {} ({team}): {events}, {verdicts}", run.run));
+    if missing > 0 {
+        print(format!("missing since before the export: {}", count(missing, "content")));
+    }
+    if known.iter().any(|other| other.team.is_some() && other.team == run.team) {
+        print(format!("another run has the team name {team}: refer to this one by its ID"));
     }
     Ok(())
 }

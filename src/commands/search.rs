@@ -11,7 +11,7 @@ use super::catalog::{self, catalog, parse_time, redactor};
 use super::number;
 use super::output::{self, JsonOption};
 use super::when::RunTimes;
-use crate::bundle::unpack;
+use crate::bundle::{ImportTarget, import};
 use crate::context::Context;
 use crate::redact::Redactor;
 use crate::search::{Found, Hit, Kind, Pattern, Request, Step, Syntax, find, remove_former_index};
@@ -276,12 +276,12 @@ fn imported(context: &Context, store: &Path, files: &[PathBuf]) -> Result<RunCat
     let paths = Paths { store: store.to_owned(), ..context.paths.clone() };
     let archive = Archive::open(paths.archive(), &context.config);
     let exclusive = archive.maintain(context.config.log.lock_patience)?;
-    let open = || RunCatalog::open(archive.clone(), Logs::of(&paths));
+    let (config, now) = (&context.config, context.clock.now());
+    let target = ImportTarget { right: &exclusive, paths: &paths, config, now };
     for path in files {
         let failed = |error: Error| error.within(format!("cannot read {}", path.display()));
         let file = std::fs::File::open(path).map_err(|error| failed(error.into()))?;
-        let unpacked = unpack(file, exclusive.staging()?, None, &mut |_| ()).map_err(failed)?;
-        unpacked.install(&open(), &exclusive, context.clock.now()).map_err(failed)?;
+        import(file, &target, None).map_err(failed)?;
     }
-    Ok(open())
+    Ok(RunCatalog::open(archive, Logs::of(&paths)))
 }

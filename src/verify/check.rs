@@ -11,8 +11,7 @@ use teamkeep_core::store::log::{Lines, Position, Raw};
 use teamkeep_core::sys::fs;
 
 /// The hint for a lost content.
-const LOST: &str =
-    "only these states are lost; if you have an export of the run, restore them with `teamkeep import FILE`";
+const LOST: &str = "only these states are lost; if you have an export of the run, move its directory away and `teamkeep import FILE`";
 
 /// How long to wait for the end of the last line, which may be being written.
 const WRITE_TIME: Duration = Duration::from_millis(100);

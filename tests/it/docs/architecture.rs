@@ -156,7 +156,7 @@ const COMMAND_LINE: &[(&str, &[&str])] = &[
     ("timeline", &[]),
     ("ui", &[]),
     ("verify", &[]),
-    ("bundle", &["redact", "timeline"]),
+    ("bundle", &["redact", "timeline", "verify"]),
     ("context", &["ui"]),
     ("files", &["timeline"]),
     ("former_names", &["ui"]),

@@ -35,27 +35,19 @@ fn an_export_is_private_reproducible_and_overwritten_only_with_force() {
 }
 
 #[test]
-fn the_manifest_comes_first_and_has_every_hash() {
+fn a_bundle_has_the_files_of_the_run_and_each_content_under_its_hash() {
     let sandbox = ended("go");
-    let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
-    let mut tar = tar::Archive::new(flate2::read::GzDecoder::new(std::fs::File::open(&path).unwrap()));
-    let names: Vec<String> =
-        tar.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().display().to_string()).collect();
-    assert_eq!(
-        names[..5],
-        ["manifest.json", "run.json", "snapshots.jsonl", "events.jsonl", "transcripts.json"]
-    );
-    let entries = unpacked(&path);
-    let manifest: Value = serde_json::from_slice(&entries["manifest.json"]).unwrap();
-    assert_eq!(
-        (&manifest["v"], &manifest["team"], &manifest["redacted"]),
-        (&json!(1), &json!(TEAM), &Value::Null)
-    );
-    for part in manifest["entries"].as_array().unwrap() {
-        let bytes = &entries[part["name"].as_str().unwrap()];
-        assert_eq!(part["hash"], blake3::hash(bytes).to_hex().as_str());
-        assert_eq!(part["size"], bytes.len());
+    let entries = unpacked(&export(&sandbox, TEAM, "run.tar.gz", &[]));
+    let (objects, others): (Vec<_>, Vec<_>) =
+        entries.iter().partition(|(name, _)| name.starts_with("objects/"));
+    let others: Vec<&String> = others.into_iter().map(|(name, _)| name).collect();
+    assert_eq!(others, ["events.jsonl", "run.json", "snapshots.jsonl", "transcripts.json"]);
+    assert!(objects.len() > 3);
+    for (name, bytes) in objects {
+        assert_eq!(*name, format!("objects/{}", blake3::hash(bytes).to_hex()));
     }
+    let run: Value = serde_json::from_slice(&entries["run.json"]).unwrap();
+    assert_eq!((&run["v"], &run["team"], run["imported"].get("redacted")), (&json!(1), &json!(TEAM), None));
 }
 
 #[test]
@@ -85,56 +77,40 @@ fn import_and_report_count_the_same_events() {
 }
 
 #[test]
-fn import_reports_a_known_run_and_restores_its_lost_contents() {
-    let sandbox = ended("go");
-    let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
-    let result = import(&sandbox, &path);
-    assert_eq!(result.code, Some(0));
-    assert!(result.err.ends_with(&format!(" ({TEAM}) already exists\n")), "{}", result.err);
-    let [roster, task] = [format!("teams/{TEAM}/config.json"), format!("tasks/{TEAM}/1.json")];
-    sandbox.damage_content(&sandbox.last_content(&roster), ContentDamage::Changed);
-    sandbox.damage_content(&sandbox.last_content(&task), ContentDamage::Lost);
-    assert_eq!(sandbox.run(&["verify"]).code, Some(1));
-    let result = import(&sandbox, &path);
-    assert!(result.err.contains("; repaired 2 missing or damaged contents"), "{}", result.err);
-    assert_eq!(sandbox.run(&["verify"]).code, Some(0));
-    let again = export(&sandbox, TEAM, "again.tar.gz", &[]);
-    assert_eq!(std::fs::read(again).unwrap(), std::fs::read(&path).unwrap());
-    let files = below(&sandbox.keep("archive/runs"));
-    let transcript = files.iter().find(|path| path.to_string_lossy().contains("/transcripts/")).unwrap();
-    std::fs::write(transcript, "damaged").unwrap();
-    let result = import(&sandbox, &path);
-    assert!(result.err.contains("; repaired 1 missing or damaged content\n"), "{}", result.err);
-    assert_eq!(sandbox.run(&["verify"]).code, Some(0));
-}
-
-#[test]
-fn import_finds_contents_intact_that_a_run_stores_as_changes() {
-    let sandbox = Sandbox::new();
-    let store = sandbox.home().join("kept");
-    sandbox.told(&["demo", "--keep", store.to_str().unwrap()]);
-    assert!(below(&store.join("archive/runs")).iter().any(|path| path.ends_with("contents.jsonl")));
-    let run = |args: &[&str]| feed(sandbox.command(args).env("TEAMKEEP_HOME", &store), b"");
-    let file = sandbox.home().join("run.tar.gz");
-    let file = file.to_str().unwrap();
-    assert_eq!(run(&["export", "latest", "-o", file]).code, Some(0));
-    let result = run(&["import", file]);
-    assert!(result.code == Some(0) && result.err.ends_with(" already exists\n"), "{}", result.err);
-}
-
-#[test]
-fn import_rejects_a_different_recording_of_a_run_but_not_another_run_of_its_team() {
+fn import_changes_nothing_of_a_run_that_exists() {
     let (one, two) = (ended("go"), ended("go on"));
     let path = export(&one, TEAM, "run.tar.gz", &[]);
-    let before = told(&two);
-    let result = import(&two, &path);
-    assert_eq!(result.code, Some(1));
-    assert!(result.err.contains("already exists, and the existing one differs"), "{}", result.err);
-    assert!(result.err.contains("hint: nothing was changed"), "{}", result.err);
-    assert_eq!(told(&two), before);
-    let clean = export(&one, TEAM, "clean.tar.gz", &["--redact"]);
-    assert!(import(&one, &clean).err.contains("the existing one is not redacted"));
+    for sandbox in [&one, &two] {
+        let (before, files) = (told(sandbox), below(&sandbox.keep("archive/runs")));
+        let result = import(sandbox, &path);
+        assert_eq!(result.code, Some(1));
+        assert!(result.err.contains(" already exists\nhint: nothing was changed; "), "{}", result.err);
+        assert_eq!((told(sandbox), below(&sandbox.keep("archive/runs"))), (before, files));
+    }
+}
 
+#[test]
+fn a_damaged_run_is_replaced_by_an_import_after_its_directory_was_moved_away() {
+    let sandbox = ended("go");
+    let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
+    let before = sandbox.told(&["log", TEAM, "--json"]);
+    let run = sandbox.teams()[0]["run"].as_str().unwrap().to_owned();
+    let task = sandbox.last_content(&format!("tasks/{TEAM}/1.json"));
+    sandbox.damage_content(&task, ContentDamage::Lost);
+    let found = sandbox.run(&["verify"]);
+    assert!(found.code == Some(1) && found.out.contains("move its directory away"), "{}", found.out);
+    std::fs::rename(sandbox.keep(&format!("archive/runs/{run}")), sandbox.home().join("away")).unwrap();
+    assert_eq!(import(&sandbox, &path).code, Some(0));
+    assert_eq!(sandbox.run(&["verify"]).code, Some(0));
+    assert_eq!(sandbox.told(&["log", TEAM, "--json"]), before);
+    let again = export(&sandbox, TEAM, "again.tar.gz", &[]);
+    assert_eq!(std::fs::read(again).unwrap(), std::fs::read(&path).unwrap());
+}
+
+#[test]
+fn another_run_of_a_team_is_imported_beside_it() {
+    let one = ended("go");
+    let path = export(&one, TEAM, "run.tar.gz", &[]);
     let third = Sandbox::new();
     let lead = Lead::named(&third, "cccccccc-0000-4000-8000-000000000003", TEAM);
     lead.roster(9_000, &["bob"]);
@@ -245,7 +221,7 @@ fn losses_of_a_run_are_reported_at_its_export_and_after_its_import() {
     let elsewhere = Sandbox::new();
     let result = import(&elsewhere, &path);
     assert_eq!(result.code, Some(0));
-    assert!(result.err.contains("1 content was already missing when it was exported"), "{}", result.err);
+    assert!(result.err.contains("missing since before the export: 1 content\n"), "{}", result.err);
     let found = elsewhere.run(&["verify"]);
     assert_eq!(found.code, Some(1));
     assert!(found.out.contains(&format!("content {hash} is missing")), "{}", found.out);

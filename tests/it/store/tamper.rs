@@ -151,7 +151,7 @@ fn a_redacted_export_has_no_hashes_of_what_was_redacted() {
     assert!(export(&[]).contains(",\"chain\":\""));
     let redacted = export(&["--redact"]);
     assert!(
-        redacted.contains("\"events.jsonl\"")
+        redacted.contains("events.jsonl")
             && !redacted.contains("\"chain\":\"")
             && !redacted.contains("\"snapshots\":")
     );

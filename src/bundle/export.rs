@@ -1,0 +1,186 @@
+//! Writes a run as a bundle. The same run always gives the same bytes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, BufWriter, Read, Seek, Write};
+
+use flate2::write::GzEncoder;
+use flate2::{Compression, GzBuilder};
+use tar::Header;
+use tempfile::{SpooledTempFile, spooled_tempfile};
+
+use super::{EVENTS, OBJECTS, RUN, SNAPSHOTS, TRANSCRIPTS, redact_entries as redact};
+use crate::redact::Redactor;
+use crate::timeline::RunCatalog;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::archive::{
+    Archive, Imported, Interval, RunRecord, StoredTranscript, hash as content_hash,
+};
+use teamkeep_core::sys::fs::{self, PRIVATE_FILE};
+
+/// A larger transcript is not read from Claude Code's file, in bytes.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// A larger file is buffered on the disk until its size is known.
+const MEMORY_BYTES: usize = 16 << 20;
+
+struct Exporter<'a, W: Write> {
+    tar: tar::Builder<GzEncoder<W>>,
+    archive: &'a Archive,
+    run: &'a str,
+    redactor: Option<&'a Redactor>,
+    done: &'a mut dyn FnMut(u64),
+    /// The hash and the size that each content has in the bundle: redaction changes both. `None` if it cannot be read.
+    contents: BTreeMap<String, Option<StoredTranscript>>,
+    written: BTreeSet<String>,
+    problems: Vec<String>,
+}
+
+/// Writes a run. `done` is called with the number of bytes read. Returns why parts of it are missing.
+pub fn export<W: Write>(
+    catalog: &RunCatalog,
+    run: &RunRecord,
+    redactor: Option<&Redactor>,
+    to: W,
+    done: &mut dyn FnMut(u64),
+) -> Result<(W, Vec<String>)> {
+    let journal = catalog.archive.journal(&run.run);
+    // Without name, time and system, which would make bundles of the same data differ.
+    let gzip = GzBuilder::new().mtime(0).operating_system(255).write(to, Compression::default());
+    let mut exporter = Exporter {
+        tar: tar::Builder::new(gzip),
+        archive: &catalog.archive,
+        run: &run.run,
+        redactor,
+        done,
+        contents: BTreeMap::new(),
+        written: BTreeSet::new(),
+        problems: journal.damage.into_iter().collect(),
+    };
+    let mut snapshots = Vec::new();
+    for mut snapshot in journal.snapshots {
+        if let Some(redactor) = redactor {
+            redact::snapshot(redactor, &mut snapshot);
+        }
+        for change in &mut snapshot.changed {
+            if let Some(hash) = &change.object
+                && let Some(found) = exporter.add_content(hash)?
+            {
+                (change.object, change.size) = (Some(found.object), found.size);
+            }
+        }
+        snapshots.extend(snapshot.line());
+    }
+    let transcripts = exporter.add_transcripts(run)?;
+    let mut events = BufWriter::new(spooled_tempfile(MEMORY_BYTES));
+    let errors = catalog.lines_of(run, |line| match redactor {
+        Some(redactor) => events.write_all(&redact::event(redactor, &line.recorded)?),
+        None => writeln!(events, "{}", line.text.trim_ascii()),
+    })?;
+    exporter.problems.extend(errors.first.iter().map(ToString::to_string));
+    let events = events.into_inner().map_err(io::IntoInnerError::into_error)?;
+
+    let mut record = run.clone();
+    if let Some(redactor) = redactor {
+        redact::run(redactor, &mut record);
+    }
+    let (span, former) = (Interval::of(run, &catalog.runs), run.imported.clone().unwrap_or_default());
+    let redacted = redactor.map(Redactor::counts).or(former.redacted);
+    let imported = Imported { from: span.from, until: span.until, redacted, ..Imported::default() };
+    record.imported = Some(imported);
+    // It means nothing on another machine.
+    (record.config_dir, record.shares_name) = (None, false);
+
+    exporter.append(RUN, io::Cursor::new(serde_json::to_vec(&record).map_err(Error::from_json)?))?;
+    exporter.append(SNAPSHOTS, io::Cursor::new(snapshots))?;
+    exporter.append(EVENTS, events)?;
+    let transcripts = serde_json::to_vec(&transcripts).map_err(Error::from_json)?;
+    exporter.append(TRANSCRIPTS, io::Cursor::new(transcripts))?;
+    Ok((exporter.tar.into_inner()?.finish()?, exporter.problems))
+}
+
+impl<W: Write> Exporter<'_, W> {
+    fn append(&mut self, name: &str, mut part: impl Read + Seek) -> io::Result<u64> {
+        let size = part.seek(io::SeekFrom::End(0))?;
+        part.rewind()?;
+        let mut header = Header::new_ustar();
+        header.set_mode(PRIVATE_FILE);
+        header.set_size(size);
+        header.set_mtime(0);
+        header.set_uid(0);
+        header.set_gid(0);
+        self.tar.append_data(&mut header, name, part)?;
+        (self.done)(size);
+        Ok(size)
+    }
+
+    fn add_object(&mut self, hash: String, part: impl Read + Seek) -> io::Result<StoredTranscript> {
+        let mut part = part;
+        let size = match self.written.insert(hash.clone()) {
+            true => self.append(&format!("{OBJECTS}/{hash}"), part)?,
+            false => part.seek(io::SeekFrom::End(0))?,
+        };
+        Ok(StoredTranscript { object: hash, size })
+    }
+
+    fn add_bytes(&mut self, bytes: Vec<u8>) -> io::Result<StoredTranscript> {
+        let bytes = self.redactor.map(|redactor| redact::content(redactor, &bytes)).unwrap_or(bytes);
+        self.add_object(content_hash(&bytes), io::Cursor::new(bytes))
+    }
+
+    /// Adds a content of the run, and returns what it is in the bundle; `None` if it cannot be read.
+    fn add_content(&mut self, hash: &str) -> Result<Option<StoredTranscript>> {
+        if let Some(known) = self.contents.get(hash) {
+            return Ok(known.clone());
+        }
+        let added = match self.redactor {
+            None => self.copied(hash).map(|part| self.add_object(hash.to_owned(), part)),
+            Some(_) => {
+                self.archive.content(self.run, hash).map_err(Error::from).map(|bytes| self.add_bytes(bytes))
+            }
+        };
+        let added = match added {
+            Ok(added) => Some(added?),
+            Err(error) => {
+                self.problems.push(format!("{error}; skipped"));
+                None
+            }
+        };
+        self.contents.insert(hash.to_owned(), added.clone());
+        Ok(added)
+    }
+
+    fn copied(&self, hash: &str) -> Result<SpooledTempFile> {
+        let (mut reader, mut part) =
+            (self.archive.open_content(self.run, hash)?, spooled_tempfile(MEMORY_BYTES));
+        io::copy(&mut reader, &mut part)?;
+        reader.verify()?;
+        Ok(part)
+    }
+
+    /// Adds the transcripts, from the archive or from Claude Code's files if those have more.
+    fn add_transcripts(&mut self, run: &RunRecord) -> Result<BTreeMap<String, StoredTranscript>> {
+        let mut named = BTreeMap::new();
+        for (path, stored) in self.archive.longest_transcripts(run) {
+            let name = self.redactor.map_or(path.clone(), |redactor| redactor.text(&path).into_owned());
+            // The last part of the path identifies the owner; a second one of the same name gets a number.
+            let numbered = (2..).map(|number| format!("{number}/{name}"));
+            let free = std::iter::once(name.clone()).chain(numbered).find(|name| !named.contains_key(name));
+            named.insert(free.unwrap_or(name), (path, stored));
+        }
+        let mut all = BTreeMap::new();
+        for (name, (path, stored)) in named {
+            let added = match stored {
+                Some(stored) => self.add_content(&stored.object)?.unwrap_or(stored),
+                None => match fs::read_regular(path.as_ref(), MAX_BYTES) {
+                    Ok((bytes, _)) => self.add_bytes(bytes)?,
+                    Err(error) => {
+                        self.problems.push(format!("{error}; skipped"));
+                        continue;
+                    }
+                },
+            };
+            all.insert(name, added);
+        }
+        Ok(all)
+    }
+}
