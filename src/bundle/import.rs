@@ -66,7 +66,7 @@ pub fn import(from: impl Read, target: &ImportTarget<'_>, max_size: Option<u64>)
     fs::allow_missing(fs_err::remove_dir_all(dir.join(OBJECTS)))?;
 
     let scope = Scope::Run(run.run.clone());
-    let verifier = Verifier { archive: &archive, logs: &logs, state: None, scope, against: &[] };
+    let verifier = Verifier { archive: &archive, logs: &logs, paths: None, scope, against: &[] };
     let findings = verifier.run(&mut |_| ())?.first;
     if let Some(found) = findings.iter().find(|found| found.kind != Kind::MissingContent) {
         let name = found.path.file_name().unwrap_or_default().to_string_lossy();

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::catalog::{self, lenient_catalog};
 use super::output::JsonOption;
 use crate::context::Context;
-use crate::verify::{LogHead, Scope, StateDirs, Verifier};
+use crate::verify::{LogHead, Scope, Verifier};
 use crate::view;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::log::Logs;
@@ -56,11 +56,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         None => Scope::All,
     };
     let against = heads(&args.against)?;
-    let (sessions, policy) = (context.paths.sessions(), context.paths.policy());
     let verifier = Verifier {
         archive: &catalog.archive,
         logs: &catalog.logs,
-        state: Some(StateDirs { sessions: &sessions, policy: &policy }),
+        paths: Some(&context.paths),
         scope,
         against: &against,
     };

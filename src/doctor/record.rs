@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{Diagnosis, Facts, bad, ok, unknown, warn};
 use crate::restore::holder;
 use crate::settings::plan::count;
-use crate::verify::{Scope, StateDirs, Verifier};
+use crate::verify::{Scope, Verifier};
 use teamkeep_core::client::settings::command::{quoted, shell_operand};
 use teamkeep_core::client::team::{TeamConfig, erasing};
 use teamkeep_core::error::Result;
@@ -87,10 +87,8 @@ fn inspect(facts: &Facts<'_>, verify: &str) -> Result<Diagnosis> {
     let Some(run) = runs.iter().rev().find(|run| run.team.is_some()).or(runs.last()) else {
         return Ok(unknown("no run recorded yet"));
     };
-    let (logs, sessions, policy) = (Logs::of(facts.paths), facts.paths.sessions(), facts.paths.policy());
-    let state = Some(StateDirs { sessions: &sessions, policy: &policy });
-    let scope = Scope::Run(run.run.clone());
-    let verifier = Verifier { archive: &archive, logs: &logs, state, scope, against: &[] };
+    let (logs, paths, scope) = (Logs::of(facts.paths), Some(facts.paths), Scope::Run(run.run.clone()));
+    let verifier = Verifier { archive: &archive, logs: &logs, paths, scope, against: &[] };
     let damage = verifier.run(&mut |_| ())?.count;
     let name = run.team.as_deref().unwrap_or("a session without a team");
     if damage == 0 {

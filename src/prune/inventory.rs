@@ -94,7 +94,7 @@ impl Inventory {
             let held = &mut self.runs[*index];
             let scope = Scope::Run(held.run.run.clone());
             let verifier =
-                Verifier { archive: &catalog.archive, logs: &catalog.logs, state: None, scope, against: &[] };
+                Verifier { archive: &catalog.archive, logs: &catalog.logs, paths: None, scope, against: &[] };
             let findings = verifier.run(done)?;
             if !findings.is_readable() {
                 held.state = RunState::Damaged;

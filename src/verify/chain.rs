@@ -13,9 +13,6 @@ use teamkeep_core::store::log::{EventLog, Link, LogOwner, Mark, Sealed, SegmentN
 pub(super) const ALTERED: &str =
     "somebody or something changed the recorded data; compare it with a copy, an export or shipped data";
 
-const HEAD: &str =
-    "a deleted or restored events.lock, or one that another program wrote; the next hook call stores a head";
-
 /// How much the chains cover.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ChainStats {
@@ -28,13 +25,6 @@ pub struct ChainStats {
 pub struct LogHead {
     /// The ID of a run, or `session-` and that of a session.
     pub log: String,
-    #[serde(flatten)]
-    pub point: ChainPointParts,
-}
-
-/// A place in a chain, as two fields.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct ChainPointParts {
     pub count: u64,
     pub hash: ChainHash,
 }
@@ -43,17 +33,13 @@ impl LogHead {
     /// The head of a log; `None` if it has no lines.
     pub fn of(log: &EventLog) -> Option<LogHead> {
         let ChainPoint { count, hash } = log.head()?;
-        (count > 0).then(|| LogHead { log: log.owner.to_string(), point: ChainPointParts { count, hash } })
-    }
-
-    fn point(&self) -> ChainPoint {
-        ChainPoint { count: self.point.count, hash: self.point.hash }
+        (count > 0).then(|| LogHead { log: log.owner.to_string(), count, hash })
     }
 }
 
 impl fmt::Display for LogHead {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}:{}", self.log, self.point())
+        write!(out, "{}:{}:{}", self.log, self.count, self.hash)
     }
 }
 
@@ -63,29 +49,27 @@ impl FromStr for LogHead {
     fn from_str(text: &str) -> Result<LogHead, InvalidPoint> {
         let (log, point) = text.split_once(':').filter(|(log, _)| !log.is_empty()).ok_or(InvalidPoint)?;
         let ChainPoint { count, hash } = point.parse()?;
-        Ok(LogHead { log: log.to_owned(), point: ChainPointParts { count, hash } })
+        Ok(LogHead { log: log.to_owned(), count, hash })
     }
 }
 
-/// Whether a head is in the chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Sighting {
-    #[default]
-    None,
-    Same,
-    Other,
+/// A head that the chain must have.
+#[derive(Debug)]
+struct ExpectedHead {
+    point: ChainPoint,
+    /// Whether it was noted earlier. The other one is the present head.
+    is_noted: bool,
+    /// The hash that its line has.
+    found: Option<ChainHash>,
 }
 
 /// The chain of one log as far as it was read.
 #[derive(Debug)]
 pub(super) struct ChainCheck<'a> {
     log: &'a EventLog,
-    /// The head before the lines were read. Hook calls may have written more.
-    head: Option<ChainPoint>,
-    /// The heads to look for: that one, and those that were noted earlier.
-    sightings: Vec<(ChainPoint, Sighting)>,
+    heads: Vec<ExpectedHead>,
     first: Option<u64>,
-    last: Option<Link>,
+    last: ChainPoint,
     /// The number of the last line, if it was misplaced: those that follow it are with it.
     misplaced: Option<u64>,
     pub lines: u64,
@@ -94,33 +78,23 @@ pub(super) struct ChainCheck<'a> {
 }
 
 /// A problem of one line.
-pub(super) type LineProblem = (Kind, String);
+type LineProblem = (Kind, String);
 
 impl<'a> ChainCheck<'a> {
-    /// To be called before the log's directory is listed.
+    /// To be called before the log's directory is listed: hook calls may write more lines.
     pub fn new(log: &'a EventLog, noted: &[LogHead]) -> ChainCheck<'a> {
-        let head = log.head();
-        let name = log.owner.to_string();
-        let own = noted.iter().filter(|noted| noted.log == name).map(LogHead::point);
-        let sightings = head.into_iter().chain(own).map(|point| (point, Sighting::None)).collect();
-        ChainCheck {
-            log,
-            head,
-            sightings,
-            first: None,
-            last: None,
-            misplaced: None,
-            lines: 0,
-            is_pruned: false,
-        }
+        let (now, name) = (log.head().map(|point| (point, false)), log.owner.to_string());
+        let noted = noted.iter().filter(|noted| noted.log == name);
+        let noted = noted.map(|noted| (ChainPoint { count: noted.count, hash: noted.hash }, true));
+        let heads = now.into_iter().chain(noted);
+        let heads = heads.map(|(point, is_noted)| ExpectedHead { point, is_noted, found: None }).collect();
+        let (first, last, misplaced) = (None, ChainPoint::default(), None);
+        ChainCheck { log, heads, first, last, misplaced, lines: 0, is_pruned: false }
     }
 
     /// Takes one line of a segment.
     pub fn line(&mut self, segment: &SegmentName, line: &[u8]) -> Option<LineProblem> {
-        let Some(sealed) = Sealed::read(line) else {
-            let what = "the line is not in the chain: it was inserted or replaced";
-            return Some((Kind::UnchainedLine, what.to_owned()));
-        };
+        let Some(sealed) = Sealed::read(line) else { return Some(misplaced()) };
         self.lines += 1;
         let linked = match (sealed.mark, segment.is_single()) {
             (Mark::Single(_), true) => None,
@@ -134,34 +108,32 @@ impl<'a> ChainCheck<'a> {
     }
 
     fn link(&mut self, link: Link) -> Option<LineProblem> {
-        for (head, seen) in self.sightings.iter_mut().filter(|(head, _)| head.count == link.number) {
-            *seen = if head.hash == link.hash { Sighting::Same } else { Sighting::Other };
+        for head in self.heads.iter_mut().filter(|head| head.point.count == link.number) {
+            head.found = Some(link.hash);
         }
-        let due = self.last.map_or(1, |last| last.number.saturating_add(1));
+        let (before, due) = (self.last, self.last.count.saturating_add(1));
         if link.number < due {
-            let before = self.misplaced.replace(link.number);
-            let is_with_it = before.is_some_and(|before| before.checked_add(1) == Some(link.number));
-            return if is_with_it { None } else { Some(misplaced()) };
+            let former = self.misplaced.replace(link.number).and_then(|former| former.checked_add(1));
+            return (former != Some(link.number)).then(misplaced);
         }
         self.misplaced = None;
-        let is_first = self.last.is_none();
         self.first.get_or_insert(link.number);
-        let last = self.last.replace(link).map_or(ChainHash::START, |last| last.hash);
-        match () {
+        self.last = link.point();
+        match link.after {
             // Retention removes the first segments of a session without a run.
-            () if (is_first || self.is_pruned) && link.number > due && self.is_of_session() => None,
-            () if link.number > due => Some((Kind::MissingLines, missing(due, link.number - 1))),
-            () if link.after == last => None,
-            () if link.after == ChainHash::START => {
-                let what = "the chain starts again here, because its head was missing: lines before may have been removed";
-                Some((Kind::RestartedChain, what.to_owned()))
+            _ if link.number > due && self.is_of_session() && (due == 1 || self.is_pruned) => None,
+            _ if link.number > due => {
+                let what = format!("lines {due} to {} of the chain are missing before it", link.number - 1);
+                Some((Kind::MissingLines, what))
             }
-            () => {
-                let (number, before) = (link.number, link.number - 1);
-                let what = format!(
-                    "line {number} of the chain does not continue line {before}: one of them was replaced"
-                );
-                Some((Kind::BrokenChain, what))
+            after if after == before.hash => None,
+            ChainHash::START => {
+                let what = "the chain starts again here, because its head was missing: lines before may have been removed";
+                Some((Kind::MissingHead, what.to_owned()))
+            }
+            _ => {
+                let what = format!("line {} of the chain does not continue line {}", due, before.count);
+                Some((Kind::AlteredLine, format!("{what}: one of them was replaced")))
             }
         }
     }
@@ -170,94 +142,54 @@ impl<'a> ChainCheck<'a> {
         matches!(self.log.owner, LogOwner::Session(_))
     }
 
-    /// Compares the end of a segment that was read with its name.
-    pub fn end_segment(&self, segment: &SegmentName) -> Option<LineProblem> {
-        let end = segment.end()?;
-        let last = self.last.map(|last| last.point()).unwrap_or_default();
-        match () {
-            () if last == end => None,
-            () if last.count < end.count => Some(truncated(last.count, end.count)),
-            () => {
-                Some((Kind::HeadMismatch, "its last line is not the one that it is named after".to_owned()))
-            }
-        }
-    }
-
     /// The problems of the whole log.
     pub fn finish(&self) -> Vec<Finding> {
-        let lock = self.log.dir().join("events.lock");
-        let last = self.last.map_or(0, |last| last.number);
+        let (lock, last) = (self.log.dir().join("events.lock"), self.last.count);
         let mut findings = Vec::new();
-        let mut sightings = self.sightings.iter();
-        match self.head {
-            None if last > 0 && self.log.head().is_none() => {
-                let what = "the head of the log's chain is missing: lines may have been removed from the end";
-                findings.push(Finding::new(Kind::MissingHead, &lock, what, HEAD));
-            }
-            None => {}
-            Some(head) => {
-                let seen = sightings.next().map_or(Sighting::None, |(_, seen)| *seen);
-                // Retention removes all segments before the directory.
-                let is_removed = self.is_of_session() && (last == 0 || self.is_pruned);
-                let problem = match seen {
-                    _ if head.count > last && is_removed => None,
-                    _ if head.count > last => Some(truncated(last, head.count)),
-                    Sighting::Other => {
-                        let what = format!(
-                            "line {} of the log has another hash than its head: it was replaced",
-                            head.count
-                        );
-                        Some((Kind::HeadMismatch, what))
-                    }
-                    _ => None,
-                };
-                findings.extend(problem.map(|(kind, what)| Finding::new(kind, &lock, what, HEAD)));
-            }
+        let is_headless = self.heads.iter().all(|head| head.is_noted);
+        if is_headless && last > 0 && self.log.head().is_none() {
+            let what = "the head of the log's chain is missing: lines may have been removed from the end";
+            findings.push(Finding::new(Kind::MissingHead, &lock, what, ALTERED));
         }
-        findings.extend(sightings.filter_map(|(noted, seen)| {
-            let count = noted.count;
-            let (kind, what) = match seen {
-                Sighting::Same => return None,
-                Sighting::Other => {
-                    (Kind::HeadMismatch, format!("line {count} has another hash: the log was rewritten"))
+        for ExpectedHead { point, is_noted, found } in &self.heads {
+            let count = point.count;
+            let (kind, what) = match found {
+                Some(hash) if *hash == point.hash => continue,
+                Some(_) => (Kind::HeadMismatch, format!("line {count} has another hash: it was replaced")),
+                None if *is_noted && self.first.is_some_and(|first| count < first) => {
+                    (Kind::RemovedHead, format!("retention or somebody removed line {count}"))
                 }
-                Sighting::None if self.first.is_some_and(|first| count < first) => (
-                    Kind::RemovedHead,
-                    format!("retention or somebody removed line {count}, so it cannot be compared"),
-                ),
-                Sighting::None if count > last => {
-                    (Kind::HeadMismatch, format!("the log ends with line {last}: it was replaced or cut off"))
+                None if *is_noted => {
+                    (Kind::HeadMismatch, format!("line {count} is missing; the log ends with line {last}"))
                 }
-                Sighting::None => (Kind::HeadMismatch, format!("line {count} is missing")),
+                // It is reported where the line is missing.
+                None if count <= last => continue,
+                // Retention removes all segments before the directory.
+                None if self.is_of_session() && (last == 0 || self.is_pruned) => continue,
+                None => {
+                    let what = format!("the log ends with line {last}, but line {count} was written");
+                    (Kind::MissingLines, format!("{what}: its end was removed"))
+                }
             };
-            let what = format!("{}:{noted} was noted, but {what}", self.log.owner);
-            Some(Finding::new(kind, self.log.dir(), what, ALTERED))
-        }));
+            findings.push(match is_noted {
+                true => {
+                    let what = format!("{}:{point} was noted, but {what}", self.log.owner);
+                    Finding::new(kind, self.log.dir(), what, ALTERED)
+                }
+                false => Finding::new(kind, &lock, what, ALTERED),
+            });
+        }
         findings
     }
 }
 
 /// The finding about a noted head whose log is missing.
 pub(super) fn without_log(noted: &LogHead, store: &Path) -> Finding {
-    let kind = if noted.log.starts_with("session-") { Kind::RemovedHead } else { Kind::MissingRun };
     let what =
         format!("{noted} was noted, but the log does not exist: `prune`, retention or somebody removed it");
-    Finding::new(kind, store, what, ALTERED)
+    Finding::new(Kind::RemovedHead, store, what, ALTERED)
 }
 
 fn misplaced() -> LineProblem {
-    (Kind::MisplacedLine, "the line is not in its place: it was moved or copied here".to_owned())
-}
-
-fn missing(from: u64, to: u64) -> String {
-    match from == to {
-        true => format!("line {from} of the chain is missing before this line"),
-        false => format!("lines {from} to {to} of the chain are missing before this line"),
-    }
-}
-
-fn truncated(last: u64, written: u64) -> LineProblem {
-    let what =
-        format!("it ends with line {last} of the chain, but line {written} was written: its end was removed");
-    (Kind::TruncatedLog, what)
+    (Kind::MisplacedLine, "the line is not in its place in the chain: it was inserted or moved".to_owned())
 }

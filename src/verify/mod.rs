@@ -4,21 +4,23 @@
 //! Changes nothing, and keeps only hashes and ids in memory, regardless of the size of the store.
 
 mod chain;
-mod check;
-mod events;
-mod journals;
+mod logs;
 mod runs;
 
+use std::collections::{BTreeMap, HashMap};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 pub use chain::{ChainStats, LogHead};
-use check::Check;
 use teamkeep_core::error::Result;
 use teamkeep_core::named_enum;
 use teamkeep_core::store::archive::Archive;
-use teamkeep_core::store::log::Logs;
+use teamkeep_core::store::chain::ChainPoint;
+use teamkeep_core::store::log::{EventLog, Lines, Logs};
+use teamkeep_core::sys::fs;
+use teamkeep_core::sys::paths::Paths;
 
 /// The part of the store to check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,18 +35,11 @@ pub enum Scope {
 pub struct Verifier<'a> {
     pub archive: &'a Archive,
     pub logs: &'a Logs,
-    /// `None` if the state of sessions and gates is not checked.
-    pub state: Option<StateDirs<'a>>,
+    /// `None` if the files that teamkeep can write again are not checked.
+    pub paths: Option<&'a Paths>,
     pub scope: Scope,
     /// Heads of logs that were noted earlier, and must still be in their chains.
     pub against: &'a [LogHead],
-}
-
-/// The directories with the state of sessions and of the gates.
-#[derive(Debug, Clone, Copy)]
-pub struct StateDirs<'a> {
-    pub sessions: &'a Path,
-    pub policy: &'a Path,
 }
 
 named_enum! {
@@ -62,32 +57,22 @@ named_enum! {
         DamagedFile = "damaged-file",
         /// An event with the same id as another one.
         RepeatedId = "repeated-id",
-        /// A line of the log that does not match its hash.
+        /// A line of the log that does not match its hash, or does not continue the one before it.
         AlteredLine = "altered-line",
-        /// A line of the log without a place in the chain.
-        UnchainedLine = "unchained-line",
-        /// A line of the log in another place than the one that it was written to.
+        /// A line of the log in another place than the one that it was written to, or without one.
         MisplacedLine = "misplaced-line",
-        /// Lines of the chain that are missing.
+        /// Lines of the chain that are missing, also at the end.
         MissingLines = "missing-lines",
-        /// A line of the log that does not continue the one before it.
-        BrokenChain = "broken-chain",
-        /// A line at which the chain starts again, because its head was missing.
-        RestartedChain = "restarted-chain",
-        /// A log that ends before its head.
-        TruncatedLog = "truncated-log",
-        /// A chain without a head.
+        /// A chain without a head, or a line before which it was missing.
         MissingHead = "missing-head",
         /// A head that is not in the chain: the one of the log, or one that was noted earlier.
         HeadMismatch = "head-mismatch",
-        /// A head that was noted earlier, of a line that retention may have removed.
+        /// A head that was noted earlier, of a line or a log that retention or `prune` may have removed.
         RemovedHead = "removed-head",
         /// A journal that is not as events name it.
         AlteredJournal = "altered-journal",
         /// A journal, or its end, that no event names, because its writer was killed. It is a note.
         UnnamedJournal = "unnamed-journal",
-        /// A run whose head was noted earlier, and that is missing.
-        MissingRun = "missing-run",
         /// Data in a format of a newer teamkeep.
         NewerVersion = "newer-version",
     }
@@ -203,12 +188,11 @@ const UNLISTED: &str = "restore the directory; until then no run can be shown or
 impl Verifier<'_> {
     /// Approximate number of bytes to check.
     pub fn size(&self) -> u64 {
-        let mut bytes = 0;
-        if self.scope == Scope::All {
-            // Errors are reported later, by the check itself.
-            bytes += self.archive.run_names().iter().map(|run| self.archive.run_size(run)).sum::<u64>();
-        }
-        bytes + self.logs.segments().iter().map(|segment| segment.size).sum::<u64>()
+        let runs: u64 = match self.scope {
+            Scope::All => self.run_names().iter().map(|run| self.archive.run_size(run)).sum(),
+            Scope::Run(_) => 0,
+        };
+        runs + self.logs.segments().iter().map(|segment| segment.size).sum::<u64>()
     }
 
     /// Checks everything in the scope and calls `done` with the number of bytes read. Repeats checks with findings if
@@ -224,39 +208,74 @@ impl Verifier<'_> {
         self.check(done)
     }
 
-    /// The existing runs in the scope.
+    /// The runs in the scope.
     fn run_names(&self) -> Vec<String> {
         match &self.scope {
             Scope::All => self.archive.run_names(),
-            Scope::Run(run) => {
-                let dir = self.archive.run_dir(run).filter(|dir| dir.symlink_metadata().is_ok());
-                dir.map(|_| run.clone()).into_iter().collect()
-            }
+            Scope::Run(run) => vec![run.clone()],
+        }
+    }
+
+    fn scoped_logs(&self) -> io::Result<Vec<EventLog>> {
+        match &self.scope {
+            Scope::All => self.logs.all(),
+            Scope::Run(run) => Ok(self.logs.run(run).into_iter().collect()),
         }
     }
 
     fn check(&self, done: &mut dyn FnMut(u64)) -> Result<Findings> {
-        let mut check = Check::new(self, done);
-        let names = match &self.scope {
-            Scope::All => {
-                if let Some(why) = self.archive.why_unlisted() {
-                    let what = format!("cannot list the runs: {why}");
-                    check.findings.add(Finding::new(
-                        Kind::DamagedFile,
-                        &self.archive.runs_dir(),
-                        what,
-                        UNLISTED,
-                    ));
-                }
-                self.archive.run_names()
-            }
-            Scope::Run(run) => vec![run.clone()],
-        };
-        names.iter().for_each(|run| check.run(run));
-        check.indexes();
-        check.states();
+        let runs = self.run_names();
+        let journal_sizes = runs.iter().map(|run| (run.clone(), self.archive.journal_size(run))).collect();
+        let (findings, named, contents) = (Findings::default(), HashMap::new(), HashMap::new());
+        let mut check = Check { verifier: self, findings, journal_sizes, named, contents, done };
+        if let Some(why) = self.archive.why_unlisted().filter(|_| self.scope == Scope::All) {
+            let what = format!("cannot list the runs: {why}");
+            check.add(Finding::new(Kind::DamagedFile, &self.archive.runs_dir(), what, UNLISTED));
+        }
+        // A journal is written before the event that names it, and read after it.
         check.logs();
-        check.finish_journals();
+        runs.iter().for_each(|run| check.run(run));
+        check.state_files();
         Ok(check.findings)
+    }
+}
+
+/// States of a journal, each with the ID of the event that names it.
+type NamedStates = BTreeMap<ChainPoint, String>;
+
+/// A check in progress.
+struct Check<'a> {
+    verifier: &'a Verifier<'a>,
+    findings: Findings,
+    /// The size of the journals of each run, from before the logs were read.
+    journal_sizes: HashMap<String, u64>,
+    /// The states that events name, by run and name of the journal.
+    named: HashMap<String, BTreeMap<String, NamedStates>>,
+    /// The index of the finding about each content of the run that is being checked; `None` if it is intact.
+    contents: HashMap<String, Option<usize>>,
+    /// Called with the number of bytes read.
+    done: &'a mut dyn FnMut(u64),
+}
+
+impl Check<'_> {
+    fn add(&mut self, finding: Finding) {
+        self.findings.add(finding);
+    }
+
+    /// Calls `each` for each line of a file with its number, keeping only one in memory.
+    fn each_line(
+        &mut self,
+        path: &Path,
+        mut lines: Lines,
+        mut each: impl FnMut(&mut Self, u64, Vec<u8>),
+    ) -> io::Result<()> {
+        while let Some(raw) = lines.next() {
+            let raw = raw.map_err(|error| fs::with_path(error, "read", path))?;
+            (self.done)(raw.size);
+            // A line that is too long is damaged, even if it begins like an event.
+            let line = raw.bytes.unwrap_or_else(|| b"too long for a line".to_vec());
+            each(self, lines.position.lines, line);
+        }
+        Ok(())
     }
 }

@@ -1,28 +1,39 @@
-//! Checks a run's directory: its description, journals, transcripts and stored events, and whether the journals have the
-//! states that the events of the log name.
+//! Checks the directories of runs: the description, the journals, whose states the events of the log name, and the transcripts;
+//! and the files that teamkeep can write again.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::check::{Check, ContentUse};
-use super::journals::{JournalCheck, JournalStates, Naming};
-use super::{Finding, Kind, Scope, UPGRADE};
-use teamkeep_core::store::archive::{JournalPoint, Snapshot};
-use teamkeep_core::store::log;
+use serde_json::Value;
+
+use super::chain::ALTERED;
+use super::{Check, Finding, Kind, NamedStates, Scope, UPGRADE};
+use teamkeep_core::store::archive::{ContentError, RunRecord, Snapshot, is_hash};
+use teamkeep_core::store::chain::ChainPoint;
+use teamkeep_core::store::log::{self, Lines, Position};
+use teamkeep_core::sys::fs::{self, JsonFile};
 
 /// The supported format version of a run's description and of a journal line.
 const VERSION: u8 = 1;
 const SNAPSHOT_VERSION: u8 = 2;
 
+/// Maximum number of uses to list for a damaged content.
+const MAX_USES: usize = 5;
+
 const RECORD: &str =
     "the next hook call of its team rebuilds it; for an ended run, import it again from an export";
-const JOURNAL: &str = "the recorded files of this run are lost; if you have an export of the run, remove its directory and \
-                       `teamkeep import FILE`";
+const LOST: &str = "only these states are lost; if you have an export of the run, move its directory away and \
+                    `teamkeep import FILE`";
 const LINE: &str = "the changes at that moment are lost, with the states that only this line names; all other lines are intact";
 const CUT_LINE: &str =
     "the next hook call of the team stores the files that still exist; all other lines are intact";
+const UNNAMED: &str =
+    "their files were on the disk at that moment if a hook was killed; compare with other lines";
 const TRANSCRIPTS: &str = "transcripts that Claude Code still has are read from there; the others are lost";
+const STATE: &str = "no event is in it: the next hook call writes it again; or remove it";
 
 impl Check<'_> {
+    /// Checks a run, after the logs.
     pub fn run(&mut self, run: &str) {
         self.findings.checked.runs += 1;
         self.contents.clear();
@@ -30,27 +41,31 @@ impl Check<'_> {
         let Some(dir) = archive.run_dir(run) else {
             let (what, hint) =
                 (format!("{run:?} is not a valid run id"), "remove it: it does not belong to teamkeep");
-            self.findings.add(Finding::new(Kind::DamagedFile, Path::new(run), what, hint));
-            return;
+            return self.add(Finding::new(Kind::DamagedFile, Path::new(run), what, hint));
         };
-        self.description(run, &dir.join("run.json"));
-        let before = (self.findings.checked.manifests, self.findings.count);
+        let record = archive.run(run).filter(|record| record.run == run);
+        self.description(run, record.as_ref(), &dir.join("run.json"));
+        // An event of any session can name a line, and a hook call may have added one since the logs were read.
+        let is_imported = record.as_ref().is_some_and(|record| record.imported.is_some());
+        let is_steady = self.journal_sizes.get(run) == Some(&archive.journal_size(run));
+        let is_complete = self.verifier.scope == Scope::All && !is_imported && is_steady;
+        let mut named = self.named.remove(run).unwrap_or_default();
         for file in archive.journal_files(run) {
-            self.journal(run, &file);
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let states = named.remove(name.strip_suffix(".gz").unwrap_or(&name)).unwrap_or_default();
+            self.journal(run, &file, states, is_complete);
         }
-        let is_empty = (self.findings.checked.manifests, self.findings.count) == before;
-        if is_empty && archive.run(run).is_some_and(|record| record.has_journal()) {
-            let what = "the journal of this team's run is missing or empty";
-            let path = dir.join("snapshots.jsonl");
-            self.findings.add(Finding::new(Kind::DamagedFile, &path, what, JOURNAL).of_run(run));
+        for (name, states) in named {
+            let event = states.into_values().next().unwrap_or_default();
+            let what = format!("it is missing, but event {event} names it");
+            self.add(Finding::new(Kind::DamagedFile, &dir.join(name), what, LOST).of_run(run));
         }
-        self.transcripts(run, &dir.join("transcripts.json"));
+        self.transcripts(run, record.as_ref(), &dir.join("transcripts.json"));
     }
 
-    fn description(&mut self, run: &str, path: &Path) {
-        let archive = self.verifier.archive;
-        let (kind, what, hint) = match archive.run(run).filter(|record| record.run == run) {
-            None => (Kind::DamagedFile, archive.why_damaged(run), RECORD),
+    fn description(&mut self, run: &str, record: Option<&RunRecord>, path: &Path) {
+        let (kind, what, hint) = match record {
+            None => (Kind::DamagedFile, self.verifier.archive.why_damaged(run), RECORD),
             Some(record) if record.v > VERSION => {
                 (Kind::NewerVersion, format!("format version {}", record.v), UPGRADE)
             }
@@ -59,107 +74,169 @@ impl Check<'_> {
                 None => return,
             },
         };
-        self.findings.add(Finding::new(kind, path, what, hint).of_run(run));
+        self.add(Finding::new(kind, path, what, hint).of_run(run));
     }
 
-    fn journal(&mut self, run: &str, file: &Path) {
-        let problem = self.each_line(file, |check, number, line| {
-            check.journals.of(run, file).states.line(number, &line);
-            if line.is_empty() {
-                return;
-            }
-            check.findings.checked.manifests += 1;
-            let at_line = |kind, what, hint| Finding::new(kind, file, what, hint).of_run(run).at(number);
-            let parsed = Snapshot::parse(&line);
-            // No event refers to the state after this line, so it excuses no other difference.
-            if parsed.as_ref().is_err_and(serde_json::Error::is_eof) {
-                let cut = at_line(Kind::CutLine, log::CUT_OFF.to_owned(), CUT_LINE);
-                check.findings.add(cut);
-                return;
-            }
-            let mut add = |kind, what, hint| {
-                check.journals.of(run, file).is_damaged = true;
-                check.findings.add(at_line(kind, what, hint));
-            };
-            let snapshot = match parsed {
-                Ok(snapshot) => snapshot,
-                Err(error) => return add(Kind::DamagedLine, error.to_string(), LINE),
-            };
-            if snapshot.v > SNAPSHOT_VERSION {
-                add(Kind::NewerVersion, format!("format version {}", snapshot.v), UPGRADE);
-            } else if let Some(what) = snapshot.flaw() {
-                add(Kind::DamagedLine, what, LINE);
-            }
-            for change in &snapshot.changed {
-                if let Some(hash) = &change.object {
-                    let what = format!("{} {}", change.path, snapshot.at);
-                    check.require_content(hash, &ContentUse { run, file, line: Some(number), what });
+    /// Checks the lines of a journal, and that it has the states that events name; with `is_complete`, also that they name
+    /// its last line.
+    fn journal(&mut self, run: &str, file: &Path, mut named: NamedStates, is_complete: bool) {
+        let (mut state, mut lines, mut known, mut is_damaged) = (ChainPoint::default(), 0, 0, false);
+        let is_packed = file.extension().is_some_and(|kind| kind == "gz");
+        let open = if is_packed { Lines::open_packed } else { Lines::open };
+        let read = open(file, Position::default()).and_then(|from| {
+            self.each_line(file, from, |check, number, line| {
+                let count = state.count + line.len() as u64 + 1;
+                state = ChainPoint { count, hash: state.hash.with_line(&line) };
+                lines = number;
+                if named.remove(&state).is_some() {
+                    known = number;
                 }
-            }
+                is_damaged |= !line.is_empty() && check.snapshot(run, file, number, &line);
+            })
         });
-        if let Some(why) = problem {
-            self.journals.of(run, file).is_damaged = true;
-            self.findings.add(Finding::new(Kind::DamagedFile, file, why, LINE).of_run(run));
-        }
+        let (kind, what, hint) = match (read, named.first_key_value()) {
+            (Err(error), _) => (Kind::DamagedFile, error.to_string(), LINE),
+            _ if is_damaged => return,
+            (Ok(()), Some((_, event))) => {
+                let what = format!("its lines are not those that event {event} names");
+                let what = format!("{what}: a line was changed, removed or inserted here or after");
+                (if lines == 0 { Kind::DamagedFile } else { Kind::AlteredJournal }, what, ALTERED)
+            }
+            (Ok(()), None) if is_complete && known < lines => {
+                let what = "no event names this line or those after it: the hook call that wrote them was killed, its run was pruned, or somebody added them";
+                (Kind::UnnamedJournal, what.to_owned(), UNNAMED)
+            }
+            _ => return,
+        };
+        let line = (known + 1).min(lines.max(1));
+        self.add(Finding::new(kind, file, what, hint).of_run(run).at(line));
     }
 
-    fn transcripts(&mut self, run: &str, file: &Path) {
-        let archive = self.verifier.archive;
-        let why = match archive.read_kept(run) {
+    /// Checks a line of a journal. Returns whether it explains other differences.
+    fn snapshot(&mut self, run: &str, file: &Path, number: u64, line: &[u8]) -> bool {
+        self.findings.checked.manifests += 1;
+        let at_line = |kind, what, hint| Finding::new(kind, file, what, hint).of_run(run).at(number);
+        let finding = match Snapshot::parse(line) {
+            // No event refers to the state after this line.
+            Err(error) if error.is_eof() => {
+                self.add(at_line(Kind::CutLine, log::CUT_OFF.to_owned(), CUT_LINE));
+                return false;
+            }
+            Err(error) => Some(at_line(Kind::DamagedLine, error.to_string(), LINE)),
+            Ok(snapshot) => {
+                for change in &snapshot.changed {
+                    if let Some(hash) = &change.object {
+                        let state = format!("{} {}", change.path, snapshot.at);
+                        self.require_content(run, hash, &state, &|kind, what| at_line(kind, what, LOST));
+                    }
+                }
+                let newer = format!("format version {}", snapshot.v);
+                match snapshot.flaw() {
+                    _ if snapshot.v > SNAPSHOT_VERSION => Some(at_line(Kind::NewerVersion, newer, UPGRADE)),
+                    flaw => flaw.map(|what| at_line(Kind::DamagedLine, what, LINE)),
+                }
+            }
+        };
+        let is_damaged = finding.is_some();
+        finding.into_iter().for_each(|finding| self.add(finding));
+        is_damaged
+    }
+
+    fn transcripts(&mut self, run: &str, record: Option<&RunRecord>, file: &Path) {
+        let of_file = |kind, what, hint| Finding::new(kind, file, what, hint).of_run(run);
+        let why = match self.verifier.archive.read_kept(run) {
             Ok(Some(kept)) => {
-                for (what, kept) in kept {
+                for (path, kept) in kept {
                     self.findings.checked.transcripts += 1;
-                    self.require_content(&kept.object, &ContentUse { run, file, line: None, what });
+                    self.require_content(run, &kept.object, &path, &|kind, what| of_file(kind, what, LOST));
                 }
                 return;
             }
-            Ok(None) if !archive.run(run).is_some_and(|record| record.has_transcripts()) => return,
+            Ok(None) if !record.is_some_and(RunRecord::has_transcripts) => return,
             Ok(None) => "it is missing, although the run has ended".to_owned(),
             Err(error) => error.to_string(),
         };
-        self.findings.add(Finding::new(Kind::DamagedFile, file, why, TRANSCRIPTS).of_run(run));
+        self.add(of_file(Kind::DamagedFile, why, TRANSCRIPTS));
     }
 
-    /// Compares the states that an event names. Runs that were removed since are not there.
-    pub fn named_states(&mut self, line: &[u8]) {
-        let Some(Naming { id, at, snapshots }) = Naming::of_event(line) else { return };
-        let (archive, single) = (self.verifier.archive, self.single_run());
-        for (run, point) in snapshots.iter().filter(|(run, _)| single.is_none_or(|single| single == *run)) {
-            let Ok(named) = point.parse::<JournalPoint>() else { continue };
-            // A run that was pruned and began again has another journal.
-            let is_former =
-                archive.run(run).is_some_and(|record| at < record.started_at && record.imported.is_none());
-            if let Some(dir) = archive.run_dir(run).filter(|dir| dir.exists() && !is_former) {
-                let path = dir.join(named.file_name(&id));
-                self.journals.of(run, &path).compare(named.point, &id);
-            }
+    /// Notes that a state needs a content, and records the finding that `lost` makes if it cannot be read.
+    fn require_content(
+        &mut self,
+        run: &str,
+        hash: &str,
+        state: &str,
+        lost: &dyn Fn(Kind, String) -> Finding,
+    ) {
+        if !is_hash(hash) {
+            return self.add(lost(Kind::DamagedLine, format!("{hash:?} is not a valid hash")));
+        }
+        if !self.contents.contains_key(hash) {
+            self.findings.checked.contents += 1;
+            let finding = match self.verifier.archive.content(run, hash) {
+                Ok(bytes) => {
+                    self.findings.checked.bytes += bytes.len() as u64;
+                    (self.done)(bytes.len() as u64);
+                    None
+                }
+                Err(error @ ContentError::Missing { .. }) => {
+                    self.findings.add(lost(Kind::MissingContent, error.to_string()))
+                }
+                Err(error) => self.findings.add(lost(Kind::DamagedContent, error.to_string())),
+            };
+            self.contents.insert(hash.to_owned(), finding);
+        }
+        let finding = self.contents.get(hash).copied().flatten();
+        if let Some(finding) = finding.and_then(|at| self.findings.first.get_mut(at))
+            && finding.needed_by.len() < MAX_USES
+        {
+            finding.needed_by.push(format!("{run} {state}"));
         }
     }
 
-    /// Reports the journals that are not as events name them.
-    pub fn finish_journals(&mut self) {
-        for (run, journals) in std::mem::take(&mut self.journals.journals) {
-            // A run that continues has decompressed its journal in the meantime.
-            let files = self.verifier.archive.journal_files(&run);
-            let is_imported =
-                || self.verifier.archive.run(&run).is_some_and(|record| record.imported.is_some());
-            // An event of any session can name it.
-            if self.verifier.scope == Scope::All && !is_imported() {
-                for finding in journals.values().filter_map(JournalCheck::unnamed) {
-                    self.findings.add(finding.of_run(&run));
+    /// Checks the files that teamkeep can write again: the indexes, the state of sessions and gates, and the pauses.
+    pub fn state_files(&mut self) {
+        let (verifier, archive) = (self.verifier, self.verifier.archive);
+        let Some(paths) = verifier.paths else { return };
+        let logs = verifier.scoped_logs().unwrap_or_default();
+        let mut files: Vec<PathBuf> = logs.iter().map(|log| log.dir().join("gates.json")).collect();
+        if verifier.scope == Scope::All {
+            let sessions = fs::entries(&paths.sessions()).map(|entry| entry.path());
+            files.extend(sessions.filter(|path| {
+                let is_draft = path.file_name().is_some_and(fs::is_draft);
+                path.extension().is_some_and(|kind| kind == "json") && !is_draft
+            }));
+            files.push(paths.policy().join("overrides.json"));
+            for (index, _) in archive.index_files() {
+                let read = JsonFile::<Value>::at(&index).read().ok().and_then(|read| read.valid().ok()?);
+                let run = read.as_ref().and_then(|index| index["run"].as_str()).map(str::to_owned);
+                let gone =
+                    run.filter(|run| archive.run_dir(run).is_some_and(|dir| dir.symlink_metadata().is_err()));
+                if let Some(run) = gone {
+                    let what = format!("it names the run {run:?}, which does not exist");
+                    self.add(Finding::new(Kind::DamagedFile, &index, what, ALTERED).of_run(&run));
                 }
+                files.push(index);
             }
-            for (name, journal) in journals.into_iter().filter(|(_, journal)| journal.is_suspect()) {
-                let packed = format!("{name}.gz");
-                let path = files.iter().find(|file| file.ends_with(&name) || file.ends_with(&packed));
-                // A hook call may have added lines after the journal was read, and before the log was.
-                let mut now = JournalStates::default();
-                let problem =
-                    self.each_line(path.unwrap_or(&journal.path), |_, number, line| now.line(number, &line));
-                if let Some(finding) = journal.alteration(&now, problem.is_none()) {
-                    self.findings.add(finding.of_run(&run));
-                }
+        }
+        for path in files {
+            if let Some(why) = state_damage(&path) {
+                self.add(Finding::new(Kind::DamagedFile, &path, why, STATE));
             }
         }
     }
+}
+
+/// Why a file of one JSON document, or of versions of one, cannot be used. A hook call may be writing it right now.
+fn state_damage(path: &Path) -> Option<String> {
+    let file = JsonFile::<Value>::at(path);
+    let mut why = None;
+    for pause in [0, 5, 50] {
+        std::thread::sleep(Duration::from_millis(pause));
+        why = match (file.read().map(|read| read.valid().is_ok()), file.read_last()) {
+            (Ok(true), _) => return None,
+            (_, Ok(last)) => Some(last.damage?.why),
+            (_, Err(error)) => Some(error.to_string()),
+        };
+    }
+    why
 }

@@ -27,7 +27,7 @@ fn attempt(scene: &Scene, (name, found, attack): &(&str, Found, Attack)) {
     let (code, kinds_there, value) = kinds(scene, &[]);
     let (code_against, kinds_against, _) = kinds(scene, &against);
     let is_head =
-        |kind: &String| kind == if *found == Found::Missing { "missing-run" } else { "head-mismatch" };
+        |kind: &String| kind == if *found == Found::Missing { "removed-head" } else { "head-mismatch" };
     match found {
         Found::Yes(kind) => {
             assert_eq!(code, Some(1), "{name}: nothing found");
@@ -106,7 +106,7 @@ fn heads_are_printed_and_checked() {
         }
     }
     let unknown = format!("0123456789abcdef:1:{hash}");
-    assert_eq!(kinds(&scene, &["--against", &unknown]).1, ["missing-run"]);
+    assert_eq!(kinds(&scene, &["--against", &unknown]).1, ["removed-head"]);
     for bad in ["", "5", &format!("{log}:{count}:x"), hash, "/nonexistent"] {
         assert_eq!(scene.sandbox.run(&["verify", "--against", bad]).code, Some(64), "{bad}");
     }

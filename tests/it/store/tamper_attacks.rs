@@ -27,7 +27,7 @@ pub const OF_THE_LOG: &[(&str, Found, Attack)] = &[
     ("The time of a line is changed", Found::Yes("altered-line"), |scene| {
         scene.edit_line(1, 1, |line| line.replacen("\"at\":\"2026-02-03T04", "\"at\":\"2026-02-03T03", 1));
     }),
-    ("A line is changed, and its own hash is computed again", Found::Yes("broken-chain"), |scene| {
+    ("A line is changed, and its own hash is computed again", Found::Yes("altered-line"), |scene| {
         scene.edit_line(1, 1, |line| resealed_line(&line.replacen("payload\":{\"", "payload\":{\"x", 1)));
     }),
     ("The last line is changed, and its own hash is computed again", Found::Yes("head-mismatch"), |scene| {
@@ -40,7 +40,7 @@ pub const OF_THE_LOG: &[(&str, Found, Attack)] = &[
     ("The first line is deleted", Found::Yes("missing-lines"), |scene| {
         scene.edit(0, |lines| drop(lines.remove(0)))
     }),
-    ("The last line is deleted", Found::Yes("truncated-log"), |scene| {
+    ("The last line is deleted", Found::Yes("missing-lines"), |scene| {
         scene.edit(scene.last_segment().0, |lines| drop(lines.pop()));
     }),
     ("Two lines are swapped", Found::Yes("misplaced-line"), |scene| scene.edit(1, |lines| lines.swap(1, 2))),
@@ -55,7 +55,7 @@ pub const OF_THE_LOG: &[(&str, Found, Attack)] = &[
     ("A copy with a new ID and its own hash is inserted", Found::Yes("misplaced-line"), |scene| {
         scene.edit(1, |lines| lines.insert(2, resealed_line(&with_new_id(&lines[1]))));
     }),
-    ("A line without a place in the chain is inserted", Found::Yes("unchained-line"), |scene| {
+    ("A line without a place in the chain is inserted", Found::Yes("misplaced-line"), |scene| {
         scene.edit(1, |lines| {
             let line = with_new_id(&lines[1]);
             lines.insert(2, line.split(",\"chain\":\"").next().unwrap().to_owned() + "}");
@@ -64,7 +64,7 @@ pub const OF_THE_LOG: &[(&str, Found, Attack)] = &[
     ("An old line is written again", Found::Yes("repeated-id"), |scene| {
         scene.edit(scene.last_segment().0, |lines| lines.push(scene.lines(0)[1].clone()));
     }),
-    ("A line without a hash is inserted before the first line", Found::Yes("unchained-line"), |scene| {
+    ("A line without a hash is inserted before the first line", Found::Yes("misplaced-line"), |scene| {
         scene.edit(0, |lines| {
             let line = with_new_id(&lines[0]);
             lines.insert(0, line.split(",\"chain\":\"").next().unwrap().to_owned() + "}");
@@ -84,13 +84,13 @@ pub const OF_THE_LOG: &[(&str, Found, Attack)] = &[
     ("A segment is deleted", Found::Yes("missing-lines"), |scene| {
         std::fs::remove_file(scene.segment(1)).unwrap()
     }),
-    ("The newest segment is deleted", Found::Yes("truncated-log"), |scene| {
+    ("The newest segment is deleted", Found::Yes("missing-lines"), |scene| {
         std::fs::remove_file(scene.segment(scene.last_segment().0)).unwrap();
     }),
-    ("The end of the log is cut off after a line", Found::Yes("truncated-log"), |scene| {
+    ("The end of the log is cut off after a line", Found::Yes("missing-lines"), |scene| {
         scene.edit(scene.last_segment().0, |lines| lines.truncate(1));
     }),
-    ("The end of the log is cut off within a line", Found::Yes("truncated-log"), |scene| {
+    ("The end of the log is cut off within a line", Found::Yes("missing-lines"), |scene| {
         let path = scene.segment(scene.last_segment().0);
         let bytes = std::fs::read(&path).unwrap();
         std::fs::write(&path, &bytes[..bytes.len() - 20]).unwrap();
@@ -102,13 +102,13 @@ pub const OF_THE_LOG: &[(&str, Found, Attack)] = &[
     ("`events.lock` is deleted", Found::Yes("missing-head"), |scene| {
         std::fs::remove_file(scene.lock()).unwrap()
     }),
-    ("`events.lock` is deleted, and another call is recorded", Found::Yes("restarted-chain"), |scene| {
+    ("`events.lock` is deleted, and another call is recorded", Found::Yes("missing-head"), |scene| {
         std::fs::remove_file(scene.lock()).unwrap();
         scene.call("later");
     }),
     (
         "The end and `events.lock` are deleted, and another call is recorded",
-        Found::Yes("restarted-chain"),
+        Found::Yes("missing-head"),
         |scene| {
             scene.edit(scene.last_segment().0, |lines| lines.truncate(1));
             std::fs::remove_file(scene.lock()).unwrap();
@@ -207,7 +207,7 @@ pub const OF_AN_ENDED_RUN: &[(&str, Found, Attack)] = &[
     }),
     (
         "The last line of one is changed, and its hash is computed again",
-        Found::Yes("head-mismatch"),
+        Found::Yes("altered-line"),
         |scene| {
             scene.edit_packed(|lines| {
                 let last = lines.len() - 1;
@@ -218,7 +218,7 @@ pub const OF_AN_ENDED_RUN: &[(&str, Found, Attack)] = &[
     ("A line of one is deleted", Found::Yes("missing-lines"), |scene| {
         scene.edit_packed(|lines| drop(lines.remove(1)))
     }),
-    ("The last line of one is deleted", Found::Yes("truncated-log"), |scene| {
+    ("The last line of one is deleted", Found::Yes("missing-lines"), |scene| {
         scene.edit_packed(|lines| drop(lines.pop()))
     }),
     ("Lines of one are swapped", Found::Yes("misplaced-line"), |scene| {
@@ -227,7 +227,7 @@ pub const OF_AN_ENDED_RUN: &[(&str, Found, Attack)] = &[
     ("One is deleted", Found::Yes("missing-lines"), |scene| {
         std::fs::remove_file(scene.packed().remove(1)).unwrap();
     }),
-    ("The last one is deleted", Found::Yes("truncated-log"), |scene| {
+    ("The last one is deleted", Found::Yes("missing-lines"), |scene| {
         std::fs::remove_file(scene.segments().pop().unwrap()).unwrap();
     }),
     ("One is cut off", Found::Yes("damaged-file"), |scene| {

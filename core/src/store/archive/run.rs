@@ -199,11 +199,6 @@ impl RunRecord {
         self.finished && !self.metadata_only && named
     }
 
-    /// Whether a capture was ever recorded. Only after it, a team has a run with sessions.
-    pub fn has_journal(&self) -> bool {
-        self.team.is_some() && !self.sessions.is_empty()
-    }
-
     /// Whether no session ever took part in the run. When Claude Code resumes a session, it first creates a team for a
     /// new session, and never uses it (2.1.328).
     pub fn is_stray(&self) -> bool {
