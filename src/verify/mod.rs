@@ -225,9 +225,8 @@ impl Verifier<'_> {
 
     fn check(&self, done: &mut dyn FnMut(u64)) -> Result<Findings> {
         let runs = self.run_names();
-        let journal_sizes = runs.iter().map(|run| (run.clone(), self.archive.journal_size(run))).collect();
         let (findings, named, contents) = (Findings::default(), HashMap::new(), HashMap::new());
-        let mut check = Check { verifier: self, findings, journal_sizes, named, contents, done };
+        let mut check = Check { verifier: self, findings, named, contents, done };
         if let Some(why) = self.archive.why_unlisted().filter(|_| self.scope == Scope::All) {
             let what = format!("cannot list the runs: {why}");
             check.add(Finding::new(Kind::DamagedFile, &self.archive.runs_dir(), what, UNLISTED));
@@ -247,8 +246,6 @@ type NamedStates = BTreeMap<ChainPoint, String>;
 struct Check<'a> {
     verifier: &'a Verifier<'a>,
     findings: Findings,
-    /// The size of the journals of each run, from before the logs were read.
-    journal_sizes: HashMap<String, u64>,
     /// The states that events name, by run and name of the journal.
     named: HashMap<String, BTreeMap<String, NamedStates>>,
     /// The index of the finding about each content of the run that is being checked; `None` if it is intact.

@@ -20,6 +20,9 @@ const SNAPSHOT_VERSION: u8 = 2;
 /// Maximum number of uses to list for a damaged content.
 const MAX_USES: usize = 5;
 
+/// A hook call that takes longer was killed.
+const MAX_CALL_TIME: Duration = Duration::from_secs(60);
+
 const RECORD: &str =
     "the next hook call of its team rebuilds it; for an ended run, import it again from an export";
 const LOST: &str = "only these states are lost; if you have an export of the run, move its directory away and \
@@ -45,10 +48,9 @@ impl Check<'_> {
         };
         let record = archive.run(run).filter(|record| record.run == run);
         self.description(run, record.as_ref(), &dir.join("run.json"));
-        // An event of any session can name a line, and a hook call may have added one since the logs were read.
         let is_imported = record.as_ref().is_some_and(|record| record.imported.is_some());
-        let is_steady = self.journal_sizes.get(run) == Some(&archive.journal_size(run));
-        let is_complete = self.verifier.scope == Scope::All && !is_imported && is_steady;
+        // An event of any session can name a line.
+        let is_complete = self.verifier.scope == Scope::All && !is_imported;
         let mut named = self.named.remove(run).unwrap_or_default();
         for file in archive.journal_files(run) {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -102,7 +104,7 @@ impl Check<'_> {
                 let what = format!("{what}: a line was changed, removed or inserted here or after");
                 (if lines == 0 { Kind::DamagedFile } else { Kind::AlteredJournal }, what, ALTERED)
             }
-            (Ok(()), None) if is_complete && known < lines => {
+            (Ok(()), None) if is_complete && known < lines && is_steady(file) => {
                 let what = "no event names this line or those after it: the hook call that wrote them was killed, its run was pruned, or somebody added them";
                 (Kind::UnnamedJournal, what.to_owned(), UNNAMED)
             }
@@ -224,6 +226,12 @@ impl Check<'_> {
             }
         }
     }
+}
+
+/// Whether no hook call that wrote to a journal can be about to record its event.
+fn is_steady(journal: &Path) -> bool {
+    let modified = journal.symlink_metadata().and_then(|found| found.modified());
+    modified.is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > MAX_CALL_TIME))
 }
 
 /// Why a file of one JSON document, or of versions of one, cannot be used. A hook call may be writing it right now.

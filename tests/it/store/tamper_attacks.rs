@@ -1,6 +1,6 @@
 //! Changes to the recorded data, and whether `verify` finds each. `docs/reference/security.md` groups them.
 
-use super::tamper_scene::{Scene, closed_name, resealed, resealed_line, write_lines};
+use super::tamper_scene::{Scene, age, closed_name, resealed, resealed_line, write_lines};
 use crate::support::sandbox::ContentDamage;
 
 /// Whether and how a change is found.
@@ -162,7 +162,8 @@ pub const OF_THE_LOG: &[(&str, Found, Attack)] = &[
     }),
     ("A forged journal is added beside the real one", Found::Note("unnamed-journal"), |scene| {
         let forged = scene.journal().with_file_name("snapshots-01kgbcdefghjkmnpqrstvwxyz0.jsonl");
-        std::fs::copy(scene.journal(), forged).unwrap();
+        std::fs::copy(scene.journal(), &forged).unwrap();
+        age(&forged);
     }),
     ("Lines of a journal are swapped", Found::Yes("altered-journal"), |scene| {
         scene.edit_journal(|lines| lines.swap(1, 2));

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 use teamkeep_core::store::chain::ChainHash;
@@ -119,6 +119,7 @@ impl Scene {
         edit(&mut lines);
         assert_ne!(lines, before);
         write_lines(&self.journal(), &lines);
+        age(&self.journal());
     }
 
     pub fn run_dir(&self) -> PathBuf {
@@ -170,6 +171,12 @@ impl Scene {
         std::fs::remove_dir_all(&dir).unwrap();
         copy_dir(&self.sandbox.keep("../older"), &dir);
     }
+}
+
+/// As if the last hook call was two minutes ago.
+pub fn age(path: &Path) {
+    let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(120)).unwrap();
 }
 
 /// Computes the hash of a changed line again.
