@@ -8,14 +8,12 @@ use serde_json::{Value, json};
 use super::output::{self, JsonOption};
 use super::{catalog, dry_run, number};
 use crate::context::Context;
-use crate::prune::{
-    Bounds, Inventory, Plan, PruneContext, Pruned, Reason, RunState, apply, plan, plan_verified, survey,
-};
+use crate::prune::{Bounds, Candidate, Obstacle, Plan, Pruned, Reason, apply, candidates, obstacle, plan};
 use crate::search::remove_former_index;
 use crate::view::{self, Document, count};
 use teamkeep_core::config;
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::retention::Removal;
+use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::store::shipping::{RunDelivery, Shipping, UnshippedSegments};
 use teamkeep_core::sys::clock;
 
@@ -73,24 +71,21 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     // A dry run needs no lock.
     let exclusive = if args.yes { Some(archive.maintain(limits.lock_patience)?) } else { None };
     let catalog = catalog::lenient_catalog(context);
-    let mut progress = context.ui.progress("looking", 0);
-    let mut survey = survey(&catalog, &mut |bytes| progress.add(bytes))?;
-    let planned = |survey: &Inventory| plan(survey, &bounds, now);
-    let mut plan = plan_verified(&mut survey, &catalog, planned, &mut |bytes| progress.add(bytes))?;
+    let progress = context.ui.progress("looking", 0);
+    let mut plan = plan(candidates(&catalog)?, &bounds, now, |run| obstacle(&catalog, run))?;
     let unshipped = UnshippedSegments::find(&Shipping::of(&context.paths), &context.config.ship)?;
-    let logs = plan.add_sessions(&survey, &catalog, &bounds, limits, &unshipped)?;
+    plan.add_sessions(&catalog, &bounds, limits, &unshipped)?;
     drop(progress);
+    let unreadable = &catalog.damaged;
     if !args.output.json {
-        let mut document = document(&survey, &plan, args);
-        unshipped_runs(context, &survey, &plan)?.into_iter().for_each(|line| document.paragraph(line));
+        let mut document = document(&plan, unreadable, args);
+        unshipped_runs(context, &plan)?.into_iter().for_each(|line| document.paragraph(line));
         output::print_document(context, &document)?;
     }
     let mut pruned = None;
     if let Some(right) = &exclusive {
-        let grace = context.config.archive.longest_look;
-        let ground = PruneContext { right, logs: &logs, grace, patience: limits.lock_patience };
         let _progress = context.ui.progress("deleting", 0);
-        let done = apply(&survey, &plan, &ground)?;
+        let done = apply(&plan, right, limits.lock_patience)?;
         unshipped.note_removed(&Shipping::of(&context.paths), &done.segments, now)?;
         pruned = Some(done);
         // It contains the texts of what was deleted.
@@ -98,7 +93,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     }
     let is_plan = pruned.is_none() && !plan.is_empty();
     if args.output.json {
-        output::print_json(context, &object(&survey, &plan, pruned.as_ref()))?;
+        output::print_json(context, &object(&plan, unreadable, pruned.as_ref()))?;
     } else if let Some(Pruned { runs, segments, bytes, .. }) = &pruned
         && !plan.is_empty()
     {
@@ -123,14 +118,11 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
+fn document(plan: &Plan, unreadable: &[String], args: &Args) -> Document {
     let mut document = Document::default();
     let mut add = |line: String| document.paragraph(line);
-    let name = |index: usize| {
-        let run = &survey.runs[index].run;
-        format!("{} {}", run.run, run.team.as_deref().unwrap_or("(no team)"))
-    };
-    for (index, reason) in &plan.runs {
+    let name = |run: &RunRecord| format!("{} {}", run.run, run.team.as_deref().unwrap_or("(no team)"));
+    for (candidate, reason) in &plan.runs {
         let why = match reason {
             Reason::Age(age) => format!("ended {} ago", clock::duration(age.num_milliseconds())),
             Reason::Count => match args.keep.unwrap_or_default() {
@@ -141,21 +133,17 @@ fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
             Reason::Size => "the archive exceeds --max-size".to_owned(),
         };
         let would = if args.yes { "" } else { "would " };
-        add(format!("{would}delete {} ({why})", name(*index)));
+        add(format!("{would}delete {} ({why})", name(&candidate.run)));
     }
-    for index in &plan.kept {
-        let why = match survey.runs[*index].state {
-            RunState::Over => String::new(),
-            RunState::Alive => "running".to_owned(),
-            RunState::Unfinished => "its transcripts are not archived yet".to_owned(),
-            RunState::Damaged => {
-                let run = &survey.runs[*index].run.run;
-                format!("parts of it cannot be read; run: teamkeep verify {run}")
-            }
+    for (run, obstacle) in &plan.kept {
+        let why = match obstacle {
+            Obstacle::Alive => "running".to_owned(),
+            Obstacle::Unfinished => "its transcripts are not archived yet".to_owned(),
+            Obstacle::Damaged => format!("parts of it cannot be read; run: teamkeep verify {}", run.run),
         };
-        add(format!("keep {} ({why})", name(*index)));
+        add(format!("keep {} ({why})", name(run)));
     }
-    for run in &survey.damaged {
+    for run in unreadable {
         add(format!("keep {run} (its data cannot be read; run: teamkeep verify {run})"));
     }
     if plan.is_empty() {
@@ -163,8 +151,8 @@ fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
     } else if !args.yes {
         let mut all = vec![format!("{} ({})", count(plan.runs.len(), "run"), view::size(plan.bytes))];
         let sessions = &plan.sessions;
-        if !sessions.removals.is_empty() {
-            let logs = count(sessions.removals.len(), "session log");
+        if !sessions.segments.is_empty() {
+            let logs = count(sessions.segments.len(), "session log");
             all.push(format!("{logs} ({})", view::size(sessions.bytes())));
         }
         let left = view::size(plan.left);
@@ -177,16 +165,16 @@ fn document(survey: &Inventory, plan: &Plan, args: &Args) -> Document {
 }
 
 /// Counts the runs to delete that a destination still lacks.
-fn unshipped_runs(context: &Context, survey: &Inventory, plan: &Plan) -> Result<Option<String>> {
+fn unshipped_runs(context: &Context, plan: &Plan) -> Result<Option<String>> {
     let ship = &context.config.ship;
     if !ship.is_configured() {
         return Ok(None);
     }
     let (state, _) = Shipping::of(&context.paths).read()?;
     let destinations = state.configured(ship);
-    let is_unshipped = |(index, _): &&(usize, Reason)| {
-        let run = &survey.runs[*index].run;
-        let mut deliveries = destinations.iter().map(|destination| state.delivery(destination, run));
+    let is_unshipped = |(candidate, _): &&(Candidate, Reason)| {
+        let mut deliveries =
+            destinations.iter().map(|destination| state.delivery(destination, &candidate.run));
         deliveries.any(|delivery| {
             matches!(delivery, RunDelivery::Unsent | RunDelivery::NotEnded | RunDelivery::TooLarge)
         })
@@ -195,28 +183,25 @@ fn unshipped_runs(context: &Context, survey: &Inventory, plan: &Plan) -> Result<
     Ok((runs > 0).then(|| format!("{} not shipped; see: teamkeep ship status", count(runs, "run"))))
 }
 
-fn object(survey: &Inventory, plan: &Plan, pruned: Option<&Pruned>) -> Value {
-    let run = |index: usize, why: Value| {
-        let run = &survey.runs[index].run;
-        json!({"run": run.run, "team": run.team, "why": why})
-    };
-    let runs = plan.runs.iter().map(|(index, reason)| {
+fn object(plan: &Plan, unreadable: &[String], pruned: Option<&Pruned>) -> Value {
+    let run = |run: &RunRecord, why: Value| json!({"run": run.run, "team": run.team, "why": why});
+    let runs = plan.runs.iter().map(|(candidate, reason)| {
         let why = match reason {
             Reason::Age(_) => "age",
             Reason::Count => "count",
             Reason::Size => "size",
         };
-        run(*index, why.into())
+        run(&candidate.run, why.into())
     });
-    let kept = plan.kept.iter().map(|index| run(*index, json!(survey.runs[*index].state)));
-    let sessions = plan.sessions.removals.iter().map(|Removal { segment, .. }| {
-        json!({"log": segment.log.to_string(), "segment": segment.name.to_string()})
-    });
+    let kept = plan.kept.iter().map(|(kept, obstacle)| run(kept, json!(obstacle)));
+    let sessions = plan.sessions.segments.iter();
+    let sessions =
+        sessions.map(|segment| json!({"log": segment.log.to_string(), "segment": segment.name.to_string()}));
     json!({
         "v": 1,
         "runs": runs.collect::<Vec<_>>(),
         "kept": kept.collect::<Vec<_>>(),
-        "unreadable": survey.damaged,
+        "unreadable": unreadable,
         "bytes": plan.bytes,
         "segments": sessions.collect::<Vec<_>>(),
         "log_bytes": plan.sessions.bytes(),

@@ -1,14 +1,15 @@
-//! Plans what to delete, from the survey and the limits only.
+//! Plans what to delete.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use serde::Serialize;
 
-use super::inventory::{Inventory, RunState};
-use crate::timeline::RunCatalog;
+use crate::timeline::{RunCatalog, is_client_gone, open_index};
+use crate::verify::{Scope, Verifier};
 use teamkeep_core::config;
-use teamkeep_core::error::Result;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::store::log::EventLog;
 use teamkeep_core::store::retention;
 use teamkeep_core::store::shipping::UnshippedSegments;
@@ -24,6 +25,18 @@ pub struct Bounds {
     pub max_size: Option<u64>,
 }
 
+/// A run that a limit may reach.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    pub run: RunRecord,
+    /// When it ended or was imported.
+    pub since: Option<Timestamp>,
+    /// The bytes of its files.
+    pub bytes: u64,
+    /// The uncompressed bytes of its journals, from before they were read.
+    pub journal: u64,
+}
+
 /// Why a run is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
@@ -35,14 +48,27 @@ pub enum Reason {
     Size,
 }
 
-/// The data to delete. Runs are indexes in the inventory.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Why a run stays despite the limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Obstacle {
+    /// Its Claude Code process may be running.
+    Alive,
+    /// It has ended, but its transcripts are not stored yet.
+    Unfinished,
+    /// Parts of it cannot be read.
+    Damaged,
+}
+
+/// The data to delete.
+#[derive(Debug, Default)]
 pub struct Plan {
     /// The runs, oldest first.
-    pub runs: Vec<(usize, Reason)>,
+    pub runs: Vec<(Candidate, Reason)>,
     /// The runs that stay despite the limits.
-    pub kept: Vec<usize>,
-    /// The lines of sessions without a run.
+    pub kept: Vec<(RunRecord, Obstacle)>,
+    /// The logs of sessions that no run needs, and which of their lines to delete.
+    pub logs: Vec<EventLog>,
     pub sessions: retention::Plan,
     /// The bytes to delete from the archive.
     pub bytes: u64,
@@ -50,74 +76,89 @@ pub struct Plan {
     pub left: u64,
 }
 
-/// Plans, and checks that each run to delete can be read completely. One that cannot stays, and the plan is made
-/// again.
-pub fn plan_verified(
-    survey: &mut Inventory,
-    catalog: &RunCatalog,
-    plan: impl Fn(&Inventory) -> Plan,
-    done: &mut dyn FnMut(u64),
-) -> Result<Plan> {
-    let mut known = BTreeSet::new();
-    loop {
-        let plan = plan(survey);
-        let new: Vec<usize> =
-            plan.runs.iter().map(|(index, _)| *index).filter(|index| known.insert(*index)).collect();
-        if new.is_empty() || !survey.verify(catalog, &new, done)? {
-            return Ok(plan);
-        }
+/// All runs, oldest first.
+pub fn candidates(catalog: &RunCatalog) -> Result<Vec<Candidate>> {
+    let archive = &catalog.archive;
+    if let Some(why) = &catalog.unlisted {
+        return Err(Error::new(format!("cannot prune: {why}"))
+            .hint("nothing was removed, because the list of runs is incomplete")
+            .hint("restore the directory, then run: teamkeep verify"));
     }
+    let candidate = |run: &RunRecord| {
+        let journal = archive.journal_size(&run.run);
+        let imported = run.imported.as_ref().map(|imported| imported.at);
+        let last = || archive.journal(&run.run).snapshots.pop().map(|last| last.at);
+        let since = imported.or(run.ended_at).or_else(last).or(Some(run.started_at));
+        let since = since.filter(|at| at.is_valid());
+        Candidate { run: run.clone(), since, bytes: archive.run_size(&run.run), journal }
+    };
+    Ok(catalog.runs.iter().map(candidate).collect())
 }
 
-/// Plans which runs to delete.
-pub fn plan(survey: &Inventory, bounds: &Bounds, now: Timestamp) -> Plan {
-    let mut plan = Plan { left: survey.bytes(), ..Plan::default() };
+/// Why a run cannot be deleted, if so. It is read completely.
+pub fn obstacle(catalog: &RunCatalog, run: &RunRecord) -> Result<Option<Obstacle>> {
+    let archive = &catalog.archive;
+    if archive.is_unfinished(&run.run) {
+        return Ok(Some(Obstacle::Unfinished));
+    }
+    // An imported run gets no more events here, unless its session continues here.
+    let is_closed = run.imported.is_some() && open_index(archive, run).is_none();
+    if run.ended_at.is_none() && !is_closed && !is_client_gone(archive, run) {
+        return Ok(Some(Obstacle::Alive));
+    }
+    let (logs, scope) = (&catalog.logs, Scope::Run(run.run.clone()));
+    let found = Verifier { archive, logs, paths: None, scope, against: &[] }.run(&mut |_| ())?;
+    Ok((!found.is_readable()).then_some(Obstacle::Damaged))
+}
+
+/// Plans which runs to delete: those beyond the limits without an obstacle.
+pub fn plan(
+    runs: Vec<Candidate>,
+    bounds: &Bounds,
+    now: Timestamp,
+    mut obstacle: impl FnMut(&RunRecord) -> Result<Option<Obstacle>>,
+) -> Result<Plan> {
+    let mut plan = Plan { left: runs.iter().map(|run| run.bytes).sum(), ..Plan::default() };
     let max_age = bounds.older_than.and_then(|most| TimeDelta::from_std(most).ok());
-    let older = survey.runs.len().saturating_sub(bounds.keep.unwrap_or(usize::MAX));
-    for (index, held) in survey.runs.iter().enumerate() {
-        let age = held.since.map(|since| now - since);
-        let old = age.filter(|age| max_age.is_some_and(|most| *age > most));
-        let reason = match old {
+    let older = runs.len().saturating_sub(bounds.keep.unwrap_or(usize::MAX));
+    for (index, candidate) in runs.into_iter().enumerate() {
+        let age = candidate.since.map(|since| now - since);
+        let reason = match age.filter(|age| max_age.is_some_and(|most| *age > most)) {
             Some(age) => Reason::Age(age),
             None if index < older => Reason::Count,
             None if bounds.max_size.is_some_and(|most| plan.left > most) => Reason::Size,
             None => continue,
         };
-        if held.state != RunState::Over {
-            plan.kept.push(index);
+        if let Some(obstacle) = obstacle(&candidate.run)? {
+            plan.kept.push((candidate.run, obstacle));
             continue;
         }
-        plan.runs.push((index, reason));
-        plan.delete(held.bytes);
+        plan.bytes += candidate.bytes;
+        plan.left = plan.left.saturating_sub(candidate.bytes);
+        plan.runs.push((candidate, reason));
     }
-    plan
+    Ok(plan)
 }
 
 impl Plan {
-    fn delete(&mut self, bytes: u64) {
-        self.bytes += bytes;
-        self.left = self.left.saturating_sub(bytes);
-    }
-
     /// Plans which lines of sessions to delete that no run needs after these are deleted.
     pub fn add_sessions(
         &mut self,
-        survey: &Inventory,
         catalog: &RunCatalog,
         bounds: &Bounds,
         limits: &config::Log,
         unshipped: &UnshippedSegments,
-    ) -> Result<Vec<EventLog>> {
-        let gone = self.runs.iter().map(|(index, _)| survey.runs[*index].run.run.clone()).collect();
-        let logs = retention::unneeded(&catalog.logs, &catalog.archive, &gone)?;
+    ) -> Result<()> {
+        let gone = self.runs.iter().map(|(gone, _)| gone.run.run.clone()).collect();
+        self.logs = retention::unneeded(&catalog.logs, &catalog.archive, &gone)?;
         let keep = bounds.older_than.map_or(limits.keep, |most| most.min(limits.keep));
         let limits = config::Log { keep, ..limits.clone() };
-        self.sessions = retention::plan(&logs, &limits, |segment| unshipped.keeps(segment))?;
-        Ok(logs)
+        self.sessions = retention::plan(&self.logs, &limits, |segment| unshipped.keeps(segment))?;
+        Ok(())
     }
 
     pub fn is_empty(&self) -> bool {
-        self.runs.is_empty() && self.sessions.removals.is_empty()
+        self.runs.is_empty() && self.sessions.segments.is_empty()
     }
 }
 

@@ -15,7 +15,7 @@ use crate::sys::fs;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     /// The segments to delete, oldest first.
-    pub removals: Vec<Removal>,
+    pub segments: Vec<Segment>,
     /// The bytes of the others that no run needs.
     pub kept_bytes: u64,
 }
@@ -23,22 +23,8 @@ pub struct Plan {
 impl Plan {
     /// The bytes to delete.
     pub fn bytes(&self) -> u64 {
-        self.removals.iter().map(|removal| removal.segment.size).sum()
+        self.segments.iter().map(|segment| segment.size).sum()
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Removal {
-    pub segment: Segment,
-    pub why: RemovalReason,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RemovalReason {
-    /// Its last line is older than lines are kept.
-    Age,
-    /// All segments together are larger than the limit.
-    Size,
 }
 
 /// A session that wrote within this time may continue.
@@ -75,20 +61,16 @@ pub fn plan(logs: &[EventLog], limits: &config::Log, is_held: impl Fn(&Segment) 
     let mut held: BTreeSet<LogOwner> = BTreeSet::new();
     for segment in segments {
         let age = segment.age();
-        let is_written = segment.name >= SegmentName::Current && age < IDLE;
-        let why = match () {
-            () if is_written => continue,
-            // The later segments of its log are kept, too.
-            () if held.contains(&segment.log) || is_held(&segment) => {
-                held.insert(segment.log);
-                continue;
-            }
-            () if age > limits.keep => RemovalReason::Age,
-            () if plan.kept_bytes > limits.keep_size => RemovalReason::Size,
-            () => continue,
-        };
-        plan.kept_bytes -= segment.size;
-        plan.removals.push(Removal { segment, why });
+        if segment.name >= SegmentName::Current && age < IDLE {
+            continue;
+        }
+        // The later segments of its log are kept, too.
+        if held.contains(&segment.log) || is_held(&segment) {
+            held.insert(segment.log);
+        } else if age > limits.keep || plan.kept_bytes > limits.keep_size {
+            plan.kept_bytes -= segment.size;
+            plan.segments.push(segment);
+        }
     }
     Ok(plan)
 }
@@ -104,7 +86,7 @@ pub struct Pruned {
 pub fn apply(plan: &Plan, logs: &[EventLog], patience: Duration) -> Pruned {
     let mut pruned = Pruned::default();
     let by_owner: BTreeMap<&LogOwner, &EventLog> = logs.iter().map(|log| (&log.owner, log)).collect();
-    for Removal { segment, .. } in &plan.removals {
+    for segment in &plan.segments {
         let Some(log) = by_owner.get(&segment.log) else { continue };
         match log.remove(segment, patience) {
             Ok(true) => {

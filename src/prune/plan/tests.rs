@@ -1,7 +1,6 @@
 use std::path::Path;
 
 use super::*;
-use crate::prune::RunInventory;
 use teamkeep_core::model::event::SafeName;
 use teamkeep_core::store::archive::{Archive, RunRecord, SessionRecord, SessionRole};
 use teamkeep_core::store::log::{Appending, Logs};
@@ -17,7 +16,7 @@ fn now() -> Timestamp {
 }
 
 /// A run of this size that ended this many days ago.
-fn held(name: &str, days: i64, bytes: u64) -> RunInventory {
+fn held(name: &str, days: i64, bytes: u64) -> Candidate {
     let since = now() - TimeDelta::days(days);
     let session = SessionRecord::new(format!("session-of-{name}"), SessionRole::Lead);
     let run = RunRecord {
@@ -28,23 +27,20 @@ fn held(name: &str, days: i64, bytes: u64) -> RunInventory {
         sessions: vec![session],
         ..RunRecord::default()
     };
-    RunInventory { run, state: RunState::Over, since: Some(since), bytes, journal: 0 }
+    Candidate { run, since: Some(since), bytes, journal: 0 }
 }
 
 /// Three runs, the last of which ended a day ago.
-fn scene() -> Inventory {
-    Inventory {
-        runs: vec![held("a", 90, 300), held("b", 60, 500), held("c", 1, 230)],
-        ..Inventory::default()
-    }
+fn scene() -> Vec<Candidate> {
+    vec![held("a", 90, 300), held("b", 60, 500), held("c", 1, 230)]
 }
 
-fn planned(survey: &Inventory, bounds: Bounds) -> Plan {
-    plan(survey, &bounds, now())
+fn planned(bounds: Bounds) -> Plan {
+    plan(scene(), &bounds, now(), |_| Ok(None)).unwrap()
 }
 
-fn names<'a>(survey: &'a Inventory, plan: &Plan) -> Vec<&'a str> {
-    plan.runs.iter().map(|(index, _)| survey.runs[*index].run.run.as_str()).collect()
+fn names(plan: &Plan) -> Vec<&str> {
+    plan.runs.iter().map(|(gone, _)| gone.run.run.as_str()).collect()
 }
 
 fn older(days: u64) -> Bounds {
@@ -53,14 +49,12 @@ fn older(days: u64) -> Bounds {
 
 #[test]
 fn without_bounds_no_run_goes() {
-    let survey = scene();
-    let plan = planned(&survey, Bounds::default());
+    let plan = planned(Bounds::default());
     assert!(plan.is_empty() && (plan.bytes, plan.left) == (0, 1_030));
 }
 
 #[test]
 fn age_count_and_size_each_have_the_oldest_go() {
-    let survey = scene();
     let size = |most| Bounds { max_size: Some(most), ..Bounds::default() };
     let keep = |most| Bounds { keep: Some(most), ..Bounds::default() };
     for (bounds, gone) in [
@@ -77,20 +71,22 @@ fn age_count_and_size_each_have_the_oldest_go() {
         (Bounds { keep: Some(2), ..older(60) }, vec!["a"]),
         (Bounds { keep: Some(1), ..older(60) }, vec!["a", "b"]),
     ] {
-        assert_eq!(names(&survey, &planned(&survey, bounds)), gone, "{bounds:?}");
+        assert_eq!(names(&planned(bounds)), gone, "{bounds:?}");
     }
 }
 
 #[test]
 fn what_is_alive_unfinished_or_damaged_stays_and_is_listed() {
-    for state in [RunState::Alive, RunState::Unfinished, RunState::Damaged] {
-        let mut survey = scene();
-        survey.runs[0].state = state;
-        let plan = planned(&survey, older(30));
-        assert_eq!(names(&survey, &plan), ["b"]);
-        assert_eq!(plan.kept, [0]);
+    for why in [Obstacle::Alive, Obstacle::Unfinished, Obstacle::Damaged] {
+        let planned =
+            |bounds| plan(scene(), &bounds, now(), |run| Ok((run.run == "a").then_some(why))).unwrap();
+        let plan = planned(older(30));
+        assert_eq!(names(&plan), ["b"]);
+        assert_eq!((plan.kept[0].0.run.as_str(), plan.kept[0].1, plan.kept.len()), ("a", why, 1));
         assert_eq!((plan.bytes, plan.left), (500, 530));
-        assert!(planned(&survey, older(100)).kept.is_empty(), "not if no limit reaches it");
+        assert!(planned(older(100)).kept.is_empty(), "not if no limit reaches it");
+        let size = planned(Bounds { max_size: Some(600), ..Bounds::default() });
+        assert_eq!(names(&size), ["b"], "the next one goes in its place");
     }
 }
 
@@ -99,7 +95,7 @@ fn store(dir: &Path, written: &[(&str, u64)]) -> RunCatalog {
     let store = dir.to_owned();
     let paths = Paths { config: store.clone(), store, client: None, warning: None };
     let archive = Archive::new(paths.archive(), 1 << 20, PATIENCE);
-    for held in &scene().runs {
+    for held in &scene() {
         let path = archive.run_dir(&held.run.run).unwrap().join("run.json");
         fs::write_atomic(&path, &serde_json::to_vec(&held.run).unwrap()).unwrap();
     }
@@ -117,12 +113,11 @@ fn store(dir: &Path, written: &[(&str, u64)]) -> RunCatalog {
 
 /// The logs whose lines go.
 fn sessions(catalog: &RunCatalog, bounds: Bounds, limits: &config::Log) -> Vec<String> {
-    let survey = scene();
-    let mut plan = planned(&survey, bounds);
-    plan.add_sessions(&survey, catalog, &bounds, limits, &UnshippedSegments::default()).unwrap();
-    assert_eq!(plan.is_empty(), plan.runs.is_empty() && plan.sessions.removals.is_empty());
+    let mut plan = planned(bounds);
+    plan.add_sessions(catalog, &bounds, limits, &UnshippedSegments::default()).unwrap();
+    assert_eq!(plan.is_empty(), plan.runs.is_empty() && plan.sessions.segments.is_empty());
     let mut names: Vec<String> =
-        plan.sessions.removals.iter().map(|removal| removal.segment.log.to_string()).collect();
+        plan.sessions.segments.iter().map(|segment| segment.log.to_string()).collect();
     names.sort();
     names
 }

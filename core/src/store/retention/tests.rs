@@ -96,23 +96,18 @@ fn set_age(path: &Path, seconds: u64) {
     file.set_modified(now - Duration::from_secs(seconds)).unwrap();
 }
 
-/// The segments to delete: the log, its age in days, and why.
-fn gone(plan: &Plan) -> Vec<(String, u64, RemovalReason)> {
-    let show = |removal: &Removal| {
-        let days = removal.segment.age().as_secs() / DAY;
-        (removal.segment.log.to_string(), days, removal.why)
-    };
-    plan.removals.iter().map(show).collect()
+/// The segments to delete: the log, and its age in days.
+fn gone(plan: &Plan) -> Vec<(String, u64)> {
+    let show = |segment: &Segment| (segment.log.to_string(), segment.age().as_secs() / DAY);
+    plan.segments.iter().map(show).collect()
 }
 
 fn count(log: &EventLog) -> usize {
     Reader::of(std::slice::from_ref(log), Range::default()).count()
 }
 
-use RemovalReason::{Age, Size};
-
-fn named(log: &str, days: u64, why: RemovalReason) -> (String, u64, RemovalReason) {
-    (format!("session-{log}"), days, why)
+fn named(log: &str, days: u64) -> (String, u64) {
+    (format!("session-{log}"), days)
 }
 
 #[test]
@@ -122,10 +117,10 @@ fn old_segments_go_by_age_and_then_the_oldest_by_size() {
     store.write("b", &[95, 60], None);
     let size = store.session("b").segments().unwrap()[0].size;
     let all = 6 * size;
-    assert_eq!(gone(&store.plan(90, u64::MAX)), [named("a", 100, Age), named("b", 95, Age)]);
+    assert_eq!(gone(&store.plan(90, u64::MAX)), [named("a", 100), named("b", 95)]);
     assert_eq!(gone(&store.plan(1_000, all + 1_000)), []);
     let plan = store.plan(90, 3 * size);
-    let expected = [named("a", 100, Age), named("b", 95, Age), named("b", 60, Size)];
+    let expected = [named("a", 100), named("b", 95), named("b", 60)];
     assert_eq!((gone(&plan), plan.bytes() + plan.kept_bytes), (expected.to_vec(), total(&store)));
     assert!(plan.kept_bytes <= 3 * size);
     let plan = store.plan(90, 0);
@@ -150,7 +145,7 @@ fn what_an_active_session_writes_to_stays_and_what_an_idle_one_wrote_to_goes() {
     let [_, single] = &idle.segments().unwrap()[..] else { panic!() };
     set_age(&single.path(), 3_700);
     let plan = store.plan(1_000, 0);
-    assert_eq!(gone(&plan), [named("idle", 0, Size), named("idle", 0, Size)]);
+    assert_eq!(gone(&plan), [named("idle", 0), named("idle", 0)]);
     assert_eq!(store.prune(&plan).segments.len(), 2);
     assert!(!idle.dir().exists());
     assert_eq!(count(&store.session("active")), 2);
@@ -162,7 +157,7 @@ fn a_segment_that_is_not_shipped_stays_and_counts() {
     let log = store.write("a", &[100, 50, 40], None);
     let held = log.segments().unwrap()[1].path();
     let plan = plan(&store.unneeded(&[]), &limits(90, 0), |segment| segment.path() == held).unwrap();
-    assert_eq!(gone(&plan), [named("a", 100, Age)], "what comes after it stays, too");
+    assert_eq!(gone(&plan), [named("a", 100)], "what comes after it stays, too");
     assert_eq!(plan.kept_bytes, log.segments().unwrap()[1..].iter().map(|segment| segment.size).sum::<u64>());
     store.prune(&plan);
     assert!(held.exists());
@@ -192,7 +187,7 @@ fn the_log_of_a_session_stays_as_long_as_a_run_names_it() {
     assert_eq!(store.names(&["run"]), ["session-a", "session-c", "session-no-session"]);
     assert_eq!(store.names(&["run", "other"]).len(), 4);
     let plan = store.plan(0, 0);
-    assert!(plan.removals.iter().all(|removal| removal.segment.log != LogOwner::Session("a".to_owned())));
+    assert!(plan.segments.iter().all(|segment| segment.log != LogOwner::Session("a".to_owned())));
 }
 
 #[test]
@@ -218,7 +213,7 @@ fn a_line_that_arrives_after_the_plan_is_kept() {
     let store = Store::new();
     let [written, closed, both] = ["written", "closed", "both"].map(|name| store.write(name, &[], Some(100)));
     let plan = store.plan(90, u64::MAX);
-    assert_eq!(plan.removals.len(), 3);
+    assert_eq!(plan.segments.len(), 3);
     append(&written, false);
     assert!(closed.close(PATIENCE).unwrap());
     // The new segment has the size of the planned one.
