@@ -227,7 +227,9 @@ impl Verifier<'_> {
         let runs = self.run_names();
         let (findings, named, contents) = (Findings::default(), HashMap::new(), HashMap::new());
         let mut check = Check { verifier: self, findings, named, contents, done };
-        if let Some(why) = self.archive.why_unlisted().filter(|_| self.scope == Scope::All) {
+        if self.scope == Scope::All
+            && let Some(why) = self.archive.why_unlisted()
+        {
             let what = format!("cannot list the runs: {why}");
             check.add(Finding::new(Kind::DamagedFile, &self.archive.runs_dir(), what, UNLISTED));
         }

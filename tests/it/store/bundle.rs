@@ -1,6 +1,7 @@
 //! `teamkeep export` and `import`: what is carried away, and what becomes of it on another machine.
 
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -105,6 +106,24 @@ fn a_damaged_run_is_replaced_by_an_import_after_its_directory_was_moved_away() {
     assert_eq!(sandbox.told(&["log", TEAM, "--json"]), before);
     let again = export(&sandbox, TEAM, "again.tar.gz", &[]);
     assert_eq!(std::fs::read(again).unwrap(), std::fs::read(&path).unwrap());
+}
+
+#[test]
+fn a_killed_import_leaves_nothing_that_is_shown_and_the_next_one_removes_the_rest() {
+    let one = ended("go");
+    let path = export(&one, TEAM, "run.tar.gz", &[]);
+    for delay in 0..10 {
+        let sandbox = Sandbox::new();
+        let mut child = sandbox.command(&["import", path.to_str().unwrap()]).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(delay * 3));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let is_there = !sandbox.teams().is_empty();
+        assert_eq!(sandbox.run(&["verify"]).code, Some(0));
+        assert_eq!(import(&sandbox, &path).code, Some(i32::from(is_there)));
+        assert_eq!(told(&sandbox), told(&one));
+        assert!(!sandbox.keep("archive/importing").exists());
+    }
 }
 
 #[test]

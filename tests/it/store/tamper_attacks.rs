@@ -171,6 +171,12 @@ pub const OF_THE_LOG: &[(&str, Found, Attack)] = &[
     ("A journal is deleted", Found::Yes("damaged-file"), |scene| {
         std::fs::remove_file(scene.journal()).unwrap()
     }),
+    ("A journal is emptied", Found::Yes("damaged-file"), |scene| {
+        std::fs::write(scene.journal(), "").unwrap()
+    }),
+    ("A journal gets another name", Found::Yes("damaged-file"), |scene| {
+        std::fs::rename(scene.journal(), scene.journal().with_file_name("snapshots-0.jsonl")).unwrap();
+    }),
     ("The directory of a run is deleted", Found::Yes("damaged-file"), |scene| {
         std::fs::remove_dir_all(scene.run_dir()).unwrap();
     }),
