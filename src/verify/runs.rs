@@ -234,17 +234,10 @@ fn is_steady(journal: &Path) -> bool {
     modified.is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > MAX_CALL_TIME))
 }
 
-/// Why a file of one JSON document, or of versions of one, cannot be used. A hook call may be writing it right now.
+/// Why a file of one JSON document cannot be used, if it is there.
 fn state_damage(path: &Path) -> Option<String> {
-    let file = JsonFile::<Value>::at(path);
-    let mut why = None;
-    for pause in [0, 5, 50] {
-        std::thread::sleep(Duration::from_millis(pause));
-        why = match (file.read().map(|read| read.valid().is_ok()), file.read_last()) {
-            (Ok(true), _) => return None,
-            (_, Ok(last)) => Some(last.damage?.why),
-            (_, Err(error)) => Some(error.to_string()),
-        };
+    match JsonFile::<Value>::at(path).read() {
+        Ok(read) => read.valid().err().map(|damage| damage.why),
+        Err(error) => Some(error.to_string()),
     }
-    why
 }

@@ -10,7 +10,7 @@ use super::file_log::FileLog;
 use crate::model::event::SafeName;
 use crate::policy::{Guard, Ledger};
 use crate::store::archive::{Archive, CaptureScope};
-use crate::sys::fs::{self, Document, JsonFile, LastVersion, Lock};
+use crate::sys::fs::{self, Content, Document, JsonFile, Lock};
 
 /// Whose lock it is, for messages.
 pub(super) const LOCK_OWNER: &str = "the policy's";
@@ -46,7 +46,8 @@ pub struct OpenGateState {
     pub gate_state: GateState,
     /// Why former counts are lost, if they are.
     pub damage: Option<String>,
-    locked: io::Result<(Lock, LastVersion<GateState>)>,
+    /// The lock, and the state before this call.
+    locked: io::Result<(Lock, GateState)>,
     file: JsonFile<GateState>,
 }
 
@@ -67,16 +68,16 @@ impl GateStateStore {
     }
 
     fn read_with_damage(&self) -> (GateState, Option<String>) {
-        self.file().read_last().map(|last| state_and_damage(&last)).unwrap_or_default()
+        self.file().read().map(state_and_damage).unwrap_or_default()
     }
 
     /// Opens the counts for this call. If they cannot be locked, they are read, and [`OpenGateState::close`] fails.
     pub fn open(&self) -> OpenGateState {
         let file = self.file();
-        let locked = self.lock().and_then(|lock| Ok((lock, file.read_last()?)));
-        let (gate_state, damage) = match &locked {
-            Ok((_, last)) => state_and_damage(last),
-            Err(_) => self.read_with_damage(),
+        let locked = self.lock().and_then(|lock| Ok((lock, state_and_damage(file.read()?))));
+        let (locked, (gate_state, damage)) = match locked {
+            Ok((lock, found)) => (Ok((lock, found.0.clone())), found),
+            Err(error) => (Err(error), self.read_with_damage()),
         };
         OpenGateState { gate_state, damage, locked, file }
     }
@@ -110,15 +111,14 @@ impl OpenGateState {
     /// Writes the changes, and a damaged file in any case. If only the ledger's order grew, nothing is written: no stored
     /// number refers to it.
     pub fn close(mut self) -> io::Result<()> {
-        let (_lock, last) = self.locked?;
-        let mut before = last.document.clone().unwrap_or_default();
+        let (_lock, mut before) = self.locked?;
         before.ledger.order = self.gate_state.ledger.order;
         before.v = self.gate_state.v;
-        if before == self.gate_state && last.damage.is_none() {
+        if before == self.gate_state && self.damage.is_none() {
             return Ok(());
         }
         self.gate_state.v = 1;
-        self.file.append_version(&self.gate_state, &last)
+        self.file.exchange(&self.gate_state)
     }
 }
 
@@ -132,13 +132,11 @@ pub(super) fn is_busy_error(error: &io::Error) -> bool {
 }
 
 /// The counts, and why former ones are lost, if they are.
-fn state_and_damage(last: &LastVersion<GateState>) -> (GateState, Option<String>) {
-    let effect = match last.document {
-        Some(_) => "the counts before its last change apply",
-        None => "its counts start again",
-    };
-    let damage = last.damage.as_ref().map(|damage| format!("{damage}; {effect}"));
-    (last.document.clone().unwrap_or_default(), damage)
+fn state_and_damage(read: Content<GateState>) -> (GateState, Option<String>) {
+    match read.valid() {
+        Ok(state) => (state.unwrap_or_default(), None),
+        Err(damage) => (GateState::default(), Some(format!("{damage}; its counts start again"))),
+    }
 }
 
 fn is_busy(lock: &Path) -> bool {
@@ -178,12 +176,7 @@ mod tests {
         assert!(open.damage.is_none(), "the damage is reported once");
         open.gate_state.ledger.left.insert(session(3));
         open.close().unwrap();
-        let mut bytes = std::fs::read(&path).unwrap();
-        bytes.extend(b"{\"v\":1,\"led");
-        std::fs::write(&path, bytes).unwrap();
-        let open = store.open();
-        assert!(open.damage.is_some());
-        assert!(open.gate_state.ledger.left.contains("3"), "the version before a torn one applies");
+        assert!(store.open().gate_state.ledger.left.contains("3"));
     }
 
     #[test]

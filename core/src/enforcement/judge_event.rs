@@ -137,7 +137,7 @@ impl PolicyRequest<'_> {
         {
             failed = Some(error.to_string());
         }
-        let damage = open.damage.take();
+        let damage = open.damage.clone();
         if let Err(error) = open.close()
             && !(is_busy_error(&error) && evaluation.is_blocked())
         {

@@ -344,8 +344,7 @@ fn damaged_counts_of_the_gates_are_reported_once_and_start_again() {
         sandbox.feed("teammate-idle", payload.to_string().as_bytes(), &[])
     };
     assert_eq!(idle().err, "");
-    let whole = std::fs::read_to_string(&counts).unwrap();
-    let whole = whole.lines().last().unwrap().as_bytes();
+    let whole = std::fs::read(&counts).unwrap();
     std::fs::write(&counts, &whole[..whole.len() / 2]).unwrap();
     for command in [vec!["verify"], vec!["verify", TEAM]] {
         let found = sandbox.run(&command);
@@ -363,7 +362,4 @@ fn damaged_counts_of_the_gates_are_reported_once_and_start_again() {
     assert!(sandbox.diagnostics().contains("; its counts start again"), "{}", sandbox.diagnostics());
     assert_eq!(idle().err, "", "reported once");
     assert_eq!(sandbox.run(&["verify"]).code, Some(0));
-    let appended = std::fs::read(&counts).unwrap();
-    std::fs::write(&counts, [appended.as_slice(), &whole[..whole.len() / 2]].concat()).unwrap();
-    assert!(idle().err.ends_with("; the counts before its last change apply\n"), "a writer was killed");
 }

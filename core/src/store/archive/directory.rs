@@ -298,16 +298,9 @@ fn bytes_below(dir: &Path) -> u64 {
     fs::entries(dir).map(size).sum()
 }
 
-/// Reads an index. An invalid one may be half-written, because it is overwritten in place and readers need no lock.
+/// Reads an index. An invalid one counts as none: it is made again from the journal.
 pub(super) fn read_index(path: &Path) -> Option<Index> {
-    let file = JsonFile::<Index>::at(path);
-    for pause in [0, 200, 1_000, 4_000] {
-        std::thread::sleep(Duration::from_micros(pause));
-        if let Ok(found) = file.read().ok()?.valid() {
-            return found;
-        }
-    }
-    None
+    JsonFile::<Index>::at(path).read().ok()?.valid().ok()?
 }
 
 #[cfg(test)]

@@ -130,7 +130,8 @@ impl LockedSubject<'_> {
         };
         let [open, closed] = archive.index_paths(subject);
         let (path, other) = if index.ended { (closed, open) } else { (open, closed) };
-        let existed = fs::overwrite_in_place(&path, bytes)?;
+        let existed = path.symlink_metadata().is_ok();
+        fs::exchange(&path, &bytes)?;
         if existed && !index.ended { Ok(()) } else { fs::allow_missing(fs_err::remove_file(other)) }
     }
 

@@ -1,4 +1,4 @@
-//! Replacement of files: atomic by a rename, or in place. Removal of what killed writers left behind.
+//! Atomic replacement of files, and removal of the drafts that killed writers left behind.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, RandomState};
@@ -10,15 +10,29 @@ use std::time::Duration;
 
 use fs_err::File;
 use fs_err::os::unix::fs::FileExt;
-use rustix::fs::OFlags;
+use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 
 use super::read::regular;
-use super::{create_private, entries, is_blocked_by_other_file, open, open_private, sync};
+use super::{create_private, entries, open, open_private, sync};
 
 /// Replaces a file atomically: writes a temporary file beside it, then renames it.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut draft = Draft::create(path)?;
     draft.write_all(bytes)?;
+    draft.rename(path)
+}
+
+/// Like [`write_atomic`], for state that is written at many hook calls and can be made again. On ext4, a rename over a file waits
+/// until the blocks of the new one are allocated, which takes a millisecond. An exchange does not: after a power failure the
+/// file may be empty.
+pub fn exchange(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut draft = Draft::create(path)?;
+    draft.write_all(bytes)?;
+    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
+    if is_file && renameat_with(CWD, draft.path(), CWD, path, RenameFlags::EXCHANGE).is_ok() {
+        // Dropping the draft removes the former file, which has its name now.
+        return Ok(());
+    }
     draft.rename(path)
 }
 
@@ -102,28 +116,6 @@ pub fn temporary_path(path: &Path) -> PathBuf {
     let random = RandomState::new().hash_one((std::process::id(), count));
     name.push(format!(".{random:016x}.tmp"));
     path.with_file_name(name)
-}
-
-/// Overwrites a file in place, fills up with spaces, and returns whether it existed. For data that can be rebuilt: on ext4, a
-/// rename over a file flushes its blocks at once and leaves an inode that cannot be reused for five seconds. A reader may see a
-/// partly written state. A link or a pipe at this path is replaced.
-pub fn overwrite_in_place(path: &Path, mut bytes: Vec<u8>) -> io::Result<bool> {
-    let file = match open(path, OFlags::WRONLY | OFlags::NOFOLLOW) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return write_atomic(path, &bytes).map(|()| false);
-        }
-        Err(_) if is_blocked_by_other_file(path) => return write_atomic(path, &bytes).map(|()| true),
-        Err(error) => return Err(error),
-    };
-    let length = regular(&file)?.len();
-    bytes.resize(bytes.len().max(length as usize), b' ');
-    if let Err(error) = file.write_all_at(&bytes, 0) {
-        // No file is better than a damaged one.
-        let _ = std::fs::remove_file(path);
-        return Err(error);
-    }
-    Ok(true)
 }
 
 /// Removes temporary files below a directory that were last written more than `age` ago. Follows no links.
@@ -242,7 +234,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::time::Duration;
 
-    use super::super::{lock, overwrite_in_place, sync};
+    use super::super::{lock, sync};
     use super::*;
 
     fn mode(path: &Path) -> u32 {
@@ -263,15 +255,22 @@ mod tests {
     }
 
     #[test]
-    fn a_file_overwritten_in_place_has_no_rest_of_the_former_content() {
+    fn a_reader_of_a_replaced_file_finds_one_of_its_contents() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a/cache.json");
-        assert!(!overwrite_in_place(&path, b"[1,2,3]".to_vec()).unwrap());
-        assert!(overwrite_in_place(&path, b"[4]".to_vec()).unwrap());
-        assert_eq!(std::fs::read(&path).unwrap(), b"[4]    ");
-        assert!(overwrite_in_place(&path, b"[1,2,3,4]".to_vec()).unwrap());
-        assert_eq!(std::fs::read(&path).unwrap(), b"[1,2,3,4]");
-        assert_eq!(mode(&path), 0o600);
+        let path = dir.path().join("state.json");
+        let contents = [vec![b'a'; 5_000], vec![b'b'; 9_000]];
+        for replace in [write_atomic, exchange] {
+            replace(&path, &contents[0]).unwrap();
+            std::thread::scope(|scope| {
+                let writes = scope.spawn(|| {
+                    (0..500).for_each(|count| replace(&path, &contents[count % 2]).unwrap());
+                });
+                while !writes.is_finished() {
+                    assert!(contents.contains(&std::fs::read(&path).unwrap()));
+                }
+            });
+        }
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "the former content is removed");
     }
 
     #[test]
@@ -319,7 +318,7 @@ mod tests {
             assert!(sync(path).is_ok(), "a pipe holds no data of teamkeep, and is not waited for");
             assert!(Appender::open(path).is_err());
             assert!(lock(path, Duration::ZERO).is_err());
-            assert_eq!(overwrite_in_place(path, b"line".to_vec()).is_ok(), path != dir.path());
+            assert_eq!(exchange(path, b"line").is_ok(), path != dir.path());
         }
         assert_eq!(
             (std::fs::read(&link).unwrap(), std::fs::read(&pipe).unwrap()),
