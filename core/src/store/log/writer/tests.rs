@@ -116,8 +116,9 @@ fn each_line_of_many_writers_is_there_once_in_one_chain_beside_closing_and_compr
     std::thread::scope(|scope| {
         let write = |writer: usize| {
             for line in 0..lines {
-                let text = format!("{{\"id\":\"{writer}-{line}\",\"p\":\"{}\"}}", "x".repeat(900));
-                let appended = log.append(text.as_bytes(), noon(), size(9_000)).unwrap();
+                // So long that each closed segment is compressed.
+                let text = format!("{{\"id\":\"{writer}-{line}\",\"p\":\"{}\"}}", "x".repeat(4_500));
+                let appended = log.append(text.as_bytes(), noon(), size(45_000)).unwrap();
                 assert!(!appended.is_single && appended.notes.is_empty(), "{appended:?}");
             }
         };
@@ -134,6 +135,8 @@ fn each_line_of_many_writers_is_there_once_in_one_chain_beside_closing_and_compr
         is_over.store(true, Ordering::Relaxed);
         tidying.into_iter().for_each(|thread| thread.join().unwrap());
     });
+    log.close(PATIENCE).unwrap();
+    log.compress().unwrap();
     assert_one_chain(&log, writers * lines);
     assert!(log.segments().unwrap().iter().any(|segment| segment.is_packed));
     let mut ids: Vec<Vec<u8>> = texts(&log).iter().map(|text| text[..20].to_vec()).collect();
