@@ -123,7 +123,7 @@ impl OpenGateState {
 }
 
 /// The run of a session that has subagents and no team.
-pub fn solo_run(archive: &Archive, session: &SafeName) -> Option<SafeName> {
+pub fn run_of_session(archive: &Archive, session: &SafeName) -> Option<SafeName> {
     SafeName::new(&archive.index(&CaptureScope::Session(session.clone()))?.run)
 }
 

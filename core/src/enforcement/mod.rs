@@ -15,7 +15,7 @@ mod transcript_tail;
 mod working_tree;
 
 pub use evaluation::{Evaluation, Findings, VERDICT, decide, evaluate, line};
-pub use gate_state::{GateState, GateStateStore, solo_run};
+pub use gate_state::{GateState, GateStateStore, run_of_session};
 pub use judge_event::PolicyRequest;
 pub use overrides::{FoundOverrides, LONGEST_PAUSE, OverrideFile, Overrides, Pause};
 pub use resolve_access::access;

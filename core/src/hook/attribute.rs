@@ -64,14 +64,14 @@ impl<'a> Captured<'a> {
             // The next run of the team becomes the session's.
             (own, run) = (None, None);
         } else if resolved.team.is_none() {
-            (own, run) = self.capture_solo(actor.kind).unzip();
+            (own, run) = self.capture_without_team(actor.kind).unzip();
         }
         Attribution { resolved, actor, state, own, run }
     }
 
     /// Captures a session that has no team but starts subagents. Its task list becomes a run. With `sessions = "all"`, each
     /// other session becomes one when it ends, so that its transcript is archived.
-    fn capture_solo(&self, actor: ActorKind) -> Option<(CaptureScope, String)> {
+    fn capture_without_team(&self, actor: ActorKind) -> Option<(CaptureScope, String)> {
         let call = &self.call;
         let subject = CaptureScope::Session(call.session.clone()?);
         let starts =

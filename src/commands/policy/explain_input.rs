@@ -13,7 +13,7 @@ use teamkeep_core::client::compat::delivers_answers;
 use teamkeep_core::client::payload::Payload;
 use teamkeep_core::config::Price;
 use teamkeep_core::enforcement::{
-    GateState, GateStateStore, OverrideFile, Overrides, SnapshotReader, solo_run,
+    GateState, GateStateStore, OverrideFile, Overrides, SnapshotReader, run_of_session,
 };
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::{Actor, Recorded, SafeName};
@@ -72,8 +72,8 @@ impl ExplainInput {
         let index = resolved.team.as_ref().and_then(|team| indexes.get(team));
         let session = call.payload.session();
         let own = session.and_then(SafeName::stem);
-        let run =
-            (index.and_then(|index| SafeName::new(&index.run))).or_else(|| solo_run(&archive, own.as_ref()?));
+        let run = (index.and_then(|index| SafeName::new(&index.run)))
+            .or_else(|| run_of_session(&archive, own.as_ref()?));
         let gate_state = gate_state(context, run.as_ref().map(SafeName::as_str), own.as_ref());
         let GateState { ledger, guard, .. } = gate_state;
         let name = resolved.team.as_ref().map(SafeName::as_str);

@@ -63,7 +63,7 @@ fn an_event_that_cannot_be_recorded_is_still_judged() {
     };
     let result = hook(&shutdown(""));
     assert_eq!(result.code, Some(2), "{}", result.err);
-    assert!(sandbox.diagnostics().contains("/events-solo-"), "{}", sandbox.diagnostics());
+    assert!(sandbox.diagnostics().contains("/events-single-"), "{}", sandbox.diagnostics());
     let bash = shutdown("").replace("SendMessage", "Bash");
     assert_eq!(hook(&bash).code, Some(1), "the failure is reported where the policy says nothing");
 }

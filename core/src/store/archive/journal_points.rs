@@ -13,7 +13,7 @@ use crate::store::packed;
 /// The journal that is written under the lock.
 pub(super) const MAIN: &str = "snapshots.jsonl";
 /// Marks a journal that was written without the lock.
-const SINGLE: &str = "solo:";
+const SINGLE: &str = "single:";
 
 /// The state of a run's journal after a line: its size in bytes, and the hash of its lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

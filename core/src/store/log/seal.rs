@@ -7,7 +7,7 @@ use crate::store::chain::{ChainHash, ChainPoint};
 const KEY: &[u8] = br#","chain":""#;
 const END: &[u8] = br#""}"#;
 /// Marks the only line of a segment whose writer did not get the lock.
-const SINGLE: &str = "solo";
+const SINGLE: &str = "single";
 /// The longest mark: the key, a number of 20 digits, two hashes of 32, two colons and the end.
 pub(super) const MAX_MARK_BYTES: usize = KEY.len() + 20 + 32 + 32 + 2 + END.len();
 
@@ -156,7 +156,7 @@ mod tests {
             format!("{{\"payload\":{inner}}}"),
             format!("{{\"payload\":{}}}", serde_json::to_string(&inner).unwrap()),
             inner.replace(":000", "::000"),
-            "{\"chain\":\"solo:\"}".to_owned(),
+            "{\"chain\":\"single:\"}".to_owned(),
             String::new(),
         ] {
             assert_eq!(Sealed::read(other.as_bytes()), None, "{other}");

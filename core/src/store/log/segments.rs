@@ -24,7 +24,7 @@ use crate::sys::fs;
 pub(super) const CURRENT: &str = "events.jsonl";
 const IMPORTED: &str = "events-imported.jsonl";
 const PREFIX: &str = "events-";
-const SINGLE: &str = "solo-";
+const SINGLE: &str = "single-";
 const SUFFIX: &str = ".jsonl";
 
 /// The name of a segment. Names sort as the lines do, except those of single lines.
@@ -36,7 +36,7 @@ pub enum SegmentName {
     Closed(ChainPoint),
     /// `events.jsonl`, which is written to.
     Current,
-    /// `events-solo-<id>.jsonl`: a single line whose writer did not get the lock, or could not write there.
+    /// `events-single-<id>.jsonl`: a single line whose writer did not get the lock, or could not write there.
     Single(String),
 }
 
@@ -295,8 +295,8 @@ mod tests {
             "events.lock",
             "events.jsonl.gz",
             "../events.jsonl",
-            "events-solo-x.jsonl",
-            "events-solo-../../x.jsonl",
+            "events-single-x.jsonl",
+            "events-single-../../x.jsonl",
             &closed.replace("00042", "0042"),
             &closed.to_uppercase(),
             &closed.replace(".jsonl", ".jsonl.gz"),

@@ -419,7 +419,7 @@ fn what_is_not_a_regular_file_is_not_written_and_the_line_gets_its_own_segment()
                 let note = &appended.notes[0];
                 assert_eq!(note.severity, Severity::Problem);
                 assert!(
-                    note.text.contains(name) && note.text.contains("; the line went to events-solo-"),
+                    note.text.contains(name) && note.text.contains("; the line went to events-single-"),
                     "{note:?}"
                 );
             }
@@ -442,7 +442,7 @@ fn a_line_whose_lock_is_not_free_has_its_own_segment_and_mark() {
     assert_eq!(appended.notes[0].severity, Severity::Contention);
     let note = &appended.notes[0].text;
     assert!(
-        note.starts_with("the log's lock was not free within 0 ms; the line went to events-solo-"),
+        note.starts_with("the log's lock was not free within 0 ms; the line went to events-single-"),
         "{note}"
     );
     assert!(!log.close(Duration::ZERO).unwrap(), "not without the lock");
