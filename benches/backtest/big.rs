@@ -36,7 +36,7 @@ impl Big {
             looks: 0,
             written: 0,
             bytes: 0,
-            contents: ContentWriter::new(&store.join("archive/runs").join(RUN), "event", true),
+            contents: ContentWriter::new(&store.join("runs").join(RUN), "event", true),
             places: HashMap::new(),
             log: String::new(),
             journal: String::new(),
@@ -51,7 +51,7 @@ impl Big {
         }
         let run = json!({"v": 1, "run": RUN, "team": TEAM, "lead_session": SESSION, "started_at": start.to_string(),
             "created_at": start.to_string(), "sessions": [{"id": SESSION, "role": "lead"}], "finished": true});
-        let dir = store.join("archive/runs").join(RUN);
+        let dir = store.join("runs").join(RUN);
         std::fs::create_dir_all(&dir).unwrap();
         big.contents.flush().unwrap();
         std::fs::write(dir.join("run.json"), run.to_string()).unwrap();

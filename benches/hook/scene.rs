@@ -296,7 +296,7 @@ impl Scene {
     pub fn session_end(&mut self, erased: bool) -> Duration {
         let mut end = payload(self.dir.path(), "SessionEnd");
         end["reason"] = json!("prompt_input_exit");
-        let known = self.store().join("archive/open").join(format!("team-{TEAM}.json")).exists();
+        let known = self.store().join("teams/open").join(format!("team-{TEAM}.json")).exists();
         if erased && known {
             std::fs::remove_dir_all(self.dir.path().join(".claude/teams").join(TEAM)).unwrap();
         }
@@ -314,7 +314,7 @@ impl Scene {
     /// Adds this many ended runs to the archive, and this many bytes to the log.
     pub fn fill_with_history(&mut self, runs: usize, bytes: usize) {
         let at = Clock::default().now() - chrono::TimeDelta::days(1);
-        let archive = Archive::new(self.store().join("archive"), 1 << 20, Duration::from_secs(60));
+        let archive = Archive::new(self.store(), 1 << 20, Duration::from_secs(60));
         let elsewhere = self.dir.path().join("elsewhere");
         for number in 0..runs {
             let team = SafeName::new(&format!("team-{number}")).unwrap();

@@ -48,7 +48,7 @@ impl<'a> Long<'a> {
             events: 0,
             bytes: 0,
             store,
-            contents: ContentWriter::new(&store.join("archive/runs").join(&run), "event", true),
+            contents: ContentWriter::new(&store.join("runs").join(&run), "event", true),
             places: HashMap::new(),
             run,
             team: format!("session-{number:08x}"),
@@ -151,7 +151,7 @@ impl<'a> Long<'a> {
     }
 
     fn dir(&self) -> PathBuf {
-        self.store.join("archive/runs").join(&self.run)
+        self.store.join("runs").join(&self.run)
     }
 
     fn close(&mut self) {

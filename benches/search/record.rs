@@ -95,7 +95,7 @@ fn save(store: &Path, (start, run, copies): (usize, usize, usize), lines: &str) 
         let count = (start + lines.lines().count() + copy * 100_000_000) as u64;
         let name = SegmentName::Closed(ChainPoint { count, ..ChainPoint::default() }).to_string();
         let name = if is_old { format!("{name}.gz") } else { name };
-        store.join("archive/runs").join(id(run)).join(name)
+        store.join("runs").join(id(run)).join(name)
     };
     if is_old {
         let mut file = GzEncoder::new(std::fs::File::create(path(0)).unwrap(), Compression::default());
@@ -113,7 +113,7 @@ fn id(run: usize) -> String {
 }
 
 fn describe(store: &Path, run: usize) {
-    let dir = store.join("archive/runs").join(id(run));
+    let dir = store.join("runs").join(id(run));
     std::fs::create_dir_all(&dir).unwrap();
     let record = json!({"v": 1, "run": id(run), "team": format!("team-{run}"), "started_at": "2026-02-03T00:00:00.000Z",
         "ended_at": "2026-02-03T12:00:00.000Z", "sessions": [{"id": format!("s{run}"), "role": "lead"}], "finished": true});

@@ -43,7 +43,7 @@ impl Setup {
     }
 
     pub fn catalog(&self) -> RunCatalog {
-        let archive = Archive::open(self.context.paths.archive(), &self.context.config);
+        let archive = Archive::open(self.context.paths.store.clone(), &self.context.config);
         RunCatalog::open(archive, self.logs())
     }
 

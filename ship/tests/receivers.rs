@@ -114,7 +114,7 @@ fn a_time_that_could_not_be_stored_is_an_error() {
     let machine = machine(&receiver);
     machine.record("v328-inprocess");
     machine.ship_all();
-    let lock = std::fs::File::open(machine.store().join("ship/lock")).unwrap();
+    let lock = std::fs::File::open(machine.store().join("locks/shipping")).unwrap();
     lock.lock().unwrap();
     let output = machine.ship(&["--once", "--since", "2026-11-01"]);
     let text = String::from_utf8(output.stderr).unwrap();
@@ -195,7 +195,7 @@ fn a_signal_at_which_the_receiver_failed_is_sent_again_without_the_others() {
     assert_eq!(receiver.requests(), ALL[1..2]);
     machine.ship_all();
     assert!(receiver.requests().is_empty());
-    let state = std::fs::read_to_string(machine.store().join("ship/state.json")).unwrap();
+    let state = std::fs::read_to_string(machine.store().join("shipping.json")).unwrap();
     assert!(!state.contains("parts"), "{state}");
 }
 

@@ -19,7 +19,7 @@ fn the_size_of_a_run_is_that_of_its_journal_and_the_weight_of_its_events() {
     let catalog = machine.catalog();
     let run = &catalog.runs[0];
     let size = run_size(&catalog, run).unwrap();
-    let dir = machine.store().join("archive/runs").join(&run.run);
+    let dir = machine.store().join("runs").join(&run.run);
     let journal = std::fs::metadata(dir.join("snapshots.jsonl")).unwrap().len();
     let weight = catalog.weigh_events(&[run]).unwrap()[&run.run];
     assert!(weight > events << 8 && size >= weight + journal, "{size}");
@@ -35,7 +35,7 @@ fn a_run_that_is_too_large_does_not_count_as_sent_and_is_reported_once() {
     machine.record("v328-gc");
     let catalog = machine.catalog();
     let run = &catalog.runs[0].run;
-    let huge = machine.store().join("archive/runs").join(run).join("huge");
+    let huge = machine.store().join("runs").join(run).join("huge");
     std::fs::File::create(&huge).unwrap().set_len(MAX_RUN_BYTES + 1).unwrap();
     let note = format!("run {run} is too large to send");
     let dry = machine.ship(&["--dry-run"]);
@@ -50,7 +50,7 @@ fn a_run_that_is_too_large_does_not_count_as_sent_and_is_reported_once() {
     let again = machine.ship_all();
     assert!(again.starts_with("sent 0 events and 0 runs") && !again.contains("too large"), "{again}");
     // After it was resumed and has ended again, its size is checked again.
-    let state = machine.store().join("ship/state.json");
+    let state = machine.store().join("shipping.json");
     let mut value: Value = serde_json::from_slice(&std::fs::read(&state).unwrap()).unwrap();
     for destination in value["destinations"].as_object_mut().unwrap().values_mut() {
         destination["too_large"][run] = json!(1);

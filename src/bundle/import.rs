@@ -47,7 +47,7 @@ pub struct ImportedRun {
 pub fn import(from: impl Read, target: &ImportTarget<'_>, max_size: Option<u64>) -> Result<ImportedRun> {
     let staging = target.right.staging()?;
     let paths = Paths { store: staging.dir.clone(), ..target.paths.clone() };
-    let (archive, logs) = (Archive::open(paths.archive(), target.config), Logs::of(&paths));
+    let (archive, logs) = (Archive::open(paths.store.clone(), target.config), Logs::of(&paths));
     let files = staging.dir.join("files");
     unpack(from, &files, max_size.unwrap_or(MAX_UNPACKED_BYTES))?;
     let run = read_run(&files, target.now)?;

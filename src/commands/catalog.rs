@@ -36,7 +36,7 @@ pub fn lenient_catalog(context: &Context) -> RunCatalog {
 }
 
 pub fn archive(context: &Context) -> Archive {
-    Archive::open(context.paths.archive(), &context.config)
+    Archive::open(context.paths.store.clone(), &context.config)
 }
 
 /// The run with this name. If an agent of the last run has the name, the error shows how to see what it did.

@@ -160,7 +160,7 @@ fn actors() -> Vec<String> {
 /// The IDs of restores, the newest first.
 fn undo_ids() -> Vec<String> {
     let context = Context::lenient(Ui { quiet: true, unpaged: true }).ok();
-    let records = context.map(|(context, _)| UndoLog { dir: context.paths.restores() }.all());
+    let records = context.map(|(context, _)| UndoLog { paths: context.paths.clone() }.all());
     records.into_iter().flatten().rev().map(|record| record.id).collect()
 }
 

@@ -99,7 +99,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
 
 /// The replayed run.
 fn opened(replayed: &DemoOutcome) -> Result<OpenedRun> {
-    let archive = Archive::open(replayed.paths.archive(), &Config::default());
+    let archive = Archive::open(replayed.paths.store.clone(), &Config::default());
     let catalog = RunCatalog::open(archive, Logs::of(&replayed.paths));
     catalog.open_runs(&catalog.runs.iter().collect::<Vec<_>>())
 }

@@ -359,7 +359,7 @@ fn paused(pause: &Pause) -> String {
 fn override_file(context: &Context) -> Result<OverrideFile> {
     context.check_store()?;
     context.paths.secure()?;
-    let file = OverrideFile::new(&context.paths.policy(), context.config.log.lock_patience);
+    let file = OverrideFile::new(&context.paths.store, context.config.log.lock_patience);
     if let Err(error) = file.try_read() {
         context.ui.warn(format!("pauses and allowances ignored: {error}"));
     }

@@ -9,7 +9,6 @@ use super::output::{self, JsonOption};
 use super::{catalog, dry_run, number};
 use crate::context::Context;
 use crate::prune::{Bounds, Candidate, Obstacle, Plan, Pruned, Reason, apply, candidates, obstacle, plan};
-use crate::search::remove_former_index;
 use crate::view::{self, Document, count};
 use teamkeep_core::config;
 use teamkeep_core::error::{Error, Result};
@@ -88,8 +87,6 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         let done = apply(&plan, right, limits.lock_patience)?;
         unshipped.note_removed(&Shipping::of(&context.paths), &done.segments, now)?;
         pruned = Some(done);
-        // It contains the texts of what was deleted.
-        remove_former_index(&context.paths.search());
     }
     let is_plan = pruned.is_none() && !plan.is_empty();
     if args.output.json {

@@ -211,7 +211,7 @@ impl Restore<'_> {
             options: Options { all: args.all, keep_owners: args.keep_owners, force: args.force, own },
             client,
             list,
-            records: UndoLog { dir: context.paths.restores() },
+            records: UndoLog { paths: context.paths.clone() },
         };
         let plan = match args.yes && !args.dry_run {
             true => restore.write(context.clock.now())?,
@@ -311,7 +311,7 @@ fn is_within(directory: &Path, other: &Path) -> bool {
 }
 
 fn undo(context: &Context, args: &Args, id: Option<&str>) -> Result<ExitCode> {
-    let records = UndoLog { dir: context.paths.restores() };
+    let records = UndoLog { paths: context.paths.clone() };
     let id = match id {
         Some(id) => id.to_owned(),
         None => {

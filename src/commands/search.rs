@@ -14,7 +14,7 @@ use super::when::RunTimes;
 use crate::bundle::{ImportTarget, import};
 use crate::context::Context;
 use crate::redact::Redactor;
-use crate::search::{Found, Hit, Kind, Pattern, Request, Step, Syntax, find, remove_former_index};
+use crate::search::{Found, Hit, Kind, Pattern, Request, Step, Syntax, find};
 use crate::timeline::RunCatalog;
 use crate::ui::pager::Paged;
 use crate::ui::{self, Progress};
@@ -99,11 +99,6 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         return Ok(());
     }
     context.paths.secure()?;
-    let former = context.paths.search();
-    if remove_former_index(&former) {
-        let former = former.display();
-        context.ui.eprint_line(&format!("removed the search index of an earlier version: {former}"));
-    }
     let catalog = catalog(context)?;
     search(context, args, &catalog)?;
     catalog::damaged(&catalog).for_each(|problem| context.ui.warn(problem));
@@ -274,7 +269,7 @@ impl Args {
 /// A scratch store with these exports.
 fn imported(context: &Context, store: &Path, files: &[PathBuf]) -> Result<RunCatalog> {
     let paths = Paths { store: store.to_owned(), ..context.paths.clone() };
-    let archive = Archive::open(paths.archive(), &context.config);
+    let archive = Archive::open(paths.store.clone(), &context.config);
     let exclusive = archive.maintain(context.config.log.lock_patience)?;
     let (config, now) = (&context.config, context.clock.now());
     let target = ImportTarget { right: &exclusive, paths: &paths, config, now };

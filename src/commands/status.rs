@@ -51,7 +51,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 fn read_status(context: &Context, catalog: &RunCatalog) -> Result<(OpenedRun, Status)> {
     let runs: Vec<&RunRecord> = alive(catalog);
     let opened = catalog.open_runs(&runs)?;
-    let overrides = OverrideFile::new(&context.paths.policy(), context.config.log.lock_patience);
+    let overrides = OverrideFile::new(&context.paths.store, context.config.log.lock_patience);
     if let Err(error) = overrides.try_read() {
         context.ui.warn(format!("pauses and allowances ignored: {error}"));
     }
@@ -75,7 +75,7 @@ pub fn line() -> ExitCode {
 
 fn status_line(context: &Context) -> Option<StatusLine> {
     let session = session_of_stdin();
-    let overrides = OverrideFile::new(&context.paths.policy(), Duration::ZERO).read();
+    let overrides = OverrideFile::new(&context.paths.store, Duration::ZERO).read();
     let archive = catalog::archive(context);
     let now = context.clock.now();
     let line = StatusLine::find(&archive, session.as_deref(), &context.paths, &overrides, now)?;

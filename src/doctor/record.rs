@@ -100,7 +100,7 @@ fn inspect(facts: &Facts<'_>, verify: &str) -> Result<Diagnosis> {
 }
 
 fn archive(facts: &Facts<'_>) -> Archive {
-    Archive::open(facts.paths.archive(), &facts.policy.config)
+    Archive::open(facts.paths.store.clone(), &facts.policy.config)
 }
 
 /// Checks the failures of hook calls.

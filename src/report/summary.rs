@@ -25,7 +25,7 @@ pub struct RunSummary {
     pub counts: Summary,
 }
 
-/// The file in the run's directory.
+/// The cached file about a run.
 const FILE_NAME: &str = "summary.json";
 /// Version of what is counted, and how.
 const VERSION: u32 = 5;
@@ -59,7 +59,7 @@ impl RunSummary {
 
     /// The stored summary, if it is still valid.
     pub fn cached(archive: &Archive, run: &RunRecord, config: &Config) -> Option<RunSummary> {
-        let cache: SummaryCache = serde_json::from_slice(&archive.note(&run.run, FILE_NAME)?).ok()?;
+        let cache: SummaryCache = archive.cached(&run.run, FILE_NAME)?;
         let is_valid = cache.v == VERSION
             && cache.run == *run
             && cache.journal == archive.journal_size(&run.run)
@@ -81,9 +81,7 @@ impl RunSummary {
         let journal = archive.journal_size(&run.run);
         let (run, settings, summary) = (run.clone(), settings(config), self.clone());
         let cache = SummaryCache { v: VERSION, run, journal, settings, summary };
-        if let Ok(bytes) = serde_json::to_vec(&cache) {
-            let _ = archive.write_note(&data.run.run, FILE_NAME, &bytes);
-        }
+        archive.cache(&data.run.run, FILE_NAME, &cache);
     }
 }
 

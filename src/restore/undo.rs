@@ -1,7 +1,7 @@
 //! Undoes a restore, and its record `restores/<id>.json` in the store. Changed tasks are preserved.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,8 @@ use teamkeep_core::error::{Error, Result, candidates};
 use teamkeep_core::model::event::SafeName;
 use teamkeep_core::sys::clock::{self, Timestamp};
 use teamkeep_core::sys::fs::{self, Document, JsonFile, Layout};
+use teamkeep_core::sys::paths::Paths;
+use teamkeep_core::sys::store_lock::StoreLock;
 
 const V: u8 = 1;
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -55,19 +57,19 @@ pub struct Written {
 
 #[derive(Debug)]
 pub struct UndoLog {
-    pub dir: PathBuf,
+    pub paths: Paths,
 }
 
 impl UndoLog {
     pub fn lock(&self) -> Result<fs::Lock> {
-        let path = self.dir.join(".lock");
-        fs::lock(&path, TIMEOUT)?
-            .ok_or_else(|| Error::new(format!("cannot lock {}: another restore is running", path.display())))
+        let lock = StoreLock::Restores.take(&self.paths.store, TIMEOUT)?;
+        lock.ok_or_else(|| Error::new("cannot restore: another restore is running"))
     }
 
     /// The readable records, by time.
     pub fn all(&self) -> Vec<UndoRecord> {
-        let names = fs::entries(&self.dir).filter_map(|entry| entry.file_name().into_string().ok());
+        let names =
+            fs::entries(&self.paths.restores()).filter_map(|entry| entry.file_name().into_string().ok());
         let mut all: Vec<UndoRecord> =
             names.filter_map(|name| self.read(name.strip_suffix(".json")?).ok().flatten()).collect();
         all.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
@@ -114,7 +116,7 @@ impl UndoLog {
     }
 
     fn file(&self, id: &str) -> JsonFile<UndoRecord> {
-        JsonFile::at(self.dir.join(format!("{id}.json")))
+        JsonFile::at(self.paths.restores().join(format!("{id}.json")))
     }
 
     /// Undoes a restore: removes its unchanged tasks, resets the highest number, and removes a list that it created.

@@ -153,7 +153,7 @@ mod tests {
         }
         let env = Env { store: Some(dir.path().to_owned()), ..Env::default() };
         let paths = Paths::find(&env);
-        let archive = Archive::new(paths.archive(), 1 << 20, Duration::ZERO);
+        let archive = Archive::new(paths.store.clone(), 1 << 20, Duration::ZERO);
         let catalog = RunCatalog::open(archive, Logs::of(&paths));
         (dir, catalog)
     }

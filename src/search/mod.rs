@@ -13,7 +13,6 @@ mod document;
 mod event_texts;
 mod file_texts;
 mod find;
-mod former_index;
 mod hit;
 mod line_filter;
 mod merge;
@@ -26,7 +25,6 @@ mod transcript_texts;
 
 pub use document::Kind;
 pub use find::{Found, Step, find};
-pub use former_index::remove_former_index;
 pub use hit::Hit;
 pub use pattern::{Pattern, Syntax};
 pub use scan::Request;

@@ -122,14 +122,14 @@ fn verdicts(logs: &Logs, run: &str) -> (usize, usize) {
     })
 }
 
-/// The file in the run's directory.
+/// The cached file about a run.
 const FILE_NAME: &str = "attention.json";
 /// Version of the content.
 const VERSION: u32 = 3;
 /// How long it is used.
 const MAX_AGE: TimeDelta = TimeDelta::seconds(30);
 
-/// The agents and incidents that need attention, stored for a while beside the run: a status line shows them many times a
+/// The agents and incidents that need attention, cached for a while: a status line shows them many times a
 /// minute and cannot open a timeline each time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attention {
@@ -156,15 +156,13 @@ impl Attention {
 
     /// The stored one, if it is recent.
     pub fn stored(archive: &Archive, run: &str, now: Timestamp) -> Option<Attention> {
-        let stored: Attention = serde_json::from_slice(&archive.note(run, FILE_NAME)?).ok()?;
+        let stored: Attention = archive.cached(run, FILE_NAME)?;
         let is_recent = stored.at <= now && now - stored.at <= MAX_AGE;
         (stored.v == VERSION && is_recent).then_some(stored)
     }
 
     /// Stores it. A failure is ignored: it is made again.
     pub fn store(&self, archive: &Archive, run: &str) {
-        if let Ok(bytes) = serde_json::to_vec(self) {
-            let _ = archive.write_note(run, FILE_NAME, &bytes);
-        }
+        archive.cache(run, FILE_NAME, self);
     }
 }

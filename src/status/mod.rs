@@ -56,7 +56,8 @@ impl Status {
         overrides: Overrides,
         now: Timestamp,
     ) -> Status {
-        let mut overrides = Overrides { v: 1, ..overrides };
+        let mut overrides = overrides;
+        overrides.v = 1;
         overrides.retain_active(now);
         let live = opened.runs.iter().filter(|data| !data.client_gone);
         Status {

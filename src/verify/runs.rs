@@ -207,8 +207,8 @@ impl Check<'_> {
                 let is_draft = path.file_name().is_some_and(fs::is_draft);
                 path.extension().is_some_and(|kind| kind == "json") && !is_draft
             }));
-            files.push(paths.policy().join("overrides.json"));
-            for (index, _) in archive.index_files() {
+            files.push(paths.overrides());
+            for index in archive.index_files() {
                 let read = JsonFile::<Value>::at(&index).read().ok().and_then(|read| read.valid().ok()?);
                 let run = read.as_ref().and_then(|index| index["run"].as_str()).map(str::to_owned);
                 let gone =

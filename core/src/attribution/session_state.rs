@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::client::compat::RecentCalls;
 use crate::model::event::SafeName;
 use crate::sys::fs::{self, Content, Document, JsonFile};
+use crate::sys::store_lock::StoreLock;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -48,8 +49,8 @@ pub struct BlockedDeletes {
 
 impl SessionState {
     /// Loads the state; empty if the session is new or its file is damaged.
-    pub fn load(dir: &Path, session: &SafeName) -> SessionState {
-        match file(dir, session).read() {
+    pub fn load(store: &Path, session: &SafeName) -> SessionState {
+        match file(store, session).read() {
             Ok(Content::Valid(state)) => state,
             _ => SessionState::default(),
         }
@@ -59,20 +60,19 @@ impl SessionState {
     pub fn save(
         &self,
         before: &SessionState,
-        dir: &Path,
+        store: &Path,
         session: &SafeName,
         patience: Duration,
     ) -> io::Result<()> {
         if self == before {
             return Ok(());
         }
-        let path = dir.join(".lock");
-        let _lock = match fs::lock_of("the sessions'", &path, patience) {
-            // Without a lock, a concurrent change may be lost. That is better than never storing anything.
-            Err(_) if fs::is_blocked_by_other_file(&path) => None,
-            locked => Some(locked?),
+        let _lock = match StoreLock::Sessions.take(store, patience) {
+            Ok(None) => return Err(fs::held_error(io::ErrorKind::TimedOut, "the sessions'")),
+            // If it cannot exist, a concurrent change may be lost. That is better than storing nothing.
+            lock => lock.ok().flatten(),
         };
-        let mut merged = SessionState::load(dir, session);
+        let mut merged = SessionState::load(store, session);
         merged.v = 1;
         // Only ids that this call added: another call may have dropped the others in the meantime.
         for (id, name) in self.agents.iter().filter(|(id, name)| before.agents.get(id) != Some(name)) {
@@ -89,7 +89,7 @@ impl SessionState {
         if self.announced != before.announced {
             merged.announced.merge(&self.announced, &before.announced);
         }
-        file(dir, session).write(&merged).map(drop)
+        file(store, session).write(&merged).map(drop)
     }
 }
 
@@ -100,8 +100,8 @@ fn changed<T: Clone + PartialEq>(own: &T, before: &T, merged: &mut T) {
     }
 }
 
-fn file(dir: &Path, session: &SafeName) -> JsonFile<SessionState> {
-    JsonFile::at(dir.join(format!("{session}.json")))
+fn file(store: &Path, session: &SafeName) -> JsonFile<SessionState> {
+    JsonFile::at(store.join("sessions").join(format!("{session}.json")))
 }
 
 /// Maximum number of ids for each member. Before 2.1.178 each turn has a new id, and an old id is not used again once

@@ -50,13 +50,13 @@ impl Files {
             user: paths.config.clone(),
             project: project.map(|project| project.join(PROJECT_FILE)),
             trust: paths.trust(),
-            cache: paths.policy().join(".understood"),
+            cache: paths.cache().join("config.json"),
         }
     }
 
     /// The copy of the organization's last valid file, if the store is known.
     fn organization_copy(&self) -> Option<PathBuf> {
-        Some(self.cache.parent().filter(|dir| dir.is_absolute())?.join(".organization"))
+        Some(self.cache.parent().filter(|dir| dir.is_absolute())?.join("organization.toml"))
     }
 }
 

@@ -16,7 +16,8 @@ use super::settings::{Entry, Layer, Settings, build, words};
 use super::source::{self, Read, Source};
 use super::{Check, Rule, pattern};
 use crate::error::{Cause, Error, Result};
-use crate::sys::fs::{self, Document, JsonFile, Layout};
+use crate::sys::fs::{Document, JsonFile, Layout};
+use crate::sys::store_lock::StoreLock;
 
 /// How long to wait for another process that changes the list of trusted files.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -324,12 +325,13 @@ impl Trust {
         self.files.iter().map(|(file, hash)| (file.as_path(), hash.as_str()))
     }
 
-    /// Changes the file under a lock and returns the result of `change`.
+    /// Changes the file of a store under a lock and returns the result of `change`.
     ///
     /// # Errors
     /// It cannot be read or written, or another process holds the lock.
-    pub fn change<T>(path: &Path, change: impl FnOnce(&mut BTreeMap<PathBuf, String>) -> T) -> Result<T> {
-        let Some(_lock) = fs::lock(&path.with_extension("lock"), LOCK_TIMEOUT)? else {
+    pub fn change<T>(store: &Path, change: impl FnOnce(&mut BTreeMap<PathBuf, String>) -> T) -> Result<T> {
+        let path = &store.join("trust.json");
+        let Some(_lock) = StoreLock::Trust.take(store, LOCK_TIMEOUT)? else {
             return Err(Error::new(format!("another process is changing {}", path.display())));
         };
         let mut trust = Trust::load(path)?;

@@ -60,16 +60,16 @@ pub enum CheckOutcome {
     },
 }
 
-/// Runs the checks in a directory, each command once. `dir` is the policy directory; `budget` includes waiting for other calls
+/// Runs the checks in a directory, each command once. `budget` includes waiting for other calls
 /// that run the same check.
-pub fn run(checks: &[&Check], cwd: &Path, dir: &Path, budget: Duration) -> Vec<CheckResult> {
+pub fn run(checks: &[&Check], cwd: &Path, store: &Path, budget: Duration) -> Vec<CheckResult> {
     let start = Instant::now();
     let mut done: Vec<CheckResult> = Vec::new();
     for check in checks {
         if done.iter().any(|checked| checked.command == check.run) {
             continue;
         }
-        let runner = CheckRunner { check, cwd, results: ResultCache::new(dir), budget, start };
+        let runner = CheckRunner { check, cwd, results: ResultCache::new(store), budget, start };
         let (outcome, cached) = runner.check().unwrap_or_else(|not_run| (not_run, false));
         done.push(CheckResult { command: check.run.clone(), outcome, cached });
     }

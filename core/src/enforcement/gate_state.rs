@@ -13,7 +13,7 @@ use crate::store::archive::{Archive, CaptureScope};
 use crate::sys::fs::{self, Content, Document, JsonFile, Lock};
 
 /// Whose lock it is, for messages.
-pub(super) const LOCK_OWNER: &str = "the policy's";
+const LOCK_OWNER: &str = "the policy's";
 
 /// A lock that was last taken longer ago is stuck, not busy.
 const STUCK_AFTER: Duration = Duration::from_secs(30);

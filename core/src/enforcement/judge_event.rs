@@ -35,8 +35,8 @@ pub struct PolicyRequest<'a> {
     pub archive: &'a Archive,
     /// The directory of the run, or of the session as long as it has no run: it has the counts.
     pub home: &'a Path,
-    /// The directory of overrides and of results of checks.
-    pub dir: &'a Path,
+    /// The store, with the overrides and the results of checks.
+    pub store: &'a Path,
     pub lock_timeout: Duration,
     /// The session's project, if Claude Code names one. Checks run there.
     pub project: Option<&'a Path>,
@@ -162,7 +162,7 @@ impl PolicyRequest<'_> {
     }
 
     fn overrides(&self) -> OverrideFile {
-        OverrideFile::new(self.dir, self.lock_timeout)
+        OverrideFile::new(self.store, self.lock_timeout)
     }
 
     fn team(&self, index: Option<&Index>, until: Option<Instant>) -> TeamState {
@@ -249,7 +249,7 @@ impl PolicyRequest<'_> {
         let payload = self.event.payload;
         let (Some(id), false) = (payload.text("task_id"), due.is_empty()) else { return Ok(None) };
         let cwd = completion::directory(self.project, Path::new(payload.text("cwd").unwrap_or(".")));
-        let checked = completion::run(&due, &cwd, self.dir, completion::BUDGET);
+        let checked = completion::run(&due, &cwd, self.store, completion::BUDGET);
         let owner = team.tasks.get(id).and_then(|task| task.owner.as_deref());
         let about = owner.or(self.event.actor.name.as_deref()).unwrap_or("unknown");
         Ok(completion::finding(&checked, (settings.mode, self.policy.on_error), id, about))

@@ -1,4 +1,4 @@
-//! Pauses and allowances: `policy/overrides.json`.
+//! Pauses and allowances: `overrides.json`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::gate_state::LOCK_OWNER;
 use crate::config::Gate;
 use crate::sys::clock::Timestamp;
 use crate::sys::fs::{self, Document, JsonFile};
+use crate::sys::store_lock::StoreLock;
 use crate::sys::unicode::fold;
 
 const V: u8 = 1;
@@ -26,6 +26,9 @@ pub struct Overrides {
     /// When the allowance of a name ends. One without an end, of an earlier version, does not expire.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub shutdowns_until: BTreeMap<String, Timestamp>,
+    /// The hash of the rest, if that is in the log: a command wrote it, or a hook call found it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded: Option<String>,
 }
 
 impl Document for Overrides {
@@ -37,6 +40,17 @@ impl Document for Overrides {
 }
 
 impl Overrides {
+    /// Takes the hash off, and returns whether it is that of the rest.
+    fn take_recorded(&mut self) -> bool {
+        let recorded = self.recorded.take();
+        recorded.is_some() && recorded == self.hash()
+    }
+
+    fn hash(&self) -> Option<String> {
+        let bytes = serde_json::to_vec(&Overrides { recorded: None, ..self.clone() }).ok()?;
+        Some(blake3::hash(&bytes).to_hex().to_string())
+    }
+
     /// Drops expired pauses and allowances.
     pub fn retain_active(&mut self, now: Timestamp) {
         self.pauses.retain(|pause| pause.is_in_force(now));
@@ -92,19 +106,23 @@ fn is_within(until: Timestamp, now: Timestamp) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundOverrides {
     pub overrides: Overrides,
-    /// The hash of the file, stored once the overrides are recorded.
-    hash: String,
+    /// All that the file has, expired ones included.
+    all: Overrides,
 }
 
 #[derive(Debug, Clone)]
 pub struct OverrideFile {
-    file: JsonFile<Overrides>,
+    store: PathBuf,
     lock_timeout: Duration,
 }
 
 impl OverrideFile {
-    pub fn new(dir: &Path, lock_timeout: Duration) -> OverrideFile {
-        OverrideFile { file: JsonFile::at(dir.join("overrides.json")), lock_timeout }
+    pub fn new(store: &Path, lock_timeout: Duration) -> OverrideFile {
+        OverrideFile { store: store.to_owned(), lock_timeout }
+    }
+
+    fn file(&self) -> JsonFile<Overrides> {
+        JsonFile::at(self.store.join("overrides.json"))
     }
 
     /// A damaged file allows nothing.
@@ -120,21 +138,21 @@ impl OverrideFile {
     }
 
     pub fn try_read(&self) -> io::Result<Overrides> {
-        Ok(self.read_hashed()?.map(|(overrides, _)| overrides).unwrap_or_default())
+        Ok(self.read_recorded()?.map(|(overrides, _)| overrides).unwrap_or_default())
     }
 
-    /// The content and its hash; `None` if there is no file.
-    fn read_hashed(&self) -> io::Result<Option<(Overrides, String)>> {
-        self.file.path().parent().map_or(Ok(()), check)?;
-        let Some((bytes, _)) = self.file.read_bytes()? else { return Ok(None) };
-        Ok(Some((self.file.parse(&bytes)?, hash(&bytes))))
+    /// The content, and whether it is in the log; `None` if there is no file.
+    fn read_recorded(&self) -> io::Result<Option<(Overrides, bool)>> {
+        let Some(mut overrides) = self.file().read()?.valid()? else { return Ok(None) };
+        let is_recorded = overrides.take_recorded();
+        Ok(Some((overrides, is_recorded)))
     }
 
     /// Changes the file under a lock and drops expired pauses and allowances. A damaged file is replaced.
     pub fn change<T>(&self, now: Timestamp, change: impl FnOnce(&mut Overrides) -> T) -> io::Result<T> {
-        let _lock = fs::lock_of(LOCK_OWNER, &self.file.path().with_extension("lock"), self.lock_timeout)?;
-        let (before, was_known) = match self.read_hashed() {
-            Ok(Some((before, hash))) => (Some(before), self.is_known(&hash)),
+        let _lock = self.lock()?;
+        let (before, was_recorded) = match self.read_recorded() {
+            Ok(Some((before, was_recorded))) => (Some(before), was_recorded),
             Ok(None) => (Some(Overrides::default()), true),
             Err(_) => (None, false),
         };
@@ -143,51 +161,35 @@ impl OverrideFile {
         let result = change(&mut overrides);
         if before.as_ref() != Some(&overrides) {
             overrides.v = V;
-            let bytes = self.file.write(&overrides)?;
-            if was_known {
-                fs::write_atomic(&self.known(), hash(&bytes).as_bytes())?;
-            }
+            self.write(overrides, was_recorded)?;
         }
         Ok(result)
     }
 
+    fn lock(&self) -> io::Result<fs::Lock> {
+        let lock = StoreLock::Overrides.take(&self.store, self.lock_timeout)?;
+        lock.ok_or_else(|| fs::held_error(io::ErrorKind::TimedOut, "the overrides'"))
+    }
+
+    fn write(&self, mut overrides: Overrides, is_recorded: bool) -> io::Result<()> {
+        overrides.recorded = if is_recorded { overrides.hash() } else { None };
+        self.file().write(&overrides).map(drop)
+    }
+
     /// Overrides that are in force and not in the log, because no command wrote the file. Each content is found once.
     pub fn found(&self, now: Timestamp) -> Option<FoundOverrides> {
-        let (mut overrides, hash) = self.read_hashed().ok()??;
+        let (all, is_recorded) = self.read_recorded().ok()??;
+        let mut overrides = all.clone();
         overrides.retain_active(now);
         let is_empty = overrides.pauses.is_empty() && overrides.shutdowns.is_empty();
-        (!is_empty && !self.is_known(&hash)).then_some(FoundOverrides { overrides, hash })
+        (!is_empty && !is_recorded).then_some(FoundOverrides { overrides, all })
     }
 
-    /// Notes that the found overrides are in the log.
+    /// Notes that the found overrides are in the log, unless the file has changed since.
     pub fn note_recorded(&self, found: &FoundOverrides) -> io::Result<()> {
-        fs::write_atomic(&self.known(), found.hash.as_bytes())
-    }
-
-    /// Whether a command wrote the content with this hash, or it was recorded when it was found.
-    fn is_known(&self, hash: &str) -> bool {
-        fs::read_regular(&self.known(), 1 << 10).is_ok_and(|(known, _)| known == hash.as_bytes())
-    }
-
-    /// The file with the hash of the last known content.
-    fn known(&self) -> PathBuf {
-        self.file.path().with_file_name(".overrides.known")
-    }
-}
-
-fn hash(bytes: &[u8]) -> String {
-    blake3::hash(bytes).to_hex().to_string()
-}
-
-/// Checks that the policy directory is a directory or does not exist yet. A link is rejected.
-fn check(dir: &Path) -> io::Result<()> {
-    match dir.symlink_metadata() {
-        Ok(metadata) if !metadata.is_dir() => {
-            let what = if metadata.is_symlink() { "a symlink" } else { "not a directory" };
-            Err(io::Error::new(io::ErrorKind::NotADirectory, format!("{} is {what}", dir.display())))
-        }
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
+        let _lock = self.lock()?;
+        let is_same = self.try_read()? == found.all;
+        if is_same { self.write(found.all.clone(), true) } else { Ok(()) }
     }
 }
 

@@ -26,9 +26,10 @@ pub struct RunSpending {
 impl RunSpending {
     /// Reads the run's transcripts as far as they are new. In metadata-only mode no transcript is read.
     pub(super) fn update(archive: &Archive, run: &str) -> io::Result<Option<RunSpending>> {
-        let Some((record, dir)) = archive.run(run).zip(archive.run_dir(run)) else { return Ok(None) };
+        let cache = archive.cache_path(run, "spent.jsonl");
+        let Some((record, cache)) = archive.run(run).zip(cache) else { return Ok(None) };
         let transcripts = archive.transcripts(&record);
-        let spent = SpentLog::of(&dir).update(&transcripts, record.created_at)?;
+        let spent = SpentLog::at(cache).update(&transcripts, record.created_at)?;
         Ok(Some(RunSpending { run: record, spent }))
     }
 

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +13,7 @@ use crate::client::team::{Spent, Terms, Tokens};
 use crate::spending::MessageCost;
 use crate::store::archive::{Archive, Interval, RunRecord, TranscriptNote, is_agent_transcript};
 use crate::sys::clock::Timestamp;
-use crate::sys::fs::{self, Appender, Lock, json_lines, write_atomic};
+use crate::sys::fs::{self, Appender, json_lines, write_atomic};
 
 /// Maximum number of bytes of transcripts that one hook call reads.
 const MAX_NEW_BYTES: u64 = 8 << 20;
@@ -79,14 +78,13 @@ fn is_default(terms: &Terms) -> bool {
 }
 
 impl SpentLog {
-    pub fn of(dir: &Path) -> SpentLog {
-        SpentLog(dir.join("spent.jsonl"))
+    pub fn at(path: PathBuf) -> SpentLog {
+        SpentLog(path)
     }
 
-    /// Reads the new lines of the transcripts, and stores their messages. If another call does that at the same time, this call stores
-    /// nothing; a message that two calls read counts once. Messages before `from` are left out.
+    /// Reads the new lines of the transcripts, and stores their messages. A message that two calls read and store counts once.
+    /// Messages before `from` are left out.
     pub fn update(&self, transcripts: &[PathBuf], from: Option<Timestamp>) -> io::Result<SpentMessages> {
-        let lock = self.lock();
         let (mut all, line_count) = self.read();
         let (mut left, span) = (MAX_NEW_BYTES, Interval { from, until: None });
         let mut lines = Vec::new();
@@ -105,17 +103,13 @@ impl SpentLog {
         }
         let new = json_lines(&lines)?;
         lines.into_iter().for_each(|line| all.add(line));
-        if lock.is_some() && !new.is_empty() {
+        if !new.is_empty() {
             match line_count > all.transcripts.len().saturating_mul(MAX_LINES_PER_TRANSCRIPT) {
                 true => write_atomic(&self.0, &json_lines(&all.lines())?)?,
                 false => drop(Appender::open(&self.0)?.append_line(&new)?),
             }
         }
         Ok(all)
-    }
-
-    fn lock(&self) -> Option<Lock> {
-        fs::lock(&self.0.with_extension("lock"), Duration::ZERO).ok().flatten()
     }
 
     /// The stored messages, and the number of lines. Damaged lines are skipped: their transcript is read again. A file that cannot

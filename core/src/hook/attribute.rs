@@ -143,9 +143,9 @@ impl Attributed<'_> {
         }
     }
 
-    pub fn join_run(&mut self, own: &CaptureScope) {
+    pub fn join_run(&mut self, own: &CaptureScope) -> bool {
         let context = self.call.context();
-        let Some(session) = &self.call.session else { return };
+        let Some(session) = &self.call.session else { return true };
         let name = self.by.resolved.name.clone();
         let role = if name.is_none() { SessionRole::Lead } else { SessionRole::Pane };
         let mut part = SessionRecord {
@@ -180,7 +180,7 @@ impl Attributed<'_> {
             }
             changed
         });
-        self.outcome.note("note the session in its run", updated);
+        self.outcome.note("note the session in its run", updated).is_some()
     }
 }
 

@@ -57,7 +57,7 @@ impl Recorder {
 
     /// The file whose modification time is the time of the last prune.
     pub(super) fn pruned(&self) -> PathBuf {
-        self.paths.sessions().join(".pruned")
+        self.paths.marks().join("pruned")
     }
 
     pub(super) fn finish_later(&self, started: FinishStart) -> io::Result<()> {
@@ -217,6 +217,10 @@ fn try_prune(recorder: &Recorder) -> Result<Vec<String>> {
     let (limits, archive) = (&recorder.config.log, recorder.archive());
     if let Some(why) = archive.why_unlisted() {
         return Ok(vec![format!("nothing was pruned: {why}")]);
+    }
+    // The rest of a prune that was killed. Another one may be running.
+    if let Ok(right) = archive.maintain(Duration::ZERO) {
+        right.purge()?;
     }
     let logs = Logs::of(&recorder.paths);
     let unneeded = retention::unneeded(&logs, &archive, &BTreeSet::new())?;

@@ -97,7 +97,7 @@ impl Attributed<'_> {
         let request = PolicyRequest {
             archive: &call.archive,
             home: log.dir(),
-            dir: &recorder.paths.policy(),
+            store: &recorder.paths.store,
             lock_timeout: recorder.config.log.lock_patience,
             project: recorder.env.project.as_deref(),
             now: call.at,
@@ -226,7 +226,7 @@ impl Attributed<'_> {
             let event = Event { id: id.as_str(), event: OVERRIDE, actor: &actor, payload: &payload, ..event };
             log.append(&event.line().map_err(Error::from_json)?, call.at, recorder.appending())?;
         }
-        let file = OverrideFile::new(&recorder.paths.policy(), recorder.config.log.lock_patience);
+        let file = OverrideFile::new(&recorder.paths.store, recorder.config.log.lock_patience);
         file.note_recorded(found)
             .map_err(|error| Error::caused("cannot mark the overrides as recorded", error))
     }

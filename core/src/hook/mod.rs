@@ -26,7 +26,7 @@ use serde::Deserialize;
 
 pub use background::{BackgroundMode, FinishStart, finish, finish_in_background, prune};
 pub use command_line::{Invocation, hook_call, main};
-pub use senders::{find_shipper, notifier_lock};
+pub use senders::find_shipper;
 
 use crate::client::compat::find_client_ancestor;
 use crate::client::payload::{self, Input};
@@ -66,7 +66,7 @@ impl Recorder {
     }
 
     pub fn archive(&self) -> Archive {
-        Archive::open(self.paths.archive(), &self.config)
+        Archive::open(self.paths.store.clone(), &self.config)
     }
 
     /// How lines are appended to the logs.

@@ -53,9 +53,8 @@ impl<'a> Parsed<'a> {
         let deletes = kind == Kind::PreToolUse && payload.tool() == Some(Tool::TeamDelete);
         let limit = recorder.config.archive.longest_look;
         let limit = limit.saturating_mul(if deletes { BEFORE_DELETE } else { 1 });
-        let sessions = recorder.paths.sessions();
-        let before =
-            session.as_ref().map(|session| SessionState::load(&sessions, session)).unwrap_or_default();
+        let store = &recorder.paths.store;
+        let before = session.as_ref().map(|session| SessionState::load(store, session)).unwrap_or_default();
         let again = before.announced.earlier(&payload, kind);
         let known = again.as_ref().and_then(|again| Id::known(&again.event));
         let again = again.filter(|_| known.is_some());

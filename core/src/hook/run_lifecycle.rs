@@ -91,7 +91,13 @@ impl Attributed<'_> {
         let Some(own) = own else { return Ok(()) };
         let known = own.team().and_then(|team| self.found.teams.get(team)).map(Cow::Borrowed);
         let index = known.or_else(|| call.archive.index(own).map(Cow::Owned));
-        if index.is_some_and(|index| index.ended && (index.is_there() || own.team().is_none())) {
+        // A call that was killed at the end of the run may have left its index.
+        let has_ended = |index: &Index| {
+            index.ended
+                || (call.kind == Kind::SessionStart
+                    && call.archive.run(&index.run).is_some_and(|run| run.ended_at.is_some()))
+        };
+        if index.is_some_and(|index| has_ended(&index) && (index.is_there() || own.team().is_none())) {
             call.archive.update_run(own, |_, run| {
                 // A call that was killed has reopened the run, but not its index.
                 let later = run.ended_at.is_none_or(|ended| ended < call.at);
@@ -142,8 +148,10 @@ impl Judged<'_> {
                 || hook.call.kind == Kind::SessionEnd
                 || hook.has_new_process())
         {
-            hook.join_run(&own);
-            hook.by.state.run = Some(run);
+            // If the run is locked, the next call joins it.
+            if hook.join_run(&own) {
+                hook.by.state.run = Some(run);
+            }
         }
         let noted = hook.note_gone_panes();
         hook.outcome.note("note which panes are gone", noted);
@@ -153,9 +161,8 @@ impl Judged<'_> {
         let closed = hook.outcome.note("close the run", closed).unwrap_or_default() || closed_pending;
         let (call, recorder) = (&hook.call, hook.call.recorder);
         if let Some(session) = &call.session {
-            let sessions = recorder.paths.sessions();
-            let saved =
-                hook.by.state.save(&call.before, &sessions, session, call.archive.lock_budget.remaining());
+            let patience = call.archive.lock_budget.remaining();
+            let saved = hook.by.state.save(&call.before, &recorder.paths.store, session, patience);
             hook.outcome.note("remember the session", saved);
         }
         let mut is_finishing = false;

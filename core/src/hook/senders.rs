@@ -10,21 +10,18 @@ use super::{BackgroundMode, Recorder};
 use crate::client::payload::Kind;
 use crate::client::settings::command::{command_line, find, is_executable};
 use crate::model::Tool;
-use crate::store::archive::{Archive, CaptureScope};
+use crate::model::event::SafeName;
+use crate::store::archive::CaptureScope;
 use crate::store::shipping::{PROGRAM, Shipping};
 use crate::sys::env::Env;
-use crate::sys::{diagnostics, fs, process};
+use crate::sys::store_lock::StoreLock;
+use crate::sys::{diagnostics, process};
 
 /// The program that ships: beside this one, else in an absolute directory of the search path.
 pub fn find_shipper(env: &Env) -> Option<PathBuf> {
     let own = std::env::current_exe().ok();
     let beside = own.as_deref().and_then(Path::parent).map(|dir| dir.join(PROGRAM));
     beside.filter(|program| is_executable(program)).or_else(|| find(PROGRAM, env))
-}
-
-/// The lock that a run's notifier holds as long as it runs; `None` if the ID of the run is not valid.
-pub fn notifier_lock(archive: &Archive, run: &str) -> Option<PathBuf> {
-    archive.run_dir(run).map(|dir| dir.join("notifications.lock"))
 }
 
 impl Attributed<'_> {
@@ -39,8 +36,8 @@ impl Attributed<'_> {
         let Some(run) = self.by.run.as_deref().filter(|_| in_team && self.may_start_notifier()) else {
             return Ok(());
         };
-        let Some(lock) = notifier_lock(&self.call.archive, run) else { return Ok(()) };
-        if fs::is_locked(&lock)? {
+        let Some(lock) = SafeName::new(run) else { return Ok(()) };
+        if StoreLock::Notifications(&lock).is_held(&recorder.paths.store)? {
             return Ok(());
         }
         // It may run for hours, so it must not keep the project's directory in use.

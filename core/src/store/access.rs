@@ -14,7 +14,7 @@ use crate::sys::fs;
 use crate::sys::paths::{PARTS, Paths};
 
 /// The parts that hook calls write to.
-const WRITTEN: [&str; 3] = ["archive", "sessions", "policy"];
+const WRITTEN: [&str; 6] = ["runs", "teams", "sessions", "locks", "marks", "cache"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Obstacle {
@@ -66,7 +66,7 @@ pub fn missing(paths: &Paths, env: &Env) -> Option<String> {
 pub fn former(paths: &Paths) -> Option<String> {
     let store = plain(&paths.store);
     let shown = quoted(&store.to_string_lossy());
-    let former = [paths.archive().join("objects"), paths.store.join("log")];
+    let former = ["archive", "log"].map(|part| paths.store.join(part));
     former.iter().any(|dir| fs::entries(dir).next().is_some()).then(|| {
         format!(
             "the store {} has runs of an earlier build, whose files cannot be read; to begin a new one: mv {shown} {shown}.earlier",
@@ -100,11 +100,8 @@ fn shut(dir: &Path) -> Option<Obstacle> {
 /// A directory of the store that is not a directory.
 fn misplaced(store: &Path) -> Option<Obstacle> {
     let mut dirs = PARTS.iter().filter(|part| !part.contains('.')).map(|part| store.join(part));
-    // A link to a directory is the user's choice, except for the policy: its overrides must be in this store. A dangling
-    // link is not a directory.
-    let is_linked = |dir: &Path| dir.is_symlink() && dir.ends_with("policy");
-    let part: PathBuf =
-        dirs.find(|dir| dir.symlink_metadata().is_ok() && (!dir.is_dir() || is_linked(dir)))?;
+    // A link to a directory is the user's choice. A dangling link is not a directory.
+    let part: PathBuf = dirs.find(|dir| dir.symlink_metadata().is_ok() && !dir.is_dir())?;
     let shown = quoted(&part.to_string_lossy());
     let what = format!("{} is not a directory: nothing can be recorded in it", part.display());
     Some(Obstacle { what, fix: format!("mv -n {shown} {shown}.aside") })

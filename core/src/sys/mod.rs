@@ -11,5 +11,6 @@ pub mod parallel;
 pub mod paths;
 pub mod process;
 pub mod signals;
+pub mod store_lock;
 pub mod unicode;
 pub mod worktree;

@@ -23,16 +23,28 @@ macro_rules! parts {
 }
 
 parts! {
-    archive = "archive",
+    /// Files that can be computed again. They may be deleted at any time.
+    cache = "cache",
     diagnostics = "diagnostics",
     installs = "installs",
-    policy = "policy",
+    /// See [`StoreLock`](crate::sys::store_lock::StoreLock).
+    locks = "locks",
+    /// Empty files. Only their existence or their modification times matter.
+    marks = "marks",
+    /// Active pauses and allowances.
+    overrides = "overrides.json",
     restores = "restores",
-    /// The search index of earlier versions, which `search` and `prune` remove.
-    search = "search",
+    /// One directory for each run.
+    runs = "runs",
     sessions = "sessions",
-    /// The state of shipping.
-    ship = "ship",
+    /// The recorded data that each destination has.
+    shipping = "shipping.json",
+    /// The segments that were removed before they were shipped.
+    shipping_removed = "shipping-removed.json",
+    /// The last snapshot of each team.
+    teams = "teams",
+    /// Directories that are complete or gone when their process has ended.
+    tmp = "tmp",
     trust = "trust.json",
 }
 

@@ -76,9 +76,9 @@ fn sending_again_creates_nothing_even_without_the_state() {
     machine.ship_all();
     let first = machine.objects();
     assert!(machine.ship_all().contains("sent 0 events and 0 runs"));
-    std::fs::remove_dir_all(machine.store().join("ship")).unwrap();
+    std::fs::remove_file(machine.store().join("shipping.json")).unwrap();
     assert!(machine.ship_all().contains("(0 new objects, 0 KiB)"));
-    std::fs::write(machine.store().join("ship/state.json"), "{\"v\":1,\"dest").unwrap();
+    std::fs::write(machine.store().join("shipping.json"), "{\"v\":1,\"dest").unwrap();
     assert!(machine.ship_all().contains("(0 new objects, 0 KiB)"));
     assert_eq!(machine.objects(), first);
     assert_complete(&machine);
@@ -128,7 +128,7 @@ fn a_dry_run_sends_nothing_and_shows_the_rows_that_are_sent() {
     machine.record("v328-inprocess");
     machine.configure_lake("");
     let output = machine.ship(&["--dry-run", "--json"]);
-    assert!(!machine.lake().exists() && !machine.store().join("ship").exists());
+    assert!(!machine.lake().exists() && !machine.store().join("shipping.json").exists());
     let shown: Vec<Value> = String::from_utf8(output.stdout)
         .unwrap()
         .lines()
@@ -183,7 +183,7 @@ fn the_lines_of_a_log_that_continues_are_sent_once_with_each_head() {
     let prefix = "events/org=acme/date=2026-02-03/host=m1/session-no-session-0000000000";
     let objects = machine.objects();
     assert_eq!(objects.iter().filter(|name| name.starts_with(prefix)).count(), 3, "{objects:?}");
-    std::fs::remove_dir_all(machine.store().join("ship")).unwrap();
+    std::fs::remove_file(machine.store().join("shipping.json")).unwrap();
     assert!(machine.ship_all().contains("(0 new objects, 0 KiB)"));
 }
 

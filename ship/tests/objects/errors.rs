@@ -13,7 +13,7 @@ fn a_run_that_cannot_be_read_is_in_the_status() {
     let run = machine.catalog().runs[0].run.clone();
     let status = || String::from_utf8(machine.ship(&["status"]).stdout).unwrap();
     assert!(!status().contains("unreadable"), "{}", status());
-    std::fs::write(machine.store().join("archive/runs").join(&run).join("run.json"), "{").unwrap();
+    std::fs::write(machine.store().join("runs").join(&run).join("run.json"), "{").unwrap();
     machine.ship_all();
     let expected = format!("unreadable: 1 run; to see why: teamkeep verify {run}\n");
     assert!(status().contains(&expected), "{}", status());
@@ -90,7 +90,7 @@ fn a_damaged_state_is_reported_once() {
     machine.configure_lake("");
     let report = "the state of shipping was lost: everything is sent again";
     assert!(!machine.ship_all().contains(report));
-    let state = machine.store().join("ship/state.json");
+    let state = machine.store().join("shipping.json");
     for damaged in ["{", "{\"v\":2}"] {
         std::fs::write(&state, damaged).unwrap();
         assert!(machine.ship_all().contains(report), "{damaged}");

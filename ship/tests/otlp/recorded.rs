@@ -28,7 +28,7 @@ impl Recorded {
         let text = std::fs::read_to_string(path).unwrap();
         let store = tempfile::tempdir().unwrap();
         teamkeep::demo::replay_into(&text, Some(store.path().to_owned())).unwrap();
-        let archive = Archive::new(store.path().join("archive"), 32 << 20, Duration::from_secs(60));
+        let archive = Archive::new(store.path().to_owned(), 32 << 20, Duration::from_secs(60));
         let paths =
             Paths { store: store.path().to_owned(), config: PathBuf::new(), client: None, warning: None };
         let catalog = RunCatalog::open(archive, Logs::of(&paths));

@@ -115,7 +115,7 @@ impl Machine {
     }
 
     pub fn catalog(&self) -> RunCatalog {
-        let archive = Archive::open(self.store().join("archive"), &Config::default());
+        let archive = Archive::open(self.store(), &Config::default());
         RunCatalog::open(archive, self.logs())
     }
 

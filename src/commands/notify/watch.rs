@@ -11,9 +11,10 @@ use crate::report::Incident;
 use crate::timeline::{Fingerprint, is_client_gone};
 use teamkeep_core::config::Incidents;
 use teamkeep_core::error::Result;
-use teamkeep_core::hook::notifier_lock;
+use teamkeep_core::model::event::SafeName;
 use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::sys::{diagnostics, fs, signals};
+use teamkeep_core::sys::store_lock::StoreLock;
+use teamkeep_core::sys::{diagnostics, signals};
 
 /// The interval for comparing sizes and times of the run's files.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
@@ -58,10 +59,9 @@ pub fn run(context: Context, args: &Args) -> Result<ExitCode> {
 
 fn watch(mut context: Context, run: &str) -> Result<()> {
     let archive = archive(&context);
-    let Some(lock) = notifier_lock(&archive, run).filter(|_| archive.run(run).is_some()) else {
-        return Ok(());
-    };
-    let Some(_lock) = fs::lock(&lock, LOCK_TIMEOUT)? else { return Ok(()) };
+    let Some(name) = SafeName::new(run).filter(|_| archive.run(run).is_some()) else { return Ok(()) };
+    let lock = StoreLock::Notifications(&name).take(&context.paths.store, LOCK_TIMEOUT)?;
+    let Some(_lock) = lock else { return Ok(()) };
     let mut outbox = Outbox::open(&archive, run)?;
     let catalog = lenient_catalog(&context);
     let mut look: Option<Look> = None;

@@ -96,7 +96,7 @@ fn explain_payload(context: &Context, args: &Args) -> Result<Document> {
     let source = args.policy.read(context, project(context, &payload).as_deref())?;
     let kind = payload.kind();
     let state = payload.session().and_then(SafeName::stem);
-    let state = state.map(|session| SessionState::load(&context.paths.sessions(), &session));
+    let state = state.map(|session| SessionState::load(&context.paths.store, &session));
     let state = state.unwrap_or_default();
     let client = context.paths.client_for(payload.transcript()).unwrap_or_default();
     let call =

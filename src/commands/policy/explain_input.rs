@@ -59,7 +59,7 @@ impl ExplainInput {
             guard: Guard::default(),
             as_of: None,
             attempt: Attempt::single(),
-            overrides: OverrideFile::new(&context.paths.policy(), Duration::ZERO)
+            overrides: OverrideFile::new(&context.paths.store, Duration::ZERO)
                 .read_active(context.clock.now()),
         }
     }

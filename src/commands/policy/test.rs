@@ -196,7 +196,7 @@ fn replayed(file: &Path) -> Result<TestCase> {
     }
     let text = String::from_utf8(bytes).map_err(|error| failed("read", error.into()))?;
     let replayed = demo::replay(&text).map_err(|error| failed("replay", error.into()))?;
-    let archive = Archive::open(replayed.paths.archive(), &Config::default());
+    let archive = Archive::open(replayed.paths.store.clone(), &Config::default());
     let logs = Logs::of(&replayed.paths);
     let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let events = Reader::of(&logs.all()?, Range::default()).filter(|line| line.recorded.verdict.is_none());

@@ -49,7 +49,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         return trust(context, args, &files, file);
     }
     let name = name_of(file);
-    let removed = Trust::change(&files.trust, |files| files.remove(&name))?;
+    let removed = Trust::change(&context.paths.store, |files| files.remove(&name))?;
     let state = if removed.is_some() { "is no longer trusted" } else { "was not trusted" };
     context.ui.eprint_line(&format!("{} {state}", name.display()));
     Ok(ExitCode::SUCCESS)
@@ -91,7 +91,7 @@ fn trust(context: &Context, args: &Args, files: &Files, file: &Path) -> Result<E
         context.ui.eprint_line("nothing was changed");
         return Ok(ExitCode::FAILURE);
     }
-    Trust::change(&files.trust, |files| files.insert(project.name.clone(), project.hash.clone()))?;
+    Trust::change(&context.paths.store, |files| files.insert(project.name.clone(), project.hash.clone()))?;
     context.ui.eprint_line(&format!("trusted {}, hash {}", project.name.display(), &project.hash[..16]));
     print_problems(context, &uncovered(context, &Demand::of_rules(&project.rules)));
     Ok(ExitCode::SUCCESS)

@@ -155,7 +155,7 @@ impl Reader<'_> {
         let paths = index.iter().flat_map(|index| index.files.keys());
         let files = paths.map(|path| stamp(&client.as_ref()?.join(path))).collect();
         let indexes = catalog.archive.index_files().into_iter();
-        let indexes = indexes.map(|(path, _)| (path.clone(), stamp(&path))).collect();
+        let indexes = indexes.map(|path| (path.clone(), stamp(&path))).collect();
         (catalog.fingerprint(run), files, indexes)
     }
 }

@@ -94,7 +94,7 @@ fn what_is_alive_unfinished_or_damaged_stays_and_is_listed() {
 fn store(dir: &Path, written: &[(&str, u64)]) -> RunCatalog {
     let store = dir.to_owned();
     let paths = Paths { config: store.clone(), store, client: None, warning: None };
-    let archive = Archive::new(paths.archive(), 1 << 20, PATIENCE);
+    let archive = Archive::new(paths.store.clone(), 1 << 20, PATIENCE);
     for held in &scene() {
         let path = archive.run_dir(&held.run.run).unwrap().join("run.json");
         fs::write_atomic(&path, &serde_json::to_vec(&held.run).unwrap()).unwrap();

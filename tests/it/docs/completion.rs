@@ -81,7 +81,7 @@ fn closed_lists_and_files_are_offered() {
 #[test]
 fn a_store_that_cannot_be_read_offers_no_names_and_prints_no_error() {
     let sandbox = sandbox();
-    std::fs::remove_dir_all(sandbox.keep("archive/runs")).unwrap();
-    std::fs::write(sandbox.keep("archive/runs"), "").unwrap();
+    std::fs::remove_dir_all(sandbox.keep("runs")).unwrap();
+    std::fs::write(sandbox.keep("runs"), "").unwrap();
     assert_eq!(offered(&sandbox, &["show", "p"]), [""; 0]);
 }

@@ -108,7 +108,7 @@ fn a_store_that_does_not_exist_is_named_with_the_variable_that_names_it() {
         let result = sandbox.run(&line.split(' ').collect::<Vec<_>>());
         assert_eq!(result.err.lines().next(), Some(first.as_str()), "{line}");
     }
-    assert!(sandbox.keep("policy").is_dir(), "a pause creates it");
+    assert!(sandbox.keep("overrides.json").is_file(), "a pause creates it");
     let mut usual = sandbox.command(&["list"]);
     let result: CommandResult = usual.env_remove("TEAMKEEP_HOME").output().unwrap().into();
     let store = sandbox.home().join(".local/share/teamkeep");

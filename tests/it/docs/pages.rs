@@ -7,6 +7,8 @@ use teamkeep_core::config::Config;
 use teamkeep_core::config::keys::KEYS;
 use teamkeep_core::store::archive::EndedBy;
 
+use crate::history::traces::{V328, play_again};
+use crate::support::reenact::Trace;
 use crate::support::sandbox::below;
 
 fn page(path: &str) -> String {
@@ -195,10 +197,44 @@ fn the_readme_and_the_manifest_name_the_license_that_is_there() {
     assert!(readme.contains("[MIT](LICENSE)") && !readme.contains("Apache"));
 }
 
+/// The patterns of the table of files: what is in backticks in the first column.
+fn files_of_the_page() -> Vec<String> {
+    let page = page("docs/contributing/store.md");
+    let table = page.split("## Files").nth(1).unwrap().split("### Locks").next().unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| `"));
+    let cells = rows.flat_map(|row| row.split(" | ").next().unwrap().split('`').skip(1).step_by(2));
+    cells.map(str::to_owned).collect()
+}
+
+/// Whether a path of the store is what a pattern describes: `<run>` is one name, and `*` or a last slash anything.
+fn is_described(path: &str, pattern: &str) -> bool {
+    let name = regex::Regex::new("<[a-z]+>").unwrap();
+    let names = name.replace_all(pattern, "\u{1}");
+    let whole = if names.ends_with('/') { format!("{names}*") } else { names.into_owned() };
+    let pattern = regex::escape(&whole).replace("\\*", ".*").replace('\u{1}', "[^/]+");
+    regex::Regex::new(&format!("^{pattern}$")).unwrap().is_match(path)
+}
+
 #[test]
-fn the_page_about_the_store_names_every_part() {
-    let formats = page("docs/contributing/store.md");
-    for part in ["sessions/.pruned", "gates.lock", "sessions/.lock", "installs/lock", "transcripts.json"] {
-        assert!(formats.contains(&format!("{part} ")) || formats.contains(&format!("`{part}`")), "{part}");
+fn the_page_about_the_store_describes_each_file_once() {
+    let played = play_again(Trace::read(V328.0, V328.1), 1);
+    let sandbox = &played.sandbox;
+    assert_eq!(sandbox.run(&["allow", "alice", "--force"]).code, Some(0));
+    sandbox.told(&["list"]);
+    let rows = files_of_the_page();
+    let store = sandbox.keep("");
+    let files: Vec<_> = below(&store).into_iter().filter(|path| path.is_file()).collect();
+    assert!(files.len() > 15, "{files:?}");
+    for file in files {
+        let path = file.strip_prefix(&store).unwrap().to_str().unwrap();
+        let own: Vec<_> = rows.iter().filter(|row| is_described(path, row)).collect();
+        assert_eq!(own.len(), 1, "{path}: {own:?}");
+    }
+    let parts = teamkeep_core::sys::paths::PARTS;
+    for part in parts {
+        assert!(rows.iter().any(|row| row.split('/').next() == Some(part.trim_end_matches('/'))), "{part}");
+    }
+    for row in &rows {
+        assert!(parts.iter().any(|part| row.split('/').next() == Some(*part)), "{row}");
     }
 }

@@ -39,11 +39,11 @@ fn doctor_reports_and_restricts_a_store_that_others_can_read() {
     assert!(one(&home, "store-private").starts_with("ok: "));
     chmod(&home, STORE, 0o755);
     assert!(one(&home, "store-private").starts_with("warn: other users can list "));
-    chmod(&home, &format!("{STORE}/archive"), 0o750);
-    assert_snapshot!(one(&home, "store-private"), @"bad: other users can access the store: ~/.local/share/teamkeep (mode 755), ~/.local/share/teamkeep/archive (mode 750) => teamkeep doctor --fix");
+    chmod(&home, &format!("{STORE}/runs"), 0o750);
+    assert_snapshot!(one(&home, "store-private"), @"bad: other users can access the store: ~/.local/share/teamkeep (mode 755), ~/.local/share/teamkeep/runs (mode 750) => teamkeep doctor --fix");
     let value = examined(&home, "doctor --fix --json");
     assert_eq!(value["fixed"].as_array().unwrap().len(), 2, "{value}");
-    assert_eq!((mode(&home, STORE), mode(&home, &format!("{STORE}/archive"))), (0o700, 0o700));
+    assert_eq!((mode(&home, STORE), mode(&home, &format!("{STORE}/runs"))), (0o700, 0o700));
     assert!(one(&home, "store-private").starts_with("ok: "));
     let before = home.everything();
     assert_eq!(home.ok("doctor --fix").err, "nothing to fix\n");
@@ -68,7 +68,7 @@ fn doctor_reports_and_verifies_recorded_data() {
     record(&home);
     assert_eq!(one(&home, "last-event"), "ok: last event: 2026-02-03 04:05:06 UTC (just now)");
     assert!(one(&home, "newest-run").starts_with("ok: the newest run is undamaged: session-1a2b3c4d ("));
-    let runs = crate::support::sandbox::below(&home.at(STORE).join("archive/runs"));
+    let runs = crate::support::sandbox::below(&home.at(STORE).join("runs"));
     for path in runs.into_iter().filter(|path| path.ends_with("contents.jsonl")) {
         std::fs::remove_file(path).unwrap();
     }
@@ -170,7 +170,7 @@ fn doctor_reports_an_unwritable_store() {
 #[test]
 fn doctor_does_not_restrict_a_directory_with_other_content() {
     let home = well();
-    for path in ["Documents", "policy", "bin"] {
+    for path in ["Documents", "cache", "bin"] {
         std::fs::create_dir_all(home.at(path)).unwrap();
         chmod(&home, path, 0o755);
     }
@@ -178,13 +178,13 @@ fn doctor_does_not_restrict_a_directory_with_other_content() {
     let mut command = home.command("doctor --fix");
     let result = result(home.dir.path(), command.env("TEAMKEEP_HOME", home.dir.path()));
     let line = result.out.lines().find(|line| line.contains(" store-private: ")).unwrap();
-    assert_snapshot!(line, @"error: store-private: other users can access the store: ~ (mode 755), ~/policy (mode 755)");
+    assert_snapshot!(line, @"error: store-private: other users can access the store: ~ (mode 755), ~/cache (mode 755)");
     assert!(
         result.out.contains("hint: set TEAMKEEP_HOME to a directory that only teamkeep uses"),
         "{}",
         result.out
     );
-    for path in ["Documents", "policy", "bin", ""] {
+    for path in ["Documents", "cache", "bin", ""] {
         assert_eq!(mode(&home, path), 0o755, "{path}");
     }
     assert!(!result.err.contains("closed"), "{}", result.err);
@@ -192,7 +192,7 @@ fn doctor_does_not_restrict_a_directory_with_other_content() {
 
 #[test]
 fn doctor_reports_a_file_in_place_of_a_store_directory_and_continues() {
-    for part in ["archive", "sessions", "policy", "diagnostics"] {
+    for part in ["runs", "sessions", "teams", "diagnostics"] {
         let home = well();
         record(&home);
         let place = home.at(STORE).join(part);

@@ -221,9 +221,8 @@ fn summary_of_an_ended_run_is_cached_until_it_reopens() {
     lead.hook("Stop", json!({}));
     lead.end("prompt_input_exit");
     sandbox.finish();
-    let kept = || {
-        sandbox.keep("archive/runs").read_dir().unwrap().flatten().next().unwrap().path().join("summary.json")
-    };
+    let run = sandbox.library().runs[0].run.clone();
+    let kept = || sandbox.archive().cache_path(&run, "summary.json").unwrap();
     let fresh = sandbox.teams();
     assert!(!kept().exists(), "late events may still come");
     sandbox.set_clock(3_600_000);

@@ -60,7 +60,7 @@ fn tasks_created_after_clear_are_stored_with_earlier_tasks() {
     assert_eq!(shown["tasks"]["session-bbbbbbbb/1"]["status"], "completed");
 
     // Also when what was remembered of the team is lost.
-    std::fs::write(sandbox.keep("archive/open/team-session-aaaaaaaa.json"), "damaged").unwrap();
+    std::fs::write(sandbox.keep("teams/open/team-session-aaaaaaaa.json"), "damaged").unwrap();
     lead.hook("Stop", json!({}));
     sandbox.write("tasks/session-bbbbbbbb/1.json", json!({"id": "1", "subject": "New", "status": "pending"}));
     lead.hook("Stop", json!({}));

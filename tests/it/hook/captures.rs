@@ -158,7 +158,7 @@ fn an_older_snapshot_written_without_the_lock_does_not_replace_a_newer_one() {
     let late = Snapshot { at: clock::parse("2026-02-03T04:05:16.000Z").unwrap(), team_dir: None, ..first };
     let run = sandbox.library().find("latest").unwrap().run.clone();
     let line = serde_json::to_string(&late).unwrap() + "\n";
-    std::fs::write(sandbox.keep(&format!("archive/runs/{run}/snapshots-late.jsonl")), line).unwrap();
+    std::fs::write(sandbox.keep(&format!("runs/{run}/snapshots-late.jsonl")), line).unwrap();
     lead.task("2", "pending", None);
     lead.hook("Stop", json!({}));
     let last = sandbox.show(&["latest"]);
@@ -213,14 +213,14 @@ fn a_change_that_keeps_size_and_inode_is_seen() {
 }
 
 #[test]
-fn unchanged_team_writes_nothing_to_the_archive() {
+fn unchanged_team_writes_nothing_to_its_run() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     // Once the files are no longer fresh, their stamps are trusted.
     std::thread::sleep(std::time::Duration::from_millis(80));
     lead.hook("Stop", json!({}));
     let state = || {
-        let mut files = crate::support::sandbox::below(&sandbox.keep("archive"));
+        let mut files = crate::support::sandbox::below(&sandbox.keep("runs"));
         files.retain(|path| {
             path.is_file() && !path.file_name().unwrap().to_str().unwrap().starts_with("events")
         });

@@ -175,7 +175,7 @@ fn the_same_run_at_another_path_is_not_a_second_run() {
     work.call("Stop", json!({}));
     let teams = sandbox.teams();
     assert_eq!((teams.len(), &teams[0]["ended_at"]), (1, &Value::Null));
-    assert_eq!(std::fs::read_dir(sandbox.keep("archive/open")).unwrap().count(), 1);
+    assert_eq!(std::fs::read_dir(sandbox.keep("teams/open")).unwrap().count(), 1);
 }
 
 /// Two teams named `parser`, each led by its session in its own directory.
@@ -261,7 +261,7 @@ fn a_running_run_without_a_recorded_directory_gets_that_of_its_next_call() {
     let sandbox = Sandbox::new();
     let work = Account::new(&sandbox, ".claude-work", ONE);
     work.begin(1_000, "Draft");
-    let index = sandbox.keep("archive/open/team-session-aaaaaaaa.json");
+    let index = sandbox.keep("teams/open/team-session-aaaaaaaa.json");
     let read = || serde_json::from_slice::<Value>(&std::fs::read(&index).unwrap()).unwrap();
     let mut old = read();
     let dir = old.as_object_mut().unwrap().remove("config_dir").unwrap();

@@ -49,14 +49,14 @@ fn an_end_that_could_not_be_recorded_is_recorded_by_a_later_call() {
     let lead = Lead::of(&sandbox, ONE);
     lead.roster(1_000, &["alice"]);
     lead.start("startup");
-    let path = sandbox.keep("archive/locks/team-session-aaaaaaaa");
+    let path = sandbox.keep("locks/team-session-aaaaaaaa");
     let held = teamkeep_core::sys::fs::lock(&path, Duration::from_secs(60)).unwrap();
     assert!(held.is_some());
     lead.end("other");
     let ended = sandbox.last();
     assert_eq!(sandbox.teams()[0]["ended_at"], json!(null));
     drop(held);
-    let is_open = || std::fs::read_dir(sandbox.keep("archive/ending")).unwrap().next().is_some();
+    let is_open = || sandbox.archive().has_endings();
     let start = Instant::now();
     while is_open() {
         assert!(start.elapsed() < Duration::from_secs(60), "{}", sandbox.diagnostics());

@@ -270,7 +270,7 @@ fn values_of_the_environment_are_never_recorded() {
 #[test]
 fn a_part_of_the_store_that_cannot_be_written_is_reported_with_the_command_that_opens_it() {
     for (part, command) in
-        [("sessions", ["log", "--raw"]), ("archive", ["list", "--all"]), ("policy", ["allow", "alice"])]
+        [("sessions", ["log", "--raw"]), ("runs", ["list", "--all"]), ("locks", ["allow", "alice"])]
     {
         let sandbox = Sandbox::new();
         team(&sandbox);

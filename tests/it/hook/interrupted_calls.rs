@@ -88,7 +88,7 @@ fn a_call_that_was_killed_before_it_stored_anything_leaves_no_run() {
     lead.erase();
     lead.end("other");
     sandbox.finish();
-    let dir = sandbox.keep("archive/runs/0123456789abcdef");
+    let dir = sandbox.keep("runs/0123456789abcdef");
     std::fs::create_dir(&dir).unwrap();
     std::fs::write(dir.join(".run.json.0123456789abcdef.tmp"), "{").unwrap();
     assert_eq!(sandbox.teams().len(), 1);
@@ -142,13 +142,13 @@ fn a_run_directory_that_lost_its_description_is_reported() {
 #[test]
 fn a_missing_directory_of_runs_is_reported_if_a_team_has_an_index() {
     let sandbox = Sandbox::new();
-    std::fs::create_dir_all(sandbox.keep("archive/open")).unwrap();
+    std::fs::create_dir_all(sandbox.keep("teams/open")).unwrap();
     let result = sandbox.run(&["list"]);
     assert!(result.err.contains("no runs recorded yet"), "{result:?}");
     sandbox.told(&["prune", "--yes"]);
-    std::fs::write(sandbox.keep("archive/open/team-x.json"), "").unwrap();
+    std::fs::write(sandbox.keep("teams/open/team-x.json"), "").unwrap();
     let result = sandbox.run(&["list"]);
-    assert!(result.err.contains("runs is missing, although open/ has files"), "{result:?}");
+    assert!(result.err.contains("runs is missing, although teams/open/ has files"), "{result:?}");
 }
 
 /// The only run, as a call leaves it that is killed before its index. Its team is deleted then.
@@ -156,7 +156,7 @@ fn without_index(sandbox: &Sandbox, process: u32) -> String {
     let lead = team(sandbox);
     lead.config(1_000, &["alice"], json!({"leadProcess": {"pid": process}}));
     lead.start("startup");
-    std::fs::remove_file(sandbox.keep("archive/open/team-session-aaaaaaaa.json")).unwrap();
+    std::fs::remove_file(sandbox.keep("teams/open/team-session-aaaaaaaa.json")).unwrap();
     let path = in_run(sandbox, "run.json");
     let mut run: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     run["sessions"] = json!([]);
@@ -211,7 +211,7 @@ fn an_index_that_cannot_be_written_stays_as_it_was() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     lead.start("startup");
-    let index = sandbox.keep("archive/open/team-session-aaaaaaaa.json");
+    let index = sandbox.keep("teams/open/team-session-aaaaaaaa.json");
     let before = std::fs::read(&index).unwrap();
     let blocks = before.len().div_ceil(512);
     (2..7).for_each(|id| lead.task(&id.to_string(), "pending", None));

@@ -254,7 +254,7 @@ fn tasks_are_restored_into_the_list_that_the_team_uses() {
 fn a_named_list_is_captured_again_after_the_index_is_lost() {
     let sandbox = busy(SPELLED);
     call(&sandbox, SESSION, Some(NAMED), "UserPromptSubmit", json!({"prompt": "go"}));
-    std::fs::remove_file(sandbox.keep(&format!("archive/open/team-{TEAM}.json"))).unwrap();
+    std::fs::remove_file(sandbox.keep(&format!("teams/open/team-{TEAM}.json"))).unwrap();
     assert_eq!(shutdown(&sandbox, SESSION, Some(NAMED)).code, Some(2));
     call(&sandbox, SESSION, Some(NAMED), "Stop", json!({}));
     let told = tasks(&sandbox.replay("latest"));

@@ -46,9 +46,7 @@ fn team_delete_is_blocked_if_the_team_cannot_be_archived() {
     assert_eq!(words.lines().count(), 1, "one line for the model");
     assert!(words.starts_with("teamkeep blocks TeamDelete: the team could not be archived"), "{words}");
     assert!(
-        words.contains(
-            "(failed to open file `DIR/home/file/store/archive/locks/team-parser-team`: Not a directory"
-        ),
+        words.contains("(failed to open file `DIR/home/file/store/locks/team-parser-team`: Not a directory"),
         "why: {words}"
     );
     assert!(
@@ -67,7 +65,7 @@ fn a_pipe_in_place_of_the_snapshots_blocks_no_call() {
     sandbox.configure("");
     let lead = team(&sandbox);
     lead.start("startup");
-    let runs = sandbox.keep("archive/runs");
+    let runs = sandbox.keep("runs");
     let run = std::fs::read_dir(&runs).unwrap().next().unwrap().unwrap().path();
     let snapshots = run.join("snapshots.jsonl");
     let _ = std::fs::remove_file(&snapshots);
@@ -144,9 +142,8 @@ fn contents_that_were_lost_are_written_again_before_a_team_delete() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     lead.start("startup");
-    for path in below(&sandbox.keep("archive/runs"))
-        .iter()
-        .filter(|path| path.to_string_lossy().contains("contents."))
+    for path in
+        below(&sandbox.keep("runs")).iter().filter(|path| path.to_string_lossy().contains("contents."))
     {
         std::fs::remove_file(path).unwrap();
     }
@@ -162,8 +159,7 @@ fn contents_that_were_emptied_or_changed_are_written_again_before_a_team_delete(
         let sandbox = Sandbox::new();
         let lead = team(&sandbox);
         lead.start("startup");
-        for path in below(&sandbox.keep("archive/runs")).iter().filter(|path| path.ends_with("contents.data"))
-        {
+        for path in below(&sandbox.keep("runs")).iter().filter(|path| path.ends_with("contents.data")) {
             let length = std::fs::read(path).unwrap().len();
             std::fs::write(path, " ".repeat(damage(length))).unwrap();
         }
@@ -180,7 +176,7 @@ fn a_journal_that_was_lost_is_written_again_before_a_team_delete() {
     let lead = team(&sandbox);
     lead.start("startup");
     let run = sandbox.library().find("latest").unwrap().run.clone();
-    std::fs::remove_file(sandbox.keep(&format!("archive/runs/{run}/snapshots.jsonl"))).unwrap();
+    std::fs::remove_file(sandbox.keep(&format!("runs/{run}/snapshots.jsonl"))).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(80));
     lead.before("u1", "TeamDelete", &json!({}), json!({}));
     sandbox.remove_dir("tasks");
@@ -192,7 +188,7 @@ fn unwritable_index_does_not_block_a_team_delete() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     lead.start("startup");
-    let index = sandbox.keep("archive/open/team-parser-team.json");
+    let index = sandbox.keep("teams/open/team-parser-team.json");
     std::fs::remove_file(&index).unwrap();
     std::fs::create_dir(&index).unwrap();
     lead.task("1", "completed", Some("alice"));
@@ -267,7 +263,7 @@ fn only_size_and_hash_of_a_large_file_are_stored_in_metadata_only_mode() {
     let size = std::fs::read(sandbox.client("teams/parser-team/inboxes/alice.json")).unwrap().len();
     let result = sandbox.feed("pre-tool-use", call(&lead).as_bytes(), &[]);
     assert_eq!(result.code, Some(0), "{result:?}");
-    let files = below(&sandbox.keep("archive/runs"));
+    let files = below(&sandbox.keep("runs"));
     let data = files.iter().find(|path| path.ends_with("contents.data")).unwrap();
     let texts = std::fs::read_to_string(data).unwrap();
     assert!(!texts.contains("secret") && texts.contains(&format!("[text: {size} bytes, blake3 ")), "{texts}");
@@ -327,7 +323,7 @@ fn problem_of_another_team_does_not_block_a_team_delete() {
     lead.start("startup");
     sandbox.write("elsewhere/config.json", "{}");
     std::os::unix::fs::symlink(sandbox.client("elsewhere"), sandbox.client("teams/other")).unwrap();
-    std::fs::create_dir_all(sandbox.keep("archive/locks/team-other")).unwrap();
+    std::fs::create_dir_all(sandbox.keep("locks/team-other")).unwrap();
     let result = delete(&sandbox, &lead, sandbox.keep("").to_str().unwrap());
     assert!(
         result.code == Some(0) && result.err.starts_with("teamkeep: teams/other is a symlink"),

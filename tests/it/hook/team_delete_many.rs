@@ -30,7 +30,7 @@ fn delete(sandbox: &Sandbox, lead: &Lead<'_>, id: &str) {
 
 /// The sizes of the files with the run's contents.
 fn sizes(sandbox: &Sandbox) -> Vec<u64> {
-    let files = below(&sandbox.keep("archive/runs")).into_iter();
+    let files = below(&sandbox.keep("runs")).into_iter();
     let files = files.filter(|path| path.file_stem().is_some_and(|name| name == "contents"));
     files.map(|path| path.metadata().unwrap().len()).collect()
 }

@@ -186,8 +186,8 @@ fn pipes_and_links_in_place_of_files_of_the_store_do_not_delay_the_hook_and_are_
         let lead = team(&sandbox);
         let run = sandbox.library().find(TEAM).unwrap().run.clone();
         for name in [
-            format!("archive/open/team-{TEAM}.json"),
-            format!("archive/runs/{run}/run.json"),
+            format!("teams/open/team-{TEAM}.json"),
+            format!("runs/{run}/run.json"),
             format!("sessions/{SESSION}.json"),
         ] {
             std::fs::remove_file(sandbox.keep(&name)).unwrap();
@@ -206,8 +206,7 @@ fn a_journal_that_is_a_link_is_not_followed() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let run = sandbox.library().find(TEAM).unwrap().run.clone();
-    let (path, outside) =
-        (sandbox.keep(&format!("archive/runs/{run}/snapshots.jsonl")), sandbox.home().join("mine"));
+    let (path, outside) = (sandbox.keep(&format!("runs/{run}/snapshots.jsonl")), sandbox.home().join("mine"));
     std::fs::write(&outside, "mine").unwrap();
     std::fs::remove_file(&path).unwrap();
     symlink(&outside, &path).unwrap();
@@ -227,7 +226,7 @@ fn a_journal_that_is_a_link_is_not_followed() {
 fn an_unavailable_lock_does_not_stop_the_hook() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
-    let lock = sandbox.keep(&format!("archive/locks/team-{TEAM}"));
+    let lock = sandbox.keep(&format!("locks/team-{TEAM}"));
     std::fs::remove_file(&lock).unwrap();
     std::fs::create_dir(&lock).unwrap();
     lead.task("1", "completed", None);
@@ -247,7 +246,7 @@ fn only_the_user_can_access_the_store() {
     lead.end("other");
     sandbox.finish();
     let all = below(&sandbox.keep(""));
-    for part in ["diagnostics", "sessions", "archive/runs", "archive/closed", "archive/locks"] {
+    for part in ["diagnostics", "sessions", "runs", "teams/closed", "locks"] {
         assert!(
             all.iter().any(|path| path.starts_with(sandbox.keep(part)) && path.is_file()),
             "{part}: {all:?}"

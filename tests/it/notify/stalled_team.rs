@@ -57,7 +57,7 @@ pub fn notifier(sandbox: &Sandbox) -> Child {
 
 /// Whether a notifier of the run holds its lock.
 pub fn is_watched(sandbox: &Sandbox) -> bool {
-    is_locked(&sandbox.keep(&format!("archive/runs/{}/notifications.lock", run(sandbox)))).unwrap()
+    is_locked(&sandbox.keep(&format!("locks/notifications-{}", run(sandbox)))).unwrap()
 }
 
 /// Takes the destinations away, and waits until the notifier has noticed.

@@ -53,9 +53,13 @@ fn creates(sandbox: &Sandbox) -> CommandResult {
     calls(sandbox, "TaskCreate", json!({"subject": "More"}))
 }
 
+fn spent_log(sandbox: &Sandbox) -> std::path::PathBuf {
+    sandbox.archive().cache_path(&sandbox.library().runs[0].run, "spent.jsonl").unwrap()
+}
+
 /// The stored messages.
 fn stored(sandbox: &Sandbox) -> Option<String> {
-    fs::read_to_string(sandbox.run_log().dir().join("spent.jsonl")).ok()
+    fs::read_to_string(spent_log(sandbox)).ok()
 }
 
 #[test]
@@ -133,7 +137,7 @@ fn hook_calls_at_the_same_time_count_a_message_once() {
 fn a_damaged_store_is_read_again_from_the_transcripts() {
     let sandbox = spent(LIMIT, 900);
     assert!(creates(&sandbox).out.contains("900 of 1,000"));
-    fs::write(sandbox.run_log().dir().join("spent.jsonl"), "{\"path\":\"x\"}\n\u{0}\n{\"path\":\"").unwrap();
+    fs::write(spent_log(&sandbox), "{\"path\":\"x\"}\n\u{0}\n{\"path\":\"").unwrap();
     append(&sandbox, &lead_transcript(), &line("m2", 100));
     assert!(creates(&sandbox).err.contains("1,000 of 1,000"));
 }

@@ -84,14 +84,19 @@ fn an_archive_that_cannot_be_used_is_a_failure_of_the_policy() {
     for (config, code) in [("[policy]\non-error = \"block\"\n", 2), ("", 1)] {
         let sandbox = busy(config);
         sandbox.feed("stop", br#"{"hook_event_name":"Stop"}"#, &[]);
-        let archive = sandbox.keep("archive");
-        std::fs::rename(&archive, sandbox.keep("moved")).unwrap();
-        std::fs::write(&archive, "").unwrap();
+        let parts = ["runs", "teams", "locks"]
+            .map(|part| (sandbox.keep(part), sandbox.keep(&format!("moved-{part}"))));
+        for (part, moved) in &parts {
+            std::fs::rename(part, moved).unwrap();
+            std::fs::write(part, "").unwrap();
+        }
         let result = sandbox.feed("pre-tool-use", shutdown("").as_bytes(), &[]);
         assert_eq!(result.code, Some(code), "{}", result.err);
         let decision = if code == 2 { "block" } else { "allow" };
-        std::fs::remove_file(&archive).unwrap();
-        std::fs::rename(sandbox.keep("moved"), &archive).unwrap();
+        for (part, moved) in &parts {
+            std::fs::remove_file(part).unwrap();
+            std::fs::rename(moved, part).unwrap();
+        }
         assert_eq!(pairs(&verdicts(&sandbox)), [("policy-failed", decision)]);
     }
 }

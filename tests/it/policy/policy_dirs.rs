@@ -47,7 +47,8 @@ impl Place {
 
     pub fn trust(&self) {
         let project = self.load().project.unwrap();
-        Trust::change(&self.files.trust, |files| files.insert(project.name, project.hash)).unwrap();
+        Trust::change(&self.dir.path().join("keep"), |files| files.insert(project.name, project.hash))
+            .unwrap();
     }
 }
 

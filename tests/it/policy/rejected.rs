@@ -47,7 +47,7 @@ fn a_shutdown_is_allowed_for_one_teammate_and_not_for_all() {
         assert_eq!(result.code, Some(64), "{all}");
         assert!(result.err.contains("one teammate"), "{}", result.err);
     }
-    assert!(!sandbox.keep("policy/overrides.json").exists());
+    assert!(!sandbox.keep("overrides.json").exists());
 }
 
 #[test]

@@ -205,10 +205,9 @@ fn status_line_does_not_wait_for_stdin_and_never_fails() {
     command.env("TEAMKEEP_HOME", "relative").stdin(Stdio::null());
     let result: CommandResult = command.output().unwrap().into();
     assert_eq!(all(result), ok("teamkeep: status unknown, run `teamkeep status`"));
-    let archive = sandbox.keep("archive");
-    for place in ["runs", "open", "closed"] {
-        std::fs::remove_dir_all(archive.join(place)).ok();
-        std::fs::write(archive.join(place), "no directory").unwrap();
+    for place in ["runs", "teams"] {
+        std::fs::remove_dir_all(sandbox.keep(place)).ok();
+        std::fs::write(sandbox.keep(place), "no directory").unwrap();
     }
     sandbox.unconfigure();
     assert_eq!(all(line(&sandbox, b"")), ok("teamkeep: no team"));

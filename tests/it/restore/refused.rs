@@ -118,7 +118,7 @@ fn full_disk_leaves_the_task_list_unchanged() {
     write_task(&sandbox, "known", "1", json!({}));
     assert_eq!(full("known").code, Some(1));
     assert_eq!(names(&sandbox, "tasks/known"), [".lock", "1.json"]);
-    assert_eq!(std::fs::read_dir(sandbox.keep("restores")).unwrap().count(), 1, "the lock alone");
+    assert!(std::fs::read_dir(sandbox.keep("restores")).is_ok_and(|mut left| left.next().is_none()));
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn restore_waits_for_the_client_lock_and_takes_over_a_stale_one() {
         .spawn()
         .unwrap();
     // While the client has the lock it makes a task, and the restore must see it.
-    while !sandbox.keep("restores/.lock").exists() {
+    while !sandbox.keep("locks/restores").exists() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     write_task(&sandbox, "named", "2", json!({"subject": "The client's"}));

@@ -124,7 +124,7 @@ impl Scene {
     /// How often the work was stored.
     pub fn stored(&self) -> usize {
         let run = self.sandbox.teams()[0]["run"].as_str().unwrap().to_owned();
-        let journal = self.sandbox.keep("archive/runs").join(run).join("snapshots.jsonl");
+        let journal = self.sandbox.keep("runs").join(run).join("snapshots.jsonl");
         std::fs::read_to_string(journal).unwrap().matches("/work.bundle").count()
     }
 }
@@ -208,7 +208,7 @@ fn work_is_stored_once_and_only_if_there_is_some() {
     std::fs::write(scene.worktree.join("notes.txt"), "changed again\n").unwrap();
     scene.hook("SessionEnd", json!({"reason": "prompt_input_exit"}));
     assert_eq!(scene.stored(), 2);
-    assert_eq!(std::fs::read_dir(scene.sandbox.keep("archive/scratch")).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(scene.sandbox.keep("tmp")).unwrap().count(), 0);
 }
 
 /// Adds an invalid signature to the last commit.

@@ -68,7 +68,7 @@ fn an_imported_run_and_an_exported_file_are_searched_like_the_original() {
     let path = export(&told.sandbox, "latest", "run.teamkeep", &[]);
     let elsewhere = Sandbox::new();
     let file = hits(&elsewhere, &[&args[..], &["--file", path.to_str().unwrap()]].concat());
-    assert!(!elsewhere.keep("archive").exists());
+    assert!(!elsewhere.keep("runs").exists());
     assert_eq!(import(&elsewhere, &path).code, Some(0));
     let imported = hits(&elsewhere, &args);
     let texts = |found: &[Value]| {

@@ -95,7 +95,7 @@ fn a_damaged_source_hides_no_other_text() {
     std::fs::remove_dir_all(sandbox.client("projects")).unwrap();
     assert_eq!(count(), whole);
     let is_transcript = |path: &std::path::PathBuf| path.extension().is_some_and(|kind| kind == "gz");
-    for path in below(&sandbox.keep("archive/runs")).into_iter().filter(is_transcript) {
+    for path in below(&sandbox.keep("runs")).into_iter().filter(is_transcript) {
         let bytes = std::fs::read(&path).unwrap();
         std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
     }
@@ -193,45 +193,6 @@ fn the_result_of_a_tool_in_a_transcript_has_its_name_and_the_teams_own_results_a
         hits(&near, &["needle"]).iter().map(|hit| text(hit, "title").to_owned()).collect();
     titles.sort();
     assert_eq!(titles, ["Bash", "Grep"]);
-}
-
-#[test]
-fn the_index_of_an_earlier_version_is_removed() {
-    let index = |sandbox: &Sandbox| {
-        std::fs::create_dir_all(sandbox.keep("search/index")).unwrap();
-        for file in ["index/meta.json", "files.json", ".lock"] {
-            std::fs::write(sandbox.keep("search").join(file), "needle").unwrap();
-        }
-    };
-    let sandbox = ended("needle");
-    let expected = hits(&sandbox, &["needle"]);
-    for args in [&["search", "needle"][..], &["search", "needle", "--json"]] {
-        index(&sandbox);
-        let result = sandbox.run(args);
-        let note =
-            format!("removed the search index of an earlier version: {}\n", sandbox.keep("search").display());
-        assert_eq!((result.code, result.err), (Some(0), note));
-        assert!(!sandbox.keep("search").exists() && sandbox.run(args).err.is_empty());
-    }
-    index(&sandbox);
-    assert_eq!(sandbox.run(&["prune", "--keep", "0", "--yes"]).code, Some(0));
-    assert!(!sandbox.keep("search").exists(), "it contains the texts of removed runs");
-    // The store can be in a directory of the user's.
-    index(&sandbox);
-    std::fs::write(sandbox.keep("search/notes.txt"), "mine").unwrap();
-    assert_eq!(sandbox.run(&["search", "needle"]).code, Some(0));
-    let left = std::fs::read_dir(sandbox.keep("search")).unwrap().map(|entry| entry.unwrap().file_name());
-    assert_eq!(left.collect::<Vec<_>>(), ["notes.txt"]);
-    let result = sandbox.run(&["search", "needle"]);
-    assert!(result.err.starts_with("no matches: no runs recorded yet\n"), "{}", result.err);
-    std::fs::remove_dir_all(sandbox.keep("search")).unwrap();
-    // What is not a directory of the store stays.
-    let elsewhere = sandbox.home().join("elsewhere");
-    std::fs::create_dir_all(&elsewhere).unwrap();
-    std::os::unix::fs::symlink(&elsewhere, sandbox.keep("search")).unwrap();
-    let result = sandbox.run(&["search", "needle"]);
-    assert!(result.err.starts_with("no matches: no runs recorded yet\n"), "{}", result.err);
-    assert!(elsewhere.exists() && sandbox.keep("search").is_symlink() && !expected.is_empty());
 }
 
 #[test]

@@ -89,10 +89,10 @@ fn a_pause_of_all_gates_is_recorded_and_has_no_effect_on_fixed_ones() {
 fn a_pause_written_into_the_file_is_recorded_and_has_no_effect() {
     let Some(machine) = busy(FIXED) else { return };
     let store = machine.home(".local/share/teamkeep");
-    std::fs::create_dir_all(store.join("policy")).unwrap();
+    std::fs::create_dir_all(&store).unwrap();
     let pause = json!({"gate": "premature-shutdown", "team": null, "until": "2026-02-03T05:05:06.000Z"});
     let file = json!({"v": 1, "pauses": [pause], "shutdowns": ["bob"]});
-    std::fs::write(store.join("policy/overrides.json"), file.to_string()).unwrap();
+    std::fs::write(store.join("overrides.json"), file.to_string()).unwrap();
     assert_eq!(shutdown(&machine, "u1").0, Some(2));
     let listed = machine.run(As::User, "status").out;
     for line in [

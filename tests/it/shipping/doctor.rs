@@ -54,8 +54,8 @@ fn a_missing_program_open_secrets_a_damaged_state_and_a_backlog_are_reported() {
     let config =
         "otlp-headers-file = \"~/headers\"\npseudonym-key-file = \"~/key\"\nkeep-unshipped = \"9 KiB\"\n";
     ship.sandbox.configure(&format!("{SHIP}{config}[log]\nsegment-size = \"4 KiB\"\n"));
-    std::fs::create_dir_all(ship.sandbox.keep("ship")).unwrap();
-    std::fs::write(ship.sandbox.keep("ship/state.json"), "{").unwrap();
+    std::fs::create_dir_all(ship.sandbox.keep("")).unwrap();
+    std::fs::write(ship.sandbox.keep("shipping.json"), "{").unwrap();
     for _ in 0..3 {
         ship.hook("UserPromptSubmit", json!({"prompt": "x".repeat(4_000)}));
     }
@@ -68,7 +68,7 @@ fn a_missing_program_open_secrets_a_damaged_state_and_a_backlog_are_reported() {
             "chmod 600 /home/headers",
         ),
         ("bad: cannot use `pseudonym-key-file` under [ship]: failed to open file", "/home/key)"),
-        ("warn: /keep/ship/state.json is damaged: ", "ship --once"),
+        ("warn: /keep/shipping.json is damaged: ", "ship --once"),
         ("warn: 3 log segments (1 MiB) are not shipped; `ship.keep-unshipped` keeps 1 MiB", "ship --once"),
     ]) {
         assert!(finding.starts_with(begin) && finding.ends_with(end), "{finding}");

@@ -95,7 +95,7 @@ fn a_damaged_state_means_that_nothing_is_shipped() {
     let ship = with_segments(3);
     let all = segments(&ship);
     ship_segments(&ship, &[&all[0]]);
-    let state = ship.sandbox.keep("ship/state.json");
+    let state = ship.sandbox.keep("shipping.json");
     let whole = std::fs::read_to_string(&state).unwrap();
     std::fs::write(&state, &whole[..whole.len() / 2]).unwrap();
     finish(&ship, "");

@@ -15,7 +15,7 @@ fn configured(ship: &ShipSandbox) {
 
 /// Sets the last start back by an hour.
 fn let_interval_pass(ship: &ShipSandbox) {
-    let started = std::fs::File::options().write(true).open(ship.sandbox.keep("ship/started")).unwrap();
+    let started = std::fs::File::options().write(true).open(ship.sandbox.keep("marks/ship-started")).unwrap();
     started.set_modified(SystemTime::now() - Duration::from_secs(3_600)).unwrap();
 }
 
@@ -24,7 +24,9 @@ fn nothing_is_started_or_written_without_a_destination() {
     let ship = ShipSandbox::new();
     ship.hook("UserPromptSubmit", json!({"prompt": "go"}));
     ship.hook("SessionEnd", json!({"reason": "other"}));
-    assert!(!ship.sandbox.keep("ship").exists());
+    assert!(
+        !ship.sandbox.keep("marks/ship-started").exists() && !ship.sandbox.keep("shipping.json").exists()
+    );
 }
 
 #[test]
@@ -123,7 +125,7 @@ fn a_store_that_cannot_be_written_starts_nothing_and_fails_no_call() {
     let ship = ShipSandbox::new();
     configured(&ship);
     std::fs::create_dir_all(ship.sandbox.keep("")).unwrap();
-    std::fs::write(ship.sandbox.keep("ship"), "a file").unwrap();
+    std::fs::write(ship.sandbox.keep("marks"), "a file").unwrap();
     ship.hook("UserPromptSubmit", json!({"prompt": "go"}));
     ship.hook("SessionEnd", json!({"reason": "other"}));
     assert_eq!(ship.calls(), [""; 0]);

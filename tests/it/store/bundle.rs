@@ -82,11 +82,11 @@ fn import_changes_nothing_of_a_run_that_exists() {
     let (one, two) = (ended("go"), ended("go on"));
     let path = export(&one, TEAM, "run.tar.gz", &[]);
     for sandbox in [&one, &two] {
-        let (before, files) = (told(sandbox), below(&sandbox.keep("archive/runs")));
+        let (before, files) = (told(sandbox), below(&sandbox.keep("runs")));
         let result = import(sandbox, &path);
         assert_eq!(result.code, Some(1));
         assert!(result.err.contains(" already exists\nhint: nothing was changed; "), "{}", result.err);
-        assert_eq!((told(sandbox), below(&sandbox.keep("archive/runs"))), (before, files));
+        assert_eq!((told(sandbox), below(&sandbox.keep("runs"))), (before, files));
     }
 }
 
@@ -100,7 +100,7 @@ fn a_damaged_run_is_replaced_by_an_import_after_its_directory_was_moved_away() {
     sandbox.damage_content(&task, ContentDamage::Lost);
     let found = sandbox.run(&["verify"]);
     assert!(found.code == Some(1) && found.out.contains("move its directory away"), "{}", found.out);
-    std::fs::rename(sandbox.keep(&format!("archive/runs/{run}")), sandbox.home().join("away")).unwrap();
+    std::fs::rename(sandbox.keep(&format!("runs/{run}")), sandbox.home().join("away")).unwrap();
     assert_eq!(import(&sandbox, &path).code, Some(0));
     assert_eq!(sandbox.run(&["verify"]).code, Some(0));
     assert_eq!(sandbox.told(&["log", TEAM, "--json"]), before);
@@ -122,7 +122,7 @@ fn a_killed_import_leaves_nothing_that_is_shown_and_the_next_one_removes_the_res
         assert_eq!(sandbox.run(&["verify"]).code, Some(0));
         assert_eq!(import(&sandbox, &path).code, Some(i32::from(is_there)));
         assert_eq!(told(&sandbox), told(&one));
-        assert!(!sandbox.keep("archive/importing").exists());
+        assert!(!sandbox.keep("tmp/import").exists());
     }
 }
 
@@ -151,9 +151,7 @@ fn an_imported_run_does_not_change_hook_calls_and_the_log() {
     let two = Sandbox::new();
     assert_eq!(import(&two, &path).code, Some(0));
     assert!(
-        !two.keep("log").exists()
-            && !two.keep("archive/open").exists()
-            && !two.keep("archive/closed").exists()
+        !two.keep("log").exists() && !two.keep("teams/open").exists() && !two.keep("teams/closed").exists()
     );
     let lead = Lead::of(&two, "dddddddd-0000-4000-8000-000000000004");
     lead.roster(5_000, &["bob"]);

@@ -62,7 +62,7 @@ fn a_damaged_index_costs_only_another_capture() {
         let sandbox = Sandbox::new();
         let lead = team(&sandbox);
         let run = run_of(&sandbox);
-        std::fs::write(sandbox.keep(&format!("archive/open/team-{TEAM}.json")), damage).unwrap();
+        std::fs::write(sandbox.keep(&format!("teams/open/team-{TEAM}.json")), damage).unwrap();
         go_on(&sandbox, &lead);
         is_whole(&sandbox, &run);
         let told = "the index of session-aaaaaaaa was invalid and is rebuilt";
@@ -74,7 +74,7 @@ fn a_damaged_index_costs_only_another_capture() {
 fn a_file_that_disappeared_with_the_index_is_recorded_as_deleted() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
-    std::fs::write(sandbox.keep(&format!("archive/open/team-{TEAM}.json")), "damaged").unwrap();
+    std::fs::write(sandbox.keep(&format!("teams/open/team-{TEAM}.json")), "damaged").unwrap();
     std::fs::remove_file(sandbox.client(&format!("tasks/{TEAM}/1.json"))).unwrap();
     lead.hook("Stop", json!({}));
     assert_eq!(sandbox.show(&[TEAM, "--at", &sandbox.last()])["tasks"], json!({}));
@@ -86,10 +86,10 @@ fn a_damaged_run_description_is_reported_and_rebuilt() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let run = run_of(&sandbox);
-    std::fs::write(sandbox.keep(&format!("archive/runs/{run}/run.json")), "{\"v\":1,").unwrap();
+    std::fs::write(sandbox.keep(&format!("runs/{run}/run.json")), "{\"v\":1,").unwrap();
     let result = sandbox.run(&["list"]);
     assert_eq!(result.code, Some(1), "it is not an empty list");
-    let path = sandbox.keep(&format!("archive/runs/{run}/run.json"));
+    let path = sandbox.keep(&format!("runs/{run}/run.json"));
     let why = format!("warning: cannot read {}: EOF while parsing a value", path.display());
     assert!(result.err.contains(&why), "{}", result.err);
     assert!(result.err.contains("; check its permissions, and run: teamkeep verify"), "{}", result.err);
@@ -106,7 +106,7 @@ fn a_damaged_run_description_is_reported_and_rebuilt() {
 fn a_damaged_journal_line_is_reported_and_the_others_are_read() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
-    let journal = sandbox.keep(&format!("archive/runs/{}/snapshots.jsonl", run_of(&sandbox)));
+    let journal = sandbox.keep(&format!("runs/{}/snapshots.jsonl", run_of(&sandbox)));
     let whole = std::fs::read_to_string(&journal).unwrap();
     std::fs::write(&journal, format!("{whole}\u{0}damaged\n{{\"v\":1,\"at\":\"2026")).unwrap();
     lead.task("1", "completed", Some("alice"));
@@ -258,7 +258,7 @@ fn five_of_many_problems_are_listed_and_the_rest_counted() {
         lead.task(&number.to_string(), "pending", None);
         lead.hook("Stop", json!({}));
     }
-    let files = below(&sandbox.keep("archive/runs"));
+    let files = below(&sandbox.keep("runs"));
     let data = files.iter().find(|path| path.ends_with("contents.data")).unwrap();
     std::fs::write(data, vec![b'x'; std::fs::read(data).unwrap().len()]).unwrap();
     let result = sandbox.run(&["show", TEAM]);
@@ -279,7 +279,7 @@ fn files_that_the_journal_lost_are_stored_again_and_reported_once() {
         let lead = team(&sandbox);
         lead.task("1", "completed", Some("alice"));
         lead.hook("Stop", json!({}));
-        let journal = sandbox.keep(&format!("archive/runs/{}/snapshots.jsonl", run_of(&sandbox)));
+        let journal = sandbox.keep(&format!("runs/{}/snapshots.jsonl", run_of(&sandbox)));
         std::fs::write(&journal, damage(&std::fs::read_to_string(&journal).unwrap())).unwrap();
         let stop = lead.payload("Stop", json!({})).to_string();
         let result = sandbox.feed("stop", stop.as_bytes(), &[]);
@@ -301,11 +301,11 @@ fn files_that_the_journal_lost_are_stored_again_and_reported_once() {
 fn a_writer_that_was_killed_after_its_line_causes_no_damage() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
-    let index = sandbox.keep(&format!("archive/open/team-{TEAM}.json"));
+    let index = sandbox.keep(&format!("teams/open/team-{TEAM}.json"));
     let before = std::fs::read(&index).unwrap();
     lead.task("1", "completed", Some("alice"));
     lead.hook("Stop", json!({}));
-    let journal = sandbox.keep(&format!("archive/runs/{}/snapshots.jsonl", run_of(&sandbox)));
+    let journal = sandbox.keep(&format!("runs/{}/snapshots.jsonl", run_of(&sandbox)));
     let length = journal.metadata().unwrap().len();
     std::fs::write(&index, before).unwrap();
     lead.hook("Stop", json!({}));
@@ -318,7 +318,7 @@ fn a_writer_that_was_killed_after_its_line_causes_no_damage() {
 fn a_first_call_that_was_killed_before_its_snapshot_is_not_damage() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
-    let dir = sandbox.keep(&format!("archive/runs/{}", run_of(&sandbox)));
+    let dir = sandbox.keep(&format!("runs/{}", run_of(&sandbox)));
     lead.erase();
     let path = dir.join("run.json");
     let mut run: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();

@@ -60,9 +60,9 @@ fn every_state_is_there(sandbox: &Sandbox, states: &[(String, String)]) {
     }
 }
 
-/// The bytes of the archive's files, without events.
+/// The bytes of the runs' files, without events.
 fn size(sandbox: &Sandbox) -> u64 {
-    let files = below(&sandbox.keep("archive"));
+    let files = below(&sandbox.keep("runs"));
     let is_event = |path: &std::path::Path| path.file_name().unwrap().to_str().unwrap().starts_with("events");
     files
         .iter()
@@ -75,7 +75,7 @@ fn size(sandbox: &Sandbox) -> u64 {
 
 fn has_plain(sandbox: &Sandbox) -> bool {
     let run = sandbox.library().find(TEAM).unwrap().run.clone();
-    sandbox.keep(&format!("archive/runs/{run}/contents.data")).exists()
+    sandbox.keep(&format!("runs/{run}/contents.data")).exists()
 }
 
 fn end(lead: &Lead<'_>) {
@@ -131,7 +131,7 @@ fn a_compressed_journal_is_continued_and_a_killed_or_damaged_one_loses_no_state(
     let lead = team(&sandbox, SESSION);
     let mut states = grow(&lead, 0..40);
     let run = sandbox.library().find(TEAM).unwrap().run.clone();
-    let plain = sandbox.keep(&format!("archive/runs/{run}/snapshots.jsonl"));
+    let plain = sandbox.keep(&format!("runs/{run}/snapshots.jsonl"));
     let packed = plain.with_extension("jsonl.gz");
     let text = std::fs::read(&plain).unwrap();
     end(&lead);
@@ -248,7 +248,7 @@ fn damage_is_found_and_existing_files_are_stored_again() {
     let lead = team(&sandbox, SESSION);
     grow(&lead, 0..10);
     let run = sandbox.library().find(TEAM).unwrap().run.clone();
-    let path = sandbox.keep(&format!("archive/runs/{run}/contents.data"));
+    let path = sandbox.keep(&format!("runs/{run}/contents.data"));
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[500] ^= 1;
     std::fs::write(&path, bytes).unwrap();
@@ -274,10 +274,8 @@ fn a_full_disk_and_a_held_lock_lose_nothing() {
     assert!(result.err.contains("File too large"), "{result:?}");
     every_state_is_there(&sandbox, &states);
     states.extend(grow(&lead, 5..7));
-    let held = teamkeep_core::sys::fs::lock(
-        &sandbox.keep(&format!("archive/locks/team-{TEAM}")),
-        Duration::from_secs(60),
-    );
+    let held =
+        teamkeep_core::sys::fs::lock(&sandbox.keep(&format!("locks/team-{TEAM}")), Duration::from_secs(60));
     states.extend(grow(&lead, 7..9));
     drop(held);
     states.extend(grow(&lead, 9..11));

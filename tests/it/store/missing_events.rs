@@ -42,7 +42,7 @@ fn a_run_that_was_found_before_its_session_began_misses_no_events() {
     sandbox.configure(ROOMY);
     let lead = act(&sandbox, 1);
     end(&sandbox, &lead);
-    let path = sandbox.keep(&format!("archive/runs/{}/run.json", sandbox.library().runs[0].run));
+    let path = sandbox.keep(&format!("runs/{}/run.json", sandbox.library().runs[0].run));
     let mut run: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     // As if a hook call of another session had looked at the team first.
     run["started_at"] = json!("2026-01-01T00:00:00.000Z");

@@ -110,7 +110,7 @@ fn a_plan_changes_nothing_and_prune_does_what_it_lists() {
     assert_eq!(sandbox.replay(&team(3)), kept, "and what stays is as it was");
     is_whole(&sandbox);
     assert_eq!(prune(&sandbox, &["--older-than", "30d", "--yes"]).out, "nothing to delete\n");
-    assert!(!sandbox.keep("archive/pruned").exists());
+    assert!(!sandbox.keep("tmp/pruned").exists());
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn a_run_that_cannot_be_read_completely_stays() {
     let kept = format!("keep {id} {} (parts of it cannot be read; run: teamkeep verify {id})\n", team(1));
     assert!(result.out.contains(&kept), "{}", result.out);
     assert_eq!(teams(&sandbox), [team(1)]);
-    let record = sandbox.keep(&format!("archive/runs/{id}/run.json"));
+    let record = sandbox.keep(&format!("runs/{id}/run.json"));
     std::fs::write(&record, "{").unwrap();
     let result = prune(&sandbox, &["--keep", "0", "--yes"]);
     assert!(result.out.contains(&format!("keep {id} (its data cannot be read; run: teamkeep verify {id})")));
@@ -223,7 +223,7 @@ fn an_imported_run_is_pruned_by_its_age_since_the_import() {
 #[test]
 fn concurrent_prunes_run_one_after_the_other() {
     let sandbox = three();
-    let lock = sandbox.keep("archive/locks/.maintenance");
+    let lock = sandbox.keep("locks/changes");
     std::fs::write(&lock, "").unwrap();
     let file = std::fs::File::open(&lock).unwrap();
     file.lock().unwrap();
@@ -253,7 +253,7 @@ fn a_killed_prune_leaves_an_intact_store_and_the_next_one_completes_it() {
     }
     // It was killed when it had moved a run aside.
     let id = sandbox.library().runs.last().unwrap().run.clone();
-    let aside = sandbox.keep("archive/pruned");
+    let aside = sandbox.keep("tmp/pruned");
     std::fs::create_dir_all(aside.join("0123456789abcdef")).unwrap();
     is_whole(&sandbox);
     prune(&sandbox, &["--keep", "1", "--yes"]);

@@ -17,14 +17,14 @@ fn files(sandbox: &Sandbox, dir: &str) -> BTreeSet<PathBuf> {
 /// A file of the newest run.
 fn newest(sandbox: &Sandbox, name: &str) -> PathBuf {
     let library = sandbox.library();
-    sandbox.keep(&format!("archive/runs/{}/{name}", library.runs.last().unwrap().run))
+    sandbox.keep(&format!("runs/{}/{name}", library.runs.last().unwrap().run))
 }
 
 #[test]
 fn prune_deletes_nothing_while_the_runs_cannot_be_listed() {
     for damage in ["missing", "dangling", "file"] {
         let sandbox = three();
-        let (runs, away) = (sandbox.keep("archive/runs"), sandbox.keep("archive/away"));
+        let (runs, away) = (sandbox.keep("runs"), sandbox.keep("away"));
         std::fs::rename(&runs, &away).unwrap();
         match damage {
             "dangling" => std::os::unix::fs::symlink(sandbox.keep("nowhere"), &runs).unwrap(),
@@ -37,10 +37,10 @@ fn prune_deletes_nothing_while_the_runs_cannot_be_listed() {
         assert_eq!(files(&sandbox, "sessions"), log);
         assert_eq!(result.code, Some(1), "{}", result.out);
         assert!(result.err.starts_with("error: cannot prune: "), "{}", result.err);
-        assert!(result.err.contains("archive/runs"), "{}", result.err);
-        assert!(found.out.contains("archive/runs"), "{}", found.out);
+        assert!(result.err.contains("runs"), "{}", result.err);
+        assert!(found.out.contains("runs"), "{}", found.out);
         let told = sandbox.run(&["teams"]);
-        assert!(told.err.contains("archive/runs"), "{}", told.err);
+        assert!(told.err.contains("runs"), "{}", told.err);
         assert!(!told.err.contains("nothing is on record"), "{}", told.err);
         if damage != "missing" {
             std::fs::remove_file(&runs).unwrap();
@@ -72,12 +72,12 @@ fn a_run_with_a_damaged_file_is_found_and_stays_with_everything() {
         let sandbox = three();
         let path = newest(&sandbox, name);
         damage(&path);
-        let before = files(&sandbox, "archive/runs");
+        let before = files(&sandbox, "runs");
         prune(&sandbox, &["--keep", "0", "--yes"]);
         assert_eq!(teams(&sandbox), [team(3)], "{number}");
         let dir = path.parent().unwrap();
         let own = |files: BTreeSet<PathBuf>| files.into_iter().filter(|file| file.starts_with(dir)).count();
-        assert_eq!(own(files(&sandbox, "archive/runs")), own(before), "{number}");
+        assert_eq!(own(files(&sandbox, "runs")), own(before), "{number}");
         let found = sandbox.run(&["verify"]);
         assert!(found.code == Some(1) && found.out.contains(name), "{number}: {}", found.out);
     }
@@ -92,7 +92,9 @@ fn an_imported_run_that_continues_here_stays() {
     lead.hook("Stop", json!({}));
     let path = sandbox.home().join("run.tar.gz");
     assert_eq!(sandbox.run(&["export", &team(9), "-o", path.to_str().unwrap()]).code, Some(0));
-    std::fs::remove_dir_all(sandbox.keep("archive")).unwrap();
+    for part in ["runs", "teams"] {
+        std::fs::remove_dir_all(sandbox.keep(part)).unwrap();
+    }
     assert_eq!(sandbox.run(&["import", path.to_str().unwrap()]).code, Some(0));
     lead.task("5", "pending", None);
     lead.hook("Stop", json!({}));

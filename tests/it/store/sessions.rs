@@ -18,7 +18,7 @@ fn session<'a>(sandbox: &'a Sandbox, config: &str) -> Lead<'a> {
     lead.says("user", json!("find it"));
     lead.says("assistant", json!("the needle is here"));
     lead.hook("Stop", json!({}));
-    assert!(!sandbox.keep("archive").exists(), "before its end, a session costs nothing more");
+    assert!(!sandbox.keep("runs").exists(), "before its end, a session costs nothing more");
     lead
 }
 

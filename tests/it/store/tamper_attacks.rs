@@ -182,7 +182,7 @@ pub const OF_THE_LOG: &[(&str, Found, Attack)] = &[
     }),
     ("A run and all that names it are deleted", Found::Missing, |scene| {
         std::fs::remove_dir_all(scene.run_dir()).unwrap();
-        std::fs::remove_dir_all(scene.sandbox.keep("archive/open")).unwrap();
+        std::fs::remove_dir_all(scene.sandbox.keep("teams/open")).unwrap();
     }),
     ("A run is made an imported one, and a line is changed", Found::Yes("altered-line"), |scene| {
         edit_description(scene, "{\"v\":1,", "{\"v\":1,\"imported\":{\"at\":\"2026-02-03T04:05:06.000Z\"},");

@@ -124,7 +124,7 @@ impl Scene {
 
     pub fn run_dir(&self) -> PathBuf {
         let run = self.sandbox.teams()[0]["run"].as_str().unwrap().to_owned();
-        self.sandbox.keep(&format!("archive/runs/{run}"))
+        self.sandbox.keep(&format!("runs/{run}"))
     }
 
     /// The hash of the content of a task.

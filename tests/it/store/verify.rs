@@ -106,7 +106,7 @@ fn a_missing_content_is_reported_where_it_is_named() {
 #[test]
 fn verify_finds_a_damaged_transcript() {
     let sandbox = ended();
-    let files = below(&sandbox.keep("archive/runs"));
+    let files = below(&sandbox.keep("runs"));
     let packed = files.iter().find(|path| path.to_string_lossy().contains("/transcripts/")).unwrap();
     let bytes = std::fs::read(packed).unwrap();
     std::fs::write(packed, &bytes[..bytes.len() - 9]).unwrap();
@@ -160,8 +160,8 @@ fn data_of_a_newer_version_is_reported_as_such() {
     let run = run_of(&sandbox);
     for path in [
         segment(&sandbox),
-        sandbox.keep(&format!("archive/runs/{run}/run.json")),
-        sandbox.keep(&format!("archive/runs/{run}/snapshots.jsonl")),
+        sandbox.keep(&format!("runs/{run}/run.json")),
+        sandbox.keep(&format!("runs/{run}/snapshots.jsonl")),
     ] {
         let before = std::fs::read_to_string(&path).unwrap();
         change(&path, newer);
@@ -181,11 +181,11 @@ fn data_of_a_newer_version_is_reported_as_such() {
 fn verify_finds_damaged_files_of_the_store() {
     let sandbox = ended();
     let run = run_of(&sandbox);
-    let journal = sandbox.keep(&format!("archive/runs/{run}/snapshots.jsonl"));
+    let journal = sandbox.keep(&format!("runs/{run}/snapshots.jsonl"));
     for (path, kind) in [
-        (sandbox.keep(&format!("archive/runs/{run}/run.json")), "damaged-file"),
-        (sandbox.keep(&format!("archive/runs/{run}/transcripts.json")), "damaged-file"),
-        (sandbox.keep(&format!("archive/closed/team-{TEAM}.json")), "damaged-file"),
+        (sandbox.keep(&format!("runs/{run}/run.json")), "damaged-file"),
+        (sandbox.keep(&format!("runs/{run}/transcripts.json")), "damaged-file"),
+        (sandbox.keep(&format!("teams/closed/team-{TEAM}.json")), "damaged-file"),
         (sandbox.keep(&format!("sessions/{SESSION}.json")), "damaged-file"),
         (journal.clone(), "damaged-line"),
     ] {
@@ -201,14 +201,14 @@ fn verify_finds_damaged_files_of_the_store() {
         found[0]["what"].as_str().unwrap().contains("is not a path below Claude Code's directory"),
         "{found:?}"
     );
-    std::fs::write(sandbox.keep(&format!("archive/runs/{run}/run.json")), "{").unwrap();
+    std::fs::write(sandbox.keep(&format!("runs/{run}/run.json")), "{").unwrap();
     assert!(findings(&sandbox, &[&run]).1.len() > 1, "a run that cannot be read is found by its id");
 }
 
 #[test]
 fn a_line_of_a_journal_that_a_killed_writer_left_explains_no_other_change() {
     let sandbox = ended();
-    let journal = sandbox.keep(&format!("archive/runs/{}/snapshots.jsonl", run_of(&sandbox)));
+    let journal = sandbox.keep(&format!("runs/{}/snapshots.jsonl", run_of(&sandbox)));
     change(&journal, |text| format!("{text}[2,\"\",\"01m8"));
     let (result, notes) = notes(&sandbox, &[]);
     assert_eq!((result.code, &notes[0]["kind"]), (Some(0), &json!("cut-line")), "{}", result.out);
@@ -235,7 +235,7 @@ fn damage_of_one_run_is_not_reported_for_another() {
 #[test]
 fn a_name_in_a_damaged_file_cannot_drive_the_terminal() {
     let sandbox = ended();
-    let journal = sandbox.keep(&format!("archive/runs/{}/snapshots.jsonl", run_of(&sandbox)));
+    let journal = sandbox.keep(&format!("runs/{}/snapshots.jsonl", run_of(&sandbox)));
     change(&journal, |text| text.replacen("tasks/", "../\\u001b[31m", 1));
     let result = sandbox.run(&["verify"]);
     assert!(result.out.contains("\\u{1b}[31m") && !result.out.contains('\u{1b}'), "{}", result.out);

@@ -77,7 +77,7 @@ impl BigRun {
         let mut run = BigRun {
             store: store.to_owned(),
             client: client.to_owned(),
-            contents: ContentWriter::new(&store.join("archive/runs").join(RUN), "event", true),
+            contents: ContentWriter::new(&store.join("runs").join(RUN), "event", true),
             places: HashMap::new(),
             log: String::new(),
             journal: String::new(),
@@ -152,11 +152,11 @@ impl BigRun {
             "created_at": start, "ended_at": end, "ended_by": "session-end", "finished": true,
             "ended_reason": "prompt_input_exit",
             "sessions": [{"id": SESSION, "role": "lead", "transcript": transcript}]});
-        let dir = self.store.join("archive/runs").join(RUN);
+        let dir = self.store.join("runs").join(RUN);
         self.contents.flush().unwrap();
         write(&dir.join("run.json"), &run.to_string());
         write(&dir.join("snapshots.jsonl"), &self.journal);
-        write(&self.store.join(format!("archive/runs/{RUN}/events.jsonl")), &self.log);
+        write(&self.store.join(format!("runs/{RUN}/events.jsonl")), &self.log);
         for (name, text) in std::mem::take(&mut self.transcripts) {
             let path = self.transcript(name);
             write(&path, &text);

@@ -203,7 +203,7 @@ impl Sandbox {
     }
 
     pub fn archive(&self) -> Archive {
-        Archive::new(self.keep("archive"), 32 << 20, Duration::from_secs(60))
+        Archive::new(self.keep(""), 32 << 20, Duration::from_secs(60))
     }
 
     pub fn logs(&self) -> Logs {
@@ -261,7 +261,7 @@ impl Sandbox {
     /// Damages one of a run's contents: a byte of it is changed, or its hash in the list.
     pub fn damage_content(&self, hash: &str, damage: ContentDamage) {
         let hash = &hash[..16];
-        let list = below(&self.keep("archive/runs")).into_iter().find(|path| {
+        let list = below(&self.keep("runs")).into_iter().find(|path| {
             path.ends_with("contents.jsonl") && std::fs::read_to_string(path).unwrap().contains(hash)
         });
         let (list, text) = (list.as_ref().unwrap(), std::fs::read_to_string(list.as_ref().unwrap()).unwrap());
@@ -322,8 +322,7 @@ impl Sandbox {
 
     /// Whether the detached process still has something to archive.
     pub fn is_unfinished(&self) -> bool {
-        let marks = std::fs::read_dir(self.keep("archive/unfinished"));
-        marks.is_ok_and(|mut marks| marks.next().is_some())
+        self.archive().has_unfinished()
     }
 }
 

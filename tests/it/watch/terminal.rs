@@ -179,7 +179,7 @@ fn the_status_line_counts_the_same_agents_and_incidents() {
     );
     // They are stored for half a minute.
     let run = sandbox.teams()[0]["run"].as_str().unwrap().to_owned();
-    let note = sandbox.keep(&format!("archive/runs/{run}/attention.json"));
+    let note = sandbox.archive().cache_path(&run, "attention.json").unwrap();
     let stored = std::fs::read_to_string(&note).unwrap();
     std::fs::write(&note, stored.replace("mobile", "carol").replace("\"incidents\":1", "\"incidents\":7"))
         .unwrap();

@@ -96,8 +96,8 @@ fn warnings(played: &Played) -> Vec<String> {
 
 /// Each stored message is one that was sent, with its tokens and searches.
 fn stored(played: &Played, record: &Record) -> Vec<String> {
-    let file = played.home.root.join("home/.local/share/teamkeep/archive/runs");
-    let file = file.join(text(&record.run, "run")).join("spent.jsonl");
+    let cache = played.home.root.join("home/.local/share/teamkeep/cache");
+    let file = cache.join(format!("run-{}-spent.jsonl", text(&record.run, "run")));
     let Ok(lines) = std::fs::read_to_string(&file) else {
         return vec![format!("cannot read {}", file.display())];
     };

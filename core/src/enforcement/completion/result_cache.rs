@@ -1,5 +1,6 @@
-//! Stored results of checks: `checks/<key>.json`. A cache, with one lock for each check.
+//! Stored results of checks: `cache/check-<key>.json`, with one lock for each check.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -10,15 +11,18 @@ use serde::{Deserialize, Serialize};
 use super::CheckOutcome;
 use super::worktree::{self, field};
 use crate::sys::fs::{self, Lock};
+use crate::sys::store_lock::StoreLock;
 
 /// How long a pass is reused. A failure is never reused: its cause may have been fixed where git cannot see it.
 const PASS_LIFETIME: Duration = Duration::from_secs(60 * 60);
+/// Of the names of the files.
+const PREFIX: &str = "check-";
 const MAX_ENTRIES: usize = 200;
 const MAX_BYTES: u64 = 256 * 1024;
 
 #[derive(Debug)]
 pub struct ResultCache {
-    dir: PathBuf,
+    store: PathBuf,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -39,8 +43,12 @@ fn digest(command: &str, place: &[u8]) -> Hash {
 }
 
 impl ResultCache {
-    pub fn new(policy: &Path) -> ResultCache {
-        ResultCache { dir: policy.join("checks") }
+    pub fn new(store: &Path) -> ResultCache {
+        ResultCache { store: store.to_owned() }
+    }
+
+    fn dir(&self) -> PathBuf {
+        self.store.join("cache")
     }
 
     /// A hash of the command and the state of the worktree.
@@ -82,16 +90,17 @@ impl ResultCache {
     /// Prevents the same check from running twice at once in one directory. Two of the 4096 locks are rarely the same.
     pub fn lock(&self, command: &str, cwd: &Path, patience: Duration) -> io::Result<Option<Lock>> {
         let name = &digest(command, cwd.as_os_str().as_encoded_bytes()).to_hex()[..3];
-        fs::lock(&self.dir.join(format!(".{name}.lock")), patience)
+        StoreLock::Check(name).take(&self.store, patience)
     }
 
     fn path(&self, key: Hash) -> PathBuf {
-        self.dir.join(format!("{}.json", &key.to_hex()[..32]))
+        self.dir().join(format!("{PREFIX}{}.json", &key.to_hex()[..32]))
     }
 
     fn prune(&self) {
-        let results = fs::entries(&self.dir).map(|entry| (entry.metadata(), entry.path()));
-        let results = results.filter(|(_, path)| path.extension().is_some_and(|kind| kind == "json"));
+        let results = fs::entries(&self.dir()).map(|entry| (entry.metadata(), entry.path()));
+        let is_result = |name: &OsStr| name.as_encoded_bytes().starts_with(PREFIX.as_bytes());
+        let results = results.filter(|(_, path)| path.file_name().is_some_and(is_result));
         let mut found: Vec<(Option<SystemTime>, PathBuf)> =
             results.map(|(metadata, path)| (metadata.and_then(|it| it.modified()).ok(), path)).collect();
         found.sort();
@@ -117,7 +126,7 @@ mod tests {
             file.set_modified(made - Duration::from_secs(1_000 - number as u64)).unwrap();
         }
         // The last result was the newest when it was stored.
-        assert_eq!(std::fs::read_dir(dir.path().join("checks")).unwrap().count(), MAX_ENTRIES);
+        assert_eq!(std::fs::read_dir(dir.path().join("cache")).unwrap().count(), MAX_ENTRIES);
         let find = |number| results.find(key(number), Duration::ZERO);
         assert_eq!((find(4), find(5)), (None, Some(CheckOutcome::Passed)));
         std::fs::write(results.path(key(5)), "{\"v\":1,").unwrap();

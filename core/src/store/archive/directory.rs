@@ -6,6 +6,9 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use super::config_dir::ConfigDir;
 use super::contents::OpenRuns;
 use super::index::Index;
@@ -18,6 +21,13 @@ use crate::sys::fs::{self, Content, Draft, JsonFile, LockBudget, Stamp};
 
 /// Maximum size of a team's configuration, in bytes.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
+
+/// The directories below `teams/` with the indexes of running runs and of ended ones.
+/// Beginning of the names of cached files about runs.
+const RUN_CACHE: &str = "run-";
+
+const OPEN: &str = "open";
+const CLOSED: &str = "closed";
 
 /// The archive. Opening it does not access the disk.
 #[derive(Debug, Clone)]
@@ -43,7 +53,7 @@ pub enum LastRun {
 }
 
 impl Archive {
-    /// The archive below this directory, as configured.
+    /// The archive in this store, as configured.
     pub fn open(root: PathBuf, config: &Config) -> Archive {
         let metadata_only = config.privacy.record == RecordMode::Metadata;
         let archive = Archive::new(root, config.archive.largest_file, config.log.lock_patience);
@@ -110,7 +120,7 @@ impl Archive {
 
     /// The subjects with a running run.
     pub fn open_subjects(&self) -> Vec<CaptureScope> {
-        let entries = fs::entries(&self.root.join("open"));
+        let entries = fs::entries(&self.teams().join(OPEN));
         let subjects: BTreeSet<_> = entries.filter_map(|entry| self.subject_of(&entry.path())).collect();
         subjects.into_iter().collect()
     }
@@ -126,29 +136,20 @@ impl Archive {
 
     /// The index files of a subject: of a running run, and of one that has ended.
     pub(super) fn index_paths(&self, subject: &CaptureScope) -> [PathBuf; 2] {
-        ["open", "closed"].map(|dir| self.root.join(dir).join(subject.stem() + ".json"))
+        [OPEN, CLOSED].map(|dir| self.teams().join(dir).join(subject.stem() + ".json"))
     }
 
-    /// The index files of all teams, each with its subject; `None` for a name that teamkeep does not use.
-    pub fn index_files(&self) -> Vec<(PathBuf, Option<CaptureScope>)> {
-        let entries = ["open", "closed"].into_iter().flat_map(|dir| fs::entries(&self.root.join(dir)));
-        // Temporary files begin with a point.
-        let files =
-            entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| !name.starts_with('.')));
-        let mut files: Vec<_> = files.map(|entry| (entry.path(), self.subject_of(&entry.path()))).collect();
-        files.sort_by(|one, other| one.0.cmp(&other.0));
+    /// The index files of all teams.
+    pub fn index_files(&self) -> Vec<PathBuf> {
+        let entries = [OPEN, CLOSED].into_iter().flat_map(|dir| fs::entries(&self.teams().join(dir)));
+        let files = entries.filter(|entry| !fs::is_draft(&entry.file_name()));
+        let mut files: Vec<PathBuf> = files.map(|entry| entry.path()).collect();
+        files.sort();
         files
     }
 
-    /// The index files of one subject.
-    pub fn index_files_of(&self, subject: &CaptureScope) -> Vec<(PathBuf, Option<CaptureScope>)> {
-        let mut files = self.index_paths(subject).map(|path| (path, Some(subject.clone()))).to_vec();
-        files.retain(|(path, _)| path.symlink_metadata().is_ok());
-        files
-    }
-
-    pub(super) fn lock_path(&self, subject: &CaptureScope) -> PathBuf {
-        self.root.join("locks").join(subject.stem())
+    fn teams(&self) -> PathBuf {
+        self.root.join("teams")
     }
 
     pub fn runs_dir(&self) -> PathBuf {
@@ -224,7 +225,7 @@ impl Archive {
         let Some(dir) = self.run_dir(run) else { return false };
         let is_dir = || dir.symlink_metadata().is_ok_and(|found| found.is_dir());
         // Files of a hook call that was late for a run that was pruned.
-        const LATE: [&str; 4] = ["events", "gates.", "files.jsonl", "spent."];
+        const LATE: [&str; 3] = ["events", "gates.", "files.jsonl"];
         let is_late = |name: &str| LATE.iter().any(|late| name.starts_with(late));
         let is_nothing = |name: OsString| fs::is_draft(&name) || name.to_str().is_some_and(is_late);
         let is_empty =
@@ -241,9 +242,9 @@ impl Archive {
             return listed.err().map(|error| error.to_string());
         }
         // A hook call that was killed may have created the others.
-        let has_files = |name: &&str| fs::entries(&self.root.join(name)).next().is_some();
-        let other = ["open", "closed"].into_iter().find(has_files)?;
-        Some(format!("{} is missing, although {other}/ has files", dir.display()))
+        let has_files = |name: &&str| fs::entries(&self.teams().join(name)).next().is_some();
+        let other = [OPEN, CLOSED].into_iter().find(has_files)?;
+        Some(format!("{} is missing, although teams/{other}/ has files", dir.display()))
     }
 
     /// Why the description of a run cannot be read, and its path.
@@ -258,13 +259,38 @@ impl Archive {
         format!("cannot read {}: {why}", file.path().display())
     }
 
-    /// The content of a note beside a run's description: a cache that is expensive to rebuild but not needed.
-    pub fn note(&self, run: &str, name: &str) -> Option<Vec<u8>> {
-        const MAX_NOTE_BYTES: u64 = 1 << 20;
-        fs::read_regular(&self.run_dir(run)?.join(name), MAX_NOTE_BYTES).ok().map(|(bytes, _)| bytes)
+    /// A file in `cache/` about a run; `None` if the ID is not valid. A prune removes it after the run.
+    pub fn cache_path(&self, run: &str, name: &str) -> Option<PathBuf> {
+        SafeName::new(run).map(|run| self.root.join("cache").join(format!("{RUN_CACHE}{run}-{name}")))
     }
 
-    /// Writes a note. Does not create the directory of a run that was removed.
+    /// Reads a cached file about a run.
+    pub fn cached<T: DeserializeOwned>(&self, run: &str, name: &str) -> Option<T> {
+        const MAX_BYTES: u64 = 1 << 20;
+        let (bytes, _) = fs::read_regular(&self.cache_path(run, name)?, MAX_BYTES).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    /// Caches something about a run. A failure is ignored: it is computed again.
+    pub fn cache(&self, run: &str, name: &str, what: &impl Serialize) {
+        if let (Some(path), Ok(bytes)) = (self.cache_path(run, name), serde_json::to_vec(what)) {
+            let _ = fs::write_atomic(&path, &bytes);
+        }
+    }
+
+    /// Removes the cached files of runs that do not exist any more.
+    pub(super) fn remove_orphaned_cache(&self) {
+        for entry in fs::entries(&self.root.join("cache")) {
+            let name = entry.file_name();
+            let cached = name.to_str().and_then(|name| name.strip_prefix(RUN_CACHE)?.split_once('-'));
+            let dir = cached.and_then(|(run, _)| self.run_dir(run));
+            if dir.is_some_and(|dir| dir.symlink_metadata().is_err()) {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// Writes a file in the directory of a run, which is not created if the run was removed.
     pub fn write_note(&self, run: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
         let dir = self.run_dir(run).ok_or(io::ErrorKind::InvalidInput)?;
         dir.join("run.json").symlink_metadata()?;
@@ -315,7 +341,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let archive = Archive::new(dir.path().to_owned(), 1, Duration::ZERO);
         let run = archive.run_dir("0123456789abcdef").unwrap();
-        let note = || archive.write_note("0123456789abcdef", "summary.json", b"{}");
+        let note = || archive.write_note("0123456789abcdef", "sent.json", b"{}");
         assert!(note().is_err() && !dir.path().join("runs").exists());
         std::fs::create_dir_all(&run).unwrap();
         assert!(note().is_err(), "an empty directory is not a run");
@@ -323,8 +349,8 @@ mod tests {
         std::fs::write(run.join("run.json"), "{}").unwrap();
         note().unwrap();
         note().unwrap();
-        assert_eq!(archive.note("0123456789abcdef", "summary.json").unwrap(), b"{}");
-        assert_eq!(run.join("summary.json").metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::read(run.join("sent.json")).unwrap(), b"{}");
+        assert_eq!(run.join("sent.json").metadata().unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::read_dir(&run).unwrap().count(), 2, "no temporary file stays");
     }
 }

@@ -11,6 +11,7 @@ use super::run::RunRecord;
 use crate::error::{Error, Result};
 use crate::model::event::Id;
 use crate::sys::fs::{self, Lock};
+use crate::sys::store_lock::StoreLock;
 
 /// The lock for adding and removing runs: one process at a time.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ pub struct Staging {
 impl Archive {
     /// Takes the lock.
     pub fn maintain(&self, patience: Duration) -> Result<ExclusiveArchive> {
-        match fs::lock(&self.root.join("locks").join(".maintenance"), patience)? {
+        match StoreLock::Changes.take(&self.root, patience)? {
             Some(lock) => Ok(ExclusiveArchive { archive: self.clone(), _lock: lock }),
             None => Err(Error::new("cannot change the archive: another import or prune is running")
                 .hint("try again when it has finished")),
@@ -40,7 +41,7 @@ impl Archive {
 
     /// Creates an empty temporary directory for a hook call, and removes those of killed ones.
     pub fn scratch(&self, call: &Id) -> io::Result<Staging> {
-        let root = self.root.join("scratch");
+        let root = self.root.join("tmp");
         let is_old = |entry: &std::fs::DirEntry| {
             let age = entry.metadata().and_then(|metadata| metadata.modified()).map(|time| time.elapsed());
             age.is_ok_and(|age| age.is_ok_and(|age| age > ABANDONED))
@@ -49,7 +50,11 @@ impl Archive {
         if root.is_symlink() {
             std::fs::remove_file(&root)?;
         }
-        for entry in fs::entries(&root).filter(is_old) {
+        // The directories of imports and of prunes have other names.
+        let is_of_call = |entry: &std::fs::DirEntry| {
+            entry.file_name().to_str().is_some_and(|name| Id::known(name).is_some())
+        };
+        for entry in fs::entries(&root).filter(is_of_call).filter(is_old) {
             let _ = std::fs::remove_dir_all(entry.path());
         }
         let staging = Staging { dir: root.join(call.as_str()) };
@@ -60,7 +65,7 @@ impl Archive {
 impl ExclusiveArchive {
     /// Creates an empty staging directory, and removes the one of a killed import.
     pub fn staging(&self) -> io::Result<Staging> {
-        let dir = self.archive.root.join("importing");
+        let dir = self.archive.root.join("tmp/import");
         fs::allow_missing(fs_err::remove_dir_all(&dir))?;
         fs::private_dir(&dir)?;
         Ok(Staging { dir })
@@ -119,13 +124,14 @@ impl ExclusiveArchive {
         Ok(count)
     }
 
-    /// Deletes the files that were moved aside.
+    /// Deletes the files that were moved aside, and the cached files of removed runs.
     pub fn purge(&self) -> io::Result<()> {
+        self.archive.remove_orphaned_cache();
         fs::allow_missing(fs_err::remove_dir_all(self.aside()))
     }
 
     fn aside(&self) -> PathBuf {
-        self.archive.root.join("pruned")
+        self.archive.root.join("tmp/pruned")
     }
 }
 

@@ -2,6 +2,7 @@
 //! immediately leaves a mark, so that another process's lock does not keep a run open indefinitely.
 
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,11 @@ use super::run::{CaptureScope, EndedBy, RunRecord};
 use crate::client::json;
 use crate::sys::clock::Timestamp;
 use crate::sys::fs::{self, Document, JsonFile, Lock, LockBudget};
+use crate::sys::store_lock::StoreLock;
+
+/// The beginnings of the names of marks.
+const UNFINISHED: &str = "unfinished-";
+const ENDING: &str = "ending-";
 
 /// A subject that only this process may write.
 #[derive(Debug)]
@@ -28,6 +34,10 @@ impl Archive {
         Ok(lock.map(|lock| LockedSubject { archive: self, subject, _lock: lock }))
     }
 
+    pub(super) fn lock_path(&self, subject: &CaptureScope) -> PathBuf {
+        StoreLock::Team(&subject.stem()).path(&self.root)
+    }
+
     /// Changes the description and the index of the subject's latest run in one step. The closure returns whether it
     /// changed anything.
     pub fn update_run(
@@ -40,7 +50,9 @@ impl Archive {
         };
         let Some(mut index) = self.index(subject) else { return Ok(false) };
         let mut run = self.run_to_change(&index.run)?.unwrap_or_else(|| self.rebuilt_run(subject, &index));
-        if !change(&mut index, &mut run) {
+        // A call that was killed may have written only the description.
+        let is_stale = index.ended != run.ended_at.is_some();
+        if !change(&mut index, &mut run) && !is_stale {
             return Ok(false);
         }
         if run.ended_at.is_some() && !index.ended {
@@ -141,7 +153,7 @@ impl LockedSubject<'_> {
     }
 }
 
-/// A pending end: `ending/<run>-<by>`.
+/// A pending end: `marks/ending-<run>-<by>`.
 #[derive(Debug, Serialize, Deserialize)]
 struct PendingEnd {
     v: u8,
@@ -175,14 +187,14 @@ impl Archive {
         };
         let Some(index) = self.index(subject) else { return Err(error) };
         let (run, subject, reason) = (index.run, subject.key(), reason.map(str::to_owned));
-        let name = format!("{run}-{}", json::serde_name(&by));
+        let name = format!("{ENDING}{run}-{}", json::serde_name(&by));
         let ending = PendingEnd { v: 1, subject, run, by, reason, at };
-        JsonFile::at(self.root.join("ending").join(name)).write(&ending).map(|_| true)
+        JsonFile::at(self.root.join("marks").join(name)).write(&ending).map(|_| true)
     }
 
     /// Whether an end is pending.
     pub fn has_endings(&self) -> bool {
-        fs::entries(&self.root.join("ending")).next().is_some()
+        self.marks(ENDING).next().is_some()
     }
 
     /// Closes the runs whose end is pending, waiting at most `patience` for each lock. Returns whether any run was closed.
@@ -190,8 +202,8 @@ impl Archive {
         let mut archive = self.clone();
         archive.lock_budget = LockBudget::new(patience);
         let mut closed = false;
-        for entry in fs::entries(&self.root.join("ending")) {
-            let file = JsonFile::<PendingEnd>::at(entry.path());
+        for name in self.marks(ENDING) {
+            let file = JsonFile::<PendingEnd>::at(self.root.join("marks").join(format!("{ENDING}{name}")));
             let Some(ending) = file.read().ok().and_then(|read| read.valid().ok()?) else { continue };
             let subject = CaptureScope::from_key(&ending.subject);
             let (Some(subject), at) = (subject, ending.at) else { continue };
@@ -206,28 +218,36 @@ impl Archive {
         closed
     }
 
+    /// The mark of a run that has ended and whose transcripts are not archived yet.
+    fn unfinished_mark(&self, run: &str) -> PathBuf {
+        self.root.join("marks").join(format!("{UNFINISHED}{run}"))
+    }
+
     /// Marks a run as ended with transcripts still to be archived.
     pub(super) fn mark_unfinished(&self, run: &str) -> io::Result<()> {
-        let mark = self.root.join("unfinished").join(run);
+        let mark = self.unfinished_mark(run);
         if mark.exists() { Ok(()) } else { fs::write_atomic(&mark, b"") }
     }
 
     /// Whether a run has ended and its transcripts are not archived yet.
     pub fn is_unfinished(&self, run: &str) -> bool {
-        self.root.join("unfinished").join(run).exists()
+        self.unfinished_mark(run).exists()
     }
 
     /// The ended runs whose transcripts are not archived yet.
     pub fn unfinished(&self) -> Vec<RunRecord> {
-        let marks = fs::entries(&self.root.join("unfinished"));
-        marks.filter_map(|mark| self.run(mark.file_name().to_str()?)).collect()
+        self.marks(UNFINISHED).filter_map(|run| self.run(&run)).collect()
     }
 
     /// Whether there is such a run.
     pub fn has_unfinished(&self) -> bool {
-        // A hook call that was killed leaves a temporary file, which marks nothing.
-        let mut marks = fs::entries(&self.root.join("unfinished"));
-        marks.any(|mark| !mark.file_name().as_encoded_bytes().starts_with(b"."))
+        self.marks(UNFINISHED).next().is_some()
+    }
+
+    /// The rest of the name of each mark with this beginning.
+    fn marks(&self, begin: &'static str) -> impl Iterator<Item = String> {
+        let marks = fs::entries(&self.root.join("marks"));
+        marks.filter_map(move |mark| Some(mark.file_name().to_str()?.strip_prefix(begin)?.to_owned()))
     }
 
     /// Marks a run as completely archived, unless it ended or began again since it was read.
@@ -239,7 +259,7 @@ impl Archive {
             known.finished |= is_same;
             is_same
         })?;
-        let mark = self.root.join("unfinished").join(&run.run);
+        let mark = self.unfinished_mark(&run.run);
         if is_other { Ok(()) } else { fs::allow_missing(fs_err::remove_file(mark)) }
     }
 }

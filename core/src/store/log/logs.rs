@@ -21,7 +21,7 @@ pub struct Logs {
 
 impl Logs {
     pub fn of(paths: &Paths) -> Logs {
-        Logs { runs: paths.archive().join("runs"), sessions: paths.sessions() }
+        Logs { runs: paths.runs(), sessions: paths.sessions() }
     }
 
     /// The log of a run; `None` if its ID is not valid.

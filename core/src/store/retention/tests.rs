@@ -22,7 +22,7 @@ impl Store {
         let dir = tempfile::tempdir().unwrap();
         let store = dir.path().to_owned();
         let paths = Paths { config: store.clone(), store, client: None, warning: None };
-        let archive = Archive::new(paths.archive(), 1 << 20, PATIENCE);
+        let archive = Archive::new(paths.store.clone(), 1 << 20, PATIENCE);
         Store { logs: Logs::of(&paths), archive, dir }
     }
 

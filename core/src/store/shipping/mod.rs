@@ -16,6 +16,7 @@ use crate::store::log::Logs;
 use crate::sys::fs::{self, Damage, JsonFile};
 use crate::sys::paths::Paths;
 use crate::sys::process;
+use crate::sys::store_lock::StoreLock;
 
 pub use destination::{Destination, DestinationId, DestinationKind, Signal};
 pub use state::{Last, Part, RunDelivery, Shipped, ShippedLines, ShippingState};
@@ -27,17 +28,17 @@ pub const PROGRAM: &str = "teamkeep-ship";
 /// The files of shipping in the store.
 #[derive(Debug, Clone)]
 pub struct Shipping {
-    dir: PathBuf,
+    paths: Paths,
     logs: Logs,
 }
 
 impl Shipping {
     pub fn of(paths: &Paths) -> Shipping {
-        Shipping { dir: paths.ship(), logs: Logs::of(paths) }
+        Shipping { paths: paths.clone(), logs: Logs::of(paths) }
     }
 
     fn file(&self) -> JsonFile<ShippingState> {
-        JsonFile::at(self.dir.join("state.json"))
+        JsonFile::at(self.paths.shipping())
     }
 
     /// Reads the state. A damaged file means an empty state and the damage.
@@ -48,24 +49,20 @@ impl Shipping {
         })
     }
 
-    fn lock_path(&self) -> PathBuf {
-        self.dir.join("lock")
-    }
-
     /// The right to ship: one process at a time. `None` if another process has it.
     pub fn lock(&self, patience: Duration) -> io::Result<Option<ShipLock>> {
-        let lock = fs::lock(&self.lock_path(), patience)?;
+        let lock = StoreLock::Shipping.take(&self.paths.store, patience)?;
         Ok(lock.map(|lock| ShipLock { shipping: self.clone(), _lock: lock }))
     }
 
     /// Whether a shipper runs.
     pub fn is_running(&self) -> io::Result<bool> {
-        fs::is_locked(&self.lock_path())
+        StoreLock::Shipping.is_held(&self.paths.store)
     }
 
     /// The file whose modification time is that of the last start by a hook.
     fn started(&self) -> PathBuf {
-        self.dir.join("started")
+        self.paths.marks().join("ship-started")
     }
 
     /// Whether the last start by a hook was longer ago than `interval`, or in the future. Costs one system call.
@@ -79,7 +76,7 @@ impl Shipping {
     }
 
     fn request_path(&self) -> PathBuf {
-        self.dir.join("requested")
+        self.paths.marks().join("ship-requested")
     }
 
     /// Asks for another round of shipping, also of a shipper that runs and may not see what was just recorded.
@@ -94,12 +91,12 @@ impl Shipping {
 
     /// Whether to report a missing program: not within a day of the last report.
     pub fn should_report_missing(&self) -> bool {
-        let reported = self.dir.join("missing");
+        let reported = self.paths.marks().join("ship-missing");
         is_older(&reported, Duration::from_secs(86_400)) && fs::write_atomic(&reported, b"").is_ok()
     }
 
     fn removed_file(&self) -> JsonFile<RemovedUnshipped> {
-        JsonFile::at(self.dir.join("removed.json"))
+        JsonFile::at(self.paths.shipping_removed())
     }
 
     /// The segments that retention removed before they were shipped; `None` if there were none.

@@ -1,4 +1,4 @@
-//! `ship/state.json`: what each destination has.
+//! `shipping.json`: what each destination has.
 
 use std::collections::{BTreeMap, BTreeSet};
 

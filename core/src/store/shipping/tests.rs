@@ -146,7 +146,7 @@ fn removed_logs_are_forgotten_and_a_damaged_state_is_replaced() {
     std::fs::remove_dir_all(log(dir.path()).dir()).unwrap();
     assert_eq!(begin(), BTreeMap::new());
     for damaged in ["{\"v\":1,\"desti", "{\"v\":2}", "{\"v\":1,\"destinations\":{\"x\":{\"logs\":[]}}}"] {
-        std::fs::write(dir.path().join("ship/state.json"), damaged).unwrap();
+        std::fs::write(dir.path().join("shipping.json"), damaged).unwrap();
         let (state, damage) = shipping.read().unwrap();
         assert!(damage.is_some() && state == ShippingState::default(), "{damaged}");
     }

@@ -108,7 +108,7 @@ impl UnshippedSegments {
     }
 }
 
-/// `ship/removed.json`: the segments that were removed before they were shipped.
+/// `shipping-removed.json`: the segments that were removed before they were shipped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemovedUnshipped {
     /// Format version: 1.

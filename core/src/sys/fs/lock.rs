@@ -116,11 +116,6 @@ pub fn is_locked(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Like [`lock`], but a `TimedOut` error if it is not free. `owner` names what it protects, in the possessive.
-pub fn lock_of(owner: &str, path: &Path, patience: Duration) -> io::Result<Lock> {
-    lock(path, patience)?.ok_or_else(|| held_error(io::ErrorKind::TimedOut, owner))
-}
-
 pub fn held_error(kind: io::ErrorKind, owner: &str) -> io::Error {
     io::Error::new(kind, format!("another process holds {owner} lock"))
 }

@@ -1,0 +1,68 @@
+//! The locks of the store: files in `locks/`, and `events.lock` and `gates.lock` in the directory of a log.
+//!
+//! A process that holds one of these may take an `events.lock`, and no other of these. So no two processes wait for each
+//! other, whatever they hold. [`StoreLock::Changes`] is the exception: a prune takes the lock of each team whose run it removes.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::model::event::SafeName;
+use crate::sys::fs::{self, Lock};
+
+/// The right of the process that holds it.
+#[derive(Debug, Clone, Copy)]
+pub enum StoreLock<'a> {
+    /// Write the index and the run of a team, by the name of its index. Hook calls hold it while they store changes.
+    Team(&'a str),
+    /// Write `sessions/<session>.json`.
+    Sessions,
+    /// Write `overrides.json`.
+    Overrides,
+    /// Write `trust.json`.
+    Trust,
+    /// Import or prune runs.
+    Changes,
+    /// Ship, and write `shipping.json`.
+    Shipping,
+    /// Restore tasks.
+    Restores,
+    /// Send the notifications of a run.
+    Notifications(&'a SafeName),
+    /// Run a completion check, by the beginning of a hash of the check and its directory.
+    Check(&'a str),
+}
+
+impl StoreLock<'_> {
+    pub fn path(self, store: &Path) -> PathBuf {
+        store.join("locks").join(self.to_string())
+    }
+
+    /// Takes the lock; `None` if it is not free within `patience`.
+    pub fn take(self, store: &Path, patience: Duration) -> io::Result<Option<Lock>> {
+        fs::lock(&self.path(store), patience)
+    }
+
+    /// Whether another process holds the lock.
+    pub fn is_held(self, store: &Path) -> io::Result<bool> {
+        fs::is_locked(&self.path(store))
+    }
+}
+
+impl fmt::Display for StoreLock<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // These begin with `team`, `session-` or `long-`.
+            StoreLock::Team(stem) => out.write_str(stem),
+            StoreLock::Sessions => out.write_str("sessions"),
+            StoreLock::Overrides => out.write_str("overrides"),
+            StoreLock::Trust => out.write_str("trust"),
+            StoreLock::Changes => out.write_str("changes"),
+            StoreLock::Shipping => out.write_str("shipping"),
+            StoreLock::Restores => out.write_str("restores"),
+            StoreLock::Notifications(run) => write!(out, "notifications-{run}"),
+            StoreLock::Check(check) => write!(out, "check-{check}"),
+        }
+    }
+}
