@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use teamkeep_core::store::archive::EndedBy;
@@ -102,6 +102,46 @@ fn a_call_that_was_killed_before_it_stored_anything_leaves_no_run() {
     let pruned = sandbox.told(&["prune", "--yes", "--keep", "0"]);
     assert!(pruned.contains("deleted 1 run ("), "{pruned}");
     assert!(!dir.exists() && sandbox.teams().is_empty());
+}
+
+#[test]
+fn a_run_whose_end_was_killed_before_its_index_is_archived_at_its_next_end() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    lead.start("startup");
+    lead.says("user", json!("go"));
+    let [open, closed] =
+        ["open", "closed"].map(|dir| sandbox.keep(&format!("teams/{dir}/team-session-aaaaaaaa.json")));
+    let before = std::fs::read(&open).unwrap();
+    lead.end("other");
+    sandbox.finish();
+    // The call was killed after it had written `run.json`, and before its index.
+    std::fs::remove_file(&closed).unwrap();
+    std::fs::write(&open, before).unwrap();
+    lead.start("resume");
+    lead.says("assistant", json!("later"));
+    lead.end("other");
+    sandbox.finish();
+    assert!(closed.exists() && !open.exists());
+    let run = sandbox.teams()[0]["run"].as_str().unwrap().to_owned();
+    let kept = sandbox.archive().kept(&run);
+    let size = std::fs::read(sandbox.client(&lead.transcript())).unwrap().len() as u64;
+    assert_eq!(kept.into_values().map(|kept| kept.size).collect::<Vec<_>>(), [size]);
+}
+
+#[test]
+fn a_session_that_found_its_run_locked_joins_it_at_the_next_call() {
+    let sandbox = Sandbox::new();
+    sandbox.configure("[log]\nlock-patience = \"20ms\"\n");
+    let lead = team(&sandbox);
+    let path = sandbox.keep("locks/team-session-aaaaaaaa");
+    let held = teamkeep_core::sys::fs::lock(&path, Duration::from_secs(60)).unwrap();
+    assert!(held.is_some());
+    lead.start("startup");
+    drop(held);
+    lead.hook("Stop", json!({}));
+    let run = sandbox.archive().run_names().pop().unwrap();
+    assert_eq!(sandbox.archive().run(&run).unwrap().sessions.len(), 1);
 }
 
 #[test]

@@ -115,8 +115,8 @@ impl CaptureSession<'_> {
             && let Some(mut record) = archive.run_to_change(&old.run)?
             && record.end(old.by, None, call.at)
         {
-            lock.run_file(&record)?.write(&record)?;
             archive.mark_unfinished(&old.run)?;
+            lock.run_file(&record)?.write(&record)?;
         }
         // Metadata-only mode may have been turned on since the run began.
         let known = archive.run_to_change(&self.index.run)?;
