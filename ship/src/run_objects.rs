@@ -1,5 +1,7 @@
 //! Sends the tables of ended runs, and their bundles, to an object store.
 
+use std::io::{self, Write};
+
 use teamkeep::bundle;
 use teamkeep_core::config::ShipPrivacy;
 use teamkeep_core::error::{Error, Result};
@@ -14,7 +16,7 @@ use crate::tables::day;
 use crate::unsent_runs::{Sending, Unsent, each_run};
 
 /// A larger bundle is not sent.
-const MAX_BUNDLE_BYTES: u64 = 96 << 20;
+const MAX_BUNDLE_BYTES: usize = 96 << 20;
 
 pub fn ship(
     shipper: &Shipper<'_>,
@@ -64,14 +66,32 @@ fn bundle_of(setup: &Setup, run: &RunRecord, round: &mut RoundOutcome) -> Result
         (true, ShipPrivacy::Full) => None,
     };
     let catalog = setup.catalog();
-    let size = catalog.archive.run_size(&run.run);
-    if size > MAX_BUNDLE_BYTES {
-        let mib = size >> 20;
-        round.notes.push(format!("run {} was not sent as a bundle: it has {mib} MiB", run.run));
+    let mut bundle = BoundedBuffer::default();
+    let written = bundle::export(&catalog, run, redactor.as_ref(), &mut bundle, &mut |_| ());
+    let written = written.map(drop);
+    if bundle.is_full {
+        let mib = MAX_BUNDLE_BYTES >> 20;
+        round.notes.push(format!("run {} was not sent as a bundle: it has more than {mib} MiB", run.run));
         return Ok(None);
     }
-    let written = bundle::export(&catalog, run, redactor.as_ref(), Vec::new(), &mut |_| ());
-    written
-        .map(|(bytes, _)| Some(bytes))
-        .map_err(|error: Error| error.within(format!("cannot export run {}", run.run)))
+    written.map_err(|error: Error| error.within(format!("cannot export run {}", run.run)))?;
+    Ok(Some(bundle.bytes))
+}
+
+/// A bundle in memory, of at most [`MAX_BUNDLE_BYTES`].
+#[derive(Default)]
+struct BoundedBuffer {
+    bytes: Vec<u8>,
+    is_full: bool,
+}
+
+impl Write for BoundedBuffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.is_full |= self.bytes.len() + bytes.len() > MAX_BUNDLE_BYTES;
+        if self.is_full { Err(io::ErrorKind::FileTooLarge.into()) } else { self.bytes.write(bytes) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

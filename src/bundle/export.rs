@@ -62,10 +62,12 @@ pub fn export<W: Write>(
             redact::snapshot(redactor, &mut snapshot);
         }
         for change in &mut snapshot.changed {
-            if let Some(hash) = &change.object
-                && let Some(found) = exporter.add_content(hash)?
-            {
-                (change.object, change.size) = (Some(found.object), found.size);
+            let Some(hash) = &change.object else { continue };
+            match exporter.add_content(hash)? {
+                Some(found) => (change.object, change.size) = (Some(found.object), found.size),
+                // A short text could be guessed from its hash.
+                None if redactor.is_some() => (change.object, change.size) = (None, 0),
+                None => {}
             }
         }
         snapshots.extend(snapshot.line());
@@ -170,7 +172,11 @@ impl<W: Write> Exporter<'_, W> {
         let mut all = BTreeMap::new();
         for (name, (path, stored)) in named {
             let added = match stored {
-                Some(stored) => self.add_content(&stored.object)?.unwrap_or(stored),
+                Some(stored) => match (self.add_content(&stored.object)?, self.redactor) {
+                    (Some(added), _) => added,
+                    (None, None) => stored,
+                    (None, Some(_)) => continue,
+                },
                 None => match fs::read_regular(path.as_ref(), MAX_BYTES) {
                     Ok((bytes, _)) => self.add_bytes(bytes)?,
                     Err(error) => {

@@ -13,7 +13,7 @@ use teamkeep_core::config::Config;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::SafeName;
 use teamkeep_core::store::archive::{
-    Archive, Change, ContentWriter, ExclusiveArchive, Imported, RunRecord, is_hash, put_transcript,
+    Archive, Change, ContentWriter, ExclusiveArchive, Imported, RunRecord, is_hash, is_run_id, put_transcript,
 };
 use teamkeep_core::store::log::{Logs, Range, Reader, SegmentName};
 use teamkeep_core::sys::clock::Timestamp;
@@ -39,7 +39,7 @@ pub struct ImportedRun {
     /// Number of events, without verdicts.
     pub events: u64,
     pub verdicts: u64,
-    /// Number of contents that were lost before the export.
+    /// Number of contents that the file does not have.
     pub missing: usize,
 }
 
@@ -52,7 +52,7 @@ pub fn import(from: impl Read, target: &ImportTarget<'_>, max_size: Option<u64>)
     unpack(from, &files, max_size.unwrap_or(MAX_UNPACKED_BYTES))?;
     let run = read_run(&files, target.now)?;
     let (Some(dir), Some(log)) = (archive.run_dir(&run.run), logs.run(&run.run)) else {
-        return Err(Error::new(format!("{:?} is not a valid run ID", run.run)));
+        return Err(io::Error::from(io::ErrorKind::InvalidInput).into());
     };
     if target.right.archive.run_dir(&run.run).is_some_and(|dir| dir.symlink_metadata().is_ok()) {
         return Err(Error::new(format!("run {} already exists", run.run))
@@ -67,7 +67,11 @@ pub fn import(from: impl Read, target: &ImportTarget<'_>, max_size: Option<u64>)
 
     let scope = Scope::Run(run.run.clone());
     let verifier = Verifier { archive: &archive, logs: &logs, paths: None, scope, against: &[] };
-    let findings = verifier.run(&mut |_| ())?.first;
+    let findings = verifier.run(&mut |_| ())?;
+    if findings.count > findings.first.len() as u64 {
+        return Err(Error::new(format!("{} contents or lines are missing or damaged", findings.count)));
+    }
+    let findings = findings.first;
     if let Some(found) = findings.iter().find(|found| found.kind != Kind::MissingContent) {
         let name = found.path.file_name().unwrap_or_default().to_string_lossy();
         let line = found.line.map(|line| format!(":{line}")).unwrap_or_default();
@@ -125,6 +129,9 @@ fn read_run(files: &Path, now: Timestamp) -> Result<RunRecord> {
     let invalid = |why: String| Error::caused(format!("{RUN} is invalid"), why);
     let (bytes, _) = fs::read_regular(&files.join(RUN), MAX_BYTES)?;
     let run: RunRecord = serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string()))?;
+    if !is_run_id(&run.run) {
+        return Err(invalid(format!("{:?} is not a valid run ID", run.run)));
+    }
     let names = [&run.team, &run.lead_session];
     if let Some(name) = names.into_iter().flatten().find(|name| SafeName::new(name).is_none()) {
         return Err(invalid(format!("{name:?} is not a valid team or session name")));

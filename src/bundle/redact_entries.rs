@@ -16,7 +16,8 @@ fn redact_text(redactor: &Redactor, text: &mut String) {
 }
 
 pub(super) fn run(redactor: &Redactor, run: &mut RunRecord) {
-    let own = [&mut run.team, &mut run.lead_session, &mut run.ended_reason].into_iter().flatten();
+    let own = [&mut run.team, &mut run.called, &mut run.lead_session, &mut run.ended_reason];
+    let own = own.into_iter().flatten();
     let sessions = run.sessions.iter_mut();
     let sessions = sessions.flat_map(|one| [Some(&mut one.id), one.name.as_mut(), one.transcript.as_mut()]);
     own.chain(sessions.flatten()).for_each(|text| redact_text(redactor, text));

@@ -88,7 +88,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     let (events, verdicts) = (count(events, "event"), count(verdicts, "verdict"));
     print(format!("imported run {} ({team}): {events}, {verdicts}", run.run));
     if missing > 0 {
-        print(format!("missing since before the export: {}", count(missing, "content")));
+        print(format!("missing in the file: {}", count(missing, "content")));
     }
     if known.iter().any(|other| other.team.is_some() && other.team == run.team) {
         print(format!("another run has the team name {team}: refer to this one by its ID"));

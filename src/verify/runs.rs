@@ -1,6 +1,7 @@
 //! Checks the directories of runs: the description, the journals, whose states the events of the log name, and the transcripts;
 //! and the files that teamkeep can write again.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use super::{Check, Finding, Kind, NamedStates, Scope, UPGRADE};
 use teamkeep_core::store::archive::{ContentError, RunRecord, Snapshot, is_hash};
 use teamkeep_core::store::chain::ChainPoint;
 use teamkeep_core::store::log::{self, Lines, Position};
+use teamkeep_core::store::packed::packed;
 use teamkeep_core::sys::fs::{self, JsonFile};
 
 /// The supported format version of a run's description and of a journal line.
@@ -33,7 +35,7 @@ const CUT_LINE: &str =
 const UNNAMED: &str =
     "their files were on the disk at that moment if a hook was killed; compare with other lines";
 const TRANSCRIPTS: &str = "transcripts that Claude Code still has are read from there; the others are lost";
-const STATE: &str = "no event is in it: the next hook call writes it again; or remove it";
+const STATE: &str = "no event is in it: whatever writes it next replaces it; or remove it";
 
 impl Check<'_> {
     /// Checks a run, after the logs.
@@ -85,7 +87,12 @@ impl Check<'_> {
         let (mut state, mut lines, mut known, mut is_damaged) = (ChainPoint::default(), 0, 0, false);
         let is_packed = file.extension().is_some_and(|kind| kind == "gz");
         let open = if is_packed { Lines::open_packed } else { Lines::open };
-        let read = open(file, Position::default()).and_then(|from| {
+        let opened = open(file, Position::default()).or_else(|error| match error.kind() {
+            // The run has ended meanwhile.
+            io::ErrorKind::NotFound if !is_packed => Lines::open_packed(&packed(file), Position::default()),
+            _ => Err(error),
+        });
+        let read = opened.and_then(|from| {
             self.each_line(file, from, |check, number, line| {
                 let count = state.count + line.len() as u64 + 1;
                 state = ChainPoint { count, hash: state.hash.with_line(&line) };

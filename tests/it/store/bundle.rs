@@ -238,7 +238,7 @@ fn losses_of_a_run_are_reported_at_its_export_and_after_its_import() {
     let elsewhere = Sandbox::new();
     let result = import(&elsewhere, &path);
     assert_eq!(result.code, Some(0));
-    assert!(result.err.contains("missing since before the export: 1 content\n"), "{}", result.err);
+    assert!(result.err.contains("missing in the file: 1 content\n"), "{}", result.err);
     let found = elsewhere.run(&["verify"]);
     assert_eq!(found.code, Some(1));
     assert!(found.out.contains(&format!("content {hash} is not in ")), "{}", found.out);

@@ -173,7 +173,7 @@ fn a_content_that_a_bundle_lacks_is_reported_and_one_that_nothing_names_is_not_s
     let elsewhere = Sandbox::new();
     let result = import(&elsewhere, &other);
     assert_eq!(result.code, Some(0));
-    assert!(result.err.contains("missing since before the export: 1 content\n"), "{}", result.err);
+    assert!(result.err.contains("missing in the file: 1 content\n"), "{}", result.err);
     let files = below(&elsewhere.keep(""));
     assert!(files.iter().all(|path| !path.to_string_lossy().contains("objects")), "{files:?}");
 }

@@ -13,7 +13,7 @@ use super::config_dir::ConfigDir;
 use super::contents::OpenRuns;
 use super::index::Index;
 use super::journal_points::JournalPoints;
-use super::run::{CaptureScope, LONG_NAME_PREFIX, RunRecord};
+use super::run::{CaptureScope, LONG_NAME_PREFIX, RunRecord, is_run_id};
 use crate::client::team::TeamConfig;
 use crate::config::{Config, RecordMode};
 use crate::model::event::SafeName;
@@ -22,10 +22,9 @@ use crate::sys::fs::{self, Content, Draft, JsonFile, LockBudget, Stamp};
 /// Maximum size of a team's configuration, in bytes.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
 
-/// The directories below `teams/` with the indexes of running runs and of ended ones.
 /// Beginning of the names of cached files about runs.
 const RUN_CACHE: &str = "run-";
-
+/// The directories below `teams/` with the indexes of running runs and of ended ones.
 const OPEN: &str = "open";
 const CLOSED: &str = "closed";
 
@@ -271,8 +270,11 @@ impl Archive {
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// Caches something about a run. A failure is ignored: it is computed again.
+    /// Caches something about a run, unless it was removed. A failure is ignored: it is computed again.
     pub fn cache(&self, run: &str, name: &str, what: &impl Serialize) {
+        if self.run(run).is_none() {
+            return;
+        }
         if let (Some(path), Ok(bytes)) = (self.cache_path(run, name), serde_json::to_vec(what)) {
             let _ = fs::write_atomic(&path, &bytes);
         }
@@ -283,7 +285,8 @@ impl Archive {
         for entry in fs::entries(&self.root.join("cache")) {
             let name = entry.file_name();
             let cached = name.to_str().and_then(|name| name.strip_prefix(RUN_CACHE)?.split_once('-'));
-            let dir = cached.and_then(|(run, _)| self.run_dir(run));
+            // The directory may be the user's.
+            let dir = cached.filter(|(run, _)| is_run_id(run)).and_then(|(run, _)| self.run_dir(run));
             if dir.is_some_and(|dir| dir.symlink_metadata().is_err()) {
                 let _ = std::fs::remove_file(entry.path());
             }

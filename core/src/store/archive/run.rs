@@ -51,7 +51,7 @@ pub struct RunRecord {
     /// Whether metadata-only mode was on. If so, the transcripts are not used either, even where they still exist.
     #[serde(rename = "veiled", skip_serializing_if = "std::ops::Not::not")]
     pub metadata_only: bool,
-    /// Data of an imported run. Its events are in `events.jsonl` beside this file.
+    /// Data of an imported run. Its events are in `events-imported.jsonl` beside this file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
 }
@@ -300,6 +300,11 @@ pub fn run_id(parts: &[&str]) -> String {
         hasher.update(part.as_bytes());
     }
     hasher.finalize().to_hex()[..16].to_owned()
+}
+
+/// Whether a text can be the ID of a run.
+pub fn is_run_id(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// The runs of each session that were recorded here, for events that do not name a run.
