@@ -1,4 +1,4 @@
-//! The stored messages of a run with their usage: `spent.jsonl` in its directory. Each line has the new messages of a transcript and
+//! The stored messages of a run with their usage: `cache/run-<run>-spent.jsonl`. Each line has the new messages of a transcript and
 //! the position behind them, so a hook call reads only new lines.
 
 use std::collections::{BTreeMap, HashMap};
@@ -82,7 +82,8 @@ impl SpentLog {
         SpentLog(path)
     }
 
-    /// Reads the new lines of the transcripts, and stores their messages. A message that two calls read and store counts once.
+    /// Reads the new lines of the transcripts, and stores their messages, without a lock: a message that two calls store counts
+    /// once, and one whose line a failed call cuts off is read again.
     /// Messages before `from` are left out.
     pub fn update(&self, transcripts: &[PathBuf], from: Option<Timestamp>) -> io::Result<SpentMessages> {
         let (mut all, line_count) = self.read();

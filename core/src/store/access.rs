@@ -66,7 +66,7 @@ pub fn missing(paths: &Paths, env: &Env) -> Option<String> {
 pub fn former(paths: &Paths) -> Option<String> {
     let store = plain(&paths.store);
     let shown = quoted(&store.to_string_lossy());
-    let former = ["archive", "log"].map(|part| paths.store.join(part));
+    let former = ["archive/runs", "archive/objects"].map(|part| paths.store.join(part));
     former.iter().any(|dir| fs::entries(dir).next().is_some()).then(|| {
         format!(
             "the store {} has runs of an earlier build, whose files cannot be read; to begin a new one: mv {shown} {shown}.earlier",

@@ -1,7 +1,8 @@
 //! The locks of the store: files in `locks/`, and `events.lock` and `gates.lock` in the directory of a log.
 //!
-//! A process that holds one of these may take an `events.lock`, and no other of these. So no two processes wait for each
-//! other, whatever they hold. [`StoreLock::Changes`] is the exception: a prune takes the lock of each team whose run it removes.
+//! Who holds a lock in `locks/` takes no other of them, but may take an `events.lock`; only a prune, which holds
+//! [`StoreLock::Changes`], takes those of the teams whose runs it removes. Who holds a `gates.lock` may take
+//! [`StoreLock::Overrides`]. So no two processes wait for each other.
 
 use std::fmt;
 use std::io;

@@ -99,7 +99,11 @@ impl ResultCache {
 
     fn prune(&self) {
         let results = fs::entries(&self.dir()).map(|entry| (entry.metadata(), entry.path()));
-        let is_result = |name: &OsStr| name.as_encoded_bytes().starts_with(PREFIX.as_bytes());
+        // The directory may be the user's.
+        let is_result = |name: &OsStr| {
+            let key = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(".json"));
+            key.is_some_and(|key| key.len() == 32 && key.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        };
         let results = results.filter(|(_, path)| path.file_name().is_some_and(is_result));
         let mut found: Vec<(Option<SystemTime>, PathBuf)> =
             results.map(|(metadata, path)| (metadata.and_then(|it| it.modified()).ok(), path)).collect();

@@ -2,7 +2,7 @@
 //! that resembles the one before it, such as an inbox with one more message, has only the bytes between their common
 //! beginning and their common end.
 //!
-//! Both files are appended to, under the run's lock: first the bytes, then the lines, then the manifest that names the
+//! Both files are appended to, under the team's lock: first the bytes, then the lines, then the manifest that names the
 //! contents. If a write fails, both files are truncated to their former lengths. A killed writer leaves bytes without a
 //! line, or lines that no manifest names. A call that does not get the lock writes `contents-<event>.data` and
 //! `contents-<event>.jsonl`.

@@ -48,7 +48,7 @@ impl Archive {
         };
         // A link leads out of the store.
         if root.is_symlink() {
-            std::fs::remove_file(&root)?;
+            return Err(io::ErrorKind::NotADirectory.into());
         }
         // The directories of imports and of prunes have other names.
         let is_of_call = |entry: &std::fs::DirEntry| {

@@ -25,7 +25,7 @@ const PIECE_BYTES: usize = 1 << 18;
 /// Disk space that a copy must leave free, in bytes: the recorded session needs some, too.
 const LEFT_FREE: u64 = 64 << 20;
 
-/// Adds contents to a run. The caller holds the run's lock, or writes to files of its own.
+/// Adds contents to a run. The caller holds the team's lock, or writes to files of its own.
 #[derive(Debug)]
 pub struct ContentWriter {
     dir: PathBuf,
