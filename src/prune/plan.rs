@@ -108,7 +108,9 @@ pub fn obstacle(catalog: &RunCatalog, run: &RunRecord) -> Result<Option<Obstacle
     }
     let (logs, scope) = (&catalog.logs, Scope::Run(run.run.clone()));
     let found = Verifier { archive, logs, paths: None, scope, against: &[] }.run(&mut |_| ())?;
-    Ok((!found.is_readable()).then_some(Obstacle::Damaged))
+    // The contents that an export lacked cannot be found here either.
+    let is_complete = run.imported.is_some() && found.lacks_only_contents();
+    Ok((!found.is_readable() && !is_complete).then_some(Obstacle::Damaged))
 }
 
 /// Plans which runs to delete: those beyond the limits without an obstacle.

@@ -163,6 +163,12 @@ impl Findings {
         self.count == self.first.len() as u64 && self.first.iter().all(|finding| finding.kind.is_alteration())
     }
 
+    /// Whether nothing but contents is missing.
+    pub fn lacks_only_contents(&self) -> bool {
+        self.count == self.first.len() as u64
+            && self.first.iter().all(|finding| finding.kind == Kind::MissingContent)
+    }
+
     /// Adds a finding and returns its index if it was kept.
     fn add(&mut self, finding: Finding) -> Option<usize> {
         if matches!(finding.kind, Kind::CutLine | Kind::UnnamedJournal) {
