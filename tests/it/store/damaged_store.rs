@@ -315,6 +315,22 @@ fn a_writer_that_was_killed_after_its_line_causes_no_damage() {
 }
 
 #[test]
+fn a_run_that_has_only_its_log_left_is_damaged_and_stays() {
+    let sandbox = Sandbox::new();
+    team(&sandbox);
+    let dir = sandbox.keep(&format!("runs/{}", run_of(&sandbox)));
+    for file in below(&dir).iter().filter(|file| !file.to_string_lossy().contains("/events")) {
+        std::fs::remove_file(file).unwrap();
+    }
+    std::fs::File::open(&dir).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+    assert_eq!(sandbox.run(&["verify"]).code, Some(1));
+    let events = sandbox.log().len();
+    assert!(events > 0);
+    sandbox.run(&["prune", "--keep", "0", "--yes"]);
+    assert_eq!(sandbox.log().len(), events);
+}
+
+#[test]
 fn a_first_call_that_was_killed_before_its_snapshot_is_not_damage() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);

@@ -229,7 +229,13 @@ impl Archive {
         let is_nothing = |name: OsString| fs::is_draft(&name) || name.to_str().is_some_and(is_late);
         let is_empty =
             |entries: Vec<fs_err::DirEntry>| entries.iter().all(|entry| is_nothing(entry.file_name()));
-        dir.join("run.json").symlink_metadata().is_err() && is_dir() && fs::list(&dir).is_ok_and(is_empty)
+        // A run that was pruned has no index.
+        let has_index =
+            || self.index_files().iter().filter_map(|path| read_index(path)).any(|index| index.run == run);
+        dir.join("run.json").symlink_metadata().is_err()
+            && is_dir()
+            && fs::list(&dir).is_ok_and(is_empty)
+            && !has_index()
     }
 
     /// Why the runs cannot be listed; `None` when their directory can be listed or the store is new.
