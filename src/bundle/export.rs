@@ -81,6 +81,9 @@ pub fn export<W: Write>(
     exporter.problems.extend(errors.first.iter().map(ToString::to_string));
     let events = events.into_inner().map_err(io::IntoInnerError::into_error)?;
 
+    if catalog.archive.run(&run.run).is_none() {
+        return Err(Error::new(format!("run {} was deleted meanwhile", run.run)));
+    }
     let mut record = run.clone();
     if let Some(redactor) = redactor {
         redact::run(redactor, &mut record);

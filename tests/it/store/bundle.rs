@@ -127,6 +127,22 @@ fn a_killed_import_leaves_nothing_that_is_shown_and_the_next_one_removes_the_res
 }
 
 #[test]
+fn a_run_that_is_deleted_meanwhile_is_neither_exported_nor_made_again() {
+    let sandbox = ended("go");
+    let catalog = sandbox.library();
+    let run = &catalog.runs[0];
+    let dir = sandbox.archive().run_dir(&run.run).unwrap();
+    std::fs::rename(&dir, sandbox.keep("tmp")).unwrap();
+    let exported = teamkeep::bundle::export(&catalog, run, None, Vec::new(), &mut |_| ());
+    let error = exported.unwrap_err().to_string();
+    assert!(error.contains(" was deleted meanwhile"), "{error}");
+    let mut record = run.clone();
+    record.finished = false;
+    assert!(sandbox.archive().keep_transcripts(&record).is_err());
+    assert!(!dir.exists());
+}
+
+#[test]
 fn another_run_of_a_team_is_imported_beside_it() {
     let one = ended("go");
     let path = export(&one, TEAM, "run.tar.gz", &[]);

@@ -1,7 +1,7 @@
 //! Archives transcripts when a run has ended: Claude Code deletes them after 30 days.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use super::run::{RunRecord, SessionRole};
 use crate::client::json;
 use crate::store::packed::{packed, unpack};
 use crate::sys::clock::Timestamp;
-use crate::sys::fs;
+use crate::sys::fs::{self, Draft};
 
 /// An archived file: a transcript, or the `.meta.json` beside it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,7 +103,16 @@ pub fn put_transcript(run: &Path, bytes: &[u8]) -> io::Result<String> {
     if !unpack(&path).is_ok_and(|there| there == bytes) {
         let mut compressed = Vec::new();
         flate2::read::GzEncoder::new(bytes, flate2::Compression::default()).read_to_end(&mut compressed)?;
-        fs::write_synced(&packed(&path), &compressed)?;
+        // A prune may have removed the run meanwhile, which must not be made again.
+        if let Err(error) = fs::make_private_dir(&run.join("transcripts"))
+            && error.kind() != io::ErrorKind::AlreadyExists
+        {
+            return Err(error);
+        }
+        let path = packed(&path);
+        let mut draft = Draft::create_in_existing(&path)?;
+        draft.write_all(&compressed)?;
+        draft.rename_synced(&path)?;
     }
     Ok(hash)
 }
@@ -227,7 +236,7 @@ impl Archive {
                 former.extend(kept.insert(name, stored));
             }
         }
-        fs::write_atomic(&dir.join("transcripts.json"), &serde_json::to_vec(&kept)?)?;
+        self.write_note(&run.run, "transcripts.json", &serde_json::to_vec(&kept)?)?;
         let is_needed = |former: &StoredTranscript| kept.values().any(|kept| kept.object == former.object);
         for former in former.iter().filter(|former| lock.is_some() && !is_needed(former)) {
             let _ = std::fs::remove_file(packed(&transcript_path(dir, &former.object)));
