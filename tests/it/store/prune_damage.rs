@@ -106,3 +106,23 @@ fn an_imported_run_that_continues_here_stays() {
     assert_eq!(teams(&sandbox), [team(9)]);
     is_whole(&sandbox);
 }
+
+#[test]
+fn nothing_is_deleted_behind_a_link_in_place_of_the_temporary_directories() {
+    let sandbox = three();
+    let elsewhere = sandbox.home().join("elsewhere");
+    for part in ["pruned", "import"] {
+        std::fs::create_dir_all(elsewhere.join(part)).unwrap();
+        std::fs::write(elsewhere.join(part).join("mine"), "").unwrap();
+    }
+    let export = sandbox.home().join("run.tar.gz");
+    assert_eq!(sandbox.run(&["export", &team(1), "-o", export.to_str().unwrap()]).code, Some(0));
+    let _ = std::fs::remove_dir_all(sandbox.keep("tmp"));
+    std::os::unix::fs::symlink(&elsewhere, sandbox.keep("tmp")).unwrap();
+    for command in [["prune", "--yes", "--keep=0"], ["import", export.to_str().unwrap(), "--quiet"]] {
+        let result = sandbox.run(&command);
+        assert!(result.code == Some(1) && result.err.contains("tmp is a link"), "{result:?}");
+    }
+    assert_eq!(teams(&sandbox).len(), 3);
+    assert!(["pruned", "import"].iter().all(|part| elsewhere.join(part).join("mine").exists()));
+}

@@ -39,17 +39,22 @@ impl Archive {
         }
     }
 
+    /// The directory of temporary directories. A link would lead out of the store, and what it names would be deleted.
+    fn tmp(&self) -> io::Result<PathBuf> {
+        let tmp = self.root.join("tmp");
+        if tmp.is_symlink() {
+            return Err(io::Error::other(format!("{} is a link", tmp.display())));
+        }
+        Ok(tmp)
+    }
+
     /// Creates an empty temporary directory for a hook call, and removes those of killed ones.
     pub fn scratch(&self, call: &Id) -> io::Result<Staging> {
-        let root = self.root.join("tmp");
+        let root = self.tmp()?;
         let is_old = |entry: &std::fs::DirEntry| {
             let age = entry.metadata().and_then(|metadata| metadata.modified()).map(|time| time.elapsed());
             age.is_ok_and(|age| age.is_ok_and(|age| age > ABANDONED))
         };
-        // A link leads out of the store.
-        if root.is_symlink() {
-            return Err(io::ErrorKind::NotADirectory.into());
-        }
         // The directories of imports and of prunes have other names.
         let is_of_call = |entry: &std::fs::DirEntry| {
             entry.file_name().to_str().is_some_and(|name| Id::known(name).is_some())
@@ -65,7 +70,7 @@ impl Archive {
 impl ExclusiveArchive {
     /// Creates an empty staging directory, and removes the one of a killed import.
     pub fn staging(&self) -> io::Result<Staging> {
-        let dir = self.archive.root.join("tmp/import");
+        let dir = self.archive.tmp()?.join("import");
         fs::allow_missing(fs_err::remove_dir_all(&dir))?;
         fs::private_dir(&dir)?;
         Ok(Staging { dir })
@@ -96,7 +101,7 @@ impl ExclusiveArchive {
             return Ok(false);
         }
         let Some(dir) = archive.run_dir(&planned.run) else { return Ok(false) };
-        let aside = self.aside();
+        let aside = self.aside()?;
         fs::private_dir(&aside)?;
         // Remove the cache first: a cache without a run would be damage, but a run without a cache is intact.
         for path in subject.iter().flat_map(|subject| archive.index_paths(subject)) {
@@ -127,11 +132,11 @@ impl ExclusiveArchive {
     /// Deletes the files that were moved aside, and the cached files of removed runs.
     pub fn purge(&self) -> io::Result<()> {
         self.archive.remove_orphaned_cache();
-        fs::allow_missing(fs_err::remove_dir_all(self.aside()))
+        fs::allow_missing(fs_err::remove_dir_all(self.aside()?))
     }
 
-    fn aside(&self) -> PathBuf {
-        self.archive.root.join("tmp/pruned")
+    fn aside(&self) -> io::Result<PathBuf> {
+        Ok(self.archive.tmp()?.join("pruned"))
     }
 }
 
