@@ -40,7 +40,6 @@ const STATE: &str = "no event is in it: whatever writes it next replaces it; or 
 impl Check<'_> {
     /// Checks a run, after the logs.
     pub fn run(&mut self, run: &str) {
-        self.findings.checked.runs += 1;
         self.contents.clear();
         let archive = self.verifier.archive;
         let Some(dir) = archive.run_dir(run) else {
@@ -48,6 +47,11 @@ impl Check<'_> {
                 (format!("{run:?} is not a valid run id"), "remove it: it does not belong to teamkeep");
             return self.add(Finding::new(Kind::DamagedFile, Path::new(run), what, hint));
         };
+        // A prune has removed it since the runs were listed.
+        if dir.symlink_metadata().is_err() {
+            return;
+        }
+        self.findings.checked.runs += 1;
         let record = archive.run(run).filter(|record| record.run == run);
         self.description(run, record.as_ref(), &dir.join("run.json"));
         let is_imported = record.as_ref().is_some_and(|record| record.imported.is_some());
