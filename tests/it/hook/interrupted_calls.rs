@@ -123,8 +123,12 @@ fn a_run_whose_end_was_killed_before_its_index_is_archived_at_its_next_end() {
     lead.end("other");
     sandbox.finish();
     assert!(closed.exists() && !open.exists());
-    let run = sandbox.teams()[0]["run"].as_str().unwrap().to_owned();
-    let kept = sandbox.archive().kept(&run);
+    assert_archived(&sandbox, &lead);
+}
+
+/// The whole transcript of the lead is archived, and no other.
+fn assert_archived(sandbox: &Sandbox, lead: &Lead<'_>) {
+    let kept = sandbox.archive().kept(&sandbox.archive().run_names()[0]);
     let size = std::fs::read(sandbox.client(&lead.transcript())).unwrap().len() as u64;
     assert_eq!(kept.into_values().map(|kept| kept.size).collect::<Vec<_>>(), [size]);
 }
@@ -164,9 +168,7 @@ fn a_run_whose_reopening_was_killed_is_archived_at_its_next_end() {
     lead.says("assistant", json!("later"));
     lead.end("other");
     sandbox.finish();
-    let kept = sandbox.archive().kept(run["run"].as_str().unwrap());
-    let size = std::fs::read(sandbox.client(&lead.transcript())).unwrap().len() as u64;
-    assert_eq!(kept.into_values().map(|kept| kept.size).collect::<Vec<_>>(), [size]);
+    assert_archived(&sandbox, &lead);
 }
 
 #[test]
