@@ -89,7 +89,7 @@ impl SessionState {
         if self.announced != before.announced {
             merged.announced.merge(&self.announced, &before.announced);
         }
-        file(store, session).write(&merged).map(drop)
+        file(store, session).write(&merged)
     }
 }
 

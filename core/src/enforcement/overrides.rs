@@ -173,7 +173,7 @@ impl OverrideFile {
 
     fn write(&self, mut overrides: Overrides, is_recorded: bool) -> io::Result<()> {
         overrides.recorded = if is_recorded { overrides.hash() } else { None };
-        self.file().write(&overrides).map(drop)
+        self.file().write(&overrides)
     }
 
     /// Overrides that are in force and not in the log, because no command wrote the file. Each content is found once.

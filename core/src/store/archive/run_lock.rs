@@ -86,7 +86,7 @@ impl Archive {
         if known.ended_at.is_some() && run.ended_at.is_none() {
             self.mark_unfinished(&known.run)?;
         }
-        locked.run_file(&known)?.write(&known).map(|_| true)
+        locked.run_file(&known)?.write(&known).map(|()| true)
     }
 
     /// Whether the index of the subject belongs to this run.
@@ -142,8 +142,7 @@ impl LockedSubject<'_> {
         };
         let [open, closed] = archive.index_paths(subject);
         let (path, other) = if index.ended { (closed, open) } else { (open, closed) };
-        let existed = path.symlink_metadata().is_ok();
-        fs::exchange(&path, &bytes)?;
+        let existed = fs::exchange(&path, &bytes)?;
         if existed && !index.ended { Ok(()) } else { fs::allow_missing(fs_err::remove_file(other)) }
     }
 
@@ -189,7 +188,7 @@ impl Archive {
         let (run, subject, reason) = (index.run, subject.key(), reason.map(str::to_owned));
         let name = format!("{ENDING}{run}-{}", json::serde_name(&by));
         let ending = PendingEnd { v: 1, subject, run, by, reason, at };
-        JsonFile::at(self.root.join("marks").join(name)).write(&ending).map(|_| true)
+        JsonFile::at(self.root.join("marks").join(name)).write(&ending).map(|()| true)
     }
 
     /// Whether an end is pending.

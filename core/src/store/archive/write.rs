@@ -126,7 +126,7 @@ impl CaptureSession<'_> {
             let record = self.record(known.or_else(rebuilt));
             match call.durable {
                 true => lock.run_file(&record)?.write_synced(&record)?,
-                false => drop(lock.run_file(&record)?.write(&record)?),
+                false => lock.run_file(&record)?.write(&record)?,
             }
         }
         Ok(())

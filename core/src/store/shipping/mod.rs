@@ -110,7 +110,7 @@ impl Shipping {
             Some(before) => before.plus(more),
             None => more,
         };
-        self.removed_file().write(&all).map(drop)
+        self.removed_file().write(&all)
     }
 }
 

@@ -102,16 +102,14 @@ impl<T: Document> JsonFile<T> {
         checked.map_err(|why| Damage { path: self.path.clone(), why })
     }
 
-    /// Replaces the file atomically and returns its bytes. A caller that changes a document holds the lock of its store.
-    pub fn write(&self, document: &T) -> io::Result<Vec<u8>> {
-        let bytes = self.serialize(document)?;
-        write_atomic(&self.path, &bytes)?;
-        Ok(bytes)
+    /// Replaces the file atomically. A caller that changes a document holds the lock of its store.
+    pub fn write(&self, document: &T) -> io::Result<()> {
+        write_atomic(&self.path, &self.serialize(document)?)
     }
 
     /// Like [`JsonFile::write`], for state that can be made again: see [`exchange`].
     pub fn exchange(&self, document: &T) -> io::Result<()> {
-        exchange(&self.path, &self.serialize(document)?)
+        exchange(&self.path, &self.serialize(document)?).map(drop)
     }
 
     /// Like [`JsonFile::write`], and syncs the file to disk.
@@ -179,7 +177,8 @@ mod tests {
         assert!(matches!(file.read().unwrap(), Content::Missing));
         file.remove().unwrap();
         let mut counts = Counts { v: 1, names: vec!["alice".to_owned()] };
-        assert_eq!(file.write(&counts).unwrap(), b"{\"v\":1,\"names\":[\"alice\"]}\n");
+        file.write(&counts).unwrap();
+        assert_eq!(std::fs::read(file.path()).unwrap(), b"{\"v\":1,\"names\":[\"alice\"]}\n");
         assert!(matches!(file.read().unwrap(), Content::Valid(read) if read == counts));
         std::fs::write(file.path(), "{\"v\":1,\"na").unwrap();
         let error = io::Error::from(file.read().unwrap().valid().unwrap_err());

@@ -1,7 +1,7 @@
 //! Bounded reads of regular files, and stamps that show a change without a read.
 
 use std::fs::Metadata;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -78,15 +78,6 @@ pub fn read_private(path: &Path, most: u64) -> io::Result<Vec<u8>> {
             Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
         }
     }
-}
-
-/// Reads the first `most` bytes of a regular file, or all of a smaller one. Follows links.
-pub fn read_prefix(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let file = open(path, OFlags::empty())?;
-    regular(&file)?;
-    let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// Reads the last `most` bytes of a regular file, or all of a smaller one. Follows no link.

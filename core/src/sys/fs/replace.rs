@@ -24,16 +24,16 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Like [`write_atomic`], for state that is written at many hook calls and can be made again. On ext4, a rename over a file waits
 /// until the blocks of the new one are allocated, which takes a millisecond. An exchange does not: after a power failure the
-/// file may be empty.
-pub fn exchange(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// file may be empty. Returns whether there was a file.
+pub fn exchange(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     let mut draft = Draft::create(path)?;
     draft.write_all(bytes)?;
     let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
     if is_file && renameat_with(CWD, draft.path(), CWD, path, RenameFlags::EXCHANGE).is_ok() {
         // Dropping the draft removes the former file, which has its name now.
-        return Ok(());
+        return Ok(true);
     }
-    draft.rename(path)
+    draft.rename(path).map(|()| is_file)
 }
 
 /// Like [`write_atomic`], and syncs the file and its directory to disk.
@@ -259,7 +259,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("state.json");
         let contents = [vec![b'a'; 5_000], vec![b'b'; 9_000]];
-        for replace in [write_atomic, exchange] {
+        let exchange = |path: &Path, bytes: &[u8]| exchange(path, bytes).map(drop);
+        for replace in [write_atomic as fn(&Path, &[u8]) -> io::Result<()>, exchange] {
             replace(&path, &contents[0]).unwrap();
             std::thread::scope(|scope| {
                 let writes = scope.spawn(|| {
