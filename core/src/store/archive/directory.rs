@@ -278,10 +278,10 @@ impl Archive {
 
     /// Caches something about a run, unless it was removed. A failure is ignored: it is computed again.
     pub fn cache(&self, run: &str, name: &str, what: &impl Serialize) {
-        if self.run(run).is_none() {
-            return;
-        }
-        if let (Some(path), Ok(bytes)) = (self.cache_path(run, name), serde_json::to_vec(what)) {
+        let is_there = self.run_file(run).is_some_and(|file| file.path().symlink_metadata().is_ok());
+        if let (Some(path), Ok(bytes)) = (self.cache_path(run, name), serde_json::to_vec(what))
+            && is_there
+        {
             let _ = fs::write_atomic(&path, &bytes);
         }
     }
