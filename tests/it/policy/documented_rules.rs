@@ -13,6 +13,9 @@ use crate::support::sandbox::{CommandResult, below, feed};
 /// Clients with an own form of hooks each: no `args` and fewer events, `args`, and the newest.
 const CLIENTS: [&str; 3] = ["2.1.47", "2.1.177", "2.1.330"];
 
+/// The rule whose matches tests/it/policy/force_push.rs lists.
+const FORCE_PUSH: &str = include_str!("../../rules/no-force-push.toml");
+
 /// The input of a tool that a rule of the documentation is for, and one that it has nothing against.
 fn inputs(rule: &str) -> [Value; 2] {
     let [bad, good] = match rule {
@@ -94,6 +97,10 @@ fn installed_hooks_cover_the_documented_rules() {
             std::fs::write(home.at(".config/teamkeep/teamkeep.toml"), &block).unwrap();
             home.ok(&format!("install --client-version {client}"));
             for rule in &rules {
+                if rule.name == "no-force-push" {
+                    let of_tests = Config::parse(FORCE_PUSH, Path::new(&page)).unwrap();
+                    assert_eq!(rule.matches, of_tests.rule[0].matches, "{page}");
+                }
                 let [bad, good] = inputs(&rule.name);
                 let (event, tool) = (&rule.events[0], &rule.tools[0]);
                 let payload = |input: &Value| {

@@ -10,6 +10,7 @@ pub mod documented_rules;
 pub mod due_shutdowns;
 pub mod explain;
 pub mod files;
+pub mod force_push;
 pub mod gate_sandbox;
 pub mod gates;
 pub mod hook;
