@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use super::budget::limit_problems;
+use super::excluded_projects::check_exclude_projects;
 use super::keys::{Key, Place, REDACTABLE, names};
 use super::notify::{check_secret_file, check_url};
 use super::parse_duration;
@@ -190,15 +191,17 @@ impl Checker<'_> {
             let text = entry.value.as_str().unwrap_or_default();
             let checked = match entry.path.as_str() {
                 "notify.url" => check_url(text),
-                "notify.secret-file" | "ship.otlp-headers-file" | "ship.pseudonym-key-file" => {
-                    check_secret_file(text)
-                }
+                "notify.secret-file"
+                | "ship.otlp-headers-file"
+                | "ship.pseudonym-key-file"
+                | "organization.store" => check_secret_file(text),
                 "ship.store" => StoreAddress::parse(text).map(drop),
                 "ship.otlp" => check_otlp(text),
                 "ship.organization" => check_organization(text),
                 "ship.host" => check_host(text),
                 "ship.since" => parse_since(text).map(drop),
                 "ship.interval" => check_interval(text),
+                "ship.exclude-projects" => check_exclude_projects(entry),
                 "organization.fixed" => check_fixed(entry),
                 _ => continue,
             };

@@ -5,7 +5,7 @@ use Kind::{
     Count, Duration, Events, Glob, Globs, Names, Patterns, Percent, Picks, Price, Regex, Size, Switch, Text,
     Times, Words,
 };
-use Project::{Added, Fewer, Narrower, Never, Smaller, Stricter, UserStricter};
+use Project::{Added, Fewer, Narrower, Never, Smaller, Stricter, UserLonger, UserStricter};
 
 use super::{ContextLoss, ContextPart, LimitScope, TEMPLATE};
 
@@ -65,6 +65,8 @@ pub enum Project {
     Never,
     /// Not at all; a user can set it to a stricter word if the organization has fixed it.
     UserStricter,
+    /// Not at all; the items of a user are added to those of the organization.
+    UserLonger,
     /// To a stricter word, or to true.
     Stricter,
     /// To a smaller number; 0 means no limit.
@@ -158,6 +160,7 @@ pub const KEYS: &[Key] = &[
     key("ship.privacy", Words(&["full", "redacted", "metadata"]), "\"metadata\"", UserStricter),
     key("ship.pseudonym-key-file", Text, "\"\"", Never),
     key("ship.since", Text, "\"\"", Never),
+    key("ship.exclude-projects", Globs, "[]", UserLonger),
     key("ship.bundles", Switch, "false", Never),
     key("ship.interval", Duration, "\"15m\"", Never),
     key("ship.keep-unshipped", Size, "\"1 GiB\"", Never),

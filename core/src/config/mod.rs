@@ -24,6 +24,7 @@ macro_rules! section {
 mod budget;
 mod cache;
 pub mod check;
+mod excluded_projects;
 pub mod keys;
 pub mod layers;
 mod model;

@@ -104,7 +104,7 @@ pub(super) fn add_user(
         if entry.path.starts_with(TABLE) {
             let message = format!("only {ORGANIZATION_FILE} can set `{}`", entry.path);
             problems.push(report(&entry, Code::NotInUserFile, message));
-        } else if organization.fixes(&entry.path) {
+        } else if organization.fixes(&entry.path) || entry.key.project == keys::Project::UserLonger {
             apply_override(settings, &entry, source, Layer::User, problems);
         } else {
             settings.insert(entry.path.clone(), entry.setting(source, Layer::User));

@@ -212,7 +212,18 @@ pub(super) fn apply_override(
         keys::Project::UserStricter if layer != Layer::Project => {
             rank(entry.key.kind, wanted) >= rank(entry.key.kind, &base)
         }
-        keys::Project::Never | keys::Project::UserStricter | keys::Project::Added => {
+        keys::Project::UserLonger if layer != Layer::Project => {
+            let known: Vec<&str> = words(&base).collect();
+            let all: Vec<&str> =
+                known.iter().copied().chain(words(wanted).filter(|word| !known.contains(word))).collect();
+            let all = Entry { value: json!(all), ..entry.clone() };
+            settings.insert(path.clone(), all.setting(source, layer));
+            return;
+        }
+        keys::Project::Never
+        | keys::Project::UserStricter
+        | keys::Project::UserLonger
+        | keys::Project::Added => {
             let (code, why) = match layer {
                 Layer::Project => (Code::NotInProject, "cannot be set by a project's file"),
                 _ => (Code::WouldLoosen, "is fixed by the organization"),

@@ -30,6 +30,8 @@ section! {
         pub pseudonym_key_file: String = String::new(),
         #[serde(deserialize_with = "since")]
         pub since: Option<Timestamp> = None,
+        /// See [`Ship::excludes`].
+        pub exclude_projects: Vec<String> = Vec::new(),
         /// Whether each ended run is sent to the store as an export bundle, too.
         pub bundles: bool = false,
         #[serde(deserialize_with = "duration")]

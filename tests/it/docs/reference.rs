@@ -70,7 +70,7 @@ fn written(kind: Kind) -> String {
 /// What a project's file can do with a key.
 fn project(key: &Key) -> &'static str {
     match key.project {
-        Project::Never | Project::UserStricter => "",
+        Project::Never | Project::UserStricter | Project::UserLonger => "",
         Project::Stricter => " Project file: only stricter.",
         Project::Smaller => " Project file: only smaller.",
         Project::Fewer => " Project file: only fewer.",
