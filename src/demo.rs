@@ -101,6 +101,7 @@ fn replay_on(mut stage: Stage) -> Result<DemoOutcome> {
             paths: stage.paths.clone(),
             config: Config::default(),
             problems: Vec::new(),
+            has_organization: false,
             clock: Clock::at(at),
             finish: BackgroundMode::Inline,
         };

@@ -24,7 +24,8 @@ use crate::error::Error;
 use crate::sys::env::Env;
 use crate::sys::paths::Paths;
 
-/// The response to failures of the policy. It is "block" if a broken file sets it, or set it when it was last valid.
+/// The response to failures of the policy. It is "block" if a broken file sets it, or set it when it was last valid. With an
+/// organization's file, other files with errors are only left out.
 const ON_ERROR: &str = "policy.on-error";
 /// The path of a project's file, relative to the project.
 pub const PROJECT_FILE: &str = ".claude/teamkeep.toml";
@@ -135,6 +136,8 @@ pub struct Effective {
     pub project: Option<Project>,
     /// Whether the user has a file.
     pub has_user: bool,
+    /// Whether there is an organization's file, valid or not.
+    pub has_organization: bool,
 }
 
 /// Reads the files. Without any this costs one failed open per file, and no parser runs.
@@ -163,7 +166,8 @@ fn load_with(
     user_validation: Validation,
     project_validation: Validation,
 ) -> Effective {
-    let mut effective = Effective::default();
+    let has_organization = !matches!(shared.organization, Ok(None));
+    let mut effective = Effective { has_organization, ..Effective::default() };
     effective.add_organization(files, &shared.organization, user_validation);
     let is_organization = files.organization.as_ref() == Some(&files.user);
     let user = match &shared.user {
@@ -178,7 +182,10 @@ fn load_with(
         effective.has_user = true;
         effective.add_user(&user.source, user_validation);
     }
-    if effective.is_broken() && last_on_error(&files.user, &files.cache) == Some(OnError::Block) {
+    if !has_organization
+        && effective.is_broken()
+        && last_on_error(&files.user, &files.cache) == Some(OnError::Block)
+    {
         effective.block_on_error(Origin::last(&files.user));
     }
     let project = files.project.as_deref().filter(|path| !is_same(user, path));
@@ -228,7 +235,8 @@ impl Effective {
             Ok(config) => self.config = config,
             Err(why) => {
                 self.problems.push(Problem::of_file(Code::BadValue, user, why));
-                self.settings.clear();
+                self.settings.retain(|_, setting| setting.origin.layer == Layer::Organization);
+                self.config = build(&self.settings).unwrap_or_default();
             }
         }
     }
@@ -299,8 +307,11 @@ impl Effective {
         self.problems.extend(problems);
     }
 
-    /// Applies `on-error = "block"` of a file with errors.
+    /// Applies `on-error = "block"` of a file with errors. With an organization's file, only that file decides.
     fn add_on_error(&mut self, checked: &Checked, source: &Source, layer: Layer) {
+        if self.has_organization && layer != Layer::Organization {
+            return;
+        }
         let blocks = |entry: &&Entry| entry.path == ON_ERROR && entry.value == "block";
         if let Some(entry) = checked.entries.iter().find(blocks) {
             self.block_on_error(entry.setting(source, layer).origin);

@@ -89,8 +89,15 @@ pub fn finish_in_background(started: FinishStart) -> ExitCode {
     }
     let clock = Clock::new(env.now.as_deref());
     let (config, problem) = Config::load(&Files::find(&paths, None));
-    let recorder =
-        Recorder { env, paths, config, problems: Vec::new(), clock, finish: BackgroundMode::Detached };
+    let recorder = Recorder {
+        env,
+        paths,
+        config,
+        problems: Vec::new(),
+        has_organization: false,
+        clock,
+        finish: BackgroundMode::Detached,
+    };
     let mut notes = finish(&recorder, started);
     match problem {
         Some(problem) => notes.push(format!("nothing was pruned: {problem}")),

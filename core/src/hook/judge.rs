@@ -1,5 +1,6 @@
 //! The fifth stage: the policy's verdicts. They come after the event is recorded, so that no policy can lose an event.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::value::to_raw_value;
@@ -11,7 +12,7 @@ use super::{BackgroundMode, MAX_CHARS, Recorder};
 use crate::client::compat::{RecentCall, delivers_answers};
 use crate::client::payload::{Kind, MessageKind, Payload};
 use crate::client::response::{Answer, BLOCK_EXIT_CODE};
-use crate::config::{Gate, OnError};
+use crate::config::{Gate, ORGANIZATION_FILE, OnError, Problem};
 use crate::enforcement::{self, Evaluation, FoundOverrides, OverrideFile, Overrides, PolicyRequest};
 use crate::error::{Error, Result};
 use crate::model::event::{Actor, Event, Id, OVERRIDE};
@@ -256,9 +257,15 @@ fn notice(kind: Kind, actor: &Actor, verdict: &Verdict) -> Option<String> {
 
 impl Recorder {
     /// The verdict when a policy file cannot be used. With `on-error = "block"` the defaults do not replace the file: the event
-    /// is blocked regardless of the gates. Otherwise it is only recorded, because it was reported when the session began.
+    /// is blocked regardless of the gates. Otherwise it is only recorded, because it was reported when the session began, as
+    /// are errors in other files than the organization's.
     pub(super) fn unusable(&self, kind: Kind, on_error: OnError) -> Option<Verdict> {
-        let error = self.problems.iter().find(|problem| problem.is_error() && kind.is_judged())?;
+        let decides =
+            |problem: &&&Problem| !self.has_organization || problem.path == Path::new(ORGANIZATION_FILE);
+        let errors: Vec<&Problem> = self.problems.iter().filter(|problem| problem.is_error()).collect();
+        let deciding = errors.iter().find(decides);
+        let error = deciding.or(errors.first()).filter(|_| kind.is_judged())?;
+        let on_error = if deciding.is_some() { on_error } else { OnError::Allow };
         let place = escaped(&error.location(), MAX_CHARS);
         let verdict = failure::verdict(on_error, kind, failure::UNUSABLE, String::new());
         let reason = match verdict.decision {

@@ -55,6 +55,8 @@ pub struct Recorder {
     pub paths: Paths,
     pub config: Config,
     pub problems: Vec<Problem>,
+    /// Whether there is an organization's file. Then errors in other files are not failures of the policy.
+    pub has_organization: bool,
     pub clock: Clock,
     pub finish: BackgroundMode,
 }
@@ -186,13 +188,16 @@ fn recorder() -> (Recorder, Option<Error>) {
     }
     let effective = layers::load_cached(&files);
     let mut config = effective.config;
-    if misnamed.as_ref().and_then(|problem| last_on_error(&problem.path, &files.cache))
-        == Some(OnError::Block)
+    let has_organization = effective.has_organization;
+    if !has_organization
+        && misnamed.as_ref().and_then(|problem| last_on_error(&problem.path, &files.cache))
+            == Some(OnError::Block)
     {
         config.policy.on_error = OnError::Block;
     }
     let problems = misnamed.into_iter().chain(effective.problems).collect();
-    (Recorder { env, paths, config, problems, clock, finish: BackgroundMode::Detached }, unsafe_store)
+    let finish = BackgroundMode::Detached;
+    (Recorder { env, paths, config, problems, has_organization, clock, finish }, unsafe_store)
 }
 
 #[derive(Default, Deserialize)]

@@ -82,6 +82,7 @@ impl Scene {
             paths,
             config: Config::default(),
             problems: Vec::new(),
+            has_organization: false,
             clock: pinned(millis),
             finish: BackgroundMode::Inline,
         }

@@ -10,6 +10,7 @@ pub mod install_sh_pages;
 pub mod install_sh_release;
 pub mod install_sh_sandbox;
 pub mod install_sh_tools;
+pub mod left_out;
 pub mod managed;
 pub mod managed_pauses;
 pub mod plugin;
