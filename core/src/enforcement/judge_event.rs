@@ -17,7 +17,7 @@ use super::spending::RunSpending;
 use super::working_tree::Unchanged;
 use crate::client::payload::Kind;
 use crate::config::{Gate, Mode, Policy, Price};
-use crate::policy::failure::decision;
+use crate::policy::failure::uncounted_decision;
 use crate::policy::gates::{budget, completion_check, needs_tasks};
 use crate::policy::{
     Attempt, Case, Counting, Decision, Finding, Guard, Judged, Ledger, Origin, Part, Rules, TeamState,
@@ -142,7 +142,9 @@ impl PolicyRequest<'_> {
             && !(is_busy_error(&error) && evaluation.is_blocked())
         {
             failed = Some(error.to_string());
-            if evaluation.is_blocked() && decision(self.policy.on_error, self.event.kind) == Decision::Allow {
+            if evaluation.is_blocked()
+                && uncounted_decision(self.policy.on_error, self.event.kind) == Decision::Allow
+            {
                 evaluation = self.evaluate_uncounted(findings, &team.members);
             }
         }

@@ -17,7 +17,7 @@ use crate::enforcement::{self, Evaluation, FoundOverrides, OverrideFile, Overrid
 use crate::error::{Error, Result};
 use crate::model::event::{Actor, Event, Id, OVERRIDE};
 use crate::model::{Note, Tool};
-use crate::policy::failure::{self, can_block};
+use crate::policy::failure;
 use crate::policy::{Decision, Judged as JudgedEvent, Reason, Rules, Sent, Verdict, escaped, short_reason};
 use crate::store::archive::CaptureScope;
 use crate::store::log::EventLog;
@@ -123,9 +123,8 @@ impl Attributed<'_> {
             prices: &recorder.config.report.price,
         };
         // A panic in a gate is handled like any other failure of the policy.
-        let blocks_on_panic = can_block(call.kind)
-            && recorder.config.policy.on_error == OnError::Block
-            && recorder.finish == BackgroundMode::Detached;
+        let on_panic = failure::uncounted_decision(recorder.config.policy.on_error, call.kind);
+        let blocks_on_panic = on_panic == Decision::Block && recorder.finish == BackgroundMode::Detached;
         match blocks_on_panic {
             true => diagnostics::with_panic_exit_code(BLOCK_EXIT_CODE.into(), || request.judge()),
             false => request.judge(),

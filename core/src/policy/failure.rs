@@ -24,7 +24,13 @@ pub fn decision(on_error: OnError, kind: Kind) -> Decision {
     if on_error == OnError::Block && can_block(kind) { Decision::Block } else { Decision::Allow }
 }
 
-/// The recorded verdict for a failure.
+/// The decision for a failure that nothing counts. A task is also announced as completed at the end of a turn, so there a
+/// block would repeat forever; before a tool completes a task, the tool itself is blocked.
+pub fn uncounted_decision(on_error: OnError, kind: Kind) -> Decision {
+    if kind == Kind::TaskCompleted { Decision::Allow } else { decision(on_error, kind) }
+}
+
+/// The recorded verdict for a failure that nothing counts.
 pub fn verdict(on_error: OnError, kind: Kind, code: &str, reason: String) -> Verdict {
-    Verdict::new(decision(on_error, kind), GATE, code, reason)
+    Verdict::new(uncounted_decision(on_error, kind), GATE, code, reason)
 }
