@@ -8,6 +8,7 @@ use crate::settings::protection::{EXECUTE, READ, obstacle, weakness};
 use teamkeep_core::client::settings::command::quoted;
 use teamkeep_core::client::settings::layer::{Kind, State};
 use teamkeep_core::config::{Code, ORGANIZATION_FILE};
+use teamkeep_core::store::access::unexpected;
 
 /// Checks who can change and who can read the managed settings, and the program that their hooks run.
 pub fn managed_settings(facts: &Facts<'_>) -> Vec<Diagnosis> {
@@ -72,6 +73,10 @@ pub fn configuration(facts: &Facts<'_>) -> Vec<Diagnosis> {
             quoted(ORGANIZATION_FILE)
         ))
     }));
+    let organization = &facts.policy.config.organization;
+    let expected = organization.store_path(facts.env.home.as_deref());
+    let elsewhere = expected.and_then(|expected| unexpected(facts.paths, facts.env, &expected));
+    found.extend(elsewhere.map(|elsewhere| bad(elsewhere.what).with_fix(elsewhere.fix)));
     if found.is_empty() {
         found.push(ok(in_force(facts)));
     }

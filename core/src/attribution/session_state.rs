@@ -29,6 +29,9 @@ pub struct SessionState {
     /// Hash of the project's file when the user was last warned that it changed since it was trusted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<String>,
+    /// Whether the user was warned that the hooks are redirected.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub redirected: bool,
     /// How often TeamDelete was last blocked because of files that could not be archived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<BlockedDeletes>,
@@ -79,6 +82,7 @@ impl SessionState {
             merged.agents.note(id, name);
         }
         merged.company |= self.company;
+        merged.redirected |= self.redirected;
         changed(&self.team, &before.team, &mut merged.team);
         changed(&self.name, &before.name, &mut merged.name);
         changed(&self.version, &before.version, &mut merged.version);

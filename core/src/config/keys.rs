@@ -211,6 +211,7 @@ pub const KEYS: &[Key] = &[
     key("rule[].lasting", Switch, "false", Never),
     key("organization.fixed", Names, "[]", Never),
     key("organization.allow-pauses", Switch, "false", Never),
+    key("organization.store", Text, "\"\"", Never),
 ];
 
 impl Key {

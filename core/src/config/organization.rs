@@ -1,13 +1,14 @@
 //! The organization's file: the base of every user's configuration on the machine. Users and projects can only tighten the
 //! keys that it fixes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use super::Gate;
 use super::check::validate;
 use super::keys;
+use super::notify::below_home;
 use super::parse_value::Validation;
 use super::problem::{Code, Problem};
 use super::project::{apply_override, renumbered, without_taken_rules};
@@ -44,12 +45,24 @@ pub struct Organization {
     pub fixed: Vec<String>,
     /// Whether pauses and allowances of users apply to fixed gates.
     pub allow_pauses: bool,
+    /// Where each user's store is to be; empty if it can be anywhere.
+    pub store: String,
 }
 
 impl Organization {
     /// The gates that users cannot pause.
     pub fn unpausable(&self) -> Vec<Gate> {
         Gate::ALL.into_iter().filter(|gate| !self.allow_pauses && self.fixes_gate(*gate)).collect()
+    }
+
+    /// Whether it fixes any gate.
+    pub fn fixes_gates(&self) -> bool {
+        Gate::ALL.into_iter().any(|gate| self.fixes_gate(gate))
+    }
+
+    /// Where the store is to be; `None` if it can be anywhere.
+    pub fn store_path(&self, home: Option<&Path>) -> Option<PathBuf> {
+        below_home(&self.store, home)
     }
 
     fn fixes_gate(&self, gate: Gate) -> bool {
@@ -62,7 +75,7 @@ impl Organization {
     /// Whether it fixes the key with this path: `fixed` names it, or what it names depends on the key.
     fn fixes(&self, path: &str) -> bool {
         self.names(path)
-            || (USED_BY_GATES.contains(&path) && Gate::ALL.into_iter().any(|gate| self.fixes_gate(gate)))
+            || (USED_BY_GATES.contains(&path) && self.fixes_gates())
             || (path == USED_BY_SHIPPING && self.names("ship.privacy"))
             || (is_in(path, USED_BY_LIMITS) && self.names("policy.budget.limit"))
     }
@@ -93,7 +106,7 @@ pub(super) fn add_user(
             .flat_map(|fixed| words(&fixed.value))
             .map(str::to_owned)
             .collect(),
-        allow_pauses: false,
+        ..Organization::default()
     };
     let report = |entry: &Entry, code, message: String| {
         let problem = source.problem(code, entry.span.clone(), message);
@@ -143,8 +156,6 @@ pub(super) fn store_valid(copy: &Path, read: &Read) {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use serde_json::Value as Json;
 
     use super::super::layers::{Effective, Files, load, load_cached};

@@ -48,11 +48,12 @@ impl<'a> Recorded<'a> {
 impl Attributed<'_> {
     /// Judges the event, records the verdicts that are not repeated from an earlier announcement, and writes the response.
     fn evaluate(&mut self) -> Evaluation {
-        let (call, recorder) = (&self.call, self.call.recorder);
-        let (kind, payload) = (call.kind, &call.payload);
-        let mut evaluation = Evaluation::default();
+        let recorder = self.call.recorder;
         let in_team = self.by.resolved.member && self.by.run.is_some();
-        let by_rule = Rules::of(&recorder.config.rule).apply_to(kind);
+        let by_rule = Rules::of(&recorder.config.rule).apply_to(self.call.kind);
+        let redirected = if in_team || by_rule { self.redirected() } else { None };
+        let (kind, payload) = (self.call.kind, &self.call.payload);
+        let mut evaluation = Evaluation::default();
         let is_blocked = self.outcome.answer.exit == BLOCK_EXIT_CODE;
         let on_error = if in_team || by_rule { recorder.config.policy.on_error } else { OnError::Allow };
         let unusable = recorder.unusable(kind, on_error);
@@ -78,7 +79,7 @@ impl Attributed<'_> {
         let is_shown = |verdict: &Verdict| {
             (payload.malformed.is_none() && kind.is_judged()) || verdict.decision == Decision::Block
         };
-        for verdict in unusable.into_iter().chain(failed.filter(is_shown)) {
+        for verdict in unusable.into_iter().chain(failed.filter(is_shown)).chain(redirected) {
             evaluation.add(verdict);
         }
         if !is_blocked {
@@ -285,7 +286,7 @@ impl Recorder {
         verdict.reason = match verdict.decision {
             Decision::Block => format!(
                 "teamkeep could not evaluate the policy, and on-error = \"block\" blocks this action ({why}). \
-                 Report this to the user; `teamkeep config check` may show the cause."
+                 Report this to the user; `teamkeep doctor` shows the cause."
             ),
             _ => format!("the policy could not be evaluated: {why}"),
         };

@@ -10,6 +10,7 @@ mod command_line;
 mod initial_response;
 mod judge;
 mod parse;
+mod redirected;
 mod run_lifecycle;
 mod senders;
 mod team_context;

@@ -12,9 +12,11 @@ pub const UNUSABLE: &str = "policy-unusable";
 pub const UNTRUSTED: &str = "policy-untrusted";
 /// The policy could not be evaluated, or its result could not be stored.
 pub const FAILED: &str = "policy-failed";
+/// The environment points the hook elsewhere than an organization with fixed gates expects.
+pub const REDIRECTED: &str = "hook-redirected";
 
-/// Whether a failure may block this event. Idle and the end of a turn are never blocked, because the agent could not
-/// continue.
+/// Whether a failure that the loop guard counts may block this event. Idle and the end of a turn are never blocked, because
+/// the agent could not continue.
 pub fn can_block(kind: Kind) -> bool {
     kind.is_before_tool() || matches!(kind, Kind::TaskCreated | Kind::TaskCompleted)
 }

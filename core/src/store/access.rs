@@ -55,6 +55,21 @@ pub fn not_a_directory(paths: &Paths, env: &Env) -> Option<Obstacle> {
     Some(Obstacle { what, fix })
 }
 
+/// The store is not where the organization expects it.
+pub fn unexpected(paths: &Paths, env: &Env, expected: &Path) -> Option<Obstacle> {
+    let store = &paths.store;
+    if fs::is_same_path(store, expected) {
+        return None;
+    }
+    let what = format!(
+        "teamkeep records to {}, and the organization expects {}",
+        plain(store).display(),
+        plain(expected).display()
+    );
+    let variable = if is_chosen(paths, env) { "TEAMKEEP_HOME" } else { "XDG_DATA_HOME" };
+    Some(Obstacle { what, fix: format!("unset {variable}") })
+}
+
 /// Describes a store that does not exist.
 pub fn missing(paths: &Paths, env: &Env) -> Option<String> {
     let is_missing = matches!(paths.store.metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound);

@@ -126,13 +126,18 @@ impl Paths {
         Error::caused(what, why).hint("set HOME or TEAMKEEP_HOME")
     }
 
-    /// Claude Code's directory: from the environment, or from a transcript's path
-    /// (`<directory>/projects/<slug>/<session>.jsonl`).
+    /// Claude Code's directory: the one with the session's transcript (`<directory>/projects/<slug>/<session>.jsonl`), if
+    /// it exists here, else that of the environment. Claude Code applies `env` of its settings to its hooks, also when it
+    /// changes during a session, whose team and transcript remain where they are (2.1.332).
     pub fn client_for(&self, transcript: Option<&Path>) -> Option<PathBuf> {
-        self.client.clone().or_else(|| {
-            let root = transcript?.ancestors().nth(3)?;
-            (root.is_absolute() && transcript?.ancestors().nth(2)?.ends_with("projects"))
-                .then(|| root.to_path_buf())
-        })
+        let of_transcript = transcript.and_then(|path| {
+            let (projects, root) = (path.ancestors().nth(2)?, path.ancestors().nth(3)?);
+            (root.is_absolute() && projects.ends_with("projects")).then_some(root)
+        });
+        match (of_transcript, &self.client) {
+            (Some(root), Some(client)) if root == client || !root.is_dir() => Some(client.clone()),
+            (Some(root), _) => Some(root.to_path_buf()),
+            (None, client) => client.clone(),
+        }
     }
 }

@@ -15,6 +15,7 @@ pub mod managed;
 pub mod managed_pauses;
 pub mod plugin;
 pub mod plugin_twice;
+pub mod redirected;
 pub mod skills;
 pub mod text_properties;
 pub mod uninstall;

@@ -153,6 +153,12 @@ pub fn allow_missing(result: io::Result<()>) -> io::Result<()> {
     if_exists(result).map(drop)
 }
 
+/// Whether two paths lead to the same file or directory. Makes system calls only if they are spelled differently.
+pub fn is_same_path(one: &Path, other: &Path) -> bool {
+    let is_linked = || Some(one.canonicalize().ok()? == other.canonicalize().ok()?);
+    one == other || is_linked().unwrap_or(false)
+}
+
 /// The path without `.` and `..`. Links are not resolved.
 pub fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();

@@ -1,0 +1,66 @@
+//! Whether the environment points a hook call elsewhere than an organization with fixed gates expects. No gate fails then,
+//! but the gates may not see the team that Claude Code uses now, or the organization does not find the recorded data.
+
+use std::path::Path;
+
+use super::attribute::Attributed;
+use super::{MAX_CHARS, Recorder};
+use crate::config::OnError;
+use crate::policy::{Decision, Verdict, escaped, failure};
+use crate::store::access::{Obstacle, unexpected};
+use crate::sys::fs;
+
+/// Maximum length of the description, which has two paths.
+const MAX_REDIRECTED_CHARS: usize = 2 * MAX_CHARS;
+
+impl Attributed<'_> {
+    /// The verdict if the call is redirected, as `on-error` defines it. A warning is shown once in a session.
+    pub(super) fn redirected(&mut self) -> Option<Verdict> {
+        let (call, recorder) = (&self.call, self.call.recorder);
+        if !recorder.config.organization.fixes_gates() || !call.kind.is_judged() {
+            return None;
+        }
+        let client = recorder.redirected_client(&call.client);
+        let Obstacle { what, fix } = client.or_else(|| recorder.redirected_store())?;
+        let (what, fix) = (escaped(&what, MAX_REDIRECTED_CHARS), escaped(&fix, MAX_CHARS));
+        let on_error = recorder.config.policy.on_error;
+        let mut verdict = failure::verdict(on_error, call.kind, failure::REDIRECTED, String::new());
+        if verdict.decision == Decision::Block {
+            verdict.reason = format!(
+                "teamkeep blocks this action: {what}. The organization has fixed gates and on-error = \"block\". Do not try \
+                 again; ask the user to {fix}, and to restart the session."
+            );
+            return Some(verdict);
+        }
+        verdict.reason = format!("teamkeep: {what}. To fix it, {fix}, and restart the session.");
+        // A store that cannot be written does not remember it, and is reported itself.
+        verdict.repeated = self.by.state.redirected || self.found.store_failures().next().is_some();
+        if on_error == OnError::Allow {
+            verdict.decision = Decision::Warn;
+            self.by.state.redirected = true;
+        }
+        Some(verdict)
+    }
+}
+
+impl Recorder {
+    /// The session's transcript is in `client`, and Claude Code writes new files elsewhere.
+    fn redirected_client(&self, client: &Path) -> Option<Obstacle> {
+        let named = self.paths.client.as_deref().filter(|named| !fs::is_same_path(named, client))?;
+        let variable = if self.env.client.is_some() { "CLAUDE_CONFIG_DIR" } else { "HOME" };
+        Some(Obstacle {
+            what: format!(
+                "{variable} points to {}, but this session began in {}, so gates do not see all of its team",
+                named.display(),
+                client.display()
+            ),
+            fix: format!("remove {variable} from `env` in the settings of Claude Code"),
+        })
+    }
+
+    /// The store is not where the organization expects it.
+    fn redirected_store(&self) -> Option<Obstacle> {
+        let expected = self.config.organization.store_path(self.env.home.as_deref())?;
+        unexpected(&self.paths, &self.env, &expected)
+    }
+}
