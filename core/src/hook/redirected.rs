@@ -35,7 +35,7 @@ impl Attributed<'_> {
         verdict.reason = format!("teamkeep: {what}. To fix it, {fix}, and restart the session.");
         // A store that cannot be written does not remember it, and is reported itself.
         verdict.repeated = self.by.state.redirected || self.found.store_failures().next().is_some();
-        if on_error == OnError::Allow {
+        if on_error == OnError::Allow && !verdict.repeated {
             verdict.decision = Decision::Warn;
             self.by.state.redirected = true;
         }

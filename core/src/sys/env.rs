@@ -16,7 +16,10 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("TEAMKEEP_PAGER", "Pager for long output on a terminal; takes precedence over `PAGER`"),
     ("TEAMKEEP_COMPLETE", "Set by the completion scripts that `completions` prints"),
     ("TEAMKEEP_NOW", "RFC 3339 time to use instead of the clock (for tests)"),
-    ("CLAUDE_CONFIG_DIR", "Claude Code's directory, instead of `~/.claude`"),
+    (
+        "CLAUDE_CONFIG_DIR",
+        "Claude Code's directory, instead of `~/.claude`. Hooks use that of the session's transcript",
+    ),
     ("CLAUDE_PROJECT_DIR", "Project of the session; set by Claude Code"),
     ("CLAUDE_PID", "Process ID of Claude Code; set by Claude Code"),
     ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "Turns on agent teams in Claude Code; checked by `doctor`"),
