@@ -32,10 +32,11 @@ pub fn check(facts: &Facts<'_>) -> Vec<Diagnosis> {
         problems.push(bad(what).with_fix("./install.sh --with-ship"));
     }
     let home = facts.env.home.as_deref();
-    let (headers, key) = (ship.otlp_headers_path(home), ship.pseudonym_key_path(home));
+    let headers = "echo 'Authorization: Bearer TOKEN'";
     let files = [
-        ("otlp-headers-file", headers, "echo 'Authorization: Bearer TOKEN'"),
-        ("pseudonym-key-file", key, "head -c 32 /dev/urandom | base64"),
+        ("store-headers-file", ship.store_headers_path(home), headers),
+        ("otlp-headers-file", ship.otlp_headers_path(home), headers),
+        ("pseudonym-key-file", ship.pseudonym_key_path(home), "head -c 32 /dev/urandom | base64"),
     ];
     problems.extend(files.iter().filter_map(|(key, path, new)| secret_problem(key, path.as_deref()?, new)));
     let state = match shipping.read() {

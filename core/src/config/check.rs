@@ -192,6 +192,7 @@ impl Checker<'_> {
             let checked = match entry.path.as_str() {
                 "notify.url" => check_url(text),
                 "notify.secret-file"
+                | "ship.store-headers-file"
                 | "ship.otlp-headers-file"
                 | "ship.pseudonym-key-file"
                 | "organization.store" => check_secret_file(text),

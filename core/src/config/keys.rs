@@ -152,6 +152,7 @@ pub const KEYS: &[Key] = &[
     key("notify.severity", Words(&["low", "medium", "high"]), "\"medium\"", Never),
     key("notify.quiet", Duration, "\"10m\"", Never),
     key("ship.store", Text, "\"\"", Never),
+    key("ship.store-headers-file", Text, "\"\"", Never),
     key("ship.otlp", Text, "\"\"", Never),
     key("ship.otlp-encoding", Words(&["protobuf", "json"]), "\"protobuf\"", Never),
     key("ship.otlp-headers-file", Text, "\"\"", Never),

@@ -57,7 +57,7 @@ pub use problem::{Code, Problem, Severity};
 pub use project::{Project, TrustState};
 pub use schema::schema;
 pub use settings::{Layer, Origin, Setting, Settings};
-pub use ship::{OtlpEncoding, Ship, ShipPrivacy, StoreAddress, StoreScheme};
+pub use ship::{OtlpEncoding, Ship, ShipPrivacy, StoreAddress, StoreScheme, is_loopback};
 pub use source::{Excerpt, Excerpts};
 pub use units::{parse_duration, parse_size};
 

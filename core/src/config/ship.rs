@@ -1,5 +1,6 @@
 //! `[ship]`: where recorded data is sent.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,6 +20,8 @@ section! {
         /// The object store for Parquet tables.
         #[serde(deserialize_with = "store")]
         pub store: Option<StoreAddress> = None,
+        /// For `https://` only.
+        pub store_headers_file: String = String::new(),
         /// The base address of an OTLP/HTTP receiver; [`Ship::otlp_base`] has no slash at its end.
         pub otlp: String = String::new(),
         pub otlp_encoding: OtlpEncoding = OtlpEncoding::Protobuf,
@@ -75,6 +78,11 @@ impl Ship {
         Some(self.otlp.trim_end_matches('/')).filter(|base| !base.is_empty())
     }
 
+    /// The file with the headers for a store with an address `https://…`; `None` without one.
+    pub fn store_headers_path(&self, home: Option<&Path>) -> Option<PathBuf> {
+        below_home(&self.store_headers_file, home)
+    }
+
     /// The file with the receiver's headers; `None` without one.
     pub fn otlp_headers_path(&self, home: Option<&Path>) -> Option<PathBuf> {
         below_home(&self.otlp_headers_file, home)
@@ -108,10 +116,20 @@ pub enum StoreScheme {
     Gs,
     Azure,
     File,
+    Https,
+    /// Only at a loopback address.
+    Http,
 }
 
 impl StoreScheme {
-    const ALL: [StoreScheme; 4] = [StoreScheme::S3, StoreScheme::Gs, StoreScheme::Azure, StoreScheme::File];
+    const ALL: [StoreScheme; 6] = [
+        StoreScheme::S3,
+        StoreScheme::Gs,
+        StoreScheme::Azure,
+        StoreScheme::File,
+        StoreScheme::Https,
+        StoreScheme::Http,
+    ];
 
     pub fn prefix(self) -> &'static str {
         match self {
@@ -119,6 +137,8 @@ impl StoreScheme {
             StoreScheme::Gs => "gs://",
             StoreScheme::Azure => "az://",
             StoreScheme::File => "file://",
+            StoreScheme::Https => "https://",
+            StoreScheme::Http => "http://",
         }
     }
 }
@@ -127,7 +147,7 @@ impl StoreScheme {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreAddress {
     pub scheme: StoreScheme,
-    /// The bucket or container; empty for `file`.
+    /// The bucket or container, or the host with its port; empty for `file`.
     pub bucket: String,
     /// The prefix of objects without slashes at its ends; for `file` the absolute path of the directory.
     pub prefix: String,
@@ -155,7 +175,7 @@ impl StoreAddress {
         let (scheme, rest) = known
             .filter_map(|scheme| Some((scheme, text.strip_prefix(scheme.prefix())?)))
             .next()
-            .ok_or("invalid address; expected s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or file:///DIR")?;
+            .ok_or("invalid address; expected s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, https://HOST/PREFIX or file:///DIR")?;
         if scheme == StoreScheme::File {
             return directory(rest).map(Some);
         }
@@ -163,11 +183,9 @@ impl StoreAddress {
             return Err(CREDENTIALS.to_owned());
         }
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-        if bucket.is_empty() {
-            return Err("the address names no bucket".to_owned());
-        }
-        if bucket.len() > MAX_BUCKET_CHARS || !bucket.chars().all(is_name_char) || is_dots(bucket) {
-            return Err("invalid bucket; expected letters, digits, `.`, `_` and `-`".to_owned());
+        match scheme {
+            StoreScheme::Https | StoreScheme::Http => check_authority(scheme, bucket)?,
+            _ => check_bucket(bucket)?,
         }
         let prefix = prefix.trim_end_matches('/');
         let is_plain = |part: &str| {
@@ -183,8 +201,45 @@ impl StoreAddress {
     }
 }
 
-const CREDENTIALS: &str = "the address has a user, a password or a query; credentials come only from the environment or \
-                           from the profile files of the service";
+const CREDENTIALS: &str = "the address has a user, a password or a query; credentials come only from the environment, \
+                           from the profile files of the service or from `store-headers-file`";
+
+fn check_bucket(bucket: &str) -> Result<(), String> {
+    if bucket.is_empty() {
+        return Err("the address names no bucket".to_owned());
+    }
+    if bucket.len() > MAX_BUCKET_CHARS || !bucket.chars().all(is_name_char) || is_dots(bucket) {
+        return Err("invalid bucket; expected letters, digits, `.`, `_` and `-`".to_owned());
+    }
+    Ok(())
+}
+
+/// Checks a host with an optional port. Without TLS, it must be this machine.
+fn check_authority(scheme: StoreScheme, authority: &str) -> Result<(), String> {
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, port),
+        _ => (authority, "443"),
+    };
+    let is_ip6 = host.starts_with('[') && host.ends_with(']') && ip(host).is_some();
+    let is_name = !host.is_empty() && !is_dots(host) && host.chars().all(is_name_char);
+    if !(is_ip6 || is_name) || port.parse::<u16>().is_err() {
+        return Err("invalid host; expected HOST or HOST:PORT".to_owned());
+    }
+    if scheme == StoreScheme::Http && !is_loopback(host) {
+        return Err("the address does not use TLS; expected https://, or a loopback address".to_owned());
+    }
+    Ok(())
+}
+
+/// The IP address of a host, which has brackets if it is one of version 6.
+fn ip(host: &str) -> Option<IpAddr> {
+    host.trim_matches(['[', ']']).parse().ok()
+}
+
+/// Whether a host is this machine.
+pub fn is_loopback(host: &str) -> bool {
+    host == "localhost" || ip(host).is_some_and(|ip| ip.is_loopback())
+}
 
 fn directory(text: &str) -> Result<StoreAddress, String> {
     let is_safe = |c: char| !c.is_control() && !matches!(c, '%' | '?' | '#' | '\\');

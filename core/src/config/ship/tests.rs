@@ -65,6 +65,12 @@ fn a_store_is_a_bucket_with_a_prefix_or_a_directory() {
         ("gs://b_1/x=y", StoreScheme::Gs, "b_1", "x=y"),
         ("az://container/p", StoreScheme::Azure, "container", "p"),
         ("file:///srv/team keep/", StoreScheme::File, "", "/srv/team keep"),
+        ("https://gateway.example.com/teamkeep", StoreScheme::Https, "gateway.example.com", "teamkeep"),
+        ("https://h:8443/", StoreScheme::Https, "h:8443", ""),
+        ("https://[2001:db8::1]:8443/p", StoreScheme::Https, "[2001:db8::1]:8443", "p"),
+        ("http://127.0.0.1:8080/p", StoreScheme::Http, "127.0.0.1:8080", "p"),
+        ("http://[::1]/p", StoreScheme::Http, "[::1]", "p"),
+        ("http://localhost", StoreScheme::Http, "localhost", ""),
     ] {
         let parsed = StoreAddress::parse(text).unwrap().unwrap();
         assert_eq!(
@@ -82,7 +88,17 @@ fn an_invalid_store_is_rejected_with_the_reason() {
     for (text, why) in [
         ("bucket/prefix", "expected s3://"),
         ("S3://bucket", "expected s3://"),
-        ("https://bucket.s3.amazonaws.com", "expected s3://"),
+        ("ftp://bucket", "expected s3://"),
+        ("https://", "invalid host"),
+        ("https:///p", "invalid host"),
+        ("https://h:x/p", "invalid host"),
+        ("https://[h]/p", "invalid host"),
+        ("https://user@h/p", "credentials"),
+        ("https://h/p?token=secret", "credentials"),
+        ("https://h/a/../b", "invalid prefix"),
+        ("http://gateway.example.com/p", "does not use TLS"),
+        ("http://127.0.0.1.example.com/p", "does not use TLS"),
+        ("http://10.0.0.1/p", "does not use TLS"),
         ("s3://", "names no bucket"),
         ("s3:///prefix", "names no bucket"),
         ("s3://key:secret@bucket/p", "credentials"),
