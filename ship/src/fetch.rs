@@ -10,7 +10,7 @@ use crate::objects::Objects;
 use crate::setup::profiles;
 
 pub fn fetch(context: &Context, address: &str, output: &Path) -> Result<()> {
-    let objects = Objects::open(address, &profiles(&context.env))?;
+    let objects = Objects::open(address, &profiles(context))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let content = runtime.block_on(objects.read(""))?;
     fs::write_atomic(output, &content)

@@ -1,34 +1,37 @@
 //! The object store: objects are created once and never changed.
 
+use std::error::Error as _;
 use std::sync::Arc;
-use std::time::Duration;
 
-use object_store::aws::AmazonS3ConfigKey;
-use object_store::azure::AzureConfigKey;
-use object_store::gcp::GoogleConfigKey;
+use bytes::Bytes;
+use flate2::read::GzDecoder;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{
-    ClientConfigKey, ObjectStore, ObjectStoreExt, ObjectStoreScheme, PutMode, PutOptions, RetryConfig,
+    Error as StoreError, ObjectStore, ObjectStoreExt, ObjectStoreScheme, PutMode, PutOptions,
+    Result as StoreResult, RetryConfig,
 };
+use reqwest::Method;
 use teamkeep_core::error::{Error, Result};
 use url::Url;
 
+use crate::gateway::Gateway;
 use crate::profile::ProfileFiles;
-use crate::{store_settings, tls_problem};
+use crate::requests::Requests;
+use crate::{setup, store_settings, tls_problem};
 
-/// How long one request may take, in the notation of `object_store`. Objects have up to some 32 MiB.
-const REQUEST_TIMEOUT: &str = "120 seconds";
-/// How long a request is repeated while the store is out of reach. The next shipment continues.
-const RETRY_TIMEOUT: Duration = Duration::from_secs(60);
-const MAX_RETRIES: usize = 8;
-
-/// A bucket, or a directory, and the beginning of all names in it.
+/// A bucket, a directory or a gateway, and the beginning of all names in it.
 #[derive(Debug, Clone)]
 pub struct Objects {
-    store: Arc<dyn ObjectStore>,
-    prefix: Path,
+    store: Store,
+    requests: Requests,
     address: String,
+}
+
+#[derive(Debug, Clone)]
+enum Store {
+    Service(Arc<dyn ObjectStore>, Path),
+    Gateway(Gateway),
 }
 
 /// Whether an object was created by this call.
@@ -38,105 +41,177 @@ pub enum Created {
     Before,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Verb {
-    Create,
-    Read,
-}
-
 impl Objects {
     /// Opens the store at an address such as `s3://bucket/prefix`. This makes no request.
     pub fn open(address: &str, profiles: &ProfileFiles) -> Result<Objects> {
-        let failed = |error: object_store::Error| {
-            let hint = match tls_problem::is_tls(&error) {
-                true => tls_problem::NO_CERTIFICATES,
-                false => {
-                    "check `ship.store` in the configuration, and the environment: AWS_*, GOOGLE_* or AZURE_*"
-                }
-            };
-            Error::caused(format!("cannot use the object store {address}"), in_full(&error)).hint(hint)
-        };
         let url = Url::parse(address).map_err(|error| {
             Error::caused(format!("invalid address {address:?} of an object store"), error)
         })?;
+        let requests = Requests::default();
+        let failed = |error: StoreError| {
+            let other = "check `ship.store`, and the environment: AWS_*, GOOGLE_* or AZURE_*";
+            let hint = if tls_problem::is_tls(&error) { tls_problem::NO_CERTIFICATES } else { other };
+            Error::caused(format!("cannot use the object store {address}"), in_full(&error)).hint(hint)
+        };
+        if matches!(url.scheme(), "http" | "https") {
+            let headers = profiles.headers.as_deref();
+            let headers = headers.map(|path| setup::headers_file(path, "ship.store-headers-file"));
+            let gateway = Gateway::open(url, &headers.transpose()?.unwrap_or_default(), &requests);
+            let store = Store::Gateway(gateway.map_err(failed)?);
+            return Ok(Objects { store, requests, address: address.to_owned() });
+        }
         let (scheme, prefix) = ObjectStoreScheme::parse(&url).map_err(|error| failed(error.into()))?;
-        let retry =
-            RetryConfig { max_retries: MAX_RETRIES, retry_timeout: RETRY_TIMEOUT, ..RetryConfig::default() };
+        let connector = requests.clone();
+        // The connector repeats requests.
+        let retry = RetryConfig { max_retries: 0, ..RetryConfig::default() };
         let store: Arc<dyn ObjectStore> = match scheme {
             ObjectStoreScheme::AmazonS3 => {
-                let timeout = AmazonS3ConfigKey::Client(ClientConfigKey::Timeout);
-                let builder = store_settings::s3(address, profiles)?.with_config(timeout, REQUEST_TIMEOUT);
-                Arc::new(builder.with_retry(retry).build().map_err(failed)?)
+                let builder = store_settings::s3(address, profiles)?.with_retry(retry);
+                Arc::new(builder.with_http_connector(connector).build().map_err(failed)?)
             }
             ObjectStoreScheme::GoogleCloudStorage => {
-                let timeout = GoogleConfigKey::Client(ClientConfigKey::Timeout);
-                let builder =
-                    store_settings::google(address, profiles)?.with_config(timeout, REQUEST_TIMEOUT);
-                Arc::new(builder.with_retry(retry).build().map_err(failed)?)
+                let builder = store_settings::google(address, profiles)?.with_retry(retry);
+                Arc::new(builder.with_http_connector(connector).build().map_err(failed)?)
             }
             ObjectStoreScheme::MicrosoftAzure => {
-                let timeout = AzureConfigKey::Client(ClientConfigKey::Timeout);
-                let builder = store_settings::azure(address)?.with_config(timeout, REQUEST_TIMEOUT);
-                Arc::new(builder.with_retry(retry).build().map_err(failed)?)
+                let builder = store_settings::azure(address)?.with_retry(retry);
+                Arc::new(builder.with_http_connector(connector).build().map_err(failed)?)
             }
             ObjectStoreScheme::Local => Arc::new(LocalFileSystem::new()),
             _ => {
                 return Err(Error::new(format!(
-                    "unsupported object store {address:?}; expected s3://, gs://, az:// or file://"
+                    "unsupported object store {address:?}; expected s3://, gs://, az://, https:// or file://"
                 )));
             }
         };
-        Ok(Objects { store, prefix, address: address.to_owned() })
+        Ok(Objects { store: Store::Service(store, prefix), requests, address: address.to_owned() })
     }
 
-    /// Creates an object unless there is one with this name.
+    /// Creates an object unless there is one with this name. That one must have the same content, if it may be read: names have a hash
+    /// of the content.
     pub async fn create(&self, name: &str, content: Vec<u8>) -> Result<Created> {
-        let path = self.path(name);
-        let options = PutOptions::from(PutMode::Create);
-        match self.store.put_opts(&path, content.into(), options).await {
-            Ok(_) => Ok(Created::Now),
-            Err(object_store::Error::AlreadyExists { .. }) => Ok(Created::Before),
-            Err(error) => Err(self.failed(Verb::Create, name, error)),
+        self.requests.begin();
+        let content = Bytes::from(content);
+        match self.put(name, content.clone()).await {
+            Ok(()) => return Ok(Created::Now),
+            Err(StoreError::AlreadyExists { .. }) => {}
+            Err(error) => return Err(self.failed("create", name, &error)),
+        }
+        match self.get(name).await {
+            Ok(found) if hash(&found) == hash(&content) => Ok(Created::Before),
+            Ok(_) => Err(Error::new(format!("{name} in {} exists with other content", self.address))
+                .hint("find out who changed it, and move it away: the next shipment creates it again")),
+            Err(StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. }) => {
+                Ok(Created::Before)
+            }
+            Err(error) => Err(self.failed("read", name, &error)),
         }
     }
 
     /// Reads a whole object.
     pub async fn read(&self, name: &str) -> Result<Vec<u8>> {
-        let path = self.path(name);
-        let read = async { self.store.get(&path).await?.bytes().await };
-        read.await.map(Into::into).map_err(|error| self.failed(Verb::Read, name, error))
+        self.get(name).await.map(Into::into).map_err(|error| self.failed("read", name, &error))
     }
 
-    /// The path of an object. The parts of its name are separated by slashes.
-    fn path(&self, name: &str) -> Path {
-        if name.is_empty() {
-            return self.prefix.clone();
+    async fn put(&self, name: &str, content: Bytes) -> StoreResult<()> {
+        match &self.store {
+            Store::Gateway(gateway) => gateway.send(Method::PUT, name, content).await.map(drop),
+            Store::Service(store, prefix) => {
+                let options = PutOptions::from(PutMode::Create);
+                store.put_opts(&path(prefix, name), content.into(), options).await.map(drop)
+            }
         }
-        self.prefix.parts().chain(Path::from(name).parts()).collect()
     }
 
-    fn failed(&self, verb: Verb, name: &str, error: object_store::Error) -> Error {
-        let (verb, missing) = match verb {
-            Verb::Create => ("create", "create the bucket or container first"),
-            Verb::Read => ("read", "check the address: no such object"),
-        };
-        let what = match name {
-            "" => format!("cannot {verb} {}", self.address),
-            name => format!("cannot {verb} {name} in {}", self.address),
-        };
-        let hint = match error {
-            object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
+    async fn get(&self, name: &str) -> StoreResult<Bytes> {
+        match &self.store {
+            Store::Gateway(gateway) => gateway.send(Method::GET, name, Bytes::new()).await,
+            Store::Service(store, prefix) => store.get(&path(prefix, name)).await?.bytes().await,
+        }
+    }
+
+    fn failed(&self, verb: &str, name: &str, error: &StoreError) -> Error {
+        let what = format!("cannot {verb} {name} in {}", self.address);
+        if let Some(problem) = self.requests.clock_problem() {
+            return Error::caused(format!("{what}: {problem}"), in_full(error))
+                .hint("set the clock of this machine, such as with: timedatectl set-ntp true");
+        }
+        let hint = match (error, &self.store) {
+            (StoreError::PermissionDenied { .. }, Store::Gateway(_)) => Some(
+                "check ship.store and ship.store-headers-file; the address of a bucket begins with s3://",
+            ),
+            (StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. }, _) => {
                 Some("check the credentials and their permissions")
             }
-            object_store::Error::NotFound { .. } => Some(missing),
-            _ => tls_problem::hint(&error),
+            (StoreError::NotFound { .. }, _) if verb == "create" => {
+                Some("create the bucket or container first")
+            }
+            (StoreError::NotFound { .. }, _) => Some("check the address: no such object"),
+            _ => tls_problem::hint(error),
         };
-        Error::caused(what, in_full(&error)).maybe_hint(hint)
+        Error::caused(what, in_full(error)).maybe_hint(hint)
     }
 }
 
-/// Formats an error with its innermost cause, which `object_store` can omit.
-fn in_full(error: &object_store::Error) -> String {
-    let (text, cause) = (error.to_string(), tls_problem::innermost(error).to_string());
+/// The path of an object. The parts of its name are separated by slashes.
+fn path(prefix: &Path, name: &str) -> Path {
+    prefix.parts().chain(Path::from(name).parts()).collect()
+}
+
+/// The hash of a content, decompressed if it is compressed: two versions of a compressor differ.
+fn hash(content: &[u8]) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    let hashed = hasher.update_reader(GzDecoder::new(content)).map(|hasher| hasher.finalize());
+    hashed.unwrap_or_else(|_| blake3::hash(content))
+}
+
+/// Formats the cause of an error, with its innermost cause, which `object_store` can omit.
+fn in_full(error: &StoreError) -> String {
+    let text = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+    let cause = tls_problem::innermost(error).to_string();
     if text.contains(&cause) { text } else { format!("{text}: {cause}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use flate2::Compression;
+    use flate2::bufread::GzEncoder;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_cut_off_is_an_error_that_names_it_until_it_is_moved_away() {
+        let dir = tempfile::tempdir().unwrap();
+        let address = format!("file://{}", dir.path().display());
+        let objects = Objects::open(&address, &ProfileFiles::default()).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let create = || runtime.block_on(objects.create("d=1/name", b"rows".to_vec()));
+        let file = dir.path().join("d=1/name");
+        assert_eq!([create().unwrap(), create().unwrap()], [Created::Now, Created::Before]);
+        std::fs::write(&file, "").unwrap();
+        let error = create().unwrap_err().to_string();
+        assert_eq!(error, format!("d=1/name in {address} exists with other content"));
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(create().unwrap(), Created::Now);
+        assert_eq!(std::fs::read(&file).unwrap(), b"rows");
+    }
+
+    #[test]
+    fn a_content_is_the_same_also_if_another_version_has_compressed_it() {
+        let compressed = |text: &str, level| {
+            let mut bytes = Vec::new();
+            GzEncoder::new(text.repeat(99).as_bytes(), Compression::new(level))
+                .read_to_end(&mut bytes)
+                .unwrap();
+            bytes
+        };
+        let (fast, best) = (compressed("row\n", 0), compressed("row\n", 9));
+        assert!(fast != best && hash(&fast) == hash(&best));
+        for other in [&compressed("raw\n", 9), &best[..best.len() - 1], b"row\n".repeat(9).as_slice(), b""] {
+            assert!(hash(other) != hash(&best));
+        }
+        assert!(hash(b"a") == hash(b"a") && hash(b"a") != hash(b"b"));
+    }
 }

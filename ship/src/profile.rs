@@ -18,6 +18,8 @@ pub struct ProfileFiles {
     pub profile: Option<String>,
     /// The credentials that Google's tools store.
     pub google: Option<PathBuf>,
+    /// The headers for a gateway.
+    pub headers: Option<PathBuf>,
 }
 
 /// The settings of the profile that `object_store` knows. A file that cannot be read has none.

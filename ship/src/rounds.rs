@@ -57,7 +57,7 @@ fn round(shipper: &Shipper<'_>) -> Result<RoundOutcome> {
 fn ship_to(shipper: &Shipper<'_>, destination: &Destination, round: &mut RoundOutcome) -> Result<()> {
     match destination.kind {
         DestinationKind::ObjectStore => {
-            let objects = Objects::open(&destination.address, &profiles(&shipper.setup.context.env))?;
+            let objects = Objects::open(&destination.address, &profiles(&shipper.setup.context))?;
             event_objects::ship(shipper, destination, &objects, round)?;
             run_objects::ship(shipper, destination, &objects, round)
         }

@@ -1,16 +1,15 @@
 //! Sends ended runs to an OTLP receiver.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::Path;
 use std::time::Instant;
 
-use teamkeep_core::error::{Error, Result};
+use teamkeep_core::error::Result;
 use teamkeep_core::store::shipping::{Destination, Part, Shipped};
 
-use crate::otlp::{self, Headers, OtlpTarget, Request, RunExport, SendError, SendErrorKind, Sender, Signal};
+use crate::otlp::{self, OtlpTarget, Request, RunExport, SendError, SendErrorKind, Sender, Signal};
 use crate::patience::Patience;
 use crate::receiver_problems::ReceiverProblems;
-use crate::setup::{Setup, secret_file};
+use crate::setup::{Setup, headers_file};
 use crate::shipped_run::ShippedRun;
 use crate::shipper::{RoundOutcome, Shipper};
 use crate::unsent_runs::{Sending, Unsent, each_run, short_run_id};
@@ -46,15 +45,11 @@ fn target(setup: &Setup, destination: &Destination) -> Result<OtlpTarget> {
     Ok(OtlpTarget {
         base: destination.address.clone(),
         encoding: ship.otlp_encoding,
-        headers: headers.map(|path| read_headers(&path)).transpose()?.unwrap_or_default(),
+        headers: headers
+            .map(|path| headers_file(&path, "ship.otlp-headers-file"))
+            .transpose()?
+            .unwrap_or_default(),
     })
-}
-
-fn read_headers(path: &Path) -> Result<Headers> {
-    let failed = |error: Error| error.within("cannot use `ship.otlp-headers-file`");
-    let text = String::from_utf8(secret_file(path).map_err(failed)?);
-    let text = text.map_err(|_| failed(Error::new("it is not UTF-8")))?;
-    Headers::parse(&text).map_err(failed)
 }
 
 struct Receiver<'a> {

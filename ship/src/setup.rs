@@ -16,6 +16,7 @@ use teamkeep_core::sys::env::Env;
 use teamkeep_core::sys::fs;
 
 use crate::identity::Identity;
+use crate::otlp::Headers;
 use crate::privacy::{Pseudonyms, Texts};
 use crate::profile::ProfileFiles;
 
@@ -99,11 +100,20 @@ fn user() -> Option<String> {
 }
 
 /// Where the profiles of object stores are.
-pub fn profiles(env: &Env) -> ProfileFiles {
-    let (profile, [credentials, config]) = env.aws_profiles();
-    let google =
-        env.home.as_ref().map(|home| home.join(".config/gcloud/application_default_credentials.json"));
-    ProfileFiles { credentials, config, profile, google }
+pub fn profiles(context: &Context) -> ProfileFiles {
+    let (profile, [credentials, config]) = context.env.aws_profiles();
+    let home = context.env.home.as_deref();
+    let google = home.map(|home| home.join(".config/gcloud/application_default_credentials.json"));
+    let headers = context.config.ship.store_headers_path(home);
+    ProfileFiles { credentials, config, profile, google, headers }
+}
+
+/// Reads the file with headers that this key of the configuration names.
+pub fn headers_file(path: &Path, key: &str) -> Result<Headers> {
+    let failed = |error: Error| error.within(format!("cannot use `{key}`"));
+    let text = String::from_utf8(secret_file(path).map_err(failed)?);
+    let text = text.map_err(|_| failed(Error::new("it is not UTF-8")))?;
+    Headers::parse(&text).map_err(failed)
 }
 
 /// Reads a file with a secret, which only its owner can access.

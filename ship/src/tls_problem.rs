@@ -1,5 +1,4 @@
-//! Hints for TLS connections that fail. After a lasting error of TLS, a receiver gets no other request in the same round;
-//! `object_store` repeats its requests nevertheless.
+//! Hints for TLS connections that fail. After a lasting error of TLS, a receiver gets no other request in the same round.
 
 use std::error::Error;
 use std::io;

@@ -34,8 +34,8 @@ impl Got {
         let headers = lines.iter().skip(1).filter_map(|line| line.split_once(": "));
         let headers: HashMap<String, String> =
             headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
-        let length = headers.get("content-length").and_then(|length| length.parse().ok());
-        let mut body = vec![0; length.ok_or(ErrorKind::InvalidData)?];
+        let length = headers.get("content-length").map_or(Ok(0), |length| length.parse());
+        let mut body = vec![0; length.map_err(|_| ErrorKind::InvalidData)?];
         reader.read_exact(&mut body)?;
         Ok(Got { line: lines.swap_remove(0), headers, body })
     }
@@ -47,6 +47,10 @@ impl Got {
         others.for_each(|(name, value)| head.push_str(&format!("{name}: {value}\r\n")));
         stream.write_all(format!("{head}connection: close\r\n\r\n").as_bytes())?;
         stream.write_all(&self.body)
+    }
+
+    pub fn method(&self) -> &str {
+        self.line.split(' ').next().unwrap_or_default()
     }
 
     /// The path in the first line.

@@ -8,6 +8,11 @@
 mod certificates;
 #[path = "../support/engines.rs"]
 mod engines;
+#[path = "../support/http.rs"]
+mod http;
+mod stores;
+#[path = "../support/stub.rs"]
+mod stub;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -31,6 +36,18 @@ impl Receiver {
         let mut command = Command::new(python);
         command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/server.py"));
         command.args(certificate.iter().flat_map(|files| [&files.certificate, &files.key]));
+        Receiver::started(command)
+    }
+
+    /// The same, which forwards all connections to a server without TLS.
+    fn before(python: &Path, Certificate { certificate, key }: &Certificate, port: u16) -> Receiver {
+        let mut command = Command::new(python);
+        command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/front.py"));
+        command.args([certificate, key]).arg(port.to_string());
+        Receiver::started(command)
+    }
+
+    fn started(mut command: Command) -> Receiver {
         let mut server = Server(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
         let mut output = BufReader::new(server.0.stdout.take().unwrap());
         let mut port = String::new();

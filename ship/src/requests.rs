@@ -1,0 +1,132 @@
+//! The requests to a store: they are repeated with patience, and a clock that is off is noticed. After a lasting error of TLS a
+//! request is not repeated.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta};
+use object_store::ClientOptions;
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
+    ReqwestConnector,
+};
+use reqwest::StatusCode;
+use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+use teamkeep_core::sys::clock::Clock;
+
+use crate::patience::Patience;
+use crate::tls_problem;
+
+/// How long one request may take. Objects have up to some 32 MiB.
+pub const TIMEOUT: Duration = Duration::from_secs(120);
+/// A difference of clocks that stores accept.
+const MAX_SKEW: TimeDelta = TimeDelta::minutes(5);
+/// S3's error if another request for the object was in progress: it may have failed, so the object may not exist.
+const CONFLICT: &str = "<Code>ConditionalRequestConflict</Code>";
+
+/// The state that all requests for an object share.
+#[derive(Debug, Default, Clone)]
+pub struct Requests(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    patience: Patience,
+    /// This machine's time minus the store's, if that can be why it rejected the last request.
+    skew: Option<TimeDelta>,
+}
+
+impl Requests {
+    /// The requests for another object begin.
+    pub fn begin(&self) {
+        *self.state() = State::default();
+    }
+
+    /// By how much the clock of this machine is off, if that can be why the last request was rejected.
+    pub fn clock_problem(&self) -> Option<String> {
+        let skew = self.state().skew?;
+        let minutes = (skew.abs().num_seconds() + 30) / 60;
+        let side = if skew > TimeDelta::zero() { "ahead of" } else { "behind" };
+        Some(format!("the clock of this machine is {minutes} minutes {side} that of the store"))
+    }
+
+    pub fn client(&self, client: HttpClient) -> HttpClient {
+        HttpClient::new(Patient { client, requests: self.clone() })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl HttpConnector for Requests {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let options = options.clone().with_timeout(TIMEOUT);
+        ReqwestConnector::default().connect(&options).map(|client| self.client(client))
+    }
+}
+
+#[derive(Debug)]
+struct Patient {
+    client: HttpClient,
+    requests: Requests,
+}
+
+#[async_trait]
+impl HttpService for Patient {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let mut attempts = 0;
+        loop {
+            let start = Instant::now();
+            let (outcome, is_temporary) = match self.send(request.clone()).await {
+                Ok((answer, is_temporary)) => (Ok(answer), is_temporary),
+                Err(error) => {
+                    let is_lasting = matches!(error.kind(), HttpErrorKind::Decode | HttpErrorKind::Unknown);
+                    let is_temporary = !is_lasting && tls_problem::hint(&error).is_none();
+                    (Err(error), is_temporary)
+                }
+            };
+            attempts += 1;
+            let asked = outcome.as_ref().ok().and_then(|answer| retry_after(answer.headers()));
+            let pause = || self.requests.state().patience.pause(attempts, start.elapsed(), asked);
+            match is_temporary.then(pause).flatten() {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => return outcome,
+            }
+        }
+    }
+}
+
+impl Patient {
+    /// Sends a request once. Returns the response, and whether the same request can succeed later.
+    async fn send(&self, request: HttpRequest) -> Result<(HttpResponse, bool), HttpError> {
+        let answer = self.client.execute(request).await?;
+        let status = answer.status();
+        // Other errors have other reasons.
+        let can_be_clock = matches!(status.as_u16(), 400 | 401 | 403);
+        self.requests.state().skew = can_be_clock.then(|| skew(answer.headers())).flatten();
+        if status != StatusCode::CONFLICT {
+            return Ok((answer, is_temporary(status)));
+        }
+        let (head, body) = answer.into_parts();
+        let body = body.bytes().await?;
+        let is_temporary = String::from_utf8_lossy(&body).contains(CONFLICT);
+        Ok((HttpResponse::from_parts(head, body.into()), is_temporary))
+    }
+}
+
+/// Whether the same request can succeed later.
+pub fn is_temporary(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 408 | 429) || status.is_server_error() && status.as_u16() != 501
+}
+
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
+}
+
+/// This machine's time minus the server's, if stores do not accept the difference.
+fn skew(headers: &HeaderMap) -> Option<TimeDelta> {
+    let theirs = DateTime::parse_from_rfc2822(headers.get(DATE)?.to_str().ok()?).ok()?;
+    let skew = Clock::new(None).now().utc().signed_duration_since(theirs);
+    (skew.abs() > MAX_SKEW).then_some(skew)
+}
