@@ -11,6 +11,7 @@
 //! [`privacy`] decides which texts leave the machine, and [`identity`] under which names.
 
 pub mod cli;
+mod credential_process;
 mod dry_run;
 mod event_objects;
 mod fetch;

@@ -24,12 +24,21 @@ pub struct ProfileFiles {
 
 /// The settings of the profile that `object_store` knows. A file that cannot be read has none.
 pub fn settings(files: &ProfileFiles) -> Vec<(AmazonS3ConfigKey, String)> {
+    all(files).into_iter().filter_map(|(key, value)| Some((known(&key)?, value))).collect()
+}
+
+/// The command line of the profile that prints credentials.
+pub fn credential_process(files: &ProfileFiles) -> Option<String> {
+    all(files).into_iter().find(|(key, _)| key == "credential_process").map(|(_, line)| line)
+}
+
+fn all(files: &ProfileFiles) -> Vec<(String, String)> {
     let profile = files.profile.as_deref().unwrap_or("default");
     let read = |path: &Option<PathBuf>| path.as_deref().map(read_text).unwrap_or_default();
     let (credentials, config) = (read(&files.credentials), read(&files.config));
     let in_config = if profile == "default" { profile.to_owned() } else { format!("profile {profile}") };
     let found = section(&config, &in_config).chain(section(&credentials, profile));
-    found.filter_map(|(key, value)| Some((known(key)?, value.to_owned()))).collect()
+    found.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
 }
 
 fn read_text(path: &Path) -> String {

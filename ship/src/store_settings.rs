@@ -1,18 +1,30 @@
 //! The settings of object stores: those of the environment, and of profile files.
 
+use std::sync::Arc;
+
 use object_store::ClientConfigKey;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use teamkeep_core::error::{Error, Result};
 
+use crate::credential_process::CredentialProcess;
 use crate::profile::{self, ProfileFiles};
 
 /// The settings for an address `s3://…`.
 pub fn s3(address: &str, profiles: &ProfileFiles) -> Result<AmazonS3Builder> {
-    let builder = with_profile(AmazonS3Builder::from_env(), profiles).with_url(address);
-    let of_profile = profiles.profile.as_ref().map(|profile| format!("the profile {profile:?} has no keys"));
-    require(S3_CREDENTIALS, |key| builder.get_config_value(key), of_profile)?;
+    let mut builder = with_profile(AmazonS3Builder::from_env(), profiles).with_url(address);
+    if !has_credentials(&builder) {
+        let name = profiles.profile.as_deref().unwrap_or("default");
+        let line = profile::credential_process(profiles).ok_or_else(|| {
+            let error = "there are no credentials for the object store: the profile";
+            Error::new(format!("{error} {name:?} has no keys and no credential_process")).hint(format!(
+                "set AWS_* in the environment; or, with single sign-on or a role, add to the profile: \
+                 credential_process = aws configure export-credentials --profile {name} --format process"
+            ))
+        })?;
+        builder = builder.with_credentials(Arc::new(CredentialProcess::new(line)));
+    }
     let allow_http = AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp);
     let [endpoint, allowed] =
         [&AmazonS3ConfigKey::Endpoint, &allow_http].map(|key| builder.get_config_value(key));
@@ -24,7 +36,7 @@ pub fn s3(address: &str, profiles: &ProfileFiles) -> Result<AmazonS3Builder> {
 pub fn google(address: &str, profiles: &ProfileFiles) -> Result<GoogleCloudStorageBuilder> {
     let builder = GoogleCloudStorageBuilder::from_env().with_url(address);
     if !profiles.google.as_ref().is_some_and(|file| file.is_file()) {
-        require(GOOGLE_CREDENTIALS, |key| builder.get_config_value(key), None)?;
+        require(GOOGLE_CREDENTIALS, |key| builder.get_config_value(key))?;
     }
     Ok(builder)
 }
@@ -32,12 +44,7 @@ pub fn google(address: &str, profiles: &ProfileFiles) -> Result<GoogleCloudStora
 /// The settings for an address `az://…`.
 pub fn azure(address: &str) -> Result<MicrosoftAzureBuilder> {
     let builder = MicrosoftAzureBuilder::from_env().with_url(address);
-    require(AZURE_CREDENTIALS, |key| builder.get_config_value(key), None)?;
-    let account = builder.get_config_value(&AzureConfigKey::AccountName).filter(|name| !name.is_empty());
-    if account.is_none() && !is_on(builder.get_config_value(&AzureConfigKey::UseEmulator).as_deref()) {
-        let error = Error::new(format!("no storage account is set for {address}"));
-        return Err(error.hint("set AZURE_STORAGE_ACCOUNT_NAME in the environment"));
-    }
+    require(AZURE_CREDENTIALS, |key| builder.get_config_value(key))?;
     let allow_http = AzureConfigKey::Client(ClientConfigKey::AllowHttp);
     let [endpoint, allowed] =
         [&AzureConfigKey::Endpoint, &allow_http].map(|key| builder.get_config_value(key));
@@ -45,16 +52,17 @@ pub fn azure(address: &str) -> Result<MicrosoftAzureBuilder> {
     Ok(builder.with_config(allow_http, allowed.to_string()))
 }
 
-/// At least one of these must be set. Without credentials, `object_store` would ask a server of the cloud for
+/// All of at least one of these lists must be set. Without credentials, `object_store` would ask a server of the cloud for
 /// some, which on other machines is an address that does not answer.
-const S3_CREDENTIALS: &[AmazonS3ConfigKey] = &[
-    AmazonS3ConfigKey::AccessKeyId,
-    AmazonS3ConfigKey::WebIdentityTokenFile,
-    AmazonS3ConfigKey::ContainerCredentialsRelativeUri,
-    AmazonS3ConfigKey::ContainerCredentialsFullUri,
-    AmazonS3ConfigKey::MetadataEndpoint,
-    AmazonS3ConfigKey::SkipSignature,
+const S3_CREDENTIALS: &[&[AmazonS3ConfigKey]] = &[
+    &[AmazonS3ConfigKey::AccessKeyId],
+    &[AmazonS3ConfigKey::WebIdentityTokenFile, AmazonS3ConfigKey::RoleArn],
+    &[AmazonS3ConfigKey::ContainerCredentialsRelativeUri],
+    &[AmazonS3ConfigKey::ContainerCredentialsFullUri, AmazonS3ConfigKey::ContainerAuthorizationTokenFile],
+    &[AmazonS3ConfigKey::MetadataEndpoint],
+    &[AmazonS3ConfigKey::SkipSignature],
 ];
+/// At least one of these.
 const GOOGLE_CREDENTIALS: &[GoogleConfigKey] = &[
     GoogleConfigKey::ServiceAccount,
     GoogleConfigKey::ServiceAccountKey,
@@ -81,31 +89,27 @@ fn is_on(value: Option<&str>) -> bool {
     })
 }
 
-/// The value of a variable that is on or off, with the same words as in `object_store`, whose error does not name the variable.
-fn flag(variable: &str, value: Option<String>) -> Result<bool> {
-    let Some(value) = value.filter(|value| is_on(Some(value))) else { return Ok(false) };
-    match value.to_ascii_lowercase().as_str() {
-        "1" | "true" | "on" | "yes" | "y" => Ok(true),
-        _ => Err(Error::new(format!("invalid {variable} {value:?}; expected \"true\" or \"false\""))),
-    }
+fn has_credentials(builder: &AmazonS3Builder) -> bool {
+    let is_set = |key: &AmazonS3ConfigKey| is_on(builder.get_config_value(key).as_deref());
+    S3_CREDENTIALS.iter().any(|keys| keys.iter().all(is_set))
 }
 
-/// Checks that there are credentials. `why` explains why there may be none.
-fn require<K>(keys: &[K], value: impl Fn(&K) -> Option<String>, why: Option<String>) -> Result<()> {
+/// Checks that there are credentials.
+fn require<K>(keys: &[K], value: impl Fn(&K) -> Option<String>) -> Result<()> {
     if keys.iter().any(|key| is_on(value(key).as_deref())) {
         return Ok(());
     }
-    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-    Err(Error::new(format!("there are no credentials for the object store{why}")).hint(
-        "set them in the environment (AWS_*, GOOGLE_* or AZURE_*), or in a profile file such as ~/.aws/credentials",
-    ))
+    Err(Error::new("there are no credentials for the object store")
+        .hint("set them in the environment: GOOGLE_* or AZURE_*"))
 }
 
 /// Whether addresses without TLS are allowed. Checks the address: later, the error of a request would not name the reason.
 /// `names` has the variables of the address and of the permission.
 fn allows_http(endpoint: Option<String>, allowed: Option<String>, names: [&str; 2]) -> Result<bool> {
     let [address, permission] = names;
-    let is_allowed = flag(permission, allowed)?;
+    let is_allowed = allowed.is_some_and(|allowed| {
+        matches!(allowed.to_ascii_lowercase().as_str(), "1" | "true" | "on" | "yes" | "y")
+    });
     if is_allowed || !endpoint.unwrap_or_default().starts_with("http://") {
         return Ok(is_allowed);
     }
@@ -116,7 +120,7 @@ fn allows_http(endpoint: Option<String>, allowed: Option<String>, names: [&str; 
 /// Adds what the environment does not set: credentials only as a whole.
 fn with_profile(env: AmazonS3Builder, profiles: &ProfileFiles) -> AmazonS3Builder {
     let is_set = |key: &AmazonS3ConfigKey| env.get_config_value(key).is_some();
-    let has_credentials = S3_CREDENTIALS.iter().any(|key| is_on(env.get_config_value(key).as_deref()));
+    let has_credentials = has_credentials(&env);
     let missing = profile::settings(profiles).into_iter().filter(|(key, _)| match key {
         AmazonS3ConfigKey::Region | AmazonS3ConfigKey::Endpoint => !is_set(key),
         _ => !has_credentials,
@@ -145,6 +149,8 @@ mod tests {
         assert_eq!(key(AmazonS3Builder::new()).as_deref(), Some("A"));
         assert_eq!(key(set(AmazonS3ConfigKey::SkipSignature, "false")).as_deref(), Some("A"));
         assert_eq!(key(set(AmazonS3ConfigKey::AccessKeyId, "E")).as_deref(), Some("E"));
-        assert_eq!(key(set(AmazonS3ConfigKey::WebIdentityTokenFile, "/token")), None);
+        let identity = set(AmazonS3ConfigKey::WebIdentityTokenFile, "/token");
+        assert_eq!(key(identity.clone()).as_deref(), Some("A"), "it needs a role");
+        assert_eq!(key(identity.with_config(AmazonS3ConfigKey::RoleArn, "r")), None);
     }
 }

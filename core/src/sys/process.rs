@@ -154,6 +154,8 @@ pub struct Run {
     pub stdin: Stdio,
     /// Whether its errors are output, too.
     pub captures_stderr: bool,
+    /// Where its errors go otherwise.
+    pub stderr: Stdio,
     /// Whether to wait until no child process holds its output open.
     pub until_closed: bool,
     pub limit: Duration,
@@ -161,7 +163,8 @@ pub struct Run {
 
 impl Run {
     pub fn new(command: Command, limit: Duration) -> Run {
-        Run { command, stdin: Stdio::null(), captures_stderr: false, until_closed: false, limit }
+        let [stdin, stderr] = [Stdio::null(), Stdio::null()];
+        Run { command, stdin, captures_stderr: false, stderr, until_closed: false, limit }
     }
 
     pub fn collect(self, max_bytes: usize) -> io::Result<(Outcome, Vec<u8>)> {
@@ -187,7 +190,7 @@ impl Run {
         }
         let start = Instant::now();
         let (mut pipe, writer) = io::pipe()?;
-        let stderr = if self.captures_stderr { writer.try_clone()?.into() } else { Stdio::null() };
+        let stderr = if self.captures_stderr { writer.try_clone()?.into() } else { self.stderr };
         self.command.stderr(stderr);
         let child = self.command.stdin(self.stdin).stdout(writer).process_group(0).spawn()?;
         // This process's copies of the pipe's write end would hide its end.

@@ -60,11 +60,9 @@ fn an_address_without_tls_has_to_be_allowed_and_a_profile_without_keys_is_named(
     ];
     let plain = error(&keys);
     assert!(plain.contains("does not use TLS") && plain.contains("AWS_ALLOW_HTTP=true"), "{plain}");
-    for off in ["", "0", "false", "FALSE", "off", "no"] {
+    for off in ["", "0", "false", "FALSE", "off", "no", "maybe"] {
         assert_eq!(error(&[&keys[..], &[("AWS_ALLOW_HTTP", off)]].concat()), plain, "{off:?}");
     }
-    let invalid = error(&[&keys[..], &[("AWS_ALLOW_HTTP", "maybe")]].concat());
-    assert!(invalid.contains("invalid AWS_ALLOW_HTTP \"maybe\"; expected \"true\" or"), "{invalid}");
     machine.configure("store = \"az://container\"");
     let azure = error(&[
         ("AZURE_STORAGE_ACCOUNT_NAME", "a"),
@@ -73,11 +71,8 @@ fn an_address_without_tls_has_to_be_allowed_and_a_profile_without_keys_is_named(
         ("AZURE_ALLOW_HTTP", "0"),
     ]);
     assert!(azure.contains("AZURE_STORAGE_ENDPOINT") && azure.contains("AZURE_ALLOW_HTTP=true"), "{azure}");
-    for name in [&[][..], &[("AZURE_STORAGE_ACCOUNT_NAME", "")]] {
-        let account = error(&[&[("AZURE_STORAGE_ACCOUNT_KEY", "a2V5")], name].concat());
-        assert!(account.contains("no storage account is set for az://container"), "{account}");
-        assert!(account.contains("set AZURE_STORAGE_ACCOUNT_NAME"), "{account}");
-    }
+    let account = error(&[("AZURE_STORAGE_ACCOUNT_KEY", "a2V5")]);
+    assert!(account.contains("az://container: Account must be specified"), "{account}");
     machine.configure("store = \"s3://bucket\"");
     let profile = error(&[("AWS_PROFILE", "sso")]);
     assert!(profile.contains("the profile \"sso\" has no keys"), "{profile}");

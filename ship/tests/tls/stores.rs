@@ -1,7 +1,114 @@
-//! A gateway with TLS.
+//! Identities that are exchanged for credentials, and a gateway, with TLS.
 
-use super::stub::{Bucket, Stub, status};
+use chrono::{SecondsFormat, TimeDelta, Utc};
+
+use super::stub::{Answer, Bucket, Stub, status, with_body};
 use super::{Receiver, Scene, python};
+
+/// What AWS's security token service responds, in XML.
+fn session() -> String {
+    let expiration = (Utc::now() + TimeDelta::minutes(60)).to_rfc3339_opts(SecondsFormat::Secs, true);
+    format!(
+        "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>\
+         <SessionToken>WT</SessionToken><SecretAccessKey>WS</SecretAccessKey>\
+         <Expiration>{expiration}</Expiration><AccessKeyId>WK</AccessKeyId>\
+         </Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>"
+    )
+}
+
+/// The variables of a web identity, whose token is in a file.
+fn identity(scene: &Scene) -> Vec<(&'static str, String)> {
+    let token = scene.machine.home().join("token");
+    std::fs::write(&token, "made-up-identity").unwrap();
+    vec![
+        ("AWS_WEB_IDENTITY_TOKEN_FILE", token.display().to_string()),
+        ("AWS_ROLE_ARN", "arn:aws:iam::1:role/ship".to_owned()),
+        ("AWS_REGION", "eu-west-1".to_owned()),
+    ]
+}
+
+#[test]
+fn a_web_identity_is_exchanged_for_credentials_of_a_role() {
+    let Some(python) = python() else { return };
+    let scene = Scene::new();
+    let mut is_busy = true;
+    let service = Stub::start(move |_| match std::mem::take(&mut is_busy) {
+        true => status("503 Service Unavailable"),
+        false => with_body("200 OK", session()),
+    });
+    let bucket = Bucket::default();
+    let of_store = bucket.clone();
+    let store = Stub::start(move |got| of_store.answer(got));
+    let certificate = scene.issue("IP:127.0.0.1");
+    let front = Receiver::before(&python, &certificate, service.port);
+    scene.machine.configure("store = \"s3://bucket\"");
+    let mut environment = identity(&scene);
+    environment.extend([
+        ("AWS_ENDPOINT_URL_STS", format!("https://127.0.0.1:{}", front.port)),
+        ("AWS_ENDPOINT_URL", store.base.clone()),
+        ("AWS_ALLOW_HTTP", "true".to_owned()),
+    ]);
+    let (is_sent, text) = scene.ship(&scene.ca.certificate, &environment);
+    assert!(is_sent && bucket.len() > 0, "{text}");
+    let asked = service.requests();
+    assert_eq!(asked.len(), 2);
+    for part in ["Action=AssumeRoleWithWebIdentity", "made-up-identity", "role%2Fship"] {
+        assert!(asked[1].line.contains(part), "{}", asked[1].line);
+    }
+    for got in store.requests() {
+        assert!(got.headers["authorization"].contains("Credential=WK/"));
+        assert_eq!(got.headers["x-amz-security-token"], "WT");
+    }
+}
+
+#[test]
+fn a_rejected_web_identity_is_an_error_without_the_token_and_names_a_clock_that_is_off() {
+    let Some(python) = python() else { return };
+    for (minutes, names_clock) in [(0, false), (-40, true)] {
+        let scene = Scene::new();
+        let service = Stub::start(move |_| {
+            let date = (Utc::now() + TimeDelta::minutes(minutes)).format("%a, %d %b %Y %H:%M:%S GMT");
+            let error = "<ErrorResponse><Error><Code>ExpiredTokenException</Code></Error></ErrorResponse>";
+            with_body("400 Bad Request", error).header("Date", date.to_string())
+        });
+        let front = Receiver::before(&python, &scene.issue("IP:127.0.0.1"), service.port);
+        scene.machine.configure("store = \"s3://bucket\"");
+        let mut environment = identity(&scene);
+        environment.push(("AWS_ENDPOINT_URL_STS", format!("https://127.0.0.1:{}", front.port)));
+        let (is_sent, text) = scene.ship(&scene.ca.certificate, &environment);
+        assert!(!is_sent && text.contains("ExpiredTokenException") && !text.contains("made-up"), "{text}");
+        assert_eq!(text.contains("minutes ahead of that of the store"), names_clock, "{text}");
+    }
+}
+
+#[test]
+fn a_workload_identity_is_exchanged_for_a_token() {
+    let Some(python) = python() else { return };
+    let scene = Scene::new();
+    let service = Stub::start(|_| with_body("200 OK", r#"{"access_token":"made-up","expires_in":3600}"#));
+    let bucket = Bucket::default();
+    let of_store = bucket.clone();
+    let store = Stub::start(move |got| Answer { status: "201 Created", ..of_store.answer(got) });
+    let front = Receiver::before(&python, &scene.issue("IP:127.0.0.1"), service.port);
+    let token = scene.machine.home().join("token");
+    std::fs::write(&token, "made-up-identity").unwrap();
+    scene.machine.configure("store = \"az://container\"");
+    let environment = [
+        ("AZURE_STORAGE_ACCOUNT_NAME", "account".to_owned()),
+        ("AZURE_CLIENT_ID", "client".to_owned()),
+        ("AZURE_TENANT_ID", "tenant".to_owned()),
+        ("AZURE_FEDERATED_TOKEN_FILE", token.display().to_string()),
+        ("AZURE_AUTHORITY_HOST", format!("https://127.0.0.1:{}", front.port)),
+        ("AZURE_STORAGE_ENDPOINT", store.base.clone()),
+        ("AZURE_ALLOW_HTTP", "true".to_owned()),
+    ];
+    let (is_sent, text) = scene.ship(&scene.ca.certificate, &environment);
+    assert!(is_sent && bucket.len() > 0, "{text}");
+    let asked = service.requests();
+    assert_eq!(asked.len(), 1);
+    assert!(String::from_utf8_lossy(&asked[0].body).contains("client_assertion=made-up-identity"));
+    assert!(store.requests().iter().all(|got| got.headers["authorization"] == "Bearer made-up"));
+}
 
 #[test]
 fn a_gateway_with_tls_gets_everything_and_does_not_redirect_to_a_store_without_tls() {
