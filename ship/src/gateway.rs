@@ -64,7 +64,7 @@ impl Gateway {
                         "the response is a web page: check whether the network needs a login",
                     ));
                 }
-                200..=299 => return Ok(response.into_body().bytes().await.map_err(failed)?),
+                200..=299 => return response.into_body().bytes().await.map_err(failed),
                 409 | 412 => return Err(StoreError::AlreadyExists { path, source }),
                 _ if requests::is_temporary(status) => return Err(failed(source)),
                 _ => return Err(StoreError::PermissionDenied { path, source }),

@@ -1,5 +1,5 @@
-//! The requests to a store: they are repeated with patience, and a clock that is off is noticed. After a lasting error of TLS a
-//! request is not repeated.
+//! The requests to a store: they are repeated for a limited time, and a clock that is off is noticed. After a lasting error of TLS
+//! a request is not repeated.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -5,7 +5,7 @@ use chrono::{SecondsFormat, TimeDelta, Utc};
 use super::stub::{Answer, Bucket, Stub, status, with_body};
 use super::{Receiver, Scene, python};
 
-/// What AWS's security token service responds, in XML.
+/// A response of AWS's security token service.
 fn session() -> String {
     let expiration = (Utc::now() + TimeDelta::minutes(60)).to_rfc3339_opts(SecondsFormat::Secs, true);
     format!(
