@@ -1,5 +1,5 @@
--- Part of compact.sh: writes the statements that read the objects of a day, 100 at once, and each one by itself.
-.read raw.sql
+-- Part of compact.sh: writes the statements that read the objects of a day, 100 at once.
+TRUNCATE raw;
 CREATE OR REPLACE TABLE reading AS
 SELECT *, row_number() OVER (ORDER BY path) // 100 AS batch
 FROM pending

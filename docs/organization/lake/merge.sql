@@ -17,13 +17,11 @@ CREATE OR REPLACE MACRO other_files(wanted) AS (
 );
 
 .output tables.sql
--- The views of the old rows and the new ones.
-SELECT 'CREATE OR REPLACE VIEW merged_' || name || ' AS SELECT '
-  || string_agg(format('"{}"::{} AS "{}"', col, type, col), ', ' ORDER BY position)
-  || ' FROM raw WHERE "table" = ' || quoted(name)
-  || ' UNION ALL BY NAME SELECT * FROM read_parquet(' || day_files(name) || ', union_by_name = true);'
-FROM columns
-GROUP BY name;
+-- The old rows and the new ones.
+SELECT 'CREATE OR REPLACE VIEW merged_' || name || ' AS SELECT * EXCLUDE (path, given) FROM new_' || name
+  || ' WHERE path NOT IN (SELECT path FROM problems) UNION ALL BY NAME SELECT * FROM read_parquet(' || day_files(name)
+  || ', union_by_name = true);'
+FROM (SELECT DISTINCT name FROM columns);
 -- The shipment that counts of each run.
 SELECT 'CREATE OR REPLACE TABLE counting AS SELECT org, store, run, shipped_at FROM merged_runs QUALIFY row_number() OVER '
   || '(PARTITION BY org, store, run ORDER BY revision DESC, shipped_at DESC) = 1;';
@@ -32,8 +30,8 @@ SELECT 'CREATE OR REPLACE TABLE kept AS FROM counting UNION SELECT org, store, r
 -- The files.
 SELECT 'COPY (' || CASE
     WHEN name = 'events' THEN 'SELECT * FROM merged_events ANTI JOIN (SELECT org, store, id FROM read_parquet(' || other_files(name)
-      || ') WHERE day BETWEEN (SELECT min(day) FROM raw WHERE "table" = ''events'') AND (SELECT max(day) FROM raw WHERE '
-      || '"table" = ''events'')) USING (org, store, id) '
+      || ') WHERE day BETWEEN (SELECT min(day) FROM new_events) AND (SELECT max(day) '
+      || 'FROM new_events)) USING (org, store, id) '
       || 'QUALIFY row_number() OVER (PARTITION BY org, store, id ORDER BY shipped_at) = 1'
     WHEN name = 'hosts' THEN 'SELECT DISTINCT * FROM merged_hosts'
     ELSE 'SELECT DISTINCT * FROM merged_' || name || ' SEMI JOIN ' || if(name = 'runs', 'counting', 'kept')

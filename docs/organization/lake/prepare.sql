@@ -1,16 +1,9 @@
 -- Part of compact.sh: finds the objects that are not in the tables yet.
-SET VARIABLE lake = getenv('LAKE');
 
--- The columns of all tables. One that has several types is read as JSON, and converted later.
 CREATE TABLE columns AS
 SELECT table_name AS name, column_name AS col, column_index AS position, data_type AS type
 FROM duckdb_columns()
 WHERE NOT internal AND table_name NOT IN ('objects', 'columns');
-
-CREATE TABLE raw_columns AS
-SELECT col, CASE WHEN count(DISTINCT type) > 1 THEN 'JSON' ELSE any_value(type) END AS type
-FROM columns
-GROUP BY col;
 
 CREATE MACRO quoted(word) AS '''' || replace(word, '''', '''''') || '''';
 
@@ -21,7 +14,7 @@ FROM duckdb_tables()
 ANTI JOIN (
   SELECT split_part(file, '/', -2) AS table_name FROM glob(getenv('LAKE') || '/tables/*/none.parquet')
 ) USING (table_name)
-WHERE table_name NOT IN ('columns', 'raw_columns');
+WHERE table_name <> 'columns';
 .output
 .read none.sql
 
@@ -44,13 +37,8 @@ FROM found
 ANTI JOIN (SELECT object FROM read_parquet(getvariable('files')) WHERE problem IS NULL) USING (object)
 WHERE found.day IS NOT NULL;
 
--- The statement that reads objects, or fails.
+-- The rows of a day, and the statement that reads those of some objects, or fails.
+CREATE TABLE raw (path VARCHAR, "table" VARCHAR, json JSON);
 CREATE MACRO load_statement(paths) AS
-  'INSERT INTO raw BY NAME SELECT * FROM read_json([' || paths || '], format = ''newline_delimited'', '
-  || 'compression = ''gzip'', maximum_object_size = 67108864, filename = ''path'', hive_partitioning = false, columns = {''table'': ''VARCHAR'', '
-  || (SELECT string_agg(quoted(col) || ': ' || quoted(type), ', ' ORDER BY col) FROM raw_columns) || '});';
-
-.output raw.sql
-SELECT 'CREATE OR REPLACE TABLE raw (path VARCHAR, "table" VARCHAR, '
-  || string_agg('"' || col || '" ' || type, ', ' ORDER BY col) || ');' FROM raw_columns;
-.output
+  'INSERT INTO raw SELECT filename, json ->> ''$.table'', json FROM read_json_objects([' || paths || '], filename = true, '
+  || 'format = ''newline_delimited'', compression = ''gzip'', hive_partitioning = false, maximum_object_size = 67108864);';
