@@ -1,55 +1,61 @@
--- Views and queries for DuckDB 1.5 or later. Set the location of the tables before you run this file:
+-- Views and queries for DuckDB 1.5 or later, on the tables that compact.sh writes. Set their location before you run this file:
 --   SET VARIABLE lake = 's3://BUCKET/PREFIX';
 
--- All objects of a table. The types of the partitions are fixed, because DuckDB would take a host named 42 for a number.
-CREATE OR REPLACE MACRO objects_of(name) AS TABLE
-SELECT *
-FROM read_parquet(
-  getvariable('lake') || '/' || name || '/org=*/date=*/host=*/*.parquet',
-  hive_partitioning = true,
-  hive_types = {'org': VARCHAR, 'date': DATE, 'host': VARCHAR},
-  union_by_name = true
-);
+SET TimeZone = 'UTC';
 
--- The latest revision of each run.
+-- All files of a table.
+CREATE OR REPLACE MACRO rows_of(name) AS TABLE
+SELECT * FROM read_parquet(getvariable('lake') || '/tables/' || name || '/*.parquet', union_by_name = true);
+
+-- Of the rows of a run, those of one shipment count.
 CREATE OR REPLACE VIEW runs AS
-SELECT * FROM objects_of('runs')
-QUALIFY revision = max(revision) OVER (PARTITION BY org, date, host, run);
+SELECT *
+FROM rows_of('runs')
+SEMI JOIN (
+  SELECT org, store, run, arg_max(shipped_at, (revision, shipped_at)) AS shipped_at FROM rows_of('runs') GROUP BY ALL
+) USING (org, store, run, shipped_at);
 
--- The rows of the other tables that belong to these revisions.
 CREATE OR REPLACE VIEW agents AS
-SELECT part.* FROM objects_of('agents') AS part SEMI JOIN runs USING (org, date, host, run, revision);
+SELECT * FROM rows_of('agents') SEMI JOIN runs USING (org, store, run, shipped_at);
+
+CREATE OR REPLACE VIEW turns AS
+SELECT * FROM rows_of('turns') SEMI JOIN runs USING (org, store, run, shipped_at);
 
 CREATE OR REPLACE VIEW tasks AS
-SELECT part.* FROM objects_of('tasks') AS part SEMI JOIN runs USING (org, date, host, run, revision);
+SELECT * FROM rows_of('tasks') SEMI JOIN runs USING (org, store, run, shipped_at);
 
 CREATE OR REPLACE VIEW messages AS
-SELECT part.* FROM objects_of('messages') AS part SEMI JOIN runs USING (org, date, host, run, revision);
+SELECT * FROM rows_of('messages') SEMI JOIN runs USING (org, store, run, shipped_at);
 
 CREATE OR REPLACE VIEW verdicts AS
-SELECT part.* FROM objects_of('verdicts') AS part SEMI JOIN runs USING (org, date, host, run, revision);
+SELECT * FROM rows_of('verdicts') SEMI JOIN runs USING (org, store, run, shipped_at);
 
 CREATE OR REPLACE VIEW incidents AS
-SELECT part.* FROM objects_of('incidents') AS part SEMI JOIN runs USING (org, date, host, run, revision);
+SELECT * FROM rows_of('incidents') SEMI JOIN runs USING (org, store, run, shipped_at);
 
 CREATE OR REPLACE VIEW usage AS
-SELECT part.* FROM objects_of('usage') AS part SEMI JOIN runs USING (org, date, host, run, revision);
+SELECT * FROM rows_of('usage') SEMI JOIN runs USING (org, store, run, shipped_at);
 
 CREATE OR REPLACE VIEW tools AS
-SELECT part.* FROM objects_of('tools') AS part SEMI JOIN runs USING (org, date, host, run, revision);
+SELECT * FROM rows_of('tools') SEMI JOIN runs USING (org, store, run, shipped_at);
 
--- This table has no revisions.
-CREATE OR REPLACE VIEW events AS SELECT * FROM objects_of('events');
+CREATE OR REPLACE VIEW events AS SELECT * FROM rows_of('events');
+
+CREATE OR REPLACE VIEW hosts AS SELECT * FROM rows_of('hosts');
+
+-- The last state of each store.
+CREATE OR REPLACE VIEW newest_hosts AS
+SELECT * FROM hosts QUALIFY row_number() OVER (PARTITION BY org, store ORDER BY shipped_at DESC) = 1;
 
 -- The heads of the logs: `head` is `log`, `lines` and `hash`.
 CREATE OR REPLACE VIEW heads AS
-SELECT org, date, host, time, head, split_part(head, ':', 1) AS log, split_part(head, ':', 2)::BIGINT AS lines,
-  split_part(head, ':', 3) AS hash
-FROM events
-WHERE head IS NOT NULL;
+SELECT *, regexp_extract(head, '^(.*):([0-9]+):([^:]*)$', 1) AS log,
+  regexp_extract(head, '^(.*):([0-9]+):([^:]*)$', 2)::BIGINT AS lines,
+  regexp_extract(head, '^(.*):([0-9]+):([^:]*)$', 3) AS hash
+FROM (SELECT org, host, store, user_name, shipped_at, unnest(heads) AS head FROM hosts);
 
 -- Query: cost-per-team-and-week
-SELECT org, date_trunc('week', date)::DATE AS week, coalesce(team, '(no team)') AS team_name, count(*) AS runs,
+SELECT org, date_trunc('week', day)::DATE AS week, coalesce(team, '(no team)') AS team_name, count(*) AS runs,
   round(sum(cost_usd), 4) AS cost, count(*) FILTER (cost_usd IS NULL) AS runs_without_cost
 FROM runs
 GROUP BY ALL
@@ -72,21 +78,21 @@ GROUP BY ALL
 ORDER BY cost DESC NULLS LAST, model;
 
 -- Query: blocks-per-gate-and-week
-SELECT org, date_trunc('week', date)::DATE AS week, gate, count(*) AS blocked, count(DISTINCT run) AS runs
+SELECT org, date_trunc('week', day)::DATE AS week, gate, count(*) AS blocked, count(DISTINCT (store, run)) AS runs
 FROM verdicts
 WHERE decision = 'block'
 GROUP BY ALL
 ORDER BY week DESC, blocked DESC, gate;
 
 -- Query: blocked-shutdowns
-SELECT v.org, v.date, v.host, r.project, v.team, v.run, v.time, v.agent
+SELECT v.org, v.day, v.host, r.project, v.team, v.run, v.time, v.agent
 FROM verdicts AS v
-JOIN runs AS r USING (org, date, host, run)
+JOIN runs AS r USING (org, store, run)
 WHERE v.decision = 'block' AND v.gate = 'premature-shutdown'
 ORDER BY v.time;
 
 -- Query: stalls-per-week
-SELECT org, date_trunc('week', date)::DATE AS week, count(*) AS stalls, count(DISTINCT run) AS runs,
+SELECT org, date_trunc('week', day)::DATE AS week, count(*) AS stalls, count(DISTINCT (store, run)) AS runs,
   round(sum(seconds) / 3600, 2) AS hours
 FROM incidents
 WHERE kind = 'stalled-agent'
@@ -94,17 +100,17 @@ GROUP BY ALL
 ORDER BY week DESC;
 
 -- Query: lost-work
-SELECT i.org, i.date, i.host, r.project, i.team, i.run, i.kind, i.time, array_to_string(i.agents, ', ') AS agent_names,
+SELECT i.org, i.day, i.host, r.project, i.team, i.run, i.kind, i.time, array_to_string(i.agents, ', ') AS agent_names,
   i.tasks_lost, i.tokens, i.cost_usd AS cost
 FROM incidents AS i
-JOIN runs AS r USING (org, date, host, run)
+JOIN runs AS r USING (org, store, run)
 WHERE i.kind IN ('lost-work', 'tasks-deleted', 'unfinished-work', 'crashed-lead', 'crashed-agent')
 ORDER BY i.tasks_lost DESC, i.time;
 
 -- Query: unfinished-tasks
-SELECT t.org, t.date, t.host, r.project, t.team, t.run, t.task, t.status, t.owner, t.changed_at
+SELECT t.org, t.day, t.host, r.project, t.team, t.run, t.task, t.status, t.owner, t.changed_at
 FROM tasks AS t
-JOIN runs AS r USING (org, date, host, run)
+JOIN runs AS r USING (org, store, run)
 WHERE t.status NOT IN ('completed', 'deleted')
 ORDER BY t.changed_at, t.task;
 
@@ -117,42 +123,95 @@ HAVING sum(failed) > 0
 ORDER BY failed_calls DESC, tool;
 
 -- Query: undelivered-messages
-SELECT org, date, host, team, run, number, time, sender, recipient, kind, refused, blocked
+SELECT org, day, host, team, run, number, time, sender, recipient, kind, refused, blocked
 FROM messages
 WHERE NOT automatic AND (delivered = false OR refused)
 ORDER BY time, number;
 
 -- Query: incidents-per-kind
-SELECT org, kind, severity, count(*) AS found, count(DISTINCT run) AS runs, round(sum(cost_usd), 4) AS cost
+SELECT org, kind, severity, count(*) AS found, count(DISTINCT (store, run)) AS runs, round(sum(cost_usd), 4) AS cost
 FROM incidents
 GROUP BY ALL
 ORDER BY found DESC, kind, severity;
 
 -- Query: silent-hosts
-SELECT org, host, max(time) AS newest
-FROM events
-GROUP BY ALL
-HAVING max(time) < now() - INTERVAL 7 DAY
-ORDER BY newest;
+SELECT org, host, store, user_name, shipped_at AS newest
+FROM newest_hosts
+WHERE shipped_at < now() - INTERVAL 7 DAY
+ORDER BY newest, host, store;
+
+-- Query: broken-hosts
+-- A hook is missing if more than half of the organization's stores have it.
+WITH stores AS (
+  SELECT org, count(*) AS stores FROM newest_hosts GROUP BY org
+),
+usual AS (
+  SELECT org, list(hook ORDER BY hook) AS usual_hooks
+  FROM (
+    SELECT org, hook, count(*) AS having_it
+    FROM (SELECT org, unnest(hooks) AS hook FROM newest_hosts)
+    GROUP BY org, hook
+  )
+  JOIN stores USING (org)
+  WHERE 2 * having_it > stores
+  GROUP BY org
+)
+SELECT org, host, store, user_name, shipped_at AS newest, last_error,
+  array_to_string(list_filter(usual_hooks, lambda hook: NOT list_contains(hooks, hook)), ', ') AS missing_hooks,
+  lost_bytes, unsent_bytes, shipped_at > now() + INTERVAL 1 HOUR AS is_clock_ahead
+FROM newest_hosts
+LEFT JOIN usual USING (org)
+WHERE last_error IS NOT NULL OR len(hooks) = 0 OR missing_hooks <> '' OR lost_bytes > 0 OR is_clock_ahead
+ORDER BY host, store;
+
+-- Query: outdated-hosts
+-- The usual value is the one that most stores of the organization have. To require a policy, compare it with its hash.
+WITH counted AS (
+  SELECT org, host, store, user_name, coalesce(teamkeep_version, '') AS version, coalesce(shipper_version, '') AS shipper,
+    coalesce(policy, '') AS policy_hash,
+    count(*) OVER (PARTITION BY org, version) AS same_version,
+    count(*) OVER (PARTITION BY org, shipper) AS same_shipper,
+    count(*) OVER (PARTITION BY org, policy_hash) AS same_policy
+  FROM newest_hosts
+),
+usual AS (
+  SELECT org, arg_max(version, (same_version, version)) AS usual_version,
+    arg_max(shipper, (same_shipper, shipper)) AS usual_shipper, arg_max(policy_hash, (same_policy, policy_hash)) AS usual_policy
+  FROM counted
+  GROUP BY org
+)
+SELECT org, host, store, user_name, version, usual_version, shipper, usual_shipper, policy_hash, usual_policy
+FROM counted
+JOIN usual USING (org)
+WHERE version <> usual_version OR shipper <> usual_shipper OR policy_hash <> usual_policy
+ORDER BY host, store;
 
 -- Query: newest-heads
-SELECT org, host, log, max(time) AS newest, arg_max(head, time) AS newest_head
+SELECT org, host, store, log, max(shipped_at) AS newest, arg_max(head, (shipped_at, lines)) AS newest_head
 FROM heads
 GROUP BY ALL
-ORDER BY org, host, log;
+ORDER BY org, host, store, log;
 
 -- Query: heads-to-check
-SELECT org, host, time, head
+SELECT org, host, store, shipped_at, head
 FROM heads
-WHERE date >= current_date - 30
-ORDER BY org, host, log, lines, time;
+WHERE shipped_at >= now() - INTERVAL 30 DAY
+ORDER BY org, host, store, log, lines, shipped_at;
 
 -- Query: altered-logs
-SELECT org, host, log, time, lines, hash, lines_before, hash_before
+-- A log became shorter, or has two hashes for the same number of lines.
+SELECT org, host, store, log, shipped_at, lines, hash, lines_before, hash_before
 FROM (
-  SELECT *, lag(lines) OVER shipments AS lines_before, lag(hash) OVER shipments AS hash_before
+  SELECT *, lag(lines) OVER (PARTITION BY org, store, log ORDER BY shipped_at, lines) AS lines_before,
+    lag(hash) OVER (PARTITION BY org, store, log ORDER BY shipped_at, lines) AS hash_before,
+    first_value(hash) OVER (PARTITION BY org, store, log, lines ORDER BY shipped_at) AS first_hash
   FROM heads
-  WINDOW shipments AS (PARTITION BY org, host, log ORDER BY time, lines)
 )
-WHERE lines < lines_before OR (lines = lines_before AND hash <> hash_before)
-ORDER BY org, host, log, time;
+WHERE lines < lines_before OR hash <> first_hash
+ORDER BY org, host, store, log, shipped_at;
+
+-- Query: skipped-objects
+SELECT day, org, host, object, problem
+FROM rows_of('objects')
+WHERE problem IS NOT NULL
+ORDER BY object;
