@@ -74,8 +74,9 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS teamkeep.runs_arriving TO teamkeep.runs_r
 SELECT
   v, org, host, store, shipped_at, day, assumeNotNull(arriving.run) AS run, revision, team, time, ended_at,
   duration_ms, ended_by, outcome, session, user_name, project, client_version, title, members, messages,
-  automatic_messages, refused_messages, toInt64OrNull(arriving.tasks) AS tasks, completed_tasks, turns, events,
-  snapshots, worked_ms, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_usd, prices_of
+  automatic_messages, refused_messages, if(arriving.tasks = '', NULL, toInt64(arriving.tasks)) AS tasks,
+  completed_tasks, turns, events, snapshots, worked_ms, input_tokens, output_tokens, cache_read_tokens,
+  cache_write_tokens, cost_usd, prices_of
 FROM teamkeep.arriving
 WHERE `table` = 'runs' AND teamkeepProblem(object, `table`, v, org, host, store, shipped_at, arriving.id, arriving.run, revision) = '';
 

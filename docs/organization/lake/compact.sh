@@ -9,7 +9,7 @@
 set -eu
 LAKE=${1%/} DAYS=${2:-7}
 sql=$(cd "$(dirname "$0")" && pwd)
-connect=${CONNECT:-$sql/connect.sql}
+connect=$(realpath "${CONNECT:-$sql/connect.sql}")
 case $LAKE in
 *://*) ;;
 *)
@@ -25,10 +25,15 @@ trap 'exit 1' HUP INT TERM
 cd "$work"
 export LAKE DAYS DAY
 
-run() { cat "$connect" "$@" | duckdb -no-init -bail -list -noheader work.db; }
+{
+    echo .output /dev/null
+    cat "$connect"
+    echo .output
+} >connect.sql
+run() { cat connect.sql "$@" | duckdb -no-init -bail -list -noheader work.db; }
 ask() { printf '%s\n' "$1" | run -; }
 # Statements that fail do not end these.
-try() { cat "$connect" "$1" | duckdb -no-init work.db >/dev/null 2>&1 || true; }
+try() { cat connect.sql "$1" | duckdb -no-init work.db >/dev/null 2>&1 || true; }
 
 run "$sql/tables.sql" "$sql/prepare.sql"
 ask "SELECT 'older than $DAYS days, not read: ' || count(*) || ' objects' FROM pending WHERE day < current_date - $DAYS HAVING count(*) > 0"

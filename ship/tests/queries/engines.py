@@ -94,15 +94,16 @@ class ClickHouse:
         self.columns = {column["name"]: column["type"] for column in described if column["name"] != "object"}
         self.failed = {}
 
-    def ingest(self, source, names):
-        """`source` is the beginning of a table function, up to the place of the names."""
+    def ingest(self, function, root, names, keys=()):
+        """Inserts the objects that a table function finds below a root. `failed` has those that cannot be inserted."""
         structure = ", ".join(f"`{name}` {kind}" for name, kind in self.columns.items()).replace("'", "\\'")
         columns = ", ".join(f"`{name}`" for name in self.columns)
         for name in names:
+            arguments = ", ".join(f"'{text}'" for text in [root + name, *keys, "JSONEachRow", structure, "gzip"])
             try:
                 self.session.query(
-                    f"INSERT INTO teamkeep.arriving (object, {columns}) SELECT _path, {columns} FROM {source}{name}', "
-                    f"'JSONEachRow', '{structure}', 'gzip') SETTINGS use_hive_partitioning = 0"
+                    f"INSERT INTO teamkeep.arriving (object, {columns}) SELECT _path, {columns} FROM {function}({arguments}) "
+                    "SETTINGS use_hive_partitioning = 0"
                 )
             except Exception as error:
                 self.failed[name] = str(error).splitlines()[0]

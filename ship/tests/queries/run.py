@@ -40,7 +40,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         compact(lake, DAYS, scratch, docs)
     clickhouse = ClickHouse(docs=docs)
-    clickhouse.ingest("file('", objects_in(lake))
+    clickhouse.ingest("file", "", objects_in(lake))
     results = {
         "duckdb": DuckDb(lake, docs).results(),
         "clickhouse": clickhouse.results(),
