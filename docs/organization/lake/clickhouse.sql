@@ -66,9 +66,11 @@ CREATE TABLE IF NOT EXISTS teamkeep.runs_rows (
   completed_tasks Nullable(Int64), turns Nullable(Int64), events Nullable(Int64), snapshots Nullable(Int64),
   worked_ms Nullable(Int64), input_tokens Nullable(Int64), output_tokens Nullable(Int64),
   cache_read_tokens Nullable(Int64), cache_write_tokens Nullable(Int64), cost_usd Nullable(Float64),
-  prices_of Nullable(String)
+  prices_of Nullable(String), run_key UInt64 MATERIALIZED sipHash64(org, store, run),
+  shipment UInt64 MATERIALIZED sipHash64(org, store, run, shipped_at)
 )
-ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, run, shipped_at) SETTINGS allow_nullable_key = 1;
+ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, run, shipped_at)
+SETTINGS allow_nullable_key = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS teamkeep.runs_arriving TO teamkeep.runs_rows AS
 SELECT
@@ -85,9 +87,11 @@ CREATE TABLE IF NOT EXISTS teamkeep.agents_rows (
   day Date, run String, revision Int64, team Nullable(String), agent Nullable(String), kind Nullable(String),
   agent_ids Array(String), type Nullable(String), model Nullable(String), time Nullable(DateTime64(3, 'UTC')),
   left_at Nullable(DateTime64(3, 'UTC')), turns Nullable(Int64), working_ms Nullable(Int64),
-  waiting_ms Nullable(Int64), idle_ms Nullable(Int64)
+  waiting_ms Nullable(Int64), idle_ms Nullable(Int64),
+  shipment UInt64 MATERIALIZED sipHash64(org, store, run, shipped_at)
 )
-ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, run, shipped_at, agent) SETTINGS allow_nullable_key = 1;
+ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, run, shipped_at, agent)
+SETTINGS allow_nullable_key = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS teamkeep.agents_arriving TO teamkeep.agents_rows AS
 SELECT
@@ -100,9 +104,10 @@ CREATE TABLE IF NOT EXISTS teamkeep.turns_rows (
   v Int64, org LowCardinality(String), host LowCardinality(String), store String, shipped_at DateTime64(3, 'UTC'),
   day Date, run String, revision Int64, team Nullable(String), agent Nullable(String), agent_id Nullable(String),
   time Nullable(DateTime64(3, 'UTC')), ended_at Nullable(DateTime64(3, 'UTC')), tasks Array(String),
-  client_spans Array(String)
+  client_spans Array(String), shipment UInt64 MATERIALIZED sipHash64(org, store, run, shipped_at)
 )
-ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, run, shipped_at, agent, agent_id, time) SETTINGS allow_nullable_key = 1;
+ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, run, shipped_at, agent, agent_id, time)
+SETTINGS allow_nullable_key = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS teamkeep.turns_arriving TO teamkeep.turns_rows AS
 SELECT
@@ -117,9 +122,11 @@ CREATE TABLE IF NOT EXISTS teamkeep.tasks_rows (
   owner Nullable(String), subject Nullable(String), blocked_by Array(String), time Nullable(DateTime64(3, 'UTC')),
   changed_at Nullable(DateTime64(3, 'UTC')), removed_at Nullable(DateTime64(3, 'UTC')), changes Nullable(Int64),
   model_messages Nullable(Int64), input_tokens Nullable(Int64), output_tokens Nullable(Int64),
-  cache_read_tokens Nullable(Int64), cache_write_tokens Nullable(Int64), cost_usd Nullable(Float64)
+  cache_read_tokens Nullable(Int64), cache_write_tokens Nullable(Int64), cost_usd Nullable(Float64),
+  shipment UInt64 MATERIALIZED sipHash64(org, store, run, shipped_at)
 )
-ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, run, shipped_at, task) SETTINGS allow_nullable_key = 1;
+ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, run, shipped_at, task)
+SETTINGS allow_nullable_key = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS teamkeep.tasks_arriving TO teamkeep.tasks_rows AS
 SELECT
@@ -134,9 +141,11 @@ CREATE TABLE IF NOT EXISTS teamkeep.messages_rows (
   day Date, run String, revision Int64, team Nullable(String), number Nullable(Int64),
   time Nullable(DateTime64(3, 'UTC')), sender Nullable(String), recipient Nullable(String), kind Nullable(String),
   automatic Nullable(Bool), delivered Nullable(Bool), refused Nullable(Bool), blocked Nullable(Bool),
-  chars Nullable(Int64), summary Nullable(String), text Nullable(String)
+  chars Nullable(Int64), summary Nullable(String), text Nullable(String),
+  shipment UInt64 MATERIALIZED sipHash64(org, store, run, shipped_at)
 )
-ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, run, shipped_at, number) SETTINGS allow_nullable_key = 1;
+ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, run, shipped_at, number)
+SETTINGS allow_nullable_key = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS teamkeep.messages_arriving TO teamkeep.messages_rows AS
 SELECT
@@ -150,9 +159,10 @@ CREATE TABLE IF NOT EXISTS teamkeep.verdicts_rows (
   day Date, run String, revision Int64, team Nullable(String), number Nullable(Int64),
   time Nullable(DateTime64(3, 'UTC')), agent Nullable(String), decision Nullable(String), gate Nullable(String),
   event Nullable(String), blocks Nullable(Int64), paused Nullable(Bool), repeated Nullable(Bool),
-  reason Nullable(String)
+  reason Nullable(String), shipment UInt64 MATERIALIZED sipHash64(org, store, run, shipped_at)
 )
-ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, run, shipped_at, number) SETTINGS allow_nullable_key = 1;
+ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, run, shipped_at, number)
+SETTINGS allow_nullable_key = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS teamkeep.verdicts_arriving TO teamkeep.verdicts_rows AS
 SELECT
@@ -166,9 +176,11 @@ CREATE TABLE IF NOT EXISTS teamkeep.incidents_rows (
   day Date, run String, revision Int64, team Nullable(String), incident Nullable(String), kind Nullable(String),
   severity Nullable(String), agents Array(String), tasks Array(String), time Nullable(DateTime64(3, 'UTC')),
   ended_at Nullable(DateTime64(3, 'UTC')), seconds Nullable(Int64), tasks_lost Nullable(Int64),
-  tokens Nullable(Int64), cost_usd Nullable(Float64), summary Nullable(String)
+  tokens Nullable(Int64), cost_usd Nullable(Float64), summary Nullable(String),
+  shipment UInt64 MATERIALIZED sipHash64(org, store, run, shipped_at)
 )
-ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, run, shipped_at, incident) SETTINGS allow_nullable_key = 1;
+ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, run, shipped_at, incident)
+SETTINGS allow_nullable_key = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS teamkeep.incidents_arriving TO teamkeep.incidents_rows AS
 SELECT
@@ -182,9 +194,11 @@ CREATE TABLE IF NOT EXISTS teamkeep.usage_rows (
   v Int64, org LowCardinality(String), host LowCardinality(String), store String, shipped_at DateTime64(3, 'UTC'),
   day Date, run String, revision Int64, team Nullable(String), agent Nullable(String), models Array(String),
   model_messages Nullable(Int64), input_tokens Nullable(Int64), output_tokens Nullable(Int64),
-  cache_read_tokens Nullable(Int64), cache_write_tokens Nullable(Int64), cost_usd Nullable(Float64)
+  cache_read_tokens Nullable(Int64), cache_write_tokens Nullable(Int64), cost_usd Nullable(Float64),
+  shipment UInt64 MATERIALIZED sipHash64(org, store, run, shipped_at)
 )
-ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, run, shipped_at, agent) SETTINGS allow_nullable_key = 1;
+ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, run, shipped_at, agent)
+SETTINGS allow_nullable_key = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS teamkeep.usage_arriving TO teamkeep.usage_rows AS
 SELECT
@@ -196,9 +210,10 @@ WHERE `table` = 'usage' AND teamkeepProblem(object, `table`, v, org, host, store
 CREATE TABLE IF NOT EXISTS teamkeep.tools_rows (
   v Int64, org LowCardinality(String), host LowCardinality(String), store String, shipped_at DateTime64(3, 'UTC'),
   day Date, run String, revision Int64, team Nullable(String), agent Nullable(String), tool Nullable(String),
-  calls Nullable(Int64), failed Nullable(Int64)
+  calls Nullable(Int64), failed Nullable(Int64), shipment UInt64 MATERIALIZED sipHash64(org, store, run, shipped_at)
 )
-ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, run, shipped_at, agent, tool) SETTINGS allow_nullable_key = 1;
+ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, run, shipped_at, agent, tool)
+SETTINGS allow_nullable_key = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS teamkeep.tools_arriving TO teamkeep.tools_rows AS
 SELECT
@@ -215,7 +230,8 @@ CREATE TABLE IF NOT EXISTS teamkeep.events_rows (
   traceparent Nullable(String), malformed Nullable(Bool), payload_bytes Nullable(Int64), payload Nullable(String),
   segment Nullable(String), line Nullable(Int64)
 )
-ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, id) SETTINGS allow_nullable_key = 1;
+ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, id)
+SETTINGS allow_nullable_key = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS teamkeep.events_arriving TO teamkeep.events_rows AS
 SELECT
@@ -232,7 +248,8 @@ CREATE TABLE IF NOT EXISTS teamkeep.hosts_rows (
   privacy Nullable(String), unsent_bytes Nullable(Int64), lost_bytes Nullable(Int64), last_error Nullable(String),
   heads Array(String), runs Nullable(Int64), events Nullable(Int64)
 )
-ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, shipped_at) SETTINGS allow_nullable_key = 1;
+ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, shipped_at)
+SETTINGS allow_nullable_key = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS teamkeep.hosts_arriving TO teamkeep.hosts_rows AS
 SELECT
@@ -241,59 +258,61 @@ SELECT
 FROM teamkeep.arriving
 WHERE `table` = 'hosts' AND teamkeepProblem(object, `table`, v, org, host, store, shipped_at, arriving.id, arriving.run, revision) = '';
 
--- The shipment that counts of each run.
+-- Of the rows of a run, those of one shipment count.
 CREATE OR REPLACE VIEW teamkeep.counting AS
-SELECT org, store, run, argMax(shipped_at, (revision, shipped_at)) AS shipped_at FROM teamkeep.runs_rows
-GROUP BY org, store, run;
+SELECT argMax(shipment, (revision, shipped_at)) AS shipment FROM teamkeep.runs_rows GROUP BY run_key;
 
 CREATE OR REPLACE VIEW teamkeep.runs AS
-SELECT * FROM teamkeep.runs_rows
-ORDER BY revision DESC, shipped_at DESC
-LIMIT 1 BY org, store, run;
+SELECT * FROM teamkeep.runs_rows FINAL WHERE shipment IN (SELECT shipment FROM teamkeep.counting)
+SETTINGS do_not_merge_across_partitions_select_final = 1;
 
 CREATE OR REPLACE VIEW teamkeep.agents AS
-SELECT * FROM teamkeep.agents_rows FINAL
-WHERE (org, store, run, shipped_at) IN (SELECT org, store, run, shipped_at FROM teamkeep.counting);
+SELECT * FROM teamkeep.agents_rows FINAL WHERE shipment IN (SELECT shipment FROM teamkeep.counting)
+SETTINGS do_not_merge_across_partitions_select_final = 1;
 
 CREATE OR REPLACE VIEW teamkeep.turns AS
-SELECT * FROM teamkeep.turns_rows FINAL
-WHERE (org, store, run, shipped_at) IN (SELECT org, store, run, shipped_at FROM teamkeep.counting);
+SELECT * FROM teamkeep.turns_rows FINAL WHERE shipment IN (SELECT shipment FROM teamkeep.counting)
+SETTINGS do_not_merge_across_partitions_select_final = 1;
 
 CREATE OR REPLACE VIEW teamkeep.tasks AS
-SELECT * FROM teamkeep.tasks_rows FINAL
-WHERE (org, store, run, shipped_at) IN (SELECT org, store, run, shipped_at FROM teamkeep.counting);
+SELECT * FROM teamkeep.tasks_rows FINAL WHERE shipment IN (SELECT shipment FROM teamkeep.counting)
+SETTINGS do_not_merge_across_partitions_select_final = 1;
 
 CREATE OR REPLACE VIEW teamkeep.messages AS
-SELECT * FROM teamkeep.messages_rows FINAL
-WHERE (org, store, run, shipped_at) IN (SELECT org, store, run, shipped_at FROM teamkeep.counting);
+SELECT * FROM teamkeep.messages_rows FINAL WHERE shipment IN (SELECT shipment FROM teamkeep.counting)
+SETTINGS do_not_merge_across_partitions_select_final = 1;
 
 CREATE OR REPLACE VIEW teamkeep.verdicts AS
-SELECT * FROM teamkeep.verdicts_rows FINAL
-WHERE (org, store, run, shipped_at) IN (SELECT org, store, run, shipped_at FROM teamkeep.counting);
+SELECT * FROM teamkeep.verdicts_rows FINAL WHERE shipment IN (SELECT shipment FROM teamkeep.counting)
+SETTINGS do_not_merge_across_partitions_select_final = 1;
 
 CREATE OR REPLACE VIEW teamkeep.incidents AS
-SELECT * FROM teamkeep.incidents_rows FINAL
-WHERE (org, store, run, shipped_at) IN (SELECT org, store, run, shipped_at FROM teamkeep.counting);
+SELECT * FROM teamkeep.incidents_rows FINAL WHERE shipment IN (SELECT shipment FROM teamkeep.counting)
+SETTINGS do_not_merge_across_partitions_select_final = 1;
 
 CREATE OR REPLACE VIEW teamkeep.usage AS
-SELECT * FROM teamkeep.usage_rows FINAL
-WHERE (org, store, run, shipped_at) IN (SELECT org, store, run, shipped_at FROM teamkeep.counting);
+SELECT * FROM teamkeep.usage_rows FINAL WHERE shipment IN (SELECT shipment FROM teamkeep.counting)
+SETTINGS do_not_merge_across_partitions_select_final = 1;
 
 CREATE OR REPLACE VIEW teamkeep.tools AS
-SELECT * FROM teamkeep.tools_rows FINAL
-WHERE (org, store, run, shipped_at) IN (SELECT org, store, run, shipped_at FROM teamkeep.counting);
+SELECT * FROM teamkeep.tools_rows FINAL WHERE shipment IN (SELECT shipment FROM teamkeep.counting)
+SETTINGS do_not_merge_across_partitions_select_final = 1;
 
-CREATE OR REPLACE VIEW teamkeep.events AS SELECT * FROM teamkeep.events_rows FINAL;
+CREATE OR REPLACE VIEW teamkeep.events AS SELECT * FROM teamkeep.events_rows FINAL
+SETTINGS do_not_merge_across_partitions_select_final = 1;
 
-CREATE OR REPLACE VIEW teamkeep.hosts AS SELECT * FROM teamkeep.hosts_rows FINAL;
+CREATE OR REPLACE VIEW teamkeep.hosts AS SELECT * FROM teamkeep.hosts_rows FINAL
+SETTINGS do_not_merge_across_partitions_select_final = 1;
 
 -- The last state of each store.
 CREATE OR REPLACE VIEW teamkeep.newest_hosts AS
-SELECT * FROM teamkeep.hosts_rows ORDER BY shipped_at DESC LIMIT 1 BY org, store;
+SELECT * FROM teamkeep.hosts_rows
+WHERE (org, store, shipped_at) IN (SELECT org, store, max(shipped_at) FROM teamkeep.hosts_rows GROUP BY org, store)
+LIMIT 1 BY org, store;
 
 -- The heads of the logs: `head` is `log`, `lines` and `hash`.
 CREATE OR REPLACE VIEW teamkeep.heads AS
-SELECT org, host, store, user_name, shipped_at, head, extractGroups(head, '^(.*):([0-9]+):([^:]*)$') AS part,
-  part[1] AS log, toInt64OrZero(part[2]) AS lines, part[3] AS hash
+SELECT org, host, store, user_name, shipped_at, head, splitByChar(':', head) AS part, part[1] AS log,
+  toInt64OrZero(part[2]) AS lines, part[3] AS hash
 FROM teamkeep.hosts
 ARRAY JOIN heads AS head;

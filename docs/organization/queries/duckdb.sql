@@ -49,9 +49,7 @@ SELECT * FROM hosts QUALIFY row_number() OVER (PARTITION BY org, store ORDER BY 
 
 -- The heads of the logs: `head` is `log`, `lines` and `hash`.
 CREATE OR REPLACE VIEW heads AS
-SELECT *, regexp_extract(head, '^(.*):([0-9]+):([^:]*)$', 1) AS log,
-  regexp_extract(head, '^(.*):([0-9]+):([^:]*)$', 2)::BIGINT AS lines,
-  regexp_extract(head, '^(.*):([0-9]+):([^:]*)$', 3) AS hash
+SELECT *, split_part(head, ':', 1) AS log, TRY_CAST(split_part(head, ':', 2) AS BIGINT) AS lines, split_part(head, ':', 3) AS hash
 FROM (SELECT org, host, store, user_name, shipped_at, unnest(heads) AS head FROM hosts);
 
 -- Query: cost-per-team-and-week
