@@ -241,7 +241,7 @@ def an_empty_lake_answers_every_query(lake):
 
 
 def names_and_texts_arrive_unchanged(lake):
-    texts = ["a\nb", 'say "hi"', "it's; -- \\ $$ {}", "ünï 😀", "nul \0 end", "", "\t,\r\n", "NULL", "x" * (16 << 20)]
+    texts = ["a\nb", 'a "quoted" word', "it's; -- \\ $$ {}", "ünï 😀", "nul \0 end", "", "\t,\r\n", "NULL", "x" * (16 << 20)]
     rows = []
     for place, text in enumerate(texts):
         rows.append(row("messages", host="_42", run="r1", revision=1, number=place, sender="a", text=text, automatic=False))
