@@ -10,6 +10,12 @@ set -eu
 LAKE=${1%/} DAYS=${2:-7}
 sql=$(cd "$(dirname "$0")" && pwd)
 connect=$(realpath "${CONNECT:-$sql/connect.sql}")
+# Two at once would lose rows. Where there is no `flock`, do not start two.
+exec 9<"$sql/compact.sh"
+if command -v flock >/dev/null && ! flock -n 9; then
+    echo "another compaction is running"
+    exit 0
+fi
 case $LAKE in
 *://*) ;;
 *)
@@ -36,8 +42,10 @@ ask() { printf '%s\n' "$1" | run -; }
 try() { cat connect.sql "$1" | duckdb -no-init work.db >/dev/null 2>&1 || true; }
 
 run "$sql/tables.sql" "$sql/prepare.sql"
-ask "SELECT 'older than $DAYS days, not read: ' || count(*) || ' objects' FROM pending WHERE day < current_date - $DAYS HAVING count(*) > 0"
-for DAY in $(ask "SELECT DISTINCT day FROM pending WHERE day >= current_date - $DAYS ORDER BY day"); do
+ask "SELECT 'not read, with another name: ' || count(*) || ' objects' FROM found WHERE day IS NULL HAVING count(*) > 0"
+ask "SELECT 'not read, older than $DAYS days: ' || count(*) || ' objects' FROM pending WHERE day < current_date - $DAYS HAVING count(*) > 0"
+days=$(ask "SELECT DISTINCT day FROM pending WHERE day >= current_date - $DAYS ORDER BY day")
+for DAY in $days; do
     run "$sql/load.sql"
     try batches.sql
     run "$sql/retry.sql"
@@ -49,6 +57,7 @@ for DAY in $(ask "SELECT DISTINCT day FROM pending WHERE day >= current_date - $
         printf '%s\t%s\n' "$path" "$problem" >>problems.tsv
     done
     run "$sql/check.sql"
-    [ "$(ask "SELECT count(*) FROM raw")" = 0 ] || run "$sql/merge.sql"
+    rows=$(ask "SELECT count(*) FROM raw")
+    [ "$rows" = 0 ] || run "$sql/merge.sql"
     run "$sql/note.sql"
 done

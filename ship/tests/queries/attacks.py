@@ -163,7 +163,12 @@ def a_bad_object_is_skipped_and_named(lake):
         "no-rows": gzip.compress(b""),
     }.items():
         bad.append(lake.put(good.replace(".jsonl", f"-{kind}.jsonl"), content))
+    # Without a name of teamkeep, an object is only counted.
+    for name in [good.removesuffix(".gz"), good.replace(".jsonl", " '; .shell.jsonl"), good + "#1", good.replace(str(NOW.date()), "yesterday")]:
+        lake.put(name, b"")
+        lake.names.pop()
     lines = lake.compact()
+    same("note", lines[0], "not read, with another name: 4 objects")
     named = sorted(line.split(": ")[1] for line in lines if line.startswith("skipped: "))
     same("named objects", named, sorted(bad))
     # They are named again, and nothing else changes.
@@ -226,7 +231,7 @@ def a_late_object_is_found(lake):
     lake.ship(run("r2", at=before + datetime.timedelta(seconds=5)), at=before + datetime.timedelta(seconds=5))
     lake.ship(run("r3", at=NOW - datetime.timedelta(days=20)), at=NOW - datetime.timedelta(days=20))
     lines = lake.compact()
-    assert lines[0].startswith("older than 7 days, not read: 1 objects"), lines
+    same("note", lines[0], "not read, older than 7 days: 1 objects")
     same("late", int(number(lake.duckdb(), "runs")), 2)
     lake.compact(30)
     same("with more days", int(number(lake.duckdb(), "runs")), 3)
