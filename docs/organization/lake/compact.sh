@@ -10,21 +10,22 @@ set -eu
 LAKE=${1%/} DAYS=${2:-7}
 sql=$(cd "$(dirname "$0")" && pwd)
 connect=$(realpath "${CONNECT:-$sql/connect.sql}")
-# Two at once would lose rows. Where there is no `flock`, do not start two.
-exec 9<"$sql/compact.sh"
-if command -v flock >/dev/null && ! flock -n 9; then
-    echo "another compaction is running"
-    exit 0
-fi
 case $LAKE in
-*://*) ;;
+*://*) lock=$sql/compact.sh ;;
 *)
     LAKE=$(cd "$LAKE" && pwd)
+    lock=$LAKE
     for table in runs agents turns tasks messages verdicts incidents usage tools events hosts objects; do
         mkdir -p "$LAKE/tables/$table"
     done
     ;;
 esac
+# Two at once would lose rows. Where there is no `flock`, do not start two.
+exec 9<"$lock"
+if command -v flock >/dev/null && ! flock -n 9; then
+    echo "another compaction is running"
+    exit 0
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM

@@ -10,7 +10,10 @@ case $COLUMN in run | store) ;; *) echo "forget.sh: $COLUMN is not run or store"
 case $ID in '' | *[!A-Za-z0-9._-]*) echo "forget.sh: invalid ID" >&2; exit 2 ;; esac
 connect=${CONNECT:-$(dirname "$0")/connect.sql}
 # Waits for a compaction.
-exec 9<"$(dirname "$0")/compact.sh"
+case $LAKE in
+*://*) exec 9<"$(dirname "$0")/compact.sh" ;;
+*) exec 9<"$LAKE" ;;
+esac
 ! command -v flock >/dev/null || flock 9
 run() {
     { echo .output /dev/null && cat "$connect" && echo .output && cat; } | duckdb -no-init -bail -list -noheader
