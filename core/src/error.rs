@@ -88,6 +88,11 @@ impl Error {
         }
     }
 
+    /// The failed action and its object, without the cause.
+    pub fn action(&self) -> Option<&str> {
+        self.context.as_deref()
+    }
+
     /// Whether the cause is that the user lacks a permission, or that a directory is a file.
     pub fn is_inaccessible(&self) -> bool {
         let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(self);

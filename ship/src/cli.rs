@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use teamkeep::context::Context;
@@ -11,15 +11,20 @@ use teamkeep::ship_command::{EXAMPLES, SendArgs, ShipCommand};
 use teamkeep::ui::Ui;
 use teamkeep::view::count;
 use teamkeep_core::error::{Error, Result, USAGE};
+use teamkeep_core::store::shipping::Shipping;
 use teamkeep_core::sys::clock::{self, Timestamp};
 use teamkeep_core::sys::{diagnostics, fs};
 
+use crate::patience::random;
 use crate::rounds::ship;
 use crate::setup::Setup;
-use crate::shipper::RoundOutcome;
-use crate::{dry_run, fetch, status};
+use crate::shipment::RoundOutcome;
+use crate::{dry_run, status};
 
-/// Send recorded data to an object store or an OpenTelemetry receiver
+/// The longest delay of a background round whose last one failed.
+const MAX_DELAY: Duration = Duration::from_secs(30);
+
+/// Send recorded data to an object store, a file or an OpenTelemetry receiver
 #[derive(Debug, Parser)]
 #[command(name = "teamkeep ship", version, max_term_width = 100)]
 #[command(after_help = EXAMPLES)]
@@ -55,14 +60,6 @@ enum Command {
     Run {
         #[arg(long, required = true)]
         after_hook: bool,
-    },
-    /// Write an object to a file
-    #[command(hide = true)]
-    Fetch {
-        /// Address, such as s3://bucket/bundles/…
-        address: String,
-        #[arg(short, long)]
-        output: PathBuf,
     },
 }
 
@@ -109,7 +106,6 @@ fn is_closed_pipe(error: &Error) -> bool {
 fn run(cli: Cli, ui: Ui) -> Result<ExitCode> {
     match cli.command {
         Some(Command::Documented(ShipCommand::Status { json })) => status::print(Context::new(ui)?, json)?,
-        Some(Command::Fetch { address, output }) => fetch::fetch(&Context::bare(ui)?, &address, &output)?,
         Some(Command::Run { .. }) => after_hook()?,
         None => return send(&cli.send, ui),
     }
@@ -125,9 +121,13 @@ fn send(args: &SendArgs, ui: Ui) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     loop {
-        let is_complete = send_round(&setup, since, ui)?;
-        if args.once {
-            return Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        match send_round(&setup, since, ui) {
+            Ok(is_complete) if args.once => {
+                return Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+            }
+            Err(error) if args.once => return Err(error),
+            Ok(_) => {}
+            Err(error) => ui.report(&error),
         }
         std::thread::sleep(setup.context.config.ship.interval);
     }
@@ -142,6 +142,11 @@ fn after_hook() -> Result<()> {
     if let Some(problem) = problem {
         note(&format!("cannot ship: {problem}"));
         return Ok(());
+    }
+    // After an outage, not all machines come back in the same second.
+    let (state, _) = Shipping::of(&context.paths).read()?;
+    if state.last.is_some_and(|last| last.error.is_some()) {
+        std::thread::sleep(random(MAX_DELAY));
     }
     match Setup::new(context).and_then(|setup| ship(&setup, None)) {
         Ok(round) => {
@@ -164,23 +169,19 @@ fn send_round(setup: &Setup, since: Option<Timestamp>, ui: Ui) -> Result<bool> {
         ui.eprint_line("another process is sending; nothing to do");
         return Ok(true);
     };
-    report(&round, setup.context.config.ship.store.is_some(), ui);
+    report(&round, ui);
     Ok(round.errors.is_empty())
 }
 
-/// Events and objects are reported only if there is an object store, because a receiver gets neither.
-fn report(round: &RoundOutcome, has_store: bool, ui: Ui) {
+fn report(round: &RoundOutcome, ui: Ui) {
     let sent = round.sent;
-    let runs = count(sent.runs, "run");
-    ui.eprint_line(&match has_store {
-        true => format!(
-            "sent {} and {runs} ({}, {} KiB)",
-            count(sent.events, "event"),
-            count(sent.objects, "new object"),
-            sent.bytes.div_ceil(1 << 10)
-        ),
-        false => format!("sent {runs}"),
-    });
+    ui.eprint_line(&format!(
+        "sent {} and {} ({}, {} KiB)",
+        count(sent.events, "event"),
+        count(sent.runs, "run"),
+        count(sent.rows, "row"),
+        sent.bytes.div_ceil(1 << 10)
+    ));
     if sent.damaged > 0 {
         ui.warn(format!(
             "{} of the log cannot be read and were not sent: teamkeep verify",

@@ -6,17 +6,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use object_store::client::{HttpClient, HttpRequest, HttpResponse};
 use object_store::{Error as StoreError, Result as StoreResult};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH, LOCATION};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, IF_NONE_MATCH, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method};
 use teamkeep_core::config::is_loopback;
 use url::Url;
 
-use crate::otlp::Headers;
 use crate::requests::{self, Requests};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_REDIRECTS: usize = 5;
+/// A larger object is not compared.
+const MAX_RESPONSE_BYTES: usize = 256 << 20;
 
 #[derive(Debug, Clone)]
 pub struct Gateway {
@@ -26,12 +27,7 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    pub fn open(base: Url, own: &Headers, requests: &Requests) -> StoreResult<Gateway> {
-        // They were checked when the file was read.
-        let headers = own.iter().filter_map(|(name, value)| {
-            Some((name.parse::<HeaderName>().ok()?, value.parse::<HeaderValue>().ok()?))
-        });
-        let headers = headers.collect();
+    pub fn open(base: Url, headers: HeaderMap, requests: &Requests) -> StoreResult<Gateway> {
         let builder = Client::builder().user_agent(concat!("teamkeep-ship/", env!("CARGO_PKG_VERSION")));
         let builder = builder.connect_timeout(CONNECT_TIMEOUT).timeout(requests::TIMEOUT);
         let client = HttpClient::new(builder.redirect(Policy::none()).build().map_err(failed)?);
@@ -59,13 +55,17 @@ impl Gateway {
             let (path, source) = (name.to_owned(), format!("HTTP status {status}").into());
             match status.as_u16() {
                 307 | 308 => url = target(&url, &response)?,
-                200..=299 if is_web_page(&response) => {
-                    return Err(failed(
-                        "the response is a web page: check whether the network needs a login",
-                    ));
+                200..=299 => {
+                    let body = response.into_body();
+                    let body = requests::read(body, MAX_RESPONSE_BYTES).await.map_err(failed)?;
+                    if method == Method::PUT && requests::is_web_page(&body) {
+                        return Err(failed(
+                            "the response is a web page: check whether the network needs a login",
+                        ));
+                    }
+                    return Ok(body);
                 }
-                200..=299 => return response.into_body().bytes().await.map_err(failed),
-                409 | 412 => return Err(StoreError::AlreadyExists { path, source }),
+                412 => return Err(StoreError::AlreadyExists { path, source }),
                 _ if requests::is_temporary(status) => return Err(failed(source)),
                 _ => return Err(StoreError::PermissionDenied { path, source }),
             }
@@ -86,10 +86,6 @@ fn target(url: &Url, response: &HttpResponse) -> StoreResult<Url> {
         // Its query can have a signature, so it is not shown.
         _ => Err(failed(format!("a redirect to {host} without TLS"))),
     }
-}
-
-fn is_web_page(response: &HttpResponse) -> bool {
-    response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"))
 }
 
 fn failed(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {

@@ -6,6 +6,8 @@ use crate::privacy::{IdentityKind, Pseudonyms};
 pub struct Identity {
     pub organization: String,
     pub host: String,
+    /// The ID of the store.
+    pub store: String,
     pub user: Option<String>,
     pub pseudonyms: Pseudonyms,
 }
@@ -14,18 +16,20 @@ pub struct Identity {
 const MAX_CHARS: usize = 64;
 
 impl Identity {
-    pub fn new(organization: &str, host: &str, user: Option<&str>, pseudonyms: Pseudonyms) -> Identity {
+    pub fn new(
+        organization: &str,
+        host: &str,
+        store: String,
+        user: Option<&str>,
+        pseudonyms: Pseudonyms,
+    ) -> Identity {
         Identity {
+            store,
             organization: partition(organization),
             host: partition(&pseudonyms.of(IdentityKind::Host, host)),
             user: user.map(|user| pseudonyms.of(IdentityKind::User, user)),
             pseudonyms,
         }
-    }
-
-    /// The name of an object: the table, the partitions, and a file in them.
-    pub fn object_name(&self, table: &str, day: &str, file: &str) -> String {
-        format!("{table}/org={}/date={day}/host={}/{file}", self.organization, self.host)
     }
 }
 
@@ -53,12 +57,12 @@ mod tests {
 
     #[test]
     fn names_of_objects_have_no_characters_that_lead_elsewhere() {
-        let identity = Identity::new("../x y", "ho/st\n", Some("alice"), Pseudonyms::none());
-        assert_eq!(
-            identity.object_name("runs", "2026-02-03", "r-1.parquet"),
-            "runs/org=..-x-y/date=2026-02-03/host=ho-st-/r-1.parquet"
-        );
-        assert_eq!(Identity::new("..", "", None, Pseudonyms::none()).organization, "unknown");
+        let identity = |organization, host, user| {
+            Identity::new(organization, host, "0123456789abcdef".to_owned(), user, Pseudonyms::none())
+        };
+        let found = identity("../x y", "ho/st\n", Some("alice"));
+        assert_eq!((found.organization.as_str(), found.host.as_str()), ("..-x-y", "ho-st-"));
+        assert_eq!(identity("..", "", None).organization, "unknown");
     }
 
     #[test]
@@ -74,7 +78,8 @@ mod tests {
     #[test]
     fn pseudonyms_replace_host_and_user() {
         let key = Pseudonyms::keyed(b"0123456789abcdef").unwrap();
-        let identity = Identity::new("acme", "laptop-of-alice", Some("alice"), key);
+        let identity =
+            Identity::new("acme", "laptop-of-alice", "0123456789abcdef".to_owned(), Some("alice"), key);
         assert!(identity.host.starts_with("host-") && !identity.host.contains("alice"));
         assert!(identity.user.unwrap().starts_with("user-"));
         assert_eq!(identity.organization, "acme");

@@ -1,41 +1,38 @@
-//! Ships what teamkeep recorded to OpenTelemetry collectors and object stores.
+//! Ships what teamkeep recorded, as rows: to an object store, to a file that another program follows, and to an OpenTelemetry receiver.
 //!
 //! ```text
-//! log segments ─▶ event_objects ─▶ tables::events ─┐
-//!                                                  ├─▶ parquet_file ─▶ objects
-//! unsent_runs ─▶ shipped_run ─▶ run_objects ─▶ tables ┘
-//!                          └─▶ run_telemetry ─▶ otlp ─▶ collector
+//! log segments ─▶ segment_events ─┐                              ┌─▶ objects
+//! unsent_runs ─▶ shipped_run ─────┼─▶ rows ─▶ shipment ─▶ delivery ┼─▶ directory
+//! host_state ─────────────────────┘                              ├─▶ otlp ─▶ receiver
+//!                                                                └─▶ dry_run
 //! ```
 //!
-//! [`rounds`] runs this for each destination; [`shipper`] has what the parts of a round share. [`run_size`] bounds the memory,
-//! [`privacy`] decides which texts leave the machine, and [`identity`] under which names.
+//! [`rounds`] runs this for each destination. [`rows`] declares every column once, [`privacy`] decides which texts leave the machine, and
+//! [`identity`] under which names.
 
 pub mod cli;
 mod credential_process;
+mod delivery;
+mod directory;
 mod dry_run;
-mod event_objects;
-mod fetch;
+mod excluded;
 mod gateway;
+mod host_state;
 mod identity;
 mod objects;
 pub mod otlp;
-pub mod parquet_file;
 mod patience;
 mod privacy;
 mod profile;
-mod receiver_problems;
 mod requests;
 mod rounds;
-mod run_objects;
-pub mod run_size;
-mod run_telemetry;
+pub mod rows;
 mod segment_events;
 mod setup;
+mod shipment;
 mod shipped_run;
-mod shipper;
 mod status;
 mod store_settings;
-pub mod tables;
 mod tls_problem;
-mod unsent_runs;
-pub mod verdicts;
+mod tls_provider;
+pub mod unsent_runs;

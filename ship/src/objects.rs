@@ -18,7 +18,7 @@ use url::Url;
 use crate::gateway::Gateway;
 use crate::profile::ProfileFiles;
 use crate::requests::Requests;
-use crate::{setup, store_settings, tls_problem};
+use crate::{setup, store_settings, tls_problem, tls_provider};
 
 /// A bucket, a directory or a gateway, and the beginning of all names in it.
 #[derive(Debug, Clone)]
@@ -44,19 +44,21 @@ pub enum Created {
 impl Objects {
     /// Opens the store at an address such as `s3://bucket/prefix`. This makes no request.
     pub fn open(address: &str, profiles: &ProfileFiles) -> Result<Objects> {
+        tls_provider::install();
         let url = Url::parse(address).map_err(|error| {
             Error::caused(format!("invalid address {address:?} of an object store"), error)
         })?;
-        let requests = Requests::default();
+        let requests = Requests::to_store();
         let failed = |error: StoreError| {
-            let other = "check `ship.store`, and the environment: AWS_*, GOOGLE_* or AZURE_*";
+            let other = "check `ship.store`, and the variables AWS_* of the environment";
             let hint = if tls_problem::is_tls(&error) { tls_problem::NO_CERTIFICATES } else { other };
-            Error::caused(format!("cannot use the object store {address}"), in_full(&error)).hint(hint)
+            let cause = format!("{address}: {}", in_full(&error));
+            Error::caused("cannot use the object store", cause).hint(hint)
         };
         if matches!(url.scheme(), "http" | "https") {
             let headers = profiles.headers.as_deref();
             let headers = headers.map(|path| setup::headers_file(path, "ship.store-headers-file"));
-            let gateway = Gateway::open(url, &headers.transpose()?.unwrap_or_default(), &requests);
+            let gateway = Gateway::open(url, headers.transpose()?.unwrap_or_default(), &requests);
             let store = Store::Gateway(gateway.map_err(failed)?);
             return Ok(Objects { store, requests, address: address.to_owned() });
         }
@@ -69,18 +71,10 @@ impl Objects {
                 let builder = store_settings::s3(address, profiles)?.with_retry(retry);
                 Arc::new(builder.with_http_connector(connector).build().map_err(failed)?)
             }
-            ObjectStoreScheme::GoogleCloudStorage => {
-                let builder = store_settings::google(address, profiles)?.with_retry(retry);
-                Arc::new(builder.with_http_connector(connector).build().map_err(failed)?)
-            }
-            ObjectStoreScheme::MicrosoftAzure => {
-                let builder = store_settings::azure(address)?.with_retry(retry);
-                Arc::new(builder.with_http_connector(connector).build().map_err(failed)?)
-            }
             ObjectStoreScheme::Local => Arc::new(LocalFileSystem::new()),
             _ => {
                 return Err(Error::new(format!(
-                    "unsupported object store {address:?}; expected s3://, gs://, az://, https:// or file://"
+                    "unsupported object store {address:?}; expected s3://, https:// or file://"
                 )));
             }
         };
@@ -108,11 +102,6 @@ impl Objects {
         }
     }
 
-    /// Reads a whole object.
-    pub async fn read(&self, name: &str) -> Result<Vec<u8>> {
-        self.get(name).await.map(Into::into).map_err(|error| self.failed("read", name, &error))
-    }
-
     async fn put(&self, name: &str, content: Bytes) -> StoreResult<()> {
         match &self.store {
             Store::Gateway(gateway) => gateway.send(Method::PUT, name, content).await.map(drop),
@@ -131,9 +120,11 @@ impl Objects {
     }
 
     fn failed(&self, verb: &str, name: &str, error: &StoreError) -> Error {
-        let what = format!("cannot {verb} {name} in {}", self.address);
+        // The address and the cause are not for the table `hosts`.
+        let what = format!("cannot {verb} an object");
+        let cause = format!("{name} in {}: {}", self.address, in_full(error));
         if let Some(problem) = self.requests.clock_problem() {
-            return Error::caused(format!("{what}: {problem}"), in_full(error))
+            return Error::caused(format!("{what}: {problem}"), cause)
                 .hint("set the clock of this machine, such as with: timedatectl set-ntp true");
         }
         let hint = match (error, &self.store) {
@@ -149,7 +140,7 @@ impl Objects {
             (StoreError::NotFound { .. }, _) => Some("check the address: no such object"),
             _ => tls_problem::hint(error),
         };
-        Error::caused(what, in_full(error)).maybe_hint(hint)
+        Error::caused(what, cause).maybe_hint(hint)
     }
 }
 

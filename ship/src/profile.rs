@@ -1,4 +1,4 @@
-//! Profile files with credentials: those of AWS, which `object_store` does not read, and where those of Google are.
+//! The profile files of AWS, which `object_store` does not read.
 
 use std::path::{Path, PathBuf};
 
@@ -16,8 +16,6 @@ pub struct ProfileFiles {
     pub config: Option<PathBuf>,
     /// `default` if it is not set.
     pub profile: Option<String>,
-    /// The credentials that Google's tools store.
-    pub google: Option<PathBuf>,
     /// The headers for a gateway.
     pub headers: Option<PathBuf>,
 }

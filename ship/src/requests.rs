@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use chrono::{DateTime, TimeDelta};
+use http_body_util::{BodyExt, Collected, Limited};
 use object_store::ClientOptions;
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
-    ReqwestConnector,
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
+    HttpService, ReqwestConnector,
 };
 use reqwest::StatusCode;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
@@ -22,12 +24,13 @@ use crate::tls_problem;
 pub const TIMEOUT: Duration = Duration::from_secs(120);
 /// A difference of clocks that stores accept.
 const MAX_SKEW: TimeDelta = TimeDelta::minutes(5);
-/// S3's error if another request for the object was in progress: it may have failed, so the object may not exist.
-const CONFLICT: &str = "<Code>ConditionalRequestConflict</Code>";
-
-/// The state that all requests for an object share.
-#[derive(Debug, Default, Clone)]
-pub struct Requests(Arc<Mutex<State>>);
+/// The rule by which requests are repeated, and the state that all requests for an object share.
+#[derive(Debug, Clone)]
+pub struct Requests {
+    /// Whether the same request can succeed later.
+    is_temporary: fn(StatusCode) -> bool,
+    state: Arc<Mutex<State>>,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -37,6 +40,18 @@ struct State {
 }
 
 impl Requests {
+    pub fn to_store() -> Requests {
+        Requests { is_temporary, state: Arc::default() }
+    }
+
+    /// Other errors of an OTLP receiver must not be answered by the same request.
+    pub fn to_receiver() -> Requests {
+        Requests {
+            is_temporary: |status| matches!(status.as_u16(), 408 | 429 | 502..=504),
+            state: Arc::default(),
+        }
+    }
+
     /// The requests for another object begin.
     pub fn begin(&self) {
         *self.state() = State::default();
@@ -55,7 +70,7 @@ impl Requests {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -91,7 +106,7 @@ impl HttpService for Patient {
             let pause = || self.requests.state().patience.pause(attempts, start.elapsed(), asked);
             match is_temporary.then(pause).flatten() {
                 Some(pause) => tokio::time::sleep(pause).await,
-                None => return outcome,
+                None => return outcome.and_then(without_conflict),
             }
         }
     }
@@ -105,19 +120,35 @@ impl Patient {
         // Other errors have other reasons.
         let can_be_clock = matches!(status.as_u16(), 400 | 401 | 403);
         self.requests.state().skew = can_be_clock.then(|| skew(answer.headers())).flatten();
-        if status != StatusCode::CONFLICT {
-            return Ok((answer, is_temporary(status)));
-        }
-        let (head, body) = answer.into_parts();
-        let body = body.bytes().await?;
-        let is_temporary = String::from_utf8_lossy(&body).contains(CONFLICT);
-        Ok((HttpResponse::from_parts(head, body.into()), is_temporary))
+        Ok((answer, (self.requests.is_temporary)(status)))
     }
+}
+
+/// Makes an error of 409: `object_store` would take it for an object that exists, but it means that another request was in progress, or that
+/// a directory is missing.
+fn without_conflict(answer: HttpResponse) -> Result<HttpResponse, HttpError> {
+    if answer.status() == StatusCode::CONFLICT {
+        let error = std::io::Error::other(format!("HTTP status {}", answer.status()));
+        return Err(HttpError::new(HttpErrorKind::Request, error));
+    }
+    Ok(answer)
 }
 
 /// Whether the same request can succeed later.
 pub fn is_temporary(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 408 | 429) || status.is_server_error() && status.as_u16() != 501
+    matches!(status.as_u16(), 408 | 409 | 429) || status.is_server_error() && status.as_u16() != 501
+}
+
+/// Reads a response of at most that many bytes.
+pub async fn read(body: HttpResponseBody, most: usize) -> Result<Bytes, HttpError> {
+    let read = Limited::new(body, most).collect().await;
+    read.map(Collected::to_bytes).map_err(|error| HttpError::new_boxed(HttpErrorKind::Decode, error))
+}
+
+/// Whether a response is the page of a network that needs a login.
+pub fn is_web_page(body: &[u8]) -> bool {
+    let start = body.trim_ascii_start().to_ascii_lowercase();
+    start.starts_with(b"<!doctype html") || start.starts_with(b"<html")
 }
 
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {

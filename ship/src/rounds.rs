@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::shipping::{Destination, DestinationKind, Last, Shipping};
+use teamkeep_core::store::shipping::{Last, ShipLock, Shipping};
 use teamkeep_core::sys::clock::Timestamp;
 
-use crate::objects::Objects;
-use crate::setup::{Setup, profiles};
-use crate::shipper::{RoundOutcome, Shipper};
-use crate::{event_objects, run_objects, run_telemetry};
+use crate::delivery::Delivery;
+use crate::setup::Setup;
+use crate::shipment::{RoundOutcome, Shipper};
 
 /// Ships until nothing more is requested. Returns the last round; `None` if another process ships.
 pub fn ship(setup: &Setup, since: Option<Timestamp>) -> Result<Option<RoundOutcome>> {
@@ -21,13 +20,17 @@ pub fn ship(setup: &Setup, since: Option<Timestamp>) -> Result<Option<RoundOutco
         if let Some(since) = since {
             lock.update(|state| state.set_since(&setup.context.config.ship, since))?;
         }
-        let round = Shipper::new(setup, &lock).and_then(|shipper| round(&shipper));
+        let round = round(setup, &lock);
         let error = match &round {
-            Ok(round) => round.errors.first().map(ToString::to_string),
-            Err(error) => Some(error.to_string()),
+            Ok(round) => round.errors.first(),
+            Err(error) => Some(error),
         };
-        let at = setup.context.clock.now();
-        lock.update(|state| state.last = Some(Last { at, error: error.as_deref().map(one_line) }))?;
+        let last_round = Last {
+            at: setup.context.clock.now(),
+            error: error.map(|error| one_line(&error.to_string())),
+            failed: error.and_then(Error::action).map(one_line),
+        };
+        lock.update(|state| state.last = Some(last_round))?;
         let mut round = round?;
         // The first change of the state has replaced it.
         round.notes.extend(damage.map(|damage| {
@@ -43,26 +46,22 @@ pub fn ship(setup: &Setup, since: Option<Timestamp>) -> Result<Option<RoundOutco
 }
 
 /// Sends the data that each destination lacks. An unreachable destination does not block the others.
-fn round(shipper: &Shipper<'_>) -> Result<RoundOutcome> {
-    shipper.lock.begin()?;
-    let mut round = RoundOutcome { errors: close_segments(shipper.setup)?, ..RoundOutcome::default() };
-    for destination in &shipper.destinations {
-        if let Err(error) = ship_to(shipper, destination, &mut round) {
-            round.errors.push(error);
-        }
+fn round(setup: &Setup, lock: &ShipLock) -> Result<RoundOutcome> {
+    lock.begin()?;
+    let state = lock.update(|_| ())?;
+    let identity = setup.identity(&state)?;
+    let mut round = RoundOutcome { errors: close_segments(setup)?, ..RoundOutcome::default() };
+    for destination in &state.configured(&setup.context.config.ship) {
+        let now = setup.context.clock.now();
+        let shipper = Shipper { setup, lock: Some(lock), destination, identity: &identity, now };
+        let shipped = Delivery::to(setup, destination).and_then(|mut delivery| {
+            let shipped = shipper.ship(&state, &mut delivery, &mut round);
+            round.notes.extend(delivery.notes());
+            shipped
+        });
+        round.errors.extend(shipped.err());
     }
     Ok(round)
-}
-
-fn ship_to(shipper: &Shipper<'_>, destination: &Destination, round: &mut RoundOutcome) -> Result<()> {
-    match destination.kind {
-        DestinationKind::ObjectStore => {
-            let objects = Objects::open(&destination.address, &profiles(&shipper.setup.context))?;
-            event_objects::ship(shipper, destination, &objects, round)?;
-            run_objects::ship(shipper, destination, &objects, round)
-        }
-        DestinationKind::Otlp => run_telemetry::ship(shipper, destination, round),
-    }
 }
 
 /// Closes the segments that are written to, so that their lines never change after they are sent. Returns the errors: another log can

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use teamkeep::bundle;
 use teamkeep::context::Context;
 use teamkeep::redact::Redactor;
@@ -11,12 +12,11 @@ use teamkeep_core::config::ShipPrivacy;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::{Archive, RunRecord};
 use teamkeep_core::store::log::Logs;
-use teamkeep_core::store::shipping::ShippingState;
+use teamkeep_core::store::shipping::{Shipping, ShippingState};
 use teamkeep_core::sys::env::Env;
 use teamkeep_core::sys::fs;
 
 use crate::identity::Identity;
-use crate::otlp::Headers;
 use crate::privacy::{Pseudonyms, Texts};
 use crate::profile::ProfileFiles;
 
@@ -33,8 +33,12 @@ impl Setup {
     pub fn new(context: Context) -> Result<Setup> {
         if !context.config.ship.is_configured() {
             return Err(Error::new("nothing is configured to be shipped").hint(
-                "set `store` or `otlp` in the table [ship] of the configuration: teamkeep config path",
+                "set `store`, `directory` or `otlp` in the table [ship] of the configuration: teamkeep config path",
             ));
+        }
+        let below_home = |glob: &String| glob.starts_with('~');
+        if context.env.home.is_none() && context.config.ship.exclude_projects.iter().any(below_home) {
+            return Err(Error::new("cannot find the projects in `ship.exclude-projects`: HOME is not set"));
         }
         Ok(Setup { context })
     }
@@ -57,7 +61,8 @@ impl Setup {
                 read.map_err(|error| error.within("cannot use `ship.pseudonym-key-file`"))?
             }
         };
-        Ok(Identity::new(&ship.organization, &state.host(ship), user().as_deref(), pseudonyms))
+        let store = Shipping::of(&self.context.paths).store_id()?;
+        Ok(Identity::new(&ship.organization, &state.host(ship), store, user().as_deref(), pseudonyms))
     }
 
     /// The treatment of texts in data about these home directories.
@@ -103,17 +108,32 @@ fn user() -> Option<String> {
 pub fn profiles(context: &Context) -> ProfileFiles {
     let (profile, [credentials, config]) = context.env.aws_profiles();
     let home = context.env.home.as_deref();
-    let google = home.map(|home| home.join(".config/gcloud/application_default_credentials.json"));
     let headers = context.config.ship.store_headers_path(home);
-    ProfileFiles { credentials, config, profile, google, headers }
+    ProfileFiles { credentials, config, profile, headers }
 }
 
-/// Reads the file with headers that this key of the configuration names.
-pub fn headers_file(path: &Path, key: &str) -> Result<Headers> {
+/// Reads a file with lines `Name: value`, which only its owner can access. Empty lines and lines that begin with `#` are ignored. The
+/// values are never shown.
+pub fn headers_file(path: &Path, key: &str) -> Result<HeaderMap> {
     let failed = |error: Error| error.within(format!("cannot use `{key}`"));
     let text = String::from_utf8(secret_file(path).map_err(failed)?);
     let text = text.map_err(|_| failed(Error::new("it is not UTF-8")))?;
-    Headers::parse(&text).map_err(failed)
+    let mut headers = HeaderMap::new();
+    let lines = text.lines().map(str::trim).enumerate();
+    for (index, line) in lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
+        let (name, mut value) = header(line).ok_or_else(|| {
+            failed(Error::usage(format!("invalid header in line {}; expected Name: value", index + 1)))
+        })?;
+        value.set_sensitive(true);
+        headers.append(name, value);
+    }
+    Ok(headers)
+}
+
+fn header(line: &str) -> Option<(HeaderName, HeaderValue)> {
+    let (name, value) = line.split_once(':')?;
+    let value = Some(value.trim()).filter(|value| !value.is_empty())?;
+    Some((name.trim().parse().ok()?, value.parse().ok()?))
 }
 
 /// Reads a file with a secret, which only its owner can access.

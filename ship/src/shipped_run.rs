@@ -10,14 +10,11 @@ use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::clock::Timestamp;
 
 use crate::identity::Identity;
-use crate::otlp::ClientSpan;
-use crate::parquet_file::encode;
 use crate::privacy::{IdentityKind, Texts};
-use crate::tables::{
-    self, AgentFacts, IncidentFacts, MessageFacts, Row, RunFacts, RunKey, Table, TaskFacts, ToolFacts,
-    VerdictFacts,
+use crate::rows::{
+    self, AgentFacts, ClientCall, IncidentFacts, MessageFacts, Row, RowSink, RunFacts, RunKey, TaskFacts,
+    ToolFacts, TurnFacts, VerdictFacts, day,
 };
-use crate::verdicts::RunVerdict;
 
 /// An ended run. Texts in it are dropped or redacted as configured.
 #[derive(Debug)]
@@ -25,43 +22,23 @@ pub struct ShippedRun {
     pub key: RunKey,
     pub record: RunRecord,
     pub report: Report,
-    /// The verdicts, in order. Without texts, their reasons are empty.
-    pub verdicts: Vec<RunVerdict>,
+    /// The verdicts, in order.
+    pub verdicts: Vec<VerdictFacts>,
     pub project: Option<String>,
-    /// The spans of Claude Code's own telemetry in which hooks were called.
-    pub links: Vec<ClientSpan>,
+    /// The hook calls in spans of Claude Code's own telemetry, by time.
+    pub client_calls: Vec<ClientCall>,
+    ended_at: Timestamp,
     /// Failed calls by agent and tool.
     failures: HashMap<(String, String), usize>,
 }
 
-fn client_span(event: &LoadedEvent) -> Option<ClientSpan> {
-    Some(ClientSpan {
+fn client_call(event: &LoadedEvent) -> Option<ClientCall> {
+    Some(ClientCall {
         span: event.traceparent.as_deref()?.clone(),
         at: event.at,
         session: event.session().map(str::to_owned),
         agent: event.who().map(str::to_owned),
     })
-}
-
-/// A consumer of the rows of a run.
-pub trait RowSink {
-    fn table<R>(&mut self, table: &Table<R>, rows: impl Iterator<Item = R>) -> Result<()>;
-}
-
-/// The Parquet file of one table.
-#[derive(Debug)]
-pub struct TableFile {
-    pub table: &'static str,
-    pub content: Vec<u8>,
-}
-
-/// Encodes the tables that have rows.
-impl RowSink for Vec<TableFile> {
-    fn table<R>(&mut self, table: &Table<R>, rows: impl Iterator<Item = R>) -> Result<()> {
-        let content = encode(table, rows)?;
-        self.extend(content.map(|content| TableFile { table: table.name, content }));
-        Ok(())
-    }
 }
 
 impl ShippedRun {
@@ -80,10 +57,8 @@ impl ShippedRun {
             let named = if identity.pseudonyms.is_keyed() { path.as_str() } else { name };
             identity.pseudonyms.of(IdentityKind::Project, named)
         });
-        let mut verdicts = RunVerdict::of(&timeline.entries);
-        for verdict in &mut verdicts {
-            verdict.reason = texts.text(&verdict.reason).unwrap_or_default().into_owned();
-        }
+        let mut client_calls: Vec<ClientCall> = data.events.iter().filter_map(client_call).collect();
+        client_calls.sort_by_key(|call| call.at);
         Ok(ShippedRun {
             key: RunKey {
                 run: data.run.run.clone(),
@@ -91,21 +66,18 @@ impl ShippedRun {
                 team: data.run.team.clone(),
             },
             record: data.run.clone(),
-            verdicts,
+            verdicts: VerdictFacts::of(&timeline.entries, texts),
             report: texts.report(report)?,
             project,
-            links: data.events.iter().filter_map(client_span).collect(),
+            client_calls,
+            ended_at,
             failures,
         })
     }
 
-    pub fn started_at(&self) -> Timestamp {
-        self.record.started_at
-    }
-
     /// Passes the rows of all tables on. `runs` is the last one: a run that is there is complete.
-    pub fn tables(&self, identity: &Identity, sink: &mut impl RowSink) -> Result<()> {
-        let report = &self.report;
+    pub fn rows(&self, identity: &Identity, sink: &mut impl RowSink) -> Result<()> {
+        let (report, day) = (&self.report, day(self.record.started_at));
         let agents: Vec<AgentFacts<'_>> = report.agents.iter().map(|agent| self.agent(agent)).collect();
         let tasks: Vec<TaskFacts<'_>> = (report.tasks.iter())
             .map(|task| TaskFacts {
@@ -116,9 +88,6 @@ impl ShippedRun {
         let messages: Vec<MessageFacts<'_>> = (report.mail.messages.iter().enumerate())
             .map(|(number, message)| MessageFacts { number, message })
             .collect();
-        let verdicts: Vec<VerdictFacts<'_>> = (self.verdicts.iter().enumerate())
-            .map(|(number, verdict)| VerdictFacts { number, verdict })
-            .collect();
         let incidents: Vec<IncidentFacts<'_>> = (report.incidents.iter())
             .map(|incident| IncidentFacts {
                 kind: incident.kind.name(),
@@ -128,23 +97,25 @@ impl ShippedRun {
             .collect();
         let tools: Vec<ToolFacts<'_>> =
             report.tools.by_agent.iter().flat_map(|user| self.tools_of(user)).collect();
+        let turns = TurnFacts::of(&report.turns, &report.tasks, &self.client_calls, self.ended_at);
         let facts = RunFacts {
             report,
             user: identity.user.as_deref(),
             project: self.project.clone(),
             versions: report.overview.client_versions.join(", "),
         };
-        sink.table(&tables::agents(), self.rows(&agents))?;
-        sink.table(&tables::tasks(), self.rows(&tasks))?;
-        sink.table(&tables::messages(), self.rows(&messages))?;
-        sink.table(&tables::verdicts(), self.rows(&verdicts))?;
-        sink.table(&tables::incidents(), self.rows(&incidents))?;
-        sink.table(&tables::usage(), self.rows(&report.spending.agents))?;
-        sink.table(&tables::tools(), self.rows(&tools))?;
-        sink.table(&tables::runs(), self.rows(std::slice::from_ref(&facts)))
+        sink.table(&rows::agents(), &day, self.row_of(&agents))?;
+        sink.table(&rows::turns(), &day, self.row_of(&turns))?;
+        sink.table(&rows::tasks(), &day, self.row_of(&tasks))?;
+        sink.table(&rows::messages(), &day, self.row_of(&messages))?;
+        sink.table(&rows::verdicts(), &day, self.row_of(&self.verdicts))?;
+        sink.table(&rows::incidents(), &day, self.row_of(&incidents))?;
+        sink.table(&rows::usage(), &day, self.row_of(&report.spending.agents))?;
+        sink.table(&rows::tools(), &day, self.row_of(&tools))?;
+        sink.table(&rows::runs(), &day, self.row_of(std::slice::from_ref(&facts)))
     }
 
-    fn rows<'a, T>(&'a self, items: &'a [T]) -> impl Iterator<Item = Row<'a, T>> {
+    fn row_of<'a, T>(&'a self, items: &'a [T]) -> impl Iterator<Item = Row<'a, T>> {
         items.iter().map(|item| Row { key: &self.key, item })
     }
 

@@ -1,6 +1,5 @@
 //! `teamkeep ship status`: what each destination has.
 
-use std::collections::BTreeSet;
 use std::io::Write;
 
 use serde::Serialize;
@@ -8,14 +7,10 @@ use teamkeep::context::Context;
 use teamkeep::view::count;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::store::shipping::{
-    Destination, DestinationKind, Last, RemovedUnshipped, RunDelivery, Shipping, Signal,
-};
+use teamkeep_core::store::shipping::{Destination, Last, RemovedUnshipped, RunDelivery, Shipping};
 use teamkeep_core::sys::clock::{self, Timestamp};
 
-use crate::receiver_problems::signal_names;
 use crate::setup::Setup;
-use crate::shipper::unshipped_segments;
 use crate::unsent_runs::unsent_runs;
 
 /// The format of `--json`.
@@ -38,9 +33,6 @@ struct DestinationStatus {
     /// Data that began before this time is not sent.
     since: Option<Timestamp>,
     runs: usize,
-    /// The telemetry that the receiver does not accept.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    unsupported: BTreeSet<Signal>,
     /// The runs that are not sent because opening them would take too much memory.
     too_large_runs: usize,
     unsent_runs: usize,
@@ -73,18 +65,14 @@ impl Status {
         }
         let catalog = setup.catalog();
         let of_destination = |destination: Destination| {
-            // A receiver gets no segments: its data is of ended runs.
-            let segments = match destination.kind {
-                DestinationKind::ObjectStore => unshipped_segments(setup, &state, &destination)?,
-                DestinationKind::Otlp => Vec::new(),
-            };
+            let mut segments = shipping.closed_segments()?;
+            segments.retain(|segment| state.lacks_segment(&destination, segment));
             let shipped = state.destinations.get(&destination.id);
             let is_too_large = |run: &&RunRecord| state.delivery(&destination, run) == RunDelivery::TooLarge;
             Ok(DestinationStatus {
                 kind: destination.kind.name(),
                 since: state.since(&destination),
                 runs: shipped.map_or(0, |shipped| shipped.runs.len()),
-                unsupported: shipped.map(|shipped| shipped.unsupported.clone()).unwrap_or_default(),
                 too_large_runs: catalog.runs.iter().filter(is_too_large).count(),
                 unsent_runs: unsent_runs(&catalog, &state, &destination).len(),
                 unsent_segments: segments.len(),
@@ -110,10 +98,6 @@ impl Status {
                 text.push_str(&format!("  only data from {} on\n", clock::moment(since)));
             }
             text.push_str(&format!("  sent: {}\n", count(one.runs, "run")));
-            if !one.unsupported.is_empty() {
-                let signals = signal_names(one.unsupported.iter().copied());
-                text.push_str(&format!("  not accepted by the receiver: {signals}\n"));
-            }
             if one.too_large_runs > 0 {
                 text.push_str(&format!("  too large to send: {}\n", count(one.too_large_runs, "run")));
             }
@@ -132,8 +116,10 @@ impl Status {
         }
         match &self.last {
             None => text.push_str("nothing has been sent yet\n"),
-            Some(Last { at, error: None }) => text.push_str(&format!("last sent: {}\n", clock::moment(*at))),
-            Some(Last { at, error: Some(error) }) => {
+            Some(Last { at, error: None, .. }) => {
+                text.push_str(&format!("last sent: {}\n", clock::moment(*at)))
+            }
+            Some(Last { at, error: Some(error), .. }) => {
                 text.push_str(&format!("last tried: {}\n  error: {error}\n", clock::moment(*at)));
             }
         }

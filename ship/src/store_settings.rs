@@ -1,11 +1,9 @@
-//! The settings of object stores: those of the environment, and of profile files.
+//! The settings of S3: those of the environment, and of profile files.
 
 use std::sync::Arc;
 
 use object_store::ClientConfigKey;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
-use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
-use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use teamkeep_core::error::{Error, Result};
 
 use crate::credential_process::CredentialProcess;
@@ -17,8 +15,8 @@ pub fn s3(address: &str, profiles: &ProfileFiles) -> Result<AmazonS3Builder> {
     if !has_credentials(&builder) {
         let name = profiles.profile.as_deref().unwrap_or("default");
         let line = profile::credential_process(profiles).ok_or_else(|| {
-            let error = "there are no credentials for the object store: the profile";
-            Error::new(format!("{error} {name:?} has no keys and no credential_process")).hint(format!(
+            let cause = format!("the profile {name:?} has no keys and no credential_process");
+            Error::caused("there are no credentials for the object store", cause).hint(format!(
                 "set AWS_* in the environment; or, with single sign-on or a role, add to the profile: \
                  credential_process = aws configure export-credentials --profile {name} --format process"
             ))
@@ -26,30 +24,16 @@ pub fn s3(address: &str, profiles: &ProfileFiles) -> Result<AmazonS3Builder> {
         builder = builder.with_credentials(Arc::new(CredentialProcess::new(line)));
     }
     let allow_http = AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp);
-    let [endpoint, allowed] =
-        [&AmazonS3ConfigKey::Endpoint, &allow_http].map(|key| builder.get_config_value(key));
-    let allowed = allows_http(endpoint, allowed, ["AWS_ENDPOINT_URL", "AWS_ALLOW_HTTP"])?;
-    Ok(builder.with_config(allow_http, allowed.to_string()))
-}
-
-/// The settings for an address `gs://…`.
-pub fn google(address: &str, profiles: &ProfileFiles) -> Result<GoogleCloudStorageBuilder> {
-    let builder = GoogleCloudStorageBuilder::from_env().with_url(address);
-    if !profiles.google.as_ref().is_some_and(|file| file.is_file()) {
-        require(GOOGLE_CREDENTIALS, |key| builder.get_config_value(key))?;
+    let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint).unwrap_or_default();
+    let is_allowed = builder.get_config_value(&allow_http).is_some_and(|value| {
+        matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "on" | "yes" | "y")
+    });
+    // Later, the error of a request would not name the reason.
+    if endpoint.starts_with("http://") && !is_allowed {
+        return Err(Error::new("the address of the object store (AWS_ENDPOINT_URL) does not use TLS")
+            .hint("use https://, or allow it with AWS_ALLOW_HTTP=true"));
     }
-    Ok(builder)
-}
-
-/// The settings for an address `az://…`.
-pub fn azure(address: &str) -> Result<MicrosoftAzureBuilder> {
-    let builder = MicrosoftAzureBuilder::from_env().with_url(address);
-    require(AZURE_CREDENTIALS, |key| builder.get_config_value(key))?;
-    let allow_http = AzureConfigKey::Client(ClientConfigKey::AllowHttp);
-    let [endpoint, allowed] =
-        [&AzureConfigKey::Endpoint, &allow_http].map(|key| builder.get_config_value(key));
-    let allowed = allows_http(endpoint, allowed, ["AZURE_STORAGE_ENDPOINT", "AZURE_ALLOW_HTTP"])?;
-    Ok(builder.with_config(allow_http, allowed.to_string()))
+    Ok(builder.with_config(allow_http, is_allowed.to_string()))
 }
 
 /// All of at least one of these lists must be set. Without credentials, `object_store` would ask a server of the cloud for
@@ -62,26 +46,6 @@ const S3_CREDENTIALS: &[&[AmazonS3ConfigKey]] = &[
     &[AmazonS3ConfigKey::MetadataEndpoint],
     &[AmazonS3ConfigKey::SkipSignature],
 ];
-/// At least one of these.
-const GOOGLE_CREDENTIALS: &[GoogleConfigKey] = &[
-    GoogleConfigKey::ServiceAccount,
-    GoogleConfigKey::ServiceAccountKey,
-    GoogleConfigKey::ApplicationCredentials,
-    GoogleConfigKey::BearerToken,
-    GoogleConfigKey::SkipSignature,
-];
-const AZURE_CREDENTIALS: &[AzureConfigKey] = &[
-    AzureConfigKey::AccessKey,
-    AzureConfigKey::SasKey,
-    AzureConfigKey::Token,
-    AzureConfigKey::ClientSecret,
-    AzureConfigKey::FederatedTokenFile,
-    AzureConfigKey::MsiEndpoint,
-    AzureConfigKey::UseAzureCli,
-    AzureConfigKey::UseEmulator,
-    AzureConfigKey::SkipSignature,
-];
-
 /// Whether a setting is present and not off. An empty value is off; `object_store` rejects it.
 fn is_on(value: Option<&str>) -> bool {
     value.is_some_and(|value| {
@@ -92,29 +56,6 @@ fn is_on(value: Option<&str>) -> bool {
 fn has_credentials(builder: &AmazonS3Builder) -> bool {
     let is_set = |key: &AmazonS3ConfigKey| is_on(builder.get_config_value(key).as_deref());
     S3_CREDENTIALS.iter().any(|keys| keys.iter().all(is_set))
-}
-
-/// Checks that there are credentials.
-fn require<K>(keys: &[K], value: impl Fn(&K) -> Option<String>) -> Result<()> {
-    if keys.iter().any(|key| is_on(value(key).as_deref())) {
-        return Ok(());
-    }
-    Err(Error::new("there are no credentials for the object store")
-        .hint("set them in the environment: GOOGLE_* or AZURE_*"))
-}
-
-/// Whether addresses without TLS are allowed. Checks the address: later, the error of a request would not name the reason.
-/// `names` has the variables of the address and of the permission.
-fn allows_http(endpoint: Option<String>, allowed: Option<String>, names: [&str; 2]) -> Result<bool> {
-    let [address, permission] = names;
-    let is_allowed = allowed.is_some_and(|allowed| {
-        matches!(allowed.to_ascii_lowercase().as_str(), "1" | "true" | "on" | "yes" | "y")
-    });
-    if is_allowed || !endpoint.unwrap_or_default().starts_with("http://") {
-        return Ok(is_allowed);
-    }
-    let error = Error::new(format!("the address of the object store ({address}) does not use TLS"));
-    Err(error.hint(format!("use https://, or allow it with {permission}=true")))
 }
 
 /// Adds what the environment does not set: credentials only as a whole.

@@ -18,7 +18,7 @@ use support::{Machine, TRACES};
 fn machine(receiver: &Receiver) -> Machine {
     let machine = Machine::new();
     TRACES.iter().for_each(|trace| machine.record(trace));
-    machine.configure_lake(&format!("otlp = \"{}\"", receiver.base));
+    machine.configure_lake(&format!("otlp = \"{}\"\notlp-signals = \"both\"", receiver.base));
     machine
 }
 
@@ -47,7 +47,7 @@ fn a_busy_receiver_does_not_keep_the_store_from_getting_everything() {
     let machine = machine(&receiver);
     receiver.set_busy(true);
     let message = ship_in_vain(&machine);
-    assert!(message.contains("/v1/traces: HTTP status 503"), "{message}");
+    assert!(message.contains("/v1/logs: HTTP status 503"), "{message}");
     assert_complete(&machine);
     assert_eq!(runs(&receiver), 0);
     receiver.set_busy(false);

@@ -2,12 +2,9 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
-use std::path::{Path, PathBuf};
-
-use tempfile::NamedTempFile;
+use std::path::PathBuf;
 
 use super::catalog::{self, catalog};
-use super::ship;
 use crate::bundle::{self, ImportTarget, ImportedRun};
 use crate::context::Context;
 use crate::view::count;
@@ -20,13 +17,10 @@ Examples:
   # Import a run and show what happened in it
   teamkeep import parser-team.teamkeep.tar.gz && teamkeep log parser-team
 
-  # Import a run that another machine has shipped as a bundle (`ship.bundles`)
-  teamkeep import s3://bucket/bundles/org=acme/date=2026-11-20/host=laptop/9601a301.teamkeep
-
   # Import a run that unpacks to more than 4 GiB
   teamkeep import big.teamkeep.tar.gz --max-size '16 GiB'")]
 pub struct Args {
-    /// File that `teamkeep export` wrote, or a bundle in an object store (s3://…, gs://…, az://…); `-` for stdin
+    /// File that `teamkeep export` wrote; `-` for stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Maximum unpacked size (default: 4 GiB)
@@ -39,24 +33,6 @@ fn size(text: &str) -> std::result::Result<u64, String> {
         .ok_or_else(|| "invalid size; expected a value such as \"4 GiB\" or \"512 MiB\"".to_owned())
 }
 
-/// The address of an object in an object store.
-fn address(file: &Path) -> Option<&str> {
-    let schemes = ["s3://", "gs://", "az://"];
-    file.to_str().filter(|text| schemes.iter().any(|scheme| text.starts_with(scheme)))
-}
-
-/// Copies an object to a temporary file, with the program that ships.
-fn fetch(context: &Context, address: &str) -> Result<NamedTempFile> {
-    let file = NamedTempFile::with_prefix("teamkeep-import-")?;
-    let mut command = ship::command(context, &[])?;
-    command.arg("fetch").arg(address).arg("--output").arg(file.path());
-    match command.status()?.success() {
-        true => Ok(file),
-        // The program has printed the reason.
-        false => Err(Error::new("the object was not read")),
-    }
-}
-
 pub fn run(context: &Context, args: &Args) -> Result<()> {
     let is_stdin = args.file.as_os_str() == "-";
     let shown = if is_stdin { "stdin".to_owned() } else { args.file.display().to_string() };
@@ -66,15 +42,10 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         return Err(Error::usage("cannot read an export from a terminal").hint("name a file, or use a pipe"));
     }
     context.paths.secure()?;
-    let fetched = match address(&args.file) {
-        Some(address) => Some(fetch(context, address).map_err(failed)?),
-        None => None,
-    };
     let file: Box<dyn Read> = if is_stdin {
         Box::new(io::stdin().lock())
     } else {
-        let path = fetched.as_ref().map_or(args.file.as_path(), |file| file.path());
-        Box::new(File::open(path).map_err(|error| failed(error.into()))?)
+        Box::new(File::open(&args.file).map_err(|error| failed(error.into()))?)
     };
     let exclusive = catalog::archive(context).maintain(context.config.log.lock_patience)?;
     let known = catalog(context)?.runs;

@@ -1,4 +1,4 @@
-//! `teamkeep ship`: runs `teamkeep-ship`, a program of its own, so that TLS and Parquet are not part of this one.
+//! `teamkeep ship`: runs `teamkeep-ship`, a program of its own, so that TLS is not part of this one.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -83,7 +83,7 @@ impl Args {
 }
 
 /// The program with these arguments.
-pub fn command(context: &Context, args: &[OsString]) -> Result<Command> {
+fn command(context: &Context, args: &[OsString]) -> Result<Command> {
     let Some(program) = find_shipper(&context.env) else {
         return Err(Error::new(format!("cannot ship: {PROGRAM} is neither beside teamkeep nor in PATH"))
             .hint("to install it: ./install.sh --with-ship"));

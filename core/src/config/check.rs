@@ -195,6 +195,7 @@ impl Checker<'_> {
                 | "ship.store-headers-file"
                 | "ship.otlp-headers-file"
                 | "ship.pseudonym-key-file"
+                | "ship.directory"
                 | "organization.store" => check_secret_file(text),
                 "ship.store" => StoreAddress::parse(text).map(drop),
                 "ship.otlp" => check_otlp(text),

@@ -57,8 +57,8 @@ pub use problem::{Code, Problem, Severity};
 pub use project::{Project, TrustState};
 pub use schema::schema;
 pub use settings::{Layer, Origin, Setting, Settings};
-pub use ship::{OtlpEncoding, Ship, ShipPrivacy, StoreAddress, StoreScheme, is_loopback};
-pub use source::{Excerpt, Excerpts};
+pub use ship::{OtlpSignals, Ship, ShipPrivacy, StoreAddress, StoreScheme, is_loopback};
+pub use source::{Excerpt, Excerpts, hash as file_hash};
 pub use units::{parse_duration, parse_size};
 
 /// The template: every key with its default and a comment.

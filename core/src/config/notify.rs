@@ -51,8 +51,8 @@ impl Notify {
 pub(super) fn below_home(file: &str, home: Option<&Path>) -> Option<PathBuf> {
     match (file.strip_prefix("~/"), home) {
         _ if file.is_empty() => None,
-        (Some(below), Some(home)) => Some(home.join(below)),
-        _ => Some(PathBuf::from(file)),
+        (Some(below), home) => home.map(|home| home.join(below)),
+        (None, _) => Some(PathBuf::from(file)),
     }
 }
 

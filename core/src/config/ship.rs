@@ -17,14 +17,16 @@ const MAX_NAME_CHARS: usize = 64;
 
 section! {
     pub struct Ship {
-        /// The object store for Parquet tables.
+        /// The object store for rows.
         #[serde(deserialize_with = "store")]
         pub store: Option<StoreAddress> = None,
         /// For `https://` only.
         pub store_headers_file: String = String::new(),
+        /// A directory for a file with rows, which another program reads; see [`Ship::directory_path`].
+        pub directory: String = String::new(),
         /// The base address of an OTLP/HTTP receiver; [`Ship::otlp_base`] has no slash at its end.
         pub otlp: String = String::new(),
-        pub otlp_encoding: OtlpEncoding = OtlpEncoding::Protobuf,
+        pub otlp_signals: OtlpSignals = OtlpSignals::Logs,
         pub otlp_headers_file: String = String::new(),
         pub organization: String = "default".to_owned(),
         /// The name of the machine; the system's name if it is empty.
@@ -35,10 +37,8 @@ section! {
         pub since: Option<Timestamp> = None,
         /// See [`Ship::excludes`].
         pub exclude_projects: Vec<String> = Vec::new(),
-        /// Whether each ended run is sent to the store as an export bundle, too.
-        pub bundles: bool = false,
         #[serde(deserialize_with = "duration")]
-        pub interval: Duration = Duration::from_secs(15 * 60),
+        pub interval: Duration = Duration::from_secs(3_600),
         /// In bytes.
         #[serde(deserialize_with = "size")]
         pub keep_unshipped: u64 = 1 << 30,
@@ -47,9 +47,20 @@ section! {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum OtlpEncoding {
-    Protobuf,
-    Json,
+pub enum OtlpSignals {
+    Logs,
+    Traces,
+    Both,
+}
+
+impl OtlpSignals {
+    pub fn has_logs(self) -> bool {
+        self != OtlpSignals::Traces
+    }
+
+    pub fn has_traces(self) -> bool {
+        self != OtlpSignals::Logs
+    }
 }
 
 /// Which texts leave the machine, most permissive first.
@@ -70,10 +81,15 @@ impl ShipPrivacy {
 impl Ship {
     /// Whether anything is to be sent.
     pub fn is_configured(&self) -> bool {
-        self.store.is_some() || !self.otlp.is_empty()
+        self.store.is_some() || !self.directory.is_empty() || !self.otlp.is_empty()
     }
 
-    /// The address to which `/v1/traces` and the like are appended; `None` without a receiver.
+    /// The directory for a file with rows; `None` without one.
+    pub fn directory_path(&self, home: Option<&Path>) -> Option<PathBuf> {
+        below_home(&self.directory, home)
+    }
+
+    /// The address to which `/v1/logs` and `/v1/traces` are appended; `None` without a receiver.
     pub fn otlp_base(&self) -> Option<&str> {
         Some(self.otlp.trim_end_matches('/')).filter(|base| !base.is_empty())
     }
@@ -113,8 +129,6 @@ fn is_name_char(c: char) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreScheme {
     S3,
-    Gs,
-    Azure,
     File,
     Https,
     /// Only at a loopback address.
@@ -122,20 +136,11 @@ pub enum StoreScheme {
 }
 
 impl StoreScheme {
-    const ALL: [StoreScheme; 6] = [
-        StoreScheme::S3,
-        StoreScheme::Gs,
-        StoreScheme::Azure,
-        StoreScheme::File,
-        StoreScheme::Https,
-        StoreScheme::Http,
-    ];
+    const ALL: [StoreScheme; 4] = [StoreScheme::S3, StoreScheme::File, StoreScheme::Https, StoreScheme::Http];
 
     pub fn prefix(self) -> &'static str {
         match self {
             StoreScheme::S3 => "s3://",
-            StoreScheme::Gs => "gs://",
-            StoreScheme::Azure => "az://",
             StoreScheme::File => "file://",
             StoreScheme::Https => "https://",
             StoreScheme::Http => "http://",
@@ -147,7 +152,7 @@ impl StoreScheme {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreAddress {
     pub scheme: StoreScheme,
-    /// The bucket or container, or the host with its port; empty for `file`.
+    /// The bucket, or the host with its port; empty for `file`.
     pub bucket: String,
     /// The prefix of objects without slashes at its ends; for `file` the absolute path of the directory.
     pub prefix: String,
@@ -175,7 +180,7 @@ impl StoreAddress {
         let (scheme, rest) = known
             .filter_map(|scheme| Some((scheme, text.strip_prefix(scheme.prefix())?)))
             .next()
-            .ok_or("invalid address; expected s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, https://HOST/PREFIX or file:///DIR")?;
+            .ok_or("invalid address; expected s3://BUCKET/PREFIX, https://HOST/PREFIX or file:///DIR")?;
         if scheme == StoreScheme::File {
             return directory(rest).map(Some);
         }
@@ -292,7 +297,7 @@ pub(super) fn check_otlp(url: &str) -> Result<(), String> {
             .to_owned());
     }
     let path = url.trim_end_matches('/');
-    match ["/v1/traces", "/v1/logs", "/v1/metrics"].into_iter().find(|suffix| path.ends_with(suffix)) {
+    match ["/v1/traces", "/v1/logs"].into_iter().find(|suffix| path.ends_with(suffix)) {
         Some(suffix) => Err(format!("invalid address; expected the base address, without {suffix}")),
         None => Ok(()),
     }

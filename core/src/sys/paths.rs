@@ -39,8 +39,6 @@ parts! {
     sessions = "sessions",
     /// The recorded data that each destination has.
     shipping = "shipping.json",
-    /// The segments that were removed before they were shipped.
-    shipping_removed = "shipping-removed.json",
     /// The last snapshot of each team.
     teams = "teams",
     /// Directories that are complete or gone when their process has ended.

@@ -2,7 +2,7 @@
 
 CREATE DATABASE IF NOT EXISTS teamkeep;
 
--- Rows of all tables as they arrive, each with the path of its object. Nothing is stored here. `tasks` is a number or a list.
+-- Rows of all tables as they arrive, each with the path of its object. Nothing is stored here.
 CREATE TABLE IF NOT EXISTS teamkeep.arriving (
   object String, `table` String,
   v Int64, org LowCardinality(String), host LowCardinality(String), store String, shipped_at DateTime64(3, 'UTC'),
@@ -10,7 +10,7 @@ CREATE TABLE IF NOT EXISTS teamkeep.arriving (
   ended_at Nullable(DateTime64(3, 'UTC')), duration_ms Nullable(Int64), ended_by Nullable(String),
   outcome Nullable(String), session Nullable(String), user_name Nullable(String), project Nullable(String),
   client_version Nullable(String), title Nullable(String), members Nullable(Int64), messages Nullable(Int64),
-  automatic_messages Nullable(Int64), refused_messages Nullable(Int64), tasks String, completed_tasks Nullable(Int64),
+  automatic_messages Nullable(Int64), refused_messages Nullable(Int64), tasks Nullable(Int64), completed_tasks Nullable(Int64),
   turns Nullable(Int64), events Nullable(Int64), snapshots Nullable(Int64), worked_ms Nullable(Int64),
   input_tokens Nullable(Int64), output_tokens Nullable(Int64), cache_read_tokens Nullable(Int64),
   cache_write_tokens Nullable(Int64), cost_usd Nullable(Float64), prices_of Nullable(String), agent Nullable(String),
@@ -24,12 +24,12 @@ CREATE TABLE IF NOT EXISTS teamkeep.arriving (
   chars Nullable(Int64), summary Nullable(String), text Nullable(String), decision Nullable(String),
   gate Nullable(String), event Nullable(String), blocks Nullable(Int64), paused Nullable(Bool),
   repeated Nullable(Bool), reason Nullable(String), incident Nullable(String), severity Nullable(String),
-  agents Array(String), seconds Nullable(Int64), tasks_lost Nullable(Int64), tokens Nullable(Int64),
+  agents Array(String), task_ids Array(String), seconds Nullable(Int64), tasks_lost Nullable(Int64), tokens Nullable(Int64),
   models Array(String), tool Nullable(String), calls Nullable(Int64), failed Nullable(Int64), id Nullable(String),
   agent_kind Nullable(String), tool_use_id Nullable(String), source Nullable(String), judged Nullable(String),
   traceparent Nullable(String), malformed Nullable(Bool), payload_bytes Nullable(Int64), payload Nullable(String),
-  segment Nullable(String), line Nullable(Int64), teamkeep_version Nullable(String), shipper_version Nullable(String),
-  policy Nullable(String), hooks Array(String), privacy Nullable(String), unsent_bytes Nullable(Int64),
+  log Nullable(String), line Nullable(Int64), teamkeep_version Nullable(String), shipper_version Nullable(String),
+  policy Nullable(String), hooks Array(String), privacy Nullable(String), unreadable_bytes Nullable(Int64),
   lost_bytes Nullable(Int64), last_error Nullable(String), heads Array(String), runs Nullable(Int64)
 )
 ENGINE = Null;
@@ -76,7 +76,7 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS teamkeep.runs_arriving TO teamkeep.runs_r
 SELECT
   v, org, host, store, shipped_at, day, assumeNotNull(arriving.run) AS run, revision, team, time, ended_at,
   duration_ms, ended_by, outcome, session, user_name, project, client_version, title, members, messages,
-  automatic_messages, refused_messages, if(arriving.tasks = '', NULL, toInt64(arriving.tasks)) AS tasks,
+  automatic_messages, refused_messages, tasks,
   completed_tasks, turns, events, snapshots, worked_ms, input_tokens, output_tokens, cache_read_tokens,
   cache_write_tokens, cost_usd, prices_of
 FROM teamkeep.arriving
@@ -103,7 +103,7 @@ WHERE `table` = 'agents' AND teamkeepProblem(object, `table`, v, org, host, stor
 CREATE TABLE IF NOT EXISTS teamkeep.turns_rows (
   v Int64, org LowCardinality(String), host LowCardinality(String), store String, shipped_at DateTime64(3, 'UTC'),
   day Date, run String, revision Int64, team Nullable(String), agent Nullable(String), agent_id Nullable(String),
-  time Nullable(DateTime64(3, 'UTC')), ended_at Nullable(DateTime64(3, 'UTC')), tasks Array(String),
+  time Nullable(DateTime64(3, 'UTC')), ended_at Nullable(DateTime64(3, 'UTC')), task_ids Array(String),
   client_spans Array(String), shipment UInt64 MATERIALIZED sipHash64(org, store, run, shipped_at)
 )
 ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, run, shipped_at, agent, agent_id, time)
@@ -112,7 +112,7 @@ SETTINGS allow_nullable_key = 1, min_age_to_force_merge_seconds = 86400, min_age
 CREATE MATERIALIZED VIEW IF NOT EXISTS teamkeep.turns_arriving TO teamkeep.turns_rows AS
 SELECT
   v, org, host, store, shipped_at, day, assumeNotNull(arriving.run) AS run, revision, team, agent, agent_id, time,
-  ended_at, JSONExtract(arriving.tasks, 'Array(String)') AS tasks, client_spans
+  ended_at, task_ids, client_spans
 FROM teamkeep.arriving
 WHERE `table` = 'turns' AND teamkeepProblem(object, `table`, v, org, host, store, shipped_at, arriving.id, arriving.run, revision) = '';
 
@@ -174,7 +174,7 @@ WHERE `table` = 'verdicts' AND teamkeepProblem(object, `table`, v, org, host, st
 CREATE TABLE IF NOT EXISTS teamkeep.incidents_rows (
   v Int64, org LowCardinality(String), host LowCardinality(String), store String, shipped_at DateTime64(3, 'UTC'),
   day Date, run String, revision Int64, team Nullable(String), incident Nullable(String), kind Nullable(String),
-  severity Nullable(String), agents Array(String), tasks Array(String), time Nullable(DateTime64(3, 'UTC')),
+  severity Nullable(String), agents Array(String), task_ids Array(String), time Nullable(DateTime64(3, 'UTC')),
   ended_at Nullable(DateTime64(3, 'UTC')), seconds Nullable(Int64), tasks_lost Nullable(Int64),
   tokens Nullable(Int64), cost_usd Nullable(Float64), summary Nullable(String),
   shipment UInt64 MATERIALIZED sipHash64(org, store, run, shipped_at)
@@ -185,7 +185,7 @@ SETTINGS allow_nullable_key = 1, min_age_to_force_merge_seconds = 86400, min_age
 CREATE MATERIALIZED VIEW IF NOT EXISTS teamkeep.incidents_arriving TO teamkeep.incidents_rows AS
 SELECT
   v, org, host, store, shipped_at, day, assumeNotNull(arriving.run) AS run, revision, team, incident, kind, severity,
-  agents, JSONExtract(arriving.tasks, 'Array(String)') AS tasks, time, ended_at, seconds, tasks_lost, tokens,
+  agents, task_ids, time, ended_at, seconds, tasks_lost, tokens,
   cost_usd, summary
 FROM teamkeep.arriving
 WHERE `table` = 'incidents' AND teamkeepProblem(object, `table`, v, org, host, store, shipped_at, arriving.id, arriving.run, revision) = '';
@@ -228,7 +228,7 @@ CREATE TABLE IF NOT EXISTS teamkeep.events_rows (
   agent_kind Nullable(String), tool Nullable(String), tool_use_id Nullable(String), task Nullable(String),
   source Nullable(String), decision Nullable(String), gate Nullable(String), judged Nullable(String),
   traceparent Nullable(String), malformed Nullable(Bool), payload_bytes Nullable(Int64), payload Nullable(String),
-  segment Nullable(String), line Nullable(Int64)
+  log Nullable(String), line Nullable(Int64)
 )
 ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, id)
 SETTINGS allow_nullable_key = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1;
@@ -237,15 +237,15 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS teamkeep.events_arriving TO teamkeep.even
 SELECT
   v, org, host, store, shipped_at, day, time, assumeNotNull(arriving.id) AS id, event, session, team, run, agent,
   agent_id, agent_kind, tool, tool_use_id, task, source, decision, gate, judged, traceparent, malformed,
-  payload_bytes, payload, segment, line
+  payload_bytes, payload, log, line
 FROM teamkeep.arriving
 WHERE `table` = 'events' AND teamkeepProblem(object, `table`, v, org, host, store, shipped_at, arriving.id, arriving.run, revision) = '';
 
 CREATE TABLE IF NOT EXISTS teamkeep.hosts_rows (
   v Int64, org LowCardinality(String), host LowCardinality(String), store String, shipped_at DateTime64(3, 'UTC'),
   day Date, time Nullable(DateTime64(3, 'UTC')), user_name Nullable(String), teamkeep_version Nullable(String),
-  shipper_version Nullable(String), client_version Nullable(String), policy Nullable(String), hooks Array(String),
-  privacy Nullable(String), unsent_bytes Nullable(Int64), lost_bytes Nullable(Int64), last_error Nullable(String),
+  shipper_version Nullable(String), policy Nullable(String), hooks Array(String),
+  privacy Nullable(String), unreadable_bytes Nullable(Int64), lost_bytes Nullable(Int64), last_error Nullable(String),
   heads Array(String), runs Nullable(Int64), events Nullable(Int64)
 )
 ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, shipped_at)
@@ -253,8 +253,8 @@ SETTINGS allow_nullable_key = 1, min_age_to_force_merge_seconds = 86400, min_age
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS teamkeep.hosts_arriving TO teamkeep.hosts_rows AS
 SELECT
-  v, org, host, store, shipped_at, day, time, user_name, teamkeep_version, shipper_version, client_version, policy,
-  hooks, privacy, unsent_bytes, lost_bytes, last_error, heads, runs, events
+  v, org, host, store, shipped_at, day, time, user_name, teamkeep_version, shipper_version, policy,
+  hooks, privacy, unreadable_bytes, lost_bytes, last_error, heads, runs, events
 FROM teamkeep.arriving
 WHERE `table` = 'hosts' AND teamkeepProblem(object, `table`, v, org, host, store, shipped_at, arriving.id, arriving.run, revision) = '';
 

@@ -7,7 +7,8 @@
 # LAKE is a directory or an address such as s3://BUCKET/PREFIX. DAYS: how many days before today are searched for new objects (7).
 # CONNECT names a file like connect.sql.
 set -eu
-LAKE=${1%/} DAYS=${2:-7}
+LAKE=${1:?usage: compact.sh LAKE [DAYS]} DAYS=${2:-7}
+LAKE=${LAKE%/}
 sql=$(cd "$(dirname "$0")" && pwd)
 connect=$(realpath "${CONNECT:-$sql/connect.sql}")
 case $LAKE in
@@ -43,6 +44,7 @@ ask() { printf '%s\n' "$1" | run -; }
 try() { cat connect.sql "$1" | duckdb -no-init work.db >/dev/null 2>&1 || true; }
 
 run "$sql/tables.sql" "$sql/prepare.sql"
+ask "SELECT 'no objects below $LAKE/rows' WHERE NOT EXISTS (FROM found)"
 ask "SELECT 'not read, with another name: ' || count(*) || ' objects' FROM found WHERE day IS NULL HAVING count(*) > 0"
 ask "SELECT 'not read, older than $DAYS days: ' || count(*) || ' objects' FROM pending WHERE day < current_date - $DAYS HAVING count(*) > 0"
 days=$(ask "SELECT DISTINCT day FROM pending WHERE day >= current_date - $DAYS ORDER BY day")

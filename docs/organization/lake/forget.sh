@@ -5,7 +5,9 @@
 #
 # The objects below LAKE/rows still have them: delete these too, or let a lifecycle rule do it.
 set -eu
-LAKE=${1%/} COLUMN=$2 ID=$3
+usage='usage: forget.sh LAKE run|store ID'
+LAKE=${1:?$usage} COLUMN=${2:?$usage} ID=${3:?$usage}
+LAKE=${LAKE%/}
 case $COLUMN in run | store) ;; *) echo "forget.sh: $COLUMN is not run or store" >&2; exit 2 ;; esac
 case $ID in '' | *[!A-Za-z0-9._-]*) echo "forget.sh: invalid ID" >&2; exit 2 ;; esac
 connect=${CONNECT:-$(dirname "$0")/connect.sql}
@@ -29,4 +31,9 @@ WHERE $COLUMN = '$ID';
 SQL
     done
 )
+if [ -z "$statements" ]; then
+    echo "forget.sh: no row has the $COLUMN $ID" >&2
+    exit 1
+fi
 printf '%s\n' "$statements" | run
+echo "files written again: $(printf '%s\n' "$statements" | grep -c '^COPY')"

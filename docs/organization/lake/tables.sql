@@ -17,7 +17,7 @@ CREATE TABLE agents (
 
 CREATE TABLE turns (
   v BIGINT, org VARCHAR, host VARCHAR, store VARCHAR, shipped_at TIMESTAMPTZ, day DATE, run VARCHAR, revision BIGINT,
-  team VARCHAR, agent VARCHAR, agent_id VARCHAR, time TIMESTAMPTZ, ended_at TIMESTAMPTZ, tasks VARCHAR[],
+  team VARCHAR, agent VARCHAR, agent_id VARCHAR, time TIMESTAMPTZ, ended_at TIMESTAMPTZ, task_ids VARCHAR[],
   client_spans VARCHAR[]
 );
 
@@ -42,7 +42,7 @@ CREATE TABLE verdicts (
 
 CREATE TABLE incidents (
   v BIGINT, org VARCHAR, host VARCHAR, store VARCHAR, shipped_at TIMESTAMPTZ, day DATE, run VARCHAR, revision BIGINT,
-  team VARCHAR, incident VARCHAR, kind VARCHAR, severity VARCHAR, agents VARCHAR[], tasks VARCHAR[], time TIMESTAMPTZ,
+  team VARCHAR, incident VARCHAR, kind VARCHAR, severity VARCHAR, agents VARCHAR[], task_ids VARCHAR[], time TIMESTAMPTZ,
   ended_at TIMESTAMPTZ, seconds BIGINT, tasks_lost BIGINT, tokens BIGINT, cost_usd DOUBLE, summary VARCHAR
 );
 
@@ -61,13 +61,13 @@ CREATE TABLE events (
   v BIGINT, org VARCHAR, host VARCHAR, store VARCHAR, shipped_at TIMESTAMPTZ, day DATE, time TIMESTAMPTZ, id VARCHAR,
   event VARCHAR, session VARCHAR, team VARCHAR, run VARCHAR, agent VARCHAR, agent_id VARCHAR, agent_kind VARCHAR,
   tool VARCHAR, tool_use_id VARCHAR, task VARCHAR, source VARCHAR, decision VARCHAR, gate VARCHAR, judged VARCHAR,
-  traceparent VARCHAR, malformed BOOLEAN, payload_bytes BIGINT, payload VARCHAR, segment VARCHAR, line BIGINT
+  traceparent VARCHAR, malformed BOOLEAN, payload_bytes BIGINT, payload VARCHAR, log VARCHAR, line BIGINT
 );
 
 CREATE TABLE hosts (
   v BIGINT, org VARCHAR, host VARCHAR, store VARCHAR, shipped_at TIMESTAMPTZ, day DATE, time TIMESTAMPTZ,
-  user_name VARCHAR, teamkeep_version VARCHAR, shipper_version VARCHAR, client_version VARCHAR, policy VARCHAR,
-  hooks VARCHAR[], privacy VARCHAR, unsent_bytes BIGINT, lost_bytes BIGINT, last_error VARCHAR, heads VARCHAR[],
+  user_name VARCHAR, teamkeep_version VARCHAR, shipper_version VARCHAR, policy VARCHAR,
+  hooks VARCHAR[], privacy VARCHAR, unreadable_bytes BIGINT, lost_bytes BIGINT, last_error VARCHAR, heads VARCHAR[],
   runs BIGINT, events BIGINT
 );
 

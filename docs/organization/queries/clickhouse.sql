@@ -51,7 +51,7 @@ SELECT i.org AS org, i.day AS day, i.host AS host, r.project AS project, i.team 
   i.cost_usd AS cost
 FROM teamkeep.incidents AS i
 JOIN teamkeep.runs AS r ON i.org = r.org AND i.store = r.store AND i.run = r.run
-WHERE i.kind IN ('lost-work', 'tasks-deleted', 'unfinished-work', 'crashed-lead', 'crashed-agent')
+WHERE i.tasks_lost > 0 OR i.kind IN ('lost-work', 'tasks-deleted', 'unfinished-work', 'crashed-lead', 'crashed-agent')
 ORDER BY tasks_lost DESC, time;
 
 -- Query: unfinished-tasks
@@ -100,11 +100,11 @@ WITH usual AS (
   GROUP BY org
 )
 SELECT org, host, store, user_name, shipped_at AS newest, last_error,
-  arrayStringConcat(arrayFilter(hook -> NOT has(hooks, hook), usual_hooks), ', ') AS missing_hooks, lost_bytes,
-  unsent_bytes, shipped_at > now() + INTERVAL 1 HOUR AS is_clock_ahead
+  if(empty(hooks), 'all', arrayStringConcat(arrayFilter(hook -> NOT has(hooks, hook), usual_hooks), ', ')) AS missing_hooks, lost_bytes,
+  unreadable_bytes, shipped_at > now() + INTERVAL 1 HOUR AS is_clock_ahead
 FROM teamkeep.newest_hosts AS newest_hosts
 LEFT JOIN usual USING (org)
-WHERE last_error IS NOT NULL OR empty(hooks) OR missing_hooks != '' OR lost_bytes > 0 OR is_clock_ahead
+WHERE last_error IS NOT NULL OR missing_hooks != '' OR lost_bytes > 0 OR unreadable_bytes > 0 OR is_clock_ahead
 ORDER BY host, store;
 
 -- Query: outdated-hosts

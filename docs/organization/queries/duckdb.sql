@@ -102,7 +102,7 @@ SELECT i.org, i.day, i.host, r.project, i.team, i.run, i.kind, i.time, array_to_
   i.tasks_lost, i.tokens, i.cost_usd AS cost
 FROM incidents AS i
 JOIN runs AS r USING (org, store, run)
-WHERE i.kind IN ('lost-work', 'tasks-deleted', 'unfinished-work', 'crashed-lead', 'crashed-agent')
+WHERE i.tasks_lost > 0 OR i.kind IN ('lost-work', 'tasks-deleted', 'unfinished-work', 'crashed-lead', 'crashed-agent')
 ORDER BY i.tasks_lost DESC, i.time;
 
 -- Query: unfinished-tasks
@@ -155,11 +155,12 @@ usual AS (
   GROUP BY org
 )
 SELECT org, host, store, user_name, shipped_at AS newest, last_error,
-  array_to_string(list_filter(usual_hooks, lambda hook: NOT list_contains(hooks, hook)), ', ') AS missing_hooks,
-  lost_bytes, unsent_bytes, shipped_at > now() + INTERVAL 1 HOUR AS is_clock_ahead
+  if(len(hooks) = 0, 'all', coalesce(array_to_string(list_filter(usual_hooks, lambda hook: NOT list_contains(hooks, hook)), ', '), ''))
+    AS missing_hooks,
+  lost_bytes, unreadable_bytes, (shipped_at > now() + INTERVAL 1 HOUR)::INT AS is_clock_ahead
 FROM newest_hosts
 LEFT JOIN usual USING (org)
-WHERE last_error IS NOT NULL OR len(hooks) = 0 OR missing_hooks <> '' OR lost_bytes > 0 OR is_clock_ahead
+WHERE last_error IS NOT NULL OR missing_hooks <> '' OR lost_bytes > 0 OR unreadable_bytes > 0 OR is_clock_ahead = 1
 ORDER BY host, store;
 
 -- Query: outdated-hosts

@@ -5,7 +5,6 @@ pub struct Received {
     pub requests: usize,
     pub spans: usize,
     pub records: usize,
-    pub points: usize,
 }
 
 impl Received {
@@ -21,7 +20,6 @@ impl Received {
             received.requests += 1;
             received.spans += count(" spans=").unwrap_or_default();
             received.records += count(" logs=").unwrap_or_default();
-            received.points += count(" metrics=").unwrap_or_default();
         }
         received
     }

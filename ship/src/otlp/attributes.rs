@@ -1,144 +1,106 @@
-//! Lists of attributes.
+//! Columns as attributes.
 
-use opentelemetry_proto::tonic::common::v1::any_value::Value;
-use opentelemetry_proto::tonic::common::v1::{AnyValue, ArrayValue, KeyValue};
-use teamkeep_core::sys::clock::Timestamp;
+use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, ArrayValue, InstrumentationScope, KeyValue};
+pub use opentelemetry_proto::tonic::resource::v1::Resource;
+use serde_json::Value;
+use teamkeep_core::sys::clock;
+
+use super::Row;
+use crate::identity::Identity;
+
+/// The columns that have a name in the semantic conventions of OpenTelemetry. All others are `teamkeep.COLUMN`.
+pub const CONVENTIONS: [(&str, &str); 6] = [
+    ("agent", "gen_ai.agent.name"),
+    ("sender", "gen_ai.agent.name"),
+    ("agent_id", "gen_ai.agent.id"),
+    ("session", "gen_ai.conversation.id"),
+    ("model", "gen_ai.request.model"),
+    ("user_name", "user.id"),
+];
+/// The columns that are the same for all rows of a shipment, and the time of a row.
+const ELSEWHERE: [&str; 7] = ["table", "v", "org", "host", "store", "shipped_at", "time"];
 
 /// Maximum length of a text in an attribute.
-const MAX_ATTRIBUTE_BYTES: usize = 4 << 10;
+const MAX_TEXT_BYTES: usize = 4 << 10;
 /// Maximum length of the body of a log record.
 const MAX_BODY_BYTES: usize = 64 << 10;
 /// Maximum number of items of a list.
 const MAX_LIST_ITEMS: usize = 128;
-/// Maximum length of a word that Claude Code or an agent chose.
-const MAX_WORD_CHARS: usize = 64;
 
-/// A list of attributes. Texts are cut at 4 KiB, lists at 128 items.
-#[derive(Debug, Clone, Default)]
-pub struct Attributes(Vec<KeyValue>);
+/// Who ships.
+pub fn resource(identity: &Identity) -> Resource {
+    let attributes = vec![
+        text("service.name", "teamkeep"),
+        text("service.version", env!("CARGO_PKG_VERSION")),
+        text("host.name", &identity.host),
+        text("teamkeep.organization", &identity.organization),
+        text("teamkeep.store", &identity.store),
+    ];
+    Resource { attributes, ..Resource::default() }
+}
 
-impl Attributes {
-    pub fn text(self, name: &'static str, value: impl Into<String>) -> Attributes {
-        self.add(name, Value::StringValue(cut(value.into(), MAX_ATTRIBUTE_BYTES)))
-    }
+pub fn scope() -> InstrumentationScope {
+    let (name, version) = ("teamkeep".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+    InstrumentationScope { name, version, ..InstrumentationScope::default() }
+}
 
-    /// Adds the text, if there is one.
-    pub fn maybe(self, name: &'static str, value: Option<impl Into<String>>) -> Attributes {
-        match value {
-            Some(value) => self.text(name, value),
-            None => self,
-        }
-    }
+/// The columns of a row, but for those of the resource and the time.
+pub fn of_row(row: &Row) -> Vec<KeyValue> {
+    let own = row.iter().filter(|(column, _)| !ELSEWHERE.contains(&column.as_str()));
+    own.filter_map(|(column, value)| {
+        let conventional = CONVENTIONS.iter().find(|(known, _)| known == column);
+        let name = conventional.map_or_else(|| format!("teamkeep.{column}"), |(_, name)| (*name).to_owned());
+        Some(attribute(name, any(value)?))
+    })
+    .collect()
+}
 
-    /// Adds the texts, if there are any.
-    pub fn texts(
-        self,
-        name: &'static str,
-        values: impl IntoIterator<Item = impl Into<String>>,
-    ) -> Attributes {
-        let text = |value: String| Value::StringValue(cut(value, MAX_ATTRIBUTE_BYTES));
-        let values: Vec<AnyValue> =
-            values.into_iter().take(MAX_LIST_ITEMS).map(|value| any(text(value.into()))).collect();
-        match values.is_empty() {
-            true => self,
-            false => self.add(name, Value::ArrayValue(ArrayValue { values })),
-        }
-    }
+pub fn text(name: &str, value: &str) -> KeyValue {
+    attribute(name.to_owned(), Any::StringValue(cut(value, MAX_TEXT_BYTES)))
+}
 
-    /// Adds the number. One beyond the range of OTLP's integers becomes the largest.
-    pub fn count(self, name: &'static str, value: impl TryInto<i64>) -> Attributes {
-        self.add(name, Value::IntValue(value.try_into().unwrap_or(i64::MAX)))
-    }
-
-    pub fn maybe_count(self, name: &'static str, value: Option<impl TryInto<i64>>) -> Attributes {
-        match value {
-            Some(value) => self.count(name, value),
-            None => self,
-        }
-    }
-
-    pub fn maybe_double(self, name: &'static str, value: Option<f64>) -> Attributes {
-        match value {
-            Some(value) => self.add(name, Value::DoubleValue(value)),
-            None => self,
-        }
-    }
-
-    pub fn maybe_flag(self, name: &'static str, value: Option<bool>) -> Attributes {
-        match value {
-            Some(value) => self.add(name, Value::BoolValue(value)),
-            None => self,
-        }
-    }
-
-    /// Adds the flag if it is set.
-    pub fn flag(self, name: &'static str, value: bool) -> Attributes {
-        self.maybe_flag(name, value.then_some(true))
-    }
-
-    pub fn all(mut self, others: &Attributes) -> Attributes {
-        self.0.extend(others.0.iter().cloned());
-        self
-    }
-
-    pub fn into_list(self) -> Vec<KeyValue> {
-        self.0
-    }
-
-    fn add(mut self, name: &'static str, value: Value) -> Attributes {
-        self.0.push(KeyValue { key: name.to_owned(), value: Some(any(value)), ..KeyValue::default() });
-        self
-    }
+pub fn integer(name: &str, value: i64) -> KeyValue {
+    attribute(name.to_owned(), Any::IntValue(value))
 }
 
 /// The body of a log record, cut at 64 KiB.
 pub fn body(text: &str) -> AnyValue {
-    any(Value::StringValue(cut(text.to_owned(), MAX_BODY_BYTES)))
+    AnyValue { value: Some(Any::StringValue(cut(text, MAX_BODY_BYTES))) }
 }
 
-fn any(value: Value) -> AnyValue {
-    AnyValue { value: Some(value) }
+/// Nanoseconds since 1970 of a time in a row; 0 without one, and for earlier times, which OTLP cannot express.
+pub fn nanos(time: Option<&Value>) -> u64 {
+    let time = time.and_then(Value::as_str).and_then(clock::parse);
+    time.map_or(0, |time| u64::try_from(time.millis()).unwrap_or_default().saturating_mul(1_000_000))
 }
 
-fn cut(mut text: String, max: usize) -> String {
-    if text.len() > max {
-        text.truncate(text.floor_char_boundary(max - '…'.len_utf8()));
-        text.push('…');
+fn attribute(key: String, value: Any) -> KeyValue {
+    KeyValue { key, value: Some(AnyValue { value: Some(value) }), ..KeyValue::default() }
+}
+
+/// `None` for an empty list.
+fn any(value: &Value) -> Option<Any> {
+    Some(match value {
+        Value::String(text) => Any::StringValue(cut(text, MAX_TEXT_BYTES)),
+        Value::Bool(flag) => Any::BoolValue(*flag),
+        Value::Number(number) => match number.as_i64() {
+            Some(integer) => Any::IntValue(integer),
+            None => Any::DoubleValue(number.as_f64()?),
+        },
+        Value::Array(items) if !items.is_empty() => {
+            let items = items.iter().take(MAX_LIST_ITEMS).filter_map(any);
+            Any::ArrayValue(ArrayValue {
+                values: items.map(|value| AnyValue { value: Some(value) }).collect(),
+            })
+        }
+        Value::Array(_) | Value::Object(_) | Value::Null => return None,
+    })
+}
+
+fn cut(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned();
     }
-    text
-}
-
-/// Nanoseconds since 1970; 0 for earlier times, which OTLP cannot express.
-pub fn nanos(at: Timestamp) -> u64 {
-    u64::try_from(at.millis()).unwrap_or_default().saturating_mul(1_000_000)
-}
-
-/// A kind or status in the spelling of Claude Code or of an agent. Anything that does not look like one becomes `other`, so
-/// that no sentence is sent in place of a word.
-pub fn word(text: &str) -> &str {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    match (1..=MAX_WORD_CHARS).contains(&text.len()) && text.chars().all(is_plain) {
-        true => text,
-        false => "other",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_texts_are_cut_at_a_character() {
-        let text = cut("ä".repeat(3_000), 4_096);
-        assert!(text.len() <= 4_096 && text.ends_with("ä…"), "{}", text.len());
-        assert_eq!(cut("short".to_owned(), 4_096), "short");
-    }
-
-    #[test]
-    fn a_sentence_is_not_a_word() {
-        assert_eq!(word("shutdown_request"), "shutdown_request");
-        assert_eq!(word("the password is 1234"), "other");
-        assert_eq!(word(""), "other");
-        assert_eq!(word(&"x".repeat(65)), "other");
-    }
+    format!("{}…", &text[..text.floor_char_boundary(max - '…'.len_utf8())])
 }

@@ -1,234 +1,188 @@
 //! Sends requests to a receiver with OTLP over HTTP.
 
-use std::fmt;
 use std::io::Write;
 use std::time::Duration;
 
+use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use object_store::client::{HttpClient, HttpError, HttpRequest};
+use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceResponse;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
+use prost::Message;
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::redirect::Policy;
-use reqwest::{Client, Response};
+use reqwest::{Client, Method, StatusCode};
 use teamkeep_core::error::{Error, Result};
 use url::Url;
 
-use super::response::{Answer, Secrets, refusal};
-use super::target::shown;
-use teamkeep_core::config::OtlpEncoding;
-
-use super::{OtlpTarget, Request, Signal};
-use crate::tls_problem;
+use super::Signal;
+use super::target::Secrets;
+use crate::requests::{self, Requests};
+use crate::{tls_problem, tls_provider};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time for a whole request and its response.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Maximum part of a response that is read.
+/// Maximum size of a response.
 const MAX_RESPONSE_BYTES: usize = 64 << 10;
-/// The longest wait that a receiver can ask for.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(3_600);
-
-/// Why a request failed. The text has no header values, and of the address no user, password or query.
-#[derive(Debug)]
-pub struct SendError {
-    pub kind: SendErrorKind,
-    pub(super) text: String,
-    pub hint: Option<&'static str>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SendErrorKind {
-    /// The receiver is busy: send the same request again, at the earliest after that time.
-    Retry { after: Option<Duration> },
-    /// There was no response, or one that is not from a receiver: send the same request again.
-    Lost,
-    /// The receiver does not accept the request. Sending it again does not help.
-    Rejected,
-    /// The request is larger than the receiver accepts: send its halves.
-    TooLarge,
-    /// The receiver failed. The specification forbids sending the request again soon; a later round does.
-    Failed,
-    /// The TLS handshake failed, or the certificate is not trusted.
-    Tls,
-    /// The receiver does not accept the credentials, so it accepts no other request either.
-    Unauthorized,
-    /// The receiver does not have the address of this signal.
-    Unsupported { status: u16 },
-    /// The receiver took the request except for that many items. Do not send it again.
-    Partial { rejected: i64 },
-}
-
-impl SendErrorKind {
-    /// Whether other requests would fail in the same way now.
-    pub fn affects_other_requests(self) -> bool {
-        matches!(
-            self,
-            SendErrorKind::Retry { .. }
-                | SendErrorKind::Lost
-                | SendErrorKind::Tls
-                | SendErrorKind::Unauthorized
-        )
-    }
-}
-
-impl SendError {
-    pub(super) fn new(kind: SendErrorKind, text: impl Into<String>) -> SendError {
-        SendError { kind, text: text.into(), hint: None }
-    }
-
-    pub(super) fn lost(text: impl Into<String>) -> SendError {
-        SendError::new(SendErrorKind::Lost, text)
-    }
-
-    pub fn into_error(self) -> Error {
-        Error::new(self.text).maybe_hint(self.hint)
-    }
-}
-
-impl fmt::Display for SendError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.text)
-    }
-}
-
-impl std::error::Error for SendError {}
-
-/// The address for each signal.
-#[derive(Debug)]
-struct Addresses {
-    traces: Url,
-    logs: Url,
-    metrics: Url,
-}
+/// Maximum length of a receiver's words in an error.
+const MAX_QUOTED_CHARS: usize = 200;
 
 /// A connection to a receiver. Needs a runtime of tokio with I/O and time.
 #[derive(Debug)]
 pub struct Sender {
-    client: Client,
-    encoding: OtlpEncoding,
-    addresses: Addresses,
+    client: HttpClient,
+    requests: Requests,
+    headers: HeaderMap,
+    logs: Url,
+    traces: Url,
     secrets: Secrets,
 }
 
-impl Sender {
-    pub fn new(target: &OtlpTarget) -> Result<Sender> {
-        Sender::with_timeouts(target, CONNECT_TIMEOUT, TIMEOUT)
-    }
+/// The size of a request that was sent, and a note if the receiver did not take all of it.
+#[derive(Debug, Default)]
+pub struct Sent {
+    pub bytes: u64,
+    pub note: Option<String>,
+}
 
-    /// A sender that waits at most so long for a connection, and for a whole request.
-    pub fn with_timeouts(target: &OtlpTarget, connect: Duration, total: Duration) -> Result<Sender> {
-        let mut headers = HeaderMap::new();
-        for (name, value) in target.headers.iter() {
-            let invalid = || Error::usage(format!("invalid header {name:?} for the OTLP receiver"));
-            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?;
-            let mut value = HeaderValue::from_str(value).map_err(|_| invalid())?;
-            value.set_sensitive(true);
-            headers.append(name, value);
-        }
-        // The sender's own headers are set on each request and replace these.
+impl Sender {
+    /// `headers` are sent with each request.
+    pub fn new(base: &str, mut headers: HeaderMap) -> Result<Sender> {
+        tls_provider::install();
+        let (logs, traces) = (Signal::Logs.address(base)?, Signal::Traces.address(base)?);
         let builder = || {
             Client::builder()
                 .user_agent(concat!("teamkeep-ship/", env!("CARGO_PKG_VERSION")))
-                .default_headers(headers.clone())
-                .connect_timeout(connect)
-                .timeout(total)
+                .connect_timeout(CONNECT_TIMEOUT)
+                .timeout(TIMEOUT)
                 .redirect(Policy::none())
-        };
-        let addresses = Addresses {
-            traces: target.address(Signal::Traces)?,
-            logs: target.address(Signal::Logs)?,
-            metrics: target.address(Signal::Metrics)?,
         };
         let client = match builder().build() {
             // The system has no certificates, and none are needed.
-            Err(_) if addresses.traces.scheme() == "http" => builder().tls_certs_only([]).build(),
+            Err(_) if logs.scheme() == "http" => builder().tls_certs_only([]).build(),
             client => client,
         };
         let client = client.map_err(|error| {
             let hint = tls_problem::is_tls(&error).then_some(tls_problem::NO_CERTIFICATES);
-            Error::caused("cannot prepare the connection to the OTLP receiver", cause(error)).maybe_hint(hint)
+            let cause = tls_problem::innermost(&error).to_string();
+            Error::caused("cannot prepare the connection to the OTLP receiver", cause).maybe_hint(hint)
         })?;
-        let secrets = Secrets::of(&target.headers, &addresses.traces);
-        Ok(Sender { client, encoding: target.encoding, addresses, secrets })
+        let secrets = Secrets::of(&headers);
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-protobuf"));
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        let requests = Requests::to_receiver();
+        let client = requests.client(HttpClient::new(client));
+        Ok(Sender { client, requests, headers, logs, traces, secrets })
     }
 
-    /// Sends a request once.
-    pub async fn send(&self, request: &Request) -> std::result::Result<(), SendError> {
-        let signal = request.signal();
+    /// Sends a request, again while the receiver is busy or out of reach. A request that the receiver rejects is not sent again, because
+    /// that would not help: it is a note.
+    pub async fn send(&self, signal: Signal, request: &[u8]) -> Result<Sent> {
         let address = match signal {
-            Signal::Traces => &self.addresses.traces,
-            Signal::Logs => &self.addresses.logs,
-            Signal::Metrics => &self.addresses.metrics,
+            Signal::Logs => &self.logs,
+            Signal::Traces => &self.traces,
         };
-        let what = format!("cannot send {} to {}", signal.name(), shown(address));
-        let body = self.body(request).map_err(|error| {
-            SendError::new(SendErrorKind::Rejected, format!("{what}: cannot encode the request: {error}"))
-        })?;
-        let content_type = match self.encoding {
-            OtlpEncoding::Protobuf => "application/x-protobuf",
-            OtlpEncoding::Json => "application/json",
-        };
-        let post = self
-            .client
-            .post(address.clone())
-            .header(CONTENT_TYPE, content_type)
-            .header(CONTENT_ENCODING, "gzip")
-            .body(body);
-        let lost = |error: reqwest::Error| {
-            // Other errors of TLS can be temporary.
-            let hint = tls_problem::hint(&error);
-            let kind = if hint.is_some() { SendErrorKind::Tls } else { SendErrorKind::Lost };
-            SendError { hint, ..SendError::new(kind, format!("{what}: {}", cause(error))) }
-        };
-        let response = post.send().await.map_err(lost)?;
-        let answer = self.read(response).await.map_err(lost)?;
-        match refusal(signal, &answer, &self.secrets) {
-            None => Ok(()),
-            Some(error) if error.kind == SendErrorKind::TooLarge && request.items() == 1 => {
-                let item = format!("cannot send a single {} to {}", item_name(signal), shown(address));
-                Err(SendError { text: format!("{item}: {}", error.text), ..error })
-            }
-            Some(error) => Err(SendError { text: format!("{what}: {}", error.text), ..error }),
-        }
-    }
-
-    fn body(&self, request: &Request) -> std::io::Result<Vec<u8>> {
+        // The address is not for the table `hosts`.
+        let what = || format!("cannot send {}", signal.name());
         let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
-        gzip.write_all(&request.encode(self.encoding)?)?;
-        gzip.finish()
+        gzip.write_all(request)?;
+        let body = gzip.finish()?;
+        let bytes = body.len() as u64;
+        let mut post = HttpRequest::new(body.into());
+        *post.method_mut() = Method::POST;
+        *post.uri_mut() =
+            address.as_str().parse().map_err(|_| Error::new("invalid address").within(what()))?;
+        post.headers_mut().clone_from(&self.headers);
+        self.requests.begin();
+        let lost = |error: HttpError| {
+            let cause = format!("{address}: {}", tls_problem::innermost(&error));
+            Error::caused(what(), cause).maybe_hint(tls_problem::hint(&error))
+        };
+        let (head, body) = self.client.execute(post).await.map_err(lost)?.into_parts();
+        let body = requests::read(body, MAX_RESPONSE_BYTES).await.map_err(lost)?;
+        let kind = head.headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+        let answer =
+            Answer { status: head.status, is_protobuf: kind.starts_with(b"application/x-protobuf"), body };
+        let note =
+            self.note(signal, &answer).map_err(|error| error.within(address.as_str()).within(what()))?;
+        Ok(Sent { bytes, note })
     }
 
-    /// Reads the response up to its maximum size.
-    async fn read(&self, mut response: Response) -> reqwest::Result<Answer> {
-        let header = |name| response.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
-        let is_protobuf =
-            header(CONTENT_TYPE).is_some_and(|value| value.starts_with("application/x-protobuf"));
-        // Instead of a number of seconds it can be a date, which is ignored.
-        let after = header(RETRY_AFTER).and_then(|value| value.trim().parse().ok());
-        let after = after.map(|seconds| Duration::from_secs(seconds).min(MAX_RETRY_AFTER));
-        let status = response.status();
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await? {
-            body.extend_from_slice(&chunk[..chunk.len().min(MAX_RESPONSE_BYTES - body.len())]);
-            if body.len() == MAX_RESPONSE_BYTES {
-                break;
+    /// A note if the receiver did not take everything; an error if the same request can be taken later.
+    fn note(&self, signal: Signal, answer: &Answer) -> Result<Option<String>> {
+        let status = answer.status;
+        if status.is_success() {
+            if !answer.is_protobuf && requests::is_web_page(&answer.body) {
+                let error = Error::new("the response is a web page, not an OTLP response");
+                return Err(error.hint("check ship.otlp, and whether the network needs a login"));
             }
+            return Ok(self.partial_note(signal, answer));
         }
-        Ok(Answer { status, after, is_protobuf, body })
+        let error = Error::new(format!("HTTP status {status}{}", self.quoted(&answer.message())));
+        let hint = match status.as_u16() {
+            300..=399 => "redirects are not followed: set ship.otlp to the final address",
+            401 | 403 => "check the credentials in ship.otlp-headers-file",
+            404 | 405 | 501 => {
+                "check ship.otlp and ship.otlp-signals: /v1/logs and /v1/traces are appended to the address"
+            }
+            400 | 413 | 422 => {
+                let name = signal.name();
+                return Ok(Some(format!("the OTLP receiver rejected a request with {name}: {error}")));
+            }
+            _ => return Err(error),
+        };
+        Err(error.hint(hint))
+    }
+
+    /// The items that the receiver did not take although it accepted the request.
+    fn partial_note(&self, signal: Signal, answer: &Answer) -> Option<String> {
+        let body = answer.body.clone();
+        let (rejected, message) = match signal {
+            _ if !answer.is_protobuf => return None,
+            Signal::Traces => ExportTraceServiceResponse::decode(body)
+                .ok()?
+                .partial_success
+                .map(|partial| (partial.rejected_spans, partial.error_message))?,
+            Signal::Logs => ExportLogsServiceResponse::decode(body)
+                .ok()?
+                .partial_success
+                .map(|partial| (partial.rejected_log_records, partial.error_message))?,
+        };
+        let name = signal.name();
+        (rejected > 0)
+            .then(|| format!("the OTLP receiver rejected {rejected} of the {name}{}", self.quoted(&message)))
+    }
+
+    /// `: "words"`, on one line, without secrets and control characters.
+    fn quoted(&self, message: &str) -> String {
+        let hidden = self.secrets.hide(message);
+        let words: Vec<&str> = hidden.split(|c: char| c.is_whitespace() || c.is_control()).collect();
+        let line = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+        let start: String = line.chars().take(MAX_QUOTED_CHARS).collect();
+        if start.is_empty() { String::new() } else { format!(": {start:?}") }
     }
 }
 
-fn item_name(signal: Signal) -> &'static str {
-    match signal {
-        Signal::Traces => "span",
-        Signal::Logs => "log record",
-        Signal::Metrics => "metric",
-    }
+struct Answer {
+    status: StatusCode,
+    is_protobuf: bool,
+    body: Bytes,
 }
 
-/// The innermost cause, without the address.
-fn cause(error: reqwest::Error) -> String {
-    if error.is_timeout() {
-        return "timed out".to_owned();
+/// The body of an error: `google.rpc.Status`.
+#[derive(Clone, PartialEq, Message)]
+struct RpcStatus {
+    #[prost(string, tag = "2")]
+    message: String,
+}
+
+impl Answer {
+    fn message(&self) -> String {
+        if self.is_protobuf {
+            return RpcStatus::decode(self.body.clone()).map(|status| status.message).unwrap_or_default();
+        }
+        String::from_utf8_lossy(&self.body).into_owned()
     }
-    tls_problem::innermost(&error.without_url()).to_string()
 }

@@ -3,12 +3,11 @@
 use serde_json::{Value, json};
 use teamkeep::report::{Report, Turn};
 use teamkeep_core::sys::clock::Timestamp;
-use teamkeep_ship::otlp::names;
 
 use super::support::Machine;
 use super::telemetry::Telemetry;
 
-/// The values that the engines must find in the tables: sums over all reports, and a checksum over the ids of all lines.
+/// The values that the engines must find in the rows: sums over all reports, and a checksum over the ids of all lines.
 pub fn tables(fleet: &[Machine]) -> Value {
     let mut ids: Vec<String> = Vec::new();
     let (mut runs, mut incidents) = (0, Vec::new());
@@ -25,7 +24,7 @@ pub fn tables(fleet: &[Machine]) -> Value {
                 report.mail.messages.len(),
                 report.tasks.len(),
                 count.completed,
-                count.turns,
+                report.turns.len(),
                 count.events,
                 report.tools.total.values().sum(),
                 usize::try_from(tokens).unwrap(),
@@ -48,6 +47,7 @@ pub fn tables(fleet: &[Machine]) -> Value {
         "output_tokens": sums[6],
         "incidents": incidents.len(),
         "incident_ids": checksum(incidents),
+        "stores": fleet.len(),
     })
 }
 
@@ -63,11 +63,11 @@ pub fn telemetry(fleet: &[Machine]) -> Telemetry {
     let mut telemetry = Telemetry::default();
     for machine in fleet {
         for line in machine.log_lines() {
+            let text = |value: &Value| value.as_str().unwrap().to_owned();
+            telemetry.key("events", text(&line["id"]));
             if let Some(verdict) = line.get("verdict") {
-                let text = |value: &Value| value.as_str().unwrap().to_owned();
                 let (run, event, gate) = (text(&line["run"]), text(&verdict["of"]), text(&verdict["gate"]));
                 telemetry.key("verdicts", format!("{run}/{event}/{gate}"));
-                telemetry.add(names::VERDICTS.name, 1);
             }
         }
         machine.reports().iter().for_each(|report| add(&mut telemetry, report));
@@ -75,34 +75,29 @@ pub fn telemetry(fleet: &[Machine]) -> Telemetry {
     telemetry
 }
 
+/// Adds a run, of which most rows are a record and a span.
 fn add(telemetry: &mut Telemetry, report: &Report) {
     let run = &report.overview.run;
     let end = report.overview.ended_at.unwrap();
-    telemetry.key("runs", run.clone());
+    let mut both = |kind: &'static str, span: &'static str, key: String| {
+        telemetry.key(kind, key.clone());
+        telemetry.key(span, key);
+    };
+    both("runs", "runs as spans", run.clone());
     for agent in &report.agents {
-        telemetry.key("agents", format!("{run}/{}", agent.name));
+        both("agents", "agents as spans", format!("{run}/{}", agent.name));
     }
     for turn in &report.turns {
-        telemetry.key("turns", format!("{run}/{}/{}", turn.agent, start(turn, end).millis()));
+        both("turns", "turns as spans", format!("{run}/{}/{}", turn.agent, start(turn, end).millis()));
     }
-    for task in report.tasks.iter().filter(|task| !task.changes.is_empty()) {
-        telemetry.key("tasks", format!("{run}/{}", task.id));
+    for task in &report.tasks {
+        both("tasks", "tasks as spans", format!("{run}/{}", task.id));
     }
     for message in &report.mail.messages {
         telemetry.key("messages", format!("{run}/{}/{}", message.at.millis(), message.chars));
     }
     for incident in &report.incidents {
         telemetry.key("incidents", format!("{run}/{}", incident.id));
-    }
-    let tokens = report.spending.agents.iter().map(|agent| agent.tokens);
-    let tokens: u64 = tokens.map(|one| one.input + one.output + one.cache_read + one.cache_write).sum();
-    for (metric, number) in [
-        (names::TASKS, report.tasks.len()),
-        (names::MESSAGES, report.mail.messages.len()),
-        (names::INCIDENTS, report.incidents.len()),
-        (names::TOKENS, usize::try_from(tokens).unwrap()),
-    ] {
-        telemetry.add(metric.name, i64::try_from(number).unwrap());
     }
 }
 

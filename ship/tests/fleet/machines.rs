@@ -41,7 +41,7 @@ fn machine(dir: &Path, number: usize, events: usize) -> Machine {
 /// All machines configure the same bucket, and the same collector behind their gates.
 pub fn configure(machine: &Machine, number: usize, gate: &Gate) {
     machine.configure(&format!(
-        "store = \"s3://lake/fleet\"\notlp = \"{}\"\norganization = \"acme\"\nhost = \"m{number}\"",
+        "store = \"s3://lake/fleet\"\notlp = \"{}\"\notlp-signals = \"both\"\norganization = \"acme\"\nhost = \"m{number}\"",
         gate.base
     ));
 }

@@ -2,11 +2,10 @@
 //! In the end the engines count the same in the bucket, and a receiver behind the collector gets the same telemetry, as there is
 //! in the stores.
 //!
-//! In the bucket nothing is there twice. A receiver can get a request twice: if its response was lost, or if the shipper was killed
-//! before it noted the run as sent. That is at least once, always with the same ids and the same content, so that a receiver that
-//! knows an id can drop the data. The test does so, and fails if an id has two contents. It compares keys that are in the reports
-//! too, such as the id of a task or the time of a message, so that it does not depend on the hashes. Metrics are cumulative: a point
-//! that comes again replaces itself.
+//! Shipping is at least once: if a response was lost, or if the shipper was killed before it noted rows as sent, they come again.
+//! In the bucket they are in another object, and one rule selects the rows that count. A receiver gets the same ids with the same content, so
+//! that one that knows an id can drop the data. The test does so, and fails if an id has two contents. It compares keys that are in the
+//! reports too, such as the id of a task or the time of a message, so that it does not depend on the hashes.
 //!
 //! The collector ends with SIGTERM, after which it sends on all that it has accepted. A collector that is killed with SIGKILL
 //! loses what it has accepted and not sent on; no shipper can know that. Shippers see the same of both: refused connections, and

@@ -63,16 +63,6 @@ fn an_address_without_tls_has_to_be_allowed_and_a_profile_without_keys_is_named(
     for off in ["", "0", "false", "FALSE", "off", "no", "maybe"] {
         assert_eq!(error(&[&keys[..], &[("AWS_ALLOW_HTTP", off)]].concat()), plain, "{off:?}");
     }
-    machine.configure("store = \"az://container\"");
-    let azure = error(&[
-        ("AZURE_STORAGE_ACCOUNT_NAME", "a"),
-        ("AZURE_STORAGE_ACCOUNT_KEY", "a2V5"),
-        ("AZURE_STORAGE_ENDPOINT", "http://127.0.0.1:9"),
-        ("AZURE_ALLOW_HTTP", "0"),
-    ]);
-    assert!(azure.contains("AZURE_STORAGE_ENDPOINT") && azure.contains("AZURE_ALLOW_HTTP=true"), "{azure}");
-    let account = error(&[("AZURE_STORAGE_ACCOUNT_KEY", "a2V5")]);
-    assert!(account.contains("az://container: Account must be specified"), "{account}");
     machine.configure("store = \"s3://bucket\"");
     let profile = error(&[("AWS_PROFILE", "sso")]);
     assert!(profile.contains("the profile \"sso\" has no keys"), "{profile}");
@@ -115,32 +105,19 @@ fn without_a_destination_there_is_a_hint() {
     machine.configure("organization = \"acme\"");
     let output = machine.ship(&["--once"]);
     let message = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success() && message.contains("hint: set `store` or `otlp`"), "{message}");
+    assert!(
+        !output.status.success() && message.contains("hint: set `store`, `directory` or `otlp`"),
+        "{message}"
+    );
 }
 
 #[test]
 fn without_credentials_no_request_is_made() {
     let machine = Machine::new();
     machine.record("v328-headless");
-    for store in ["s3://bucket", "gs://bucket", "az://container"] {
-        machine.configure(&format!("store = \"{store}\""));
-        let mut command = machine.shipper(&["--once"]);
-        let output = command.env("AZURE_STORAGE_ACCOUNT_NAME", "account").output().unwrap();
-        let message = String::from_utf8(output.stderr).unwrap();
-        assert!(message.contains("no credentials") && message.contains("hint: "), "{store}: {message}");
-    }
-}
-
-#[test]
-fn an_object_that_does_not_exist_has_a_hint() {
-    let machine = Machine::new();
-    let address = format!("file://{}/none", machine.dir.display());
-    let output = machine.ship(&["fetch", &address, "--output", "/dev/null"]);
-    let message = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        !output.status.success() && message.contains("hint: check the address: no such object"),
-        "{message}"
-    );
+    machine.configure("store = \"s3://bucket\"");
+    let message = String::from_utf8(machine.ship(&["--once"]).stderr).unwrap();
+    assert!(message.contains("no credentials") && message.contains("hint: "), "{message}");
 }
 
 #[test]

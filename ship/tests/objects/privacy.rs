@@ -6,42 +6,85 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use super::receiver::Receiver;
+use super::sent::{attributes, records, spans};
 use super::texts;
-use crate::support::Machine;
+use crate::support::{Machine, TRACES, parsed};
+
+/// All texts of more than a few words in payloads of the log, which a user, an agent or a program wrote: each as a part that has the same
+/// characters in JSON.
+fn texts_of_payloads(machine: &Machine) -> BTreeSet<String> {
+    fn collect(value: &Value, all: &mut BTreeSet<String>) {
+        match value {
+            Value::String(text) => {
+                let parts = text.split(['"', '\\', '\n', '\t', '\r', '\u{1b}']);
+                all.extend(parts.filter(|part| part.len() > 12 && part.contains(' ')).map(str::to_owned));
+            }
+            Value::Array(items) => items.iter().for_each(|item| collect(item, all)),
+            Value::Object(fields) => fields.values().for_each(|field| collect(field, all)),
+            _ => {}
+        }
+    }
+    let mut all = BTreeSet::new();
+    for line in machine.log_lines() {
+        collect(&line["payload"], &mut all);
+        collect(&line["verdict"]["reason"], &mut all);
+    }
+    for report in machine.reports() {
+        collect(&serde_json::to_value(&report.mail.messages).unwrap(), &mut all);
+        collect(&serde_json::to_value(&report.incidents).unwrap(), &mut all);
+        report.tasks.iter().for_each(|task| collect(&json!([task.subject, task.description]), &mut all));
+    }
+    all
+}
 
 #[test]
-fn metadata_has_no_text_and_full_has_all() {
+fn metadata_has_no_text_in_any_destination_and_full_has_all() {
     let machine = Machine::new();
-    machine.record("v328-inprocess");
-    let rows = |privacy: &str| {
-        machine.configure_lake(&format!("privacy = \"{privacy}\""));
-        let output = machine.ship(&["--dry-run", "--json"]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let (metadata, full) = (rows("metadata"), rows("full"));
-    let prompts: BTreeSet<String> = machine
-        .log_lines()
-        .iter()
-        .flat_map(|line| {
-            let input = &line["payload"]["tool_input"];
-            [
-                &input["message"],
-                &input["prompt"],
-                &input["description"],
-                &input["subject"],
-                &line["payload"]["prompt"],
-            ]
-            .map(|text| text.as_str().unwrap_or_default().lines().next().unwrap_or_default().to_owned())
-        })
-        .filter(|text| text.len() > 20 && !text.contains(['"', '\\']))
-        .collect();
-    assert!(prompts.len() > 5, "{prompts:?}");
-    for text in &prompts {
-        assert!(full.contains(text.as_str()), "{text}");
-        assert!(!metadata.contains(text.as_str()), "{text}");
+    TRACES.iter().for_each(|trace| machine.record(trace));
+    let texts = texts_of_payloads(&machine);
+    assert!(texts.len() > 400, "{}", texts.len());
+    for (privacy, is_sent) in [("metadata", false), ("full", true)] {
+        let receiver = Receiver::start();
+        let dir = machine.dir.join(format!("rows-{privacy}"));
+        let more = format!(
+            "privacy = \"{privacy}\"\notlp = \"{}\"\notlp-signals = \"both\"\ndirectory = \"{}\"",
+            receiver.base,
+            dir.display()
+        );
+        let _ = std::fs::remove_file(machine.state());
+        let _ = std::fs::remove_dir_all(machine.lake());
+        machine.configure_lake(&more);
+        machine.ship_all();
+        let in_store: String = machine.objects().iter().map(|name| machine.object(name)).collect();
+        let in_directory = std::fs::read_to_string(dir.join("teamkeep-rows.jsonl")).unwrap();
+        let requests = receiver.requests();
+        let mut otlp = String::new();
+        for record in records(&requests) {
+            otlp += &Value::Object(attributes(&record.attributes)).to_string();
+            otlp += &format!("{:?}", record.body);
+        }
+        for span in spans(&requests) {
+            otlp += &format!("{} {}", span.name, Value::Object(attributes(&span.attributes)));
+        }
+        let mut found = [0; 3];
+        for text in &texts {
+            for (count, sent) in found.iter_mut().zip([&in_store, &in_directory, &otlp]) {
+                let is_there = sent.contains(text.as_str());
+                assert!(!is_there || is_sent, "{privacy}: {text}");
+                *count += usize::from(is_there);
+            }
+        }
+        // A receiver gets texts up to a maximum length, with other escapes.
+        assert!(
+            !is_sent || found[0] == found[1] && found[0] * 10 > texts.len() * 9 && found[2] > 100,
+            "{found:?} of {}",
+            texts.len()
+        );
+        for sent in [in_store, in_directory, otlp] {
+            assert_eq!(sent.contains("/home/"), is_sent, "{privacy}");
+        }
     }
-    assert!(!metadata.contains("/home/") && full.contains("/home/"));
 }
 
 #[test]
@@ -64,9 +107,7 @@ fn metadata_has_no_text_in_place_of_the_id_of_a_task() {
     machine.record_with("v328-inprocess", |trace| trace.replace(ids, sentence));
     let blockers = |privacy: &str| {
         machine.configure_lake(&format!("privacy = \"{privacy}\""));
-        let output = machine.ship(&["--dry-run", "--json"]).stdout;
-        let rows = output.split(|byte| *byte == b'\n').filter_map(|row| serde_json::from_slice(row).ok());
-        let tasks = rows.map(|row: Value| row["row"]["blocked_by"].clone());
+        let tasks = parsed(&machine.dry_run()).into_iter().map(|row| row["blocked_by"].clone());
         tasks.filter(|blockers| blockers.as_array().is_some_and(|all| !all.is_empty())).collect::<Vec<_>>()
     };
     assert_eq!(blockers("full"), [json!(["1", "planted words"])]);
@@ -82,8 +123,7 @@ fn redacted_has_texts_without_secrets() {
     assert!(machine.log_lines().iter().any(|line| line.to_string().contains(secret)));
     for (privacy, has_secret) in [("redacted", false), ("full", true)] {
         machine.configure_lake(&format!("privacy = \"{privacy}\""));
-        let output = machine.ship(&["--dry-run", "--json"]);
-        let text = String::from_utf8(output.stdout).unwrap();
+        let text = machine.dry_run();
         assert_eq!(text.contains(secret), has_secret, "{privacy}");
         assert!(text.contains("[redacted:") || has_secret);
     }
@@ -97,8 +137,7 @@ fn a_name_that_is_a_sentence_does_not_leave_the_machine() {
     machine.change_log(|text| text.replace("\"to\":\"team-lead\"", &format!("\"to\":\"{sentence}\"")));
     for (privacy, is_there) in [("full", true), ("metadata", false)] {
         machine.configure_lake(&format!("privacy = \"{privacy}\""));
-        let rows = String::from_utf8(machine.ship(&["--dry-run", "--json"]).stdout).unwrap();
-        assert_eq!(rows.contains(sentence), is_there, "{privacy}");
+        assert_eq!(machine.dry_run().contains(sentence), is_there, "{privacy}");
     }
 }
 
@@ -110,34 +149,14 @@ fn pseudonyms_replace_host_user_and_project_and_need_a_private_key() {
     std::fs::write(&key, "0123456789abcdef0123456789abcdef").unwrap();
     machine.configure_lake(&format!("pseudonym-key-file = \"{}\"", key.display()));
     std::fs::set_permissions(&key, PermissionsExt::from_mode(0o644)).unwrap();
-    let refused = machine.ship(&["--once"]);
-    let message = String::from_utf8(refused.stderr).unwrap();
-    assert!(!refused.status.success() && message.contains("chmod 600"), "{message}");
+    let message = machine.ship_in_vain();
+    assert!(message.contains("chmod 600"), "{message}");
     assert!(!machine.lake().exists());
     std::fs::set_permissions(&key, PermissionsExt::from_mode(0o600)).unwrap();
     machine.ship_all();
     let runs = machine.rows("runs");
     assert!(runs[0]["user_name"].as_str().unwrap().starts_with("user-"));
     assert!(runs[0]["project"].as_str().unwrap().starts_with("project-"));
+    assert_eq!(machine.rows("hosts")[0]["user_name"], runs[0]["user_name"]);
     assert!(machine.objects().iter().all(|name| !name.contains("=m1/") && name.contains("/host=host-")));
-}
-
-#[test]
-fn bundles_are_sent_with_texts_only() {
-    let machine = Machine::new();
-    machine.record("v328-inprocess");
-    machine.configure_lake("bundles = true");
-    assert!(machine.ship_all().contains("bundles are not sent"));
-    machine.configure(
-        "store = \"{lake}\"\norganization = \"acme\"\nhost = \"m2\"\nbundles = true\nprivacy = \"redacted\"",
-    );
-    machine.ship_all();
-    let bundles: Vec<String> =
-        machine.objects().into_iter().filter(|name| name.starts_with("bundles/")).collect();
-    assert_eq!(bundles.len(), 1, "{bundles:?}");
-    let copy = machine.dir.join("copy.teamkeep");
-    let address = format!("file://{}/{}", machine.lake().display(), bundles[0]);
-    let fetched = machine.ship(&["fetch", &address, "-o", &copy.display().to_string()]);
-    assert!(fetched.status.success(), "{}", String::from_utf8_lossy(&fetched.stderr));
-    assert_eq!(std::fs::read(copy).unwrap(), std::fs::read(machine.lake().join(&bundles[0])).unwrap());
 }

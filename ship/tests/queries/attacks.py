@@ -114,13 +114,13 @@ def run(run_id, revision=1, tasks=2, cost=1.5, events=(), **common):
     rows += [
         row("tasks", **common, **of_run, task=str(number), status="completed", blocked_by=[]) for number in range(tasks)
     ]
-    rows.append(row("incidents", **common, **of_run, incident="i", kind="lost-work", agents=["bob"], tasks=["1", "2"], tasks_lost=1))
+    rows.append(row("incidents", **common, **of_run, incident="i", kind="lost-work", agents=["bob"], task_ids=["1", "2"], tasks_lost=1))
     rows.append(row("runs", **common, **of_run, time=time, tasks=tasks, cost_usd=cost, user_name="alice", project="parser"))
     return rows
 
 
 def host_row(**common):
-    columns = {"hooks": ["Stop"], "heads": [], "time": text_of(common.get("at", NOW)), "lost_bytes": 0, "unsent_bytes": 0}
+    columns = {"hooks": ["Stop"], "heads": [], "time": text_of(common.get("at", NOW)), "lost_bytes": 0, "unreadable_bytes": 0}
     columns.update({key: common.pop(key) for key in list(common) if key not in ("host", "store", "at", "org", "day")})
     return row("hosts", **common, **columns)
 

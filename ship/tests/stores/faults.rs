@@ -55,6 +55,15 @@ fn a_conflict_with_another_request_is_repeated_because_that_one_can_fail() {
 }
 
 #[test]
+fn a_lasting_conflict_is_an_error_and_nothing_counts_as_sent() {
+    let conflict = || status("409 Conflict").header("Retry-After", "600");
+    for scene in [Scene::s3(move |_, _| conflict()), Scene::gateway(move |_, _| conflict())] {
+        assert!(scene.ship_in_vain().contains("409 Conflict"));
+        assert_eq!(first(&scene), ["PUT"]);
+    }
+}
+
+#[test]
 fn a_store_that_asks_for_a_longer_pause_than_a_minute_is_given_up() {
     for fault in ["429 Too Many Requests", "503 Service Unavailable"] {
         let scene = Scene::s3(move |_, _| status(fault).header("Retry-After", "600"));

@@ -116,6 +116,8 @@ fn a_gateway_can_redirect_to_presigned_addresses_of_an_object_store_which_replac
     let Some(weed) = engine(Engine::Weed) else { return };
     let dir = tempfile::tempdir().unwrap();
     let s3 = S3::start(&weed, dir.path());
+    // For the requests of this process.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     for exists in [false, true] {
         let builder = s3.environment().into_iter().fold(AmazonS3Builder::new(), |builder, (key, value)| {
             builder.with_config(key.to_lowercase().parse().unwrap(), value)

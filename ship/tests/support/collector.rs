@@ -50,7 +50,7 @@ impl Collector {
                 let is_counted = matches!(self.output, Output::Counted);
                 let verbosity = if is_counted { "basic" } else { "detailed" };
                 command.args(["--exporter", "blackhole", "--debug-log-verbosity", verbosity]);
-                command.args(["traces", "logs", "metrics"].map(|signal| format!("--debug-log={signal}")));
+                command.args(["traces", "logs"].map(|signal| format!("--debug-log={signal}")));
             }
             Output::Sent(base) => {
                 command.args(["--exporter", "otlp", "--otlp-exporter-protocol", "http"]);

@@ -66,8 +66,15 @@ impl Got {
     }
 }
 
-/// Answers a request and closes the connection. `headers` has lines, each with its end.
-pub fn answer(mut stream: TcpStream, status: &str, headers: &str) -> io::Result<()> {
-    let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: 0\r\nConnection: close\r\n\r\n");
-    stream.write_all(head.as_bytes())
+/// Answers a request without a body and closes the connection. `headers` has lines, each with its end.
+pub fn answer(stream: TcpStream, status: &str, headers: &str) -> io::Result<()> {
+    answer_with(stream, status, headers, b"")
+}
+
+/// The same with a body.
+pub fn answer_with(mut stream: TcpStream, status: &str, headers: &str, body: &[u8]) -> io::Result<()> {
+    let length = body.len();
+    let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(body)
 }

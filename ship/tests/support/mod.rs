@@ -1,16 +1,14 @@
-//! A store with recorded runs, the shipper on it, and what arrived in a directory.
+//! A store with recorded runs, the shipper on it, and the rows that arrived.
 
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, TimestampMillisecondType};
-use arrow_array::{Array, RecordBatch};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use serde_json::{Map, Value, json};
+use flate2::read::GzDecoder;
+use serde_json::Value;
 use teamkeep::report::Report;
 use teamkeep::timeline::{RunCatalog, merge};
 use teamkeep::verify::LogHead;
@@ -64,6 +62,11 @@ impl Machine {
         self.dir.join("lake")
     }
 
+    /// The directory with a file of rows, if it is configured.
+    pub fn directory(&self) -> PathBuf {
+        self.dir.join("rows")
+    }
+
     /// Records a run into the store.
     pub fn record(&self, trace: &str) {
         self.record_with(trace, |text| text);
@@ -114,6 +117,37 @@ impl Machine {
         text
     }
 
+    /// Ships, which fails; returns the errors.
+    pub fn ship_in_vain(&self) -> String {
+        let output = self.ship(&["--once"]);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success(), "{text}");
+        text
+    }
+
+    /// The rows that `--dry-run --json` prints, each as its line.
+    pub fn dry_run(&self) -> String {
+        let output = self.ship(&["--dry-run", "--json"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    pub fn status(&self) -> String {
+        String::from_utf8(self.ship(&["status"]).stdout).unwrap()
+    }
+
+    /// The file with the state of shipping.
+    pub fn state(&self) -> PathBuf {
+        self.store().join("shipping.json")
+    }
+
+    /// Changes what is noted of each destination.
+    pub fn change_state(&self, change: impl Fn(&mut Value)) {
+        let mut state: Value = serde_json::from_slice(&std::fs::read(self.state()).unwrap()).unwrap();
+        state["destinations"].as_object_mut().unwrap().values_mut().for_each(change);
+        std::fs::write(self.state(), state.to_string()).unwrap();
+    }
+
     pub fn catalog(&self) -> RunCatalog {
         let archive = Archive::open(self.store(), &Config::default());
         RunCatalog::open(archive, self.logs())
@@ -152,11 +186,7 @@ impl Machine {
             .segments()
             .into_iter()
             .map(|segment| std::io::read_to_string(segment.bytes().unwrap()));
-        texts
-            .flat_map(|text| {
-                text.unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<_>>()
-            })
-            .collect()
+        texts.flat_map(|text| parsed(&text.unwrap())).collect()
     }
 
     /// Changes the text of each segment of the only run, uncompressed.
@@ -168,22 +198,83 @@ impl Machine {
         }
     }
 
-    /// The rows of a table, with the partitions.
-    pub fn rows(&self, table: &str) -> Vec<Value> {
-        let mut rows = Vec::new();
-        // A shipper that was killed can leave an incomplete file `NAME.parquet#1`, which no query reads.
-        let is_object = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "parquet");
-        for path in files(&self.lake().join(table)).into_iter().filter(is_object) {
-            rows.extend(rows_of(&std::fs::read(&path).unwrap()));
+    /// Makes each event of a tool the call in a span of Claude Code's own telemetry.
+    pub fn change_logs_with_spans(&self) {
+        let mut spans = 0_u64;
+        for segment in self.logs().segments() {
+            let text = std::io::read_to_string(segment.bytes().unwrap()).unwrap();
+            let mut lines = text.split_inclusive('\n').map(|line| {
+                spans += 1;
+                let parent = format!("00-{:032x}-{:016x}-01", 7, spans / 2 + 1);
+                line.replacen("\"payload\":", &format!("\"traceparent\":\"{parent}\",\"payload\":"), 1)
+            });
+            let text: String = lines.by_ref().collect();
+            let dir = segment.path().parent().unwrap().to_owned();
+            std::fs::remove_file(segment.path()).unwrap();
+            std::fs::write(dir.join(segment.name.to_string()), text).unwrap();
         }
-        rows
     }
 
-    /// The names of all objects.
+    /// The names of all objects, in the order of their shipments.
     pub fn objects(&self) -> BTreeSet<String> {
         let lake = self.lake();
-        files(&lake).iter().map(|path| path.strip_prefix(&lake).unwrap().display().to_string()).collect()
+        // A shipper that was killed can leave an incomplete file `NAME#1`, which no query reads.
+        let names = files(&lake).into_iter().filter(|path| path.extension().is_some_and(|end| end == "gz"));
+        names.map(|path| path.strip_prefix(&lake).unwrap().display().to_string()).collect()
     }
+
+    /// The text of an object.
+    pub fn object(&self, name: &str) -> String {
+        let mut text = String::new();
+        let file = std::fs::File::open(self.lake().join(name)).unwrap();
+        GzDecoder::new(file).read_to_string(&mut text).unwrap();
+        text
+    }
+
+    /// All rows of a table in the object store, also those that were sent again.
+    pub fn all_rows(&self, table: &str) -> Vec<Value> {
+        let rows = self.objects().iter().flat_map(|name| parsed(&self.object(name))).collect::<Vec<_>>();
+        rows.into_iter().filter(|row| row["table"] == table).collect()
+    }
+
+    /// The rows of a table in the object store that count.
+    pub fn rows(&self, table: &str) -> Vec<Value> {
+        let rows = self.objects().iter().flat_map(|name| parsed(&self.object(name))).collect();
+        counting(rows).into_iter().filter(|row| row["table"] == table).collect()
+    }
+
+    /// All rows in the directory, those of full files first.
+    pub fn directory_rows(&self) -> Vec<Value> {
+        let mut paths = files(&self.directory());
+        paths.sort_by_key(|path| (path.ends_with("teamkeep-rows.jsonl"), path.clone()));
+        paths.iter().flat_map(|path| parsed(&std::fs::read_to_string(path).unwrap())).collect()
+    }
+}
+
+/// The rows in lines of JSON.
+pub fn parsed(lines: &str) -> Vec<Value> {
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The rows that count. Of the rows of a run, those of the shipment whose row in `runs` has the highest revision, of several the last
+/// one; of equal events, the first.
+pub fn counting(rows: Vec<Value>) -> Vec<Value> {
+    let key = |row: &Value, id: &str| format!("{} {} {}", row["org"], row["store"], row[id]);
+    let version =
+        |row: &Value| (row["revision"].as_i64().unwrap(), row["shipped_at"].as_str().unwrap().to_owned());
+    let mut last: BTreeMap<String, (i64, String)> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row["table"] == "runs") {
+        let known = last.entry(key(row, "run")).or_insert_with(|| version(row));
+        *known = version(row).max(known.clone());
+    }
+    let mut events = BTreeSet::new();
+    let counts = |row: &Value| match row["table"].as_str().unwrap() {
+        "events" => events.insert(key(row, "id")),
+        "hosts" => true,
+        _ => last.get(&key(row, "run")) == Some(&version(row)),
+    };
+    let mut counts = counts;
+    rows.into_iter().filter(|row| counts(row)).collect()
 }
 
 /// All files below a directory, sorted.
@@ -195,46 +286,4 @@ pub fn files(dir: &Path) -> Vec<PathBuf> {
     }
     found.sort();
     found
-}
-
-/// The rows of a Parquet file as JSON objects.
-pub fn rows_of(content: &[u8]) -> Vec<Value> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::copy_from_slice(content)).unwrap();
-    builder.build().unwrap().flat_map(|batch| rows_of_batch(&batch.unwrap())).collect()
-}
-
-fn rows_of_batch(batch: &RecordBatch) -> Vec<Value> {
-    let schema = batch.schema();
-    let row = |index: usize| {
-        let cells = schema
-            .fields()
-            .iter()
-            .zip(batch.columns())
-            .map(|(field, column)| (field.name().clone(), cell(column.as_ref(), index)));
-        Value::Object(cells.collect::<Map<_, _>>())
-    };
-    (0..batch.num_rows()).map(row).collect()
-}
-
-fn cell(column: &dyn Array, index: usize) -> Value {
-    if column.is_null(index) {
-        return Value::Null;
-    }
-    if let Some(texts) = column.as_string_opt::<i32>() {
-        return json!(texts.value(index));
-    }
-    if let Some(numbers) = column.as_primitive_opt::<Int64Type>() {
-        return json!(numbers.value(index));
-    }
-    if let Some(times) = column.as_primitive_opt::<TimestampMillisecondType>() {
-        return json!(times.value(index));
-    }
-    if let Some(flags) = column.as_boolean_opt() {
-        return json!(flags.value(index));
-    }
-    if let Some(numbers) = column.as_primitive_opt::<arrow_array::types::Float64Type>() {
-        return json!(numbers.value(index));
-    }
-    let list = column.as_list::<i32>().value(index);
-    (0..list.len()).map(|place| cell(list.as_ref(), place)).collect()
 }

@@ -1,16 +1,38 @@
-//! An OTLP/HTTP receiver that keeps every request.
+//! An OTLP/HTTP receiver that keeps every request, and responds as a test wants.
 
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
 use std::io;
 use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message;
-use teamkeep_ship::otlp::Request;
 
-use super::http::{Got, answer};
+use super::http::{Got, answer_with};
+
+/// A request that was accepted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Request {
+    Traces(ExportTraceServiceRequest),
+    Logs(ExportLogsServiceRequest),
+}
+
+/// The answer to a request.
+#[derive(Debug, Clone, Copy)]
+pub enum Answer {
+    Accepted,
+    /// It takes the request, but the connection ends before the response.
+    Lost,
+    /// It does not take the request: the status, and the lines of headers.
+    Refused(&'static str, &'static str),
+}
+
+/// Accepts nothing for the next ten minutes.
+pub const BUSY: Answer = Answer::Refused("503 Service Unavailable", "Retry-After: 600\r\n");
+
+type Rule = Box<dyn FnMut(&str) -> Answer + Send>;
 
 /// A running receiver.
 pub struct Receiver {
@@ -18,20 +40,24 @@ pub struct Receiver {
     kept: Arc<Kept>,
 }
 
-#[derive(Default)]
 struct Kept {
-    is_busy: AtomicBool,
-    /// The size, decompressed, from which on it refuses a request.
-    limit: Mutex<Option<usize>>,
-    refused: AtomicUsize,
-    requests: Mutex<Vec<Got>>,
+    rule: Mutex<Rule>,
+    accepted: Mutex<Vec<Request>>,
+    paths: Mutex<Vec<String>>,
 }
 
 impl Receiver {
     pub fn start() -> Receiver {
+        Receiver::responding(|_| Answer::Accepted)
+    }
+
+    /// The rule has the answer to a request with this path.
+    pub fn responding(rule: impl FnMut(&str) -> Answer + Send + 'static) -> Receiver {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        let receiver = Receiver { base, kept: Arc::default() };
+        let kept =
+            Kept { rule: Mutex::new(Box::new(rule)), accepted: Mutex::default(), paths: Mutex::default() };
+        let receiver = Receiver { base, kept: Arc::new(kept) };
         let kept = Arc::clone(&receiver.kept);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
@@ -42,39 +68,41 @@ impl Receiver {
         receiver
     }
 
-    /// Whether it accepts nothing for the next ten minutes.
+    pub fn respond(&self, rule: impl FnMut(&str) -> Answer + Send + 'static) {
+        *self.kept.rule.lock().unwrap() = Box::new(rule);
+    }
+
     pub fn set_busy(&self, is_busy: bool) {
-        self.kept.is_busy.store(is_busy, Ordering::Relaxed);
-    }
-
-    /// Refuses requests from this size on, decompressed.
-    pub fn set_limit(&self, bytes: usize) {
-        *self.kept.limit.lock().unwrap() = Some(bytes);
-    }
-
-    /// The number of requests that were too large.
-    pub fn refused(&self) -> usize {
-        self.kept.refused.load(Ordering::Relaxed)
+        self.respond(move |_| if is_busy { BUSY } else { Answer::Accepted });
     }
 
     /// The requests that it has accepted.
     pub fn requests(&self) -> Vec<Request> {
-        self.kept.requests.lock().unwrap().iter().map(decoded).collect()
+        self.kept.accepted.lock().unwrap().clone()
+    }
+
+    /// The paths of all requests since the last call.
+    pub fn paths(&self) -> Vec<String> {
+        std::mem::take(&mut self.kept.paths.lock().unwrap())
     }
 }
 
 impl Kept {
+    /// Reads a request and responds. The shipper may close the connection before.
     fn take(&self, stream: TcpStream) -> io::Result<()> {
         let request = Got::read(&stream)?;
-        if self.is_busy.load(Ordering::Relaxed) {
-            return answer(stream, "503 Service Unavailable", "Retry-After: 600\r\n");
+        let answer = (self.rule.lock().unwrap())(request.path());
+        self.paths.lock().unwrap().push(request.path().to_owned());
+        if let Answer::Refused(status, headers) = answer {
+            return answer_with(stream, status, headers, b"");
         }
-        if self.limit.lock().unwrap().is_some_and(|limit| request.content().len() >= limit) {
-            self.refused.fetch_add(1, Ordering::Relaxed);
-            return answer(stream, "413 Content Too Large", "");
+        self.accepted.lock().unwrap().push(decoded(&request));
+        match answer {
+            Answer::Accepted => {
+                answer_with(stream, "200 OK", "Content-Type: application/x-protobuf\r\n", b"")
+            }
+            _ => Ok(()),
         }
-        self.requests.lock().unwrap().push(request);
-        answer(stream, "200 OK", "Content-Type: application/x-protobuf\r\n")
     }
 }
 
@@ -83,7 +111,6 @@ fn decoded(request: &Got) -> Request {
     match request.path() {
         "/v1/traces" => Request::Traces(Message::decode(content.as_slice()).unwrap()),
         "/v1/logs" => Request::Logs(Message::decode(content.as_slice()).unwrap()),
-        "/v1/metrics" => Request::Metrics(Message::decode(content.as_slice()).unwrap()),
         path => panic!("unknown path {path}"),
     }
 }

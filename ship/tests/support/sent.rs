@@ -2,19 +2,18 @@
 
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
-use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::KeyValue;
-use opentelemetry_proto::tonic::common::v1::any_value::Value as AnyValue;
+use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::logs::v1::LogRecord;
-use opentelemetry_proto::tonic::metrics::v1::metric::Data;
-use opentelemetry_proto::tonic::metrics::v1::{Metric, NumberDataPoint};
 use opentelemetry_proto::tonic::trace::v1::Span;
-use teamkeep_ship::otlp::Request;
+use serde_json::{Map, Value, json};
+
+use super::receiver::Request;
 
 pub fn spans(requests: &[Request]) -> Vec<&Span> {
     let resources = requests.iter().filter_map(|request| match request {
         Request::Traces(request) => Some(&request.resource_spans),
-        _ => None,
+        Request::Logs(_) => None,
     });
     let scopes = resources.flatten().flat_map(|resource| &resource.scope_spans);
     scopes.flat_map(|scope| &scope.spans).collect()
@@ -22,45 +21,46 @@ pub fn spans(requests: &[Request]) -> Vec<&Span> {
 
 pub fn records(requests: &[Request]) -> Vec<&LogRecord> {
     let resources = requests.iter().filter_map(|request| match request {
-        Request::Logs(ExportLogsServiceRequest { resource_logs }) => Some(resource_logs),
-        _ => None,
+        Request::Logs(request) => Some(&request.resource_logs),
+        Request::Traces(_) => None,
     });
     let scopes = resources.flatten().flat_map(|resource| &resource.scope_logs);
     scopes.flat_map(|scope| &scope.log_records).collect()
 }
 
-pub fn metrics(requests: &[Request]) -> Vec<&Metric> {
-    let resources = requests.iter().filter_map(|request| match request {
-        Request::Metrics(request) => Some(&request.resource_metrics),
-        _ => None,
-    });
-    let scopes = resources.flatten().flat_map(|resource| &resource.scope_metrics);
-    scopes.flat_map(|scope| &scope.metrics).collect()
+/// The attributes of the resources.
+pub fn resources(requests: &[Request]) -> Vec<Map<String, Value>> {
+    let resource = |request: &Request| match request {
+        Request::Traces(request) => request.resource_spans[0].resource.clone(),
+        Request::Logs(request) => request.resource_logs[0].resource.clone(),
+    };
+    requests.iter().map(|request| attributes(&resource(request).unwrap().attributes)).collect()
 }
 
-pub fn points(metric: &Metric) -> &[NumberDataPoint] {
-    match metric.data.as_ref().unwrap() {
-        Data::Gauge(gauge) => &gauge.data_points,
-        Data::Sum(sum) => &sum.data_points,
-        other => panic!("{other:?}"),
+/// Attributes as JSON. Fails if a name comes twice.
+pub fn attributes(list: &[KeyValue]) -> Map<String, Value> {
+    let mut all = Map::new();
+    for attribute in list {
+        let value = json_of(attribute.value.as_ref().unwrap().value.as_ref().unwrap());
+        assert!(all.insert(attribute.key.clone(), value).is_none(), "{} comes twice", attribute.key);
     }
+    all
 }
 
 /// The value of an attribute as text.
 pub fn attribute(list: &[KeyValue], name: &str) -> Option<String> {
-    let value = list.iter().find(|attribute| attribute.key == name)?.value.clone()?.value?;
-    Some(shown(&value))
+    let value = attributes(list).remove(name)?;
+    Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
-fn shown(value: &AnyValue) -> String {
+fn json_of(value: &Any) -> Value {
     match value {
-        AnyValue::StringValue(text) => text.clone(),
-        AnyValue::BoolValue(flag) => flag.to_string(),
-        AnyValue::IntValue(number) => number.to_string(),
-        AnyValue::DoubleValue(number) => number.to_string(),
-        AnyValue::ArrayValue(array) => {
-            let items = array.values.iter().filter_map(|item| item.value.as_ref()).map(shown);
-            items.collect::<Vec<_>>().join(",")
+        Any::StringValue(text) => json!(text),
+        Any::BoolValue(flag) => json!(flag),
+        Any::IntValue(number) => json!(number),
+        Any::DoubleValue(number) => json!(number),
+        Any::ArrayValue(array) => {
+            array.values.iter().map(|item| json_of(item.value.as_ref().unwrap())).collect()
         }
         other => panic!("{other:?}"),
     }

@@ -2,7 +2,7 @@
 
 use chrono::{SecondsFormat, TimeDelta, Utc};
 
-use super::stub::{Answer, Bucket, Stub, status, with_body};
+use super::stub::{Bucket, Stub, status, with_body};
 use super::{Receiver, Scene, python};
 
 /// A response of AWS's security token service.
@@ -79,35 +79,6 @@ fn a_rejected_web_identity_is_an_error_without_the_token_and_names_a_clock_that_
         assert!(!is_sent && text.contains("ExpiredTokenException") && !text.contains("made-up"), "{text}");
         assert_eq!(text.contains("minutes ahead of that of the store"), names_clock, "{text}");
     }
-}
-
-#[test]
-fn a_workload_identity_is_exchanged_for_a_token() {
-    let Some(python) = python() else { return };
-    let scene = Scene::new();
-    let service = Stub::start(|_| with_body("200 OK", r#"{"access_token":"made-up","expires_in":3600}"#));
-    let bucket = Bucket::default();
-    let of_store = bucket.clone();
-    let store = Stub::start(move |got| Answer { status: "201 Created", ..of_store.answer(got) });
-    let front = Receiver::before(&python, &scene.issue("IP:127.0.0.1"), service.port);
-    let token = scene.machine.home().join("token");
-    std::fs::write(&token, "made-up-identity").unwrap();
-    scene.machine.configure("store = \"az://container\"");
-    let environment = [
-        ("AZURE_STORAGE_ACCOUNT_NAME", "account".to_owned()),
-        ("AZURE_CLIENT_ID", "client".to_owned()),
-        ("AZURE_TENANT_ID", "tenant".to_owned()),
-        ("AZURE_FEDERATED_TOKEN_FILE", token.display().to_string()),
-        ("AZURE_AUTHORITY_HOST", format!("https://127.0.0.1:{}", front.port)),
-        ("AZURE_STORAGE_ENDPOINT", store.base.clone()),
-        ("AZURE_ALLOW_HTTP", "true".to_owned()),
-    ];
-    let (is_sent, text) = scene.ship(&scene.ca.certificate, &environment);
-    assert!(is_sent && bucket.len() > 0, "{text}");
-    let asked = service.requests();
-    assert_eq!(asked.len(), 1);
-    assert!(String::from_utf8_lossy(&asked[0].body).contains("client_assertion=made-up-identity"));
-    assert!(store.requests().iter().all(|got| got.headers["authorization"] == "Bearer made-up"));
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn shipping_that_works_or_is_off_is_no_problem() {
     assert_eq!(findings(&ship), [format!("ok: {to}; nothing was shipped yet => none")]);
     let note = |error: Option<&str>| {
         let right = ship.shipping().lock(Duration::from_secs(60)).unwrap().unwrap();
-        let last = Last { at: parse(START).unwrap(), error: error.map(str::to_owned) };
+        let last = Last { at: parse(START).unwrap(), error: error.map(str::to_owned), ..Last::default() };
         right.update(|state| state.last = Some(last)).unwrap();
     };
     note(None);

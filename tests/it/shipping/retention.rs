@@ -56,14 +56,15 @@ fn finish(ship: &ShipSandbox, more: &str) -> String {
 }
 
 #[test]
-fn segments_are_kept_until_the_object_store_has_them() {
+fn segments_are_kept_until_every_destination_has_them() {
     let ship = with_segments(6);
     let all = segments(&ship);
     finish(&ship, "");
     assert_eq!(names(&segments(&ship)), names(&all));
     ship_segments(&ship, &[&all[0], &all[1], &all[2]]);
-    // A receiver gets no log segments.
     finish(&ship, "otlp = \"http://127.0.0.1:9\"\n");
+    assert_eq!(names(&segments(&ship)), names(&all), "the receiver has none of them");
+    finish(&ship, "");
     assert_eq!(names(&segments(&ship)), names(&all[3..]));
     assert_eq!(ship.shipping().removed(), None);
     let pruned = ship.run(&["prune", "--yes"]);

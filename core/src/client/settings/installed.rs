@@ -1,6 +1,7 @@
 //! The coverage of the installed hooks: which rules of the policy they evaluate, and the command that makes them
 //! evaluate the others.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
@@ -147,6 +148,11 @@ impl Coverage {
             condition: entry.hook().get("if").cloned(),
             event: entry.event,
         }));
+    }
+
+    /// The events with a hook, each once, by name.
+    pub fn events(&self) -> BTreeSet<String> {
+        self.hooks.iter().map(|hook| hook.event.clone()).collect()
     }
 
     /// Whether it has no hooks.

@@ -36,7 +36,7 @@ fn a_user_can_only_tighten_the_privacy_that_the_organization_has_fixed() {
         "[ship]\nprivacy = \"full\"",
         "[ship]\notlp = \"http://other\"",
         "[ship]\norganization = \"other\"",
-        "[ship]\nbundles = true",
+        "[ship]\nhost = \"m\"",
         "[privacy]\nredact = []",
     ] {
         let effective = loaded(fixed, user, "");
@@ -50,7 +50,7 @@ fn a_user_can_only_tighten_the_privacy_that_the_organization_has_fixed() {
 
 #[test]
 fn a_project_cannot_set_anything() {
-    for line in ["store = \"s3://b\"", "privacy = \"metadata\"", "bundles = true", "interval = \"2m\""] {
+    for line in ["store = \"s3://b\"", "privacy = \"metadata\"", "host = \"m\"", "interval = \"2m\""] {
         let effective = loaded("", "", &format!("[ship]\n{line}"));
         assert_eq!(effective.problems[0].code.name(), "not-in-project", "{line}");
         assert_eq!(effective.config.ship, Ship::default());
@@ -62,8 +62,7 @@ fn a_store_is_a_bucket_with_a_prefix_or_a_directory() {
     for (text, scheme, bucket, prefix) in [
         ("s3://bucket", StoreScheme::S3, "bucket", ""),
         ("s3://my.bucket-1/team/keep/", StoreScheme::S3, "my.bucket-1", "team/keep"),
-        ("gs://b_1/x=y", StoreScheme::Gs, "b_1", "x=y"),
-        ("az://container/p", StoreScheme::Azure, "container", "p"),
+        ("s3://b_1/x=y", StoreScheme::S3, "b_1", "x=y"),
         ("file:///srv/team keep/", StoreScheme::File, "", "/srv/team keep"),
         ("https://gateway.example.com/teamkeep", StoreScheme::Https, "gateway.example.com", "teamkeep"),
         ("https://h:8443/", StoreScheme::Https, "h:8443", ""),
@@ -102,7 +101,7 @@ fn an_invalid_store_is_rejected_with_the_reason() {
         ("s3://", "names no bucket"),
         ("s3:///prefix", "names no bucket"),
         ("s3://key:secret@bucket/p", "credentials"),
-        ("az://container/p?sig=secret", "credentials"),
+        ("s3://container/p?sig=secret", "credentials"),
         ("s3://bucket#x", "credentials"),
         ("s3://..", "invalid bucket"),
         ("s3://bücket", "invalid bucket"),

@@ -8,19 +8,12 @@ use crate::sys::clock::Timestamp;
 named_enum! {
     /// The kind of a receiver of data.
     pub enum DestinationKind {
-        /// Parquet tables in an object store.
+        /// An object for each shipment, in an object store.
         ObjectStore = "store",
+        /// A file in a directory, which another program reads.
+        Directory = "directory",
         /// An OTLP/HTTP receiver.
         Otlp = "otlp",
-    }
-}
-
-named_enum! {
-    /// A kind of telemetry.
-    pub enum Signal {
-        Traces = "traces",
-        Logs = "logs",
-        Metrics = "metrics",
     }
 }
 
@@ -45,6 +38,8 @@ impl Destination {
     /// The configured destinations of this host.
     pub fn all(ship: &Ship, host: &str) -> Vec<Destination> {
         let store = ship.store.as_ref().map(|store| (DestinationKind::ObjectStore, store.to_string()));
+        let directory = Some(ship.directory.trim_end_matches('/')).filter(|path| !path.is_empty());
+        let directory = directory.map(|path| (DestinationKind::Directory, path.to_owned()));
         let otlp = ship.otlp_base().map(|base| (DestinationKind::Otlp, base.to_owned()));
         let destination = |(kind, address): (DestinationKind, String)| {
             let parts = [kind.name(), &address, &ship.organization, host];
@@ -53,7 +48,7 @@ impl Destination {
             hash.truncate(ID_CHARS);
             Destination { kind, address, id: DestinationId(hash), since: ship.since }
         };
-        store.into_iter().chain(otlp).map(destination).collect()
+        store.into_iter().chain(directory).chain(otlp).map(destination).collect()
     }
 }
 

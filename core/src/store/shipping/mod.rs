@@ -2,12 +2,13 @@
 //! it.
 //!
 //! The unit of events is a closed segment of the log, and the unit of a run's data is a run that has ended. A state that is
-//! lost or damaged means that everything is sent again, under the same names.
+//! lost or damaged means that everything is sent again, in other shipments.
 
 mod destination;
 mod state;
 mod unshipped_segments;
 
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -18,10 +19,11 @@ use crate::sys::paths::Paths;
 use crate::sys::process;
 use crate::sys::store_lock::StoreLock;
 
-pub use destination::{Destination, DestinationId, DestinationKind, Signal};
-pub use state::{Last, Part, RunDelivery, Shipped, ShippedLines, ShippingState};
+pub use destination::{Destination, DestinationId, DestinationKind};
+pub use state::{Last, RunDelivery, Shipped, ShippedLines, ShippingState};
 pub use unshipped_segments::{RemovedUnshipped, UnshippedSegments};
 
+const STORE_ID_CHARS: usize = 16;
 /// The program that ships.
 pub const PROGRAM: &str = "teamkeep-ship";
 
@@ -95,8 +97,22 @@ impl Shipping {
         is_older(&reported, Duration::from_secs(86_400)) && fs::write_atomic(&reported, b"").is_ok()
     }
 
+    /// The ID of this store in its rows: 16 random hexadecimal digits, made once. Two machines can have one host and user name. It is
+    /// not in the state: a lost state must not make other runs of the same ones.
+    pub fn store_id(&self) -> io::Result<String> {
+        let file = self.paths.marks().join("store-id");
+        let read = fs::if_exists(fs::read_regular(&file, 64))?;
+        let known = read.and_then(|(bytes, _)| String::from_utf8(bytes).ok()).unwrap_or_default();
+        if known.len() == STORE_ID_CHARS && known.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Ok(known);
+        }
+        let new = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
+        fs::write_synced(&file, new.as_bytes())?;
+        Ok(new)
+    }
+
     fn removed_file(&self) -> JsonFile<RemovedUnshipped> {
-        JsonFile::at(self.paths.shipping_removed())
+        JsonFile::at(self.paths.marks().join("shipping-removed.json"))
     }
 
     /// The segments that retention removed before they were shipped; `None` if there were none.

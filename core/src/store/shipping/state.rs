@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Destination, DestinationId, DestinationKind, Signal};
+use super::{Destination, DestinationId};
 use crate::config::Ship;
 use crate::store::archive::RunRecord;
 use crate::store::log::{EventLog, Segment};
@@ -29,8 +29,6 @@ pub struct ShippingState {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Shipped {
-    /// Whether it has an object of each table.
-    pub has_tables: bool,
     /// The lines of the logs that still exist.
     pub logs: BTreeMap<String, ShippedLines>,
     /// The runs, each with its revision: its end in milliseconds since 1970.
@@ -38,12 +36,9 @@ pub struct Shipped {
     /// The runs that are not sent because opening them would take too much memory, each with its revision.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub too_large: BTreeMap<String, i64>,
-    /// The runs of which the receiver has only a part.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub parts: BTreeMap<String, Part>,
-    /// The telemetry that the receiver did not accept when runs were last sent to it.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub unsupported: BTreeSet<Signal>,
+    /// The time of the last shipment that was complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
     /// The time of `--since`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
@@ -75,20 +70,16 @@ pub enum RunDelivery {
     Excluded,
 }
 
-/// The signals of a run that a receiver has, while it failed at others.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
-    pub revision: i64,
-    pub signals: BTreeSet<Signal>,
-}
-
 /// The last time that a shipper ran.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Last {
     pub at: Timestamp,
     /// Why not everything was sent, on one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The failed action, without its cause, which can have paths and the words of a server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
 }
 
 impl Default for ShippingState {
@@ -156,13 +147,9 @@ impl ShippingState {
         }
     }
 
-    /// The segments of these that an object store does not have. A receiver gets its data from ended runs, not from the logs.
+    /// The segments of these that some destination does not have.
     pub fn unshipped(&self, destinations: &[Destination], segments: &[Segment]) -> Vec<Segment> {
-        let stores: Vec<&Destination> = destinations
-            .iter()
-            .filter(|destination| destination.kind == DestinationKind::ObjectStore)
-            .collect();
-        let lacks = |segment: &&Segment| stores.iter().any(|store| self.lacks_segment(store, segment));
+        let lacks = |segment: &&Segment| destinations.iter().any(|one| self.lacks_segment(one, segment));
         segments.iter().filter(lacks).cloned().collect()
     }
 
@@ -185,6 +172,28 @@ impl ShippingState {
             Some(end) => lines.lines = lines.lines.max(end.count),
             None => drop(lines.single.insert(segment.name.to_string())),
         }
+    }
+
+    /// Notes that a destination has a run as it ended.
+    pub fn add_run(&mut self, destination: &Destination, run: &RunRecord) {
+        self.note_run(destination, run, |shipped| &mut shipped.runs);
+    }
+
+    /// Notes that a run is too large to be sent until it ends again.
+    pub fn add_too_large(&mut self, destination: &Destination, run: &RunRecord) {
+        self.note_run(destination, run, |shipped| &mut shipped.too_large);
+    }
+
+    fn note_run(
+        &mut self,
+        destination: &Destination,
+        run: &RunRecord,
+        place: fn(&mut Shipped) -> &mut BTreeMap<String, i64>,
+    ) {
+        let Some(ended) = run.ended_at else { return };
+        let shipped = self.destinations.entry(destination.id.clone()).or_default();
+        shipped.too_large.remove(&run.run);
+        place(shipped).insert(run.run.clone(), ended.millis());
     }
 
     /// Forgets the logs that were removed, also those that were begun again.

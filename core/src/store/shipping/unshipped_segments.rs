@@ -108,7 +108,7 @@ impl UnshippedSegments {
     }
 }
 
-/// `shipping-removed.json`: the segments that were removed before they were shipped.
+/// `marks/shipping-removed.json`: the segments that were removed before they were shipped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemovedUnshipped {
     /// Format version: 1.

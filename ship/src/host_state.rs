@@ -1,0 +1,68 @@
+//! The state of this machine at a shipment: the row in the table `hosts`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use teamkeep_core::client::settings::installed::Coverage;
+use teamkeep_core::client::settings::layer::layers;
+use teamkeep_core::config::{ShipPrivacy, file_hash};
+use teamkeep_core::store::shipping::{Shipping, ShippingState};
+use teamkeep_core::sys::process::{self, Outcome, Run};
+
+use crate::rows::HostRow;
+use crate::shipment::{Sent, Shipper};
+
+const HOOK_PROGRAM: &str = "teamkeep-hook";
+/// It needs a millisecond.
+const TIMEOUT: Duration = Duration::from_secs(5);
+const MAX_VERSION_BYTES: usize = 200;
+
+pub struct HostState<'a> {
+    pub shipper: &'a Shipper<'a>,
+    /// Before this shipment.
+    pub state: &'a ShippingState,
+    pub sent: Sent,
+    pub heads: Vec<String>,
+    pub unreadable_bytes: u64,
+}
+
+impl HostState<'_> {
+    pub fn row(self) -> HostRow {
+        let HostState { shipper, state, sent, heads, unreadable_bytes } = self;
+        let context = &shipper.setup.context;
+        let shipping = Shipping::of(&context.paths);
+        let coverage = Coverage::of(&layers(&context.env, &context.paths));
+        let files = context.policy_files();
+        let policy = files.organization.as_deref().and_then(file_hash);
+        let last = state.last.as_ref().filter(|last| last.error.is_some());
+        HostRow {
+            at: shipper.now,
+            user: shipper.identity.user.clone(),
+            teamkeep: hook_version(),
+            policy: policy.map(|hash| hash.to_hex().to_string()),
+            hooks: coverage.events().into_iter().collect(),
+            privacy: match context.config.ship.privacy {
+                ShipPrivacy::Full => "full",
+                ShipPrivacy::Redacted => "redacted",
+                ShipPrivacy::Metadata => "metadata",
+            },
+            unreadable_bytes,
+            lost_bytes: shipping.removed().map_or(0, |removed| removed.bytes),
+            last_error: last.map(|last| last.failed.clone().unwrap_or_else(|| "unknown".to_owned())),
+            heads,
+            runs: sent.runs,
+            events: sent.events,
+        }
+    }
+}
+
+/// The version of the program that hooks run, which is beside this one.
+fn hook_version() -> Option<String> {
+    let program: PathBuf = std::env::current_exe().ok()?.with_file_name(HOOK_PROGRAM);
+    let mut command = process::program(program.to_str()?);
+    command.arg("--version").current_dir("/");
+    let run = Run { until_closed: true, ..Run::new(command, TIMEOUT) };
+    let (Outcome::Ended(status), out) = run.collect(MAX_VERSION_BYTES).ok()? else { return None };
+    let out = String::from_utf8(out).ok().filter(|_| status.success())?;
+    out.split_whitespace().nth(1).map(str::to_owned)
+}

@@ -1,0 +1,313 @@
+//! A shipment: the rows of all that a destination lacks, gathered and delivered in parts of bounded size. A part is noted in the state
+//! once it is delivered, so a killed shipper sends at most its last part again; the rows of that part are equal but for `shipped_at`.
+
+use std::collections::BTreeMap;
+
+use teamkeep::timeline::RunCatalog;
+use teamkeep::view::short_id;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::store::archive::RunRecord;
+use teamkeep_core::store::log::{Segment, SegmentName};
+use teamkeep_core::store::shipping::{Destination, ShipLock, Shipping, ShippingState};
+use teamkeep_core::sys::clock::Timestamp;
+
+use crate::delivery::{Delivery, Part};
+use crate::excluded::{ExcludedLogs, Exclusion};
+use crate::host_state::HostState;
+use crate::identity::Identity;
+use crate::privacy::Texts;
+use crate::rows::{Common, RowSink, Table, day, hosts};
+use crate::segment_events::{self, ReadError};
+use crate::setup::Setup;
+use crate::shipped_run::ShippedRun;
+use crate::unsent_runs::{MAX_RUN_BYTES, run_size, too_large_note, unsent_runs};
+
+/// From this size on, a part is delivered. A run is in one part, however large.
+const MAX_PART_BYTES: usize = 32 << 20;
+/// A machine on which hooks are called ships at least this often, so that it is not taken for a silent one.
+const MAX_SILENCE_MS: i64 = 20 * 3_600 * 1_000;
+
+/// The data that a round has sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sent {
+    pub events: usize,
+    /// Lines that are not events.
+    pub damaged: usize,
+    pub runs: usize,
+    pub rows: usize,
+    /// The size of the parts as they were sent.
+    pub bytes: u64,
+}
+
+/// The outcome of a round: the data that was sent, and the reasons why not everything was.
+#[derive(Debug, Default)]
+pub struct RoundOutcome {
+    pub sent: Sent,
+    pub errors: Vec<Error>,
+    /// Problems that do not keep anything from being sent.
+    pub notes: Vec<String>,
+}
+
+/// A segment or a run that a part has to its end.
+enum Covered {
+    Segment(Segment),
+    Run(Box<RunRecord>),
+}
+
+/// The source, the destination and the names of a shipment.
+pub struct Shipper<'a> {
+    pub setup: &'a Setup,
+    /// Without it, nothing is noted as sent: a preview.
+    pub lock: Option<&'a ShipLock>,
+    pub destination: &'a Destination,
+    pub identity: &'a Identity,
+    pub now: Timestamp,
+}
+
+/// The rows that are not delivered yet.
+struct Shipment<'a> {
+    shipper: &'a Shipper<'a>,
+    delivery: &'a mut Delivery,
+    /// Before the shipment.
+    state: &'a ShippingState,
+    common: Common,
+    lines: Vec<u8>,
+    /// The data in these lines.
+    pending: Sent,
+    covered: Vec<Covered>,
+    excluded: ExcludedLogs,
+    /// The head of each log of which there are rows.
+    heads: BTreeMap<String, String>,
+    /// The size of the segments that could not be read.
+    unreadable_bytes: u64,
+    sent: Sent,
+}
+
+impl RowSink for Shipment<'_> {
+    fn table<R>(&mut self, table: &Table<R>, day: &str, rows: impl Iterator<Item = R>) -> Result<()> {
+        for row in rows {
+            self.pending.rows += 1;
+            self.common.write_row(table, day, &row, &mut self.lines)?;
+        }
+        Ok(())
+    }
+}
+
+impl Shipper<'_> {
+    /// Ships what the destination lacks, and the state of this machine if there was anything, or if the last shipment is long ago.
+    pub fn ship(
+        &self,
+        state: &ShippingState,
+        delivery: &mut Delivery,
+        round: &mut RoundOutcome,
+    ) -> Result<()> {
+        let Identity { organization, host, store, .. } = self.identity;
+        let common = Common::new(organization, host, store, self.now)?;
+        let mut shipment = Shipment {
+            shipper: self,
+            delivery,
+            common,
+            lines: Vec::new(),
+            pending: Sent::default(),
+            covered: Vec::new(),
+            state,
+            excluded: ExcludedLogs::of(self.setup, round)?,
+            heads: BTreeMap::new(),
+            unreadable_bytes: 0,
+            sent: Sent::default(),
+        };
+        let shipped = (shipment.add_events(state, round))
+            .and_then(|()| shipment.add_runs(state, round))
+            .and_then(|()| shipment.finish(state));
+        add(&mut round.sent, &shipment.sent);
+        shipped
+    }
+}
+
+fn add(all: &mut Sent, more: &Sent) {
+    all.events += more.events;
+    all.damaged += more.damaged;
+    all.runs += more.runs;
+    all.rows += more.rows;
+    all.bytes += more.bytes;
+}
+
+impl Shipment<'_> {
+    fn add_events(&mut self, state: &ShippingState, round: &mut RoundOutcome) -> Result<()> {
+        let texts = self.shipper.setup.texts_of_all()?;
+        let mut failed = None;
+        for segment in self.shipper.segments(state)? {
+            // The state has only the number of the last line of a log that was sent.
+            if failed.as_ref() == Some(&segment.log) {
+                self.unreadable_bytes += segment.size;
+                continue;
+            }
+            match self.excluded.get(&segment.log.to_string()) {
+                Some(Exclusion::Excluded) => {
+                    self.covered.push(Covered::Segment(segment));
+                    continue;
+                }
+                Some(Exclusion::Unknown) => continue,
+                None => {}
+            }
+            let begin = (self.lines.len(), self.pending, self.sent.rows);
+            let mut days: (i64, String) = (i64::MIN, String::new());
+            let read = segment_events::read(&segment, &texts, |table, row| {
+                let at = row.at();
+                // The same day as the row before, mostly.
+                if at.millis().div_euclid(DAY_MS) != days.0 {
+                    days = (at.millis().div_euclid(DAY_MS), day(at));
+                }
+                self.pending.rows += 1;
+                self.common.write_row(table, &days.1, row, &mut self.lines)?;
+                self.deliver_if_large()
+            });
+            match read {
+                Ok(counts) => {
+                    self.pending.events += counts.rows;
+                    self.pending.damaged += counts.damaged;
+                    if let Some(end) = segment.name.end() {
+                        self.heads.insert(segment.log.to_string(), format!("{}:{end}", segment.log));
+                    }
+                    self.covered.push(Covered::Segment(segment));
+                }
+                Err(ReadError::Gone(error)) => round.notes.push(error.to_string()),
+                Err(ReadError::Failed(error)) => {
+                    // Unless they are delivered in part, they are not repeated in each round.
+                    if self.sent.rows == begin.2 {
+                        self.lines.truncate(begin.0);
+                        self.pending = begin.1;
+                    }
+                    round.errors.push(error);
+                    self.unreadable_bytes += segment.size;
+                    failed = Some(segment.log);
+                }
+                Err(ReadError::Stopped(error)) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the ended runs. One that cannot be read does not block the others.
+    fn add_runs(&mut self, state: &ShippingState, round: &mut RoundOutcome) -> Result<()> {
+        let catalog = self.shipper.setup.catalog();
+        round.errors.extend(catalog.listing_error());
+        for run in unsent_runs(&catalog, state, self.shipper.destination) {
+            self.deliver_if_large()?;
+            match self.excluded.get(&run.run) {
+                Some(Exclusion::Excluded) => {
+                    self.covered.push(Covered::Run(Box::new(run.clone())));
+                    continue;
+                }
+                Some(Exclusion::Unknown) => continue,
+                None => {}
+            }
+            let begin = (self.lines.len(), self.pending);
+            if let Err(error) = self.add_run(&catalog, run, round) {
+                self.lines.truncate(begin.0);
+                self.pending = begin.1;
+                let id = short_id(&run.run, &[]);
+                round.errors.push(error.within(format!("run {id} was not sent")));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_run(&mut self, catalog: &RunCatalog, run: &RunRecord, round: &mut RoundOutcome) -> Result<()> {
+        let size = run_size(catalog, run)?;
+        if size > MAX_RUN_BYTES {
+            round.notes.push(too_large_note(run, size));
+            // It is not read again in each round.
+            return self.shipper.note(|state, destination| state.add_too_large(destination, run));
+        }
+        let (setup, identity) = (self.shipper.setup, self.shipper.identity);
+        for data in catalog.open_runs(&[run])?.runs {
+            let texts: Texts = setup.texts(&setup.homes_of(&data.run))?;
+            ShippedRun::of(&data, &setup.context.config, &texts, identity)?.rows(identity, self)?;
+            self.pending.runs += 1;
+            // As the state compares it: `data` has the end without jumps of the clock.
+            self.covered.push(Covered::Run(Box::new(run.clone())));
+        }
+        if catalog.archive.run_dir(&run.run).is_none_or(|dir| !dir.is_dir()) {
+            self.covered.pop();
+            return Err(Error::new("it was deleted meanwhile"));
+        }
+        Ok(())
+    }
+
+    /// Delivers the rest, or only the row of this machine if the last shipment is long ago.
+    fn finish(&mut self, state: &ShippingState) -> Result<()> {
+        let shipped = state.destinations.get(&self.shipper.destination.id);
+        let last = shipped.and_then(|shipped| shipped.at).map_or(i64::MIN, Timestamp::millis);
+        let is_silent = self.shipper.now.millis().saturating_sub(last) > MAX_SILENCE_MS;
+        self.deliver(self.sent.rows == 0 && is_silent)?;
+        if self.sent.rows == 0 {
+            return Ok(());
+        }
+        self.shipper.note(|state, destination| {
+            state.destinations.entry(destination.id.clone()).or_default().at = Some(self.shipper.now);
+        })
+    }
+
+    /// Adds the row of this machine, the last of a part, with the heads of the logs of which the part has the last lines.
+    fn add_host(&mut self) -> Result<()> {
+        let heads = std::mem::take(&mut self.heads).into_values().collect();
+        let row = HostState {
+            shipper: self.shipper,
+            state: self.state,
+            sent: self.pending,
+            heads,
+            unreadable_bytes: self.unreadable_bytes,
+        }
+        .row();
+        self.table(&hosts(), &day(self.shipper.now), [row].into_iter())
+    }
+
+    fn deliver_if_large(&mut self) -> Result<()> {
+        if self.lines.len() < MAX_PART_BYTES { Ok(()) } else { self.deliver(false) }
+    }
+
+    /// Delivers a part, and notes the data in it. `without_data`: also if it has only the row of this machine.
+    fn deliver(&mut self, without_data: bool) -> Result<()> {
+        if self.pending.rows > 0 || without_data {
+            self.add_host()?;
+            let part = Part { lines: &self.lines, at: self.shipper.now, identity: self.shipper.identity };
+            self.pending.bytes = self.delivery.deliver(&part)?;
+        }
+        add(&mut self.sent, &std::mem::take(&mut self.pending));
+        self.lines.clear();
+        let covered = std::mem::take(&mut self.covered);
+        if covered.is_empty() {
+            return Ok(());
+        }
+        self.shipper.note(|state, destination| {
+            covered.iter().for_each(|covered| match covered {
+                Covered::Segment(segment) => state.add_segment(destination, segment),
+                Covered::Run(run) => state.add_run(destination, run),
+            });
+        })
+    }
+}
+
+const DAY_MS: i64 = 86_400_000;
+
+impl Shipper<'_> {
+    /// The segments that the destination lacks, the oldest of each log first. A preview has also those that are written to.
+    fn segments(&self, state: &ShippingState) -> Result<Vec<Segment>> {
+        let shipping = Shipping::of(&self.setup.context.paths);
+        let mut segments = match self.lock {
+            Some(_) => shipping.closed_segments()?,
+            None => self.setup.logs().segments(),
+        };
+        segments
+            .retain(|one| one.name != SegmentName::Imported && state.lacks_segment(self.destination, one));
+        Ok(segments)
+    }
+
+    fn note(&self, change: impl FnOnce(&mut ShippingState, &Destination)) -> Result<()> {
+        if let Some(lock) = self.lock {
+            lock.update(|state| change(state, self.destination))?;
+        }
+        Ok(())
+    }
+}

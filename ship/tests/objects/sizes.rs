@@ -1,0 +1,100 @@
+//! Large runs: one that is too large for the memory is not opened, and one is never split.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use teamkeep_core::store::log::Appending;
+use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_ship::unsent_runs::{MAX_RUN_BYTES, run_size};
+
+use super::delivery::assert_complete;
+use super::long::Long;
+use crate::support::{Machine, parsed};
+
+#[test]
+fn the_size_of_a_run_is_that_of_its_journal_and_the_weight_of_its_events() {
+    let machine = Machine::new();
+    let events = Long::write(&machine.store(), 1, 4_000).events as u64;
+    let catalog = machine.catalog();
+    let run = &catalog.runs[0];
+    let size = run_size(&catalog, run).unwrap();
+    let dir = machine.store().join("runs").join(&run.run);
+    let journal = std::fs::metadata(dir.join("snapshots.jsonl")).unwrap().len();
+    let weight = catalog.weigh_events(&[run]).unwrap()[&run.run];
+    assert!(weight > events << 8 && size >= weight + journal, "{size}");
+    // Events count once, compressed or not.
+    machine.change_log(|text| text);
+    assert_eq!(run_size(&catalog, run).unwrap(), size);
+}
+
+#[test]
+fn a_run_that_is_too_large_does_not_count_as_sent_and_is_reported_once() {
+    let machine = Machine::new();
+    machine.configure_lake("");
+    machine.record("v328-gc");
+    let catalog = machine.catalog();
+    let run = &catalog.runs[0].run;
+    let huge = machine.store().join("runs").join(run).join("huge");
+    std::fs::File::create(&huge).unwrap().set_len(MAX_RUN_BYTES + 1).unwrap();
+    let note = format!("run {run} is too large to send");
+    let dry = machine.ship(&["--dry-run"]);
+    assert!(String::from_utf8_lossy(&dry.stderr).contains(&note), "{dry:?}");
+    let first = machine.ship_all();
+    assert!(first.contains(&note), "{first}");
+    assert!(!machine.rows("events").is_empty() && machine.rows("runs").is_empty());
+    let expected = "  sent: 0 runs\n  too large to send: 1 run\n  not sent: nothing\n";
+    assert!(machine.status().contains(expected), "{}", machine.status());
+    std::fs::remove_file(huge).unwrap();
+    let again = machine.ship_all();
+    assert!(again.starts_with("sent 0 events and 0 runs") && !again.contains("too large"), "{again}");
+    // After it was resumed and has ended again, its size is checked again.
+    machine.change_state(|destination| destination["too_large"][run] = json!(1));
+    machine.ship_all();
+    assert_eq!(machine.rows("runs").len(), 1);
+    assert!(!machine.status().contains("too large"), "{}", machine.status());
+}
+
+/// From this size on, a part of a shipment is delivered.
+const PART_BYTES: usize = 32 << 20;
+
+#[test]
+fn a_large_shipment_is_several_objects_and_no_run_is_split_between_two() {
+    let machine = Machine::new();
+    machine.record("v328-inprocess");
+    machine.record("v328-panes");
+    machine.configure_lake("privacy = \"full\"");
+    // An event that is as large as it takes for the limit to be in the middle of the first run.
+    let lines = machine.dry_run();
+    let size = |is_counted: &dyn Fn(&Value) -> bool| -> usize {
+        let rows = lines.split_inclusive('\n').zip(parsed(&lines));
+        rows.filter(|(_, row)| is_counted(row)).map(|(line, _)| line.len()).sum()
+    };
+    let first = parsed(&lines).into_iter().find(|row| row["table"] == "runs").unwrap()["run"].clone();
+    let (events, run) =
+        (size(&|row| row["table"] == "events"), size(&|row| row["table"] != "events" && row["run"] == first));
+    assert!(run > 10_000, "{run}");
+    let filler = "x".repeat(PART_BYTES - events - run / 2);
+    let line =
+        json!({"v": 1, "at": "2026-02-03T04:05:06.789Z", "id": "i", "event": "E", "payload": {"x": filler}});
+    let how = Appending { segment_size: 1 << 30, patience: Duration::from_secs(60), durable: false };
+    machine.logs().session(None).append(line.to_string().as_bytes(), Timestamp::default(), how).unwrap();
+    machine.ship_all();
+
+    let texts: Vec<String> = machine.objects().iter().map(|name| machine.object(name)).collect();
+    assert_eq!(texts.len(), 2);
+    let (large, rest): (Vec<&String>, Vec<&String>) = texts.iter().partition(|text| text.len() > PART_BYTES);
+    let (large, rest) = (parsed(large[0]), parsed(rest[0]));
+    let before = texts.iter().map(|text| text.len()).max().unwrap() - PART_BYTES;
+    assert!(before > run / 4 && before < run, "the limit is in the middle of the run: {before} of {run}");
+    // Each object ends with the row of the machine, which has the heads of the logs in it.
+    let [.., last, host] = large.as_slice() else { panic!("{large:?}") };
+    assert_eq!((&last["table"], &last["run"], &host["table"]), (&json!("runs"), &first, &json!("hosts")));
+    assert!(!host["heads"].as_array().unwrap().is_empty());
+    assert_eq!(rest.last().unwrap()["table"], "hosts");
+    let is_of_first = |row: &&Value| row["table"] != "events" && row["run"] == first;
+    assert_eq!(
+        (rest.iter().filter(is_of_first).count(), rest.iter().filter(|row| row["table"] == "runs").count()),
+        (0, 1)
+    );
+    assert_complete(&machine);
+}
