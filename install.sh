@@ -151,10 +151,15 @@ build() {
     choose_target "$host"
     prepare_prefix
     report 'building (a few minutes the first time)'
-    "$root/scripts/static.sh" "$target" --target-dir target ||
+    shipping=
+    case $with_ship,$target in
+        yes,*-musl) shipping=--with-ship ;;
+    esac
+    "$root/scripts/static.sh" ${shipping:+"$shipping"} "$target" --target-dir target ||
         fail 'cannot build: see the output of cargo above'
     built=$root/target/$target/release
-    [ "$with_ship" = no ] || build_ship
+    built_ship=$built/teamkeep-ship
+    [ "$with_ship" = no ] || [ -n "$shipping" ] || build_ship
 }
 
 use_ship_beside() {
@@ -163,12 +168,11 @@ use_ship_beside() {
     built_ship=$root/teamkeep-ship
 }
 
-# For the host's target: TLS needs a C compiler for any other.
+# A static program with glibc would not find all hosts.
 build_ship() {
     report 'building teamkeep-ship (some minutes the first time)'
-    (cd "$root" && cargo build --release --locked --package teamkeep-ship --target "$host" --target-dir target) ||
+    (cd "$root" && cargo build --release --locked --package teamkeep-ship --target "$target" --target-dir target) ||
         fail 'cannot build teamkeep-ship: see the output of cargo above'
-    built_ship=$root/target/$host/release/teamkeep-ship
 }
 
 # Creates a directory with its parents, and records in ./target which of them were missing.

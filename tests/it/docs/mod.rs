@@ -19,3 +19,5 @@ mod packaging;
 pub mod pages;
 pub mod pictures;
 pub mod reference;
+#[cfg(target_os = "linux")]
+mod system_packages;

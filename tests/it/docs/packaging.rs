@@ -1,36 +1,55 @@
 //! The files of a release: archives, and the packages that are made from them. Stubs replace the compiler.
 
-use std::fs::Permissions;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
 
-const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-const TARGETS: [&str; 2] = ["aarch64-unknown-linux-musl", "x86_64-unknown-linux-musl"];
+use crate::support::programs::write_program;
 
-/// Writes a program that prints its name and its target.
+pub(super) const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+pub(super) const TARGETS: [&str; 2] = ["aarch64-unknown-linux-musl", "x86_64-unknown-linux-musl"];
+
+/// Writes programs that print their name and their target, and notes the compiler for them. The tools that it would install are
+/// there.
 const CARGO: &str = r#"#!/bin/sh
-program=teamkeep-ship
+case $1 in
+    install) exit ;;
+    metadata) exec "$CARGO" "$@" ;;
+esac
+programs="teamkeep teamkeep-hook"
 while [ $# -gt 0 ]; do
-    case $1 in --target) target=$2 ;; --bin) program=$2 ;; esac
+    case $1 in --target) target=$2 ;; teamkeep-ship) programs="$programs $1" ;; esac
     shift
 done
 mkdir -p "target/$target/release"
-printf '#!/bin/sh\necho %s %s "$@"\n' "$program" "$target" >"target/$target/release/$program"
-chmod +x "target/$target/release/$program"
+for program in $programs; do
+    printf '#!/bin/sh\necho %s %s "$@"\n' "$program" "$target" >"target/$target/release/$program"
+    chmod +x "target/$target/release/$program"
+done
+eval "compiler=\$CC_$(echo "$target" | tr - _)"
+echo "$target $compiler" >>../built
+"#;
+/// Instead of cargo-deb and cargo-generate-rpm: writes the arguments into a file that is named after them.
+const PACKAGER: &str = r#"#!/bin/sh
+line="$*" kind=${0##*-}
+while [ $# -gt 0 ]; do
+    case $1 in --target) target=$2 ;; --package) package=$2 ;; --output) out=$2 ;; esac
+    shift
+done
+echo "$line" >"${out}teamkeep-$package-$target.$kind"
 "#;
 const RUSTC: &str = "#!/bin/sh\ncase $1 in -vV) echo 'host: here' ;; *) echo \"$SYSROOT\" ;; esac\n";
 
 /// A release in a scratch repository.
-struct Release {
+pub(super) struct Release {
     dir: TempDir,
     version: &'static str,
 }
 
 impl Release {
-    fn new() -> Release {
+    pub(super) fn new() -> Release {
         let release = Release { dir: tempfile::tempdir().unwrap(), version: env!("CARGO_PKG_VERSION") };
         for path in ["bin", "clone"] {
             std::fs::create_dir(release.at(path)).unwrap();
@@ -42,9 +61,7 @@ impl Release {
             ("aarch64-linux-gnu-gcc", "#!/bin/sh\n"),
         ];
         for (name, text) in programs {
-            let path = release.at("bin").join(name);
-            std::fs::write(&path, text).unwrap();
-            std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+            write_program(&release.at("bin").join(name), text);
         }
         for target in TARGETS {
             std::fs::create_dir_all(release.at("sysroot/lib/rustlib").join(target)).unwrap();
@@ -57,10 +74,15 @@ impl Release {
             release.version
         );
         release.shell(Path::new(ROOT), &copied);
+        let tools = release.at("clone/target/tools/bin");
+        std::fs::create_dir_all(&tools).unwrap();
+        for name in ["cargo-deb", "cargo-generate-rpm"] {
+            write_program(&tools.join(name), PACKAGER);
+        }
         release
     }
 
-    fn at(&self, path: &str) -> PathBuf {
+    pub(super) fn at(&self, path: &str) -> PathBuf {
         self.dir.path().join(path)
     }
 
@@ -74,17 +96,18 @@ impl Release {
             .env("HOME", self.dir.path())
             .env("PATH", search)
             .env("SYSROOT", self.at("sysroot"))
+            .env("CARGO", env!("CARGO"))
             .output()
             .unwrap();
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    fn run(&self, line: &str) -> String {
+    pub(super) fn run(&self, line: &str) -> String {
         self.shell(&self.at("clone"), line)
     }
 
-    fn made(&self, name: &str) -> PathBuf {
+    pub(super) fn made(&self, name: &str) -> PathBuf {
         self.at("clone/target/release-files").join(name)
     }
 }
@@ -121,10 +144,16 @@ fn packages_are_made_from_the_archives_of_a_release() {
         let name = url.rsplit('/').next().unwrap();
         assert!(url.starts_with(&format!("https://example.com/r/releases/download/v{}/", release.version)));
         let files = release.run(&format!("tar -tzf target/release-files/{name}"));
-        for program in ["teamkeep", "teamkeep-hook"] {
-            let path = binstall("bin-dir", target, program);
+        let programs = ["teamkeep", "teamkeep-hook", "teamkeep-ship"]
+            .map(|program| binstall("bin-dir", target, program));
+        let others =
+            ["container/Containerfile", "launchd/teamkeep.ship.plist", "systemd/teamkeep-ship.timer"]
+                .map(|file| binstall("bin-dir", target, &format!("packaging/{file}")));
+        for path in programs.iter().chain(&others) {
             assert!(files.lines().any(|file| file == path), "{name} has no {path}");
         }
+        let system = ["teamkeep", "teamkeep-ship"].map(|package| format!("teamkeep-{package}-{target}.deb"));
+        assert!(system.iter().all(|name| sums.contains(name)), "{sums}");
         // The formula names the archive with its checksum.
         let sum = sums.lines().find(|line| line.ends_with(name)).unwrap().split(' ').next().unwrap();
         assert!(formula.contains(&format!("{name}\"\n    sha256 \"{sum}\"")), "{formula}");

@@ -21,7 +21,7 @@ impl Clone {
         for path in ["clone/.cargo", "clone/scripts"] {
             std::fs::create_dir_all(dir.join(path)).unwrap();
         }
-        for path in ["install.sh", ".cargo/static.toml", "scripts/static.sh"] {
+        for path in ["install.sh", ".cargo/static.toml", "scripts/static.sh", "scripts/rustc_for_hook.sh"] {
             std::fs::copy(Path::new(ROOT).join(path), dir.join("clone").join(path)).unwrap();
         }
         for tool in ["cargo", "rustc"] {

@@ -34,6 +34,27 @@ fn install_sh_reports_toolchain_changes_and_how_to_undo_them() {
 }
 
 #[test]
+fn teamkeep_ship_is_static_where_the_other_programs_are() {
+    let clone = Clone::new();
+    for tool in ["cargo", "rustc"] {
+        std::fs::remove_file(clone.at("bin").join(tool)).unwrap();
+    }
+    let place = "target/m68k-unknown-linux-musl/release";
+    let rustc =
+        "#!/bin/sh\n[ \"$1\" = --print ] && echo \"$HOME/sysroot\" || echo 'host: m68k-unknown-linux-gnu'\n";
+    let cargo = format!(
+        "#!/bin/sh\nmkdir -p {place} && for program in teamkeep teamkeep-hook; do ln -sf \"$HOME/bin/$program.built\" {place}/$program; done\n\
+         printf '#!/bin/sh\\n' >{place}/teamkeep-ship\ncase $* in *--bins*) echo \"$@\" >>\"$HOME/builds\" ;; esac\n"
+    );
+    write_program(&clone.at("bin/rustc"), rustc);
+    write_program(&clone.at("bin/cargo"), cargo);
+    std::fs::create_dir_all(clone.at("sysroot/lib/rustlib/m68k-unknown-linux-musl")).unwrap();
+    clone.ok(&["--with-ship", "--no-hooks"]);
+    assert!(clone.at(".local/bin/teamkeep-ship").is_file());
+    assert_snapshot!(std::fs::read_to_string(clone.at("builds")).unwrap(), @"build --release --locked --target m68k-unknown-linux-musl --config .cargo/static.toml --target-dir target --package teamkeep --package teamkeep-ship --bins");
+}
+
+#[test]
 fn install_sh_behaves_the_same_in_every_posix_shell() {
     let mut tried = 0;
     for shell in ["/bin/sh", "/usr/bin/dash", "/usr/bin/posh", "/usr/bin/mksh", "/usr/bin/ksh"] {
