@@ -15,10 +15,10 @@ use teamkeep_core::store::shipping::Shipping;
 use teamkeep_core::sys::clock::{self, Timestamp};
 use teamkeep_core::sys::{diagnostics, fs};
 
+use crate::outcome::RoundOutcome;
 use crate::patience::random;
 use crate::rounds::ship;
 use crate::setup::Setup;
-use crate::shipment::RoundOutcome;
 use crate::{dry_run, status};
 
 /// The longest delay of a background round whose last one failed.

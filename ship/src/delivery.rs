@@ -6,44 +6,17 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use teamkeep_core::error::Result;
 use teamkeep_core::store::shipping::{Destination, DestinationKind};
-use teamkeep_core::sys::clock::Timestamp;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::directory::Directory;
-use crate::dry_run::Preview;
-use crate::identity::Identity;
 use crate::objects::Objects;
 use crate::otlp::Receiver;
-use crate::rows::day;
+use crate::part::Part;
+use crate::preview::Preview;
 use crate::setup::{Setup, profiles};
 
-/// Rows, each with a line break.
-pub struct Part<'a> {
-    pub lines: &'a [u8],
-    /// The time of the shipment.
-    pub at: Timestamp,
-    pub identity: &'a Identity,
-}
-
-/// How many hexadecimal digits of the content's hash are in the name of an object.
-const HASH_CHARS: usize = 16;
 /// Rows are similar: more effort saves little.
 const COMPRESSION: Compression = Compression::new(4);
-
-impl Part<'_> {
-    /// The name of the object with these rows. It has the hash of the rows, so an object with this name has these rows.
-    pub fn object_name(&self) -> String {
-        let Identity { organization, host, .. } = self.identity;
-        let (day, time) = (day(self.at), compact(self.at));
-        let hash = blake3::hash(self.lines).to_hex();
-        format!("rows/org={organization}/date={day}/host={host}/{time}-{}.jsonl.gz", &hash[..HASH_CHARS])
-    }
-}
-
-/// A time as a name, such as `20261120T120000123Z`.
-pub fn compact(at: Timestamp) -> String {
-    at.utc().format("%Y%m%dT%H%M%S%3fZ").to_string()
-}
 
 pub enum Delivery {
     Objects(Runtime, Box<Objects>),

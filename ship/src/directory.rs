@@ -12,7 +12,7 @@ use fs_err as files;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::sys::clock::Timestamp;
 
-use crate::delivery::compact;
+use crate::part::compact;
 use crate::setup::Setup;
 
 const CURRENT: &str = "teamkeep-rows.jsonl";

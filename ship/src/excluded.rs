@@ -8,8 +8,8 @@ use serde::Deserialize;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::log::EventLog;
 
+use crate::outcome::RoundOutcome;
 use crate::setup::Setup;
-use crate::shipment::RoundOutcome;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exclusion {

@@ -7,10 +7,12 @@ use teamkeep_core::client::settings::installed::Coverage;
 use teamkeep_core::client::settings::layer::layers;
 use teamkeep_core::config::{ShipPrivacy, file_hash};
 use teamkeep_core::store::shipping::{Shipping, ShippingState};
+use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::process::{self, Outcome, Run};
 
+use crate::outcome::Sent;
 use crate::rows::HostRow;
-use crate::shipment::{Sent, Shipper};
+use crate::setup::Setup;
 
 const HOOK_PROGRAM: &str = "teamkeep-hook";
 /// It needs a millisecond.
@@ -18,7 +20,10 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_VERSION_BYTES: usize = 200;
 
 pub struct HostState<'a> {
-    pub shipper: &'a Shipper<'a>,
+    pub setup: &'a Setup,
+    pub user: Option<String>,
+    /// The time of the shipment.
+    pub at: Timestamp,
     /// Before this shipment.
     pub state: &'a ShippingState,
     pub sent: Sent,
@@ -28,16 +33,16 @@ pub struct HostState<'a> {
 
 impl HostState<'_> {
     pub fn row(self) -> HostRow {
-        let HostState { shipper, state, sent, heads, unreadable_bytes } = self;
-        let context = &shipper.setup.context;
+        let HostState { setup, user, at, state, sent, heads, unreadable_bytes } = self;
+        let context = &setup.context;
         let shipping = Shipping::of(&context.paths);
         let coverage = Coverage::of(&layers(&context.env, &context.paths));
         let files = context.policy_files();
         let policy = files.organization.as_deref().and_then(file_hash);
         let last = state.last.as_ref().filter(|last| last.error.is_some());
         HostRow {
-            at: shipper.now,
-            user: shipper.identity.user.clone(),
+            at,
+            user,
             teamkeep: hook_version(),
             policy: policy.map(|hash| hash.to_hex().to_string()),
             hooks: coverage.events().into_iter().collect(),

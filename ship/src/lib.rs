@@ -4,7 +4,7 @@
 //! log segments ─▶ segment_events ─┐                              ┌─▶ objects
 //! unsent_runs ─▶ shipped_run ─────┼─▶ rows ─▶ shipment ─▶ delivery ┼─▶ directory
 //! host_state ─────────────────────┘                              ├─▶ otlp ─▶ receiver
-//!                                                                └─▶ dry_run
+//!                                                                └─▶ preview
 //! ```
 //!
 //! [`rounds`] runs this for each destination. [`rows`] declares every column once, [`privacy`] decides which texts leave the machine, and
@@ -21,7 +21,10 @@ mod host_state;
 mod identity;
 mod objects;
 pub mod otlp;
+mod outcome;
+mod part;
 mod patience;
+mod preview;
 mod privacy;
 mod profile;
 mod requests;

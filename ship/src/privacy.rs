@@ -19,10 +19,6 @@ pub enum Texts {
 }
 
 impl Texts {
-    pub fn are_dropped(&self) -> bool {
-        matches!(self, Texts::Dropped)
-    }
-
     /// A text as it is shipped; `None` if texts are dropped.
     pub fn text<'a>(&self, text: &'a str) -> Option<Cow<'a, str>> {
         match self {

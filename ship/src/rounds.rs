@@ -7,8 +7,9 @@ use teamkeep_core::store::shipping::{Last, ShipLock, Shipping};
 use teamkeep_core::sys::clock::Timestamp;
 
 use crate::delivery::Delivery;
+use crate::outcome::RoundOutcome;
 use crate::setup::Setup;
-use crate::shipment::{RoundOutcome, Shipper};
+use crate::shipment::Shipper;
 
 /// Ships until nothing more is requested. Returns the last round; `None` if another process ships.
 pub fn ship(setup: &Setup, since: Option<Timestamp>) -> Result<Option<RoundOutcome>> {

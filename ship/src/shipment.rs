@@ -11,10 +11,12 @@ use teamkeep_core::store::log::{Segment, SegmentName};
 use teamkeep_core::store::shipping::{Destination, ShipLock, Shipping, ShippingState};
 use teamkeep_core::sys::clock::Timestamp;
 
-use crate::delivery::{Delivery, Part};
+use crate::delivery::Delivery;
 use crate::excluded::{ExcludedLogs, Exclusion};
 use crate::host_state::HostState;
 use crate::identity::Identity;
+use crate::outcome::{RoundOutcome, Sent};
+use crate::part::Part;
 use crate::privacy::Texts;
 use crate::rows::{Common, RowSink, Table, day, hosts};
 use crate::segment_events::{self, ReadError};
@@ -26,27 +28,6 @@ use crate::unsent_runs::{MAX_RUN_BYTES, run_size, too_large_note, unsent_runs};
 const MAX_PART_BYTES: usize = 32 << 20;
 /// A machine on which hooks are called ships at least this often, so that it is not taken for a silent one.
 const MAX_SILENCE_MS: i64 = 20 * 3_600 * 1_000;
-
-/// The data that a round has sent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sent {
-    pub events: usize,
-    /// Lines that are not events.
-    pub damaged: usize,
-    pub runs: usize,
-    pub rows: usize,
-    /// The size of the parts as they were sent.
-    pub bytes: u64,
-}
-
-/// The outcome of a round: the data that was sent, and the reasons why not everything was.
-#[derive(Debug, Default)]
-pub struct RoundOutcome {
-    pub sent: Sent,
-    pub errors: Vec<Error>,
-    /// Problems that do not keep anything from being sent.
-    pub notes: Vec<String>,
-}
 
 /// A segment or a run that a part has to its end.
 enum Covered {
@@ -119,17 +100,9 @@ impl Shipper<'_> {
         let shipped = (shipment.add_events(state, round))
             .and_then(|()| shipment.add_runs(state, round))
             .and_then(|()| shipment.finish(state));
-        add(&mut round.sent, &shipment.sent);
+        round.sent += shipment.sent;
         shipped
     }
-}
-
-fn add(all: &mut Sent, more: &Sent) {
-    all.events += more.events;
-    all.damaged += more.damaged;
-    all.runs += more.runs;
-    all.rows += more.rows;
-    all.bytes += more.bytes;
 }
 
 impl Shipment<'_> {
@@ -253,7 +226,9 @@ impl Shipment<'_> {
     fn add_host(&mut self) -> Result<()> {
         let heads = std::mem::take(&mut self.heads).into_values().collect();
         let row = HostState {
-            shipper: self.shipper,
+            setup: self.shipper.setup,
+            user: self.shipper.identity.user.clone(),
+            at: self.shipper.now,
             state: self.state,
             sent: self.pending,
             heads,
@@ -274,7 +249,7 @@ impl Shipment<'_> {
             let part = Part { lines: &self.lines, at: self.shipper.now, identity: self.shipper.identity };
             self.pending.bytes = self.delivery.deliver(&part)?;
         }
-        add(&mut self.sent, &std::mem::take(&mut self.pending));
+        self.sent += std::mem::take(&mut self.pending);
         self.lines.clear();
         let covered = std::mem::take(&mut self.covered);
         if covered.is_empty() {

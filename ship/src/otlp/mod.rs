@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use teamkeep_core::config::OtlpSignals;
 use teamkeep_core::error::{Error, Result};
 
-use crate::delivery::Part;
+use crate::part::Part;
 use crate::setup::{Setup, headers_file};
 
 pub use attributes::CONVENTIONS;

@@ -7,7 +7,6 @@ mod runs;
 mod turns;
 mod work;
 
-pub use crate::privacy::Texts;
 pub use column::{Column, Common, Description, Get, RowSink, Table, VERSION};
 pub use events::{EventRow, events};
 pub use hosts::{HostRow, hosts};

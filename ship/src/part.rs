@@ -1,0 +1,31 @@
+//! Rows that are delivered together.
+
+use teamkeep_core::sys::clock::Timestamp;
+
+use crate::identity::Identity;
+use crate::rows::day;
+
+/// Rows, each with a line break.
+pub struct Part<'a> {
+    pub lines: &'a [u8],
+    /// The time of the shipment.
+    pub at: Timestamp,
+    pub identity: &'a Identity,
+}
+
+/// How many hexadecimal digits of the content's hash are in the name of an object.
+const HASH_CHARS: usize = 16;
+impl Part<'_> {
+    /// The name of the object with these rows. It has the hash of the rows, so an object with this name has these rows.
+    pub fn object_name(&self) -> String {
+        let Identity { organization, host, .. } = self.identity;
+        let (day, time) = (day(self.at), compact(self.at));
+        let hash = blake3::hash(self.lines).to_hex();
+        format!("rows/org={organization}/date={day}/host={host}/{time}-{}.jsonl.gz", &hash[..HASH_CHARS])
+    }
+}
+
+/// A time as a name, such as `20261120T120000123Z`.
+pub fn compact(at: Timestamp) -> String {
+    at.utc().format("%Y%m%dT%H%M%S%3fZ").to_string()
+}
