@@ -12,7 +12,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 use super::budget::limit_problems;
 use super::excluded_projects::check_exclude_projects;
 use super::keys::{Key, Place, REDACTABLE, names};
-use super::notify::{check_secret_file, check_url};
+use super::notify::{check_path, check_url};
 use super::parse_duration;
 use super::parse_value::{Checker, Validation, blockable_events, quoted};
 use super::problem::{Code, Problem};
@@ -196,7 +196,7 @@ impl Checker<'_> {
                 | "ship.otlp-headers-file"
                 | "ship.pseudonym-key-file"
                 | "ship.directory"
-                | "organization.store" => check_secret_file(text),
+                | "organization.store" => check_path(text),
                 "ship.store" => StoreAddress::parse(text).map(drop),
                 "ship.otlp" => check_otlp(text),
                 "ship.organization" => check_organization(text),

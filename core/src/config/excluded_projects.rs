@@ -54,25 +54,8 @@ pub(super) fn check_exclude_projects(entry: &Entry) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::layers::{Effective, Files, load};
+    use super::super::tests::loaded;
     use super::*;
-
-    /// The configuration with this organization's and this user's or project's file.
-    fn loaded(organization: &str, user: &str, project: &str) -> Effective {
-        let dir = tempfile::tempdir().unwrap();
-        let file = |name: &str, text: &str| {
-            let path = dir.path().join(name);
-            std::fs::write(&path, text).unwrap();
-            path
-        };
-        load(&Files {
-            organization: Some(file("organization.toml", organization)),
-            user: file("teamkeep.toml", user),
-            project: Some(file("project.toml", project)),
-            cache: dir.path().join("policy/.understood"),
-            ..Files::default()
-        })
-    }
 
     #[test]
     fn a_user_adds_to_the_list_of_the_organization_and_removes_nothing_from_it() {

@@ -77,7 +77,7 @@ pub fn check_url(url: &str) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn check_secret_file(path: &str) -> Result<(), String> {
+pub(super) fn check_path(path: &str) -> Result<(), String> {
     match path.is_empty() || path.starts_with("~/") || Path::new(path).is_absolute() {
         true => Ok(()),
         false => Err("invalid path; expected an absolute one, or one that starts with ~/".to_owned()),
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(path(""), None);
         assert_eq!(path("~/s"), Some(PathBuf::from("/home/u/s")));
         assert_eq!(path("/etc/s"), Some(PathBuf::from("/etc/s")));
-        assert!(check_secret_file("secret").is_err() && check_secret_file("~other/x").is_err());
+        assert!(check_path("secret").is_err() && check_path("~other/x").is_err());
     }
 
     #[test]

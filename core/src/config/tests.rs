@@ -13,6 +13,23 @@ use super::{Config, Files, Origin, Setting, Settings, TEMPLATE};
 use crate::error::Error;
 use serde_json::Value as Json;
 
+/// The configuration with this organization's and this user's or project's file.
+pub(super) fn loaded(organization: &str, user: &str, project: &str) -> Effective {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    load(&Files {
+        organization: Some(file("organization.toml", organization)),
+        user: file("teamkeep.toml", user),
+        project: Some(file("project.toml", project)),
+        cache: dir.path().join("policy/.understood"),
+        ..Files::default()
+    })
+}
+
 /// The template with its examples enabled.
 pub(super) fn with_examples() -> String {
     let lines = TEMPLATE.lines().map(|line| match line.strip_prefix('#') {

@@ -29,7 +29,7 @@ parts! {
     installs = "installs",
     /// See [`StoreLock`](crate::sys::store_lock::StoreLock).
     locks = "locks",
-    /// Empty files. Only their existence or their modification times matter.
+    /// Mostly empty files, of which only their existence or their modification times matter.
     marks = "marks",
     /// Active pauses and allowances.
     overrides = "overrides.json",

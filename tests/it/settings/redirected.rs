@@ -1,4 +1,4 @@
-//! A hook whose environment points elsewhere: at a configuration directory without the team, or at a store that nobody reads.
+//! A hook whose environment points elsewhere: at a configuration directory without the team, or at another store than the organization's.
 
 use serde_json::{Value, json};
 

@@ -1,22 +1,5 @@
-use super::super::layers::{Effective, Files, load};
+use super::super::tests::loaded;
 use super::*;
-
-/// The configuration with this organization's and this user's or project's file.
-fn loaded(organization: &str, user: &str, project: &str) -> Effective {
-    let dir = tempfile::tempdir().unwrap();
-    let file = |name: &str, text: &str| {
-        let path = dir.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path
-    };
-    load(&Files {
-        organization: Some(file("organization.toml", organization)),
-        user: file("teamkeep.toml", user),
-        project: Some(file("project.toml", project)),
-        cache: dir.path().join("policy/.understood"),
-        ..Files::default()
-    })
-}
 
 #[test]
 fn the_default_is_to_send_nothing_and_else_no_texts() {

@@ -10,7 +10,7 @@ use fs_err::File;
 use crate::sys::fs;
 
 /// A longer line is not valid: stdin is bounded, and escaping makes it six times longer at most.
-const MAX_LINE_BYTES: u64 = 128 << 20;
+pub const MAX_LINE_BYTES: u64 = 128 << 20;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Position {

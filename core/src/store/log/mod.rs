@@ -15,7 +15,7 @@ mod writer;
 
 pub use event_log::{EventLog, LogOwner};
 pub use follow::{Follower, last, tail};
-pub use lines::{Lines, Position, Raw, ReadError, ReadErrors};
+pub use lines::{Lines, MAX_LINE_BYTES, Position, Raw, ReadError, ReadErrors};
 pub use logs::{Logs, NO_SESSION};
 pub use reader::{CUT_OFF, Line, LineError, Parsed, Reader, VERSION, parse, parse_record, read_parallel};
 pub use seal::{Link, Mark, Sealed};

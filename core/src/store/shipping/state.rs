@@ -36,7 +36,7 @@ pub struct Shipped {
     /// The runs that are not sent because opening them would take too much memory, each with its revision.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub too_large: BTreeMap<String, i64>,
-    /// The time of the last shipment that was complete.
+    /// The time of the last shipment that was delivered to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
     /// The time of `--since`.
