@@ -11,6 +11,7 @@ use chrono::TimeDelta;
 use object_store::aws::AwsCredential;
 use object_store::{CredentialProvider, Error, Result};
 use serde::Deserialize;
+use teamkeep::view::one_line;
 use teamkeep_core::sys::clock::{self, Clock, Timestamp};
 use teamkeep_core::sys::process::{Outcome, Run, program, shell_code};
 
@@ -88,9 +89,7 @@ impl CredentialProcess {
             Outcome::TimedOut => format!("it did not end within {} s", TIME_LIMIT.as_secs()),
             Outcome::Stopped => "its output is too large".to_owned(),
         };
-        let words =
-            errors.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
-        Err(failed(&format!("{why}: {}", words.collect::<Vec<_>>().join(" "))))
+        Err(failed(&format!("{why}: {}", one_line(&errors.replace(char::is_control, " ")))))
     }
 }
 

@@ -11,8 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::directory::Directory;
 use crate::objects::Objects;
 use crate::otlp::Receiver;
-use crate::part::Part;
-use crate::preview::Preview;
+use crate::part::{Deliver, Part};
 use crate::setup::{Setup, profiles};
 
 /// Rows are similar: more effort saves little.
@@ -22,7 +21,6 @@ pub enum Delivery {
     Objects(Runtime, Box<Objects>),
     Directory(Directory),
     Otlp(Runtime, Box<Receiver>),
-    Preview(Preview),
 }
 
 impl Delivery {
@@ -41,8 +39,17 @@ impl Delivery {
         })
     }
 
-    /// Delivers the rows and returns the number of bytes that were sent. After an error, the destination can have some of them.
-    pub fn deliver(&mut self, part: &Part<'_>) -> Result<u64> {
+    /// Problems with rows that the destination took only in part.
+    pub fn notes(&mut self) -> Vec<String> {
+        match self {
+            Delivery::Otlp(_, receiver) => receiver.take_notes(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Deliver for Delivery {
+    fn deliver(&mut self, part: &Part<'_>) -> Result<u64> {
         match self {
             Delivery::Objects(runtime, objects) => {
                 let mut content = GzEncoder::new(Vec::new(), COMPRESSION);
@@ -54,15 +61,6 @@ impl Delivery {
             }
             Delivery::Directory(directory) => directory.append(part.lines, part.at),
             Delivery::Otlp(runtime, receiver) => runtime.block_on(receiver.send(part)),
-            Delivery::Preview(preview) => preview.add(part.lines),
-        }
-    }
-
-    /// Problems with rows that the destination took only in part.
-    pub fn notes(&mut self) -> Vec<String> {
-        match self {
-            Delivery::Otlp(_, receiver) => receiver.take_notes(),
-            _ => Vec::new(),
         }
     }
 }

@@ -1,20 +1,16 @@
 //! A gateway of the organization as a store: each object is one request `PUT ADDRESS/NAME`. The gateway can redirect it, such as to a
 //! presigned address of an object store, which does not get the gateway's headers.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use object_store::client::{HttpClient, HttpRequest, HttpResponse};
 use object_store::{Error as StoreError, Result as StoreResult};
+use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, IF_NONE_MATCH, LOCATION};
-use reqwest::redirect::Policy;
-use reqwest::{Client, Method};
 use teamkeep_core::config::is_loopback;
 use url::Url;
 
 use crate::requests::{self, Requests};
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_REDIRECTS: usize = 5;
 /// A larger object is not compared.
 const MAX_RESPONSE_BYTES: usize = 256 << 20;
@@ -28,10 +24,8 @@ pub struct Gateway {
 
 impl Gateway {
     pub fn open(base: Url, headers: HeaderMap, requests: &Requests) -> StoreResult<Gateway> {
-        let builder = Client::builder().user_agent(concat!("teamkeep-ship/", env!("CARGO_PKG_VERSION")));
-        let builder = builder.connect_timeout(CONNECT_TIMEOUT).timeout(requests::TIMEOUT);
-        let client = HttpClient::new(builder.redirect(Policy::none()).build().map_err(failed)?);
-        Ok(Gateway { client: requests.client(client), base, headers })
+        let client = requests.client_to(&base, requests::TIMEOUT).map_err(failed)?;
+        Ok(Gateway { client, base, headers })
     }
 
     /// Creates an object with the method PUT, or reads it with GET. Every rejection is [`StoreError::PermissionDenied`].

@@ -4,7 +4,7 @@
 //! log segments ─▶ segment_events ─┐                              ┌─▶ objects
 //! unsent_runs ─▶ shipped_run ─────┼─▶ rows ─▶ shipment ─▶ delivery ┼─▶ directory
 //! host_state ─────────────────────┘                              ├─▶ otlp ─▶ receiver
-//!                                                                └─▶ preview
+//!                                                                └─▶ dry_run
 //! ```
 //!
 //! [`rounds`] runs this for each destination. [`rows`] declares every column once, [`privacy`] decides which texts leave the machine, and
@@ -24,7 +24,6 @@ pub mod otlp;
 mod outcome;
 mod part;
 mod patience;
-mod preview;
 mod privacy;
 mod profile;
 mod requests;

@@ -18,7 +18,7 @@ use url::Url;
 use crate::gateway::Gateway;
 use crate::profile::ProfileFiles;
 use crate::requests::Requests;
-use crate::{setup, store_settings, tls_problem, tls_provider};
+use crate::{setup, store_settings, tls_problem};
 
 /// A bucket, a directory or a gateway, and the beginning of all names in it.
 #[derive(Debug, Clone)]
@@ -44,7 +44,6 @@ pub enum Created {
 impl Objects {
     /// Opens the store at an address such as `s3://bucket/prefix`. This makes no request.
     pub fn open(address: &str, profiles: &ProfileFiles) -> Result<Objects> {
-        tls_provider::install();
         let url = Url::parse(address).map_err(|error| {
             Error::caused(format!("invalid address {address:?} of an object store"), error)
         })?;

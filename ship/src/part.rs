@@ -1,5 +1,6 @@
 //! Rows that are delivered together.
 
+use teamkeep_core::error::Result;
 use teamkeep_core::sys::clock::Timestamp;
 
 use crate::identity::Identity;
@@ -28,4 +29,10 @@ impl Part<'_> {
 /// A time as a name, such as `20261120T120000123Z`.
 pub fn compact(at: Timestamp) -> String {
     at.utc().format("%Y%m%dT%H%M%S%3fZ").to_string()
+}
+
+/// A destination, or a preview.
+pub trait Deliver {
+    /// Delivers the rows and returns the number of bytes that were sent. After an error, some of them can have been delivered.
+    fn deliver(&mut self, part: &Part<'_>) -> Result<u64>;
 }

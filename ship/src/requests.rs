@@ -1,5 +1,5 @@
-//! The requests to a store: they are repeated for a limited time, and a clock that is off is noticed. After a lasting error of TLS
-//! a request is not repeated.
+//! The requests to a store or a receiver: they are repeated for a limited time, and a clock that is off is noticed. After a lasting error
+//! of TLS a request is not repeated.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,17 +13,21 @@ use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
     HttpService, ReqwestConnector,
 };
-use reqwest::StatusCode;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+use reqwest::redirect::Policy;
+use reqwest::{Client, StatusCode};
 use teamkeep_core::sys::clock::Clock;
+use url::Url;
 
 use crate::patience::Patience;
-use crate::tls_problem;
+use crate::{tls_problem, tls_provider};
 
 /// How long one request may take. Objects have up to some 32 MiB.
 pub const TIMEOUT: Duration = Duration::from_secs(120);
 /// A difference of clocks that stores accept.
 const MAX_SKEW: TimeDelta = TimeDelta::minutes(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// The rule by which requests are repeated, and the state that all requests for an object share.
 #[derive(Debug, Clone)]
 pub struct Requests {
@@ -41,15 +45,17 @@ struct State {
 
 impl Requests {
     pub fn to_store() -> Requests {
-        Requests { is_temporary, state: Arc::default() }
+        Requests::repeated_if(is_temporary)
     }
 
     /// Other errors of an OTLP receiver must not be answered by the same request.
     pub fn to_receiver() -> Requests {
-        Requests {
-            is_temporary: |status| matches!(status.as_u16(), 408 | 429 | 502..=504),
-            state: Arc::default(),
-        }
+        Requests::repeated_if(|status| matches!(status.as_u16(), 408 | 429 | 502..=504))
+    }
+
+    fn repeated_if(is_temporary: fn(StatusCode) -> bool) -> Requests {
+        tls_provider::install();
+        Requests { is_temporary, state: Arc::default() }
     }
 
     /// The requests for another object begin.
@@ -65,7 +71,24 @@ impl Requests {
         Some(format!("the clock of this machine is {minutes} minutes {side} that of the store"))
     }
 
-    pub fn client(&self, client: HttpClient) -> HttpClient {
+    /// Sends requests to this address, and follows no redirects.
+    pub fn client_to(&self, address: &Url, timeout: Duration) -> reqwest::Result<HttpClient> {
+        let builder = || {
+            Client::builder()
+                .user_agent(concat!("teamkeep-ship/", env!("CARGO_PKG_VERSION")))
+                .connect_timeout(CONNECT_TIMEOUT)
+                .timeout(timeout)
+                .redirect(Policy::none())
+        };
+        let client = match builder().build() {
+            // The system has no certificates, and none are needed.
+            Err(_) if address.scheme() == "http" => builder().tls_certs_only([]).build(),
+            client => client,
+        };
+        Ok(self.client(HttpClient::new(client?)))
+    }
+
+    fn client(&self, client: HttpClient) -> HttpClient {
         HttpClient::new(Patient { client, requests: self.clone() })
     }
 

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use teamkeep::view::one_line;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::shipping::{Last, ShipLock, Shipping};
 use teamkeep_core::sys::clock::Timestamp;
 
 use crate::delivery::Delivery;
+use crate::excluded::ExcludedLogs;
 use crate::outcome::RoundOutcome;
 use crate::setup::Setup;
 use crate::shipment::Shipper;
@@ -52,9 +54,11 @@ fn round(setup: &Setup, lock: &ShipLock) -> Result<RoundOutcome> {
     let state = lock.update(|_| ())?;
     let identity = setup.identity(&state)?;
     let mut round = RoundOutcome { errors: close_segments(setup)?, ..RoundOutcome::default() };
+    let excluded = ExcludedLogs::of(setup, &mut round)?;
     for destination in &state.configured(&setup.context.config.ship) {
         let now = setup.context.clock.now();
-        let shipper = Shipper { setup, lock: Some(lock), destination, identity: &identity, now };
+        let shipper =
+            Shipper { setup, lock: Some(lock), destination, identity: &identity, excluded: &excluded, now };
         let shipped = Delivery::to(setup, destination).and_then(|mut delivery| {
             let shipped = shipper.ship(&state, &mut delivery, &mut round);
             round.notes.extend(delivery.notes());
@@ -77,8 +81,4 @@ fn close_segments(setup: &Setup) -> Result<Vec<Error>> {
         }
     }
     Ok(errors)
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -3,13 +3,10 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::log::Segment;
+use teamkeep_core::store::log::{MAX_LINE_BYTES, Segment};
 
 use crate::privacy::Texts;
 use crate::rows::{EventRow, Table, events};
-
-/// A longer line is damaged: see the reader of the log.
-const MAX_LINE_BYTES: u64 = 128 << 20;
 
 /// How many lines of a segment are rows, and how many are damaged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

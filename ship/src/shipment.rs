@@ -11,12 +11,11 @@ use teamkeep_core::store::log::{Segment, SegmentName};
 use teamkeep_core::store::shipping::{Destination, ShipLock, Shipping, ShippingState};
 use teamkeep_core::sys::clock::Timestamp;
 
-use crate::delivery::Delivery;
 use crate::excluded::{ExcludedLogs, Exclusion};
 use crate::host_state::HostState;
 use crate::identity::Identity;
 use crate::outcome::{RoundOutcome, Sent};
-use crate::part::Part;
+use crate::part::{Deliver, Part};
 use crate::privacy::Texts;
 use crate::rows::{Common, RowSink, Table, day, hosts};
 use crate::segment_events::{self, ReadError};
@@ -42,13 +41,14 @@ pub struct Shipper<'a> {
     pub lock: Option<&'a ShipLock>,
     pub destination: &'a Destination,
     pub identity: &'a Identity,
+    pub excluded: &'a ExcludedLogs,
     pub now: Timestamp,
 }
 
 /// The rows that are not delivered yet.
 struct Shipment<'a> {
     shipper: &'a Shipper<'a>,
-    delivery: &'a mut Delivery,
+    delivery: &'a mut dyn Deliver,
     /// Before the shipment.
     state: &'a ShippingState,
     common: Common,
@@ -56,7 +56,6 @@ struct Shipment<'a> {
     /// The data in these lines.
     pending: Sent,
     covered: Vec<Covered>,
-    excluded: ExcludedLogs,
     /// The head of each log of which there are rows.
     heads: BTreeMap<String, String>,
     /// The size of the segments that could not be read.
@@ -79,7 +78,7 @@ impl Shipper<'_> {
     pub fn ship(
         &self,
         state: &ShippingState,
-        delivery: &mut Delivery,
+        delivery: &mut dyn Deliver,
         round: &mut RoundOutcome,
     ) -> Result<()> {
         let Identity { organization, host, store, .. } = self.identity;
@@ -92,36 +91,31 @@ impl Shipper<'_> {
             pending: Sent::default(),
             covered: Vec::new(),
             state,
-            excluded: ExcludedLogs::of(self.setup, round)?,
             heads: BTreeMap::new(),
             unreadable_bytes: 0,
             sent: Sent::default(),
         };
-        let shipped = (shipment.add_events(state, round))
-            .and_then(|()| shipment.add_runs(state, round))
-            .and_then(|()| shipment.finish(state));
+        let shipped = (shipment.add_events(round))
+            .and_then(|()| shipment.add_runs(round))
+            .and_then(|()| shipment.finish());
         round.sent += shipment.sent;
         shipped
     }
 }
 
 impl Shipment<'_> {
-    fn add_events(&mut self, state: &ShippingState, round: &mut RoundOutcome) -> Result<()> {
+    fn add_events(&mut self, round: &mut RoundOutcome) -> Result<()> {
         let texts = self.shipper.setup.texts_of_all()?;
         let mut failed = None;
-        for segment in self.shipper.segments(state)? {
+        for segment in self.shipper.segments(self.state)? {
             // The state has only the number of the last line of a log that was sent.
             if failed.as_ref() == Some(&segment.log) {
                 self.unreadable_bytes += segment.size;
                 continue;
             }
-            match self.excluded.get(&segment.log.to_string()) {
-                Some(Exclusion::Excluded) => {
-                    self.covered.push(Covered::Segment(segment));
-                    continue;
-                }
-                Some(Exclusion::Unknown) => continue,
-                None => {}
+            if let Some(exclusion) = self.shipper.excluded.get(&segment.log.to_string()) {
+                self.leave_out(exclusion, Covered::Segment(segment));
+                continue;
             }
             let begin = (self.lines.len(), self.pending, self.sent.rows);
             let mut days: (i64, String) = (i64::MIN, String::new());
@@ -162,18 +156,14 @@ impl Shipment<'_> {
     }
 
     /// Adds the ended runs. One that cannot be read does not block the others.
-    fn add_runs(&mut self, state: &ShippingState, round: &mut RoundOutcome) -> Result<()> {
+    fn add_runs(&mut self, round: &mut RoundOutcome) -> Result<()> {
         let catalog = self.shipper.setup.catalog();
         round.errors.extend(catalog.listing_error());
-        for run in unsent_runs(&catalog, state, self.shipper.destination) {
+        for run in unsent_runs(&catalog, self.state, self.shipper.destination) {
             self.deliver_if_large()?;
-            match self.excluded.get(&run.run) {
-                Some(Exclusion::Excluded) => {
-                    self.covered.push(Covered::Run(Box::new(run.clone())));
-                    continue;
-                }
-                Some(Exclusion::Unknown) => continue,
-                None => {}
+            if let Some(exclusion) = self.shipper.excluded.get(&run.run) {
+                self.leave_out(exclusion, Covered::Run(Box::new(run.clone())));
+                continue;
             }
             let begin = (self.lines.len(), self.pending);
             if let Err(error) = self.add_run(&catalog, run, round) {
@@ -184,6 +174,13 @@ impl Shipment<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Data of an excluded project counts as sent. If that is unknown, it waits.
+    fn leave_out(&mut self, exclusion: Exclusion, data: Covered) {
+        if exclusion == Exclusion::Excluded {
+            self.covered.push(data);
+        }
     }
 
     fn add_run(&mut self, catalog: &RunCatalog, run: &RunRecord, round: &mut RoundOutcome) -> Result<()> {
@@ -209,8 +206,8 @@ impl Shipment<'_> {
     }
 
     /// Delivers the rest, or only the row of this machine if the last shipment is long ago.
-    fn finish(&mut self, state: &ShippingState) -> Result<()> {
-        let shipped = state.destinations.get(&self.shipper.destination.id);
+    fn finish(&mut self) -> Result<()> {
+        let shipped = self.state.destinations.get(&self.shipper.destination.id);
         let last = shipped.and_then(|shipped| shipped.at).map_or(i64::MIN, Timestamp::millis);
         let is_silent = self.shipper.now.millis().saturating_sub(last) > MAX_SILENCE_MS;
         self.deliver(self.sent.rows == 0 && is_silent)?;

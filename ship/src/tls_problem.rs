@@ -1,4 +1,4 @@
-//! Hints for TLS connections that fail. After a lasting error of TLS, a receiver gets no other request in the same round.
+//! Hints for TLS connections that fail.
 
 use std::error::Error;
 use std::io;

@@ -11,17 +11,16 @@ use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceResponse;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
 use prost::Message;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
-use reqwest::redirect::Policy;
-use reqwest::{Client, Method, StatusCode};
+use reqwest::{Method, StatusCode};
+use teamkeep::view::one_line;
 use teamkeep_core::error::{Error, Result};
 use url::Url;
 
 use super::Signal;
 use super::target::Secrets;
 use crate::requests::{self, Requests};
-use crate::{tls_problem, tls_provider};
+use crate::tls_problem;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time for a whole request and its response.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum size of a response.
@@ -50,21 +49,9 @@ pub struct Sent {
 impl Sender {
     /// `headers` are sent with each request.
     pub fn new(base: &str, mut headers: HeaderMap) -> Result<Sender> {
-        tls_provider::install();
         let (logs, traces) = (Signal::Logs.address(base)?, Signal::Traces.address(base)?);
-        let builder = || {
-            Client::builder()
-                .user_agent(concat!("teamkeep-ship/", env!("CARGO_PKG_VERSION")))
-                .connect_timeout(CONNECT_TIMEOUT)
-                .timeout(TIMEOUT)
-                .redirect(Policy::none())
-        };
-        let client = match builder().build() {
-            // The system has no certificates, and none are needed.
-            Err(_) if logs.scheme() == "http" => builder().tls_certs_only([]).build(),
-            client => client,
-        };
-        let client = client.map_err(|error| {
+        let requests = Requests::to_receiver();
+        let client = requests.client_to(&logs, TIMEOUT).map_err(|error| {
             let hint = tls_problem::is_tls(&error).then_some(tls_problem::NO_CERTIFICATES);
             let cause = tls_problem::innermost(&error).to_string();
             Error::caused("cannot prepare the connection to the OTLP receiver", cause).maybe_hint(hint)
@@ -72,8 +59,6 @@ impl Sender {
         let secrets = Secrets::of(&headers);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-protobuf"));
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-        let requests = Requests::to_receiver();
-        let client = requests.client(HttpClient::new(client));
         Ok(Sender { client, requests, headers, logs, traces, secrets })
     }
 
@@ -158,8 +143,7 @@ impl Sender {
     /// `: "words"`, on one line, without secrets and control characters.
     fn quoted(&self, message: &str) -> String {
         let hidden = self.secrets.hide(message);
-        let words: Vec<&str> = hidden.split(|c: char| c.is_whitespace() || c.is_control()).collect();
-        let line = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+        let line = one_line(&hidden.replace(char::is_control, " "));
         let start: String = line.chars().take(MAX_QUOTED_CHARS).collect();
         if start.is_empty() { String::new() } else { format!(": {start:?}") }
     }

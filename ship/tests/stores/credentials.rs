@@ -144,11 +144,15 @@ fn a_profile_with_a_login_or_a_role_has_a_hint() {
     assert!(scene.stub.requests().is_empty());
 }
 
+/// Credentials as the service of a container answers them.
+fn issued() -> String {
+    let expiration = in_minutes(60);
+    format!(r#"{{"AccessKeyId":"CK","SecretAccessKey":"CS","Token":"CT","Expiration":"{expiration}"}}"#)
+}
+
 #[test]
 fn a_container_gets_credentials_from_the_address_in_its_environment() {
-    let expiration = in_minutes(60);
-    let json =
-        format!(r#"{{"AccessKeyId":"CK","SecretAccessKey":"CS","Token":"CT","Expiration":"{expiration}"}}"#);
+    let json = issued();
     let source = Stub::start(move |_| with_body("200 OK", json.clone()));
     let scene = Scene::s3(|got, bucket| bucket.answer(got));
     let token = scene.machine.home().join("token");
@@ -184,9 +188,7 @@ fn an_identity_in_the_environment_that_is_incomplete_makes_no_request() {
 
 #[test]
 fn a_service_that_gives_credentials_is_asked_again_when_it_is_busy() {
-    let expiration = in_minutes(60);
-    let json =
-        format!(r#"{{"AccessKeyId":"CK","SecretAccessKey":"CS","Token":"CT","Expiration":"{expiration}"}}"#);
+    let json = issued();
     let mut is_busy = true;
     let source = Stub::start(move |_| match std::mem::take(&mut is_busy) {
         true => status("503 Service Unavailable"),
