@@ -23,7 +23,7 @@ pub struct HostRow {
 }
 
 pub fn hosts() -> Table<HostRow> {
-    table!("hosts", "a shipment of a machine", |row: &HostRow| {
+    table!("hosts", "a shipment of a machine; a large one has a row for each part", |row: &HostRow| {
         Time "time" "time of the shipment" = Some(row.at);
         Text "user_name" "the user who ships, or a pseudonym" = row.user.as_deref();
         Text "teamkeep_version" "version of the program that hooks run, if it is beside `teamkeep-ship`"
@@ -38,9 +38,9 @@ pub fn hosts() -> Table<HostRow> {
             = i64::try_from(row.lost_bytes).ok();
         Text "last_error" "why an earlier shipment failed since the last one that succeeded, without what a server answered"
             = row.last_error.as_deref();
-        Texts "heads" "heads of the logs of which this shipment has lines, for `--against` in `teamkeep verify`"
+        Texts "heads" "heads of the logs of which it has lines, for `--against` in `teamkeep verify`"
             = &row.heads;
-        Integer "runs" "number of runs in the shipment" = i64::try_from(row.runs).ok();
-        Integer "events" "number of events in the shipment" = i64::try_from(row.events).ok();
+        Integer "runs" "number of runs in it" = i64::try_from(row.runs).ok();
+        Integer "events" "number of events in it" = i64::try_from(row.events).ok();
     })
 }
