@@ -241,6 +241,7 @@ SELECT
 FROM teamkeep.arriving
 WHERE `table` = 'events' AND teamkeepProblem(object, `table`, v, org, host, store, shipped_at, arriving.id, arriving.run, revision) = '';
 
+-- Each part of a shipment has its own row, with other heads.
 CREATE TABLE IF NOT EXISTS teamkeep.hosts_rows (
   v Int64, org LowCardinality(String), host LowCardinality(String), store String, shipped_at DateTime64(3, 'UTC'),
   day Date, time Nullable(DateTime64(3, 'UTC')), user_name Nullable(String), teamkeep_version Nullable(String),
@@ -248,7 +249,7 @@ CREATE TABLE IF NOT EXISTS teamkeep.hosts_rows (
   privacy Nullable(String), unreadable_bytes Nullable(Int64), lost_bytes Nullable(Int64), last_error Nullable(String),
   heads Array(String), runs Nullable(Int64), events Nullable(Int64)
 )
-ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, shipped_at)
+ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (org, store, shipped_at, heads)
 SETTINGS allow_nullable_key = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS teamkeep.hosts_arriving TO teamkeep.hosts_rows AS
@@ -308,6 +309,7 @@ SETTINGS do_not_merge_across_partitions_select_final = 1;
 CREATE OR REPLACE VIEW teamkeep.newest_hosts AS
 SELECT * FROM teamkeep.hosts_rows
 WHERE (org, store, shipped_at) IN (SELECT org, store, max(shipped_at) FROM teamkeep.hosts_rows GROUP BY org, store)
+ORDER BY unreadable_bytes DESC
 LIMIT 1 BY org, store;
 
 -- The heads of the logs: `head` is `log`, `lines` and `hash`.

@@ -45,7 +45,7 @@ CREATE OR REPLACE VIEW hosts AS SELECT * FROM rows_of('hosts');
 
 -- The last state of each store.
 CREATE OR REPLACE VIEW newest_hosts AS
-SELECT * FROM hosts QUALIFY row_number() OVER (PARTITION BY org, store ORDER BY shipped_at DESC) = 1;
+SELECT * FROM hosts QUALIFY row_number() OVER (PARTITION BY org, store ORDER BY shipped_at DESC, unreadable_bytes DESC) = 1;
 
 -- The heads of the logs: `head` is `log`, `lines` and `hash`.
 CREATE OR REPLACE VIEW heads AS

@@ -317,6 +317,16 @@ def hosts_answer_who_is_silent_broken_outdated_or_altered(lake):
         same("missing hooks", [found["missing_hooks"] for found in results["broken-hosts"]], ["PreToolUse", ""])
 
 
+def each_part_of_a_shipment_has_its_heads(lake):
+    for head, unreadable in [("r1:5:aa", 0), ("r2:7:bb", 9), ("r3:2:cc", 0)]:
+        lake.ship([host_row(heads=[head], unreadable_bytes=unreadable)])
+    lake.compact()
+    for engine in lake.engines():
+        same("heads", [found["newest_head"] for found in engine.results()["newest-heads"]], ["r1:5:aa", "r2:7:bb", "r3:2:cc"])
+        same("stores", int(number(engine, "newest_hosts")), 1)
+        same("unreadable bytes", int(number(engine, "newest_hosts", "max(unreadable_bytes)")), 9)
+
+
 def deleted_data_stays_deleted(lake):
     lake.ship(run("r1", events=["e1"]) + run("r2", events=["e2"]) + [host_row(user_name="alice")])
     lake.ship(run("r3", store="00000000000000bb", events=["e3"]), name=f"rows/org=acme/date={NOW.date()}/host=m1/b.jsonl.gz")
@@ -338,6 +348,7 @@ ATTACKS = [
     names_and_texts_arrive_unchanged,
     an_interrupted_compaction_leaves_nothing_bad,
     hosts_answer_who_is_silent_broken_outdated_or_altered,
+    each_part_of_a_shipment_has_its_heads,
     deleted_data_stays_deleted,
 ]
 
