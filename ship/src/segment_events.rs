@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
+use memchr::memchr;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::log::{MAX_LINE_BYTES, Segment};
 
@@ -43,7 +44,10 @@ pub fn read(
     let (mut chunk, mut counts) = (Vec::new(), Counts::default());
     while fill(&mut chunk, &mut from).map_err(failed)? {
         let table = events();
-        for line in chunk.split_inclusive(|byte| *byte == b'\n') {
+        let mut rest = chunk.as_slice();
+        while !rest.is_empty() {
+            let (line, after) = rest.split_at(memchr(b'\n', rest).map_or(rest.len(), |end| end + 1));
+            rest = after;
             match EventRow::parse(line, &log, texts) {
                 Some(row) => {
                     counts.rows += 1;
