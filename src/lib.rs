@@ -11,7 +11,7 @@
 //! `former_names` replaces names of earlier versions in it.
 //! [`brief`] has the facts for an agent that has lost its context.
 //! [`search`] finds texts in everything that is recorded, and [`files`] the files that the agents changed.
-//! [`timeline`] merges events, snapshots, transcripts and inboxes into the history of a run. [`bundle`] exports and imports
+//! [`transcript`] reads Claude Code's transcripts. [`timeline`] merges events, snapshots, transcripts and inboxes into the history of a run. [`bundle`] exports and imports
 //! runs; [`prune`] and [`verify`] maintain the store; [`notify`] sends incidents of running teams; [`settings`] edits Claude
 //! Code's settings, and [`doctor`] checks the installation. [`redact`] replaces secrets, [`demo`] replays an example, and
 //! [`context`] and [`ui`] are what every command gets: configuration, paths, terminal.
@@ -35,6 +35,7 @@ mod search;
 pub mod settings;
 pub mod status;
 pub mod timeline;
+mod transcript;
 pub mod ui;
 pub mod verify;
 pub mod view;

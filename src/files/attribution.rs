@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::timeline::{RunData, TaskState, Timeline, ToolUse};
-use teamkeep_core::client::team::{Commit, LineChange};
+use crate::transcript::{Commit, LineChange};
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::fs;
 

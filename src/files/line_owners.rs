@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::attribution::Change;
-use teamkeep_core::client::team::LineChange;
+use crate::transcript::LineChange;
 
 /// Lines beyond are ignored: the number of a line is not checked against the size of the file.
 const MAX_LINES: usize = 1_000_000;

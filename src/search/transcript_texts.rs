@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::document::{Author, Document, Kind, strings};
 use super::event_texts::{Call, joined};
+use crate::transcript::delivered;
 use teamkeep_core::client::json;
-use teamkeep_core::client::team::delivered;
 use teamkeep_core::sys::clock;
 
 /// Who wrote a line.

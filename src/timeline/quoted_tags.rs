@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::message_candidate::{MessageCandidate, MessageCopy};
-use teamkeep_core::client::team::read_as;
+use crate::transcript::read_as;
 
 /// The parts of such messages, by text.
 #[derive(Debug, Default)]

@@ -7,8 +7,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::LoadedEvent;
+use crate::transcript::{Delivered, Record, TranscriptItem};
 use teamkeep_core::client::payload::{Kind, Message, MessageKind};
-use teamkeep_core::client::team::{Delivered, Notice, Record, TranscriptItem};
+use teamkeep_core::client::team::Notice;
 use teamkeep_core::model::Tool;
 use teamkeep_core::model::event::ActorKind;
 use teamkeep_core::store::archive::{RunRecord, TranscriptNote};

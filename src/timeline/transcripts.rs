@@ -8,7 +8,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::transcript_owners::TranscriptOwners;
-use teamkeep_core::client::team::{Delivered, FileChanges, Record, Spent, TranscriptItem, records};
+use crate::transcript::{Delivered, FileChanges, Record, TranscriptItem, records};
+use teamkeep_core::client::team::Spent;
 use teamkeep_core::error::Result;
 use teamkeep_core::spending::MessageCost;
 use teamkeep_core::store::archive::{Archive, Interval, RunRecord, TranscriptNote, agent_of};

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use super::draft::{Draft, count, task_names};
+use super::failure_cause::FailureCause;
 use super::scene::Scene;
 use super::stalls::{claim, wasted};
 use super::{IncidentKind, Severity};
 use crate::timeline::{Entry, Kind, TurnEntry, TurnEvent, signs};
-use teamkeep_core::client::team::FailureCause;
 use teamkeep_core::policy::{Activity, Sign};
 use teamkeep_core::sys::clock::duration;
 

@@ -5,6 +5,7 @@ mod chains;
 mod departures;
 mod dependencies;
 mod draft;
+mod failure_cause;
 mod failures;
 mod losses;
 mod scene;

@@ -1,14 +1,10 @@
 //! Parsers for Claude Code's team files. They tolerate missing and unknown fields, and never write.
 
 mod config;
-mod failure;
-mod file_changes;
 mod inbox;
 mod lists;
 mod team_file;
-mod teammate_message;
 mod token_usage;
-mod transcript;
 
 use serde_json::Value;
 
@@ -17,16 +13,13 @@ use crate::sys::unicode::{fold, is_invisible};
 
 pub use crate::client::compat::is_of_team as is_of;
 pub use config::{Member, Task, TeamConfig};
-pub use failure::FailureCause;
-pub use file_changes::{Commit, FileChanges, FileEdit, LineChange};
 pub use inbox::{Entry, IdleReason, Notice, entries, fresh_entries};
 pub use lists::{HIGHEST_NUMBER, Lists, NamedLists};
 pub use team_file::{Facts, FileContent, Mail, PlanNotice, TeamFile, task_key};
-pub use teammate_message::{Delivered, delivered, read_as};
 pub use token_usage::{Spent, Terms, Tokens};
-pub use transcript::{Record, TranscriptItem, records};
 
-pub(crate) fn text(value: &Value, keys: &[&str]) -> Option<String> {
+/// The first of these keys that has a text.
+pub fn text(value: &Value, keys: &[&str]) -> Option<String> {
     let mut texts = keys.iter().filter_map(|key| value.get(key)?.as_str());
     texts.find(|text| !text.is_empty()).map(str::to_owned)
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::text;
-use crate::sys::clock::{self, Timestamp};
+use teamkeep_core::client::team::text;
+use teamkeep_core::sys::clock::{self, Timestamp};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileChanges {

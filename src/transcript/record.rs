@@ -6,11 +6,10 @@ use serde_json::Value;
 
 use super::file_changes::FileChanges;
 use super::teammate_message::{Delivered, delivered};
-use super::text;
-use super::token_usage::Spent;
-use crate::client::json;
-use crate::model::Tool;
-use crate::sys::clock::{self, Timestamp};
+use teamkeep_core::client::json;
+use teamkeep_core::client::team::{Spent, text};
+use teamkeep_core::model::Tool;
+use teamkeep_core::sys::clock::{self, Timestamp};
 
 /// One line of a transcript, without irrelevant fields.
 #[derive(Debug, Clone, PartialEq)]
