@@ -106,9 +106,15 @@ impl RunData {
 
     /// The worktrees with recorded work, and when it was recorded: at a moment, or in the whole run.
     pub fn worktrees(&self, at: Option<Timestamp>) -> BTreeMap<String, Timestamp> {
-        let files = at.map_or_else(|| self.journal.last(), |at| self.journal.at(at));
-        let work = files.into_iter().filter(|(_, file)| file.object.is_some());
-        work.filter_map(|(path, file)| Some((worktree_of(&path)?.to_string(), file.at))).collect()
+        let mut found = BTreeMap::new();
+        for snapshot in self.journal.snapshots.iter().take_while(|one| at.is_none_or(|at| one.at <= at)) {
+            for change in snapshot.changed.iter().filter(|change| change.object.is_some()) {
+                if let Some(name) = worktree_of(&change.path) {
+                    found.insert(name.to_string(), snapshot.at);
+                }
+            }
+        }
+        found
     }
 
     pub fn lead(&self) -> &'static str {

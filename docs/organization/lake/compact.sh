@@ -9,6 +9,7 @@
 set -eu
 LAKE=${1:?usage: compact.sh LAKE [DAYS]} DAYS=${2:-7}
 LAKE=${LAKE%/}
+LAKE=${LAKE#file://}
 sql=$(cd "$(dirname "$0")" && pwd)
 connect=$(realpath "${CONNECT:-$sql/connect.sql}")
 case $LAKE in
@@ -47,7 +48,7 @@ run "$sql/tables.sql" "$sql/prepare.sql"
 ask "SELECT 'no objects below $LAKE/rows' WHERE NOT EXISTS (FROM found)"
 ask "SELECT 'not read, with another name: ' || count(*) || ' objects' FROM found WHERE day IS NULL HAVING count(*) > 0"
 ask "SELECT 'not read, older than $DAYS days: ' || count(*) || ' objects' FROM pending WHERE day < current_date - $DAYS HAVING count(*) > 0"
-days=$(ask "SELECT DISTINCT day FROM pending WHERE day >= current_date - $DAYS ORDER BY day")
+days=$(ask "SELECT day FROM pending WHERE day >= current_date - $DAYS UNION SELECT day FROM gone ORDER BY day")
 for DAY in $days; do
     run "$sql/load.sql"
     try batches.sql

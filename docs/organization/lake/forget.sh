@@ -8,6 +8,7 @@ set -eu
 usage='usage: forget.sh LAKE run|store ID'
 LAKE=${1:?$usage} COLUMN=${2:?$usage} ID=${3:?$usage}
 LAKE=${LAKE%/}
+LAKE=${LAKE#file://}
 case $COLUMN in run | store) ;; *) echo "forget.sh: $COLUMN is not run or store" >&2; exit 2 ;; esac
 case $ID in '' | *[!A-Za-z0-9._-]*) echo "forget.sh: invalid ID" >&2; exit 2 ;; esac
 connect=${CONNECT:-$(dirname "$0")/connect.sql}

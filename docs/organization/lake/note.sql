@@ -5,7 +5,7 @@ SET VARIABLE files = (SELECT list(file) FROM glob(getenv('LAKE') || '/tables/obj
 COPY (
   SELECT day, object, org, host, problem FROM reading LEFT JOIN problems USING (path)
   UNION ALL
-  FROM (FROM read_parquet(getvariable('files')) AS old ANTI JOIN reading USING (object))
+  FROM (FROM read_parquet(getvariable('files')) AS old ANTI JOIN reading USING (object) ANTI JOIN gone USING (object))
 ) TO (getvariable('file'));
 SELECT 'skipped: ' || object || ': ' || problem FROM problems JOIN reading USING (path) ORDER BY object;
 SELECT getenv('DAY') || ': ' || (SELECT count(*) FROM reading) || ' objects, ' || (SELECT count(*) FROM problems) || ' of them skipped, '

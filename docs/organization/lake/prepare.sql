@@ -37,6 +37,13 @@ FROM found
 ANTI JOIN (SELECT object FROM read_parquet(getvariable('files')) WHERE problem IS NULL) USING (object)
 WHERE found.day IS NOT NULL;
 
+-- Objects that could not be read, and were deleted since.
+CREATE TABLE gone AS
+SELECT DISTINCT day, object
+FROM read_parquet(getvariable('files'))
+ANTI JOIN found USING (object)
+WHERE problem IS NOT NULL;
+
 -- The rows of a day, and the statement that reads those of some objects, or fails.
 CREATE TABLE raw (path VARCHAR, "table" VARCHAR, json JSON);
 CREATE MACRO load_statement(paths) AS
