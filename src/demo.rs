@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use teamkeep_core::client::payload::Input;
 use teamkeep_core::config::Config;
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::hook::{BackgroundMode, Recorder};
+use teamkeep_core::hook::{BackgroundMode, CalledBy, Recorder};
 use teamkeep_core::sys::clock::{Clock, Timestamp};
 use teamkeep_core::sys::env::Env;
 use teamkeep_core::sys::paths::Paths;
@@ -103,6 +103,7 @@ fn replay_on(mut stage: Stage) -> Result<DemoOutcome> {
             problems: Vec::new(),
             has_organization: false,
             clock: Clock::at(at),
+            by: CalledBy::Settings,
             finish: BackgroundMode::Inline,
         };
         let outcome = recorder.record(&Input::from(step.payload.to_string().into_bytes()), None);

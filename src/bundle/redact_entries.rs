@@ -66,6 +66,7 @@ pub(super) fn event(redactor: &Redactor, recorded: &Recorded) -> io::Result<Vec<
         malformed: redact(&recorded.malformed).as_deref(),
         verdict: verdict.as_deref(),
         snapshots: None,
+        plugin: false,
         payload: &payload,
     }
     .line()?;

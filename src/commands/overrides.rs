@@ -388,6 +388,7 @@ fn record(context: &Context, team: Option<&str>, mut payload: Value) -> Result<(
         malformed: None,
         verdict: None,
         snapshots: None,
+        plugin: false,
         payload: &payload,
     };
     let line = event.line().map_err(Error::from_json)?;

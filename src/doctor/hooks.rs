@@ -14,7 +14,6 @@ use teamkeep_core::client::settings::layer::{Kind, SettingsLayer, managed_with_s
 use teamkeep_core::client::settings::managed;
 use teamkeep_core::client::settings::matcher::evaluate;
 use teamkeep_core::client::settings::needs::{Needs, embedded};
-use teamkeep_core::client::settings::plugin_dedupe;
 use teamkeep_core::client::settings::version::LAST_COMPARING_COMMANDS;
 
 /// Events whose matcher Claude Code ignores.
@@ -144,19 +143,7 @@ pub fn duplicates(facts: &Facts<'_>) -> Diagnosis {
     let (Some(plugin), false) = (facts.plugins.first(), ours.is_empty() || is_only_managed) else {
         return ok("no event calls teamkeep twice");
     };
-    let Some(other) = ours.iter().find(|ours| !is_left_to(facts, ours)) else {
-        return ok(format!("the plugin {plugin} skips the events that the hooks in the settings record"));
-    };
-    let (event, path) = (&other.entry.event, other.layer.path.display());
-    let why = match plugin_dedupe::saved_installs(&other.layer.path, facts.paths) {
-        Some(_) => "the hook was changed since you installed it",
-        None => "you did not install the hook",
-    };
-    let fix = match other.entry.is_written() {
-        true => other.layer.command(&facts.installer, "install"),
-        false => edit(other),
-    };
-    warn(format!("the plugin {plugin} and the hook in {path} both record {event}; {why}")).with_fix(fix)
+    ok(format!("the plugin {plugin} and the hooks in the settings both run, and record each event once"))
 }
 
 /// An event at which two files have the same call with another matcher or timeout, and both run.
@@ -182,13 +169,6 @@ fn differing<'a>(facts: &Facts<'_>, ours: &'a [InstalledHook<'_>]) -> Option<(&'
         let files = format!("{} and {}", one.layer.path.display(), other.layer.path.display());
         Some((one.entry.event.as_str(), files))
     })
-}
-
-/// Whether the plugin leaves its events to this hook: it is in the user's settings, or unchanged since this user
-/// installed it.
-fn is_left_to(facts: &Facts<'_>, ours: &InstalledHook<'_>) -> bool {
-    let installed = || plugin_dedupe::installed(&ours.layer.path, facts.paths).is_some();
-    ours.entry.is_written() && (matches!(ours.layer.kind, Kind::User | Kind::Managed) || installed())
 }
 
 /// The identity of a hook: the words of teamkeep's call, or the whole command of the user.

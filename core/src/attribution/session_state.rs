@@ -7,7 +7,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::client::compat::RecentCalls;
 use crate::model::event::SafeName;
 use crate::sys::fs::{self, Content, Document, JsonFile};
 use crate::sys::store_lock::StoreLock;
@@ -35,8 +34,6 @@ pub struct SessionState {
     /// How often TeamDelete was last blocked because of files that could not be archived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<BlockedDeletes>,
-    #[serde(skip_serializing_if = "RecentCalls::is_empty")]
-    pub announced: RecentCalls,
 }
 
 impl Document for SessionState {
@@ -90,9 +87,6 @@ impl SessionState {
         changed(&self.changed, &before.changed, &mut merged.changed);
         changed(&self.refused, &before.refused, &mut merged.refused);
         changed(&self.teamless, &before.teamless, &mut merged.teamless);
-        if self.announced != before.announced {
-            merged.announced.merge(&self.announced, &before.announced);
-        }
         file(store, session).write(&merged)
     }
 }

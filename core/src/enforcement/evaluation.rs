@@ -168,6 +168,7 @@ mod tests {
             malformed: None,
             verdict: None,
             snapshots: None,
+            plugin: false,
             payload: &payload,
         };
         let reason = "task 2 is yours".to_owned();

@@ -52,7 +52,7 @@ pub struct PolicyRequest<'a> {
     pub left: usize,
     /// Why files of the team may be missing from the index.
     pub problems: &'a [&'a str],
-    /// The verdicts on the same tool call, if an earlier hook call announced it.
+    /// The verdicts on the same event, if this hook call repeats an earlier one.
     pub earlier_verdicts: Option<&'a [Verdict]>,
     /// Whether Claude Code delivers the final text of a teammate's turn to the lead.
     pub delivers_answers: bool,
@@ -179,7 +179,7 @@ impl PolicyRequest<'_> {
         GateStateStore::new(self.home.to_owned(), self.lock_timeout).open()
     }
 
-    /// Removes the findings that already have a verdict from the earlier announcement, and returns these verdicts.
+    /// Removes the findings that already have a verdict from the earlier call, and returns these verdicts.
     fn take_decided(&self, findings: &mut Vec<Finding>) -> Vec<Verdict> {
         let mut verdicts = Vec::new();
         findings.retain(|finding| {

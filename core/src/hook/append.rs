@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::MAX_CHARS;
 use super::attribute::Attributed;
+use super::repetition::RepeatedEvent;
 use crate::client::payload::{Input, Kind, Payload};
 use crate::client::response::Answer;
 use crate::error::Error;
@@ -15,18 +16,24 @@ use crate::store::metadata_only;
 
 pub struct Recorded<'a> {
     pub call: Attributed<'a>,
-    pub is_recorded: bool,
+    /// Whether this call repeats that of the other entry for the same event: see [`RepeatedEvent`].
+    pub is_left_to_other: bool,
 }
 
 impl<'a> Attributed<'a> {
     pub fn append(mut self) -> Recorded<'a> {
         self.store_worktree();
-        // The first announcement of a call was recorded and has all the data of this one.
-        let is_recorded = self.call.again.is_some() || self.append_event();
-        Recorded { call: self, is_recorded }
+        let repeated = self.append_event();
+        let is_left_to_other = repeated.as_ref().is_some_and(|repeated| repeated.is_of_other);
+        if let Some(repeated) = repeated {
+            self.call.id = repeated.id;
+            self.call.earlier_verdicts = Some(repeated.verdicts);
+        }
+        Recorded { call: self, is_left_to_other }
     }
 
-    fn append_event(&mut self) -> bool {
+    /// Appends the event, unless the log has it from an earlier call; returns that one.
+    fn append_event(&mut self) -> Option<RepeatedEvent> {
         let (call, recorder, payload) = (&self.call, self.call.recorder, &self.call.payload);
         let warning = payload_warnings(payload, call.asked);
         self.outcome.notes.extend(warning.clone().map(|text| Note::new(Severity::Payload, text)));
@@ -51,14 +58,20 @@ impl<'a> Attributed<'a> {
         };
         let patience = call.archive.lock_budget.remaining();
         let how = Appending { patience, durable: call.deletes, ..recorder.appending() };
-        let start = Instant::now();
-        match event.line().map_err(Error::from_json).and_then(|line| self.log().append(&line, call.at, how)) {
-            Ok(appended) => {
+        let (start, mut repeated) = (Instant::now(), None);
+        let appended = event.line().map_err(Error::from_json).and_then(|line| {
+            self.log().append_unless(&line, call.at, how, &mut |end| {
+                repeated = RepeatedEvent::find(&event, payload.tool_use_id(), end);
+                repeated.is_some()
+            })
+        });
+        match appended {
+            Ok(None) => {}
+            Ok(Some(appended)) => {
                 if appended.is_single {
                     call.archive.lock_budget.charge(start);
                 }
                 self.outcome.notes.extend(appended.notes);
-                true
             }
             Err(error) => {
                 self.outcome.add(error.to_string());
@@ -66,9 +79,9 @@ impl<'a> Attributed<'a> {
                     self.outcome.answer =
                         Answer::failed(format!("teamkeep: cannot record the event: {error}"));
                 }
-                false
             }
         }
+        repeated
     }
 
     /// Collects what went wrong so far, for the diagnostics.

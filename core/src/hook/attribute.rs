@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Outcome;
+use super::{CalledBy, Outcome};
 use super::parse::Parsed;
 use super::parse::{Captured, CapturedTeams};
 use crate::attribution::{self, CallContext, ResolvedTeam, SessionState};
@@ -139,6 +139,7 @@ impl Attributed<'_> {
             malformed: None,
             verdict: None,
             snapshots: None,
+            plugin: call.recorder.by == CalledBy::Plugin,
             payload: &call.payload.raw,
         }
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use super::Recorder;
+use super::{CalledBy, Recorder};
 use super::command_line::FINISH;
 use crate::config::{Config, Files};
 use crate::error::Result;
@@ -96,6 +96,7 @@ pub fn finish_in_background(started: FinishStart) -> ExitCode {
         problems: Vec::new(),
         has_organization: false,
         clock,
+        by: CalledBy::Settings,
         finish: BackgroundMode::Detached,
     };
     let mut notes = finish(&recorder, started);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::append::Recorded;
 use super::attribute::Attributed;
 use super::{BackgroundMode, MAX_CHARS, Recorder};
-use crate::client::compat::{RecentCall, delivers_answers};
+use crate::client::compat::delivers_answers;
 use crate::client::payload::{Kind, MessageKind, Payload};
 use crate::client::response::{Answer, BLOCK_EXIT_CODE};
 use crate::config::{Gate, ORGANIZATION_FILE, OnError, Problem};
@@ -31,13 +31,10 @@ pub struct Judged<'a>(pub Attributed<'a>);
 
 impl<'a> Recorded<'a> {
     pub fn judge(self) -> Judged<'a> {
-        let Recorded { mut call, is_recorded } = self;
+        let Recorded { mut call, .. } = self;
         // If Claude Code has exited, no one reads the response.
         if !signals::termination_requested() {
-            let evaluation = call.evaluate();
-            if is_recorded && call.outcome.answer.exit != BLOCK_EXIT_CODE {
-                call.remember_announcement(&evaluation);
-            }
+            call.evaluate();
             call.notify_trust_change();
             call.add_team_context();
         }
@@ -46,8 +43,8 @@ impl<'a> Recorded<'a> {
 }
 
 impl Attributed<'_> {
-    /// Judges the event, records the verdicts that are not repeated from an earlier announcement, and writes the response.
-    fn evaluate(&mut self) -> Evaluation {
+    /// Judges the event, records the verdicts that an earlier call for it did not record, and writes the response.
+    fn evaluate(&mut self) {
         let recorder = self.call.recorder;
         let in_team = self.by.resolved.member && self.by.run.is_some();
         let by_rule = Rules::of(&recorder.config.rule).apply_to(self.call.kind);
@@ -85,7 +82,6 @@ impl Attributed<'_> {
         if !is_blocked {
             self.record_verdicts(&evaluation);
         }
-        evaluation
     }
 
     fn ask_gates(&self) -> Evaluation {
@@ -117,7 +113,7 @@ impl Attributed<'_> {
             index: team.and_then(|team| self.found.teams.get(team)),
             left: team.and_then(|team| self.found.left.get(team)).copied().unwrap_or_default(),
             problems: &problems,
-            earlier_verdicts: call.again.as_ref().map(|_| call.earlier_verdicts.as_slice()),
+            earlier_verdicts: call.earlier_verdicts.as_deref(),
             delivers_answers: delivers_answers(by.state.version.as_deref()),
             transcript: call.context().transcript(),
             client: &call.client,
@@ -132,21 +128,9 @@ impl Attributed<'_> {
         }
     }
 
-    fn remember_announcement(&mut self, evaluation: &Evaluation) {
-        let call = &self.call;
-        let earlier = call.again.clone();
-        let announcement = earlier.or_else(|| RecentCall::of(&call.payload, call.kind, call.id.as_str()));
-        let Some(mut announcement) = announcement else { return };
-        let verdicts = evaluation.verdicts.iter().filter(|verdict| self.is_new(verdict));
-        // Reasons are stored in the log only.
-        let verdicts = verdicts.map(|verdict| Verdict { reason: String::new(), ..verdict.clone() });
-        announcement.verdicts.extend(verdicts.filter_map(|verdict| serde_json::to_value(verdict).ok()));
-        self.by.state.announced.note(announcement);
-    }
-
-    /// Whether a verdict was not recorded at an earlier announcement of the same tool call.
+    /// Whether no earlier call for the same event recorded this verdict.
     pub fn is_new(&self, verdict: &Verdict) -> bool {
-        !self.call.earlier_verdicts.iter().any(|earlier| earlier.is_same(verdict))
+        !self.call.earlier_verdicts.iter().flatten().any(|earlier| earlier.is_same(verdict))
     }
 }
 

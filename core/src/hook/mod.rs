@@ -11,19 +11,17 @@ mod initial_response;
 mod judge;
 mod parse;
 mod redirected;
+mod repetition;
 mod run_lifecycle;
 mod senders;
 mod team_context;
 mod worktree;
 
-use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-
-use serde::Deserialize;
 
 pub use background::{BackgroundMode, FinishStart, finish, finish_in_background, prune};
 pub use command_line::{Invocation, hook_call, main};
@@ -32,7 +30,6 @@ pub use senders::find_shipper;
 use crate::client::compat::find_client_ancestor;
 use crate::client::payload::{self, Input};
 use crate::client::response::{Answer, BLOCK_EXIT_CODE};
-use crate::client::settings::plugin_dedupe::{HookEvent, settings_cover_event};
 use crate::config::{self, Config, Files, OnError, Problem, last_on_error, layers, misnamed_file};
 use crate::error::{Error, USAGE};
 use crate::model::{Note, Severity};
@@ -59,13 +56,16 @@ pub struct Recorder {
     /// Whether there is an organization's file. Then errors in other files are not failures of the policy.
     pub has_organization: bool,
     pub clock: Clock,
+    pub by: CalledBy,
     pub finish: BackgroundMode,
 }
 
 impl Recorder {
     /// Records one call. `asked` is the event named on the command line.
     pub fn record(&self, input: &Input, asked: Option<&str>) -> Outcome {
-        Parsed::new(self, input, asked).capture().attribute(input).append().judge().finish()
+        let recorded = Parsed::new(self, input, asked).capture().attribute(input).append();
+        // The other call records and judges the event, and Claude Code waits for both.
+        if recorded.is_left_to_other { Outcome::default() } else { recorded.judge().finish() }
     }
 
     pub fn archive(&self) -> Archive {
@@ -138,7 +138,7 @@ impl Outcome {
 pub enum CalledBy {
     /// An entry in a settings file.
     Settings,
-    /// The plugin. Events that the hooks in the settings record are skipped.
+    /// The plugin. Beside hooks in the settings, each event is recorded by one of both: see [`repetition`].
     Plugin,
 }
 
@@ -148,12 +148,9 @@ pub fn run(event: Option<&str>, by: CalledBy) -> ExitCode {
         return explain_to_people();
     }
     signals::defer();
-    let (recorder, unsafe_store) = recorder();
+    let (recorder, unsafe_store) = recorder(by);
     let hook = &recorder.config.hook;
     let input = payload::read(std::io::stdin(), hook.largest_input as usize, hook.stdin_patience);
-    if by == CalledBy::Plugin && should_skip(&input.bytes, event, &recorder) {
-        return ExitCode::SUCCESS;
-    }
     let start = Instant::now();
     let mut outcome = recorder.record(&input, event);
     note_problems(&recorder, &mut outcome, event, start.elapsed());
@@ -171,7 +168,7 @@ fn explain_to_people() -> ExitCode {
 }
 
 /// The recorder of the call, and why the store must not be written, if so.
-fn recorder() -> (Recorder, Option<Error>) {
+fn recorder(by: CalledBy) -> (Recorder, Option<Error>) {
     let mut env = Env::read();
     env.client_pid = env.client_pid.or_else(find_client_ancestor);
     let mut paths = Paths::find(&env);
@@ -198,30 +195,7 @@ fn recorder() -> (Recorder, Option<Error>) {
     }
     let problems = misnamed.into_iter().chain(effective.problems).collect();
     let finish = BackgroundMode::Detached;
-    (Recorder { env, paths, config, problems, has_organization, clock, finish }, unsafe_store)
-}
-
-#[derive(Default, Deserialize)]
-struct Call<'a> {
-    #[serde(default, borrow)]
-    hook_event_name: Option<Cow<'a, str>>,
-    #[serde(default, borrow)]
-    tool_name: Option<Cow<'a, str>>,
-}
-
-/// Whether a hook in the settings records the event, so that the plugin's hook skips it.
-fn should_skip(input: &[u8], asked: Option<&str>, recorder: &Recorder) -> bool {
-    let call: Call<'_> = serde_json::from_slice(input).unwrap_or_default();
-    let named = call.hook_event_name.as_deref().or(asked);
-    let event = named.map_or("", |named| match payload::Kind::named(named) {
-        payload::Kind::Unknown => named,
-        kind => kind.name(),
-    });
-    // The plugin's script adds the event if Claude Code passes `args` to it.
-    let knows_args = asked.is_some();
-    let occasion = HookEvent { event, tool: call.tool_name.as_deref(), knows_args };
-    let project = recorder.env.project_dir();
-    settings_cover_event(occasion, &recorder.env, &recorder.paths, project.as_deref())
+    (Recorder { env, paths, config, problems, has_organization, clock, by, finish }, unsafe_store)
 }
 
 /// Writes the problems of a call, which took this long, to the diagnostics.

@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use super::Recorder;
 use crate::attribution::{self, CallContext, SessionState};
-use crate::client::compat::RecentCall;
 use crate::client::payload::{Input, Kind, Payload, parse};
 use crate::client::team::mailbox;
 use crate::model::event::{Id, SafeName};
@@ -38,10 +37,8 @@ pub struct Parsed<'a> {
     /// Deadline for capturing files, so that the event is recorded before Claude Code's timeout.
     pub until: Option<Instant>,
     pub before: SessionState,
-    /// The event that this one repeats: Claude Code announces some tool calls twice.
-    pub again: Option<RecentCall>,
-    /// The policy's verdicts on that event.
-    pub earlier_verdicts: Vec<Verdict>,
+    /// The policy's verdicts on the event, if this call repeats an earlier one.
+    pub earlier_verdicts: Option<Vec<Verdict>>,
 }
 
 impl<'a> Parsed<'a> {
@@ -55,14 +52,10 @@ impl<'a> Parsed<'a> {
         let limit = limit.saturating_mul(if deletes { BEFORE_DELETE } else { 1 });
         let store = &recorder.paths.store;
         let before = session.as_ref().map(|session| SessionState::load(store, session)).unwrap_or_default();
-        let again = before.announced.earlier(&payload, kind);
-        let known = again.as_ref().and_then(|again| Id::known(&again.event));
-        let again = again.filter(|_| known.is_some());
-        let verdicts = again.iter().flat_map(|again| again.verdicts.iter().cloned());
         Parsed {
             archive: recorder.archive(),
-            earlier_verdicts: verdicts.filter_map(|verdict| serde_json::from_value(verdict).ok()).collect(),
-            id: known.unwrap_or_else(|| Id::new(at)),
+            earlier_verdicts: None,
+            id: Id::new(at),
             client: recorder.paths.client_for(payload.transcript()).unwrap_or_default(),
             list: recorder.env.task_list.as_deref().and_then(|list| SafeName::new(&mailbox(list))),
             trace_parent: recorder.env.trace_parent.as_deref().and_then(TraceParent::parse),
@@ -75,7 +68,6 @@ impl<'a> Parsed<'a> {
             session,
             deletes,
             before,
-            again,
         }
     }
 

@@ -23,7 +23,7 @@ impl Attributed<'_> {
             kind => kind == Kind::SubagentStop,
         };
         let is_due = removes_next || matches!(call.kind, Kind::Stop | Kind::SessionEnd);
-        if !is_due || recorder.is_metadata_only() || call.again.is_some() {
+        if !is_due || recorder.is_metadata_only() {
             return;
         }
         let Some((top, name)) = call.payload.text("cwd").map(Path::new).and_then(worktree::containing) else {

@@ -95,6 +95,9 @@ pub struct Event<'a> {
     /// The states of the journals that the call wrote, by run. The log's chain covers them with the line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshots: Option<&'a BTreeMap<String, String>>,
+    /// Whether the plugin's hook recorded it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub plugin: bool,
     /// The payload, verbatim except for line breaks between tokens.
     pub payload: &'a RawValue,
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use teamkeep::timeline::{Kind, RunCatalog, merge};
 use teamkeep_core::client::payload::Input;
 use teamkeep_core::config::Config;
-use teamkeep_core::hook::{BackgroundMode, Recorder};
+use teamkeep_core::hook::{BackgroundMode, CalledBy, Recorder};
 use teamkeep_core::sys::env::Env;
 use teamkeep_core::sys::paths::Paths;
 
@@ -84,6 +84,7 @@ impl Scene {
             problems: Vec::new(),
             has_organization: false,
             clock: pinned(millis),
+            by: CalledBy::Settings,
             finish: BackgroundMode::Inline,
         }
     }

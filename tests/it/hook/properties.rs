@@ -76,7 +76,7 @@ proptest! {
         let id = Id::new(time(0));
         let event = Event { v: 1, at: time(0), id: id.as_str(), event: "Stop", session: payload.session(), team: None,
             actor: &Actor::unknown(), run: None, task_list: None, traceparent: None, warning: None,
-            malformed: payload.malformed.as_deref(), verdict: None, snapshots: None, payload: &payload.raw };
+            malformed: payload.malformed.as_deref(), verdict: None, snapshots: None, plugin: false, payload: &payload.raw };
         let line = event.line().unwrap();
         prop_assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
         prop_assert!(line.ends_with(b"\n") && !line.contains(&b'\r'));

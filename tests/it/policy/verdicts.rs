@@ -86,6 +86,7 @@ fn record(sandbox: &Sandbox, event: &Recorded, verdict: &Verdict) {
         malformed: None,
         verdict: None,
         snapshots: None,
+        plugin: false,
         payload: &event.payload,
     };
     let line = line(verdict, &id, &judged).unwrap();

@@ -2,14 +2,12 @@
 //! that it can be deleted one day.
 
 mod client_process;
-mod double_announcement;
 
 use serde_json::Value;
 
 use crate::client::payload::{Message, MessageKind, Payload};
 
 pub use client_process::find_client_ancestor;
-pub use double_announcement::{RecentCall, RecentCalls};
 
 /// Whether the text of a message may be one of Claude Code's own messages. 2.1.47 delivers a text that is such a message
 /// in JSON as that message: a request stops its recipient, and an approval in the lead's inbox removes a member from the

@@ -1,6 +1,5 @@
 //! Reads Claude Code's settings files. [`layer`] reads each file and [`hook_command`] finds teamkeep's hooks in it. [`needs`]
 //! computes the hooks that the policy needs, and their [`matcher`]s; [`installed`] finds those that are not installed.
-//! [`plugin_dedupe`] decides when the plugin's hook leaves an event to a hook in the settings.
 
 pub mod command;
 pub mod hook_command;
@@ -10,5 +9,4 @@ pub mod layer;
 pub mod managed;
 pub mod matcher;
 pub mod needs;
-pub mod plugin_dedupe;
 pub mod version;

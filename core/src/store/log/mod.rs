@@ -20,4 +20,4 @@ pub use logs::{Logs, NO_SESSION};
 pub use reader::{CUT_OFF, Line, LineError, Parsed, Reader, VERSION, parse, parse_record, read_parallel};
 pub use seal::{Link, Mark, Sealed};
 pub use segments::{Range, Segment, SegmentName};
-pub use writer::{Appended, Appending};
+pub use writer::{Appended, Appending, LogEnd};

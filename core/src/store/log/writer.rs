@@ -59,6 +59,22 @@ impl EventLog {
     /// # Errors
     /// When the line is nowhere, or maybe not on the disk although it has to be.
     pub fn append(&self, line: &[u8], at: Timestamp, how: Appending) -> Result<Appended> {
+        let appended = self.append_unless(line, at, how, &mut |_| false)?;
+        Ok(appended.unwrap_or(Appended { is_single: false, notes: Vec::new() }))
+    }
+
+    /// Appends one line unless the log has it already, as `is_known` finds in its end; `None` if so. No line is added in between.
+    /// A log that cannot be locked in time does not answer: then the line is appended.
+    ///
+    /// # Errors
+    /// As of [`EventLog::append`].
+    pub fn append_unless(
+        &self,
+        line: &[u8],
+        at: Timestamp,
+        how: Appending,
+        is_known: &mut dyn FnMut(LogEnd<'_>) -> bool,
+    ) -> Result<Option<Appended>> {
         let line = match line.ends_with(b"\n") {
             true => Cow::Borrowed(line),
             false => Cow::Owned([line, b"\n"].concat()),
@@ -66,7 +82,14 @@ impl EventLog {
         let mut notes = Vec::new();
         let (severity, appended) = match fs::lock(&self.dir.join(LOCK), how.patience) {
             Ok(Some(lock)) => {
-                (Severity::Problem, self.append_locked(&lock, &line, how.segment_size, &mut notes))
+                let mut append = || {
+                    let end = self.end(&lock)?;
+                    if is_known(LogEnd(&end.file)) {
+                        return Ok(None);
+                    }
+                    self.append_locked(&lock, end, &line, how.segment_size, &mut notes).map(Some)
+                };
+                (Severity::Problem, append())
             }
             Ok(None) => {
                 let why = format!("the log's lock was not free within {} ms", how.patience.as_millis());
@@ -78,24 +101,25 @@ impl EventLog {
         let file = appended.or_else(|why| {
             let name = SegmentName::single(at).to_string();
             notes.push(Note::new(severity, format!("{why}; the line went to {name}")));
-            self.append_alone(&name, &line)
+            self.append_alone(&name, &line).map(Some)
         })?;
+        let Some(file) = file else { return Ok(None) };
         if how.durable {
             file.sync()?;
             fs::sync(&self.dir)?;
         }
-        Ok(Appended { is_single, notes })
+        Ok(Some(Appended { is_single, notes }))
     }
 
     /// After an error, no line was added.
     fn append_locked(
         &self,
         lock: &fs::Lock,
+        mut end: End,
         line: &[u8],
         segment_size: u64,
         notes: &mut Vec<Note>,
     ) -> io::Result<Appender> {
-        let mut end = self.end(lock)?;
         if end.was_torn {
             let what = "the last line of the log was incomplete: its writer was probably killed";
             notes.push(Note::problem(what));
@@ -237,6 +261,22 @@ impl EventLog {
             fs_err::remove_dir_all(&self.dir)?;
         }
         Ok(())
+    }
+}
+
+/// The last lines of the segment that is written to.
+#[derive(Debug, Clone, Copy)]
+pub struct LogEnd<'a>(&'a Appender);
+
+impl LogEnd<'_> {
+    /// The whole lines in the last bytes; none if they cannot be read.
+    pub fn lines(self, most_bytes: usize) -> String {
+        let mut bytes = self.0.last_bytes(most_bytes).unwrap_or_default();
+        if bytes.len() as u64 != self.0.length {
+            let first = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
+            bytes.drain(..first);
+        }
+        String::from_utf8(bytes).unwrap_or_default()
     }
 }
 
